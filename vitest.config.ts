@@ -9,7 +9,8 @@ const alone = ['test/http/limits.test.ts']
 export default defineConfig({
   test: {
     reporters: ['default', new CountReporter()],
-    // each file brings servers, threads and processes of its own: more at once only makes them wait for each other
+    // each file brings servers, threads and processes of its own: more at once only makes them wait for each
+    // other
     pool: 'forks',
     maxWorkers: 2,
     // what tests start (processes and threads) finds its sources stripped and compiled

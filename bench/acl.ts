@@ -18,15 +18,33 @@ const aimMicros = 20
  * as in each request, and the verdict alone. Also the first request, which reads, parses and compiles all
  * policies.
  */
-export async function measureAcl({ policies, rounds }: { policies: number; rounds: number }): Promise<string> {
+export async function measureAcl({
+  policies,
+  rounds,
+}: {
+  policies: number
+  rounds: number
+}): Promise<string> {
   await using storage = await openMemory()
-  const log = { error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`) }
-  const barrier = await openBarrier({ storage, sealKey: randomBytes(32), clock: systemClock, random: systemRandom, log })
+  const log = {
+    error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`),
+  }
+  const barrier = await openBarrier({
+    storage,
+    sealKey: randomBytes(32),
+    clock: systemClock,
+    random: systemRandom,
+    log,
+  })
   const store = await PolicyStore.open({ view: barrier.view('core/policy/'), clock: systemClock })
   for (const { name, text } of manyPolicies(policies)) await store.put('root', name, text)
 
   const names = ['default', ...manyPolicyNames(policies)]
-  const context: TemplateContext = { entity: { id: 'e', name: 'alice', metadata: null, aliases: [] }, groups: [], now: systemClock.now() }
+  const context: TemplateContext = {
+    entity: { id: 'e', name: 'alice', metadata: null, aliases: [] },
+    groups: [],
+    now: systemClock.now(),
+  }
   const requests = Array.from({ length: 1024 }, (_, index) => questionFor(index, policies))
 
   const startedAt = performance.now()
@@ -37,7 +55,10 @@ export async function measureAcl({ policies, rounds }: { policies: number; round
   const alone: number[] = []
   // round 0 is a warm-up and is not counted
   for (let round = 0; round <= rounds; round++) {
-    const wholeMicros = await microsEach(async (request) => (await store.aclFor('root', names, context)).decide(request).allowed, requests)
+    const wholeMicros = await microsEach(
+      async (request) => (await store.aclFor('root', names, context)).decide(request).allowed,
+      requests,
+    )
     const acl = await store.aclFor('root', names, context)
     const aloneMicros = await microsEach((request) => acl.decide(request).allowed, requests)
     if (round > 0) whole.push(wholeMicros)
@@ -53,11 +74,20 @@ export async function measureAcl({ policies, rounds }: { policies: number; round
 /** Paths matched by every kind of rule, and some matched by none. */
 function questionFor(index: number, policies: number): AclRequest {
   const team = `team-${(index * 7919) % policies}`
-  const paths = [`secret/${team}/app-3/db`, `auth/jwt/role/${team}-4`, `cloud/${team}/creds/x`, `cloud/nobody/creds/${team}`, `shared/${team}/a/b/c`]
+  const paths = [
+    `secret/${team}/app-3/db`,
+    `auth/jwt/role/${team}-4`,
+    `cloud/${team}/creds/x`,
+    `cloud/nobody/creds/${team}`,
+    `shared/${team}/a/b/c`,
+  ]
   return { operation: index % 4 === 0 ? 'list' : 'read', path: paths[index % paths.length] ?? '' }
 }
 
-async function microsEach(decide: (request: AclRequest) => boolean | Promise<boolean>, requests: readonly AclRequest[]): Promise<number> {
+async function microsEach(
+  decide: (request: AclRequest) => boolean | Promise<boolean>,
+  requests: readonly AclRequest[],
+): Promise<number> {
   const startedAt = performance.now()
   let allowed = 0
   for (let index = 0; index < requestsPerRound; index++) {
@@ -67,6 +97,7 @@ async function microsEach(decide: (request: AclRequest) => boolean | Promise<boo
     if (typeof answer === 'boolean' ? answer : await answer) allowed++
   }
   const micros = ((performance.now() - startedAt) * 1000) / requestsPerRound
-  if (allowed === 0 || allowed === requestsPerRound) throw new Error('the requested paths do not cover both verdicts')
+  if (allowed === 0 || allowed === requestsPerRound)
+    throw new Error('the requested paths do not cover both verdicts')
   return micros
 }

@@ -31,7 +31,10 @@ export async function accounts(world: ChaosWorld, held: readonly Held[]): Promis
 async function read(world: ChaosWorld, held: readonly Held[]): Promise<Books> {
   const leases = new Map<string, Set<string>>()
   for (const role of roles) {
-    const { body } = await world.call({ method: 'GET', path: `sys/leases/lookup/cloud/creds/${role}?list=true` })
+    const { body } = await world.call({
+      method: 'GET',
+      path: `sys/leases/lookup/cloud/creds/${role}?list=true`,
+    })
     const { keys = [] } = (body?.data ?? {}) as { keys?: string[] }
     leases.set(role, new Set(keys.map((key) => `cloud/creds/${role}/${key}`)))
   }
@@ -41,7 +44,9 @@ async function read(world: ChaosWorld, held: readonly Held[]): Promise<Books> {
     const { application_object_id: id } = (body?.data ?? {}) as { application_object_id?: string }
     if (id !== undefined) managed.set(role, id)
   }
-  const things = world.directory.inventory().filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
+  const things = world.directory
+    .inventory()
+    .filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
   return { world, held, leases, managed, things }
 }
 
@@ -54,7 +59,9 @@ function claims({ held, leases, things }: Books): string[] {
     const is = `a credential of ${one.role} (${one.lease}) that is ${one.state}`
     if (one.state === 'live' && !hasLease) return [`${is} has no lease`]
     if (one.state === 'ended' && hasLease) return [`${is} still has its lease`]
-    return hasLease === works ? [] : [`${is} has ${hasLease ? 'a' : 'no'} lease, and its secret ${works ? 'works' : 'does not work'}`]
+    return hasLease === works
+      ? []
+      : [`${is} has ${hasLease ? 'a' : 'no'} lease, and its secret ${works ? 'works' : 'does not work'}`]
   })
 }
 
@@ -78,17 +85,21 @@ async function objects({ world, managed, leases, things }: Books): Promise<strin
   }
   const owned = new Set(owners.values())
   for (const role of ['plain', 'forgood', 'grouped']) {
-    for (const lease of leases.get(role) ?? []) if (!owned.has(lease)) problems.push(`lease ${lease} has no application`)
+    for (const lease of leases.get(role) ?? [])
+      if (!owned.has(lease)) problems.push(`lease ${lease} has no application`)
   }
   for (const { kind, id, clientId } of things) {
-    if (kind !== 'application' && (clientId === null || !owners.has(clientId))) problems.push(`${kind} ${id} has no owner`)
+    if (kind !== 'application' && (clientId === null || !owners.has(clientId)))
+      problems.push(`${kind} ${id} has no owner`)
   }
   return problems
 }
 
 /** A shared application has as many passwords as its role has leases. */
 function passwords({ world, leases, managed, things }: Books): string[] {
-  const clientOfManaged = things.find(({ kind, id }) => kind === 'application' && id === managed.get('persisted'))?.clientId
+  const clientOfManaged = things.find(
+    ({ kind, id }) => kind === 'application' && id === managed.get('persisted'),
+  )?.clientId
   const shared: [string, string | null | undefined][] = [
     ['static', world.theirs.appId],
     ['persisted', clientOfManaged],
@@ -104,7 +115,9 @@ async function root(world: ChaosWorld): Promise<string[]> {
   const { body } = await world.call({ method: 'GET', path: 'cloud/config/check' })
   const { checks = [] } = (body?.data ?? {}) as { checks?: { name: string; ok: boolean; detail: string }[] }
   const signIn = checks.find(({ name }) => name === 'sign_in')
-  const own = world.directory.inventory().filter(({ kind, clientId }) => kind === 'password' && clientId === world.directory.rootClientId)
+  const own = world.directory
+    .inventory()
+    .filter(({ kind, clientId }) => kind === 'password' && clientId === world.directory.rootClientId)
   return [
     ...(signIn?.ok === true ? [] : [`the root does not sign in: ${signIn?.detail}`]),
     ...(own.length <= mostRootPasswords ? [] : [`the root has ${own.length} secrets that the engine made`]),

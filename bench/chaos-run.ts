@@ -1,9 +1,23 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Answer } from '../simulators/operator.ts'
 import { accounts } from './chaos-accounts.ts'
-import { calm, type ChaosWorld, dynamicRoles, NoAnswer, readerAt, sharedRoles, startChaosWorld, unrest } from './chaos-world.ts'
+import {
+  calm,
+  type ChaosWorld,
+  dynamicRoles,
+  NoAnswer,
+  readerAt,
+  sharedRoles,
+  startChaosWorld,
+  unrest,
+} from './chaos-world.ts'
 
-export type ChaosOptions = { readonly operations: number; readonly seed: number; readonly folder: string; readonly say?: (line: string) => void }
+export type ChaosOptions = {
+  readonly operations: number
+  readonly seed: number
+  readonly folder: string
+  readonly say?: (line: string) => void
+}
 
 /** `problems` is empty if the final state is correct. */
 export type ChaosResult = { readonly problems: string[]; readonly counts: Readonly<Record<string, number>> }
@@ -29,7 +43,12 @@ const pollMs = 200
  * killed and the cloud is slow, inconsistent and faulty. Then waits for all work to finish and compares the
  * objects upstream with the leases.
  */
-export async function runChaos({ operations, seed, folder, say = () => {} }: ChaosOptions): Promise<ChaosResult> {
+export async function runChaos({
+  operations,
+  seed,
+  folder,
+  say = () => {},
+}: ChaosOptions): Promise<ChaosResult> {
   await using world = await startChaosWorld(folder)
   world.directory.change(unrest(seed))
   const run = new Run(world, seed)
@@ -98,8 +117,21 @@ class Run {
     const query = this.#random() < 0.2 ? '?wait=ready&wait_limit=5' : ''
     const answer = await this.#ask('created', 'GET', `cloud/creds/${role}${query}`)
     const { lease_id: lease, data } = answer?.body ?? {}
-    if (answer?.status !== 200 || typeof data !== 'object' || data === null || !('client_id' in data) || !('client_secret' in data)) return
-    this.held.push({ role, lease: String(lease), clientId: String(data.client_id), secret: String(data.client_secret), state: 'live' })
+    if (
+      answer?.status !== 200 ||
+      typeof data !== 'object' ||
+      data === null ||
+      !('client_id' in data) ||
+      !('client_secret' in data)
+    )
+      return
+    this.held.push({
+      role,
+      lease: String(lease),
+      clientId: String(data.client_id),
+      secret: String(data.client_secret),
+      state: 'live',
+    })
   }
 
   async #renew(): Promise<void> {
@@ -124,10 +156,16 @@ class Run {
     const cloud_roles = readerAt(directory, ...groups)
     const cloud_groups = this.#random() < 0.5 ? '[]' : '[{"group_name":"foo"}]'
     const dice = this.#random()
-    if (dice < 0.5) await this.#ask('role_changed', 'POST', 'cloud/roles/persisted', { cloud_roles, cloud_groups })
+    if (dice < 0.5)
+      await this.#ask('role_changed', 'POST', 'cloud/roles/persisted', { cloud_roles, cloud_groups })
     else if (dice < 0.8)
-      await this.#ask('role_changed', 'POST', 'cloud/roles/plain', { cloud_roles, cloud_groups, ttl: `${10 + Math.floor(this.#random() * 50)}m` })
-    else if (dice < 0.9) await this.#ask('role_made', 'POST', 'cloud/roles/passing', { cloud_roles, persist_app: true })
+      await this.#ask('role_changed', 'POST', 'cloud/roles/plain', {
+        cloud_roles,
+        cloud_groups,
+        ttl: `${10 + Math.floor(this.#random() * 50)}m`,
+      })
+    else if (dice < 0.9)
+      await this.#ask('role_made', 'POST', 'cloud/roles/passing', { cloud_roles, persist_app: true })
     else await this.#ask('role_deleted', 'DELETE', 'cloud/roles/passing')
   }
 
@@ -142,7 +180,11 @@ async function settle(world: ChaosWorld, held: readonly Held[]): Promise<void> {
   for (const one of held) {
     if (one.state === 'live') continue
     // retried at once: the server's own next attempt may be minutes away
-    const { status } = await world.call({ method: 'PUT', path: 'sys/leases/revoke', body: { lease_id: one.lease } })
+    const { status } = await world.call({
+      method: 'PUT',
+      path: 'sys/leases/revoke',
+      body: { lease_id: one.lease },
+    })
     if (status === 204) one.state = 'ended'
   }
   while (performance.now() < end) {

@@ -115,10 +115,16 @@ const readerRole = 'acdd72a7-3385-48ef-bd42-f606fba81ae7'
 export function readerAt(directory: Directory, ...groups: readonly string[]): string {
   const subscription = `/subscriptions/${directory.subscriptionId}`
   const roleId = `${subscription}/providers/Microsoft.Authorization/roleDefinitions/${readerRole}`
-  return JSON.stringify(groups.map((group) => ({ role_id: roleId, scope: `${subscription}/resourceGroups/${group}` })))
+  return JSON.stringify(
+    groups.map((group) => ({ role_id: roleId, scope: `${subscription}/resourceGroups/${group}` })),
+  )
 }
 
-async function configure({ url, token }: { url: string; token: string }, directory: Directory, theirId: string): Promise<void> {
+async function configure(
+  { url, token }: { url: string; token: string },
+  directory: Directory,
+  theirId: string,
+): Promise<void> {
   const write = (path: string, body: object) => sendSuccessfully(url, { method: 'POST', path, token, body })
   await write('cloud/config', {
     subscription_id: directory.subscriptionId,
@@ -129,7 +135,11 @@ async function configure({ url, token }: { url: string; token: string }, directo
   const cloud_roles = readerAt(directory, 'web', 'data')
   await write('cloud/roles/plain', { cloud_roles, ttl: '1h' })
   await write('cloud/roles/forgood', { cloud_roles, permanently_delete: true, ttl: '1h' })
-  await write('cloud/roles/grouped', { cloud_roles: '[]', cloud_groups: '[{"group_name":"foo"},{"group_name":"bar"}]', ttl: '1h' })
+  await write('cloud/roles/grouped', {
+    cloud_roles: '[]',
+    cloud_groups: '[{"group_name":"foo"},{"group_name":"bar"}]',
+    ttl: '1h',
+  })
   await write('cloud/roles/static', { application_object_id: theirId, ttl: '1h' })
   await write('cloud/roles/persisted', { cloud_roles, persist_app: true, ttl: '1h' })
 }

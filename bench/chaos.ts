@@ -8,7 +8,9 @@ import { runChaos } from './chaos-run.ts'
  * faulty stand-in, while the server is killed again and again. Prints the operations and the problems in the
  * final state; exits with code 1 if there is a problem.
  */
-const { values } = parseArgs({ options: { operations: { type: 'string', default: '2000' }, seed: { type: 'string', default: '1' } } })
+const { values } = parseArgs({
+  options: { operations: { type: 'string', default: '2000' }, seed: { type: 'string', default: '1' } },
+})
 
 exitOnSignals()
 await using folder = await makeBenchFolder()

@@ -42,10 +42,16 @@ export async function measureCloud({ credentials, generator }: CloudInput): Prom
   const cpuMs = ((await cpuSeconds(server)) - cpuBefore) * (1000 / credentials)
 
   directory.change({ rateLimits: { directory: { requests: upstreamPerSecond, perSeconds: 1 } } })
-  const bodies = await signLogins(issuer, { algorithm: 'ES256', count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' })
+  const bodies = await signLogins(issuer, {
+    algorithm: 'ES256',
+    count: knownJwts,
+    subject: () => 'repo:acme/shop:ref:refs/heads/main',
+  })
   const requests = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
   const slice = async () => {
-    const [result] = await generator.run([jobOf({ contender: server, requests, connections: usualConnections, forMs: sliceMs })])
+    const [result] = await generator.run([
+      jobOf({ contender: server, requests, connections: usualConnections, forMs: sliceMs }),
+    ])
     if (result === undefined) throw new Error('the load generator returned no result')
     return result
   }
@@ -54,9 +60,12 @@ export async function measureCloud({ credentials, generator }: CloudInput): Prom
   while (before.length < slicesBefore) before.push(await slice())
   const begun = performance.now()
   // not awaited: the response for very many leases would time out
-  void send(server.url, { method: 'PUT', path: 'sys/leases/revoke-prefix/cloud/creds/ci', token: server.rootToken, body: { sync: false } }).catch(
-    () => undefined,
-  )
+  void send(server.url, {
+    method: 'PUT',
+    path: 'sys/leases/revoke-prefix/cloud/creds/ci',
+    token: server.rootToken,
+    body: { sync: false },
+  }).catch(() => undefined)
   const during = [await slice()]
   while (await hasLeases(server)) during.push(await slice())
   const goneAfter = (performance.now() - begun) / 1000
@@ -81,7 +90,12 @@ async function configureCloud({ url, rootToken: token }: ServerProcess, director
   const root = { client_id: directory.rootClientId, client_secret: directory.rootClientSecret }
   const body = { subscription_id: directory.subscriptionId, tenant_id: directory.tenantId, ...root }
   await sendSuccessfully(url, { method: 'POST', path: 'cloud/config', token, body })
-  await sendSuccessfully(url, { method: 'POST', path: 'cloud/roles/ci', token, body: { cloud_roles: readerAt(directory, 'web'), ttl: '10h' } })
+  await sendSuccessfully(url, {
+    method: 'POST',
+    path: 'cloud/roles/ci',
+    token,
+    body: { cloud_roles: readerAt(directory, 'web'), ttl: '10h' },
+  })
 }
 
 /** Returns the latency of each, in milliseconds. */
@@ -105,9 +119,14 @@ async function cpuSeconds({ pid }: ServerProcess): Promise<number> {
 
 async function hasLeases({ url, rootToken: token }: ServerProcess): Promise<boolean> {
   await wait(pollMs)
-  return (await send(url, { method: 'GET', path: 'sys/leases/lookup/cloud/creds/ci?list=true&limit=1', token })).status === 200
+  return (
+    (await send(url, { method: 'GET', path: 'sys/leases/lookup/cloud/creds/ci?list=true&limit=1', token }))
+      .status === 200
+  )
 }
 
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+const median = (values: number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 const rate = (slices: readonly { requests: number; seconds: number }[]) =>
-  slices.reduce((total, { requests }) => total + requests, 0) / slices.reduce((total, { seconds }) => total + seconds, 0)
+  slices.reduce((total, { requests }) => total + requests, 0) /
+  slices.reduce((total, { seconds }) => total + seconds, 0)

@@ -32,9 +32,15 @@ export async function startCodeProvider(issuer: Issuer, clientId: string): Promi
       let form = ''
       for await (const chunk of request.setEncoding('utf8')) form += chunk
       const idToken = idTokenByCode.get(new URLSearchParams(form).get('code') ?? '')
-      return sendJson(response, { access_token: 'bench', token_type: 'Bearer', expires_in: 300, id_token: idToken })
+      return sendJson(response, {
+        access_token: 'bench',
+        token_type: 'Bearer',
+        expires_in: 300,
+        id_token: idToken,
+      })
     }
-    if (request.url === '/userinfo') return sendJson(response, { sub: 'octavia', email: 'octavia@acme.example', email_verified: true })
+    if (request.url === '/userinfo')
+      return sendJson(response, { sub: 'octavia', email: 'octavia@acme.example', email_verified: true })
     sendJson(response, {
       issuer: url,
       authorization_endpoint: `${url}/authorize`,
@@ -51,7 +57,10 @@ export async function startCodeProvider(issuer: Issuer, clientId: string): Promi
     },
     makeCode: async (nonce) => {
       const now = Math.floor(Date.now() / 1000)
-      idTokenByCode.set(nonce, await issuer.sign({ iss: url, sub: 'octavia', aud: clientId, iat: now, exp: now + 3600, nonce }))
+      idTokenByCode.set(
+        nonce,
+        await issuer.sign({ iss: url, sub: 'octavia', aud: clientId, iat: now, exp: now + 3600, nonce }),
+      )
       return nonce
     },
     [Symbol.asyncDispose]: async () => {
@@ -64,5 +73,7 @@ export async function startCodeProvider(issuer: Issuer, clientId: string): Promi
 
 function sendJson(response: ServerResponse, body: object): void {
   const text = JSON.stringify(body)
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text)
+  response
+    .writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
+    .end(text)
 }

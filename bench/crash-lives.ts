@@ -6,7 +6,11 @@ import type { CredentialProvider } from '../test/support/credential-provider.ts'
 type State = 'alive' | 'unsure' | 'ended'
 
 /** A token that was issued, and the leases of the secrets that were read with it. */
-export type Life = { readonly token: string; state: State; readonly leases: { readonly id: string; readonly credential: string; state: State }[] }
+export type Life = {
+  readonly token: string
+  state: State
+  readonly leases: { readonly id: string; readonly credential: string; state: State }[]
+}
 
 const mountPath = 'practice'
 const workers = 8
@@ -15,9 +19,19 @@ const pollMs = 50
 
 /** Mounts the practice engine, whose secrets have leases. */
 export async function mountPractice(url: string, rootToken: string): Promise<void> {
-  await sendSuccessfully(url, { method: 'POST', path: `sys/mounts/${mountPath}`, token: rootToken, body: { type: 'practice' } })
+  await sendSuccessfully(url, {
+    method: 'POST',
+    path: `sys/mounts/${mountPath}`,
+    token: rootToken,
+    body: { type: 'practice' },
+  })
   const policy = `path "${mountPath}/*" { capabilities = ["read"] }`
-  await sendSuccessfully(url, { method: 'POST', path: 'sys/policies/acl/practice', token: rootToken, body: { policy } })
+  await sendSuccessfully(url, {
+    method: 'POST',
+    path: 'sys/policies/acl/practice',
+    token: rootToken,
+    body: { policy },
+  })
 }
 
 /**
@@ -44,7 +58,9 @@ async function oneLife(url: string, rootToken: string, lives: Life[]): Promise<v
     send(url, { method, path, token, body }).catch(() => {
       throw new ServerGone()
     })
-  const token = clientTokenOf(await call('POST', 'auth/token/create', rootToken, { policies: ['practice'], ttl: '1h' }))
+  const token = clientTokenOf(
+    await call('POST', 'auth/token/create', rootToken, { policies: ['practice'], ttl: '1h' }),
+  )
   const life: Life = { token, state: 'alive', leases: [] }
   lives.push(life)
   for (let count = 0; count < 2; count++) {
@@ -67,7 +83,8 @@ const credentialOf = ({ data }: Record<string, unknown>): string =>
 async function ending(one: { state: State }, call: () => Promise<Answer>): Promise<void> {
   one.state = 'unsure'
   const { status, body } = await call()
-  if (status !== 204) throw new Error(`unexpected response to a revocation request: ${status}: ${JSON.stringify(body)}`)
+  if (status !== 204)
+    throw new Error(`unexpected response to a revocation request: ${status}: ${JSON.stringify(body)}`)
   one.state = 'ended'
 }
 
@@ -82,23 +99,33 @@ export async function disagreements(
   const found: string[] = []
   for (const life of lives) {
     const { status } = await send(url, { method: 'GET', path: 'auth/token/lookup-self', token: life.token })
-    if (life.state !== 'unsure' && (status === 200) !== (life.state === 'alive')) found.push(`a token that is ${life.state} answers ${status}`)
+    if (life.state !== 'unsure' && (status === 200) !== (life.state === 'alive'))
+      found.push(`a token that is ${life.state} answers ${status}`)
     const isAlive = status === 200
     for (const { id, credential, state } of life.leases) {
       const shouldBe = isAlive ? state : 'ended'
       if (shouldBe === 'unsure') continue
-      const isThere = shouldBe === 'alive' ? await hasLease(url, rootToken, id) : !(await isGoneSoon(url, rootToken, id))
-      if (isThere !== (shouldBe === 'alive')) found.push(`a lease that is ${shouldBe} is ${isThere ? 'there' : 'gone'}`)
+      const isThere =
+        shouldBe === 'alive' ? await hasLease(url, rootToken, id) : !(await isGoneSoon(url, rootToken, id))
+      if (isThere !== (shouldBe === 'alive'))
+        found.push(`a lease that is ${shouldBe} is ${isThere ? 'there' : 'gone'}`)
       const works = provider.alive.has(credential)
-      if (works !== isThere) found.push(`a credential whose lease is ${isThere ? 'there' : 'gone'} is ${works ? 'alive' : 'dead'}`)
+      if (works !== isThere)
+        found.push(`a credential whose lease is ${isThere ? 'there' : 'gone'} is ${works ? 'alive' : 'dead'}`)
     }
   }
   return found
 }
 
 async function hasLease(url: string, rootToken: string, id: string): Promise<boolean> {
-  const { status, body } = await send(url, { method: 'PUT', path: 'sys/leases/lookup', token: rootToken, body: { lease_id: id } })
-  if (status !== 200 && status !== 400) throw new Error(`unexpected response to a lease request: ${status}: ${JSON.stringify(body)}`)
+  const { status, body } = await send(url, {
+    method: 'PUT',
+    path: 'sys/leases/lookup',
+    token: rootToken,
+    body: { lease_id: id },
+  })
+  if (status !== 200 && status !== 400)
+    throw new Error(`unexpected response to a lease request: ${status}: ${JSON.stringify(body)}`)
   return status === 200
 }
 

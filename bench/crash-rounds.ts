@@ -53,7 +53,14 @@ type Acknowledged = { subject: number; token: string }
  * Crashes a server during logins, renewals and revocations, restarts it, and checks all acknowledged writes.
  * Rejects if a server does not start again, or if most rounds acknowledge nothing.
  */
-export async function runCrashRounds({ rounds, folder, power, seed, mostSyncs = 150, say }: CrashOptions): Promise<CrashCounts> {
+export async function runCrashRounds({
+  rounds,
+  folder,
+  power,
+  seed,
+  mostSyncs = 150,
+  say,
+}: CrashOptions): Promise<CrashCounts> {
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
   await using provider = await startCredentialProvider()
   using disk = power ? simulateDisk(folder) : undefined
@@ -66,15 +73,34 @@ export async function runCrashRounds({ rounds, folder, power, seed, mostSyncs = 
   let server = await launch()
   await configureLogins(server.url, server.rootToken, issuer)
   await mountPractice(server.url, server.rootToken)
-  const bodies = await signLogins(issuer, { algorithm: 'ES256', count: subjects, subject: (index) => `repo:acme/crash-${index}` })
+  const bodies = await signLogins(issuer, {
+    algorithm: 'ES256',
+    count: subjects,
+    subject: (index) => `repo:acme/crash-${index}`,
+  })
   const seenTokens = new Set<string>()
   const entityOf = new Map<number, string>()
-  const counts: CrashCounts = { rounds: 0, idle: 0, acknowledged: 0, lost: 0, doubled: 0, lives: 0, disagreeing: 0, refused: 0, returned: 0 }
+  const counts: CrashCounts = {
+    rounds: 0,
+    idle: 0,
+    acknowledged: 0,
+    lost: 0,
+    doubled: 0,
+    lives: 0,
+    disagreeing: 0,
+    refused: 0,
+    returned: 0,
+  }
 
   const failOneSync = async (disk: SimulatedDisk) => {
     const { rootToken } = server
     const prefix = `crash-${seed}-${counts.rounds}`
-    const answers = await writeUntilRefused({ url: server.url, rootToken }, disk, prefix, 1 + Math.floor(random() * mostPassing))
+    const answers = await writeUntilRefused(
+      { url: server.url, rootToken },
+      disk,
+      prefix,
+      1 + Math.floor(random() * mostPassing),
+    )
     await server.stop('SIGKILL')
     server = await launch()
     const { lost, returned } = await compareWithAnswers({ url: server.url, rootToken }, answers)
@@ -82,7 +108,9 @@ export async function runCrashRounds({ rounds, folder, power, seed, mostSyncs = 
     counts.refused += answers.refused.length
     counts.lost += lost
     counts.returned += returned
-    say(`round ${counts.rounds}: a sync failed and the process was killed: ${lost} lost, ${returned} refused writes returned`)
+    say(
+      `round ${counts.rounds}: a sync failed and the process was killed: ${lost} lost, ${returned} refused writes returned`,
+    )
   }
 
   while (counts.rounds < rounds) {
@@ -109,7 +137,9 @@ export async function runCrashRounds({ rounds, folder, power, seed, mostSyncs = 
     else counts.idle++
     const name = doesCount ? `round ${counts.rounds}` : 'a round that does not count'
     for (const problem of problems) say(`${name}: ${problem}`)
-    say(`${name}: ${how}, ${acknowledged.length} acknowledged, ready again after ${Math.round(server.readyAfterMs)} ms`)
+    say(
+      `${name}: ${how}, ${acknowledged.length} acknowledged, ready again after ${Math.round(server.readyAfterMs)} ms`,
+    )
     if (disk !== undefined && doesCount && counts.rounds % refusalEvery === 1) await failOneSync(disk)
     if (counts.idle > rounds + 10) throw new Error('most rounds acknowledged nothing')
   }
@@ -159,7 +189,9 @@ async function logInUntilCut(url: string, bodies: readonly string[]): Promise<Ac
 async function entityOfToken(url: string, token: string): Promise<string | undefined> {
   const { status, body } = await send(url, { method: 'GET', path: 'auth/token/lookup-self', token })
   const data = body?.data
-  return status === 200 && typeof data === 'object' && data !== null && 'entity_id' in data ? String(data.entity_id) : undefined
+  return status === 200 && typeof data === 'object' && data !== null && 'entity_id' in data
+    ? String(data.entity_id)
+    : undefined
 }
 
 /** Maps with as many concurrent calls as there are connections. */

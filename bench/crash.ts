@@ -43,8 +43,12 @@ async function run(): Promise<number> {
     seed: Number(values.seed),
     say,
   })
-  say(`${counts.lives} tokens with two leases each, ${counts.disagreeing} disagreeing; ${counts.idle} rounds not counted`)
+  say(
+    `${counts.lives} tokens with two leases each, ${counts.disagreeing} disagreeing; ${counts.idle} rounds not counted`,
+  )
   if (values.power) say(`${counts.refused} refused, ${counts.returned} returned`)
-  say(`${counts.rounds} rounds, ${counts.acknowledged} acknowledged, ${counts.lost} lost, ${counts.doubled} doubled`)
+  say(
+    `${counts.rounds} rounds, ${counts.acknowledged} acknowledged, ${counts.lost} lost, ${counts.doubled} doubled`,
+  )
   return counts.lost + counts.doubled + counts.disagreeing + counts.returned > 0 ? 1 : 0
 }

@@ -26,8 +26,15 @@ export const filledAlias = (index: number): string => `repo:acme/filled-${index}
 export async function fillEntities({ folder, mountAccessor, count, onProgress }: FillInput): Promise<void> {
   await using storage = await openSqlite({ path: join(folder, 'gatehouse.db') })
   const parts = { clock: systemClock, random: systemRandom }
-  const log = { error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`) }
-  const barrier = await openBarrier({ ...parts, storage, log, sealKey: await readSealKeyFile(join(folder, 'seal.key')) })
+  const log = {
+    error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`),
+  }
+  const barrier = await openBarrier({
+    ...parts,
+    storage,
+    log,
+    sealKey: await readSealKeyFile(join(folder, 'seal.key')),
+  })
   const view = barrier.view('core/')
   const { keys } = (await IdentityStore.open({ ...parts, view })).records
 
@@ -35,7 +42,12 @@ export async function fillEntities({ folder, mountAccessor, count, onProgress }:
     const size = Math.min(entitiesPerWrite, count - done)
     const entries = Array.from({ length: size }, (_, index) => {
       const name = filledAlias(done + index)
-      const alias = { mount_accessor: mountAccessor, name, metadata: { role: 'bench' }, custom_metadata: null }
+      const alias = {
+        mount_accessor: mountAccessor,
+        name,
+        metadata: { role: 'bench' },
+        custom_metadata: null,
+      }
       const entity = newEntity({ namespace: 'root', now: systemClock.now(), random: systemRandom }, alias)
       return [
         { key: entityKey(entity.id), value: entity },

@@ -27,11 +27,24 @@ const spreadMs = 30 * dayMs
  * Writes leases of the practice engine into a store, as requests would, but many per commit. Returns the ids
  * of those that expire together.
  */
-export async function fillLeases({ folder, mountAccessor, later, together, onProgress }: FillLeasesInput): Promise<string[]> {
+export async function fillLeases({
+  folder,
+  mountAccessor,
+  later,
+  together,
+  onProgress,
+}: FillLeasesInput): Promise<string[]> {
   await using storage = await openSqlite({ path: join(folder, 'gatehouse.db') })
   const parts = { clock: systemClock, random: systemRandom }
-  const log = { error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`) }
-  const barrier = await openBarrier({ ...parts, storage, log, sealKey: await readSealKeyFile(join(folder, 'seal.key')) })
+  const log = {
+    error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`),
+  }
+  const barrier = await openBarrier({
+    ...parts,
+    storage,
+    log,
+    sealKey: await readSealKeyFile(join(folder, 'seal.key')),
+  })
   const view = barrier.view('core/')
   const issuedAt = systemClock.now()
   let owner = ''
@@ -63,7 +76,9 @@ export async function fillLeases({ folder, mountAccessor, later, together, onPro
   }
   while (made < later) {
     const size = Math.min(leasesPerWrite, later - made)
-    await write(Array.from({ length: size }, () => lease('ci', issuedAt + dayMs + ((made * 7919) % spreadMs))))
+    await write(
+      Array.from({ length: size }, () => lease('ci', issuedAt + dayMs + ((made * 7919) % spreadMs))),
+    )
   }
   const ends = together.at()
   const ids: string[] = []

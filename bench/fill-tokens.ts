@@ -26,18 +26,35 @@ const ttlSpreadSeconds = 30 * 24 * 3600
 export async function fillTokens({ folder, like, count, onProgress }: FillInput): Promise<void> {
   await using storage = await openSqlite({ path: join(folder, 'gatehouse.db') })
   const parts = { clock: systemClock, random: systemRandom }
-  const log = { error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`) }
-  const barrier = await openBarrier({ ...parts, storage, log, sealKey: await readSealKeyFile(join(folder, 'seal.key')) })
+  const log = {
+    error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`),
+  }
+  const barrier = await openBarrier({
+    ...parts,
+    storage,
+    log,
+    sealKey: await readSealKeyFile(join(folder, 'seal.key')),
+  })
   const view = barrier.view('core/')
   const tokens = await TokenStore.open({ ...parts, view, sealer: barrier, mountOf: () => undefined })
   const template = await tokens.find(tokens.keys.accessorOf(like))
   if (template === undefined) throw new Error('the token to imitate is not in this store')
-  const { accessor: _, cubbyhole_id: _cubbyhole, creation_time: _created, issue_time: _issued, expire_time: _ends, ...rest } = template
+  const {
+    accessor: _,
+    cubbyhole_id: _cubbyhole,
+    creation_time: _created,
+    issue_time: _issued,
+    expire_time: _ends,
+    ...rest
+  } = template
 
   let written = Promise.resolve(true)
   for (let done = 0; done < count; ) {
     const size = Math.min(tokensPerWrite, count - done)
-    const entries = Array.from({ length: size }, (_one, index) => tokens.mint(withTtl(rest, done + index)).entries).flat()
+    const entries = Array.from(
+      { length: size },
+      (_one, index) => tokens.mint(withTtl(rest, done + index)).entries,
+    ).flat()
     // one batch is built while the previous one is committed
     if (!(await written)) throw new Error('a batch was refused')
     written = view.write(entries)
@@ -47,4 +64,7 @@ export async function fillTokens({ folder, like, count, onProgress }: FillInput)
   if (!(await written)) throw new Error('the last batch was refused')
 }
 
-const withTtl = (draft: TokenDraft, index: number): TokenDraft => ({ ...draft, ttl: shortestTtlSeconds + ((index * 7919) % ttlSpreadSeconds) })
+const withTtl = (draft: TokenDraft, index: number): TokenDraft => ({
+  ...draft,
+  ttl: shortestTtlSeconds + ((index * 7919) % ttlSpreadSeconds),
+})

@@ -11,22 +11,41 @@ import { configureLogins, logIn, loginPath, signLogins } from './pipeline-logins
 import { measureStart } from './start.ts'
 import { megabytes, renderTable, verdict } from './table.ts'
 
-export type FilledStoreInput = { tokens: number; idleSeconds: number; generator: Generator; options: BenchOptions }
+export type FilledStoreInput = {
+  tokens: number
+  idleSeconds: number
+  generator: Generator
+  options: BenchOptions
+}
 
 const knownJwts = 256
 
 /**
  * Measures a store with many tokens: start time, memory, and the login rate against an empty store, in turns.
  */
-export async function measureFilledStore({ tokens, idleSeconds, generator, options }: FilledStoreInput): Promise<string> {
+export async function measureFilledStore({
+  tokens,
+  idleSeconds,
+  generator,
+  options,
+}: FilledStoreInput): Promise<string> {
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
   await using emptyFolder = await makeBenchFolder()
   await using fullFolder = await makeBenchFolder()
-  const bodies = await signLogins(issuer, { algorithm: 'ES256', count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' })
+  const bodies = await signLogins(issuer, {
+    algorithm: 'ES256',
+    count: knownJwts,
+    subject: () => 'repo:acme/shop:ref:refs/heads/main',
+  })
   await prepare(emptyFolder.path, issuer, bodies)
   const like = await prepare(fullFolder.path, issuer, bodies)
   const startedAt = performance.now()
-  await fillTokens({ folder: fullFolder.path, like, count: tokens, onProgress: (done) => process.stderr.write(`\r${done} tokens`) })
+  await fillTokens({
+    folder: fullFolder.path,
+    like,
+    count: tokens,
+    onProgress: (done) => process.stderr.write(`\r${done} tokens`),
+  })
   process.stderr.write('\n')
   const filledIn = `${tokens} tokens written in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`
   const { size } = await stat(join(fullFolder.path, 'gatehouse.db'))

@@ -32,7 +32,10 @@ const hashKey = randomBytes(32)
 function seal(key: string, record: unknown): Row {
   const nonce = randomBytes(12)
   const cipher = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(Buffer.from(key))
-  return { key, value: Buffer.concat([nonce, cipher.update(JSON.stringify(record)), cipher.final(), cipher.getAuthTag()]) }
+  return {
+    key,
+    value: Buffer.concat([nonce, cipher.update(JSON.stringify(record)), cipher.final(), cipher.getAuthTag()]),
+  }
 }
 
 let rows: Row[] = []
@@ -64,7 +67,10 @@ const keys = createLocalJWKSet((await answer.json()) as Parameters<typeof create
 const app = Fastify()
 
 app.post<{ Body: { jwt: string; role: string } }>('/v1/auth/jwt/login', async (request) => {
-  const { payload } = await jwtVerify(request.body.jwt, keys, { issuer: values.issuer ?? '', audience: 'gatehouse' })
+  const { payload } = await jwtVerify(request.body.jwt, keys, {
+    issuer: values.issuer ?? '',
+    audience: 'gatehouse',
+  })
   const id = `hvs.${randomBytes(24).toString('base64url')}`
   const accessor = randomBytes(18).toString('base64url')
   const token = {
@@ -85,17 +91,37 @@ app.post<{ Body: { jwt: string; role: string } }>('/v1/auth/jwt/login', async (r
     lease_duration: 0,
     data: null,
     warnings: null,
-    auth: { client_token: id, accessor, policies: token.policies, metadata: token.meta, lease_duration: 900, renewable: true, token_type: 'service' },
+    auth: {
+      client_token: id,
+      accessor,
+      policies: token.policies,
+      metadata: token.meta,
+      lease_duration: 900,
+      renewable: true,
+      token_type: 'service',
+    },
   }
 })
 
-type Sent = { title: string; message: string; start_time: string; end_time: string; link: Record<string, string> }
+type Sent = {
+  title: string
+  message: string
+  start_time: string
+  end_time: string
+  link: Record<string, string>
+}
 
 /** The lowest possible cost of a durable create: one sealed row. */
 app.post<{ Body: Sent }>('/v1/sys/config/ui/custom-messages', async (request) => {
   const id = randomUUID()
   const [[title, href] = []] = Object.entries(request.body.link)
-  const message = { ...request.body, type: 'banner', authenticated: true, link: { title, href }, options: null }
+  const message = {
+    ...request.body,
+    type: 'banner',
+    authenticated: true,
+    link: { title, href },
+    options: null,
+  }
   await commit(seal(`message/${id}`, message))
   return {
     request_id: randomBytes(16).toString('hex'),

@@ -20,13 +20,17 @@ export function startGenerator(wanted: 'wrk' | 'own' | undefined): Generator {
   const usesWrk = hasWrk && wanted !== 'own'
   const children: ChildProcess[] = []
   const childFor = (index: number) => {
-    const child = children[index] ?? fork(join(import.meta.dirname, 'load-process.ts'), { serialization: 'advanced' })
+    const child =
+      children[index] ?? fork(join(import.meta.dirname, 'load-process.ts'), { serialization: 'advanced' })
     children[index] = child
     return child
   }
   return {
     name: usesWrk ? 'wrk' : 'bench/load.ts',
-    run: (jobs) => Promise.all(jobs.map((job, index) => (usesWrk && isForWrk(job) ? runWrk(job) : runInChild(childFor(index), job)))),
+    run: (jobs) =>
+      Promise.all(
+        jobs.map((job, index) => (usesWrk && isForWrk(job) ? runWrk(job) : runInChild(childFor(index), job))),
+      ),
     [Symbol.asyncDispose]: async () => {
       await Promise.all(children.map(endChild))
     },

@@ -52,7 +52,11 @@ export class HeldConnections implements AsyncDisposable {
   #open(index: number): Promise<void> {
     const { port, from, bytes } = this.#input
     const localAddress = from[index % from.length]
-    const socket = connect({ port, host: '127.0.0.1', ...(localAddress === undefined ? {} : { localAddress }) })
+    const socket = connect({
+      port,
+      host: '127.0.0.1',
+      ...(localAddress === undefined ? {} : { localAddress }),
+    })
     this.#sockets.set(index, socket)
     return new Promise((resolve) => {
       socket.on('connect', () => (bytes.length === 0 ? resolve() : socket.write(bytes, () => resolve())))

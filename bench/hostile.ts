@@ -16,7 +16,12 @@ import { startProgram } from './program.ts'
  * A hostile request: its bytes, and the status of its refusal; with `leave` the client hangs up instead of
  * waiting for a response.
  */
-type Hostile = { readonly name: string; readonly bytes: Buffer; readonly status: number; readonly leave?: boolean }
+type Hostile = {
+  readonly name: string
+  readonly bytes: Buffer
+  readonly status: number
+  readonly leave?: boolean
+}
 
 const MiB = 1024 * 1024
 const repeats = Number(process.argv[2] ?? 1000)
@@ -40,38 +45,80 @@ function inChunks(path: string, body: Buffer, size: number): Buffer {
     const piece = body.subarray(at, at + size)
     pieces.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n'))
   }
-  return request('POST', path, ['Transfer-Encoding: chunked'], Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')]))
+  return request(
+    'POST',
+    path,
+    ['Transfer-Encoding: chunked'],
+    Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')]),
+  )
 }
 
 const login = '/v1/auth/jwt/login'
 const large = Buffer.alloc(32 * MiB + 1, ' ')
 const base64url = (text: string) => Buffer.from(text).toString('base64url')
-const jwt = (header: string) => JSON.stringify({ role: 'r', jwt: `${base64url(header)}.${base64url('{}')}.AAAA` })
+const jwt = (header: string) =>
+  JSON.stringify({ role: 'r', jwt: `${base64url(header)}.${base64url('{}')}.AAAA` })
 
 const kinds: readonly Hostile[] = [
   { name: 'body of 32 MiB + 1, announced', bytes: counted('POST', login, large), status: 413 },
   { name: 'body of 32 MiB + 1, in chunks', bytes: inChunks(login, large, 65_536), status: 413 },
   { name: 'body in chunks of one byte', bytes: inChunks(login, Buffer.alloc(20_000, ' '), 1), status: 400 },
   { name: 'JSON 20,000 deep', bytes: counted('POST', login, '['.repeat(20_000)), status: 400 },
-  { name: '1,001 strings', bytes: counted('POST', login, JSON.stringify(Array.from({ length: 1001 }, () => 'x'))), status: 400 },
-  { name: 'a million small values', bytes: counted('PUT', '/v1/sys/unseal', `{"a":[${'1,'.repeat(1e6)}1]}`), status: 413 },
-  { name: '500,000 small values', bytes: counted('PUT', '/v1/sys/unseal', `{"a":[${'1,'.repeat(5e5)}1]}`), status: 400 },
+  {
+    name: '1,001 strings',
+    bytes: counted('POST', login, JSON.stringify(Array.from({ length: 1001 }, () => 'x'))),
+    status: 400,
+  },
+  {
+    name: 'a million small values',
+    bytes: counted('PUT', '/v1/sys/unseal', `{"a":[${'1,'.repeat(1e6)}1]}`),
+    status: 413,
+  },
+  {
+    name: '500,000 small values',
+    bytes: counted('PUT', '/v1/sys/unseal', `{"a":[${'1,'.repeat(5e5)}1]}`),
+    status: 400,
+  },
   {
     name: '15 million values, wrong token',
     bytes: counted('POST', '/v1/cubbyhole/a', `{"a":[${'1,'.repeat(15e6)}1]}`, ['X-Vault-Token: x']),
     status: 403,
   },
-  { name: 'fields of Object.prototype', bytes: counted('POST', login, '{"__proto__":{"jwt":"x"},"constructor":1}'), status: 400 },
-  { name: 'invalid UTF-8', bytes: counted('POST', login, Buffer.from('{"role":"\xff\xfe","jwt":"\xc0"}', 'latin1')), status: 400 },
-  { name: 'JWT of 600 KiB', bytes: counted('POST', login, jwt(`{"alg":"RS256","x":"${'y'.repeat(450_000)}"}`)), status: 400 },
-  { name: 'kid of 700 kB', bytes: counted('POST', login, jwt(`{"alg":"RS256","kid":"${'k'.repeat(7e5)}"}`)), status: 400 },
+  {
+    name: 'fields of Object.prototype',
+    bytes: counted('POST', login, '{"__proto__":{"jwt":"x"},"constructor":1}'),
+    status: 400,
+  },
+  {
+    name: 'invalid UTF-8',
+    bytes: counted('POST', login, Buffer.from('{"role":"\xff\xfe","jwt":"\xc0"}', 'latin1')),
+    status: 400,
+  },
+  {
+    name: 'JWT of 600 KiB',
+    bytes: counted('POST', login, jwt(`{"alg":"RS256","x":"${'y'.repeat(450_000)}"}`)),
+    status: 400,
+  },
+  {
+    name: 'kid of 700 kB',
+    bytes: counted('POST', login, jwt(`{"alg":"RS256","kid":"${'k'.repeat(7e5)}"}`)),
+    status: 400,
+  },
   {
     name: 'form of 100,000 pairs',
     bytes: counted('POST', login, 'a=b&'.repeat(1e5), ['Content-Type: application/x-www-form-urlencoded']),
     status: 400,
   },
-  { name: 'token of 1 MiB', bytes: request('GET', '/v1/sys/mounts', [`X-Vault-Token: ${'x'.repeat(MiB)}`]), status: 431 },
-  { name: 'a new wrong token each', bytes: request('GET', '/v1/sys/mounts', [`X-Vault-Token: ${'x'.repeat(4000)}`]), status: 403 },
+  {
+    name: 'token of 1 MiB',
+    bytes: request('GET', '/v1/sys/mounts', [`X-Vault-Token: ${'x'.repeat(MiB)}`]),
+    status: 431,
+  },
+  {
+    name: 'a new wrong token each',
+    bytes: request('GET', '/v1/sys/mounts', [`X-Vault-Token: ${'x'.repeat(4000)}`]),
+    status: 403,
+  },
   {
     name: '2,000 headers',
     bytes: request(
@@ -85,7 +132,12 @@ const kinds: readonly Hostile[] = [
   { name: 'path of 1 MiB', bytes: request('GET', `/v1/${'x'.repeat(MiB)}`, []), status: 431 },
   { name: 'broken escapes', bytes: request('GET', '/v1/%zz%', []), status: 400 },
   { name: 'path of Object.prototype', bytes: request('GET', '/__proto__/constructor', []), status: 403 },
-  { name: 'upload of 1 MiB broken off', bytes: request('POST', login, ['Content-Length: 2000000'], Buffer.alloc(MiB)), status: 0, leave: true },
+  {
+    name: 'upload of 1 MiB broken off',
+    bytes: request('POST', login, ['Content-Length: 2000000'], Buffer.alloc(MiB)),
+    status: 0,
+    leave: true,
+  },
 ]
 
 const next: Hostile = { name: 'the next request', bytes: request('GET', '/v1/sys/health', []), status: 200 }
@@ -103,7 +155,12 @@ function send(port: number, { bytes, leave = false }: Hostile): Promise<{ status
       if (answer.includes('\r\n\r\n') && socket.writableLength === 0) socket.end()
     })
     socket.on('error', () => {})
-    socket.on('close', () => resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0), tookMs: performance.now() - startedAt }))
+    socket.on('close', () =>
+      resolve({
+        status: Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0),
+        tookMs: performance.now() - startedAt,
+      }),
+    )
     socket.write(bytes, () => {
       if (leave) socket.destroy()
     })
@@ -117,13 +174,19 @@ async function rss(pid: number): Promise<number> {
 }
 
 /** Sends a kind `times` times; returns the milliseconds each took. Throws at a status other than `wanted`. */
-async function repeat(port: number, kind: Hostile, times: number, wanted: number | undefined): Promise<number[]> {
+async function repeat(
+  port: number,
+  kind: Hostile,
+  times: number,
+  wanted: number | undefined,
+): Promise<number[]> {
   let left = times
   const taken: number[] = []
   const sender = async () => {
     while (left-- > 0) {
       const answer = await send(port, kind)
-      if (wanted !== undefined && answer.status !== wanted) throw new Error(`${kind.name}: answered ${answer.status} instead of ${wanted}`)
+      if (wanted !== undefined && answer.status !== wanted)
+        throw new Error(`${kind.name}: answered ${answer.status} instead of ${wanted}`)
       // a client that hangs up does not wait, so the next request is timed instead
       taken.push(kind.leave === true ? (await send(port, next)).tookMs : answer.tookMs)
     }
@@ -146,8 +209,10 @@ async function compare(kind: Hostile): Promise<{ ours: number[]; reader: number[
   return { ours, reader }
 }
 
-const figures = (taken: readonly number[]) => `p50 ${median(taken).toFixed(1).padStart(6)} p99 ${percentile99(taken).toFixed(1).padStart(7)} ms`
-const percentile99 = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? 0
+const figures = (taken: readonly number[]) =>
+  `p50 ${median(taken).toFixed(1).padStart(6)} p99 ${percentile99(taken).toFixed(1).padStart(7)} ms`
+const percentile99 = (values: readonly number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? 0
 
 await using folder = await makeBenchFolder()
 await using server = await startServerProcess({ folder: folder.path })
@@ -163,7 +228,9 @@ for (const kind of kinds) {
   const ratio = median(ours) / median(reader)
   if (ratio > mostRatio) tooSlow++
   const times = `${figures(ours)}, only read ${figures(reader)}: ratio ${ratio.toFixed(1).padStart(5)}`
-  console.log(`${kind.name.padEnd(34)} ${String(kind.status || '–').padEnd(4)} ${times}   memory ${shown(await rss(server.pid))}`)
+  console.log(
+    `${kind.name.padEnd(34)} ${String(kind.status || '–').padEnd(4)} ${times}   memory ${shown(await rss(server.pid))}`,
+  )
 }
 // an idle server releases memory; the last part after ten seconds and two collections
 await wait(20_000)

@@ -30,12 +30,25 @@ const giveUpMs = 60_000
 export async function measureLeases({ leases, generator }: LeasesInput): Promise<string> {
   await using folder = await makeBenchFolder()
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
-  const bodies = await signLogins(issuer, { algorithm: 'ES256', count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' })
-  const launch = () => startServerProcess({ folder: folder.path, entry: join(import.meta.dirname, '../test/support/practice-server.ts') })
+  const bodies = await signLogins(issuer, {
+    algorithm: 'ES256',
+    count: knownJwts,
+    subject: () => 'repo:acme/shop:ref:refs/heads/main',
+  })
+  const launch = () =>
+    startServerProcess({
+      folder: folder.path,
+      entry: join(import.meta.dirname, '../test/support/practice-server.ts'),
+    })
 
   let server = await launch()
   await configureLogins(server.url, server.rootToken, issuer)
-  await sendSuccessfully(server.url, { method: 'POST', path: 'sys/mounts/practice', token: server.rootToken, body: { type: 'practice' } })
+  await sendSuccessfully(server.url, {
+    method: 'POST',
+    path: 'sys/mounts/practice',
+    token: server.rootToken,
+    body: { type: 'practice' },
+  })
   const mountAccessor = await accessorOf(server)
   await server.stop()
   let endsAt = 0
@@ -44,14 +57,22 @@ export async function measureLeases({ leases, generator }: LeasesInput): Promise
     return endsAt
   }
   const onProgress = (done: number) => process.stderr.write(`\r${done} leases`)
-  const ids = await fillLeases({ folder: folder.path, mountAccessor, later: leases - together, together: { count: together, at }, onProgress })
+  const ids = await fillLeases({
+    folder: folder.path,
+    mountAccessor,
+    later: leases - together,
+    together: { count: together, at },
+    onProgress,
+  })
   process.stderr.write('\n')
   server = await launch()
   await using _ = server
 
   const requests = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
   const slice = async () => {
-    const [result] = await generator.run([jobOf({ contender: server, requests, connections: usualConnections, forMs: sliceMs })])
+    const [result] = await generator.run([
+      jobOf({ contender: server, requests, connections: usualConnections, forMs: sliceMs }),
+    ])
     if (result === undefined) throw new Error('the load generator returned no result')
     return result
   }
@@ -83,17 +104,31 @@ async function repeat(slice: () => Promise<Slice>, isEnough: () => boolean): Pro
   return slices
 }
 
-const rate = (slices: readonly Slice[]) => sum(slices.map(({ requests }) => requests)) / sum(slices.map(({ seconds }) => seconds))
+const rate = (slices: readonly Slice[]) =>
+  sum(slices.map(({ requests }) => requests)) / sum(slices.map(({ seconds }) => seconds))
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
 async function accessorOf({ url, rootToken }: ServerProcess): Promise<string> {
-  const { body } = await sendSuccessfully(url, { method: 'GET', path: 'sys/mounts/practice', token: rootToken })
+  const { body } = await sendSuccessfully(url, {
+    method: 'GET',
+    path: 'sys/mounts/practice',
+    token: rootToken,
+  })
   return String(body?.accessor)
 }
 
 /** Milliseconds from `since` until none of the leases can be looked up. */
-async function whenGone({ url, rootToken }: ServerProcess, ids: readonly string[], since: number): Promise<number> {
-  const call = (id: string) => ({ method: 'POST', path: 'sys/leases/lookup', token: rootToken, body: { lease_id: id } })
+async function whenGone(
+  { url, rootToken }: ServerProcess,
+  ids: readonly string[],
+  since: number,
+): Promise<number> {
+  const call = (id: string) => ({
+    method: 'POST',
+    path: 'sys/leases/lookup',
+    token: rootToken,
+    body: { lease_id: id },
+  })
   // from the last one on: a revoked lease does not come back
   for (const id of ids.toReversed()) {
     while ((await send(url, call(id))).status === 200) {
@@ -103,7 +138,11 @@ async function whenGone({ url, rootToken }: ServerProcess, ids: readonly string[
     if (id === ids.at(-100)) break
   }
   const goneAfterMs = Date.now() - since
-  const left = await send(url, { method: 'GET', path: 'sys/leases/lookup/practice/creds/due?list=true', token: rootToken })
+  const left = await send(url, {
+    method: 'GET',
+    path: 'sys/leases/lookup/practice/creds/due?list=true',
+    token: rootToken,
+  })
   if (left.status !== 404) throw new Error('some expired leases still exist')
   return goneAfterMs
 }

@@ -10,8 +10,15 @@ import { renderTable } from './table.ts'
  * between socket and parser, in turns. `node bench/list-verb.ts [--seconds 3] [--rounds 5]`. Figures are in
  * docs/decisions/0001-list-verb.md.
  */
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '3' }, rounds: { type: 'string', default: '5' } } })
-const options = { seconds: Number(values.seconds), rounds: Number(values.rounds), freshSubjects: 0, connections: [32] }
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '3' }, rounds: { type: 'string', default: '5' } },
+})
+const options = {
+  seconds: Number(values.seconds),
+  rounds: Number(values.rounds),
+  freshSubjects: 0,
+  connections: [32],
+}
 
 const requests = (method: string, body?: string): Requests => ({
   method,
@@ -23,7 +30,12 @@ const post = requests('POST', JSON.stringify({ role: 'ci', jwt: 'x'.repeat(900) 
 const cases: BenchCase[] = [
   { name: 'GET', connections: 32, ours: get, against: { contender: 'bare', requests: get } },
   { name: 'POST', connections: 32, ours: post, against: { contender: 'bare', requests: post } },
-  { name: 'LIST against GET', connections: 32, ours: requests('LIST'), against: { contender: 'bare', requests: get } },
+  {
+    name: 'LIST against GET',
+    connections: 32,
+    ours: requests('LIST'),
+    against: { contender: 'bare', requests: get },
+  },
 ]
 
 await using cleanup = new AsyncDisposableStack()
@@ -34,7 +46,9 @@ const gatehouse = cleanup.use(await startProgram('hello.ts', ['--any-verb']))
 const bare = cleanup.use(await startProgram('hello.ts'))
 const measured = []
 for (const one of cases) {
-  measured.push(await measureCase(one, { gatehouse, bare }, one.ours.method === 'LIST' ? own : wrkOrOwn, options))
+  measured.push(
+    await measureCase(one, { gatehouse, bare }, one.ours.method === 'LIST' ? own : wrkOrOwn, options),
+  )
 }
 const cost = measured.map(({ case: { name }, ours, theirs }) => {
   const micros = (ours.cpuMicrosPerRequest ?? Number.NaN) - (theirs.cpuMicrosPerRequest ?? Number.NaN)

@@ -47,7 +47,9 @@ export async function runLoad(job: LoadJob): Promise<LoadResult> {
     latencies.push(latencyMs)
     if ((status < 200 || status > 299) && status !== 304) failures[status] = (failures[status] ?? 0) + 1
   }
-  await Promise.all(Array.from({ length: job.connections }, () => runConnection(job.port, takeRequest, record)))
+  await Promise.all(
+    Array.from({ length: job.connections }, () => runConnection(job.port, takeRequest, record)),
+  )
   return { ...summarise(latencies), seconds: (performance.now() - startedAt) / 1000, failures }
 }
 
@@ -57,7 +59,8 @@ function buildRequests({ method, path, port, variants }: LoadJob): Buffer[] {
     if (token !== undefined) head.push(`x-vault-token: ${token}`)
     if (namespace !== undefined) head.push(`x-vault-namespace: ${namespace}`)
     if (ifNoneMatch !== undefined) head.push(`if-none-match: ${ifNoneMatch}`)
-    if (body !== undefined) head.push('content-type: application/json', `content-length: ${Buffer.byteLength(body)}`)
+    if (body !== undefined)
+      head.push('content-type: application/json', `content-length: ${Buffer.byteLength(body)}`)
     return Buffer.from([...head, '', body ?? ''].join('\r\n'))
   })
 }
@@ -100,7 +103,12 @@ function runConnection(
       }
       return true
     }
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer: Buffer.allocUnsafe(65_536), callback: read } })
+    const socket = connect({
+      port,
+      host: '127.0.0.1',
+      noDelay: true,
+      onread: { buffer: Buffer.allocUnsafe(65_536), callback: read },
+    })
     socket.on('connect', () => send(socket, performance.now()))
     socket.on('error', () => record(0, 0))
     socket.on('close', () => resolve())
@@ -119,6 +127,7 @@ function wholeLength(head: string): number {
   const body = lengthHeader.exec(head)?.[1]
   const headEnd = head.indexOf('\r\n\r\n')
   if (body === undefined && /^HTTP\/1\.1 (?:204|304)/.test(head)) return headEnd + 4
-  if (body === undefined || headEnd === -1) throw new Error(`the load generator cannot read this answer: ${head.slice(0, 300)}`)
+  if (body === undefined || headEnd === -1)
+    throw new Error(`the load generator cannot read this answer: ${head.slice(0, 300)}`)
   return headEnd + 4 + Number(body)
 }

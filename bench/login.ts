@@ -8,7 +8,11 @@ const knownJwts = 256
 export async function loginCases({ issuer, options }: BenchSetup): Promise<BenchCase[]> {
   const cases: BenchCase[] = []
   for (const algorithm of ['RS256', 'ES256'] as const) {
-    const known = await signLogins(issuer, { algorithm, count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' })
+    const known = await signLogins(issuer, {
+      algorithm,
+      count: knownJwts,
+      subject: () => 'repo:acme/shop:ref:refs/heads/main',
+    })
     for (const connections of options.connections) {
       const count = (options.rounds + 1) * freshShare(connections, options.freshSubjects)
       const subject = (index: number) => `repo:acme/${algorithm}-${connections}-${index}:ref:refs/heads/main`
@@ -36,9 +40,15 @@ export async function loginCases({ issuer, options }: BenchSetup): Promise<Bench
   return cases
 }
 
-const requests = (bodies: readonly string[]) => ({ method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) })
+const requests = (bodies: readonly string[]) => ({
+  method: 'POST',
+  path: loginPath,
+  variants: bodies.map((body) => ({ body })),
+})
 
 /** A single connection is much slower, so it gets fewer subjects. */
-const freshShare = (connections: number, freshSubjects: number) => (connections === 1 ? Math.ceil(freshSubjects / 4) : freshSubjects)
+const freshShare = (connections: number, freshSubjects: number) =>
+  connections === 1 ? Math.ceil(freshSubjects / 4) : freshSubjects
 
-const aims = (connections: number, aim: number) => (connections === usualConnections ? { aim, aimP99Ms: 25 } : {})
+const aims = (connections: number, aim: number) =>
+  connections === usualConnections ? { aim, aimP99Ms: 25 } : {}

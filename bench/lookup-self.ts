@@ -17,10 +17,12 @@ export async function lookupSelfCases({ url, issuer }: BenchSetup): Promise<Benc
  * The same with many policies and groups in the store, for tokens whose entities are in some of the groups.
  */
 export async function lookupSelfInGroupsCases({ url, rootToken, issuer }: BenchSetup): Promise<BenchCase[]> {
-  const write = (path: string, body: unknown) => sendSuccessfully(url, { method: 'POST', path, token: rootToken, body })
+  const write = (path: string, body: unknown) =>
+    sendSuccessfully(url, { method: 'POST', path, token: rootToken, body })
   const members = await tokensOf(url, issuer)
   const entities = await Promise.all(members.map((token) => entityOf(url, token)))
-  for (const { name, text } of manyPolicies(policies)) await write(`sys/policies/acl/${name}`, { policy: text })
+  for (const { name, text } of manyPolicies(policies))
+    await write(`sys/policies/acl/${name}`, { policy: text })
   const names = manyPolicyNames(policies)
   for (let group = 0; group < groups; group++) {
     const share = names.filter((_, index) => index % groups === group)
@@ -39,7 +41,14 @@ const lookupSelf = (name: string, members: readonly string[]): BenchCase => ({
 })
 
 async function tokensOf(url: string, issuer: BenchSetup['issuer']): Promise<string[]> {
-  return logIn(url, await signLogins(issuer, { algorithm: 'ES256', count: tokens, subject: (index) => `repo:acme/lookup-${index}` }))
+  return logIn(
+    url,
+    await signLogins(issuer, {
+      algorithm: 'ES256',
+      count: tokens,
+      subject: (index) => `repo:acme/lookup-${index}`,
+    }),
+  )
 }
 
 async function entityOf(url: string, token: string): Promise<string> {

@@ -16,7 +16,11 @@ const asked = 4096
  * Measures finding an entity by its alias in a store with many entities, in turns with a store that holds
  * only the requested ones.
  */
-export async function measureManyEntities({ entities, generator, options }: ManyEntitiesInput): Promise<string> {
+export async function measureManyEntities({
+  entities,
+  generator,
+  options,
+}: ManyEntitiesInput): Promise<string> {
   await using fewFolder = await makeBenchFolder()
   await using manyFolder = await makeBenchFolder()
   const startedAt = performance.now()
@@ -31,7 +35,10 @@ export async function measureManyEntities({ entities, generator, options }: Many
       name: 'entity by alias, many',
       connections: usualConnections,
       ours: requests(many.rootToken, manyAccessor, entities),
-      against: { contender: 'empty', requests: requests(few.rootToken, fewAccessor, Math.min(asked, entities)) },
+      against: {
+        contender: 'empty',
+        requests: requests(few.rootToken, fewAccessor, Math.min(asked, entities)),
+      },
       aim: 0.9,
     },
     { gatehouse: many, empty: few },
@@ -52,14 +59,23 @@ function requests(token: string, mountAccessor: string, among: number): Requests
 /** Prepares a store with `count` entities at its JWT mount; returns the accessor of the mount. */
 async function prepare(folder: string, count: number): Promise<string> {
   const mountAccessor = await accessorOfMount(folder)
-  await fillEntities({ folder, mountAccessor, count, onProgress: (done) => process.stderr.write(`\r${done} entities`) })
+  await fillEntities({
+    folder,
+    mountAccessor,
+    count,
+    onProgress: (done) => process.stderr.write(`\r${done} entities`),
+  })
   process.stderr.write('\n')
   return mountAccessor
 }
 
 async function accessorOfMount(folder: string): Promise<string> {
   await using server = await startServerProcess({ folder })
-  const { body } = await sendSuccessfully(server.url, { method: 'GET', path: 'sys/auth/jwt', token: server.rootToken })
+  const { body } = await sendSuccessfully(server.url, {
+    method: 'GET',
+    path: 'sys/auth/jwt',
+    token: server.rootToken,
+  })
   const accessor = body?.accessor
   if (typeof accessor !== 'string') throw new Error('the JWT mount has no accessor')
   return accessor

@@ -1,12 +1,16 @@
 export const pathsPerPolicy = 20
 
-export const manyPolicyNames = (count: number): string[] => Array.from({ length: count }, (_, index) => `team-${index}`)
+export const manyPolicyNames = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `team-${index}`)
 
 /** Policies as of a large company: one per team, each with exact paths, prefixes, wildcards and a denial. */
-export const manyPolicies = (count: number): { name: string; text: string }[] => manyPolicyNames(count).map((name) => ({ name, text: textOf(name) }))
+export const manyPolicies = (count: number): { name: string; text: string }[] =>
+  manyPolicyNames(count).map((name) => ({ name, text: textOf(name) }))
 
 function textOf(team: string): string {
-  const own = Array.from({ length: pathsPerPolicy - 6 }, (_, index) => rule(`auth/jwt/role/${team}-${index}`, 'read", "update'))
+  const own = Array.from({ length: pathsPerPolicy - 6 }, (_, index) =>
+    rule(`auth/jwt/role/${team}-${index}`, 'read", "update'),
+  )
   return [
     ...own,
     rule(`secret/${team}/*`, 'create", "read", "update", "delete", "list'),
@@ -18,4 +22,5 @@ function textOf(team: string): string {
   ].join('\n')
 }
 
-const rule = (path: string, capabilities: string) => `path "${path}" {\n  capabilities = ["${capabilities}"]\n}`
+const rule = (path: string, capabilities: string) =>
+  `path "${path}" {\n  capabilities = ["${capabilities}"]\n}`

@@ -24,7 +24,12 @@ type Round = { result: LoadResult; cpuSeconds: number | undefined; rssBytes: num
 type Side = { contender: Contender; requests: Requests; rounds: Round[] }
 
 /** Runs a case's rounds in turns, ours and theirs, so that a disturbance affects both. */
-export async function measureCase(one: BenchCase, contenders: Contenders, generator: Generator, options: BenchOptions): Promise<MeasuredCase> {
+export async function measureCase(
+  one: BenchCase,
+  contenders: Contenders,
+  generator: Generator,
+  options: BenchOptions,
+): Promise<MeasuredCase> {
   const ours: Side = { contender: contenders.gatehouse, requests: one.ours, rounds: [] }
   const opponent = contenders[one.against.contender]
   if (opponent === undefined) throw new Error(`${one.against.contender} was not started`)
@@ -32,8 +37,16 @@ export async function measureCase(one: BenchCase, contenders: Contenders, genera
   // round 0 is a warm-up and is not counted
   for (let round = 0; round <= options.rounds; round++) {
     for (const { contender, requests, rounds } of [ours, theirs]) {
-      const forMs = requests.once === true ? onceLimitMs : Math.max(options.seconds * 1000, round === 0 ? leastWarmUpMs : 0)
-      const job = jobOf({ contender, requests: shareOf(requests, round, options.rounds + 1), connections: one.connections, forMs })
+      const forMs =
+        requests.once === true
+          ? onceLimitMs
+          : Math.max(options.seconds * 1000, round === 0 ? leastWarmUpMs : 0)
+      const job = jobOf({
+        contender,
+        requests: shareOf(requests, round, options.rounds + 1),
+        connections: one.connections,
+        forMs,
+      })
       const done = await runRound(contender, job, generator)
       if (round > 0) rounds.push(done)
     }
@@ -64,15 +77,22 @@ async function runRound({ pid }: Contender, job: LoadJob, generator: Generator):
   const [result] = await generator.run([job])
   const after = await readProcessFigures(pid)
   if (result === undefined) throw new Error('the load generator returned no result')
-  return { result, cpuSeconds: before && after && after.cpuSeconds - before.cpuSeconds, rssBytes: after?.rssBytes }
+  return {
+    result,
+    cpuSeconds: before && after && after.cpuSeconds - before.cpuSeconds,
+    rssBytes: after?.rssBytes,
+  }
 }
 
 function together(rounds: readonly Round[]): Measured {
   const results = rounds.map(({ result }) => result)
   const requests = sum(results.map((result) => result.requests))
-  const cpuSeconds = rounds.some((round) => round.cpuSeconds === undefined) ? undefined : sum(rounds.map((round) => round.cpuSeconds ?? 0))
+  const cpuSeconds = rounds.some((round) => round.cpuSeconds === undefined)
+    ? undefined
+    : sum(rounds.map((round) => round.cpuSeconds ?? 0))
   const failures: Record<string, number> = {}
-  for (const [status, count] of results.flatMap((result) => Object.entries(result.failures))) failures[status] = (failures[status] ?? 0) + count
+  for (const [status, count] of results.flatMap((result) => Object.entries(result.failures)))
+    failures[status] = (failures[status] ?? 0) + count
   return {
     requests,
     perSecond: requests / sum(results.map((result) => result.seconds)),
@@ -87,4 +107,5 @@ function together(rounds: readonly Round[]): Measured {
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
 /** The median; 0 for an empty list. */
-export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+export const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0

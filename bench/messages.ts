@@ -9,7 +9,9 @@ export async function messageCases({ url, rootToken: token }: BenchSetup): Promi
   for (let index = 0; index < messages; index++) {
     const body = {
       title: `Maintenance of region ${index}`,
-      message: Buffer.from(`From 20:00 to 22:00 UTC logins in region ${index} may take longer.`).toString('base64'),
+      message: Buffer.from(`From 20:00 to 22:00 UTC logins in region ${index} may take longer.`).toString(
+        'base64',
+      ),
       start_time: '2024-01-01T00:00:00Z',
       end_time: '2099-01-01T00:00:00Z',
       authenticated: false,
@@ -27,7 +29,10 @@ export async function messageCases({ url, rootToken: token }: BenchSetup): Promi
       ...common,
       name: `${messages} messages before login`,
       ours: { ...requests, variants: [{}] },
-      against: { contender: 'bare', requests: { method: 'GET', path: `/text/${byteLength}`, variants: [{}] } },
+      against: {
+        contender: 'bare',
+        requests: { method: 'GET', path: `/text/${byteLength}`, variants: [{}] },
+      },
       aim: 0.6,
     },
     {

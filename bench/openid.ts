@@ -42,10 +42,17 @@ export async function measureOpenId({ generator, options }: OpenIdInput): Promis
   ].join('\n')
 }
 
-async function configureBrowserLogins({ url, rootToken: token }: ServerProcess, provider: CodeProvider): Promise<void> {
+async function configureBrowserLogins(
+  { url, rootToken: token }: ServerProcess,
+  provider: CodeProvider,
+): Promise<void> {
   const write = (path: string, body: unknown) => sendSuccessfully(url, { method: 'POST', path, token, body })
   await write('sys/auth/oidc', { type: 'oidc' })
-  await write('auth/oidc/config', { oidc_discovery_url: provider.url, oidc_client_id: clientId, oidc_client_secret: 'bench' })
+  await write('auth/oidc/config', {
+    oidc_discovery_url: provider.url,
+    oidc_client_id: clientId,
+    oidc_client_secret: 'bench',
+  })
   await write('auth/oidc/role/people', {
     user_claim: 'sub',
     allowed_redirect_uris: redirectUri,
@@ -70,7 +77,11 @@ type Side = { readonly ms: number[]; cpuSeconds: number }
  * short turns on one connection. On a busy machine the server's CPU time is a better measure than elapsed
  * time.
  */
-async function compareCallback(server: ServerProcess, provider: CodeProvider, issuer: Issuer): Promise<string> {
+async function compareCallback(
+  server: ServerProcess,
+  provider: CodeProvider,
+  issuer: Issuer,
+): Promise<string> {
   const callbacks: Callback[] = []
   for (let index = 0; index < browserLogins; index++) callbacks.push(await beginLogin(server, provider))
   const now = Math.floor(Date.now() / 1000)
@@ -89,14 +100,21 @@ async function compareCallback(server: ServerProcess, provider: CodeProvider, is
     const counts = start >= warmUp
     const jwtCpu = await cpuOf(server, async () => {
       for (let index = 0; index < turn; index++) {
-        const ms = await timed(agent, server, { method: 'POST', path: '/v1/auth/oidc/login', body: JSON.stringify({ role: 'jobs', jwt }) })
+        const ms = await timed(agent, server, {
+          method: 'POST',
+          path: '/v1/auth/oidc/login',
+          body: JSON.stringify({ role: 'jobs', jwt }),
+        })
         if (counts) login.ms.push(ms)
       }
     })
     const callbackCpu = await cpuOf(server, async () => {
       for (const { state, code } of callbacks.slice(start, start + turn)) {
         const busyBefore = provider.busyMs
-        const ms = await timed(agent, server, { method: 'GET', path: `/v1/auth/oidc/oidc/callback?state=${state}&code=${code}` })
+        const ms = await timed(agent, server, {
+          method: 'GET',
+          path: `/v1/auth/oidc/oidc/callback?state=${state}&code=${code}`,
+        })
         if (counts) whole.ms.push(ms)
         if (counts) own.ms.push(ms - (provider.busyMs - busyBefore))
       }
@@ -123,7 +141,11 @@ async function cpuOf({ pid }: ServerProcess, work: () => Promise<void>): Promise
 }
 
 async function beginLogin({ url }: ServerProcess, provider: CodeProvider): Promise<Callback> {
-  const { body } = await send(url, { method: 'POST', path: 'auth/oidc/oidc/auth_url', body: { role: 'people', redirect_uri: redirectUri } })
+  const { body } = await send(url, {
+    method: 'POST',
+    path: 'auth/oidc/oidc/auth_url',
+    body: { role: 'people', redirect_uri: redirectUri },
+  })
   const { data } = body ?? {}
   const authUrl = typeof data === 'object' && data !== null && 'auth_url' in data ? String(data.auth_url) : ''
   const login = new URL(authUrl).searchParams
@@ -135,7 +157,10 @@ type Timed = { method: string; path: string; body?: string }
 /** Milliseconds from the request to the last byte of its response, which must contain a token. */
 function timed(agent: Agent, { port }: ServerProcess, { method, path, body }: Timed): Promise<number> {
   return new Promise((resolve, reject) => {
-    const headers = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+    const headers =
+      body === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
     const startedAt = performance.now()
     const sent = request({ host: '127.0.0.1', port, agent, method, path, headers }, (answer) => {
       let text = ''
@@ -145,7 +170,11 @@ function timed(agent: Agent, { port }: ServerProcess, { method, path, body }: Ti
       answer.on('end', () => {
         const ms = performance.now() - startedAt
         try {
-          clientTokenOf({ status: answer.statusCode ?? 0, headers: new Headers(), body: JSON.parse(text) as Record<string, unknown> })
+          clientTokenOf({
+            status: answer.statusCode ?? 0,
+            headers: new Headers(),
+            body: JSON.parse(text) as Record<string, unknown>,
+          })
           resolve(ms)
         } catch (error) {
           reject(error)
@@ -159,10 +188,22 @@ function timed(agent: Agent, { port }: ServerProcess, { method, path, body }: Ti
 type Load = { issuer: Issuer; generator: Generator; options: BenchOptions }
 
 /** Rounds in turns: with the provider up and down. The keys are cached from the first login on. */
-async function compareWithoutProvider(server: ServerProcess, { issuer, generator, options }: Load): Promise<string> {
-  const bodies = await signLogins(issuer, { algorithm: 'RS256', count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' })
+async function compareWithoutProvider(
+  server: ServerProcess,
+  { issuer, generator, options }: Load,
+): Promise<string> {
+  const bodies = await signLogins(issuer, {
+    algorithm: 'RS256',
+    count: knownJwts,
+    subject: () => 'repo:acme/shop:ref:refs/heads/main',
+  })
   const requests = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
-  const job = jobOf({ contender: server, requests, connections: usualConnections, forMs: options.seconds * 1000 })
+  const job = jobOf({
+    contender: server,
+    requests,
+    connections: usualConnections,
+    forMs: options.seconds * 1000,
+  })
   await generator.run([job])
   const rates: { up: number[]; down: number[] } = { up: [], down: [] }
   const cpuMs: { up: number[]; down: number[] } = { up: [], down: [] }
@@ -190,12 +231,20 @@ async function compareWithoutProvider(server: ServerProcess, { issuer, generator
 }
 
 /** Counts the key fetches caused by tokens with unknown, distinct key ids. */
-async function countFetches(server: ServerProcess, { issuer, generator }: Pick<Load, 'issuer' | 'generator'>): Promise<string> {
+async function countFetches(
+  server: ServerProcess,
+  { issuer, generator }: Pick<Load, 'issuer' | 'generator'>,
+): Promise<string> {
   const [body] = await signLogins(issuer, { algorithm: 'RS256', count: 1, subject: () => 'repo:acme/nobody' })
   const { jwt } = JSON.parse(body ?? '') as { jwt: string }
   const signed = jwt.slice(jwt.indexOf('.'))
-  const unknown = () => Buffer.from(JSON.stringify({ alg: 'RS256', kid: randomBytes(12).toString('hex') })).toString('base64url') + signed
-  const variants = Array.from({ length: unknownKids }, () => ({ body: JSON.stringify({ role: roleName, jwt: unknown() }) }))
+  const unknown = () =>
+    Buffer.from(JSON.stringify({ alg: 'RS256', kid: randomBytes(12).toString('hex') })).toString(
+      'base64url',
+    ) + signed
+  const variants = Array.from({ length: unknownKids }, () => ({
+    body: JSON.stringify({ role: roleName, jwt: unknown() }),
+  }))
   const fetches = () => issuer.requestsByPath.get(new URL(issuer.jwksUrl).pathname) ?? 0
   const before = fetches()
   const job = jobOf({
@@ -208,7 +257,10 @@ async function countFetches(server: ServerProcess, { issuer, generator }: Pick<L
   if (result === undefined) throw new Error('the load generator returned no result')
   const made = fetches() - before
   const refused = result.failures['400'] ?? 0
-  const slow = result.seconds <= unknownKidSeconds ? '' : `, longer than the planned ${unknownKidSeconds} s: the machine is busy`
+  const slow =
+    result.seconds <= unknownKidSeconds
+      ? ''
+      : `, longer than the planned ${unknownKidSeconds} s: the machine is busy`
   const figures = `${refused} logins with unknown key ids refused in ${result.seconds.toFixed(1)} s${slow}`
   return `${figures}: ${made} fetches of the keys (${verdict(made <= 12 && refused === unknownKids, '≤ 12')})`
 }

@@ -10,10 +10,12 @@ const validSeconds = 6 * 3600
 
 /** Configures the mount, a policy and a role, as an operator of a CI platform would. */
 export async function configureLogins(url: string, rootToken: string, issuer: Issuer): Promise<void> {
-  const write = (path: string, body: unknown) => sendSuccessfully(url, { method: 'POST', path, token: rootToken, body })
+  const write = (path: string, body: unknown) =>
+    sendSuccessfully(url, { method: 'POST', path, token: rootToken, body })
   await write('auth/jwt/config', { jwks_url: issuer.jwksUrl, bound_issuer: issuer.url })
   await write('sys/policies/acl/bench', {
-    policy: 'path "auth/jwt/role/*" { capabilities = ["read"] }\npath "auth/jwt/role" { capabilities = ["list"] }',
+    policy:
+      'path "auth/jwt/role/*" { capabilities = ["read"] }\npath "auth/jwt/role" { capabilities = ["list"] }',
   })
   await write(`auth/jwt/role/${roleName}`, {
     role_type: 'jwt',
@@ -28,17 +30,27 @@ export async function configureLogins(url: string, rootToken: string, issuer: Is
 export type SignLogins = { algorithm: Algorithm; count: number; subject: (index: number) => string }
 
 /** Signs the login bodies before the measurement starts. */
-export async function signLogins(issuer: Issuer, { algorithm, count, subject }: SignLogins): Promise<string[]> {
+export async function signLogins(
+  issuer: Issuer,
+  { algorithm, count, subject }: SignLogins,
+): Promise<string[]> {
   const bodies: string[] = []
   while (bodies.length < count) {
-    const indices = Array.from({ length: Math.min(signedAtOnce, count - bodies.length) }, (_, index) => bodies.length + index)
+    const indices = Array.from(
+      { length: Math.min(signedAtOnce, count - bodies.length) },
+      (_, index) => bodies.length + index,
+    )
     bodies.push(...(await Promise.all(indices.map((index) => signLogin(issuer, algorithm, subject(index))))))
   }
   return bodies
 }
 
 async function signLogin(issuer: Issuer, algorithm: Algorithm, sub: string): Promise<string> {
-  const jwt = await issuer.signPipeline('github', { sub, aud: 'gatehouse', exp: Math.floor(Date.now() / 1000) + validSeconds }, { algorithm })
+  const jwt = await issuer.signPipeline(
+    'github',
+    { sub, aud: 'gatehouse', exp: Math.floor(Date.now() / 1000) + validSeconds },
+    { algorithm },
+  )
   return JSON.stringify({ role: roleName, jwt })
 }
 

@@ -12,7 +12,11 @@ export async function readProcessFigures(pid: number): Promise<ProcessFigures | 
   // proc(5): after the name in parentheses, field 3 is the state, 14 and 15 are user and system time
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const ticks = Number(fields[11]) + Number(fields[12])
-  return { cpuSeconds: ticks / ticksPerSecond, rssBytes: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024 }
+  return {
+    cpuSeconds: ticks / ticksPerSecond,
+    rssBytes: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024,
+  }
 }
 
-const readProc = (pid: number, file: string) => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => undefined)
+const readProc = (pid: number, file: string) =>
+  readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => undefined)

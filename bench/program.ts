@@ -25,7 +25,10 @@ export async function startProgram(file: string, args: readonly string[] = []): 
     await ended
   }
   const limit = setTimeout(() => child.kill(), startLimitMs)
-  const printed = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended.then(() => [])])
+  const printed = await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line'),
+    ended.then(() => []),
+  ])
   clearTimeout(limit)
   const port = Number(printed[0])
   if (child.pid === undefined || !(port > 0)) {

@@ -79,7 +79,9 @@ process.exitCode = await runAll()
 
 /** Returns the exit code: 1 if any request failed, whatever the figures. */
 async function runAll(): Promise<number> {
-  await using generator = startGenerator(values.generator === 'own' || values.generator === 'wrk' ? values.generator : undefined)
+  await using generator = startGenerator(
+    values.generator === 'own' || values.generator === 'wrk' ? values.generator : undefined,
+  )
   print(`load by ${generator.name}, ${options.rounds} × ${options.seconds} s, node ${process.version}`)
   const commitDelayMs = Number(values['commit-delay'] ?? 0)
   if (commitDelayMs > 0) {
@@ -126,12 +128,24 @@ async function measureWorkloads(generator: ReturnType<typeof startGenerator>): P
   await using folder = await makeBenchFolder()
   await using issuer = await startIssuer({ algorithms: ['RS256', 'ES256'] })
   await using gatehouse = await startServerProcess({ folder: folder.path })
-  await using floor = await startProgram('floor.ts', ['--file', `${folder.path}/floor.db`, '--jwks', issuer.jwksUrl, '--issuer', issuer.url])
+  await using floor = await startProgram('floor.ts', [
+    '--file',
+    `${folder.path}/floor.db`,
+    '--jwks',
+    issuer.jwksUrl,
+    '--issuer',
+    issuer.url,
+  ])
   await using bare = await startProgram('bare.ts')
   await configureLogins(gatehouse.url, gatehouse.rootToken, issuer)
   const measured: MeasuredCase[] = []
   for (const [, makeCases] of wanted) {
-    for (const one of await makeCases({ url: gatehouse.url, rootToken: gatehouse.rootToken, issuer, options })) {
+    for (const one of await makeCases({
+      url: gatehouse.url,
+      rootToken: gatehouse.rootToken,
+      issuer,
+      options,
+    })) {
       measured.push(await measureCase(one, { gatehouse, floor, bare }, generator, options))
       process.stderr.write('.')
     }

@@ -20,7 +20,8 @@ const headings = [
 export function renderTable(measured: readonly MeasuredCase[]): string {
   const rows = [headings, ...measured.map(row)]
   const widths = headings.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)))
-  const line = (cells: readonly string[]) => cells.map((cell, column) => pad(cell, widths[column] ?? 0, column)).join('  ')
+  const line = (cells: readonly string[]) =>
+    cells.map((cell, column) => pad(cell, widths[column] ?? 0, column)).join('  ')
   return rows.map(line).join('\n')
 }
 
@@ -52,10 +53,12 @@ function aims({ case: { aim, aimP99Ms }, ours, theirs }: MeasuredCase): string {
 /** The aim, and whether it was met. */
 export const verdict = (met: boolean, aim: string) => `${aim} ${met ? 'met' : 'MISSED'}`
 
-const whole = (value: number | undefined) => (value === undefined ? '–' : Math.round(value).toLocaleString('en'))
+const whole = (value: number | undefined) =>
+  value === undefined ? '–' : Math.round(value).toLocaleString('en')
 
 /** Bytes as whole MB of 1,000,000. */
 export const megabytes = (bytes: number | undefined) => (bytes === undefined ? '–' : whole(bytes / 1e6))
 
 const textColumns = new Set([0, 7, 12])
-const pad = (cell: string, width: number, column: number) => (textColumns.has(column) ? cell.padEnd(width) : cell.padStart(width))
+const pad = (cell: string, width: number, column: number) =>
+  textColumns.has(column) ? cell.padEnd(width) : cell.padStart(width)

@@ -17,7 +17,16 @@ export async function runWrk(job: LoadJob): Promise<LoadResult> {
     await writeFile(scriptFile, script(job, variantsFile))
     const seconds = Math.max(1, Math.round(job.forMs / 1000))
     const target = `http://127.0.0.1:${job.port}`
-    const { stdout } = await run('wrk', ['-t1', `-c${job.connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', scriptFile, target])
+    const { stdout } = await run('wrk', [
+      '-t1',
+      `-c${job.connections}`,
+      `-d${seconds}s`,
+      '--timeout',
+      '30s',
+      '-s',
+      scriptFile,
+      target,
+    ])
     return readSummary(stdout)
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -25,7 +34,8 @@ export async function runWrk(job: LoadJob): Promise<LoadResult> {
 }
 
 /** Tab-separated: tokens, tags and JSON bodies contain no tab and no line break. */
-const asLine = ({ token, ifNoneMatch, body }: Variant) => `${token ?? ''}\t${ifNoneMatch ?? ''}\t${body ?? ''}`
+const asLine = ({ token, ifNoneMatch, body }: Variant) =>
+  `${token ?? ''}\t${ifNoneMatch ?? ''}\t${body ?? ''}`
 
 const script = ({ method, path }: LoadJob, variantsFile: string) => `
 local requests, following = {}, 0
@@ -57,7 +67,16 @@ end
 export function readSummary(output: string): LoadResult {
   const line = /\nsummary (.*)\n/.exec(output)?.[1]
   if (line === undefined) throw new Error(`wrk gave no summary:\n${output}`)
-  const [requests = 0, micros = 0, p50 = 0, p99 = 0, max = 0, refused = 0, broken = 0] = line.split(' ').map(Number)
+  const [requests = 0, micros = 0, p50 = 0, p99 = 0, max = 0, refused = 0, broken = 0] = line
+    .split(' ')
+    .map(Number)
   const failures = { ...(refused > 0 && { 400: refused }), ...(broken > 0 && { 0: broken }) }
-  return { requests, seconds: micros / 1e6, p50Ms: p50 / 1000, p99Ms: p99 / 1000, maxMs: max / 1000, failures }
+  return {
+    requests,
+    seconds: micros / 1e6,
+    p50Ms: p50 / 1000,
+    p99Ms: p99 / 1000,
+    maxMs: max / 1000,
+    failures,
+  }
 }

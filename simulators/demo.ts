@@ -25,9 +25,14 @@ async function tellStory(): Promise<void> {
   await using directory = await startDirectory({ settings: slowToAgree })
   setDefaultCACertificates([...getCACertificates(), directory.ca])
   await using servers = new AsyncDisposableStack()
-  const launch = async () => servers.use(await startServerProcess({ folder: folder.path, environment: cloudEnvironment(directory) }))
+  const launch = async () =>
+    servers.use(await startServerProcess({ folder: folder.path, environment: cloudEnvironment(directory) }))
   const server = await launch()
-  const scene = { ...narration, root: { url: server.url, token: server.rootToken }, stranger: { url: server.url } }
+  const scene = {
+    ...narration,
+    root: { url: server.url, token: server.rootToken },
+    stranger: { url: server.url },
+  }
 
   const job = await pipelineLogins(scene, issuer)
   await explainedLogin(scene, issuer)

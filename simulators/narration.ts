@@ -38,7 +38,10 @@ export function narrate(): Narration {
     if (body !== undefined) print(indent(readable(body)))
   }
 
-  function printAnswer(answer: Answer, { expect, tell = (body) => body }: Pick<StepOptions, 'expect' | 'tell'>): Answer {
+  function printAnswer(
+    answer: Answer,
+    { expect, tell = (body) => body }: Pick<StepOptions, 'expect' | 'tell'>,
+  ): Answer {
     print(
       styleText(answer.status < 400 ? 'green' : 'yellow', `  ${answer.status}`) +
         shownHeaders(toldHeaders.map((name) => [name, answer.headers.get(name)])),
@@ -54,13 +57,20 @@ export function narrate(): Narration {
     aside: (text) => print(`\n  ${styleText('dim', text)}`),
     step: async (sender, method, path, { body, headers = {}, ...rest }) => {
       const token = sender.token === undefined ? null : shorten(sender.token)
-      printQuestion(`  ${method} /v1/${path}${shownHeaders([['X-Vault-Token', token], ...Object.entries(headers)])}`, 'cyan', body)
+      printQuestion(
+        `  ${method} /v1/${path}${shownHeaders([['X-Vault-Token', token], ...Object.entries(headers)])}`,
+        'cyan',
+        body,
+      )
       return printAnswer(await send(sender.url, { ...sender, method, path, headers, body }), rest)
     },
     visit: async (method, url, { token, form, ...rest }) => {
       printQuestion(`  ${method} ${url}`, 'magenta', form)
       const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-      return printAnswer(await exchange(url, { method, headers, ...(form && { body: new URLSearchParams(form) }) }), rest)
+      return printAnswer(
+        await exchange(url, { method, headers, ...(form && { body: new URLSearchParams(form) }) }),
+        rest,
+      )
     },
   }
 }
@@ -77,14 +87,24 @@ const indent = (text: string) => text.replaceAll(/^/gm, '    ')
  * JSON over several lines, flat lists on one line; omits null and empty members, and shortens credentials.
  */
 function readable(body: unknown): string {
-  const text = JSON.stringify(body, (name, value: unknown) => (value === null || value === '' ? undefined : shortenText(name, value)), 2)
-  return text.replaceAll(/\[\s+([^[\]{}]*?)\s+\]/g, (_, items: string) => `[${items.replaceAll(/,\s+/g, ', ')}]`)
+  const text = JSON.stringify(
+    body,
+    (name, value: unknown) => (value === null || value === '' ? undefined : shortenText(name, value)),
+    2,
+  )
+  return text.replaceAll(
+    /\[\s+([^[\]{}]*?)\s+\]/g,
+    (_, items: string) => `[${items.replaceAll(/,\s+/g, ', ')}]`,
+  )
 }
 
 function shortenText(name: string, value: unknown): unknown {
   if (typeof value !== 'string') return value
-  return name.endsWith('client_secret') ? `${value.slice(0, 4)}… (${value.length} characters)` : shorten(value)
+  return name.endsWith('client_secret')
+    ? `${value.slice(0, 4)}… (${value.length} characters)`
+    : shorten(value)
 }
 
 /** Shows only the first characters of tokens and JWTs. */
-const shorten = (text: string): string => (/^(hv[sb]\.|eyJ)/.test(text) ? `${text.slice(0, 10)}… (${text.length} characters)` : text)
+const shorten = (text: string): string =>
+  /^(hv[sb]\.|eyJ)/.test(text) ? `${text.slice(0, 10)}… (${text.length} characters)` : text

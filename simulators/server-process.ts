@@ -46,7 +46,13 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
   const startedAt = performance.now()
   const child = spawn(process.execPath, ['--expose-gc', '--disable-sigusr1', entry], {
     cwd: sourceFolder,
-    env: { ...startScriptMemory, ...environmentOf(folder), ...options.environment, GATEHOUSE_LISTEN: '127.0.0.1:0', GATEHOUSE_LOG_LEVEL: 'info' },
+    env: {
+      ...startScriptMemory,
+      ...environmentOf(folder),
+      ...options.environment,
+      GATEHOUSE_LISTEN: '127.0.0.1:0',
+      GATEHOUSE_LOG_LEVEL: 'info',
+    },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   endWithUs(child)
@@ -58,7 +64,10 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
   const log = readLog(child.stderr)
   const limit = setTimeout(() => child.kill('SIGKILL'), startLimitMs)
   try {
-    const url = await Promise.race([log.address, ended.then(([code, signal]) => Promise.reject(new Error(`the process ended: ${code ?? signal}`)))])
+    const url = await Promise.race([
+      log.address,
+      ended.then(([code, signal]) => Promise.reject(new Error(`the process ended: ${code ?? signal}`))),
+    ])
     await waitUntilReady(child, url)
     const readyAfterMs = performance.now() - startedAt
     const rootToken = (await readFile(join(folder, 'root-token'), 'utf8')).trim()
@@ -76,7 +85,9 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
 }
 
 function environmentOf(folder: string): Record<string, string> {
-  const inherited = Object.entries(process.env).filter(([name]) => !/^(?:GATEHOUSE_|CLOUD_|HTTPS_PROXY$)/.test(name))
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(?:GATEHOUSE_|CLOUD_|HTTPS_PROXY$)/.test(name),
+  )
   return {
     // both as `npm start` sets them
     NODE_COMPILE_CACHE: join(sourceFolder, 'node_modules/.cache/gatehouse'),

@@ -40,7 +40,8 @@ const share = z
   .transform((text) => Number.parseFloat(text) / 100)
   .refine((part) => part > 0 && part <= 1, 'must be above 0% and at most 100%')
 /** An amount that must not be 0, because the server could not serve any request. */
-const some = <Schema extends z.ZodType<number>>(schema: Schema) => schema.refine((amount) => amount > 0, 'must be above 0')
+const some = <Schema extends z.ZodType<number>>(schema: Schema) =>
+  schema.refine((amount) => amount > 0, 'must be above 0')
 const list = z.string().transform((text) => (text === '' ? [] : text.split(',').map((item) => item.trim())))
 const networks = list.refine((items) => items.every(isNetwork), 'must be a list of networks like 10.0.0.0/8')
 
@@ -48,7 +49,10 @@ const networks = list.refine((items) => items.every(isNetwork), 'must be a list 
 const listen = z
   .string()
   .regex(/^(?:\[[0-9a-fA-F:.]+\]|[^:[\]\s]+):\d{1,5}$/, 'must be host:port')
-  .transform((text) => ({ host: text.slice(0, text.lastIndexOf(':')).replace(/^\[|\]$/g, ''), port: Number(text.slice(text.lastIndexOf(':') + 1)) }))
+  .transform((text) => ({
+    host: text.slice(0, text.lastIndexOf(':')).replace(/^\[|\]$/g, ''),
+    port: Number(text.slice(text.lastIndexOf(':') + 1)),
+  }))
   .refine(({ port }) => port < 65536, 'must have a port below 65536')
 
 /** `https://gate.example.com:8200`; parsed to text without a trailing slash. */
@@ -77,7 +81,11 @@ const serviceAddress = z
 const storage = z
   .string()
   .regex(/^(?:memory:|sqlite:(?!:memory:$).+)$/, 'must be memory: or sqlite:PATH')
-  .transform((text) => (text === 'memory:' ? { kind: 'memory' as const } : { kind: 'sqlite' as const, path: text.slice('sqlite:'.length) }))
+  .transform((text) =>
+    text === 'memory:'
+      ? { kind: 'memory' as const }
+      : { kind: 'sqlite' as const, path: text.slice('sqlite:'.length) },
+  )
 
 const mountTypes = { auth: ['jwt', 'oidc'], secret: ['cloud', 'azure'] } as const
 
@@ -87,12 +95,18 @@ const mounts = list.transform((items, context) =>
     const table = path.startsWith('auth/') ? ('auth' as const) : ('secret' as const)
     const known: readonly string[] = mountTypes[table]
     if (path === '' || rest.length > 0 || !known.includes(type))
-      context.issues.push({ code: 'custom', message: `"${item}" is not a valid PATH=TYPE of a mount`, input: item })
+      context.issues.push({
+        code: 'custom',
+        message: `"${item}" is not a valid PATH=TYPE of a mount`,
+        input: item,
+      })
     return { table, path: table === 'auth' ? path.slice('auth/'.length) : path, type }
   }),
 )
 
-const cloudName = z.string().refine(isEnvironmentName, 'must be CloudPublicCloud, CloudUSGovernmentCloud or CloudChinaCloud')
+const cloudName = z
+  .string()
+  .refine(isEnvironmentName, 'must be CloudPublicCloud, CloudUSGovernmentCloud or CloudChinaCloud')
 
 /** A semantic version, because clients parse it. */
 const version = z.string().regex(/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/, 'must be a semantic version')
@@ -125,7 +139,12 @@ const setting = <Schema extends z.ZodType, Fallback extends string | undefined>(
  */
 export const settings = {
   listen: setting(listen, 'LISTEN', '127.0.0.1:8200', 'host:port to listen on'),
-  apiAddr: setting(origin, 'API_ADDR', undefined, 'public base URL of this server, part of the issuer of its identity tokens (the listen address)'),
+  apiAddr: setting(
+    origin,
+    'API_ADDR',
+    undefined,
+    'public base URL of this server, part of the issuer of its identity tokens (the listen address)',
+  ),
   tls: setting(
     z.enum(['auto', 'off']),
     'TLS',
@@ -133,17 +152,67 @@ export const settings = {
     'auto: plain HTTP on loopback only; off: plain HTTP on any address (behind a proxy that terminates TLS)',
   ),
   trustedProxies: setting(networks, 'TRUSTED_PROXIES', '', 'networks that may send X-Forwarded-For'),
-  trustedProxyHops: setting(count, 'TRUSTED_PROXY_HOPS', '0', 'number of addresses to skip at the right end of X-Forwarded-For'),
-  trustedProxyRequired: setting(flag, 'TRUSTED_PROXY_REQUIRED', 'false', 'true: refuse requests that do not come from a trusted proxy'),
-  drainDelayMs: setting(waitingTime, 'DRAIN_DELAY', '0s', 'how long a stopping server still accepts requests while it reports not ready'),
-  stopTimeoutMs: setting(waitingTime, 'STOP_TIMEOUT', '30s', 'time limit for requests in progress when the server stops'),
-  storage: setting(storage, 'STORAGE', 'sqlite:data/gatehouse.db', 'sqlite:PATH, or memory: to lose all data when the process ends'),
-  allowNetworkDisk: setting(flag, 'ALLOW_NETWORK_DISK', 'false', 'true: accept a database file on NFS, SMB, FUSE or 9p'),
-  background: setting(z.enum(['on', 'off']), 'BACKGROUND', 'on', 'off: no expiry, rotation or clean-up in the background (for inspecting a copy)'),
-  sealKeyFile: setting(text, 'SEAL_KEY_FILE', 'data/seal.key', 'file with the seal key, 32 bytes as hex or base64'),
+  trustedProxyHops: setting(
+    count,
+    'TRUSTED_PROXY_HOPS',
+    '0',
+    'number of addresses to skip at the right end of X-Forwarded-For',
+  ),
+  trustedProxyRequired: setting(
+    flag,
+    'TRUSTED_PROXY_REQUIRED',
+    'false',
+    'true: refuse requests that do not come from a trusted proxy',
+  ),
+  drainDelayMs: setting(
+    waitingTime,
+    'DRAIN_DELAY',
+    '0s',
+    'how long a stopping server still accepts requests while it reports not ready',
+  ),
+  stopTimeoutMs: setting(
+    waitingTime,
+    'STOP_TIMEOUT',
+    '30s',
+    'time limit for requests in progress when the server stops',
+  ),
+  storage: setting(
+    storage,
+    'STORAGE',
+    'sqlite:data/gatehouse.db',
+    'sqlite:PATH, or memory: to lose all data when the process ends',
+  ),
+  allowNetworkDisk: setting(
+    flag,
+    'ALLOW_NETWORK_DISK',
+    'false',
+    'true: accept a database file on NFS, SMB, FUSE or 9p',
+  ),
+  background: setting(
+    z.enum(['on', 'off']),
+    'BACKGROUND',
+    'on',
+    'off: no expiry, rotation or clean-up in the background (for inspecting a copy)',
+  ),
+  sealKeyFile: setting(
+    text,
+    'SEAL_KEY_FILE',
+    'data/seal.key',
+    'file with the seal key, 32 bytes as hex or base64',
+  ),
   sealKey: setting(text, 'SEAL_KEY', undefined, 'the seal key itself, instead of the file', true),
-  sealPreviousKeyFile: setting(text, 'SEAL_PREVIOUS_KEY_FILE', undefined, 'file with the previous seal key, for changing the seal key'),
-  allowOpenKeyFile: setting(flag, 'ALLOW_OPEN_KEY_FILE', 'false', 'true: accept a seal key file that users other than its owner can read or change'),
+  sealPreviousKeyFile: setting(
+    text,
+    'SEAL_PREVIOUS_KEY_FILE',
+    undefined,
+    'file with the previous seal key, for changing the seal key',
+  ),
+  allowOpenKeyFile: setting(
+    flag,
+    'ALLOW_OPEN_KEY_FILE',
+    'false',
+    'true: accept a seal key file that users other than its owner can read or change',
+  ),
   rootToken: setting(
     z.string().regex(/^[^\s.]+$/, 'must not contain spaces or dots'),
     'ROOT_TOKEN',
@@ -151,12 +220,37 @@ export const settings = {
     'root token of npm run dev (default there: root); refused otherwise',
     true,
   ),
-  rootTokenFile: setting(text, 'ROOT_TOKEN_FILE', undefined, 'file for the first root token (mode 0600), instead of standard output'),
-  defaultMounts: setting(mounts, 'DEFAULT_MOUNTS', 'auth/jwt=jwt,cloud=cloud', 'mounts of the first start, as a list of PATH=TYPE; empty: none'),
-  defaultLeaseTtlMs: setting(lifetime, 'DEFAULT_LEASE_TTL', '768h', 'lifetime of tokens and leases that request none'),
+  rootTokenFile: setting(
+    text,
+    'ROOT_TOKEN_FILE',
+    undefined,
+    'file for the first root token (mode 0600), instead of standard output',
+  ),
+  defaultMounts: setting(
+    mounts,
+    'DEFAULT_MOUNTS',
+    'auth/jwt=jwt,cloud=cloud',
+    'mounts of the first start, as a list of PATH=TYPE; empty: none',
+  ),
+  defaultLeaseTtlMs: setting(
+    lifetime,
+    'DEFAULT_LEASE_TTL',
+    '768h',
+    'lifetime of tokens and leases that request none',
+  ),
   maxLeaseTtlMs: setting(lifetime, 'MAX_LEASE_TTL', '768h', 'longest lifetime, unless a mount has its own'),
-  logLevel: setting(z.enum(['trace', 'debug', 'info', 'warn', 'error']), 'LOG_LEVEL', 'info', 'trace, debug, info, warn or error'),
-  logFormat: setting(z.enum(['json', 'text']), 'LOG_FORMAT', 'json', 'json: one object per line; text: for humans (default of npm run dev)'),
+  logLevel: setting(
+    z.enum(['trace', 'debug', 'info', 'warn', 'error']),
+    'LOG_LEVEL',
+    'info',
+    'trace, debug, info, warn or error',
+  ),
+  logFormat: setting(
+    z.enum(['json', 'text']),
+    'LOG_FORMAT',
+    'json',
+    'json: one object per line; text: for humans (default of npm run dev)',
+  ),
   accessLog: setting(flag, 'ACCESS_LOG', 'false', 'true: a log line for each request'),
   replicaName: setting(text, 'REPLICA_NAME', undefined, 'name of this process in logs (the host name)'),
   metrics: setting(
@@ -172,9 +266,24 @@ export const settings = {
     'host:port of an HTTP listener for /metrics and /health/* only, without a token, also while sealed',
   ),
   maxRequestSize: setting(size, 'MAX_REQUEST_SIZE', '32MiB', 'largest request body; 0: no limit'),
-  maxLoginSize: setting(size, 'MAX_LOGIN_SIZE', '1MiB', 'largest request body on a path that needs no token; 0: MAX_REQUEST_SIZE'),
-  maxJsonStrings: setting(count, 'MAX_JSON_STRINGS', '1000', 'most strings in a JSON body, including keys; 0: no limit'),
-  maxJsonMemory: setting(size, 'MAX_JSON_MEMORY', '32.5MiB', 'estimated decoded size of a JSON body; 0: no limit'),
+  maxLoginSize: setting(
+    size,
+    'MAX_LOGIN_SIZE',
+    '1MiB',
+    'largest request body on a path that needs no token; 0: MAX_REQUEST_SIZE',
+  ),
+  maxJsonStrings: setting(
+    count,
+    'MAX_JSON_STRINGS',
+    '1000',
+    'most strings in a JSON body, including keys; 0: no limit',
+  ),
+  maxJsonMemory: setting(
+    size,
+    'MAX_JSON_MEMORY',
+    '32.5MiB',
+    'estimated decoded size of a JSON body; 0: no limit',
+  ),
   maxJwtSize: setting(size, 'MAX_JWT_SIZE', '512KiB', 'largest JWT at login; 0: no limit'),
   maxInFlight: setting(some(count), 'MAX_IN_FLIGHT', '1024', 'most concurrent requests; more get 503'),
   maxBuffered: setting(
@@ -183,20 +292,45 @@ export const settings = {
     '256MiB',
     'most bytes of all request bodies and large responses together; above it, the largest unfinished body gets 503',
   ),
-  maxConnections: setting(some(count), 'MAX_CONNECTIONS', '10000', 'most open connections; a new one closes the one that has been idle longest'),
-  maxConnectionShare: setting(share, 'MAX_CONNECTION_SHARE', '10%', 'share of MAX_CONNECTIONS that one client address may hold'),
+  maxConnections: setting(
+    some(count),
+    'MAX_CONNECTIONS',
+    '10000',
+    'most open connections; a new one closes the one that has been idle longest',
+  ),
+  maxConnectionShare: setting(
+    share,
+    'MAX_CONNECTION_SHARE',
+    '10%',
+    'share of MAX_CONNECTIONS that one client address may hold',
+  ),
   headerTimeoutMs: setting(waitingTime, 'HEADER_TIMEOUT', '10s', 'time limit for the head of a request'),
   bodyTimeoutMs: setting(waitingTime, 'BODY_TIMEOUT', '30s', 'time limit for receiving a whole request'),
   idleTimeoutMs: setting(waitingTime, 'IDLE_TIMEOUT', '5m', 'how long an idle connection is kept open'),
-  messageWaiters: setting(count, 'MESSAGE_WAITERS', '100', 'most requests of one client address that wait for a change of messages; more get 429'),
-  loginFailuresKept: setting(count, 'LOGIN_FAILURES_KEPT', '200', 'most refused logins that each mount keeps, in memory; 0: none'),
+  messageWaiters: setting(
+    count,
+    'MESSAGE_WAITERS',
+    '100',
+    'most requests of one client address that wait for a change of messages; more get 429',
+  ),
+  loginFailuresKept: setting(
+    count,
+    'LOGIN_FAILURES_KEPT',
+    '200',
+    'most refused logins that each mount keeps, in memory; 0: none',
+  ),
   outboundDeny: setting(
     networks,
     'OUTBOUND_DENY',
     '169.254.0.0/16,fe80::/10,fd00:ec2::254/128,168.63.129.16/32',
     'networks to which the server sends no requests',
   ),
-  edition: setting(z.enum(['enterprise', 'community']), 'EDITION', 'enterprise', 'enterprise; community: without custom messages'),
+  edition: setting(
+    z.enum(['enterprise', 'community']),
+    'EDITION',
+    'enterprise',
+    'enterprise; community: without custom messages',
+  ),
   reportedVersion: setting(version, 'REPORTED_VERSION', '1.16.3+ent', 'version reported to clients'),
 } satisfies Record<string, Setting>
 
@@ -205,24 +339,67 @@ export const settings = {
  * docs/contract/cloud.md#effective-settings, docs/contract/cloud.md#endpoints
  */
 export const cloudSettings = {
-  subscriptionId: setting(z.string(), 'CLOUD_SUBSCRIPTION_ID', undefined, 'subscription of every cloud mount; overrides its config'),
-  tenantId: setting(z.string(), 'CLOUD_TENANT_ID', undefined, 'tenant of every cloud mount; overrides its config'),
-  clientId: setting(z.string(), 'CLOUD_CLIENT_ID', undefined, 'client id of the root credential; overrides the config of cloud mounts'),
-  clientSecret: setting(z.string(), 'CLOUD_CLIENT_SECRET', undefined, 'secret of the root credential; overrides the config of cloud mounts', true),
+  subscriptionId: setting(
+    z.string(),
+    'CLOUD_SUBSCRIPTION_ID',
+    undefined,
+    'subscription of every cloud mount; overrides its config',
+  ),
+  tenantId: setting(
+    z.string(),
+    'CLOUD_TENANT_ID',
+    undefined,
+    'tenant of every cloud mount; overrides its config',
+  ),
+  clientId: setting(
+    z.string(),
+    'CLOUD_CLIENT_ID',
+    undefined,
+    'client id of the root credential; overrides the config of cloud mounts',
+  ),
+  clientSecret: setting(
+    z.string(),
+    'CLOUD_CLIENT_SECRET',
+    undefined,
+    'secret of the root credential; overrides the config of cloud mounts',
+    true,
+  ),
   environment: setting(
     cloudName,
     'CLOUD_ENVIRONMENT',
     undefined,
     'CloudPublicCloud, CloudUSGovernmentCloud or CloudChinaCloud; overrides the config of cloud mounts',
   ),
-  authorityHost: setting(serviceAddress, 'CLOUD_AUTHORITY_HOST', undefined, 'login service of a private cloud, an https URL'),
-  directoryEndpoint: setting(serviceAddress, 'CLOUD_DIRECTORY_ENDPOINT', undefined, 'directory API of a private cloud, an https URL without /v1.0'),
-  resourceManagerEndpoint: setting(serviceAddress, 'CLOUD_RESOURCE_MANAGER_ENDPOINT', undefined, 'resource manager of a private cloud, an https URL'),
-  caFile: setting(z.string(), 'CLOUD_CA_FILE', undefined, 'PEM file of further CA certificates to trust for these services'),
+  authorityHost: setting(
+    serviceAddress,
+    'CLOUD_AUTHORITY_HOST',
+    undefined,
+    'login service of a private cloud, an https URL',
+  ),
+  directoryEndpoint: setting(
+    serviceAddress,
+    'CLOUD_DIRECTORY_ENDPOINT',
+    undefined,
+    'directory API of a private cloud, an https URL without /v1.0',
+  ),
+  resourceManagerEndpoint: setting(
+    serviceAddress,
+    'CLOUD_RESOURCE_MANAGER_ENDPOINT',
+    undefined,
+    'resource manager of a private cloud, an https URL',
+  ),
+  caFile: setting(
+    z.string(),
+    'CLOUD_CA_FILE',
+    undefined,
+    'PEM file of further CA certificates to trust for these services',
+  ),
 } satisfies Record<keyof EnvironmentSettings, Setting>
 
 type Settings = typeof settings
-type Value<Entry extends Setting> = Entry['fallback'] extends string ? z.output<Entry['schema']> : z.output<Entry['schema']> | undefined
+type Value<Entry extends Setting> = Entry['fallback'] extends string
+  ? z.output<Entry['schema']>
+  : z.output<Entry['schema']> | undefined
 export type Config = { readonly [Name in keyof Settings]: Value<Settings[Name]> } & {
   /** Development mode: text log, fixed root token, and memory storage unless another one is set. */
   readonly dev: boolean
@@ -235,19 +412,33 @@ export type Config = { readonly [Name in keyof Settings]: Value<Settings[Name]> 
 const injected = /_(?:SERVICE_HOST|SERVICE_PORT(?:_.*)?|PORT|PORT_\d+_.*)$/
 
 /** Defaults of `npm run dev`. */
-const devFallbacks: Partial<Record<keyof Settings, string>> = { storage: 'memory:', rootToken: 'root', logFormat: 'text' }
+const devFallbacks: Partial<Record<keyof Settings, string>> = {
+  storage: 'memory:',
+  rootToken: 'root',
+  logFormat: 'text',
+}
 
 /** Log settings for use before validation, so that invalid settings are reported in the requested format. */
-export function logSettings(environment: Readonly<Record<string, string | undefined>>, dev: boolean): Pick<Config, 'logFormat' | 'replicaName'> {
-  const format = environment['GATEHOUSE_LOG_FORMAT'] ?? (dev ? devFallbacks.logFormat : settings.logFormat.fallback)
-  return { logFormat: format === 'text' ? 'text' : 'json', replicaName: environment['GATEHOUSE_REPLICA_NAME'] }
+export function logSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  dev: boolean,
+): Pick<Config, 'logFormat' | 'replicaName'> {
+  const format =
+    environment['GATEHOUSE_LOG_FORMAT'] ?? (dev ? devFallbacks.logFormat : settings.logFormat.fallback)
+  return {
+    logFormat: format === 'text' ? 'text' : 'json',
+    replicaName: environment['GATEHOUSE_REPLICA_NAME'],
+  }
 }
 
 /**
  * Reads the environment. Throws a SettingError that names the first invalid setting; reports unknown
  * `GATEHOUSE_` names to `warn`. docs/settings.md
  */
-export function readConfig(environment: Readonly<Record<string, string | undefined>>, options: { dev: boolean; warn(text: string): void }): Config {
+export function readConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  options: { dev: boolean; warn(text: string): void },
+): Config {
   const known = new Set<string>()
   const values: Record<string, unknown> = {
     dev: options.dev,
@@ -263,7 +454,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     values[key] = parseSetting(entry, name, text)
   }
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('GATEHOUSE_') && !known.has(name) && !injected.test(name)) options.warn(`unknown setting ${name}`)
+    if (name.startsWith('GATEHOUSE_') && !known.has(name) && !injected.test(name))
+      options.warn(`unknown setting ${name}`)
   }
   // the loop above adds exactly the members of the table
   const config = values as unknown as Config
@@ -292,16 +484,23 @@ function checkTogether(config: Config, environment: Readonly<Record<string, stri
   }
   const { host } = config.listen
   if (config.tls === 'auto' && !isLoopbackHost(host)) {
-    throw new SettingError(`GATEHOUSE_LISTEN: plain HTTP on ${host} is refused; set GATEHOUSE_TLS=off if a proxy in front speaks TLS`)
+    throw new SettingError(
+      `GATEHOUSE_LISTEN: plain HTTP on ${host} is refused; set GATEHOUSE_TLS=off if a proxy in front speaks TLS`,
+    )
   }
   if (config.rootTokenFile !== undefined && isOfTheStore(config, config.rootTokenFile))
-    throw new SettingError(`GATEHOUSE_ROOT_TOKEN_FILE: ${config.rootTokenFile} is a database file or a seal key file`)
+    throw new SettingError(
+      `GATEHOUSE_ROOT_TOKEN_FILE: ${config.rootTokenFile} is a database file or a seal key file`,
+    )
   if (config.defaultLeaseTtlMs > config.maxLeaseTtlMs)
     throw new SettingError('GATEHOUSE_DEFAULT_LEASE_TTL: must not be above GATEHOUSE_MAX_LEASE_TTL')
 }
 
 /** Whether `path` is a database file or a seal key file. Overwriting one would make the store unusable. */
 export function isOfTheStore({ storage, sealKeyFile, sealPreviousKeyFile }: Config, path: string): boolean {
-  const database = storage.kind === 'sqlite' ? ['', '-wal', '-shm', '.lock'].map((end) => `${storage.path}${end}`) : []
-  return [sealKeyFile, sealPreviousKeyFile ?? sealKeyFile, ...database].some((file) => resolve(file) === resolve(path))
+  const database =
+    storage.kind === 'sqlite' ? ['', '-wal', '-shm', '.lock'].map((end) => `${storage.path}${end}`) : []
+  return [sealKeyFile, sealPreviousKeyFile ?? sealKeyFile, ...database].some(
+    (file) => resolve(file) === resolve(path),
+  )
 }

@@ -56,7 +56,8 @@ export function causeList(...causes: string[]): string {
 }
 
 /** A refusal by a handler; its text is sent as it is. */
-export const refuse = (kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) => new ServiceError(kind, message, options)
+export const refuse = (kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) =>
+  new ServiceError(kind, message, options)
 
 /** A failure; its text is sent as a list of causes on authenticated paths. */
 export const fail = (kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) =>

@@ -12,7 +12,9 @@ const maxWaitingBytes = 1 << 20
  * `replica`. Neither a slow reader nor a failing write (full disk, closed terminal) blocks the server; lines
  * are lost instead. docs/operations.md#metrics
  */
-export async function openLog(config: Pick<Config, 'logFormat' | 'replicaName'> & Partial<Pick<Config, 'logLevel'>>): Promise<Log> {
+export async function openLog(
+  config: Pick<Config, 'logFormat' | 'replicaName'> & Partial<Pick<Config, 'logLevel'>>,
+): Promise<Log> {
   const destination = standardError()
   const log = pino(
     {
@@ -59,7 +61,11 @@ function standardError(): Destination {
 
 async function readable(destination: Destination): Promise<DestinationStream> {
   const { prettyFactory } = await import('pino-pretty')
-  const format = prettyFactory({ colorize: process.stderr.isTTY, ignore: 'pid,hostname,replica,event,exit_code', translateTime: 'SYS:HH:MM:ss' })
+  const format = prettyFactory({
+    colorize: process.stderr.isTTY,
+    ignore: 'pid,hostname,replica,event,exit_code',
+    translateTime: 'SYS:HH:MM:ss',
+  })
   return { write: (line) => void destination.write(format(line)) }
 }
 

@@ -16,7 +16,9 @@ if (Number.parseInt(process.versions.node, 10) < oldestNode) {
   // not in the shared temporary folder: users who can write there can change the program anyway. If it is
   // read-only,
   // nothing is cached.
-  const { directory } = enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url)))
+  const { directory } = enableCompileCache(
+    fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url)),
+  )
   if (directory !== undefined) process.env['NODE_COMPILE_CACHE'] ??= directory
 
   const { run } = await import('./run.ts')

@@ -17,7 +17,11 @@ const logEndMs = 250
 const lookForParentMs = 500
 
 /** Runs the server until a signal stops it, and exits the process. Exit codes: docs/operations.md */
-export async function run(args: readonly string[], environment: NodeJS.ProcessEnv, stopping: AbortController): Promise<void> {
+export async function run(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  stopping: AbortController,
+): Promise<void> {
   const log = await openLog(logSettings(environment, isDev(args)))
   logWhatNodeWouldPrint(log)
   await runWith(log, args, environment, stopping)
@@ -27,7 +31,12 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
   process.exit()
 }
 
-async function runWith(log: Log, args: readonly string[], environment: NodeJS.ProcessEnv, stopping: AbortController): Promise<void> {
+async function runWith(
+  log: Log,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  stopping: AbortController,
+): Promise<void> {
   const config = configOf(args, environment, log)
   if (config === undefined) return
   whenToStop(stopping, config, environment, log)
@@ -43,17 +52,30 @@ async function runWith(log: Log, args: readonly string[], environment: NodeJS.Pr
     process.exitCode = code
     // a StartError is explained by its text; log the cause of a bug only
     const cause = code === exitCodes.bug ? { err: error } : {}
-    log.fatal({ event: 'stopped', exit_code: code, ...cause }, error instanceof StartError ? error.message : 'the server failed')
+    log.fatal(
+      { event: 'stopped', exit_code: code, ...cause },
+      error instanceof StartError ? error.message : 'the server failed',
+    )
   }
 }
 
 /** Runs one server until `stopping` is aborted. */
-async function serve(start: typeof startServer, config: Config, log: Log, stopping: AbortSignal): Promise<void> {
+async function serve(
+  start: typeof startServer,
+  config: Config,
+  log: Log,
+  stopping: AbortSignal,
+): Promise<void> {
   const server = await start(config, { log, rootToken: rootTokenTeller(config) })
   if (config.dev) log.warn('Development mode: for trials only; do not use it in production.')
   returnMemoryWhenIdle()
   log.info(
-    { event: 'started', address: server.url, version: gatehouseVersion, reported_version: config.reportedVersion },
+    {
+      event: 'started',
+      address: server.url,
+      version: gatehouseVersion,
+      reported_version: config.reportedVersion,
+    },
     `Gatehouse ${gatehouseVersion} is listening on ${server.url}`,
   )
   await aborted(stopping)
@@ -61,17 +83,27 @@ async function serve(start: typeof startServer, config: Config, log: Log, stoppi
 }
 
 /** Handles requests to stop the process, which then ends within DRAIN_DELAY plus STOP_TIMEOUT in any case. */
-function whenToStop(stopping: AbortController, config: Config, environment: NodeJS.ProcessEnv, log: Log): void {
+function whenToStop(
+  stopping: AbortController,
+  config: Config,
+  environment: NodeJS.ProcessEnv,
+  log: Log,
+): void {
   // npm sends a second signal after Ctrl-C; it must not cut off the requests in progress
   void aborted(stopping.signal).then(() => {
     log.info({ event: 'stopping' }, 'stopping')
-    setTimeout(() => void endNow(log, exitCodes.stopTimeout), config.drainDelayMs + config.stopTimeoutMs).unref()
+    setTimeout(
+      () => void endNow(log, exitCodes.stopTimeout),
+      config.drainDelayMs + config.stopTimeoutMs,
+    ).unref()
   })
   const stop = () => stopping.abort()
   // the machine may have been cloned while the process was stopped
   process.on('SIGCONT', () => systemRandom.discard())
   // without a handler SIGHUP would kill the process, even under `nohup`: Node.js resets ignored signals
-  process.on('SIGHUP', () => (config.dev ? stop() : log.info({ event: 'hangup' }, 'SIGHUP ignored: settings are read at start only')))
+  process.on('SIGHUP', () =>
+    config.dev ? stop() : log.info({ event: 'hangup' }, 'SIGHUP ignored: settings are read at start only'),
+  )
   // npm forwards only SIGTERM and SIGINT; any other signal ends npm, and this process would be orphaned
   const npm = environment['NPM_PID']
   if (npm !== undefined) whenOrphaned(Number(npm), stop)
@@ -89,7 +121,11 @@ function whenOrphaned(parent: number, tell: () => void): void {
 /** Exits without waiting for requests and connections; log lines get a short time. */
 async function endNow(log: Log, code: number): Promise<void> {
   process.exitCode = code
-  if (code === exitCodes.stopTimeout) log.error({ event: 'stopped', exit_code: code }, 'requests were still running after GATEHOUSE_STOP_TIMEOUT')
+  if (code === exitCodes.stopTimeout)
+    log.error(
+      { event: 'stopped', exit_code: code },
+      'requests were still running after GATEHOUSE_STOP_TIMEOUT',
+    )
   await closeLog(log, logEndMs)
   process.exit()
 }
@@ -99,7 +135,9 @@ const isDev = (args: readonly string[]): boolean => args.includes('--dev')
 /** Logs warnings and uncaught exceptions, which Node.js would print as plain text into the JSON log. */
 function logWhatNodeWouldPrint(log: Log): void {
   process.removeAllListeners('warning')
-  process.on('warning', (warning) => log.warn({ event: 'runtime_warning', type: warning.name }, warning.message))
+  process.on('warning', (warning) =>
+    log.warn({ event: 'runtime_warning', type: warning.name }, warning.message),
+  )
   process.on('uncaughtException', (error) => {
     log.fatal({ event: 'stopped', exit_code: exitCodes.bug, err: error }, 'the server failed')
     void endNow(log, exitCodes.bug)
@@ -125,14 +163,19 @@ function configOf(args: readonly string[], environment: NodeJS.ProcessEnv, log: 
 
 /** Delivers the first root token: to its file before it becomes valid, or to standard output afterwards. */
 function rootTokenTeller({ rootTokenFile }: Config): RootTokenTeller {
-  if (rootTokenFile === undefined) return { check: checkStandardOutput, keep: () => {}, tell: (token) => print(`Root token: ${token}\n`) }
+  if (rootTokenFile === undefined)
+    return { check: checkStandardOutput, keep: () => {}, tell: (token) => print(`Root token: ${token}\n`) }
   return {
     check: () => {},
     keep: (token) => {
       try {
         writePrivateFile(rootTokenFile, `${token}\n`)
       } catch (cause) {
-        throw new StartError(exitCodes.setting, `GATEHOUSE_ROOT_TOKEN_FILE: cannot write ${rootTokenFile}: ${systemCode(cause)}`, { cause })
+        throw new StartError(
+          exitCodes.setting,
+          `GATEHOUSE_ROOT_TOKEN_FILE: cannot write ${rootTokenFile}: ${systemCode(cause)}`,
+          { cause },
+        )
       }
     },
     tell: () => void process.stdout.write(`Root token written to ${rootTokenFile}\n`),
@@ -165,7 +208,9 @@ const nowhere = (why: string, cause: unknown) =>
   )
 
 const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })))
+  new Promise((resolve) =>
+    signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
+  )
 
 /** Reports not ready, waits for load balancers, then stops. */
 async function stop(server: Server, config: Config): Promise<void> {

@@ -32,7 +32,12 @@ import { NamespaceStore } from './core/namespaces/namespace-store.ts'
 import { caCertificates, OutboundClient } from './core/outbound.ts'
 import { PolicyStore } from './core/policies/policy-store.ts'
 import { issueLogin, type Lookalike, planLogin } from './core/tokens/issue-login.ts'
-import { createInitialRootToken, ensureDevRootToken, takeRootTokenNote, tellInitialRootToken } from './core/tokens/root-token.ts'
+import {
+  createInitialRootToken,
+  ensureDevRootToken,
+  takeRootTokenNote,
+  tellInitialRootToken,
+} from './core/tokens/root-token.ts'
 import { TokenRevoker } from './core/tokens/token-revoker.ts'
 import { TokenStore } from './core/tokens/token-store.ts'
 import { TimeKeeper } from './core/time-keeper.ts'
@@ -69,7 +74,14 @@ import { CloudEngine, type CloudEngineParts, cloud, type OperatorSettings } from
 import { cubbyhole } from './plugins/cubbyhole/index.ts'
 import { identity } from './plugins/identity/index.ts'
 import { JwtMethod, jwtAuth } from './plugins/jwt-auth/index.ts'
-import { beforeLoginPath, genericPlaces, metricsRoute, readyBeforeLogin, storedCounts, sys } from './plugins/sys/index.ts'
+import {
+  beforeLoginPath,
+  genericPlaces,
+  metricsRoute,
+  readyBeforeLogin,
+  storedCounts,
+  sys,
+} from './plugins/sys/index.ts'
 import { type NodeState, nodeStateRoutes } from './plugins/sys/node-state.ts'
 import { token } from './plugins/token/index.ts'
 import type { StorageFaults } from './storage/faults.ts'
@@ -97,21 +109,31 @@ export type ServerParts = {
   faults?: StorageFaults
   /** How the cloud engine waits before it tries something upstream again. Tests and benchmarks only. */
   cloudPause?: CloudEngineParts['pause']
-  /** How long it takes at most, and for how long it does not believe that something is gone. Tests and benchmarks only. */
+  /**
+   * How long it takes at most, and for how long it does not believe that something is gone. Tests and
+   * benchmarks only.
+   */
   cloudTimes?: Pick<CloudEngineParts, 'patience' | 'requestLimitMs'>
   /** Secrets engines beside those of the product, each mounted by its own name. Tests and benchmarks only. */
   engines?: readonly Engine[]
 }
 
 /** A secrets engine: its routes below a mount, and what becomes of the leases it hands out. */
-export type Engine = { readonly type: string; readonly routes: FastifyPluginAsync; readonly backend: LeaseBackend }
+export type Engine = {
+  readonly type: string
+  readonly routes: FastifyPluginAsync
+  readonly backend: LeaseBackend
+}
 
 export type Server = AsyncDisposable & {
   /** `http://host:port` */
   readonly url: string
   /** Of the listener for metrics, if there is one. */
   readonly metricsPort: number | undefined
-  /** Says not ready, waits with the addresses open, then closes them: docs/operations.md#start-stop-restart. `metricsPort` answers until the end. */
+  /**
+   * Says not ready, waits with the addresses open, then closes them: docs/operations.md#start-stop-restart.
+   * `metricsPort` answers until the end.
+   */
   drain(delayMs: number): Promise<void>
 }
 
@@ -122,7 +144,10 @@ const lingerMs = 1_000
 const pendingLoginsSweepMs = 60_000
 const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
 
-/** A running server out of all parts. Throws a StartError when settings, storage or seal key do not let it start; then nothing is left open. */
+/**
+ * A running server out of all parts. Throws a StartError when settings, storage or seal key do not let it
+ * start; then nothing is left open.
+ */
 export async function startServer(config: Config, given: ServerParts): Promise<Server> {
   const parts = { ...given, clock: given.clock ?? machineClock(), watch: new StorageWatch(given.log) }
   await using opened = new AsyncDisposableStack()
@@ -134,7 +159,8 @@ export async function startServer(config: Config, given: ServerParts): Promise<S
     metrics: async () => await running?.metrics.text(),
     readiness: async () => (await running?.state.readiness()) ?? 'starting',
   }
-  const watching = watched && opened.use(await listening('METRICS_LISTEN', watched, startMetricsListener(watched)))
+  const watching =
+    watched && opened.use(await listening('METRICS_LISTEN', watched, startMetricsListener(watched)))
   const storage = opened.use(await openStorage(config, parts))
   const core = await openCore(config, parts, storage)
   opened.use(core.mounts)
@@ -154,8 +180,10 @@ export async function startServer(config: Config, given: ServerParts): Promise<S
   }
   const state = nodeState(config, core, storage, parts.watch)
   const { app, metrics, sweepLogins } = await buildApp(config, parts, core, state, storage)
-  if (parts.clock instanceof MachineClock) opened.use(await keepTime(parts.clock, { config, log: parts.log, core, metrics, sweepLogins }))
-  // requests that wait are ended by the plugins' own `preClose`, before the listener has seen the last one answered
+  if (parts.clock instanceof MachineClock)
+    opened.use(await keepTime(parts.clock, { config, log: parts.log, core, metrics, sweepLogins }))
+  // requests that wait are ended by the plugins' own `preClose`, before the listener has seen the last one
+  // answered
   opened.defer(async () => {
     await Promise.all([app.close(), listener.close()])
   })
@@ -181,7 +209,10 @@ export async function startServer(config: Config, given: ServerParts): Promise<S
 
 type TimedParts = { config: Config; log: Log; core: Core; metrics: Metrics; sweepLogins(): Promise<void> }
 
-function keepTime(clock: MachineClock, { config, log, core, metrics, sweepLogins }: TimedParts): Promise<TimeKeeper> {
+function keepTime(
+  clock: MachineClock,
+  { config, log, core, metrics, sweepLogins }: TimedParts,
+): Promise<TimeKeeper> {
   return TimeKeeper.start({
     clock,
     view: core.core,
@@ -195,7 +226,10 @@ function keepTime(clock: MachineClock, { config, log, core, metrics, sweepLogins
       const direction = after < before ? 'back' : 'forward'
       metrics.clockStepped(direction)
       const times = { before: new Date(before).toISOString(), after: new Date(after).toISOString() }
-      log.warn({ event: 'clock_step', direction, ...times, seconds: (after - before) / 1000 }, `the clock of this machine was set ${direction}`)
+      log.warn(
+        { event: 'clock_step', direction, ...times, seconds: (after - before) / 1000 },
+        `the clock of this machine was set ${direction}`,
+      )
       // whoever waits for a moment would wait for the wrong one
       core.messageWaits.lookAgain()
     },
@@ -206,14 +240,21 @@ function keepTime(clock: MachineClock, { config, log, core, metrics, sweepLogins
 /** `setting` names the one that asks for the address. */
 function listening<T>(setting: string, { host, port }: ListenAt, bound: Promise<T>): Promise<T> {
   return bound.catch((cause: unknown) => {
-    throw new StartError(2, `GATEHOUSE_${setting}: cannot listen on ${host}:${port}: ${systemCode(cause)}`, { cause })
+    throw new StartError(2, `GATEHOUSE_${setting}: cannot listen on ${host}:${port}: ${systemCode(cause)}`, {
+      cause,
+    })
   })
 }
 
 type WatchedParts = ServerParts & { readonly clock: Clock; readonly watch: StorageWatch }
 
-function openStorage({ storage, allowNetworkDisk }: Config, { faults, watch: { events } }: WatchedParts): Promise<SqliteStorage> {
-  return storage.kind === 'memory' ? openMemory({ faults, events }) : openSqlite({ path: storage.path, allowNetworkDisk, events, faults })
+function openStorage(
+  { storage, allowNetworkDisk }: Config,
+  { faults, watch: { events } }: WatchedParts,
+): Promise<SqliteStorage> {
+  return storage.kind === 'memory'
+    ? openMemory({ faults, events })
+    : openSqlite({ path: storage.path, allowNetworkDisk, events, faults })
 }
 
 /** Everything below HTTP. */
@@ -223,18 +264,29 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
   const { log, clock, random = systemRandom } = parts
   const system = { defaultTtl: seconds(config.defaultLeaseTtlMs), maxTtl: seconds(config.maxLeaseTtlMs) }
   // whatever a setting can be wrong about is known before a store is made
-  const outbound = new OutboundClient({ deny: config.outboundDeny, httpsProxy: config.httpsProxy, noProxy: config.noProxy })
+  const outbound = new OutboundClient({
+    deny: config.outboundDeny,
+    httpsProxy: config.httpsProxy,
+    noProxy: config.noProxy,
+  })
   const operator = await operatorSettings(config)
   const isNew = await isEmpty(storage)
   if (isNew && !config.dev) parts.rootToken.check?.()
   await using staging = isNew ? await openMemory() : undefined
   const barrier = await openBarrier({
     ...(await sealKeys(config, log, storage)),
-    sealKeyChanged: () => log.info({ event: 'key_rotated' }, 'the seal key was changed: the previous key no longer opens this store'),
+    sealKeyChanged: () =>
+      log.info(
+        { event: 'key_rotated' },
+        'the seal key was changed: the previous key no longer opens this store',
+      ),
     storage,
     clock,
     random,
-    log: { error: (fields, text) => log.error(fields, text), recordUnreadable: () => parts.watch.recordUnreadable() },
+    log: {
+      error: (fields, text) => log.error(fields, text),
+      recordUnreadable: () => parts.watch.recordUnreadable(),
+    },
     first: staging && {
       staging,
       fill: async (fresh) => {
@@ -261,10 +313,13 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
       empty: (mount) => cloudEngine.empty(mount),
       namespaceInTheWay: (namespace, path) => namespaces.inTheWay(namespace, path),
       isLive: (namespace) => namespaces.isLive(namespace),
-      onFailure: (mount, error) => log.error({ err: error, mount: mount.path }, 'a mount could not be removed or moved'),
+      onFailure: (mount, error) =>
+        log.error({ err: error, mount: mount.path }, 'a mount could not be removed or moved'),
       onMoveEnd: ({ migration_id, migration_info }) => {
         log.info({ migration_id, ...migration_info }, 'a mount move has ended')
-        leases.sweepOwners().catch((err: unknown) => log.error({ err }, 'leases of ended tokens could not be revoked early'))
+        leases
+          .sweepOwners()
+          .catch((err: unknown) => log.error({ err }, 'leases of ended tokens could not be revoked early'))
       },
     }),
   )
@@ -274,7 +329,10 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
     const mount = mountOf(accessor)
     return mount !== undefined && namespaces.isLive(mount.namespace) ? mount : undefined
   }
-  const tokens = await openRequired('the keys of tokens', TokenStore.open({ view: core, clock, random, sealer: barrier, mountOf: liveMountOf }))
+  const tokens = await openRequired(
+    'the keys of tokens',
+    TokenStore.open({ view: core, clock, random, sealer: barrier, mountOf: liveMountOf }),
+  )
   await migrateIdentityNames(core, random, log)
   const groups = await openRequired(
     'the groups',
@@ -289,7 +347,10 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
       },
     }),
   )
-  const identities = await openRequired('the keys of identities', IdentityStore.open({ view: core, clock, random, memberships: groups }))
+  const identities = await openRequired(
+    'the keys of identities',
+    IdentityStore.open({ view: core, clock, random, memberships: groups }),
+  )
   groups.onChange((affected) => identities.forget(affected === 'all' ? 'all' : [...affected]))
   /** Where clients reach the server; its own address is known once it listens. */
   const reached = { url: config.apiAddr ?? '' }
@@ -313,7 +374,10 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
     intervalMs: dataKeyCheckMs,
     onError: (err) => log.error({ err }, 'the data key could not be rotated'),
   })
-  const spent = await openRequired('the keys of one-time logins', ReplayStore.open({ view: core, random, clock }))
+  const spent = await openRequired(
+    'the keys of one-time logins',
+    ReplayStore.open({ view: core, random, clock }),
+  )
   const tokenRoles = new TokenRoleStore(core)
   const policies = await PolicyStore.open({ view: root.view('policy/'), clock })
   const cubbyholes = new Cubbyholes({
@@ -344,8 +408,21 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
     ...parts.cloudTimes,
   })
   for (const type of ['cloud', 'azure']) leases.register(type, cloudEngine.credentials)
-  const wrapper = new Wrapper({ tokens, cubbyholes, root, clock, tokenMountOf: (namespace) => mounts.table.at(namespace, 'auth/token/'), discard })
-  const tidy = new TokenTidy({ tokens, revoker, view: core, log, endMadeByBatch: (cutOffs) => leases.endCutOff(cutOffs) })
+  const wrapper = new Wrapper({
+    tokens,
+    cubbyholes,
+    root,
+    clock,
+    tokenMountOf: (namespace) => mounts.table.at(namespace, 'auth/token/'),
+    discard,
+  })
+  const tidy = new TokenTidy({
+    tokens,
+    revoker,
+    view: core,
+    log,
+    endMadeByBatch: (cutOffs) => leases.endCutOff(cutOffs),
+  })
   const sweeper = new TokenSweeper({
     revoker,
     intervalMs: sweepIntervalMs,
@@ -353,7 +430,10 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
   })
   if (config.dev && config.rootToken !== undefined) {
     parts.rootToken.keep(config.rootToken)
-    await ensureDevRootToken({ tokens, view: core, tokenMount: fixedMount(mounts, 'auth/token/') }, config.rootToken)
+    await ensureDevRootToken(
+      { tokens, view: core, tokenMount: fixedMount(mounts, 'auth/token/') },
+      config.rootToken,
+    )
     await parts.rootToken.tell(config.rootToken)
   } else await tellInitialRootToken(core, (id) => told(parts.rootToken, id, barrier.initialized))
   await logRootTokenNote(core, log)
@@ -366,7 +446,8 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
     namespaces,
     mounts,
     random,
-    firstEntries: (id) => policies.firstEntries(id).map((entry) => ({ ...entry, key: `policy/${entry.key}` })),
+    firstEntries: (id) =>
+      policies.firstEntries(id).map((entry) => ({ ...entry, key: `policy/${entry.key}` })),
     steps: [
       { name: 'waits', remove: async (id) => messageWaits.endNamespace(id) },
       { name: 'requests', remove: (id) => mounts.closeNamespace(id) },
@@ -380,14 +461,17 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
       { name: 'policies', remove: (id) => policies.removeNamespace(id) },
       { name: 'mounts', remove: (id) => mounts.removeNamespace(id, { abandon: isAbandoned(id) }) },
     ],
-    onFailure: ({ id, path }, step, err) => log.error({ err, namespace: id, path, step }, 'could not remove a namespace; will retry'),
-    onRemoved: ({ id, path }) => log.info({ event: 'namespace_removed', namespace: id, path }, 'a namespace was removed'),
+    onFailure: ({ id, path }, step, err) =>
+      log.error({ err, namespace: id, path, step }, 'could not remove a namespace; will retry'),
+    onRemoved: ({ id, path }) =>
+      log.info({ event: 'namespace_removed', namespace: id, path }, 'a namespace was removed'),
   })
   mounts.resume()
   namespaceLife.resume()
   const cors = await CorsStore.open({
     view: core,
-    onFailure: (err) => log.error({ err }, 'cannot read the CORS settings: no origin is allowed until they are written again'),
+    onFailure: (err) =>
+      log.error({ err }, 'cannot read the CORS settings: no origin is allowed until they are written again'),
   })
   const access = new Access({ tokens, identities, policies, namespaces, clock })
   const clusterId = await clusterIdOf(root)
@@ -434,10 +518,13 @@ async function operatorSettings({ cloud }: Config): Promise<OperatorSettings> {
   if (cloud.caFile === undefined) return cloud
   try {
     const caPem = await readFile(cloud.caFile, 'utf8')
-    if (caCertificates(caPem).length === 0) throw new StartError(2, `CLOUD_CA_FILE: there is no certificate in ${cloud.caFile}`)
+    if (caCertificates(caPem).length === 0)
+      throw new StartError(2, `CLOUD_CA_FILE: there is no certificate in ${cloud.caFile}`)
     return { ...cloud, caPem }
   } catch (cause) {
-    throw cause instanceof StartError ? cause : new StartError(2, `CLOUD_CA_FILE: cannot read ${cloud.caFile}: ${systemCode(cause)}`, { cause })
+    throw cause instanceof StartError
+      ? cause
+      : new StartError(2, `CLOUD_CA_FILE: cannot read ${cloud.caFile}: ${systemCode(cause)}`, { cause })
   }
 }
 
@@ -451,13 +538,17 @@ async function told(teller: RootTokenTeller, id: string, isKept: boolean): Promi
 async function logRootTokenNote(core: View, log: Log): Promise<void> {
   try {
     const time = await takeRootTokenNote(core)
-    if (time !== undefined) log.warn({ event: 'root_token_made', made_at: time }, 'the root-token command created a new root token')
+    if (time !== undefined)
+      log.warn({ event: 'root_token_made', made_at: time }, 'the root-token command created a new root token')
   } catch (err) {
     log.error({ err }, 'cannot read whether a root token was created')
   }
 }
 
-/** The first records of a new store: mounts, policies, keys, root token. Gives back its id; a development server's is made at each start. */
+/**
+ * The first records of a new store: mounts, policies, keys, root token. Gives back its id; a development
+ * server's is made at each start.
+ */
 async function fillNewStore(
   config: Config,
   { clock, random, system, barrier }: { clock: Clock; random: Random; system: SystemTtls; barrier: Barrier },
@@ -469,7 +560,13 @@ async function fillNewStore(
   await root.write([{ key: 'cluster-id', value: random.uuid() }])
   if (config.dev) return undefined
   const core = root.view('core/')
-  const tokens = await TokenStore.open({ view: core, clock, random, sealer: barrier, mountOf: () => undefined })
+  const tokens = await TokenStore.open({
+    view: core,
+    clock,
+    random,
+    sealer: barrier,
+    mountOf: () => undefined,
+  })
   const tokenMount = first.find((mount) => mount.path === 'auth/token/')
   if (tokenMount === undefined) throw new Error('the fixed mounts have no auth/token/')
   return createInitialRootToken({ tokens, view: core, tokenMount })
@@ -485,12 +582,24 @@ function mountsOf(config: Config, random: Random, system: SystemTtls): Mount[] {
 }
 
 /** The seal key as the settings say; of a store in memory, one that dies with it. docs/storage.md#seal-key */
-async function sealKeys(config: Config, log: Log, storage: Storage): Promise<{ sealKey: Uint8Array; previousSealKey?: Uint8Array }> {
+async function sealKeys(
+  config: Config,
+  log: Log,
+  storage: Storage,
+): Promise<{ sealKey: Uint8Array; previousSealKey?: Uint8Array }> {
   if (config.storage.kind === 'memory') return { sealKey: systemRandom.bytes(32) }
   const allowOpen = config.allowOpenKeyFile
-  const { key, made } = await loadSealKey({ text: config.sealKey, file: config.sealKeyFile, allowOpen, storeIsEmpty: await isEmpty(storage) })
+  const { key, made } = await loadSealKey({
+    text: config.sealKey,
+    file: config.sealKeyFile,
+    allowOpen,
+    storeIsEmpty: await isEmpty(storage),
+  })
   if (made) {
-    log.warn({ file: config.sealKeyFile }, `made seal key ${config.sealKeyFile}: in production keep it on another disk than the database`)
+    log.warn(
+      { file: config.sealKeyFile },
+      `made seal key ${config.sealKeyFile}: in production keep it on another disk than the database`,
+    )
   }
   if (config.sealPreviousKeyFile === undefined) return { sealKey: key }
   return { sealKey: key, previousSealKey: await readSealKeyFile(config.sealPreviousKeyFile, { allowOpen }) }
@@ -505,15 +614,22 @@ function fixedMount(mounts: MountStore, path: string): Mount {
 /** Stores of before version 0.2.0. */
 async function migrateIdentityNames(view: View, random: Random, log: Log): Promise<void> {
   const keys = await openRequired('the keys of identities', IdentityKeys.open(view, random))
-  const onFailure = (key: string, err: unknown) => log.error({ err, key }, 'a name of an identity cannot be moved')
+  const onFailure = (key: string, err: unknown) =>
+    log.error({ err, key }, 'a name of an identity cannot be moved')
   const moved = await migrateNames({ view, keys, onFailure })
   if (moved !== undefined && moved > 0)
-    log.info({ event: 'migrated', names: moved }, 'migrated identity names: they are now compared by case folding only')
+    log.info(
+      { event: 'migrated', names: moved },
+      'migrated identity names: they are now compared by case folding only',
+    )
 }
 
 const unknownCluster = '00000000-0000-0000-0000-000000000000'
 
-/** Only a name to tell servers apart: one that can not be read, which the log says, keeps nobody from starting. */
+/**
+ * Only a name to tell servers apart: one that can not be read, which the log says, keeps nobody from
+ * starting.
+ */
 async function clusterIdOf(root: View): Promise<string> {
   const id = await root.get('cluster-id').catch(() => undefined)
   return typeof id === 'string' ? id : unknownCluster
@@ -530,7 +646,12 @@ async function openRequired<T>(what: string, opened: Promise<T>): Promise<T> {
 
 type LivingState = NodeState & { started(): void; stopping(): void }
 
-function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage: SqliteStorage, watch: StorageWatch): LivingState {
+function nodeState(
+  config: Config,
+  { barrier, clusterId, clock }: Core,
+  storage: SqliteStorage,
+  watch: StorageWatch,
+): LivingState {
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   const isStorageUp = async () => {
     try {
@@ -543,7 +664,8 @@ function nodeState(config: Config, { barrier, clusterId, clock }: Core, storage:
     isInitialized: () => true,
     isSealed: () => barrier.isSealed(),
     isStorageUp,
-    readiness: async () => (phase !== 'ready' ? phase : barrier.isSealed() ? 'sealed' : (await isStorageUp()) ? 'ready' : 'storage'),
+    readiness: async () =>
+      phase !== 'ready' ? phase : barrier.isSealed() ? 'sealed' : (await isStorageUp()) ? 'ready' : 'storage',
     version: config.reportedVersion,
     gatehouseVersion,
     clusterId,
@@ -585,7 +707,11 @@ async function buildApp(
   const jsonLimits = { maxStrings: config.maxJsonStrings, maxMemory: config.maxJsonMemory, maxDepth: 10_000 }
   const openJsonLimits = { ...jsonLimits, maxValues: 10_000 }
   const maxBodyBytes = config.maxRequestSize || Number.POSITIVE_INFINITY
-  const proxies = { trusted: config.trustedProxies, hops: config.trustedProxyHops, required: config.trustedProxyRequired }
+  const proxies = {
+    trusted: config.trustedProxies,
+    hops: config.trustedProxyHops,
+    required: config.trustedProxyRequired,
+  }
   const clientAddress = clientAddressReader(proxies)
   const counts = storedCounts({ tokens, view: core.core, clock })
   const strangersWraps = new Buckets(clock, { capacity: 10, refillMs: 6000 })
@@ -601,9 +727,16 @@ async function buildApp(
       clockOffset: () => (clock instanceof MachineClock ? clock.offset() / 1000 : 0),
       inFlight: () => app.inFlight(),
       connections: () => connectionsOf(app),
-      keysets: async () => (await jwtMethod.keysets()).map((keyset) => ({ ...keyset, mount: metrics.mountLabel(mountName(keyset.mount)) })),
+      keysets: async () =>
+        (await jwtMethod.keysets()).map((keyset) => ({
+          ...keyset,
+          mount: metrics.mountLabel(mountName(keyset.mount)),
+        })),
       cloudMounts: async () =>
-        (await core.cloudEngine.credentials.figures()).map((figure) => ({ ...figure, mount: metrics.mountLabel(mountName(figure.mount)) })),
+        (await core.cloudEngine.credentials.figures()).map((figure) => ({
+          ...figure,
+          mount: metrics.mountLabel(mountName(figure.mount)),
+        })),
       serviceTokens: () => counts.serviceTokens.total(),
       entities: () => counts.entities.total(),
     }),
@@ -669,7 +802,11 @@ async function buildApp(
       const wrappedAccessor = accessor ?? ''
       const namespace = call.namespace?.id ?? 'root'
       // a login is paid for with a credential; a look at what is wrapped is not
-      if (call.wrapsForStranger && accessor === undefined && !strangersWraps.take(countedAddress(call.remoteAddress)))
+      if (
+        call.wrapsForStranger &&
+        accessor === undefined &&
+        !strangersWraps.take(countedAddress(call.remoteAddress))
+      )
         throw refuse('throttled', 'too many responses were wrapped for a client without a token')
       try {
         return await wrapper.wrap({ namespace, path: call.path, ttl: call.wrapTtl, body, wrappedAccessor })
@@ -680,7 +817,9 @@ async function buildApp(
         if (leaseId !== undefined) {
           await leases
             .revoke({ namespace, id: leaseId }, { sync: true })
-            .catch((err: unknown) => log.error({ err }, 'an undelivered secret remains valid until its lease ends'))
+            .catch((err: unknown) =>
+              log.error({ err }, 'an undelivered secret remains valid until its lease ends'),
+            )
         }
         throw error
       }
@@ -745,7 +884,8 @@ async function buildApp(
       ),
   })
   const mountOf = (accessor: string) => mounts.table.byAccessor(accessor)
-  const policyExists = async (name: string, namespace: string) => (await policies.get(namespace, name)) !== undefined
+  const policyExists = async (name: string, namespace: string) =>
+    (await policies.get(namespace, name)) !== undefined
   const jwtMethod = new JwtMethod({
     mounts,
     outbound: core.outbound,
@@ -791,15 +931,35 @@ async function buildApp(
       tokenMountOf: (namespace) => mounts.table.at(namespace, 'auth/token/'),
     }),
   })
-  await app.register(cubbyhole, { prefix: '/cubbyhole', cubbyholes: core.cubbyholes, tokens, longLists: new LongLists() })
-  for (const type of ['cloud', 'azure'] as const) await app.register(cloud, { prefix: `/${type}`, engine: core.cloudEngine, type })
+  await app.register(cubbyhole, {
+    prefix: '/cubbyhole',
+    cubbyholes: core.cubbyholes,
+    tokens,
+    longLists: new LongLists(),
+  })
+  for (const type of ['cloud', 'azure'] as const)
+    await app.register(cloud, { prefix: `/${type}`, engine: core.cloudEngine, type })
   for (const { type, routes } of engines ?? []) await app.register(routes, { prefix: `/${type}` })
   const onLookalike = ({ mount, entityId, resembles }: Lookalike) => {
-    const fields = { event: 'login_lookalike', namespace: mount.namespace, mount: mount.path, entity_id: entityId, resembled_entity_id: resembles }
+    const fields = {
+      event: 'login_lookalike',
+      namespace: mount.namespace,
+      mount: mount.path,
+      entity_id: entityId,
+      resembled_entity_id: resembles,
+    }
     log.warn(fields, 'the name of a login looks like the name of another entity')
     metrics.lookalike(mountName(mount))
   }
-  const loginParts = { tokens, identity: identities, spent: core.spent, view: core.core, clock, systemTtl: system, onLookalike }
+  const loginParts = {
+    tokens,
+    identity: identities,
+    spent: core.spent,
+    view: core.core,
+    clock,
+    systemTtl: system,
+    onLookalike,
+  }
   await app.register(jwtAuth, {
     ...{ prefix: '/jwt', method: jwtMethod, log },
     issue: (login) => issueLogin(loginParts, login),
@@ -813,17 +973,26 @@ async function buildApp(
 }
 
 /** Whoever may read `sys/metrics`, by whichever path. docs/settings.md */
-async function checkMetricsReader({ access, barrier }: Core, request: FastifyRequest, call: Call): Promise<void> {
+async function checkMetricsReader(
+  { access, barrier }: Core,
+  request: FastifyRequest,
+  call: Call,
+): Promise<void> {
   if (barrier.isSealed()) throw refuse('sealed', 'Vault is sealed')
   const caller = await access.authenticate(tokenOf(request.raw), call.remoteAddress)
   call.caller = caller
-  if (!caller.acl.decide({ operation: 'read', path: 'sys/metrics' }).allowed) throw fail('denied', 'permission denied')
+  if (!caller.acl.decide({ operation: 'read', path: 'sys/metrics' }).allowed)
+    throw fail('denied', 'permission denied')
 }
 
 const connectionsOf = (app: FastifyInstance): Promise<number> =>
-  new Promise((settle, reject) => app.server.getConnections((error, count) => (error === null ? settle(count) : reject(error))))
+  new Promise((settle, reject) =>
+    app.server.getConnections((error, count) => (error === null ? settle(count) : reject(error))),
+  )
 
-/** `sys/seal` and its like look at the token themselves. docs/contract/tokens-and-policies.md#protected-paths */
+/**
+ * `sys/seal` and its like look at the token themselves. docs/contract/tokens-and-policies.md#protected-paths
+ */
 async function checkSudo(access: Access, request: FastifyRequest, call: Call): Promise<void> {
   const caller = await access.authenticate(tokenOf(request.raw), call.remoteAddress)
   call.caller = caller

@@ -19,7 +19,10 @@ export class StorageWatch {
         this.counters.failed(kind)
         if (kind !== 'corrupt' && key === undefined) return
         if (kind === 'corrupt') this.#isDamaged = true
-        this.#log.error({ event: kind === 'corrupt' ? 'storage_damaged' : 'storage_read_failed', key, err: cause }, textOf(kind))
+        this.#log.error(
+          { event: kind === 'corrupt' ? 'storage_damaged' : 'storage_read_failed', key, err: cause },
+          textOf(kind),
+        )
       },
       writesFail: (reason) => {
         if (reason === undefined) this.#log.info({ event: 'storage_back' }, 'writes work again')
@@ -27,16 +30,26 @@ export class StorageWatch {
       },
       checkpointsFail: (code) => {
         if (code === undefined) this.#log.info({ event: 'checkpoints_back' }, 'checkpoints work again')
-        else this.#log.error({ event: 'checkpoints_lost', reason: code }, 'checkpoints fail: the write-ahead log grows with every write')
+        else
+          this.#log.error(
+            { event: 'checkpoints_lost', reason: code },
+            'checkpoints fail: the write-ahead log grows with every write',
+          )
       },
       logGrows: (bytes) => {
-        if (bytes === undefined) this.#log.info({ event: 'storage_log_small' }, 'the write-ahead log is small again')
+        if (bytes === undefined)
+          this.#log.info({ event: 'storage_log_small' }, 'the write-ahead log is small again')
         else this.#log.warn({ event: 'storage_log_grows', bytes }, 'the write-ahead log is unusually large')
       },
       fileLost: (reason) => {
         this.#isFileLost = reason !== undefined
-        if (reason === undefined) this.#log.info({ event: 'storage_back' }, 'the opened database is in place again')
-        else this.#log.error({ event: 'storage_lost', reason }, 'the database file was replaced: writes are refused')
+        if (reason === undefined)
+          this.#log.info({ event: 'storage_back' }, 'the opened database is in place again')
+        else
+          this.#log.error(
+            { event: 'storage_lost', reason },
+            'the database file was replaced: writes are refused',
+          )
       },
     }
   }
@@ -53,4 +66,6 @@ export class StorageWatch {
 }
 
 const textOf = (kind: string) =>
-  kind === 'corrupt' ? 'the database is damaged: restore a backup, or repair it with the tools of SQLite' : 'a record could not be read'
+  kind === 'corrupt'
+    ? 'the database is damaged: restore a backup, or repair it with the tools of SQLite'
+    : 'a record could not be read'

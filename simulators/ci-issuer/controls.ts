@@ -18,16 +18,29 @@ const bodyLimit = 65_536
  * Controls the issuer by requests: `POST /token` returns a JWT as plain text, `POST /rotate` makes new keys,
  * `POST /trouble` orders a fault (`{}` ends it). Never rejects: an error is the response.
  */
-export async function answerControl(issuer: Steered, path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function answerControl(
+  issuer: Steered,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   try {
     const text = await act(issuer, path, await readObject(request))
-    response.writeHead(text === undefined ? 404 : 200, { 'content-type': 'text/plain' }).end(`${text ?? 'not found'}\n`)
+    response
+      .writeHead(text === undefined ? 404 : 200, { 'content-type': 'text/plain' })
+      .end(`${text ?? 'not found'}\n`)
   } catch (error) {
-    response.writeHead(400, { 'content-type': 'text/plain' }).end(`${error instanceof Error ? error.message : 'bad request'}\n`)
+    response
+      .writeHead(400, { 'content-type': 'text/plain' })
+      .end(`${error instanceof Error ? error.message : 'bad request'}\n`)
   }
 }
 
-async function act(issuer: Steered, path: string, body: Record<string, unknown>): Promise<string | undefined> {
+async function act(
+  issuer: Steered,
+  path: string,
+  body: Record<string, unknown>,
+): Promise<string | undefined> {
   if (path === '/token') {
     const provider: Provider = oneOf(providers, body.provider ?? 'github', 'provider')
     const algorithm: Algorithm = oneOf(algorithms, body.algorithm ?? 'RS256', 'algorithm')
@@ -69,4 +82,5 @@ async function readObject(request: IncomingMessage): Promise<Record<string, unkn
   return body
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

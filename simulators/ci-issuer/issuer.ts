@@ -6,7 +6,13 @@ import { CompactSign } from 'jose'
 import { answerControl } from './controls.ts'
 import type { Claims } from './claims.ts'
 import { claimsOf, type Provider } from './providers.ts'
-import { type Algorithm, algorithms, makeSigningKeys, type RotateOptions, type SigningKeys } from './signing-keys.ts'
+import {
+  type Algorithm,
+  algorithms,
+  makeSigningKeys,
+  type RotateOptions,
+  type SigningKeys,
+} from './signing-keys.ts'
 import { answerWrongly, type Document, documents, sendJson, type Trouble } from './trouble.ts'
 
 export type IssuerOptions = {
@@ -74,11 +80,17 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> 
     requestsByPath.set(path, (requestsByPath.get(path) ?? 0) + 1)
     if (path === discoveryPath) answerDocument('discovery', discoveryOf(url), request, response)
     else if (path === jwksPath) answerDocument('jwks', { keys: keys.published() }, request, response)
-    else if (options.controls === true && request.method === 'POST') void answerControl(issuer, path, request, response)
+    else if (options.controls === true && request.method === 'POST')
+      void answerControl(issuer, path, request, response)
     else response.writeHead(404, { 'content-type': 'text/plain' }).end('not found\n')
   }
 
-  function answerDocument(document: Document, body: Record<string, unknown>, request: IncomingMessage, response: ServerResponse): void {
+  function answerDocument(
+    document: Document,
+    body: Record<string, unknown>,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void {
     const trouble = troubles.get(document)
     if (trouble === undefined) sendJson(response, body)
     else answerWrongly({ trouble, request, response, body, signal: closing.signal })
@@ -90,10 +102,15 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> 
     jwksUrl: url + jwksPath,
     keys,
     requestsByPath,
-    publicKeyPem: (algorithm) => keys.current(algorithm).publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    publicKeyPem: (algorithm) =>
+      keys.current(algorithm).publicKey.export({ type: 'spki', format: 'pem' }).toString(),
     sign: (payload, signOptions) => signWith(keys, payload, signOptions),
     signPipeline: (provider, claims, signOptions) =>
-      signWith(keys, claimsOf(provider, { issuer: url, now: Math.floor(now() / 1000), ...(claims && { claims }) }), signOptions),
+      signWith(
+        keys,
+        claimsOf(provider, { issuer: url, now: Math.floor(now() / 1000), ...(claims && { claims }) }),
+        signOptions,
+      ),
     rotate: keys.rotate,
     misbehave: (trouble, document) => {
       for (const one of document === undefined ? documents : [document]) troubles.set(one, trouble)
@@ -126,8 +143,12 @@ function signWith(keys: SigningKeys, payload: Claims | string, options: SignOpti
   const { algorithm = 'RS256', header = {}, previousKey = false } = options
   const key = previousKey ? keys.previous(algorithm) : keys.current(algorithm)
   const bytes = new TextEncoder().encode(typeof payload === 'string' ? payload : JSON.stringify(payload))
-  const critical = Array.isArray(header.crit) ? Object.fromEntries(header.crit.map((name) => [name, true])) : {}
-  return new CompactSign(bytes).setProtectedHeader({ typ: 'JWT', kid: key.kid, ...header, alg: algorithm }).sign(key.privateKey, { crit: critical })
+  const critical = Array.isArray(header.crit)
+    ? Object.fromEntries(header.crit.map((name) => [name, true]))
+    : {}
+  return new CompactSign(bytes)
+    .setProtectedHeader({ typ: 'JWT', kid: key.kid, ...header, alg: algorithm })
+    .sign(key.privateKey, { crit: critical })
 }
 
 async function listen(server: Server, port: number): Promise<number> {

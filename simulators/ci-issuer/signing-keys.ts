@@ -3,7 +3,18 @@ import { promisify } from 'node:util'
 import { exportJWK, type JWK } from 'jose'
 
 /** The ten algorithms that Gatehouse verifies. */
-export const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const
+export const algorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+] as const
 export type Algorithm = (typeof algorithms)[number]
 
 /** A key pair of the issuer. */
@@ -69,7 +80,8 @@ export async function makeSigningKeys(wanted: readonly Algorithm[] = algorithms)
   return {
     current: (algorithm) => keyOf(current, algorithm),
     previous: (algorithm) => keyOf(previous, algorithm),
-    published: () => [current, ...old].flatMap((generation) => [...generation.values()].map((key) => key.jwk)),
+    published: () =>
+      [current, ...old].flatMap((generation) => [...generation.values()].map((key) => key.jwk)),
     rotate: async ({ keepOld = true } = {}) => {
       const next = await makeGeneration(families)
       old = keepOld ? [current, ...old] : []

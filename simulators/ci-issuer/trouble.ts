@@ -60,7 +60,9 @@ export function answerWrongly(sabotage: Sabotage): void {
       response.writeHead(trouble.status, { 'content-type': 'text/plain' }).end('out of order\n')
       break
     case 'html':
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Sign in</title><form></form>\n')
+      response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end('<!doctype html><title>Sign in</title><form></form>\n')
       break
     case 'broken-json':
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body).slice(0, -2))
@@ -86,7 +88,13 @@ export function answerWrongly(sabotage: Sabotage): void {
 /** Sends a complete JSON response. */
 export function sendJson(response: ServerResponse, body: unknown): void {
   const text = JSON.stringify(body)
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), 'cache-control': 'no-store' }).end(text)
+  response
+    .writeHead(200, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+      'cache-control': 'no-store',
+    })
+    .end(text)
 }
 
 function answerLater({ response, body, signal }: Sabotage, delayMs: number): void {

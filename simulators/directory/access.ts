@@ -14,7 +14,11 @@ export function permissionsAt(tenant: Tenant, principalId: string, scope: string
 }
 
 /** Throws `AuthorizationFailed` unless the caller may do this there. simulators/directory/README.md. */
-export function checkAccess(tenant: Tenant, call: Call, { action, scope }: { action: string; scope: string }): void {
+export function checkAccess(
+  tenant: Tenant,
+  call: Call,
+  { action, scope }: { action: string; scope: string },
+): void {
   const { appid = '', oid = '' } = call.caller ?? {}
   if (permissionsAt(tenant, oid, scope).some((permission) => allows(permission, action))) return
   const message = `The client '${appid}' with object id '${oid}' does not have authorization to perform action '${action}' over scope '${scope}' or the scope is invalid. If access was recently granted, please refresh your credentials.`
@@ -22,7 +26,8 @@ export function checkAccess(tenant: Tenant, call: Call, { action, scope }: { act
 }
 
 const allows = ({ actions, notActions }: Permission, action: string) =>
-  actions.some((pattern) => matches(pattern, action)) && !notActions.some((pattern) => matches(pattern, action))
+  actions.some((pattern) => matches(pattern, action)) &&
+  !notActions.some((pattern) => matches(pattern, action))
 
 /** `*` stands for any text; letter case does not count. */
 export function matches(pattern: string, action: string): boolean {
@@ -30,7 +35,8 @@ export function matches(pattern: string, action: string): boolean {
   const text = action.toLowerCase()
   const last = rest.pop()
   if (last === undefined) return text === first
-  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last)) return false
+  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last))
+    return false
   let at = first.length
   for (const part of rest) {
     const found = text.indexOf(part, at)

@@ -24,7 +24,10 @@ export type AdminControls = {
     holderId: string,
     fields?: { displayName?: string; secretText?: string; lifetimeSeconds?: number },
   ): { keyId: string; secretText: string }
-  /** Deletes whatever has this id: an application or service principal (softly), a password by its key id, a role assignment by its name or path. */
+  /**
+   * Deletes whatever has this id: an application or service principal (softly), a password by its key id, a
+   * role assignment by its name or path.
+   */
   remove(id: string): void
   /** Purges what was deleted. */
   purge(id: string): void
@@ -37,7 +40,11 @@ type Makers = {
 
 const yearMs = 365 * 86_400_000
 
-export function adminControlsOf(tenant: Tenant, now: () => number, { addGroup, addRoleDefinition }: Makers): AdminControls {
+export function adminControlsOf(
+  tenant: Tenant,
+  now: () => number,
+  { addGroup, addRoleDefinition }: Makers,
+): AdminControls {
   return {
     addGroup: (displayName, kind) => addGroup(tenant, displayName, kind),
     changeGroup: (id, kind) => {
@@ -47,7 +54,10 @@ export function adminControlsOf(tenant: Tenant, now: () => number, { addGroup, a
     },
     addRoleDefinition: (fields) => {
       const { name } = addRoleDefinition(tenant, fields)
-      return { name, id: `/subscriptions/${tenant.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${name}` }
+      return {
+        name,
+        id: `/subscriptions/${tenant.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${name}`,
+      }
     },
     addResourceGroup: (name) => {
       tenant.resourceGroups.add(name)

@@ -21,7 +21,10 @@ const loopbackAddresses = [Uint8Array.of(127, 0, 0, 1), Uint8Array.from([...new 
 
 type Party = { name: string; publicKey: KeyObject; privateKey: KeyObject }
 
-/** A new authority and a certificate of it for `localhost`, 127.0.0.1 and ::1, good for ten years around the machine's present. RFC 5280 §4. */
+/**
+ * A new authority and a certificate of it for `localhost`, 127.0.0.1 and ::1, good for ten years around the
+ * machine's present. RFC 5280 §4.
+ */
 export function makeCertificates(): Certificates {
   const authority = makeParty('Directory simulator CA')
   const server = makeParty('localhost')
@@ -35,7 +38,13 @@ export function makeCertificates(): Certificates {
     // digitalSignature
     extension(oids.keyUsage, der.bits(Uint8Array.of(0b1000_0000), 7), true),
     extension(oids.extendedKeyUsage, der.sequence(der.oid(oids.serverAuth))),
-    extension(oids.subjectAltName, der.sequence(der.implicit(2, Buffer.from('localhost')), ...loopbackAddresses.map((ip) => der.implicit(7, ip)))),
+    extension(
+      oids.subjectAltName,
+      der.sequence(
+        der.implicit(2, Buffer.from('localhost')),
+        ...loopbackAddresses.map((ip) => der.implicit(7, ip)),
+      ),
+    ),
   ])
   return { ca, cert: cert + ca, key: server.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() }
 }
@@ -68,7 +77,8 @@ function certificateOf(subject: Party, issuer: Party, extensions: Uint8Array[]):
   return pemOf(der.sequence(toBeSigned, algorithm, der.bits(signature)))
 }
 
-const nameOf = ({ name }: Party) => der.sequence(der.set(der.sequence(der.oid(oids.commonName), der.text(name))))
+const nameOf = ({ name }: Party) =>
+  der.sequence(der.set(der.sequence(der.oid(oids.commonName), der.text(name))))
 
 const spkiOf = ({ publicKey }: Party) => publicKey.export({ type: 'spki', format: 'der' })
 

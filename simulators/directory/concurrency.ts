@@ -2,7 +2,10 @@ import { ApiError } from './api-error.ts'
 import type { Operation } from './operations.ts'
 import type { Call } from './service.ts'
 
-/** Keeps two changes of the same application's passwords apart, from a request's arrival to the end of its answer. */
+/**
+ * Keeps two changes of the same application's passwords apart, from a request's arrival to the end of its
+ * answer.
+ */
 export type ConcurrencyGuard = {
   /** False if another change is in progress. */
   enter(call: Call): boolean
@@ -30,4 +33,8 @@ export function makeConcurrencyGuard(isStrict: () => boolean): ConcurrencyGuard 
 
 /** simulators/directory/README.md. */
 export const concurrencyViolation = () =>
-  new ApiError(409, 'Directory_ConcurrencyViolation', 'Error due to concurrent requests being made to the tenant. Please wait briefly and retry.')
+  new ApiError(
+    409,
+    'Directory_ConcurrencyViolation',
+    'Error due to concurrent requests being made to the tenant. Please wait briefly and retry.',
+  )

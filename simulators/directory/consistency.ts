@@ -1,7 +1,12 @@
 import type { Delays } from './settings.ts'
 
 /** The view of one replica: its number, the number of replicas, the time, and the replication delays. */
-export type View = { readonly now: number; readonly replica: number; readonly replicas: number; readonly delays: Delays }
+export type View = {
+  readonly now: number
+  readonly replica: number
+  readonly replicas: number
+  readonly delays: Delays
+}
 
 /** The lifetime of an object, in milliseconds since the epoch. */
 export type Lived = { createdAt: number; deletedAt?: number | undefined }

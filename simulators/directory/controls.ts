@@ -12,18 +12,30 @@ const host = '127.0.0.1'
 const bodyLimit = 1_048_576
 const text = z.string().min(1)
 
-const inUse = z.strictObject({ client_ids: z.array(z.string()).optional(), secrets: z.array(z.string()).optional() })
+const inUse = z.strictObject({
+  client_ids: z.array(z.string()).optional(),
+  secrets: z.array(z.string()).optional(),
+})
 const nameFields = z.strictObject({ name: text })
-const groupFields = nameFields.extend({ kind: z.enum(['assigned', 'dynamic', 'on-premises', 'role-assignable']).optional() })
+const groupFields = nameFields.extend({
+  kind: z.enum(['assigned', 'dynamic', 'on-premises', 'role-assignable']).optional(),
+})
 const ownerFields = z.strictObject({ application_id: text, service_principal_id: text })
 const definitionFields = z.strictObject({ role_name: text, actions: z.array(z.string()).optional() })
-const applicationFields = z.strictObject({ name: text, tags: z.array(z.string()).optional(), sign_in_audience: z.string().optional() })
+const applicationFields = z.strictObject({
+  name: text,
+  tags: z.array(z.string()).optional(),
+  sign_in_audience: z.string().optional(),
+})
 const idFields = z.strictObject({ id: text })
 const outage = z.strictObject({ service: z.enum(services).optional() })
 
 type Act = (body: Record<string, unknown>, query: URLSearchParams) => unknown
 
-/** The control port: plain HTTP and JSON, for a person with curl or a test in another process. The README lists it. */
+/**
+ * The control port: plain HTTP and JSON, for a person with curl or a test in another process. The README
+ * lists it.
+ */
 export async function startControls(directory: Directory, port = 0): Promise<Controls> {
   const acts = actsOf(directory)
   const server = createServer((request, response) => void answer(acts, request, response))
@@ -54,7 +66,8 @@ function actsOf(directory: Directory): Record<string, Act> {
     'POST /faults': (body) => directory.fault(faultFields.parse(body)),
     'DELETE /faults': () => directory.clearFaults(),
     'POST /release': () => directory.release(),
-    'POST /clock': (body) => directory.advance(z.strictObject({ advance_seconds: z.number() }).parse(body).advance_seconds),
+    'POST /clock': (body) =>
+      directory.advance(z.strictObject({ advance_seconds: z.number() }).parse(body).advance_seconds),
     'POST /down': (body) => directory.goDown(outage.parse(body).service),
     'POST /up': (body) => directory.comeBack(outage.parse(body).service),
     'GET /inventory': () => directory.inventory(),
@@ -83,7 +96,11 @@ function actsOf(directory: Directory): Record<string, Act> {
     },
     'POST /applications': (body) => {
       const { name, tags, sign_in_audience: signInAudience } = applicationFields.parse(body)
-      return directory.hand.addApplication({ displayName: name, ...(tags && { tags }), ...(signInAudience !== undefined && { signInAudience }) })
+      return directory.hand.addApplication({
+        displayName: name,
+        ...(tags && { tags }),
+        ...(signInAudience !== undefined && { signInAudience }),
+      })
     },
     'POST /remove': (body) => directory.hand.remove(idFields.parse(body).id),
     'POST /purge': (body) => directory.hand.purge(idFields.parse(body).id),
@@ -104,7 +121,11 @@ export const describe = (directory: Directory) => ({
   groups: directory.groupIds,
 })
 
-async function answer(acts: Record<string, Act>, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  acts: Record<string, Act>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const url = URL.parse(request.url ?? '/', `http://${host}`)
   const act = acts[`${request.method} ${url?.pathname}`]
   try {
@@ -112,7 +133,14 @@ async function answer(acts: Record<string, Act>, request: IncomingMessage, respo
     if (act === undefined || url === null) send(response, 404, { error: 'not found' })
     else send(response, 200, (await act(body, url.searchParams)) ?? { ok: true })
   } catch (error) {
-    send(response, 400, { error: error instanceof z.ZodError ? z.prettifyError(error) : error instanceof Error ? error.message : 'bad request' })
+    send(response, 400, {
+      error:
+        error instanceof z.ZodError
+          ? z.prettifyError(error)
+          : error instanceof Error
+            ? error.message
+            : 'bad request',
+    })
   }
 }
 

@@ -12,7 +12,9 @@ export const der = {
   /** RFC 5280 §4.1.2.5: two digits of the year before 2050, four from then on. */
   time: (date: Date) => {
     const text = `${date.toISOString().replace(/[-:T]/g, '').slice(0, 14)}Z`
-    return date.getUTCFullYear() < 2050 ? element(0x17, Buffer.from(text.slice(2), 'latin1')) : element(0x18, Buffer.from(text, 'latin1'))
+    return date.getUTCFullYear() < 2050
+      ? element(0x17, Buffer.from(text.slice(2), 'latin1'))
+      : element(0x18, Buffer.from(text, 'latin1'))
   },
   /** An object identifier written with dots. */
   oid: (dotted: string) => element(0x06, Uint8Array.from(oidBytes(dotted))),
@@ -41,6 +43,7 @@ function oidBytes(dotted: string): number[] {
 
 function base128(value: number): number[] {
   const bytes = [value % 128]
-  for (let rest = Math.floor(value / 128); rest > 0; rest = Math.floor(rest / 128)) bytes.unshift((rest % 128) + 0x80)
+  for (let rest = Math.floor(value / 128); rest > 0; rest = Math.floor(rest / 128))
+    bytes.unshift((rest % 128) + 0x80)
   return bytes
 }

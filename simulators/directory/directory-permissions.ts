@@ -9,7 +9,12 @@ const applicationRead = [...applicationWrite, owned, 'Application.Read.All', 'Di
 const groupWrite = ['GroupMember.ReadWrite.All', 'Group.ReadWrite.All', 'Directory.ReadWrite.All']
 const roleManagement = 'RoleManagement.ReadWrite.Directory'
 const groupRead = [...groupWrite, 'GroupMember.Read.All', 'Group.Read.All', 'Directory.Read.All']
-const organizationRead = ['Organization.Read.All', 'Organization.ReadWrite.All', 'Directory.Read.All', 'Directory.ReadWrite.All']
+const organizationRead = [
+  'Organization.Read.All',
+  'Organization.ReadWrite.All',
+  'Directory.Read.All',
+  'Directory.ReadWrite.All',
+]
 
 /** What a named profile puts into the `roles` of the root's tokens. */
 export function rolesOf(permissions: Settings['directoryPermissions']): string[] {
@@ -19,15 +24,20 @@ export function rolesOf(permissions: Settings['directoryPermissions']): string[]
   return permissions === 'OwnedBy' ? [owned, ...rest] : permissions
 }
 
-const has = ({ caller }: Call, wanted: readonly string[]) => caller?.roles?.some((role) => wanted.includes(role)) === true
+const has = ({ caller }: Call, wanted: readonly string[]) =>
+  caller?.roles?.some((role) => wanted.includes(role)) === true
 
-const insufficient = () => new ApiError(403, 'Authorization_RequestDenied', 'Insufficient privileges to complete the operation.')
+const insufficient = () =>
+  new ApiError(403, 'Authorization_RequestDenied', 'Insufficient privileges to complete the operation.')
 
 function need(call: Call, wanted: readonly string[]): void {
   if (!has(call, wanted)) throw insufficient()
 }
 
-/** The checks of the directory API, each throws the 403 of simulators/directory/README.md. They go by the roles in the token, as the real one does. */
+/**
+ * The checks of the directory API, each throws the 403 of simulators/directory/README.md. They go by the
+ * roles in the token, as the real one does.
+ */
 export const mayCaller = {
   readApplications: (call: Call) => need(call, applicationRead),
   createApplication: (call: Call) => need(call, [...applicationWrite, owned]),
@@ -65,9 +75,12 @@ function mayChangeMembersOf(call: Call, { kind }: Group): void {
   throw new ApiError(400, 'Request_BadRequest', message)
 }
 
-const owns = ({ caller }: Call, { ownerIds }: Holder): boolean => caller !== undefined && ownerIds.includes(caller.oid)
+const owns = ({ caller }: Call, { ownerIds }: Holder): boolean =>
+  caller !== undefined && ownerIds.includes(caller.oid)
 
-/** Whether the caller may have a service principal made for this application; with `OwnedBy` only for its own. */
+/**
+ * Whether the caller may have a service principal made for this application; with `OwnedBy` only for its own.
+ */
 export function mayMakePrincipalFor(call: Call, application: Application | undefined): boolean {
   mayCaller.createApplication(call)
   return has(call, applicationWrite) || (application !== undefined && owns(call, application))

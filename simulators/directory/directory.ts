@@ -24,7 +24,10 @@ import { Tenant } from './tenant.ts'
 import { makeTokenBook, type TokenClaims } from './tokens.ts'
 
 export type DirectoryOptions = {
-  /** Of the identity platform; the directory, the resource manager and the control port take the three that follow. Default 0: free ports. */
+  /**
+   * Of the identity platform; the directory, the resource manager and the control port take the three that
+   * follow. Default 0: free ports.
+   */
   port?: number
   /** Milliseconds since the epoch; default the system clock. */
   now?: () => number
@@ -110,30 +113,66 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
     certificates,
     faults,
     now,
-    nextView: (): View => ({ now: now(), replica: turn++ % settings.replicas, replicas: settings.replicas, delays: settings.delaySeconds }),
+    nextView: (): View => ({
+      now: now(),
+      replica: turn++ % settings.replicas,
+      replicas: settings.replicas,
+      delays: settings.delaySeconds,
+    }),
     meter: makeRateMeter(() => settings.rateLimits, now),
     note: journal.note,
     guard: makeConcurrencyGuard(() => settings.strictConcurrency),
   }
 
-  const resources = { directory: new Set(directoryResources), 'resource-manager': new Set(resourceManagerResources) }
-  const callerFor = (service: keyof typeof resources) => (call: Call) => readCaller(call, tokens.find, resources[service])
+  const resources = {
+    directory: new Set(directoryResources),
+    'resource-manager': new Set(resourceManagerResources),
+  }
+  const callerFor = (service: keyof typeof resources) => (call: Call) =>
+    readCaller(call, tokens.find, resources[service])
   const settingsNow = () => settings
-  const isResource = (resource: string) => resources.directory.has(resource) || resources['resource-manager'].has(resource)
+  const isResource = (resource: string) =>
+    resources.directory.has(resource) || resources['resource-manager'].has(resource)
   const ports = [0, 1, 2, 3].map((step) => (port === 0 ? 0 : port + step))
-  const login = stack.use(await startService(loginService({ tenant, tokens, settings: settingsNow, isResource }), surroundings, ports[0]))
-  const graph = stack.use(await startService(graphService({ tenant, settings: settingsNow, caller: callerFor('directory') }), surroundings, ports[1]))
+  const login = stack.use(
+    await startService(
+      loginService({ tenant, tokens, settings: settingsNow, isResource }),
+      surroundings,
+      ports[0],
+    ),
+  )
+  const graph = stack.use(
+    await startService(
+      graphService({ tenant, settings: settingsNow, caller: callerFor('directory') }),
+      surroundings,
+      ports[1],
+    ),
+  )
   const manager = stack.use(
-    await startService(resourceManagerService({ tenant, settings: settingsNow, caller: callerFor('resource-manager') }), surroundings, ports[2]),
+    await startService(
+      resourceManagerService({ tenant, settings: settingsNow, caller: callerFor('resource-manager') }),
+      surroundings,
+      ports[2],
+    ),
   )
   resources.directory.add(graph.url)
   resources['resource-manager'].add(manager.url)
-  const running: Record<ServiceName, RunningService> = { login, directory: graph, 'resource-manager': manager }
-  const those = (service: ServiceName | undefined) => (service === undefined ? Object.values(running) : [running[service]])
+  const running: Record<ServiceName, RunningService> = {
+    login,
+    directory: graph,
+    'resource-manager': manager,
+  }
+  const those = (service: ServiceName | undefined) =>
+    service === undefined ? Object.values(running) : [running[service]]
 
   function apply(): void {
     grantRoot(tenant, root.principal.id, settings)
-    assignRootRoles(tenant, root.principal, { roleNames: settings.rootRoles, resourceGroups: settings.rootResourceGroups }, now())
+    assignRootRoles(
+      tenant,
+      root.principal,
+      { roleNames: settings.rootRoles, resourceGroups: settings.rootResourceGroups },
+      now(),
+    )
   }
   apply()
 
@@ -191,7 +230,11 @@ async function writeCa(stack: AsyncDisposableStack, ca: string): Promise<string>
 }
 
 /** Whom the bearer token names, or what is wrong with it. */
-function readCaller({ headers, view }: Call, find: (token: string) => TokenClaims | undefined, audiences: ReadonlySet<string>) {
+function readCaller(
+  { headers, view }: Call,
+  find: (token: string) => TokenClaims | undefined,
+  audiences: ReadonlySet<string>,
+) {
   const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
   if (token === undefined) return 'missing'
   const claims = find(token)

@@ -30,7 +30,9 @@ export function makeFaultBox(chaosOf: () => Settings['chaos']): FaultBox {
   }
 
   const applies = (fault: Fault | undefined, service: ServiceName, operation: Operation) =>
-    fault !== undefined && (fault.service ?? service) === service && (fault.operation ?? operation) === operation
+    fault !== undefined &&
+    (fault.service ?? service) === service &&
+    (fault.operation ?? operation) === operation
 
   return {
     order: (fault) => void pending.push(faultFields.parse(fault)),

@@ -6,8 +6,14 @@ type Test = (thing: Properties) => boolean
 
 const text = "'((?:[^']|'')*)'"
 const shapes: { pattern: RegExp; test(match: readonly string[]): Test }[] = [
-  { pattern: new RegExp(`^(\\w+) eq ${text}`), test: ([, name = '', value = '']) => one(name, (seen) => seen === value) },
-  { pattern: new RegExp(`^startswith\\((\\w+), ?${text}\\)`, 'i'), test: ([, name = '', value = '']) => one(name, (seen) => seen.startsWith(value)) },
+  {
+    pattern: new RegExp(`^(\\w+) eq ${text}`),
+    test: ([, name = '', value = '']) => one(name, (seen) => seen === value),
+  },
+  {
+    pattern: new RegExp(`^startswith\\((\\w+), ?${text}\\)`, 'i'),
+    test: ([, name = '', value = '']) => one(name, (seen) => seen.startsWith(value)),
+  },
   {
     pattern: new RegExp(`^(\\w+)/any\\((\\w+): ?\\2 eq ${text}\\)`),
     test: ([, name = '', , value = '']) => some(name, (seen) => seen === value),
@@ -19,8 +25,9 @@ const shapes: { pattern: RegExp; test(match: readonly string[]): Test }[] = [
 ]
 
 /**
- * Reads a `$filter`: `name eq 'x'`, `startswith(name,'x')`, `tags/any(t:t eq 'x')`, `tags/any(t:startswith(t,'x'))`, and several of them with `and`.
- * A quote inside a text is doubled; letter case does not count. Anything else is refused as the real service refuses what it cannot read.
+ * Reads a `$filter`: `name eq 'x'`, `startswith(name,'x')`, `tags/any(t:t eq 'x')`,
+ * `tags/any(t:startswith(t,'x'))`, and several of them with `and`. A quote inside a text is doubled; letter
+ * case does not count. Anything else is refused as the real service refuses what it cannot read.
  */
 export function readFilter(filter: string, names: readonly string[], code = 'BadRequest'): Test {
   const tests: Test[] = []
@@ -61,4 +68,5 @@ const some =
     return Array.isArray(value) && value.some((item: string) => holds(item.toLowerCase()))
   }
 
-const propertyOf = (thing: Properties, name: string) => Object.entries(thing).find(([key]) => key.toLowerCase() === name)?.[1]
+const propertyOf = (thing: Properties, name: string) =>
+  Object.entries(thing).find(([key]) => key.toLowerCase() === name)?.[1]

@@ -22,7 +22,11 @@ const roleDefinitions: Omit<RoleDefinition, 'seq'>[] = [
     permissions: [
       {
         ...everything,
-        notActions: ['Microsoft.Authorization/*/Delete', 'Microsoft.Authorization/*/Write', 'Microsoft.Authorization/elevateAccess/Action'],
+        notActions: [
+          'Microsoft.Authorization/*/Delete',
+          'Microsoft.Authorization/*/Write',
+          'Microsoft.Authorization/elevateAccess/Action',
+        ],
       },
     ],
   },
@@ -55,16 +59,34 @@ const roleDefinitions: Omit<RoleDefinition, 'seq'>[] = [
 
 export type Root = { application: Application; principal: Principal; secret: string; secretKeyId: string }
 
-/** Fills the tenant: groups, definitions, resource groups, and the root with a password that lasts ten years. */
+/**
+ * Fills the tenant: groups, definitions, resource groups, and the root with a password that lasts ten years.
+ */
 export function addFixtures(tenant: Tenant, now: number): Root {
   for (const displayName of ['foo', 'bar', 'multiple', 'multiple']) addGroup(tenant, displayName)
-  for (const definition of roleDefinitions) tenant.roleDefinitions.set(definition.name, { ...definition, seq: tenant.nextSeq() })
+  for (const definition of roleDefinitions)
+    tenant.roleDefinitions.set(definition.name, { ...definition, seq: tenant.nextSeq() })
   for (const roleName of ['multiple', 'multiple']) addRoleDefinition(tenant, { roleName })
   for (const name of ['web', 'data']) tenant.resourceGroups.add(name)
   const createdAt = now - yearMs
-  const password = makePassword({ displayName: 'typed in by an operator', startsAt: createdAt, endsAt: now + 10 * yearMs, createdAt })
-  const application = tenant.addApplication({ displayName: 'gatehouse root', createdAt, passwords: [password], fixture: true })
-  const principal = tenant.addPrincipal({ appId: application.appId, displayName: application.displayName, createdAt, fixture: true })
+  const password = makePassword({
+    displayName: 'typed in by an operator',
+    startsAt: createdAt,
+    endsAt: now + 10 * yearMs,
+    createdAt,
+  })
+  const application = tenant.addApplication({
+    displayName: 'gatehouse root',
+    createdAt,
+    passwords: [password],
+    fixture: true,
+  })
+  const principal = tenant.addPrincipal({
+    appId: application.appId,
+    displayName: application.displayName,
+    createdAt,
+    fixture: true,
+  })
   return { application, principal, secret: password.secretText, secretKeyId: password.keyId }
 }
 
@@ -74,20 +96,35 @@ export function addGroup(tenant: Tenant, displayName: string, kind: GroupKind = 
   return { id: group.id }
 }
 
-export function addRoleDefinition(tenant: Tenant, { roleName, actions = ['*/read'] }: { roleName: string; actions?: string[] }): { name: string } {
+export function addRoleDefinition(
+  tenant: Tenant,
+  { roleName, actions = ['*/read'] }: { roleName: string; actions?: string[] },
+): { name: string } {
   const name = randomUUID()
   const permissions = [{ actions, notActions: [], dataActions: [], notDataActions: [] }]
   tenant.roleDefinitions.set(name, { name, roleName, description: '', permissions, seq: tenant.nextSeq() })
   return { name }
 }
 
-export type RootRoles = { readonly roleNames: readonly string[]; readonly resourceGroups: readonly string[] | null }
+export type RootRoles = {
+  readonly roleNames: readonly string[]
+  readonly resourceGroups: readonly string[] | null
+}
 
 /** Gives the root these roles on the subscription, or on some of its resource groups, and no others. */
-export function assignRootRoles(tenant: Tenant, principal: Principal, { roleNames, resourceGroups }: RootRoles, now: number): void {
+export function assignRootRoles(
+  tenant: Tenant,
+  principal: Principal,
+  { roleNames, resourceGroups }: RootRoles,
+  now: number,
+): void {
   const subscription = `/subscriptions/${tenant.subscriptionId}`
-  const scopes = resourceGroups === null ? [subscription] : resourceGroups.map((name) => `${subscription}/resourceGroups/${name}`)
-  for (const assignment of tenant.assignmentsOf(principal.id)) if (assignment.fixture) tenant.removeAssignment(assignment)
+  const scopes =
+    resourceGroups === null
+      ? [subscription]
+      : resourceGroups.map((name) => `${subscription}/resourceGroups/${name}`)
+  for (const assignment of tenant.assignmentsOf(principal.id))
+    if (assignment.fixture) tenant.removeAssignment(assignment)
   for (const roleName of roleNames) {
     const definition = tenant.roleDefinitions.values().find((one) => one.roleName === roleName)
     if (definition === undefined) throw new Error(`there is no role definition '${roleName}'`)

@@ -8,12 +8,17 @@ const guid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 /** The id as it is stored; a text that is none is refused. */
 export function readId(text: string | undefined): string {
-  if (text === undefined || !guid.test(text)) throw new ApiError(400, 'Request_BadRequest', `Invalid object identifier '${text}'.`)
+  if (text === undefined || !guid.test(text))
+    throw new ApiError(400, 'Request_BadRequest', `Invalid object identifier '${text}'.`)
   return text.toLowerCase()
 }
 
 export const resourceMissing = (id: string) =>
-  new ApiError(404, 'Request_ResourceNotFound', `Resource '${id}' does not exist or one of its queried reference-property objects are not present.`)
+  new ApiError(
+    404,
+    'Request_ResourceNotFound',
+    `Resource '${id}' does not exist or one of its queried reference-property objects are not present.`,
+  )
 
 /** The thing if this replica has it, else 404. */
 export function getSeen<T extends Lived>(call: Call, things: ReadonlyMap<string, T>, id: string): T {
@@ -33,7 +38,10 @@ export type Listing<T> = {
 }
 
 /** A page of a list as the request filters, selects and sizes it. */
-export function listReply<T extends { seq: number }>(call: Call, { context, items, properties, names, show, pageSize }: Listing<T>): Reply {
+export function listReply<T extends { seq: number }>(
+  call: Call,
+  { context, items, properties, names, show, pageSize }: Listing<T>,
+): Reply {
   const filter = call.query.get('$filter')
   const holds = filter === null ? () => true : readFilter(filter, names)
   const { items: page, next } = pageOf(
@@ -42,7 +50,14 @@ export function listReply<T extends { seq: number }>(call: Call, { context, item
     pageSize,
   )
   const value = page.map((item) => select(call, show(item)))
-  return { status: 200, body: { '@odata.context': contextOf(call, context), ...(next !== undefined && { '@odata.nextLink': next }), value } }
+  return {
+    status: 200,
+    body: {
+      '@odata.context': contextOf(call, context),
+      ...(next !== undefined && { '@odata.nextLink': next }),
+      value,
+    },
+  }
 }
 
 export const contextOf = (call: Call, name: string) => `${call.origin}/v1.0/$metadata#${name}`
@@ -60,5 +75,9 @@ function select(call: Call, entity: Record<string, unknown>): Record<string, unk
   const names = call.query.get('$select')?.split(',')
   return names === undefined
     ? entity
-    : Object.fromEntries(Object.entries(entity).filter(([name]) => names.some((one) => one.trim().toLowerCase() === name.toLowerCase())))
+    : Object.fromEntries(
+        Object.entries(entity).filter(([name]) =>
+          names.some((one) => one.trim().toLowerCase() === name.toLowerCase()),
+        ),
+      )
 }

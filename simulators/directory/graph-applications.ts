@@ -8,7 +8,12 @@ import type { Call, Reply, Route } from './service.ts'
 import type { Delays, Settings } from './settings.ts'
 import type { Application } from './tenant.ts'
 
-const audiences = ['AzureADMyOrg', 'AzureADMultipleOrgs', 'AzureADandPersonalMicrosoftAccount', 'PersonalMicrosoftAccount']
+const audiences = [
+  'AzureADMyOrg',
+  'AzureADMultipleOrgs',
+  'AzureADandPersonalMicrosoftAccount',
+  'PersonalMicrosoftAccount',
+]
 const longestName = 256
 
 /** Applications and their passwords. simulators/directory/README.md. */
@@ -22,8 +27,18 @@ export function applicationRoutes(parts: GraphParts): Route[] {
     return application
   }
   return [
-    { operation: 'createApplication', method: 'POST', path: /^\/v1\.0\/applications\/?$/, handle: (call) => create(parts, call) },
-    { operation: 'listApplications', method: 'GET', path: /^\/v1\.0\/applications\/?$/, handle: (call) => list(parts, call) },
+    {
+      operation: 'createApplication',
+      method: 'POST',
+      path: /^\/v1\.0\/applications\/?$/,
+      handle: (call) => create(parts, call),
+    },
+    {
+      operation: 'listApplications',
+      method: 'GET',
+      path: /^\/v1\.0\/applications\/?$/,
+      handle: (call) => list(parts, call),
+    },
     {
       operation: 'getApplication',
       method: 'GET',
@@ -31,7 +46,9 @@ export function applicationRoutes(parts: GraphParts): Route[] {
       handle: (call) => {
         mayCaller.readApplications(call)
         const id =
-          call.params.appId === undefined ? readId(call.params.id) : (tenant.applicationByAppId(readId(call.params.appId))?.id ?? call.params.appId)
+          call.params.appId === undefined
+            ? readId(call.params.id)
+            : (tenant.applicationByAppId(readId(call.params.appId))?.id ?? call.params.appId)
         return entityReply(call, {
           context: 'applications',
           entity: showApplication(call.view, 'changeToRead')(getSeen(call, tenant.applications, id)),
@@ -66,7 +83,11 @@ export function applicationRoutes(parts: GraphParts): Route[] {
       operation: 'addApplicationPassword',
       method: 'POST',
       path: /^\/v1\.0\/applications\/(?<id>[^/]+)\/addPassword$/,
-      handle: (call) => entityReply(call, { context: 'microsoft.graph.passwordCredential', entity: addPassword(call, changed(call), settings()) }),
+      handle: (call) =>
+        entityReply(call, {
+          context: 'microsoft.graph.passwordCredential',
+          entity: addPassword(call, changed(call), settings()),
+        }),
     },
     {
       operation: 'removeApplicationPassword',
@@ -108,18 +129,32 @@ export const applicationNames = ['id', 'appId', 'displayName', 'tags', 'signInAu
 
 function create({ tenant, settings }: GraphParts, call: Call): Reply {
   mayCaller.createApplication(call)
-  const { displayName, signInAudience = 'AzureADMyOrg', tags = [], serviceManagementReference = null } = call.body
+  const {
+    displayName,
+    signInAudience = 'AzureADMyOrg',
+    tags = [],
+    serviceManagementReference = null,
+  } = call.body
   if (typeof displayName !== 'string' || displayName === '') {
-    throw new ApiError(400, 'Request_BadRequest', "A value is required for property 'displayName' of resource 'Application'.")
+    throw new ApiError(
+      400,
+      'Request_BadRequest',
+      "A value is required for property 'displayName' of resource 'Application'.",
+    )
   }
-  if (displayName.length > longestName || typeof signInAudience !== 'string' || !audiences.includes(signInAudience)) {
+  if (
+    displayName.length > longestName ||
+    typeof signInAudience !== 'string' ||
+    !audiences.includes(signInAudience)
+  ) {
     throw invalidValue(displayName.length > longestName ? 'displayName' : 'signInAudience')
   }
   if (!Array.isArray(tags) || !tags.every(isTag)) throw invalidValue('tags')
   checkReference(serviceManagementReference, settings())
   checkQuota(tenant.quotaUsed(), settings().quotas.directoryObjects)
   const application = tenant.addApplication({
-    serviceManagementReference: typeof serviceManagementReference === 'string' ? serviceManagementReference : null,
+    serviceManagementReference:
+      typeof serviceManagementReference === 'string' ? serviceManagementReference : null,
     isLocked: isLocked(call.body.servicePrincipalLockConfiguration, settings()),
     displayName,
     signInAudience,
@@ -127,11 +162,21 @@ function create({ tenant, settings }: GraphParts, call: Call): Reply {
     createdAt: call.view.now,
     ownerIds: call.caller === undefined ? [] : [call.caller.oid],
   })
-  return entityReply(call, { status: 201, context: 'applications', entity: showApplication(call.view, 'changeToRead')(application) })
+  return entityReply(call, {
+    status: 201,
+    context: 'applications',
+    entity: showApplication(call.view, 'changeToRead')(application),
+  })
 }
 
-function checkReference(reference: unknown, { requireServiceManagementReference: isRequired }: Settings): void {
-  if (reference !== null && (typeof reference !== 'string' || !/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(reference))) {
+function checkReference(
+  reference: unknown,
+  { requireServiceManagementReference: isRequired }: Settings,
+): void {
+  if (
+    reference !== null &&
+    (typeof reference !== 'string' || !/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(reference))
+  ) {
     throw invalidValue('serviceManagementReference')
   }
   if (!isRequired || reference !== null) return
@@ -141,7 +186,8 @@ function checkReference(reference: unknown, { requireServiceManagementReference:
 }
 
 function isLocked(asked: unknown, { lockServicePrincipals: rule }: Settings): boolean {
-  const isEnabled = typeof asked === 'object' && asked !== null && 'isEnabled' in asked ? asked.isEnabled === true : undefined
+  const isEnabled =
+    typeof asked === 'object' && asked !== null && 'isEnabled' in asked ? asked.isEnabled === true : undefined
   return rule === 'always' || (isEnabled ?? rule === 'by-default')
 }
 
@@ -149,7 +195,9 @@ function list({ tenant, settings }: GraphParts, call: Call): Reply {
   mayCaller.readApplications(call)
   return listReply(call, {
     context: 'applications',
-    items: tenant.applications.values().filter((application) => isSeen(call.view, application, 'changeToList')),
+    items: tenant.applications
+      .values()
+      .filter((application) => isSeen(call.view, application, 'changeToList')),
     properties: applicationProperties,
     names: applicationNames,
     show: showApplication(call.view, 'changeToList'),
@@ -168,4 +216,8 @@ export function checkQuota(used: number, most: number | null): void {
 const isTag = (tag: unknown): tag is string => typeof tag === 'string' && tag.length >= 1 && tag.length <= 256
 
 const invalidValue = (name: string) =>
-  new ApiError(400, 'Request_BadRequest', `Invalid value specified for property '${name}' of resource 'Application'.`)
+  new ApiError(
+    400,
+    'Request_BadRequest',
+    `Invalid value specified for property '${name}' of resource 'Application'.`,
+  )

@@ -9,7 +9,8 @@ import type { Application, Holder, Principal } from './tenant.ts'
 
 /** What was deleted and can still be purged. simulators/directory/README.md. */
 export function deletedRoutes({ tenant, settings }: GraphParts): Route[] {
-  const inBin = (call: Call) => (holder: Holder) => holder.deletedAt !== undefined && hasHeard(call.view, holder.deletedAt, 'deletedToBin')
+  const inBin = (call: Call) => (holder: Holder) =>
+    holder.deletedAt !== undefined && hasHeard(call.view, holder.deletedAt, 'deletedToBin')
   const find = (call: Call): { application?: Application; principal?: Principal } => {
     const id = readId(call.params.id)
     const application = tenant.applications.get(id)
@@ -59,8 +60,14 @@ export function deletedRoutes({ tenant, settings }: GraphParts): Route[] {
         mayCaller.readApplications(call)
         const { application, principal } = find(call)
         const entity = {
-          ...(application && { '@odata.type': '#microsoft.graph.application', ...showApplication(call.view, 'deletedToBin')(application) }),
-          ...(principal && { '@odata.type': '#microsoft.graph.servicePrincipal', ...showPrincipal(call.view, 'deletedToBin')(principal) }),
+          ...(application && {
+            '@odata.type': '#microsoft.graph.application',
+            ...showApplication(call.view, 'deletedToBin')(application),
+          }),
+          ...(principal && {
+            '@odata.type': '#microsoft.graph.servicePrincipal',
+            ...showPrincipal(call.view, 'deletedToBin')(principal),
+          }),
         }
         return entityReply(call, { context: 'directoryObjects', entity })
       },

@@ -25,7 +25,14 @@ export function groupRoutes(parts: GraphParts): Route[] {
         mayCaller.readGroups(call)
         const properties = ({ id, displayName }: Group) => ({ id, displayName })
         const items = tenant.groups.values()
-        return listReply(call, { context: 'groups', items, properties, names: ['id', 'displayName'], show: showGroup, pageSize: settings().pageSize })
+        return listReply(call, {
+          context: 'groups',
+          items,
+          properties,
+          names: ['id', 'displayName'],
+          show: showGroup,
+          pageSize: settings().pageSize,
+        })
       },
     },
     {
@@ -118,15 +125,22 @@ function addMember({ tenant }: GraphParts, call: Call, groupOf: (call: Call) => 
   const url = typeof reference === 'string' ? URL.parse(reference) : null
   const named = memberReference.exec(url?.pathname ?? '')?.[1]
   if (url === null || named === undefined)
-    throw new ApiError(400, 'Request_BadRequest', "The value of '@odata.id' is not a reference to a directory object.")
+    throw new ApiError(
+      400,
+      'Request_BadRequest',
+      "The value of '@odata.id' is not a reference to a directory object.",
+    )
   // a reference to another cloud's host points at nothing here
-  if (url.origin !== call.origin) throw new ApiError(400, 'Request_BadRequest', `Resource '${reference}' is not of this directory.`)
+  if (url.origin !== call.origin)
+    throw new ApiError(400, 'Request_BadRequest', `Resource '${reference}' is not of this directory.`)
   const id = readId(named)
   const member = tenant.principals.get(id)
-  if (member === undefined || !isSeen(call.view, member, 'changeToRead') || member.deletedAt !== undefined) throw resourceMissing(id)
+  if (member === undefined || !isSeen(call.view, member, 'changeToRead') || member.deletedAt !== undefined)
+    throw resourceMissing(id)
   if (!hasHeard(call.view, member.createdAt, 'servicePrincipalToGroup')) throw resourceMissing(id)
   if (group.memberIds.has(id)) {
-    const message = "One or more added object references already exist for the following modified properties: 'members'."
+    const message =
+      "One or more added object references already exist for the following modified properties: 'members'."
     throw new ApiError(400, 'Request_BadRequest', message)
   }
   group.memberIds.add(id)
@@ -140,11 +154,23 @@ function organization({ tenant, settings }: GraphParts, call: Call): Reply {
   mayCaller.readOrganization(call)
   const asked = call.query.get('$select')?.includes('directorySizeQuota') === true
   const quota = { used: tenant.quotaUsed(), total: settings().quotas.directoryObjects ?? defaultQuota }
-  const entity = { id: tenant.tenantId, displayName: 'Simulated Directory', tenantType: 'AAD', ...(asked && { directorySizeQuota: quota }) }
+  const entity = {
+    id: tenant.tenantId,
+    displayName: 'Simulated Directory',
+    tenantType: 'AAD',
+    ...(asked && { directorySizeQuota: quota }),
+  }
   if (call.params.id !== undefined) {
     if (readId(call.params.id) !== tenant.tenantId) throw resourceMissing(call.params.id)
     return entityReply(call, { context: 'organization', entity })
   }
   const items = [{ seq: 1 }]
-  return listReply(call, { context: 'organization', items, properties: () => ({}), names: [], show: () => entity, pageSize: settings().pageSize })
+  return listReply(call, {
+    context: 'organization',
+    items,
+    properties: () => ({}),
+    names: [],
+    show: () => entity,
+    pageSize: settings().pageSize,
+  })
 }

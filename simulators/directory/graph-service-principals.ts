@@ -20,9 +20,14 @@ export function principalRoutes(parts: GraphParts): Route[] {
   }
   const passwordsKnown = (call: Call): Principal => {
     const principal = changed(call)
-    if (!hasHeard(call.view, principal.createdAt, 'servicePrincipalToPassword')) throw resourceMissing(principal.id)
+    if (!hasHeard(call.view, principal.createdAt, 'servicePrincipalToPassword'))
+      throw resourceMissing(principal.id)
     if (tenant.applicationByAppId(principal.appId)?.isLocked === true) {
-      throw new ApiError(400, 'CannotUpdateLockedServicePrincipalProperty', 'Property passwordCredentials is invalid.')
+      throw new ApiError(
+        400,
+        'CannotUpdateLockedServicePrincipalProperty',
+        'Property passwordCredentials is invalid.',
+      )
     }
     return principal
   }
@@ -43,7 +48,9 @@ export function principalRoutes(parts: GraphParts): Route[] {
         mayCaller.readApplications(call)
         return listReply(call, {
           context: 'servicePrincipals',
-          items: tenant.principals.values().filter((principal) => isSeen(call.view, principal, 'changeToList')),
+          items: tenant.principals
+            .values()
+            .filter((principal) => isSeen(call.view, principal, 'changeToList')),
           properties: principalProperties,
           names: principalNames,
           show: showPrincipal(call.view, 'changeToList'),
@@ -58,7 +65,9 @@ export function principalRoutes(parts: GraphParts): Route[] {
       handle: (call) => {
         mayCaller.readApplications(call)
         const id =
-          call.params.appId === undefined ? readId(call.params.id) : (tenant.principalByAppId(readId(call.params.appId))?.id ?? call.params.appId)
+          call.params.appId === undefined
+            ? readId(call.params.id)
+            : (tenant.principalByAppId(readId(call.params.appId))?.id ?? call.params.appId)
         return entityReply(call, {
           context: 'servicePrincipals',
           entity: showPrincipal(call.view, 'changeToRead')(getSeen(call, tenant.principals, id)),
@@ -79,7 +88,10 @@ export function principalRoutes(parts: GraphParts): Route[] {
       method: 'POST',
       path: /^\/v1\.0\/servicePrincipals\/(?<id>[^/]+)\/addPassword$/,
       handle: (call) =>
-        entityReply(call, { context: 'microsoft.graph.passwordCredential', entity: addPassword(call, passwordsKnown(call), settings()) }),
+        entityReply(call, {
+          context: 'microsoft.graph.passwordCredential',
+          entity: addPassword(call, passwordsKnown(call), settings()),
+        }),
     },
     {
       operation: 'removeServicePrincipalPassword',
@@ -116,16 +128,24 @@ export const principalNames = ['id', 'appId', 'displayName']
 function create({ tenant, settings }: GraphParts, call: Call, nextRefusal: () => number): Reply {
   const { appId: asked } = call.body
   if (typeof asked !== 'string')
-    throw new ApiError(400, 'Request_BadRequest', "A value is required for property 'appId' of resource 'ServicePrincipal'.")
+    throw new ApiError(
+      400,
+      'Request_BadRequest',
+      "A value is required for property 'appId' of resource 'ServicePrincipal'.",
+    )
   const appId = readId(asked)
   const application = tenant.applicationByAppId(appId)
   const { view } = call
   const mayMake = mayMakePrincipalFor(call, application)
   if (application === undefined || application.deletedAt !== undefined) throw noBackingApplication(appId)
-  if (!hasHeard(view, application.createdAt, 'applicationToServicePrincipal')) throw notThereYet(appId, nextRefusal())
+  if (!hasHeard(view, application.createdAt, 'applicationToServicePrincipal'))
+    throw notThereYet(appId, nextRefusal())
   if (!mayMake) throw notLocal()
   const former = tenant.principalByAppId(appId)
-  if (former !== undefined && (former.deletedAt === undefined || !hasHeard(view, former.deletedAt, 'deletedServicePrincipalName'))) {
+  if (
+    former !== undefined &&
+    (former.deletedAt === undefined || !hasHeard(view, former.deletedAt, 'deletedServicePrincipalName'))
+  ) {
     const message = `The service principal cannot be created, updated, or restored because the service principal name ${appId} is already in use.`
     const details = [{ code: 'ObjectConflict', message, target: 'servicePrincipalNames' }]
     throw new ApiError(409, 'Request_MultipleObjectsWithSameKeyValue', message, { details })
@@ -137,7 +157,11 @@ function create({ tenant, settings }: GraphParts, call: Call, nextRefusal: () =>
     createdAt: view.now,
     ownerIds: call.caller === undefined ? [] : [call.caller.oid],
   })
-  return entityReply(call, { status: 201, context: 'servicePrincipals', entity: showPrincipal(call.view, 'changeToRead')(principal) })
+  return entityReply(call, {
+    status: 201,
+    context: 'servicePrincipals',
+    entity: showPrincipal(call.view, 'changeToRead')(principal),
+  })
 }
 
 /** One cause, three answers: the real service gives now this, now that. */
@@ -148,7 +172,9 @@ function notThereYet(appId: string, turn: number): ApiError {
 
 function noBackingApplication(appId: string): ApiError {
   const message = `The appId '${appId}' of the service principal does not reference a valid application object.`
-  return new ApiError(400, 'Request_BadRequest', message, { details: [{ code: 'NoBackingApplicationObject', message, target: 'appId' }] })
+  return new ApiError(400, 'Request_BadRequest', message, {
+    details: [{ code: 'NoBackingApplicationObject', message, target: 'appId' }],
+  })
 }
 
 const notLocal = () =>

@@ -19,7 +19,12 @@ export type GraphParts = {
 export function graphService(parts: GraphParts): Service {
   return {
     name: 'directory',
-    routes: [...applicationRoutes(parts), ...principalRoutes(parts), ...groupRoutes(parts), ...deletedRoutes(parts)],
+    routes: [
+      ...applicationRoutes(parts),
+      ...principalRoutes(parts),
+      ...groupRoutes(parts),
+      ...deletedRoutes(parts),
+    ],
     admit: (call) => admit(parts, call),
     refusal,
     unknown: () => {
@@ -42,7 +47,14 @@ function admit({ caller }: GraphParts, call: Call): TokenClaims {
   return found
 }
 
-function refusal({ status, code, message, details }: ApiError, { view, requestId, clientRequestId }: Call): Reply {
-  const innerError = { date: new Date(view.now).toISOString().slice(0, 19), 'request-id': requestId, 'client-request-id': clientRequestId }
+function refusal(
+  { status, code, message, details }: ApiError,
+  { view, requestId, clientRequestId }: Call,
+): Reply {
+  const innerError = {
+    date: new Date(view.now).toISOString().slice(0, 19),
+    'request-id': requestId,
+    'client-request-id': clientRequestId,
+  }
   return { status, body: { error: { code, message, ...(details !== undefined && { details }), innerError } } }
 }

@@ -5,7 +5,9 @@ import type { Application, Assignment, Holder, Principal, Tenant } from './tenan
 /** One thing that exists. Fixtures are left out, but not what was added to them over the API. */
 export type Thing = {
   kind: 'application' | 'service-principal' | 'password' | 'role-assignment' | 'group-member'
-  /** Object id; of a password its key id, of an assignment its whole path, of a membership `<group>/<member>`. */
+  /**
+   * Object id; of a password its key id, of an assignment its whole path, of a membership `<group>/<member>`.
+   */
   id: string
   name: string
   /** Client id of the application it belongs to; null when that is purged. */
@@ -25,10 +27,17 @@ export function inventoryOf(tenant: Tenant): Thing[] {
     ...tenant.principals.values().map((one): [Principal, Thing['kind']] => [one, 'service-principal']),
   ]
   return [
-    ...holders.flatMap(([holder, kind]) => [...(holder.fixture ? [] : [holderThing(holder, kind)]), ...passwordThings(holder)]),
-    ...[...tenant.assignments.values()].filter(({ fixture }) => !fixture).map((assignment) => assignmentThing(tenant, assignment)),
+    ...holders.flatMap(([holder, kind]) => [
+      ...(holder.fixture ? [] : [holderThing(holder, kind)]),
+      ...passwordThings(holder),
+    ]),
+    ...[...tenant.assignments.values()]
+      .filter(({ fixture }) => !fixture)
+      .map((assignment) => assignmentThing(tenant, assignment)),
     ...[...tenant.groups.values()].flatMap(({ id, displayName, memberIds }) =>
-      [...memberIds].map((memberId) => memberThing(tenant, { id: `${id}/${memberId}`, name: displayName, memberId })),
+      [...memberIds].map((memberId) =>
+        memberThing(tenant, { id: `${id}/${memberId}`, name: displayName, memberId }),
+      ),
     ),
   ]
 }
@@ -37,8 +46,8 @@ export function inventoryOf(tenant: Tenant): Thing[] {
 export type InUse = { clientIds?: readonly string[] | undefined; secrets?: readonly string[] | undefined }
 
 /**
- * What exists and belongs to nothing in use. The passwords of an application that is not a test's own must be among `secrets`.
- * What is soft-deleted is no debris; a role assignment of what is deleted is.
+ * What exists and belongs to nothing in use. The passwords of an application that is not a test's own must be
+ * among `secrets`. What is soft-deleted is no debris; a role assignment of what is deleted is.
  */
 export function debrisOf(tenant: Tenant, { clientIds = [], secrets = [] }: InUse): Thing[] {
   const [clients, texts] = [new Set(clientIds), new Set(secrets)]
@@ -81,7 +90,10 @@ const assignmentThing = (tenant: Tenant, assignment: Assignment): Thing => ({
   createdAt: new Date(assignment.createdAt).toISOString(),
 })
 
-const memberThing = (tenant: Tenant, { id, name, memberId }: { id: string; name: string; memberId: string }): Thing => {
+const memberThing = (
+  tenant: Tenant,
+  { id, name, memberId }: { id: string; name: string; memberId: string },
+): Thing => {
   const principal = tenant.principals.get(memberId)
   return {
     kind: 'group-member',

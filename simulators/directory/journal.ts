@@ -31,7 +31,10 @@ export type Journal = {
   note(entry: JournalEntry): void
   entries(filter?: JournalFilter): JournalEntry[]
   clear(): void
-  /** Resolves when so many requests of this operation have come, and were dealt with as far as they are, since the journal was last cleared. */
+  /**
+   * Resolves when so many requests of this operation have come, and were dealt with as far as they are, since
+   * the journal was last cleared.
+   */
   arrived(operation: Operation, count?: number): Promise<void>
 }
 
@@ -57,16 +60,22 @@ export function makeJournal(): Journal {
     entries: (filter = {}) =>
       entries.filter(
         ({ service, operation, method }) =>
-          (filter.service ?? service) === service && (filter.operation ?? operation) === operation && (filter.method ?? method) === method,
+          (filter.service ?? service) === service &&
+          (filter.operation ?? operation) === operation &&
+          (filter.method ?? method) === method,
       ),
     clear: () => {
       entries = []
       countByOperation.clear()
     },
     arrived: (operation, count = 1) =>
-      isThere(operation, count) ? Promise.resolve() : new Promise((resolve) => waiting.push({ operation, count, resolve })),
+      isThere(operation, count)
+        ? Promise.resolve()
+        : new Promise((resolve) => waiting.push({ operation, count, resolve })),
   }
 }
 
 const withoutSecrets = (body: Record<string, unknown>) =>
-  Object.fromEntries(Object.entries(body).filter(([name]) => name !== 'client_secret' && name !== 'client_assertion'))
+  Object.fromEntries(
+    Object.entries(body).filter(([name]) => name !== 'client_secret' && name !== 'client_assertion'),
+  )

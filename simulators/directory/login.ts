@@ -27,14 +27,24 @@ export function loginService(parts: LoginParts): Service {
       path: /^\/(?<tenant>[^/]+)\/v2\.0\/\.well-known\/openid-configuration$/,
       handle: (call) => discovery(parts, call),
     },
-    { operation: 'instanceDiscovery', method: 'GET', path: /^\/common\/discovery\/instance$/, handle: instanceDiscovery },
+    {
+      operation: 'instanceDiscovery',
+      method: 'GET',
+      path: /^\/common\/discovery\/instance$/,
+      handle: instanceDiscovery,
+    },
     {
       operation: 'keys',
       method: 'GET',
       path: /^\/(?<tenant>[^/]+)\/discovery\/v2\.0\/keys$/,
       handle: () => ({ status: 200, body: parts.tokens.keys }),
     },
-    { operation: 'token', method: 'POST', path: /^\/(?<tenant>[^/]+)\/oauth2\/v2\.0\/token$/, handle: (call) => token(parts, call) },
+    {
+      operation: 'token',
+      method: 'POST',
+      path: /^\/(?<tenant>[^/]+)\/oauth2\/v2\.0\/token$/,
+      handle: (call) => token(parts, call),
+    },
   ]
   return {
     name: 'login',
@@ -95,7 +105,12 @@ function token(parts: LoginParts, call: Call): Reply {
   const form = (name: string) => (typeof call.body[name] === 'string' ? call.body[name] : '')
   if (form('grant_type') === '') throw missingParameter('grant_type')
   if (form('grant_type') !== 'client_credentials')
-    throw loginError(400, 'unsupported_grant_type', 70003, `The app requested an unsupported grant type '${form('grant_type')}'.`)
+    throw loginError(
+      400,
+      'unsupported_grant_type',
+      70003,
+      `The app requested an unsupported grant type '${form('grant_type')}'.`,
+    )
   if (form('client_id') === '') throw missingParameter('client_id')
   const audience = readScope(parts, form('scope'))
   const application = tenant.applicationByAppId(form('client_id').toLowerCase())
@@ -106,7 +121,10 @@ function token(parts: LoginParts, call: Call): Reply {
   }
   if (form('client_assertion') !== '') checkAssertion(call, application, form)
   else checkSecret(call, [application, principal], form('client_secret'))
-  if (principal === undefined || (principal.deletedAt !== undefined && hasHeard(call.view, principal.deletedAt, 'removedSecretToToken'))) {
+  if (
+    principal === undefined ||
+    (principal.deletedAt !== undefined && hasHeard(call.view, principal.deletedAt, 'removedSecretToToken'))
+  ) {
     throw loginError(
       400,
       'unauthorized_client',
@@ -129,13 +147,21 @@ function token(parts: LoginParts, call: Call): Reply {
     idtyp: 'app' as const,
     ...(principal.roles.length > 0 && { roles: principal.roles }),
   }
-  const body = { token_type: 'Bearer', expires_in: lifetime, ext_expires_in: lifetime, access_token: tokens.issue(claims, issuedAt) }
+  const body = {
+    token_type: 'Bearer',
+    expires_in: lifetime,
+    ext_expires_in: lifetime,
+    access_token: tokens.issue(claims, issuedAt),
+  }
   return { status: 200, body }
 }
 
 /** An application is known from the delay after its creation until its deletion has got round. */
 function isKnown({ view }: Call, { createdAt, deletedAt }: Application): boolean {
-  return hasHeard(view, createdAt, 'applicationToToken') && (deletedAt === undefined || !hasHeard(view, deletedAt, 'removedSecretToToken'))
+  return (
+    hasHeard(view, createdAt, 'applicationToToken') &&
+    (deletedAt === undefined || !hasHeard(view, deletedAt, 'removedSecretToToken'))
+  )
 }
 
 function checkTenant({ tenantId }: Tenant, named: string | undefined): void {
@@ -160,10 +186,19 @@ function readScope({ isResource, tenant }: LoginParts, scope: string): string {
   }
   const resource = scope.slice(0, -defaultScope.length)
   if (isResource(resource)) return resource
-  throw loginError(400, 'invalid_resource', 500011, `The resource principal named ${resource} was not found in the tenant named ${tenant.tenantId}.`)
+  throw loginError(
+    400,
+    'invalid_resource',
+    500011,
+    `The resource principal named ${resource} was not found in the tenant named ${tenant.tenantId}.`,
+  )
 }
 
-function checkSecret(call: Call, holders: readonly [Application, Principal | undefined], secret: string): void {
+function checkSecret(
+  call: Call,
+  holders: readonly [Application, Principal | undefined],
+  secret: string,
+): void {
   if (secret === '') {
     throw loginError(
       401,
@@ -191,16 +226,28 @@ function checkSecret(call: Call, holders: readonly [Application, Principal | und
   )
 }
 
-/** The names in a foreign token, whose signature nobody looks at here, against those the application trusts. */
+/**
+ * The names in a foreign token, whose signature nobody looks at here, against those the application trusts.
+ */
 function checkAssertion({ body }: Call, application: Application, form: (name: string) => string): void {
   if (body.client_assertion_type !== jwtBearer) throw missingParameter('client_assertion_type')
   const { iss, sub, aud } = readAssertion(form('client_assertion'))
   const sameIssuer = application.federated.filter(({ issuer }) => issuer === iss)
   if (sameIssuer.length === 0)
-    throw loginError(401, 'invalid_client', 700211, `No matching federated identity record found for presented assertion issuer '${iss}'.`)
+    throw loginError(
+      401,
+      'invalid_client',
+      700211,
+      `No matching federated identity record found for presented assertion issuer '${iss}'.`,
+    )
   const sameSubject = sameIssuer.filter(({ subject }) => subject === sub)
   if (sameSubject.length === 0)
-    throw loginError(400, 'invalid_client', 70021, `No matching federated identity record found for presented assertion subject '${sub}'.`)
+    throw loginError(
+      400,
+      'invalid_client',
+      70021,
+      `No matching federated identity record found for presented assertion subject '${sub}'.`,
+    )
   if (sameSubject.some(({ audience }) => [aud ?? []].flat().includes(audience))) return
   throw loginError(
     401,
@@ -214,18 +261,31 @@ function readAssertion(text: string): { iss?: string; sub?: string; aud?: string
   try {
     return decodeJwt(text)
   } catch (cause) {
-    throw loginError(401, 'invalid_client', 50027, `JWT token is invalid or malformed: ${cause instanceof Error ? cause.name : 'unreadable'}.`)
+    throw loginError(
+      401,
+      'invalid_client',
+      50027,
+      `JWT token is invalid or malformed: ${cause instanceof Error ? cause.name : 'unreadable'}.`,
+    )
   }
 }
 
 const missingParameter = (name: string) =>
-  loginError(400, 'invalid_request', 900144, `The request body must contain the following parameter: '${name}'.`)
+  loginError(
+    400,
+    'invalid_request',
+    900144,
+    `The request body must contain the following parameter: '${name}'.`,
+  )
 
 /** `code` carries the OAuth error, `details` the number. */
 const loginError = (status: number, error: string, number: number, text: string) =>
   new ApiError(status, error, `AADSTS${number}: ${text}`, { details: [{ number }] })
 
-function refusal({ status, code, message, details }: ApiError, { view, requestId, clientRequestId }: Call): Reply {
+function refusal(
+  { status, code, message, details }: ApiError,
+  { view, requestId, clientRequestId }: Call,
+): Reply {
   const number = details?.[0]?.number ?? Number(/^AADSTS(\d+):/.exec(message)?.[1] ?? 90033)
   const timestamp = `${new Date(view.now).toISOString().slice(0, 19).replace('T', ' ')}Z`
   return {

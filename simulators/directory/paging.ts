@@ -5,12 +5,23 @@ const largestPage = 999
 
 export type Page<T> = { items: T[]; next: string | undefined }
 
-/** The page a list request asks for: `$top`, `$skiptoken`, and the absolute address of the next one. Items come and go between pages without any other being missed. */
-export function pageOf<T extends { seq: number }>(call: Call, items: readonly T[], pageSize: number): Page<T> {
+/**
+ * The page a list request asks for: `$top`, `$skiptoken`, and the absolute address of the next one. Items
+ * come and go between pages without any other being missed.
+ */
+export function pageOf<T extends { seq: number }>(
+  call: Call,
+  items: readonly T[],
+  pageSize: number,
+): Page<T> {
   const size = readTop(call.query.get('$top')) ?? pageSize
   const after = Number(call.query.get('$skiptoken') ?? 0)
   if (!Number.isSafeInteger(after))
-    throw new ApiError(400, 'Directory_ExpiredPageToken', 'The specified page token value has expired and can no longer be included in your request.')
+    throw new ApiError(
+      400,
+      'Directory_ExpiredPageToken',
+      'The specified page token value has expired and can no longer be included in your request.',
+    )
   const rest = items.filter(({ seq }) => seq > after).toSorted((a, b) => a.seq - b.seq)
   const page = rest.slice(0, size)
   const last = page.at(-1)
@@ -24,6 +35,10 @@ function readTop(text: string | null): number | undefined {
   if (text === null) return undefined
   const top = Number(text)
   if (!Number.isInteger(top) || top < 1 || top > largestPage)
-    throw new ApiError(400, 'Request_BadRequest', `Invalid page size specified: '${text}'. Must be between 1 and ${largestPage} inclusive.`)
+    throw new ApiError(
+      400,
+      'Request_BadRequest',
+      `Invalid page size specified: '${text}'. Must be between 1 and ${largestPage} inclusive.`,
+    )
   return top
 }

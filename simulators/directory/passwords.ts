@@ -11,10 +11,14 @@ const forgottenMs = 600_000
 const policyId = '3f1c2f2e-58a2-4c3e-9a4e-51f0b2a0b6d7'
 const personalAudiences = ['AzureADandPersonalMicrosoftAccount', 'PersonalMicrosoftAccount']
 
-/** Adds the password the request asks for and gives it back with its text, which no other answer has. simulators/directory/README.md. */
+/**
+ * Adds the password the request asks for and gives it back with its text, which no other answer has.
+ * simulators/directory/README.md.
+ */
 export function addPassword(call: Call, holder: Holder, settings: Settings): Record<string, unknown> {
   const asked = call.body.passwordCredential ?? {}
-  if (typeof asked !== 'object' || asked === null || Array.isArray(asked)) throw invalidValue('passwordCredential')
+  if (typeof asked !== 'object' || asked === null || Array.isArray(asked))
+    throw invalidValue('passwordCredential')
   const { displayName = null, startDateTime, endDateTime }: Record<string, unknown> = { ...asked }
   if (displayName !== null && typeof displayName !== 'string') throw invalidValue('displayName')
   const startsAt = readTime(startDateTime, 'startDateTime') ?? call.view.now
@@ -22,7 +26,12 @@ export function addPassword(call: Call, holder: Holder, settings: Settings): Rec
   if (endsAt <= startsAt) throw invalidValue('endDateTime')
   checkLimits(holder, { startsAt, endsAt }, settings)
   const password = makePassword({ displayName, startsAt, endsAt, createdAt: call.view.now })
-  holder.passwords = [...holder.passwords.filter(({ deletedAt }) => deletedAt === undefined || deletedAt + forgottenMs > call.view.now), password]
+  holder.passwords = [
+    ...holder.passwords.filter(
+      ({ deletedAt }) => deletedAt === undefined || deletedAt + forgottenMs > call.view.now,
+    ),
+    password,
+  ]
   return { ...showPassword(password), secretText: password.secretText }
 }
 
@@ -31,16 +40,20 @@ export function removePassword(call: Call, holder: Holder): void {
   const { keyId } = call.body
   if (typeof keyId !== 'string') throw invalidValue('keyId')
   const password = livePasswords(holder).find((one) => one.keyId === keyId.toLowerCase())
-  if (password === undefined) throw new ApiError(400, 'Request_BadRequest', `No password credential found with keyId '${keyId}'.`)
+  if (password === undefined)
+    throw new ApiError(400, 'Request_BadRequest', `No password credential found with keyId '${keyId}'.`)
   password.deletedAt = call.view.now
 }
 
-export function makePassword(fields: Omit<Password, 'keyId' | 'hint' | 'secretText'> & { secretText?: string }): Password {
+export function makePassword(
+  fields: Omit<Password, 'keyId' | 'hint' | 'secretText'> & { secretText?: string },
+): Password {
   const secretText = fields.secretText ?? makeSecretText()
   return { ...fields, keyId: randomUUID(), secretText, hint: secretText.slice(0, 3) }
 }
 
-export const livePasswords = (holder: Holder): Password[] => holder.passwords.filter(({ deletedAt }) => deletedAt === undefined)
+export const livePasswords = (holder: Holder): Password[] =>
+  holder.passwords.filter(({ deletedAt }) => deletedAt === undefined)
 
 /** As every read shows it: without its text. */
 export const showPassword = (password: Password) => ({
@@ -53,24 +66,46 @@ export const showPassword = (password: Password) => ({
   startDateTime: new Date(password.startsAt).toISOString(),
 })
 
-/** What the token endpoint makes of a secret. A refused one was never there, is gone, is not known here yet, or belongs to what was deleted. */
-export function judgeSecret(view: View, holders: readonly (Holder | undefined)[], secretText: string): 'good' | 'expired' | 'refused' {
+/**
+ * What the token endpoint makes of a secret. A refused one was never there, is gone, is not known here yet,
+ * or belongs to what was deleted.
+ */
+export function judgeSecret(
+  view: View,
+  holders: readonly (Holder | undefined)[],
+  secretText: string,
+): 'good' | 'expired' | 'refused' {
   for (const holder of holders) {
     const password = holder?.passwords.find((one) => one.secretText === secretText)
     if (holder === undefined || password === undefined) continue
-    const goneAt = Math.min(password.deletedAt ?? Number.POSITIVE_INFINITY, holder.deletedAt ?? Number.POSITIVE_INFINITY)
-    if (!hasHeard(view, password.createdAt, 'secretToToken') || hasHeard(view, goneAt, 'removedSecretToToken')) return 'refused'
+    const goneAt = Math.min(
+      password.deletedAt ?? Number.POSITIVE_INFINITY,
+      holder.deletedAt ?? Number.POSITIVE_INFINITY,
+    )
+    if (
+      !hasHeard(view, password.createdAt, 'secretToToken') ||
+      hasHeard(view, goneAt, 'removedSecretToToken')
+    )
+      return 'refused'
     if (password.endsAt <= view.now) return 'expired'
     return password.startsAt <= view.now ? 'good' : 'refused'
   }
   return 'refused'
 }
 
-function checkLimits(holder: Holder, { startsAt, endsAt }: { startsAt: number; endsAt: number }, settings: Settings): void {
+function checkLimits(
+  holder: Holder,
+  { startsAt, endsAt }: { startsAt: number; endsAt: number },
+  settings: Settings,
+): void {
   const count = livePasswords(holder).length
   const longest = settings.maximumSecretLifetimeSeconds
   if (settings.forbidPasswords) {
-    throw new ApiError(400, 'CredentialTypeNotAllowedAsPerAppPolicy', `Credential type not allowed as per assigned policy '${policyId}'.`)
+    throw new ApiError(
+      400,
+      'CredentialTypeNotAllowedAsPerAppPolicy',
+      `Credential type not allowed as per assigned policy '${policyId}'.`,
+    )
   }
   if (longest !== null && endsAt - startsAt > longest * 1000) {
     const message = `Credential lifetime exceeds the max value allowed as per assigned policy '${policyId}'.`
@@ -78,20 +113,29 @@ function checkLimits(holder: Holder, { startsAt, endsAt }: { startsAt: number; e
     throw new ApiError(400, 'CredentialInvalidLifetimeAsPerAppPolicy', message, { details })
   }
   if ('signInAudience' in holder && personalAudiences.includes(String(holder.signInAudience)) && count >= 2) {
-    const details = [{ code: 'TooManyAppPasswords', target: 'passwordCredentials', message: 'The credential limit has been reached.' }]
-    const message = 'The credential limit has been reached. You can only add a maximum of 2 encrypted credentials.'
+    const details = [
+      {
+        code: 'TooManyAppPasswords',
+        target: 'passwordCredentials',
+        message: 'The credential limit has been reached.',
+      },
+    ]
+    const message =
+      'The credential limit has been reached. You can only add a maximum of 2 encrypted credentials.'
     throw new ApiError(400, 'TooManyAppPasswords', message, { details })
   }
   const most = settings.quotas.passwordsPerApplication
   if (most !== null && count >= most) {
-    const message = 'The size of the object has exceeded its limit. Please reduce the number of values and retry your request.'
+    const message =
+      'The size of the object has exceeded its limit. Please reduce the number of values and retry your request.'
     throw new ApiError(400, 'Directory_ResourceSizeExceeded', message)
   }
 }
 
 function readTime(value: unknown, name: string): number | undefined {
   if (value === undefined || value === null) return undefined
-  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value) ? Date.parse(value) : Number.NaN
+  const time =
+    typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value) ? Date.parse(value) : Number.NaN
   if (Number.isNaN(time)) throw invalidValue(name)
   return time
 }
@@ -102,7 +146,11 @@ function inYears(time: number, years: number): number {
 }
 
 const invalidValue = (name: string) =>
-  new ApiError(400, 'Request_BadRequest', `Invalid value specified for property '${name}' of resource 'PasswordCredential'.`)
+  new ApiError(
+    400,
+    'Request_BadRequest',
+    `Invalid value specified for property '${name}' of resource 'PasswordCredential'.`,
+  )
 
 /** 40 characters, a `~` among them, as the real ones. */
 function makeSecretText(): string {

@@ -12,9 +12,12 @@ export function makeRateMeter(
     if (limit === null) return undefined
     const lengthMs = limit.perSeconds * 1000
     const open = windows.get(service)
-    const window = open === undefined || now() >= open.startedAt + lengthMs ? { startedAt: now(), count: 0 } : open
+    const window =
+      open === undefined || now() >= open.startedAt + lengthMs ? { startedAt: now(), count: 0 } : open
     windows.set(service, window)
     window.count += 1
-    return window.count <= limit.requests ? undefined : { retryAfterSeconds: Math.max(1, Math.ceil((window.startedAt + lengthMs - now()) / 1000)) }
+    return window.count <= limit.requests
+      ? undefined
+      : { retryAfterSeconds: Math.max(1, Math.ceil((window.startedAt + lengthMs - now()) / 1000)) }
   }
 }

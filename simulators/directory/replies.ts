@@ -12,7 +12,13 @@ export function sendReply(response: ServerResponse, { status, body, headers = {}
     return
   }
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...headers, 'content-length': Buffer.byteLength(text) }).end(text)
+  response
+    .writeHead(status, {
+      'content-type': 'application/json; charset=utf-8',
+      ...headers,
+      'content-length': Buffer.byteLength(text),
+    })
+    .end(text)
 }
 
 export type Sabotage = {
@@ -59,7 +65,11 @@ export async function answerWith(sabotage: Sabotage): Promise<void> {
       break
     case 'html':
       act()
-      send({ status: 200, body: '<!doctype html><title>Sign in</title>\n', headers: { 'content-type': 'text/html' } })
+      send({
+        status: 200,
+        body: '<!doctype html><title>Sign in</title>\n',
+        headers: { 'content-type': 'text/html' },
+      })
       break
     case 'slow':
       await answerAfter(sabotage, act(), (done) => {
@@ -71,7 +81,9 @@ export async function answerWith(sabotage: Sabotage): Promise<void> {
       await answerAfter(sabotage, act(), (done) => sabotage.faults.hold(done))
       break
     case 'late':
-      await new Promise<void>((go) => (fault.delayMs === undefined ? sabotage.faults.hold(go) : setTimeout(go, fault.delayMs)))
+      await new Promise<void>((go) =>
+        fault.delayMs === undefined ? sabotage.faults.hold(go) : setTimeout(go, fault.delayMs),
+      )
       send(act())
       break
     case 'foreign-next-link':
@@ -86,23 +98,34 @@ export async function answerWith(sabotage: Sabotage): Promise<void> {
 function statusReply(fault: Fault & { kind: 'status' }, refuse: (error: ApiError) => Reply): Reply {
   const headers = retryAfter(fault.retryAfterSeconds)
   if (fault.body !== undefined) return { status: fault.status, body: fault.body, headers }
-  const { code, message } = { ...(standardErrors[fault.status] ?? { code: 'UnknownError', message: 'Ordered by the test.' }) }
+  const { code, message } = {
+    ...(standardErrors[fault.status] ?? { code: 'UnknownError', message: 'Ordered by the test.' }),
+  }
   return refuse(new ApiError(fault.status, fault.code ?? code, fault.message ?? message, { headers }))
 }
 
 const standardErrors: Record<number, { code: string; message: string }> = {
-  500: { code: 'InternalServerError', message: 'The server has encountered an internal error. Please retry the request.' },
+  500: {
+    code: 'InternalServerError',
+    message: 'The server has encountered an internal error. Please retry the request.',
+  },
   502: { code: 'BadGateway', message: 'Bad gateway.' },
   503: { code: 'ServiceUnavailable', message: 'The service is temporarily unavailable.' },
   504: { code: 'GatewayTimeout', message: 'The gateway did not receive a response from upstream in time.' },
 }
 
-const retryAfter = (value: number | string | undefined): Record<string, string> => (value === undefined ? {} : { 'retry-after': String(value) })
+const retryAfter = (value: number | string | undefined): Record<string, string> =>
+  value === undefined ? {} : { 'retry-after': String(value) }
 
 async function cut(response: ServerResponse, reply: Reply): Promise<void> {
   const text = JSON.stringify(reply.body ?? {})
-  response.writeHead(reply.status === 204 ? 200 : reply.status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) + 1 })
-  await new Promise<void>((resolve) => response.write(text.slice(0, Math.ceil(text.length / 2)), () => resolve()))
+  response.writeHead(reply.status === 204 ? 200 : reply.status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text) + 1,
+  })
+  await new Promise<void>((resolve) =>
+    response.write(text.slice(0, Math.ceil(text.length / 2)), () => resolve()),
+  )
   response.destroy()
 }
 
@@ -112,7 +135,11 @@ async function untilClosed({ response }: Sabotage): Promise<void> {
 }
 
 /** Sends when `arrange` calls back, unless the connection has ended by then. */
-async function answerAfter({ response, send }: Sabotage, reply: Reply, arrange: (done: () => void) => () => void): Promise<void> {
+async function answerAfter(
+  { response, send }: Sabotage,
+  reply: Reply,
+  arrange: (done: () => void) => () => void,
+): Promise<void> {
   await new Promise<void>((resolve) => {
     const cancel = arrange(resolve)
     response.on('close', () => {
@@ -130,5 +157,9 @@ function withNextLink(reply: Reply, link: string): Reply {
 
 function padded(reply: Reply, bytes: number): Reply {
   const body = typeof reply.body === 'object' ? reply.body : {}
-  return { ...reply, status: reply.status === 204 ? 200 : reply.status, body: { ...body, padding: 'x'.repeat(bytes) } }
+  return {
+    ...reply,
+    status: reply.status === 204 ? 200 : reply.status,
+    body: { ...body, padding: 'x'.repeat(bytes) },
+  }
 }

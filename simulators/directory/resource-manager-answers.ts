@@ -2,8 +2,12 @@ import { readFilter } from './filter.ts'
 import { pageOf } from './paging.ts'
 import type { Call, Reply } from './service.ts'
 
-/** A path of the resource manager, whose letter case does not count; the dots in it are dots, the rest a regular expression. */
-export const arm = (path: string): RegExp => new RegExp(`^${path.replaceAll('.', '\\.').replaceAll('\\.*', '.*')}/?$`, 'i')
+/**
+ * A path of the resource manager, whose letter case does not count; the dots in it are dots, the rest a
+ * regular expression.
+ */
+export const arm = (path: string): RegExp =>
+  new RegExp(`^${path.replaceAll('.', '\\.').replaceAll('\\.*', '.*')}/?$`, 'i')
 
 export type ArmListing<T> = {
   pageSize: number
@@ -23,7 +27,8 @@ export function listOf<T extends { seq: number }>(
     .get('$filter')
     ?.trim()
     .replace(/^atScope\(\)(?: and )?/i, '')
-  const holds = asked === undefined || asked === '' ? () => true : readFilter(asked, names, 'BadRequestFormat')
+  const holds =
+    asked === undefined || asked === '' ? () => true : readFilter(asked, names, 'BadRequestFormat')
   const { items, next } = pageOf(
     call,
     all.filter((item) => holds(properties(item))),

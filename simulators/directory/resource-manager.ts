@@ -41,8 +41,13 @@ export function resourceManagerService(parts: ResourceManagerParts): Service {
         handle: (call) => {
           const scope = tidyScope(call.params.scope ?? '')
           checkScope(parts.tenant, scope)
-          const items = permissionsAt(parts.tenant, call.caller?.oid ?? '', scope).map((permission, index) => ({ seq: index + 1, ...permission }))
-          return listOf(call, items, { pageSize: parts.settings().pageSize, show: ({ seq: _, ...permission }) => permission })
+          const items = permissionsAt(parts.tenant, call.caller?.oid ?? '', scope).map(
+            (permission, index) => ({ seq: index + 1, ...permission }),
+          )
+          return listOf(call, items, {
+            pageSize: parts.settings().pageSize,
+            show: ({ seq: _, ...permission }) => permission,
+          })
         },
       },
       ...subscriptionRoutes(parts),
@@ -50,28 +55,47 @@ export function resourceManagerService(parts: ResourceManagerParts): Service {
     admit: (call) => admit(parts, call),
     refusal,
     unknown: (call) => {
-      throw new ApiError(404, 'NotFound', `No HTTP resource was found that matches the request URI '${call.origin}${call.path}'.`)
+      throw new ApiError(
+        404,
+        'NotFound',
+        `No HTTP resource was found that matches the request URI '${call.origin}${call.path}'.`,
+      )
     },
     throttled: () => new ApiError(429, 'TooManyRequests', 'The request is being throttled.'),
   }
 }
 
 const tokenErrors = {
-  missing: { code: 'AuthenticationFailed', message: "Authentication failed. The 'Authorization' header is missing." },
-  expired: { code: 'ExpiredAuthenticationToken', message: 'The access token expiry is before the current time.' },
+  missing: {
+    code: 'AuthenticationFailed',
+    message: "Authentication failed. The 'Authorization' header is missing.",
+  },
+  expired: {
+    code: 'ExpiredAuthenticationToken',
+    message: 'The access token expiry is before the current time.',
+  },
   stranger: { code: 'InvalidAuthenticationToken', message: 'The access token is invalid.' },
-  audience: { code: 'InvalidAuthenticationTokenAudience', message: 'The access token has been obtained for the wrong audience or resource.' },
+  audience: {
+    code: 'InvalidAuthenticationTokenAudience',
+    message: 'The access token has been obtained for the wrong audience or resource.',
+  },
 }
 
 function admit({ caller }: ResourceManagerParts, call: Call): TokenClaims {
   const found = caller(call)
   if (typeof found === 'string') {
     const { code, message } = tokenErrors[found]
-    throw new ApiError(401, code, message, { headers: { 'www-authenticate': `Bearer error="invalid_token", error_description="${message}"` } })
+    throw new ApiError(401, code, message, {
+      headers: { 'www-authenticate': `Bearer error="invalid_token", error_description="${message}"` },
+    })
   }
   const version = call.query.get('api-version')
   if (version === null)
-    throw new ApiError(400, 'MissingApiVersionParameter', 'The api-version query parameter (?api-version=) is required for all requests.')
+    throw new ApiError(
+      400,
+      'MissingApiVersionParameter',
+      'The api-version query parameter (?api-version=) is required for all requests.',
+    )
   if (!versions.includes(version)) {
     throw new ApiError(
       400,

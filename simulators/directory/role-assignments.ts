@@ -16,14 +16,20 @@ const definitionPath = /^(?:\/.*)?\/providers\/Microsoft\.Authorization\/roleDef
 export function assignmentRoutes(parts: ResourceManagerParts): Route[] {
   const { tenant, settings } = parts
   return [
-    { operation: 'putRoleAssignment', method: 'PUT', path: arm(`(?<scope>.*)${provider}/(?<name>[^/]+)`), handle: (call) => put(parts, call) },
+    {
+      operation: 'putRoleAssignment',
+      method: 'PUT',
+      path: arm(`(?<scope>.*)${provider}/(?<name>[^/]+)`),
+      handle: (call) => put(parts, call),
+    },
     {
       operation: 'getRoleAssignment',
       method: 'GET',
       path: arm(`(?<scope>.*)${provider}/(?<name>[^/]+)`),
       handle: (call) => {
         const { found, name } = find(tenant, call, 'read')
-        if (found === undefined) throw new ApiError(404, 'RoleAssignmentNotFound', `The role assignment '${name}' is not found.`)
+        if (found === undefined)
+          throw new ApiError(404, 'RoleAssignmentNotFound', `The role assignment '${name}' is not found.`)
         return { status: 200, body: showAssignment(found) }
       },
     },
@@ -46,15 +52,26 @@ export function assignmentRoutes(parts: ResourceManagerParts): Route[] {
         const scope = tidyScope(call.params.scope ?? '')
         checkScope(tenant, scope)
         checkAccess(tenant, call, { action: 'Microsoft.Authorization/roleAssignments/read', scope })
-        const here = [...tenant.assignments.values()].filter((assignment) => covers(assignment.scope, scope) || covers(scope, assignment.scope))
+        const here = [...tenant.assignments.values()].filter(
+          (assignment) => covers(assignment.scope, scope) || covers(scope, assignment.scope),
+        )
         const properties = ({ principalId }: Assignment) => ({ principalId })
-        return listOf(call, here, { pageSize: settings().pageSize, show: showAssignment, properties, names: ['principalId'] })
+        return listOf(call, here, {
+          pageSize: settings().pageSize,
+          show: showAssignment,
+          properties,
+          names: ['principalId'],
+        })
       },
     },
   ]
 }
 
-function find(tenant: Tenant, call: Call, verb: 'read' | 'delete'): { found: Assignment | undefined; name: string } {
+function find(
+  tenant: Tenant,
+  call: Call,
+  verb: 'read' | 'delete',
+): { found: Assignment | undefined; name: string } {
   const scope = tidyScope(call.params.scope ?? '')
   checkScope(tenant, scope)
   checkAccess(tenant, call, { action: `Microsoft.Authorization/roleAssignments/${verb}`, scope })
@@ -75,13 +92,20 @@ function put({ tenant, settings }: ResourceManagerParts, call: Call): Reply {
   checkScope(tenant, scope)
   checkAccess(tenant, call, { action: 'Microsoft.Authorization/roleAssignments/write', scope })
   const asked = readProperties(call)
-  const definition = getDefinition(tenant, definitionPath.exec(tidyScope(asked.roleDefinitionId))?.[1] ?? asked.roleDefinitionId)
+  const definition = getDefinition(
+    tenant,
+    definitionPath.exec(tidyScope(asked.roleDefinitionId))?.[1] ?? asked.roleDefinitionId,
+  )
   checkPrincipal(tenant, call, asked)
   const wanted = { scope, definition, principalId: asked.principalId }
   const existing = tenant.assignments.get(name)
   if (existing !== undefined) {
     if (isSame(existing, wanted)) return { status: 200, body: showAssignment(existing) }
-    throw new ApiError(400, 'RoleAssignmentUpdateNotPermitted', 'Tenant ID, application ID, principal ID, and scope are not allowed to be updated.')
+    throw new ApiError(
+      400,
+      'RoleAssignmentUpdateNotPermitted',
+      'Tenant ID, application ID, principal ID, and scope are not allowed to be updated.',
+    )
   }
   const twin = tenant.assignmentsOf(asked.principalId).find((assignment) => isSame(assignment, wanted))
   if (twin !== undefined) {
@@ -93,7 +117,11 @@ function put({ tenant, settings }: ResourceManagerParts, call: Call): Reply {
   }
   const most = settings().quotas.roleAssignments
   if (most !== null && tenant.assignments.size >= most) {
-    throw new ApiError(400, 'RoleAssignmentLimitExceeded', `No more role assignments can be created. The limit is ${most} per subscription.`)
+    throw new ApiError(
+      400,
+      'RoleAssignmentLimitExceeded',
+      `No more role assignments can be created. The limit is ${most} per subscription.`,
+    )
   }
   const made = tenant.addAssignment({
     name,
@@ -111,18 +139,35 @@ function put({ tenant, settings }: ResourceManagerParts, call: Call): Reply {
 type Asked = { roleDefinitionId: string; principalId: string; principalType: string | undefined }
 
 function readProperties({ body }: Call): Asked {
-  const properties: Record<string, unknown> = { ...(typeof body.properties === 'object' ? body.properties : {}) }
+  const properties: Record<string, unknown> = {
+    ...(typeof body.properties === 'object' ? body.properties : {}),
+  }
   const { roleDefinitionId, principalId, principalType } = properties
   if (typeof roleDefinitionId !== 'string' || typeof principalId !== 'string' || !guid.test(principalId)) {
-    throw new ApiError(400, 'InvalidRequestContent', 'The request content was invalid: roleDefinitionId and principalId are required.')
+    throw new ApiError(
+      400,
+      'InvalidRequestContent',
+      'The request content was invalid: roleDefinitionId and principalId are required.',
+    )
   }
-  return { roleDefinitionId, principalId: principalId.toLowerCase(), principalType: typeof principalType === 'string' ? principalType : undefined }
+  return {
+    roleDefinitionId,
+    principalId: principalId.toLowerCase(),
+    principalType: typeof principalType === 'string' ? principalType : undefined,
+  }
 }
 
-/** With the type given the resource manager takes the caller's word that a new principal is there. simulators/directory/README.md. */
+/**
+ * With the type given the resource manager takes the caller's word that a new principal is there.
+ * simulators/directory/README.md.
+ */
 function checkPrincipal(tenant: Tenant, call: Call, { principalId, principalType }: Asked): void {
   const principal = tenant.principals.get(principalId)
-  if (principal === undefined || principal.deletedAt !== undefined || (principalType === undefined && !isReplicated(call, principal))) {
+  if (
+    principal === undefined ||
+    principal.deletedAt !== undefined ||
+    (principalType === undefined && !isReplicated(call, principal))
+  ) {
     const id = principalId.replaceAll('-', '')
     const message = `Principal ${id} does not exist in the directory ${tenant.tenantId}. Check that you have the correct principal ID. If you are creating this principal and then immediately assigning a role, this error might be related to a replication delay. In this case, set the role assignment principalType property to a value, such as ServicePrincipal, User, or Group.`
     throw new ApiError(400, 'PrincipalNotFound', message)
@@ -136,14 +181,19 @@ function checkPrincipal(tenant: Tenant, call: Call, { principalId, principalType
   }
 }
 
-const isReplicated = ({ view }: Call, { createdAt }: Principal) => hasHeard(view, createdAt, 'servicePrincipalToResourceManager')
+const isReplicated = ({ view }: Call, { createdAt }: Principal) =>
+  hasHeard(view, createdAt, 'servicePrincipalToResourceManager')
 
-const isSame = (assignment: Assignment, wanted: { scope: string; definition: RoleDefinition; principalId: string }) =>
+const isSame = (
+  assignment: Assignment,
+  wanted: { scope: string; definition: RoleDefinition; principalId: string },
+) =>
   assignment.scope.toLowerCase() === wanted.scope.toLowerCase() &&
   assignment.roleDefinitionName === wanted.definition.name &&
   assignment.principalId === wanted.principalId
 
-export const assignmentId = ({ scope, name }: Assignment) => `${scope === '/' ? '' : scope}${provider}/${name}`
+export const assignmentId = ({ scope, name }: Assignment) =>
+  `${scope === '/' ? '' : scope}${provider}/${name}`
 
 const showAssignment = (assignment: Assignment) => ({
   id: assignmentId(assignment),

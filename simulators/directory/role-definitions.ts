@@ -37,7 +37,10 @@ export function definitionRoutes({ tenant, settings }: ResourceManagerParts): Ro
         checkScope(tenant, scope)
         // a built-in definition is everybody's to read
         if (scope !== '/') checkAccess(tenant, call, { action, scope })
-        return { status: 200, body: showDefinition(tenant, { definition: getDefinition(tenant, call.params.name ?? ''), scope }) }
+        return {
+          status: 200,
+          body: showDefinition(tenant, { definition: getDefinition(tenant, call.params.name ?? ''), scope }),
+        }
       },
     },
   ]
@@ -47,12 +50,22 @@ export function definitionRoutes({ tenant, settings }: ResourceManagerParts): Ro
 export function getDefinition({ roleDefinitions }: Tenant, name: string): RoleDefinition {
   const definition = roleDefinitions.get(name.toLowerCase())
   if (definition === undefined)
-    throw new ApiError(404, 'RoleDefinitionDoesNotExist', `The specified role definition with ID '${name.replaceAll('-', '')}' does not exist.`)
+    throw new ApiError(
+      404,
+      'RoleDefinitionDoesNotExist',
+      `The specified role definition with ID '${name.replaceAll('-', '')}' does not exist.`,
+    )
   return definition
 }
 
-/** The same definition has an id of the subscription and one of no scope at all: it is shown by the one it was asked for. */
-const showDefinition = ({ subscriptionId }: Tenant, { definition, scope }: { definition: RoleDefinition; scope: string }) => ({
+/**
+ * The same definition has an id of the subscription and one of no scope at all: it is shown by the one it was
+ * asked for.
+ */
+const showDefinition = (
+  { subscriptionId }: Tenant,
+  { definition, scope }: { definition: RoleDefinition; scope: string },
+) => ({
   id: `${scope === '/' ? '' : `/subscriptions/${subscriptionId}`}${provider}/${definition.name}`,
   type: 'Microsoft.Authorization/roleDefinitions',
   name: definition.name,

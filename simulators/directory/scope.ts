@@ -14,7 +14,10 @@ export function covers(outer: string, inner: string): boolean {
   return out === '/' || into === out || into.startsWith(`${out}/`)
 }
 
-/** simulators/directory/README.md: 404 for a subscription or resource group that is not there. A management group or the root is taken as it is. */
+/**
+ * simulators/directory/README.md: 404 for a subscription or resource group that is not there. A management
+ * group or the root is taken as it is.
+ */
 export function checkScope(tenant: Tenant, scope: string): void {
   const [kind, subscription, groupKind, group] = scope.split('/').filter((part) => part !== '')
   if (kind?.toLowerCase() !== 'subscriptions') {
@@ -26,5 +29,6 @@ export function checkScope(tenant: Tenant, scope: string): void {
   }
   if (groupKind?.toLowerCase() !== 'resourcegroups' || group === undefined) return
   const isThere = [...tenant.resourceGroups].some((name) => name.toLowerCase() === group.toLowerCase())
-  if (!isThere) throw new ApiError(404, 'ResourceGroupNotFound', `Resource group '${group}' could not be found.`)
+  if (!isThere)
+    throw new ApiError(404, 'ResourceGroupNotFound', `Resource group '${group}' could not be found.`)
 }

@@ -66,14 +66,25 @@ export type Surroundings = {
 }
 
 /** A service that listens. */
-export type RunningService = AsyncDisposable & { url: string; goDown(): Promise<void>; comeBack(): Promise<void> }
+export type RunningService = AsyncDisposable & {
+  url: string
+  goDown(): Promise<void>
+  comeBack(): Promise<void>
+}
 
 const host = '127.0.0.1'
 const bodyLimit = 1_048_576
 
-export async function startService(service: Service, surroundings: Surroundings, port = 0): Promise<RunningService> {
+export async function startService(
+  service: Service,
+  surroundings: Surroundings,
+  port = 0,
+): Promise<RunningService> {
   const { cert, key } = surroundings.certificates
-  const server = createServer({ cert, key, keepAliveTimeout: 60_000 }, (request, response) => void answer(request, response))
+  const server = createServer(
+    { cert, key, keepAliveTimeout: 60_000 },
+    (request, response) => void answer(request, response),
+  )
   const boundPort = await listen(server, port)
   const origin = `https://${host}:${boundPort}`
 
@@ -89,7 +100,11 @@ export async function startService(service: Service, surroundings: Surroundings,
     } catch (error) {
       // a client that has gone is nobody to answer; else the stand-in itself is wrong and says so
       if (response.destroyed || response.headersSent) response.destroy()
-      else sendReply(response, { status: 500, body: { error: { code: 'SimulatorBroken', message: String(error) } } })
+      else
+        sendReply(response, {
+          status: 500,
+          body: { error: { code: 'SimulatorBroken', message: String(error) } },
+        })
     } finally {
       surroundings.guard.leave(call)
     }
@@ -107,7 +122,11 @@ export async function startService(service: Service, surroundings: Surroundings,
 
 type Exchange = { call: Call; entry: JournalEntry; response: ServerResponse; bad: ApiError | undefined }
 
-async function serve(service: Service, surroundings: Surroundings, { call, entry, response, bad }: Exchange): Promise<void> {
+async function serve(
+  service: Service,
+  surroundings: Surroundings,
+  { call, entry, response, bad }: Exchange,
+): Promise<void> {
   const fault = surroundings.faults.take(call.service, call.operation)
   if (fault !== undefined) entry.fault = fault.kind
   const entered = surroundings.guard.enter(call)
@@ -116,7 +135,9 @@ async function serve(service: Service, surroundings: Surroundings, { call, entry
     try {
       if (limited !== undefined) {
         const { status, code, message } = service.throttled()
-        throw new ApiError(status, code, message, { headers: { 'retry-after': String(limited.retryAfterSeconds) } })
+        throw new ApiError(status, code, message, {
+          headers: { 'retry-after': String(limited.retryAfterSeconds) },
+        })
       }
       if (!entered) throw concurrencyViolation()
       if (bad !== undefined) throw bad
@@ -140,15 +161,30 @@ async function serve(service: Service, surroundings: Surroundings, { call, entry
     sendReply(response, { ...reply, headers: { ...standing, ...reply.headers } })
   }
   if (fault === undefined) send(act())
-  else await answerWith({ fault, act, refuse, throttled: service.throttled, send, response, faults: surroundings.faults })
+  else
+    await answerWith({
+      fault,
+      act,
+      refuse,
+      throttled: service.throttled,
+      send,
+      response,
+      faults: surroundings.faults,
+    })
 }
 
-function callOf(service: Service, request: IncomingMessage, { origin, view }: { origin: string; view: View }): Call {
+function callOf(
+  service: Service,
+  request: IncomingMessage,
+  { origin, view }: { origin: string; view: View },
+): Call {
   const method = request.method ?? 'GET'
   const url = URL.parse((request.url ?? '/').replace(/^\/{2,}/, '/'), origin)
   const path = url?.pathname ?? '/'
   const found = findRoute(service.routes, method, path)
-  const clientRequestId = String(request.headers['client-request-id'] ?? request.headers['x-ms-client-request-id'] ?? randomUUID())
+  const clientRequestId = String(
+    request.headers['client-request-id'] ?? request.headers['x-ms-client-request-id'] ?? randomUUID(),
+  )
   return {
     operation: found?.operation ?? 'unknown',
     service: service.name,
@@ -166,7 +202,11 @@ function callOf(service: Service, request: IncomingMessage, { origin, view }: { 
   }
 }
 
-function findRoute(routes: readonly Route[], method: string, path: string): { operation: Operation; params: Record<string, string> } | undefined {
+function findRoute(
+  routes: readonly Route[],
+  method: string,
+  path: string,
+): { operation: Operation; params: Record<string, string> } | undefined {
   let plain: string
   try {
     plain = decodeURIComponent(path)
@@ -185,7 +225,8 @@ async function readBody(request: IncomingMessage, call: Call): Promise<ApiError 
   let text = ''
   for await (const chunk of request.setEncoding('utf8')) {
     text += chunk
-    if (text.length > bodyLimit) return new ApiError(413, 'RequestEntityTooLarge', 'The request body is too large.')
+    if (text.length > bodyLimit)
+      return new ApiError(413, 'RequestEntityTooLarge', 'The request body is too large.')
   }
   if (text === '') return undefined
   if (String(request.headers['content-type']).startsWith('application/x-www-form-urlencoded')) {
@@ -225,7 +266,11 @@ const headersOf = (call: Call): Record<string, string> => ({
   'cache-control': 'no-store',
   ...(call.service === 'resource-manager'
     ? { 'x-ms-request-id': call.requestId, 'x-ms-correlation-request-id': call.clientRequestId }
-    : { 'request-id': call.requestId, 'client-request-id': call.clientRequestId, 'x-ms-request-id': call.requestId }),
+    : {
+        'request-id': call.requestId,
+        'client-request-id': call.clientRequestId,
+        'x-ms-request-id': call.requestId,
+      }),
 })
 
 async function listen(server: Server, port: number): Promise<number> {

@@ -4,9 +4,14 @@ import { faultFields } from './fault-fields.ts'
 const seconds = z.number().min(0).default(0)
 const limit = z.int().min(0).nullable().default(null)
 
-/** simulators/directory/README.md: how long one part of the cloud does not know what another has done, in seconds (fractions too). */
+/**
+ * simulators/directory/README.md: how long one part of the cloud does not know what another has done, in
+ * seconds (fractions too).
+ */
 export const delayFields = z.strictObject({
-  applicationToServicePrincipal: seconds.describe('a new application cannot get a service principal: three different errors in turn'),
+  applicationToServicePrincipal: seconds.describe(
+    'a new application cannot get a service principal: three different errors in turn',
+  ),
   applicationToToken: seconds.describe('a new application is unknown to the token endpoint: 700016'),
   servicePrincipalToPassword: seconds.describe('a new service principal is not found by its addPassword'),
   servicePrincipalToResourceManager: seconds.describe('PrincipalNotFound, unless the principalType is sent'),
@@ -15,7 +20,9 @@ export const delayFields = z.strictObject({
   removedSecretToToken: seconds.describe('a removed secret, or one of a deleted application, still works'),
   deletedToBin: seconds.describe('what was deleted is not among the deleted items'),
   deletedServicePrincipalName: seconds.describe('the name of a deleted service principal is still in use'),
-  changeToRead: seconds.describe('what was created is not found by its id, what was deleted still is; passwords within what is read too'),
+  changeToRead: seconds.describe(
+    'what was created is not found by its id, what was deleted still is; passwords within what is read too',
+  ),
   changeToList: seconds.describe('the same for lists and filters'),
 })
 
@@ -27,43 +34,75 @@ const rateLimit = z
 /** All settings with their defaults. */
 export const settingsFields = z.strictObject({
   delaySeconds: delayFields.prefault({}),
-  replicas: z.int().min(1).max(100).default(1).describe('they hear of a change one after the other; requests go to each in turn'),
+  replicas: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(1)
+    .describe('they hear of a change one after the other; requests go to each in turn'),
   pageSize: z.int().min(1).max(999).default(100),
   clockOffsetSeconds: z.number().default(0).describe('how far the clock of the stand-in is ahead'),
   tokenLifetimeSeconds: z.int().min(1).default(3599),
   quotas: z
     .strictObject({
-      directoryObjects: limit.describe('applications, service principals and groups; a deleted one counts a quarter'),
+      directoryObjects: limit.describe(
+        'applications, service principals and groups; a deleted one counts a quarter',
+      ),
       roleAssignments: limit,
       passwordsPerApplication: limit,
     })
     .prefault({}),
   maximumSecretLifetimeSeconds: z.number().positive().nullable().default(null),
-  forbidPasswords: z.boolean().default(false).describe('a policy of the tenant allows no secrets: CredentialTypeNotAllowedAsPerAppPolicy'),
+  forbidPasswords: z
+    .boolean()
+    .default(false)
+    .describe('a policy of the tenant allows no secrets: CredentialTypeNotAllowedAsPerAppPolicy'),
   lockServicePrincipals: z
     .enum(['never', 'by-default', 'always'])
     .default('never')
-    .describe('secrets of service principals cannot be changed: where the application does not say, or whatever it says'),
+    .describe(
+      'secrets of service principals cannot be changed: where the application does not say, or whatever it says',
+    ),
   requireServiceManagementReference: z.boolean().default(false),
   directoryPermissions: z
     .union([z.enum(['All', 'OwnedBy', 'None']), z.array(z.string())])
     .default('All')
     .describe('of the root; in its tokens from the next one on'),
-  rootRoles: z.array(z.string()).default(['Owner']).describe('names of the definitions the root has on the subscription; they hold at once'),
-  rootResourceGroups: z.array(z.string()).nullable().default(null).describe('it has them on these resource groups only'),
-  rateLimits: z.strictObject({ login: rateLimit, directory: rateLimit, 'resource-manager': rateLimit }).prefault({}),
-  strictConcurrency: z.boolean().default(false).describe('two password changes of one application at a time: 409 for the second'),
-  chaos: z
-    .strictObject({ seed: z.int(), probability: z.number().min(0).max(1), faults: z.array(faultFields).min(1) })
+  rootRoles: z
+    .array(z.string())
+    .default(['Owner'])
+    .describe('names of the definitions the root has on the subscription; they hold at once'),
+  rootResourceGroups: z
+    .array(z.string())
     .nullable()
     .default(null)
-    .describe('any request meets one of these faults with that probability, always the same ones for the same seed and order of requests'),
+    .describe('it has them on these resource groups only'),
+  rateLimits: z
+    .strictObject({ login: rateLimit, directory: rateLimit, 'resource-manager': rateLimit })
+    .prefault({}),
+  strictConcurrency: z
+    .boolean()
+    .default(false)
+    .describe('two password changes of one application at a time: 409 for the second'),
+  chaos: z
+    .strictObject({
+      seed: z.int(),
+      probability: z.number().min(0).max(1),
+      faults: z.array(faultFields).min(1),
+    })
+    .nullable()
+    .default(null)
+    .describe(
+      'any request meets one of these faults with that probability, always the same ones for the same seed and order of requests',
+    ),
 })
 export type Settings = z.output<typeof settingsFields>
 export type SettingsInput = z.input<typeof settingsFields>
 export type Delays = z.output<typeof delayFields>
 
-/** The settings with some of them changed, in each group only the members named. Throws on what is no setting. */
+/**
+ * The settings with some of them changed, in each group only the members named. Throws on what is no setting.
+ */
 export function changeSettings(settings: Settings, change: SettingsInput): Settings {
   const changed = settingsFields.parse({
     ...settings,

@@ -28,7 +28,13 @@ export function subscriptionRoutes({ tenant, settings }: ResourceManagerParts): 
         const id = checked(call, 'Microsoft.Resources/subscriptions/read')
         return {
           status: 200,
-          body: { id, subscriptionId: tenant.subscriptionId, tenantId: tenant.tenantId, displayName: 'Simulated', state: 'Enabled' },
+          body: {
+            id,
+            subscriptionId: tenant.subscriptionId,
+            tenantId: tenant.tenantId,
+            displayName: 'Simulated',
+            state: 'Enabled',
+          },
         }
       },
     },

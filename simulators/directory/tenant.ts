@@ -1,12 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import type { Lived } from './consistency.ts'
 
-export type Password = Lived & { keyId: string; displayName: string | null; startsAt: number; endsAt: number; hint: string; secretText: string }
+export type Password = Lived & {
+  keyId: string
+  displayName: string | null
+  startsAt: number
+  endsAt: number
+  hint: string
+  secretText: string
+}
 
 /** A foreign issuer whose tokens may stand for a secret. */
 export type FederatedCredential = { issuer: string; subject: string; audience: string }
 
-/** What application and service principal have in common. Removed passwords stay in the list with their `deletedAt`. */
+/**
+ * What application and service principal have in common. Removed passwords stay in the list with their
+ * `deletedAt`.
+ */
 export type Holder = Lived & {
   /** Counts up; lists are in this order. */
   seq: number
@@ -103,8 +113,18 @@ export class Tenant {
     return application
   }
 
-  addPrincipal(fields: Partial<Principal> & { appId: string; displayName: string; createdAt: number }): Principal {
-    const principal: Principal = { id: randomUUID(), passwords: [], roles: [], ownerIds: [], fixture: false, ...fields, seq: this.nextSeq() }
+  addPrincipal(
+    fields: Partial<Principal> & { appId: string; displayName: string; createdAt: number },
+  ): Principal {
+    const principal: Principal = {
+      id: randomUUID(),
+      passwords: [],
+      roles: [],
+      ownerIds: [],
+      fixture: false,
+      ...fields,
+      seq: this.nextSeq(),
+    }
     this.principals.set(principal.id, principal)
     this.#principalByAppId.set(principal.appId, principal)
     return principal
@@ -124,7 +144,9 @@ export class Tenant {
   }
 
   assignmentsOf(principalId: string): Assignment[] {
-    return [...(this.#assignmentsOf.get(principalId) ?? [])].flatMap((name) => this.assignments.get(name) ?? [])
+    return [...(this.#assignmentsOf.get(principalId) ?? [])].flatMap(
+      (name) => this.assignments.get(name) ?? [],
+    )
   }
 
   /** Also one that was deleted, and for a while one that was purged. */
@@ -158,7 +180,11 @@ export class Tenant {
     this.applications.delete(application.id)
     this.#deleted -= 1
     this.#purged.push(application)
-    for (let oldest = this.#purged[0]; oldest !== undefined && (oldest.deletedAt ?? 0) + purgedForgottenMs < now; oldest = this.#purged[0]) {
+    for (
+      let oldest = this.#purged[0];
+      oldest !== undefined && (oldest.deletedAt ?? 0) + purgedForgottenMs < now;
+      oldest = this.#purged[0]
+    ) {
       this.#purged.shift()
       this.#applicationByAppId.delete(oldest.appId)
       this.#principalByAppId.delete(oldest.appId)

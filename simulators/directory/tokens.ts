@@ -37,7 +37,8 @@ export async function makeTokenBook(): Promise<TokenBook> {
   const claimsByToken = new Map<string, TokenClaims>()
   return {
     issue: (claims, nowSeconds) => {
-      // in the order of their issue, so nearly in that of their end: looking at the oldest keeps the book short
+      // in the order of their issue, so nearly in that of their end: looking at the oldest keeps the book
+      // short
       for (const [token, { exp }] of claimsByToken) {
         if (exp + 86_400 > nowSeconds) break
         claimsByToken.delete(token)

@@ -40,7 +40,13 @@ export class Google {
   /** The key file of the service account. */
   get keyFile(): string {
     return JSON.stringify({
-      ...{ type: 'service_account', project_id: 'stand-in', private_key_id: this.keyId, client_email: this.email, client_id: '1' },
+      ...{
+        type: 'service_account',
+        project_id: 'stand-in',
+        private_key_id: this.keyId,
+        client_email: this.email,
+        client_id: '1',
+      },
       private_key: keys.privateKey.export({ format: 'pem', type: 'pkcs8' }),
       token_uri: 'https://oauth2.googleapis.com/token',
     })
@@ -56,41 +62,67 @@ export class Google {
     const form = new URLSearchParams(body)
     if (method !== 'POST' || url.pathname !== '/token' || form.get('grant_type') !== jwtBearer)
       return oauthFailure('unsupported_grant_type', 'Invalid grant_type')
-    const options = { issuer: this.email, audience: 'https://oauth2.googleapis.com/token', currentDate: new Date(this.now()), algorithms: ['RS256'] }
+    const options = {
+      issuer: this.email,
+      audience: 'https://oauth2.googleapis.com/token',
+      currentDate: new Date(this.now()),
+      algorithms: ['RS256'],
+    }
     try {
       const { payload } = await jwtVerify(form.get('assertion') ?? '', keys.publicKey, options)
-      if ((payload.exp ?? 0) - (payload.iat ?? 0) > 3600) return oauthFailure('invalid_grant', 'Invalid JWT: Token must be a short-lived token')
+      if ((payload.exp ?? 0) - (payload.iat ?? 0) > 3600)
+        return oauthFailure('invalid_grant', 'Invalid JWT: Token must be a short-lived token')
       const subject = payload.sub ?? ''
       if (subject !== this.admin && subject !== this.email)
-        return oauthFailure('unauthorized_client', 'Client is unauthorized to retrieve access tokens using this method.')
+        return oauthFailure(
+          'unauthorized_client',
+          'Client is unauthorized to retrieve access tokens using this method.',
+        )
       return {
         status: 200,
-        body: { access_token: this.#grant(String(payload['scope']).split(' '), subject), expires_in: 3599, token_type: 'Bearer' },
+        body: {
+          access_token: this.#grant(String(payload['scope']).split(' '), subject),
+          expires_in: 3599,
+          token_type: 'Bearer',
+        },
       }
     } catch (error) {
-      if (error instanceof errors.JOSEError) return oauthFailure('invalid_grant', `Invalid JWT: ${error.message}`)
+      if (error instanceof errors.JOSEError)
+        return oauthFailure('invalid_grant', `Invalid JWT: ${error.message}`)
       throw error
     }
   }
 
   /** `metadata.google.internal`, for a machine that runs as the service account. */
   readonly metadata = ({ url, headers }: Asked): Answer => {
-    if (headers['metadata-flavor'] !== 'Google') return { status: 403, body: 'Missing Metadata-Flavor:Google header.' }
-    if (!url.pathname.endsWith('/instance/service-accounts/default/token')) return { status: 404, body: 'not found' }
+    if (headers['metadata-flavor'] !== 'Google')
+      return { status: 403, body: 'Missing Metadata-Flavor:Google header.' }
+    if (!url.pathname.endsWith('/instance/service-accounts/default/token'))
+      return { status: 404, body: 'not found' }
     const scopes = (url.searchParams.get('scopes') ?? '').split(',')
-    return { status: 200, body: { access_token: this.#grant(scopes, ''), expires_in: 3599, token_type: 'Bearer' } }
+    return {
+      status: 200,
+      body: { access_token: this.#grant(scopes, ''), expires_in: 3599, token_type: 'Bearer' },
+    }
   }
 
   /** `iamcredentials.googleapis.com`. */
   readonly credentials = async ({ url, headers, body }: Asked): Promise<Answer> => {
     if (this.#grantOf(headers.authorization)?.scopes.includes(cloudScope) !== true) return unauthenticated
-    const [, account = '', verb = ''] = /^\/v1\/projects\/-\/serviceAccounts\/([^/:]+):(\w+)$/.exec(url.pathname) ?? []
-    if (decodeURIComponent(account) !== this.email) return apiFailure(404, 'Requested entity was not found.', 'NOT_FOUND')
+    const [, account = '', verb = ''] =
+      /^\/v1\/projects\/-\/serviceAccounts\/([^/:]+):(\w+)$/.exec(url.pathname) ?? []
+    if (decodeURIComponent(account) !== this.email)
+      return apiFailure(404, 'Requested entity was not found.', 'NOT_FOUND')
     const asked = JSON.parse(body)
     if (verb === 'generateAccessToken')
-      return { status: 200, body: { accessToken: this.#grant(asked.scope, ''), expireTime: '2099-01-01T00:00:00Z' } }
+      return {
+        status: 200,
+        body: { accessToken: this.#grant(asked.scope, ''), expireTime: '2099-01-01T00:00:00Z' },
+      }
     if (verb !== 'signJwt') return apiFailure(404, 'Method not found.', 'NOT_FOUND')
-    const signed = await new SignJWT(JSON.parse(asked.payload)).setProtectedHeader({ alg: 'RS256', kid: this.keyId }).sign(keys.privateKey)
+    const signed = await new SignJWT(JSON.parse(asked.payload))
+      .setProtectedHeader({ alg: 'RS256', kid: this.keyId })
+      .sign(keys.privateKey)
     return { status: 200, body: { keyId: this.keyId, signedJwt: signed } }
   }
 
@@ -100,10 +132,14 @@ export class Google {
     if (grant === undefined) return unauthenticated
     const path = url.pathname.replace('/admin/directory/v1/', '')
     if (method === 'GET' && path === 'groups')
-      return grant.scopes.includes(groupScope) && grant.subject === this.admin ? this.#groups(url) : notAuthorized
+      return grant.scopes.includes(groupScope) && grant.subject === this.admin
+        ? this.#groups(url)
+        : notAuthorized
     const user = /^users\/([^/]+)$/.exec(path)?.[1]
     if (method !== 'GET' || user === undefined) return apiFailure(404, 'Not Found', 'NOT_FOUND')
-    return grant.scopes.includes(userScope) && grant.subject === this.admin ? this.#user(decodeURIComponent(user), url) : notAuthorized
+    return grant.scopes.includes(userScope) && grant.subject === this.admin
+      ? this.#user(decodeURIComponent(user), url)
+      : notAuthorized
   }
 
   #groups(url: URL): Answer {
@@ -124,7 +160,12 @@ export class Google {
     if (schemas === undefined) return apiFailure(404, 'Resource Not Found: userKey', 'NOT_FOUND')
     const mask = (url.searchParams.get('customFieldMask') ?? '').split(',')
     if (url.searchParams.get('projection') !== 'custom') return { status: 200, body: {} }
-    return { status: 200, body: { customSchemas: Object.fromEntries(Object.entries(schemas).filter(([name]) => mask.includes(name))) } }
+    return {
+      status: 200,
+      body: {
+        customSchemas: Object.fromEntries(Object.entries(schemas).filter(([name]) => mask.includes(name))),
+      },
+    }
   }
 
   #grant(scopes: readonly string[], subject: string): string {
@@ -143,9 +184,16 @@ const oauthFailure = (error: string, error_description: string): Answer => ({
   status: error === 'unauthorized_client' ? 401 : 400,
   body: { error, error_description },
 })
-const apiFailure = (code: number, message: string, status: string): Answer => ({ status: code, body: { error: { code, message, status } } })
+const apiFailure = (code: number, message: string, status: string): Answer => ({
+  status: code,
+  body: { error: { code, message, status } },
+})
 const unauthenticated = apiFailure(401, 'Request had invalid authentication credentials.', 'UNAUTHENTICATED')
 const notAuthorized = apiFailure(403, 'Not Authorized to access this resource/api', 'PERMISSION_DENIED')
 
 /** Google's response to too many requests. */
-export const throttledByGoogle: Answer = apiFailure(429, 'Quota exceeded for quota metric', 'RESOURCE_EXHAUSTED')
+export const throttledByGoogle: Answer = apiFailure(
+  429,
+  'Quota exceeded for quota metric',
+  'RESOURCE_EXHAUSTED',
+)

@@ -10,14 +10,29 @@ export class Graph {
   /** `me/getMemberObjects` and `users/<id>/getMemberObjects`, also with a tenant before them. */
   readonly handle = ({ method, url, headers, body }: Asked): Answer => {
     const groups = this.groupsByToken.get(/^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '')
-    if (groups === undefined) return failure(401, 'InvalidAuthenticationToken', 'Access token is empty, or validation failure. Invalid audience.')
+    if (groups === undefined)
+      return failure(
+        401,
+        'InvalidAuthenticationToken',
+        'Access token is empty, or validation failure. Invalid audience.',
+      )
     if (!/^\/v1\.0\/(?:[^/]+\/)?(?:me|users\/[^/]+)\/getMemberObjects$/.test(url.pathname)) {
-      return failure(400, 'BadRequest', `Resource not found for the segment '${url.pathname.split('/').at(-1)}'.`)
+      return failure(
+        400,
+        'BadRequest',
+        `Resource not found for the segment '${url.pathname.split('/').at(-1)}'.`,
+      )
     }
     const start = Number(url.searchParams.get('$skiptoken') ?? 0)
     if (start > 0 && method === 'GET') return this.#page(groups, start, url)
-    if (method !== 'POST') return failure(405, 'Request_BadRequest', `Specified HTTP method is not allowed for the request target.`)
-    if (!isQuestion(headers['content-type'], body)) return failure(400, 'Request_BadRequest', "The property 'securityEnabledOnly' is required.")
+    if (method !== 'POST')
+      return failure(
+        405,
+        'Request_BadRequest',
+        `Specified HTTP method is not allowed for the request target.`,
+      )
+    if (!isQuestion(headers['content-type'], body))
+      return failure(400, 'Request_BadRequest', "The property 'securityEnabledOnly' is required.")
     return this.#page(groups, 0, url)
   }
 
@@ -28,14 +43,21 @@ export class Graph {
     const more = end < groups.length ? { '@odata.nextLink': next.href } : {}
     return {
       status: 200,
-      body: { '@odata.context': `${url.origin}/v1.0/$metadata#Collection(Edm.String)`, ...more, value: groups.slice(start, end) },
+      body: {
+        '@odata.context': `${url.origin}/v1.0/$metadata#Collection(Edm.String)`,
+        ...more,
+        value: groups.slice(start, end),
+      },
     }
   }
 }
 
 function isQuestion(type: string | undefined, body: string): boolean {
   try {
-    return type?.startsWith('application/json') === true && typeof JSON.parse(body).securityEnabledOnly === 'boolean'
+    return (
+      type?.startsWith('application/json') === true &&
+      typeof JSON.parse(body).securityEnabledOnly === 'boolean'
+    )
   } catch {
     return false
   }

@@ -15,7 +15,11 @@ export type Asked = {
 }
 
 /** A response; a `body` that is not a string is sent as JSON. */
-export type Answer = { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body: object | string }
+export type Answer = {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: object | string
+}
 
 export type Handler = (asked: Asked) => Answer | Promise<Answer>
 
@@ -49,7 +53,8 @@ export async function startHosts(handlers: ReadonlyMap<string, Handler>, byAddre
   const troubles = new Map<string, { trouble: Trouble; times: number }>()
   const server = createTlsServer(tls, (request, response) => void answer(request, response))
   const proxy = createServer().on('connect', (request, socket, head) => {
-    if (!handlers.has((request.url ?? '').replace(/:443$/, ''))) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
+    if (!handlers.has((request.url ?? '').replace(/:443$/, '')))
+      return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
     const upstream = connect(portOf(server), '127.0.0.1', () => {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
       upstream.write(head)
@@ -78,7 +83,8 @@ export async function startHosts(handlers: ReadonlyMap<string, Handler>, byAddre
     url: `https://127.0.0.1:${portOf(server)}`,
     caPem: tls.cert,
     requests,
-    misbehave: (host, trouble, times = Number.POSITIVE_INFINITY) => void troubles.set(host, { trouble, times }),
+    misbehave: (host, trouble, times = Number.POSITIVE_INFINITY) =>
+      void troubles.set(host, { trouble, times }),
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections()
       proxy.closeAllConnections()
@@ -104,7 +110,9 @@ function answerWrongly(trouble: Trouble, response: ServerResponse): void {
       response.write('{"', () => response.destroy())
       break
     case 'huge':
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ padding: 'x'.repeat(trouble.bytes) }))
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ padding: 'x'.repeat(trouble.bytes) }))
       break
   }
 }

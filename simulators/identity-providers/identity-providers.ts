@@ -3,10 +3,19 @@ import { Graph } from './graph.ts'
 import { type Handler, type Hosts, startHosts } from './hosts.ts'
 import { Okta } from './okta.ts'
 
-export type IdentityProviders = { readonly hosts: Hosts; readonly graph: Graph; readonly google: Google; readonly okta: Okta } & AsyncDisposable
+export type IdentityProviders = {
+  readonly hosts: Hosts
+  readonly graph: Graph
+  readonly google: Google
+  readonly okta: Okta
+} & AsyncDisposable
 
 /** Microsoft Graph, Google and Okta on loopback, under their own names behind one proxy. */
-export async function startIdentityProviders({ now = Date.now }: { now?: () => number } = {}): Promise<IdentityProviders> {
+export async function startIdentityProviders({
+  now = Date.now,
+}: {
+  now?: () => number
+} = {}): Promise<IdentityProviders> {
   const graph = new Graph()
   const google = new Google(now)
   const okta = new Okta()

@@ -10,7 +10,10 @@ import { startIdentityProviders } from './identity-providers.ts'
  */
 await using providers = await startIdentityProviders()
 const { hosts, graph, google, okta } = providers
-const [caFile, keyFile] = [join(tmpdir(), 'identity-providers-ca.pem'), join(tmpdir(), 'identity-providers-google-key.json')]
+const [caFile, keyFile] = [
+  join(tmpdir(), 'identity-providers-ca.pem'),
+  join(tmpdir(), 'identity-providers-google-key.json'),
+]
 await writeFile(caFile, hosts.caPem)
 await writeFile(keyFile, google.keyFile)
 const [person, groups] = ['alice@example.com', ['eng@example.com', 'ops@example.com']]

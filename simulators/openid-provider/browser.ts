@@ -25,7 +25,8 @@ export class Browser {
       }
       const page = await answer.text()
       const form = firstForm(page, typed)
-      if (form === undefined) throw new Error(`status ${answer.status}, a page without a form: ${page.slice(-1500)}`)
+      if (form === undefined)
+        throw new Error(`status ${answer.status}, a page without a form: ${page.slice(-1500)}`)
       url = new URL(form.action, url)
       sent = form.fields
       if (url.origin !== origin) return { url, posted: form.fields }
@@ -34,8 +35,15 @@ export class Browser {
   }
 
   async #open(url: URL, sent: URLSearchParams | undefined): Promise<Response> {
-    const headers = { cookie: [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; '), accept: 'text/html' }
-    const answer = await fetch(url, { redirect: 'manual', headers, ...(sent === undefined ? {} : { method: 'POST', body: sent }) })
+    const headers = {
+      cookie: [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+      accept: 'text/html',
+    }
+    const answer = await fetch(url, {
+      redirect: 'manual',
+      headers,
+      ...(sent === undefined ? {} : { method: 'POST', body: sent }),
+    })
     for (const line of answer.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
       if (value === '') this.#cookies.delete(name)
@@ -59,5 +67,10 @@ function firstForm(page: string, typed: Readonly<Record<string, string>>): Form 
 
 function attribute(attributes: string, name: string): string | undefined {
   const [, value] = new RegExp(`\\b${name}="([^"]*)"`, 'i').exec(attributes) ?? []
-  return value?.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
+  return value
+    ?.replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&')
 }

@@ -30,8 +30,18 @@ export async function startOpenIdProvider({
     claims: { openid: ['sub'], email: ['email', 'email_verified'], groups: ['groups'] },
     scopes: ['openid', 'email', 'groups'],
     responseTypes: ['code', 'id_token'],
-    ttl: { Interaction: 600, Session: 600, Grant: 600, AuthorizationCode: 60, AccessToken: 600, IdToken: 600 },
-    findAccount: (_context: unknown, name: string) => ({ accountId: name, claims: () => ({ sub: name, ...person(name) }) }),
+    ttl: {
+      Interaction: 600,
+      Session: 600,
+      Grant: 600,
+      AuthorizationCode: 60,
+      AccessToken: 600,
+      IdToken: 600,
+    },
+    findAccount: (_context: unknown, name: string) => ({
+      accountId: name,
+      claims: () => ({ sub: name, ...person(name) }),
+    }),
     features: { devInteractions: { enabled: true } },
   }
   const provider = await makeQuietly(url, configuration)
@@ -64,7 +74,9 @@ function keyOf(algorithm: string): object {
   const known = keys.get(algorithm)
   if (known !== undefined) return known
   const { privateKey } =
-    algorithm === 'ES256' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('rsa', { modulusLength: 2048 })
+    algorithm === 'ES256'
+      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      : generateKeyPairSync('rsa', { modulusLength: 2048 })
   const made = privateKey.export({ format: 'jwk' })
   keys.set(algorithm, made)
   return made

@@ -3,12 +3,17 @@ import type { Sender } from '../narration.ts'
 import { type Answer, clientTokenOf } from '../operator.ts'
 import { deployments, type Scene } from './scene.ts'
 
-type Logins = { jobJwt(claims?: object): Promise<string>; logIn(jwt: string, expect: number, role?: string): Promise<Answer> }
+type Logins = {
+  jobJwt(claims?: object): Promise<string>
+  logIn(jwt: string, expect: number, role?: string): Promise<Answer>
+}
 
 function loginsOf({ step, stranger }: Scene, issuer: Issuer): Logins {
   return {
-    jobJwt: (claims = {}) => issuer.signPipeline('github', { repository: 'acme/shop', aud: 'gatehouse', ...claims }),
-    logIn: (jwt, expect, role = 'deploy') => step(stranger, 'POST', 'auth/jwt/login', { expect, body: { role, jwt } }),
+    jobJwt: (claims = {}) =>
+      issuer.signPipeline('github', { repository: 'acme/shop', aud: 'gatehouse', ...claims }),
+    logIn: (jwt, expect, role = 'deploy') =>
+      step(stranger, 'POST', 'auth/jwt/login', { expect, body: { role, jwt } }),
   }
 }
 
@@ -17,11 +22,19 @@ export async function pipelineLogins(scene: Scene, issuer: Issuer): Promise<Send
   const { chapter, step, root, stranger } = scene
   const { jobJwt, logIn } = loginsOf(scene, issuer)
 
-  chapter('A server has started on an empty folder, next to a CI issuer. The operator makes the server trust the issuer')
-  await step(root, 'POST', 'auth/jwt/config', { expect: 204, body: { oidc_discovery_url: issuer.url, bound_issuer: issuer.url } })
+  chapter(
+    'A server has started on an empty folder, next to a CI issuer. The operator makes the server trust the issuer',
+  )
+  await step(root, 'POST', 'auth/jwt/config', {
+    expect: 204,
+    body: { oidc_discovery_url: issuer.url, bound_issuer: issuer.url },
+  })
 
   chapter('The operator writes a policy that defines what a deployment may do')
-  const policy = ['path "auth/jwt/role/deploy" { capabilities = ["read"] }', 'path "cloud/creds/shop" { capabilities = ["read"] }'].join('\n')
+  const policy = [
+    'path "auth/jwt/role/deploy" { capabilities = ["read"] }',
+    'path "cloud/creds/shop" { capabilities = ["read"] }',
+  ].join('\n')
   await step(root, 'PUT', 'sys/policies/acl/deploy', { expect: 204, body: { policy } })
 
   chapter('A role defines which pipelines are deployments: those of one repository, on its main branch')
@@ -40,7 +53,10 @@ export async function pipelineLogins(scene: Scene, issuer: Issuer): Promise<Send
   await logIn(await jobJwt({ ref: 'refs/heads/experiment' }), 400)
   await logIn(await jobJwt({ iat: 1_700_000_000, nbf: 1_700_000_000, exp: 1_700_000_600 }), 400)
   await using forger = await startIssuer({ algorithms: ['RS256'] })
-  await logIn(await forger.signPipeline('github', { repository: 'acme/shop', aud: 'gatehouse', iss: issuer.url }), 400)
+  await logIn(
+    await forger.signPipeline('github', { repository: 'acme/shop', aud: 'gatehouse', iss: issuer.url }),
+    400,
+  )
 
   chapter('The CI platform rotates its keys; the server needs no change')
   await issuer.rotate({ keepOld: false })
@@ -55,19 +71,29 @@ export async function explainedLogin(scene: Scene, issuer: Issuer): Promise<void
   const jwt = await jobJwt()
 
   chapter('Another role has a typing error, and its jobs cannot log in')
-  await step(root, 'POST', 'auth/jwt/role/preview', { expect: 204, body: { ...deployments, bound_audiences: ['GateHouse'] } })
+  await step(root, 'POST', 'auth/jwt/role/preview', {
+    expect: 204,
+    body: { ...deployments, bound_audiences: ['GateHouse'] },
+  })
   await logIn(jwt, 400, 'preview')
 
-  chapter('The operator asks why: one check failed, because the audience differs from the expected one in letter case')
+  chapter(
+    'The operator asks why: one check failed, because the audience differs from the expected one in letter case',
+  )
   const failedOnly = ({ data }: Record<string, unknown>) => failedChecksOf(data)
-  await step(root, 'POST', 'auth/jwt/explain', { expect: 200, body: { role: 'preview', jwt }, tell: failedOnly })
+  await step(root, 'POST', 'auth/jwt/explain', {
+    expect: 200,
+    body: { role: 'preview', jwt },
+    tell: failedOnly,
+  })
   await step(root, 'POST', 'auth/jwt/role/preview', { expect: 204, body: deployments })
   await logIn(jwt, 200, 'preview')
 }
 
 /** The explanation with only its failed checks, and a count of those that passed. */
 function failedChecksOf(data: unknown): unknown {
-  if (typeof data !== 'object' || data === null || !('checks' in data) || !Array.isArray(data.checks)) throw new Error('an explanation has checks')
+  if (typeof data !== 'object' || data === null || !('checks' in data) || !Array.isArray(data.checks))
+    throw new Error('an explanation has checks')
   // every check has a verdict
   const checks: { verdict: string }[] = data.checks
   const passed = checks.filter(({ verdict }) => verdict === 'pass').length

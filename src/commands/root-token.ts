@@ -22,14 +22,28 @@ import { CommandError, runCommand, UsageError } from './command.ts'
  */
 await runCommand(async () => {
   const { out } = readArguments(process.argv.slice(2))
-  const config = readConfig(process.env, { dev: false, warn: (text) => process.stderr.write(`warning: ${text}\n`) })
-  if (out !== undefined && isOfTheStore(config, out)) throw new UsageError(`${out} is a database file or a seal key file`)
+  const config = readConfig(process.env, {
+    dev: false,
+    warn: (text) => process.stderr.write(`warning: ${text}\n`),
+  })
+  if (out !== undefined && isOfTheStore(config, out))
+    throw new UsageError(`${out} is a database file or a seal key file`)
   await using storage = await openStore(config)
   const sealer = await openSealed(config, storage)
   const root = sealer.view('')
-  const parts = { view: root.view('core/'), clock: systemClock, random: systemRandom, sealer, mountOf: () => undefined }
+  const parts = {
+    view: root.view('core/'),
+    clock: systemClock,
+    random: systemRandom,
+    sealer,
+    mountOf: () => undefined,
+  }
   const tokens = await TokenStore.open(parts)
-  await createFurtherRootToken({ tokens, view: parts.view, tokenMount: await tokenMountOf(root) }, systemClock.now(), (token) => keep(token, out))
+  await createFurtherRootToken(
+    { tokens, view: parts.view, tokenMount: await tokenMountOf(root) },
+    systemClock.now(),
+    (token) => keep(token, out),
+  )
 })
 
 function readArguments(args: string[]): { out?: string | undefined } {
@@ -42,7 +56,8 @@ function readArguments(args: string[]): { out?: string | undefined } {
 
 /** Opens the server's storage; never creates one. */
 async function openStore({ storage, allowNetworkDisk }: Config): Promise<Storage & AsyncDisposable> {
-  if (storage.kind === 'memory') throw new UsageError('GATEHOUSE_STORAGE: memory: storage has no root token to replace')
+  if (storage.kind === 'memory')
+    throw new UsageError('GATEHOUSE_STORAGE: memory: storage has no root token to replace')
   const { path } = storage
   await access(path).catch((cause: unknown) => {
     throw new CommandError(`cannot open ${path}: ${systemCode(cause)}`, { cause })
@@ -51,9 +66,18 @@ async function openStore({ storage, allowNetworkDisk }: Config): Promise<Storage
 }
 
 async function openSealed(config: Config, storage: Storage): Promise<Barrier> {
-  if (await isEmpty(storage)) throw new CommandError('the store is empty: the first start of the server makes its root token')
-  const { key } = await loadSealKey({ text: config.sealKey, file: config.sealKeyFile, allowOpen: config.allowOpenKeyFile, storeIsEmpty: false })
-  const log = { error: ({ key: record }: { key: string }, text: string) => void process.stderr.write(`${text}: ${record}\n`) }
+  if (await isEmpty(storage))
+    throw new CommandError('the store is empty: the first start of the server makes its root token')
+  const { key } = await loadSealKey({
+    text: config.sealKey,
+    file: config.sealKeyFile,
+    allowOpen: config.allowOpenKeyFile,
+    storeIsEmpty: false,
+  })
+  const log = {
+    error: ({ key: record }: { key: string }, text: string) =>
+      void process.stderr.write(`${text}: ${record}\n`),
+  }
   return openBarrier({ storage, sealKey: key, clock: systemClock, random: systemRandom, log })
 }
 

@@ -8,12 +8,16 @@ import { CommandError, runCommand, UsageError } from './command.ts'
  */
 await runCommand(async () => {
   const [file, ...more] = process.argv.slice(2)
-  if (file === undefined || file.startsWith('-') || more.length > 0) throw new UsageError('usage: npm run seal:key -- FILE')
+  if (file === undefined || file.startsWith('-') || more.length > 0)
+    throw new UsageError('usage: npm run seal:key -- FILE')
   try {
     makeSealKeyFile(file)
   } catch (cause) {
     const code = systemCode(cause)
-    throw new CommandError(code === 'EEXIST' ? `${file} already exists; not overwritten` : `cannot write ${file}: ${code}`, { cause })
+    throw new CommandError(
+      code === 'EEXIST' ? `${file} already exists; not overwritten` : `cannot write ${file}: ${code}`,
+      { cause },
+    )
   }
   process.stdout.write(`Seal key written to ${file}\n`)
 })

@@ -21,9 +21,16 @@ export type Caller = {
   readonly acl: Acl
 }
 
-export type AccessParts = { tokens: TokenStore; identities: IdentityStore; policies: PolicyStore; namespaces: NamespaceStore; clock: Clock }
+export type AccessParts = {
+  tokens: TokenStore
+  identities: IdentityStore
+  policies: PolicyStore
+  namespaces: NamespaceStore
+  clock: Clock
+}
 
-const groupsOf = ({ policiesByNamespace }: Identity, namespace: string) => policiesByNamespace.find((set) => set.namespace === namespace)?.groups
+const groupsOf = ({ policiesByNamespace }: Identity, namespace: string) =>
+  policiesByNamespace.find((set) => set.namespace === namespace)?.groups
 
 const denied = () => refuse('denied', 'permission denied')
 
@@ -36,20 +43,32 @@ export class Access {
   }
 
   /**
-   * The caller of a request in `namespace`. Throws `denied` (bare) for a token that is missing, unknown, expired, spent, used from elsewhere, or whose
-   * entity is disabled or gone. One of another namespace that is not above this one is accepted, and has no rights.
+   * The caller of a request in `namespace`. Throws `denied` (bare) for a token that is missing, unknown,
+   * expired, spent, used from elsewhere, or whose entity is disabled or gone. One of another namespace that
+   * is not above this one is accepted, and has no rights.
    */
-  authenticate(tokenId: string, remoteAddress: string, namespace: Namespace = rootNamespace): Promise<Caller> {
+  authenticate(
+    tokenId: string,
+    remoteAddress: string,
+    namespace: Namespace = rootNamespace,
+  ): Promise<Caller> {
     return this.#callerOf(tokenId, remoteAddress, namespace, true)
   }
 
-  /** The same on a path that needs no token: it costs no use. docs/contract/tokens-and-policies.md#creating-a-token */
+  /**
+   * The same on a path that needs no token: it costs no use.
+   * docs/contract/tokens-and-policies.md#creating-a-token
+   */
   recognise(tokenId: string, remoteAddress: string, namespace: Namespace = rootNamespace): Promise<Caller> {
     return this.#callerOf(tokenId, remoteAddress, namespace, false)
   }
 
   /** As `recognise`, on a path where a token that is not valid counts as none. */
-  async findCaller(tokenId: string, remoteAddress: string, namespace: Namespace = rootNamespace): Promise<Caller | undefined> {
+  async findCaller(
+    tokenId: string,
+    remoteAddress: string,
+    namespace: Namespace = rootNamespace,
+  ): Promise<Caller | undefined> {
     if (tokenId === '') return undefined
     try {
       return await this.recognise(tokenId, remoteAddress, namespace)
@@ -59,12 +78,22 @@ export class Access {
     }
   }
 
-  async #callerOf(tokenId: string, remoteAddress: string, namespace: Namespace, costs: boolean): Promise<Caller> {
+  async #callerOf(
+    tokenId: string,
+    remoteAddress: string,
+    namespace: Namespace,
+    costs: boolean,
+  ): Promise<Caller> {
     if (tokenId === '') throw denied()
     const { tokens } = this.#parts
     let token = await tokens.lookup(tokenId)
     if (token === undefined) throw denied()
-    if (token.bound_cidrs.length > 0 && token.expire_time !== null && !addressMatches(token.bound_cidrs, remoteAddress)) throw denied()
+    if (
+      token.bound_cidrs.length > 0 &&
+      token.expire_time !== null &&
+      !addressMatches(token.bound_cidrs, remoteAddress)
+    )
+      throw denied()
     if (costs && token.num_uses !== 0) {
       token = await tokens.spendUse(token)
       if (token === undefined) throw denied()
@@ -72,12 +101,18 @@ export class Access {
     const rights = await this.#rightsOf(token)
     if (rights === undefined) throw denied()
     const { identityPolicies, acl } = rights
-    return { token, tokenId, identityPolicies, acl: token.namespace === namespace.id ? acl : this.#seenFrom(namespace, token, acl) }
+    return {
+      token,
+      tokenId,
+      identityPolicies,
+      acl: token.namespace === namespace.id ? acl : this.#seenFrom(namespace, token, acl),
+    }
   }
 
   /**
-   * What the token of this id may do in a namespace. Throws for one that is not valid, or is of a namespace that is neither above nor below this one. Of
-   * a token from below, paths lead from this namespace into the token's own. See docs/contract/tokens-and-policies.md#policies.
+   * What the token of this id may do in a namespace. Throws for one that is not valid, or is of a namespace
+   * that is neither above nor below this one. Of a token from below, paths lead from this namespace into the
+   * token's own. See docs/contract/tokens-and-policies.md#policies.
    */
   async aclOfToken(tokenId: string, namespace: Namespace): Promise<Pick<Acl, 'capabilities'>> {
     return this.#aclOf(await this.#parts.tokens.lookup(tokenId), namespace, 'invalid token')
@@ -86,24 +121,42 @@ export class Access {
   /** The same of the token with this accessor; one from above is unknown here. */
   async aclOfAccessor(accessor: string, namespace: Namespace): Promise<Pick<Acl, 'capabilities'>> {
     const token = await this.#parts.tokens.lookupByAccessor(accessor)
-    const isAbove = token !== undefined && token.namespace !== namespace.id && this.#pathFrom(token.namespace, namespace) !== undefined
+    const isAbove =
+      token !== undefined &&
+      token.namespace !== namespace.id &&
+      this.#pathFrom(token.namespace, namespace) !== undefined
     return this.#aclOf(isAbove ? undefined : token, namespace, 'invalid accessor')
   }
 
-  async #aclOf(token: Token | undefined, namespace: Namespace, refusal: string): Promise<Pick<Acl, 'capabilities'>> {
+  async #aclOf(
+    token: Token | undefined,
+    namespace: Namespace,
+    refusal: string,
+  ): Promise<Pick<Acl, 'capabilities'>> {
     const own = token && this.#parts.namespaces.byId(token.namespace)
     const down = own && this.#pathFrom(namespace.id, own)
-    if (token === undefined || (down === undefined && this.#pathFrom(token.namespace, namespace) === undefined)) throw fail('invalid', refusal)
+    if (
+      token === undefined ||
+      (down === undefined && this.#pathFrom(token.namespace, namespace) === undefined)
+    )
+      throw fail('invalid', refusal)
     const rights = await this.#rightsOf(token)
     if (rights === undefined) throw fail('invalid', 'invalid token')
-    return down === undefined ? this.#seenFrom(namespace, token, rights.acl) : down === '' ? rights.acl : new AclFromAbove(rights.acl, down)
+    return down === undefined
+      ? this.#seenFrom(namespace, token, rights.acl)
+      : down === ''
+        ? rights.acl
+        : new AclFromAbove(rights.acl, down)
   }
 
   #pathFrom(upper: string, lower: Namespace): string | undefined {
     return this.#parts.namespaces.pathBelow(upper, lower)
   }
 
-  /** A token acts in its own namespace and below, by its own namespace's policies; that of the policy `root` everywhere. docs/contract/namespaces.md#isolation */
+  /**
+   * A token acts in its own namespace and below, by its own namespace's policies; that of the policy `root`
+   * everywhere. docs/contract/namespaces.md#isolation
+   */
   #seenFrom(namespace: Namespace, token: Token, acl: Acl): Acl {
     if (acl === rootAcl) return acl
     const prefix = this.#parts.namespaces.pathBelow(token.namespace, namespace)
@@ -114,19 +167,25 @@ export class Access {
   async #rightsOf(token: Token): Promise<Pick<Caller, 'identityPolicies' | 'acl'> | undefined> {
     const { identities, policies, clock } = this.#parts
     if (token.entity_id === '') {
-      return { identityPolicies: [], acl: await policies.aclFor(token.namespace, token.policies, { now: clock.now() }) }
+      return {
+        identityPolicies: [],
+        acl: await policies.aclFor(token.namespace, token.policies, { now: clock.now() }),
+      }
     }
     const identity = await identities.identityOf(token.entity_id)
     if (identity === undefined || identity.entity.disabled) return undefined
     const here = identityIn(identity, token.namespace)
     const context: TemplateContext = { entity: identity.entity, groups: here.groups, now: clock.now() }
-    const own = here.policies.length === 0 ? [] : [{ namespace: token.namespace, names: here.policies, prefix: '' }]
+    const own =
+      here.policies.length === 0 ? [] : [{ namespace: token.namespace, names: here.policies, prefix: '' }]
     const acl = await (identity.policiesByNamespace.length === 0
       ? policies.aclFor(token.namespace, token.policies, context, own)
-      : policies.aclFor(token.namespace, token.policies, { ...context, groupsOf: (id) => groupsOf(identity, id) }, [
-          ...own,
-          ...this.#policiesBelow(token, identity),
-        ]))
+      : policies.aclFor(
+          token.namespace,
+          token.policies,
+          { ...context, groupsOf: (id) => groupsOf(identity, id) },
+          [...own, ...this.#policiesBelow(token, identity)],
+        ))
     return { identityPolicies: here.policies, acl }
   }
 
@@ -136,7 +195,9 @@ export class Access {
     return policiesByNamespace.flatMap((set) => {
       const lower = namespaces.byId(set.namespace)
       const prefix = lower && namespaces.pathBelow(namespace, lower)
-      return prefix === undefined || prefix === '' ? [] : [{ namespace: set.namespace, names: set.names, prefix }]
+      return prefix === undefined || prefix === ''
+        ? []
+        : [{ namespace: set.namespace, names: set.names, prefix }]
     })
   }
 }

@@ -6,7 +6,10 @@ export type KeptCountParts = {
   count(): Promise<ReadonlyMap<string, number>>
 }
 
-/** A count is good for so long; and for twenty times as long as it took, so that counting never is most of the work. */
+/**
+ * A count is good for so long; and for twenty times as long as it took, so that counting never is most of the
+ * work.
+ */
 const leastAgeMs = 10_000
 
 /** A count that costs a walk: one at a time whoever asks, and kept for a while. */
@@ -29,7 +32,9 @@ export class CachedCount {
   }
 
   async #known(): Promise<ReadonlyMap<string, number>> {
-    return this.#kept !== undefined && this.#parts.clock.now() < this.#kept.until ? this.#kept.byNamespace : this.#counted()
+    return this.#kept !== undefined && this.#parts.clock.now() < this.#kept.until
+      ? this.#kept.byNamespace
+      : this.#counted()
   }
 
   #counted(): Promise<ReadonlyMap<string, number>> {

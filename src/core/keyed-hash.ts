@@ -15,7 +15,9 @@ export async function openKeyedHashes<Name extends string>(
   key: string,
   names: readonly Name[],
 ): Promise<Record<Name, KeyedHash>> {
-  const fresh = Object.fromEntries(names.map((name) => [name, Buffer.from(random.bytes(keyBytes)).toString('base64')]))
+  const fresh = Object.fromEntries(
+    names.map((name) => [name, Buffer.from(random.bytes(keyBytes)).toString('base64')]),
+  )
   await view.putIfAbsent(key, fresh)
   const stored = await view.get(key)
   const hashes = names.map((name) => [name, keyedHash(secretOf(stored, name))] as const)
@@ -24,9 +26,11 @@ export async function openKeyedHashes<Name extends string>(
 }
 
 function secretOf(stored: unknown, name: string): KeyObject {
-  const text = typeof stored === 'object' && stored !== null ? new Map(Object.entries(stored)).get(name) : undefined
+  const text =
+    typeof stored === 'object' && stored !== null ? new Map(Object.entries(stored)).get(name) : undefined
   const bytes = typeof text === 'string' ? Buffer.from(text, 'base64') : Buffer.alloc(0)
-  if (bytes.length !== keyBytes) throw fail('internal', 'internal error', { cause: new Error(`stored key "${name}" is not usable`) })
+  if (bytes.length !== keyBytes)
+    throw fail('internal', 'internal error', { cause: new Error(`stored key "${name}" is not usable`) })
   return createSecretKey(bytes)
 }
 

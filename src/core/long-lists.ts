@@ -1,7 +1,10 @@
 import { fail, refuse } from '../errors.ts'
 import { KeyedMutex } from './keyed-mutex.ts'
 
-/** Whoever asks for a list. `listener` is called when they are gone; call what comes back when nobody listens any longer. */
+/**
+ * Whoever asks for a list. `listener` is called when they are gone; call what comes back when nobody listens
+ * any longer.
+ */
 export type Asker = { whenGone(listener: () => void): () => void }
 
 /** A walk may go over so many things beside others. */
@@ -10,8 +13,9 @@ const shortWalk = 500
 const mostWaiting = 64
 
 /**
- * Walks over stored things, for lists that may be long. What goes beyond a few pages goes on one at a time, in the order of asking, so that neither memory nor the pause
- * between two other requests grows with the number of clients that list; and ends when its client is gone.
+ * Walks over stored things, for lists that may be long. What goes beyond a few pages goes on one at a time,
+ * in the order of asking, so that neither memory nor the pause between two other requests grows with the
+ * number of clients that list; and ends when its client is gone.
  */
 export class LongLists {
   readonly #turns = new KeyedMutex()

@@ -1,7 +1,10 @@
 /** Part of each text about a certificate that no trusted authority has issued. */
 export const unknownAuthority = 'certificate signed by unknown authority'
 
-/** What is wrong with the connection, by the code of the error. Codes that are not here have a text that says it. */
+/**
+ * What is wrong with the connection, by the code of the error. Codes that are not here have a text that says
+ * it.
+ */
 const connectionTexts: ReadonlyMap<unknown, string> = new Map([
   ['ECONNREFUSED', 'dial tcp: connect: connection refused'],
   ['ENOTFOUND', 'dial tcp: lookup: no such host'],
@@ -14,13 +17,21 @@ const connectionTexts: ReadonlyMap<unknown, string> = new Map([
 ])
 
 const untrusted: ReadonlySet<unknown> = new Set([
-  ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'CERT_UNTRUSTED'],
+  ...[
+    'UNABLE_TO_GET_ISSUER_CERT',
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'CERT_UNTRUSTED',
+  ],
   ...['SELF_SIGNED_CERT_IN_CHAIN', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'CERT_SIGNATURE_FAILURE', 'INVALID_CA'],
 ])
 
 const notVerified = 'tls: failed to verify certificate: x509: '
 
-/** Why a request got no answer, in the words that clients of Go know. It names no address but that of a certificate. */
+/**
+ * Why a request got no answer, in the words that clients of Go know. It names no address but that of a
+ * certificate.
+ */
 export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'failed'
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return causeOf(error.errors[0])
@@ -28,17 +39,25 @@ export function causeOf(error: unknown): string {
   // what follows is advice on the command line of Node
   if (untrusted.has(code)) return `${notVerified}${unknownAuthority} (${error.message.split(';', 1)[0]})`
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `${notVerified}${otherName(error)}`
-  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') return `${notVerified}certificate has expired or is not yet valid`
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
+    return `${notVerified}certificate has expired or is not yet valid`
   // a plain answer where TLS is spoken, or the other way round
-  if (typeof code === 'string' && code.startsWith('ERR_SSL_')) return `${connectionTexts.get('EPROTO')} (${code})`
+  if (typeof code === 'string' && code.startsWith('ERR_SSL_'))
+    return `${connectionTexts.get('EPROTO')} (${code})`
   if (typeof code === 'string' && code.startsWith('HPE_')) return `malformed HTTP response (${error.message})`
   return connectionTexts.get(code) ?? error.message
 }
 
 /** Which names a certificate is for, and which it should be for. */
 function otherName(error: Error): string {
-  const { host, cert } = error as { host?: unknown; cert?: { subjectaltname?: unknown; subject?: { CN?: unknown } } }
-  const listed = typeof cert?.subjectaltname === 'string' ? cert.subjectaltname.replaceAll(/(?:DNS|IP Address|URI):/g, '') : ''
+  const { host, cert } = error as {
+    host?: unknown
+    cert?: { subjectaltname?: unknown; subject?: { CN?: unknown } }
+  }
+  const listed =
+    typeof cert?.subjectaltname === 'string'
+      ? cert.subjectaltname.replaceAll(/(?:DNS|IP Address|URI):/g, '')
+      : ''
   const names = listed === '' ? cert?.subject?.CN : listed
   return `certificate is valid for ${typeof names === 'string' ? names.slice(0, maxNames) : 'no name'}, not ${String(host)}`
 }

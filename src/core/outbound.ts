@@ -1,6 +1,11 @@
 import { X509Certificate } from 'node:crypto'
 import { lookup as resolve } from 'node:dns'
-import { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions, request as requestPlain } from 'node:http'
+import {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+  request as requestPlain,
+} from 'node:http'
 import { Agent as TlsAgent, request as requestTls } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
@@ -69,9 +74,10 @@ const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const redirectsOfPost: ReadonlySet<number> = new Set([307, 308])
 
 /**
- * The one way out: over http and https, without cookies, with limits on time and size, and never to a denied network. The address really
- * connected to is the one checked, at each redirect anew; redirects stay on the same scheme, host and port. Names are resolved by the system's
- * resolver, which cannot be interrupted: the request ends at its time limit all the same. Through a proxy, names are the proxy's to resolve.
+ * The one way out: over http and https, without cookies, with limits on time and size, and never to a denied
+ * network. The address really connected to is the one checked, at each redirect anew; redirects stay on the
+ * same scheme, host and port. Names are resolved by the system's resolver, which cannot be interrupted: the
+ * request ends at its time limit all the same. Through a proxy, names are the proxy's to resolve.
  * docs/contract/jwt.md#limits, docs/settings.md
  */
 export class OutboundClient {
@@ -84,7 +90,8 @@ export class OutboundClient {
     this.#isDenied = networkSet(deny)
     if (httpsProxy !== undefined && httpsProxy !== '') {
       const proxy = URL.parse(httpsProxy.includes('://') ? httpsProxy : `http://${httpsProxy}`)
-      if (proxy === null || !/^https?:$/.test(proxy.protocol)) throw new StartError(2, 'HTTPS_PROXY: must be a URL like http://proxy:3128')
+      if (proxy === null || !/^https?:$/.test(proxy.protocol))
+        throw new StartError(2, 'HTTPS_PROXY: must be a URL like http://proxy:3128')
       this.#proxyAgent = { env: { HTTPS_PROXY: proxy.href, NO_PROXY: noProxy ?? '' }, host: bareHost(proxy) }
     }
   }
@@ -100,8 +107,9 @@ export class OutboundClient {
   }
 
   /**
-   * Connections that are kept for the next request, for services that are called all the time; under the same rules. The certificates are trusted
-   * beside the system's own. An idle connection closes by itself and keeps no process alive.
+   * Connections that are kept for the next request, for services that are called all the time; under the same
+   * rules. The certificates are trusted beside the system's own. An idle connection closes by itself and
+   * keeps no process alive.
    */
   connections(caPem: string | undefined): TlsAgent {
     if (caPem === undefined) return this.#keptConnections({})
@@ -126,7 +134,16 @@ export class OutboundClient {
   }
 
   /** Gives back any answer, a redirect too: none is followed. Throws `OutboundError`. https only. */
-  async exchange({ method, url, headers, body, agent, timeoutMs, maxBytes, signal }: OutboundExchange): Promise<OutboundResponse> {
+  async exchange({
+    method,
+    url,
+    headers,
+    body,
+    agent,
+    timeoutMs,
+    maxBytes,
+    signal,
+  }: OutboundExchange): Promise<OutboundResponse> {
     const target = parseUrl(url)
     if (target.protocol !== 'https:') throw new OutboundError('unsupported protocol scheme or invalid URL')
     // a timer that is cleared: at thousands of requests a minute those of AbortSignal.timeout pile up
@@ -149,15 +166,19 @@ export class OutboundClient {
     const limit = AbortSignal.timeout(timeoutMs)
     const signal = options.signal === undefined ? limit : AbortSignal.any([limit, options.signal])
     const ca = caPem === undefined || caPem === '' ? undefined : caCertificates(caPem)
-    if (ca !== undefined && ca.length === 0) throw new OutboundError('could not parse CA PEM value successfully')
+    if (ca !== undefined && ca.length === 0)
+      throw new OutboundError('could not parse CA PEM value successfully')
     const request = { verb: body === undefined ? 'Get' : 'Post', body, maxBytes }
     const headers = { ...options.headers, accept, 'user-agent': 'gatehouse' }
     let target = parseUrl(url)
     for (let redirected = 0; ; redirected++) {
       const answer = await this.#once(target, { ca, signal, headers }, request)
-      const location = (body === undefined ? redirects : redirectsOfPost).has(answer.status) ? answer.headers.location : undefined
+      const location = (body === undefined ? redirects : redirectsOfPost).has(answer.status)
+        ? answer.headers.location
+        : undefined
       if (location === undefined) return answer
-      if (redirected === maxRedirects) throw new OutboundError(`${request.verb} ${named(target)}: stopped after ${maxRedirects} redirects`)
+      if (redirected === maxRedirects)
+        throw new OutboundError(`${request.verb} ${named(target)}: stopped after ${maxRedirects} redirects`)
       target = redirectTarget(target, location, request.verb)
     }
   }
@@ -183,12 +204,22 @@ export class OutboundClient {
         response.destroy()
       }
     } catch (error) {
-      throw new OutboundError(`${verb} ${named(target)}: ${options.signal.aborted ? 'time limit exceeded' : causeOf(error)}`, { cause: error })
+      throw new OutboundError(
+        `${verb} ${named(target)}: ${options.signal.aborted ? 'time limit exceeded' : causeOf(error)}`,
+        { cause: error },
+      )
     }
   }
 
-  /** A signature fails before anything is sent where two authorities have one name: then the others of that name have their turn. */
-  async #exchange(target: URL, options: RequestOptions & Trust, body: string | undefined): Promise<IncomingMessage> {
+  /**
+   * A signature fails before anything is sent where two authorities have one name: then the others of that
+   * name have their turn.
+   */
+  async #exchange(
+    target: URL,
+    options: RequestOptions & Trust,
+    body: string | undefined,
+  ): Promise<IncomingMessage> {
     const choices: readonly Trust[] =
       options.agent instanceof TlsAgent
         ? [options.agent, ...(this.#alternatives.get(options.agent) ?? [])].map((agent) => ({ agent }))
@@ -208,9 +239,15 @@ export class OutboundClient {
   #attempt(target: URL, options: RequestOptions, body: string | undefined): Promise<IncomingMessage> {
     return new Promise((settle, reject) => {
       const proxied = target.protocol === 'https:' && this.#proxyAgent !== undefined
-      const agent = options.agent ?? (proxied ? new TlsAgent({ keepAlive: false, proxyEnv: this.#proxyAgent?.env }) : false)
+      const agent =
+        options.agent ??
+        (proxied ? new TlsAgent({ keepAlive: false, proxyEnv: this.#proxyAgent?.env }) : false)
       const send = target.protocol === 'https:' ? requestTls : requestPlain
-      send(target, { ...options, agent, lookup: this.#lookup(proxied ? this.#proxyAgent?.host : undefined) }, settle)
+      send(
+        target,
+        { ...options, agent, lookup: this.#lookup(proxied ? this.#proxyAgent?.host : undefined) },
+        settle,
+      )
         .on('error', reject)
         .end(body)
     })
@@ -222,7 +259,8 @@ export class OutboundClient {
       resolve(hostname, { ...options, all: true }, (error, addresses) => {
         try {
           if (error !== null) throw error
-          if (hostname !== proxyHost) for (const { address } of addresses) this.#refuseDenied(parseAddress(address), address)
+          if (hostname !== proxyHost)
+            for (const { address } of addresses) this.#refuseDenied(parseAddress(address), address)
           const first = addresses[0]
           if (first === undefined) throw new OutboundError('no such host')
           if (options.all === true) done(null, addresses)
@@ -241,7 +279,10 @@ export class OutboundClient {
   }
 }
 
-/** The certificates of a text of PEM blocks; other blocks and what does not parse are left out. docs/contract/jwt.md#keys */
+/**
+ * The certificates of a text of PEM blocks; other blocks and what does not parse are left out.
+ * docs/contract/jwt.md#keys
+ */
 export function caCertificates(pem: string): string[] {
   const [begin, end] = ['-----BEGIN CERTIFICATE-----', '-----END CERTIFICATE-----']
   const certificates: string[] = []
@@ -260,9 +301,11 @@ type Trust = { readonly agent?: TlsAgent; readonly ca?: string[] | undefined }
 const mostChoices = 16
 
 /**
- * The sets of authorities to trust in turn. The first has all. A chain is built by the names in it, and by key identifiers where certificates have them;
- * without those, the first authority of a name is taken for its issuer. So of authorities with one name, as a rotated one has beside its successor,
- * each further set has one: in all combinations, or, where these are too many, the first of every name, then the second, and so on.
+ * The sets of authorities to trust in turn. The first has all. A chain is built by the names in it, and by
+ * key identifiers where certificates have them; without those, the first authority of a name is taken for its
+ * issuer. So of authorities with one name, as a rotated one has beside its successor, each further set has
+ * one: in all combinations, or, where these are too many, the first of every name, then the second, and so
+ * on.
  */
 function trustChoices(certificates: readonly string[]): string[][] {
   const all = [...new Set(certificates)]
@@ -282,7 +325,8 @@ function trustChoices(certificates: readonly string[]): string[][] {
   return [all, ...choices]
 }
 
-const isWrongSignature = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'CERT_SIGNATURE_FAILURE'
+const isWrongSignature = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'CERT_SIGNATURE_FAILURE'
 
 function isCertificate(block: string): boolean {
   try {
@@ -294,14 +338,17 @@ function isCertificate(block: string): boolean {
 
 function parseUrl(text: string): URL {
   const url = URL.parse(text)
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) throw new OutboundError('unsupported protocol scheme or invalid URL')
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw new OutboundError('unsupported protocol scheme or invalid URL')
   return url
 }
 
 function redirectTarget(from: URL, location: string, verb: string): URL {
   const target = URL.parse(location, from)
   if (target === null || target.origin !== from.origin)
-    throw new OutboundError(`${verb} ${named(from)}: redirect to another host refused${target === null ? '' : ` (${target.origin})`}`)
+    throw new OutboundError(
+      `${verb} ${named(from)}: redirect to another host refused${target === null ? '' : ` (${target.origin})`}`,
+    )
   return target
 }
 

@@ -1,11 +1,14 @@
 /**
- * Copies of stored records, at most `limit`; those used lately stay. The one process that writes the records owns the cache: whoever changes a record
- * calls `drop` after the commit, so a copy is never older than the last answered write.
+ * Copies of stored records, at most `limit`; those used lately stay. The one process that writes the records
+ * owns the cache: whoever changes a record calls `drop` after the commit, so a copy is never older than the
+ * last answered write.
  *
- * What callers put into a record can be long: a copy with more text than `maxText` is not kept, so that memory has a bound too. `own` gives the part
- * of a value whose text counts, where the rest is shared with other copies.
+ * What callers put into a record can be long: a copy with more text than `maxText` is not kept, so that
+ * memory has a bound too. `own` gives the part of a value whose text counts, where the rest is shared with
+ * other copies.
  *
- * Two generations instead of a list in order of use: what is used moves to the young one, and when that has half of the limit, the old one is let go.
+ * Two generations instead of a list in order of use: what is used moves to the young one, and when that has
+ * half of the limit, the old one is let go.
  */
 export class RecordCache<Value extends object> {
   readonly #half: number
@@ -15,7 +18,11 @@ export class RecordCache<Value extends object> {
   #old = new Map<string, Value>()
   #drops = 0
 
-  constructor(limit: number, maxText = Number.POSITIVE_INFINITY, own: (value: Value) => object = (value) => value) {
+  constructor(
+    limit: number,
+    maxText = Number.POSITIVE_INFINITY,
+    own: (value: Value) => object = (value) => value,
+  ) {
     this.#half = Math.ceil(limit / 2)
     this.#maxText = maxText
     this.#own = own
@@ -29,13 +36,20 @@ export class RecordCache<Value extends object> {
     return old
   }
 
-  /** Counts drops: hand the count from before a read or write to `set`, and a copy that was overtaken in between is not kept. */
+  /**
+   * Counts drops: hand the count from before a read or write to `set`, and a copy that was overtaken in
+   * between is not kept.
+   */
   get drops(): number {
     return this.#drops
   }
 
   set(key: string, value: Value, drops = this.#drops): void {
-    if (drops === this.#drops && (this.#maxText === Number.POSITIVE_INFINITY || textLeft(this.#own(value), this.#maxText - key.length) >= 0))
+    if (
+      drops === this.#drops &&
+      (this.#maxText === Number.POSITIVE_INFINITY ||
+        textLeft(this.#own(value), this.#maxText - key.length) >= 0)
+    )
       this.#keep(key, value)
   }
 
@@ -60,7 +74,11 @@ export class RecordCache<Value extends object> {
   }
 
   /** The copy, or what `load` finds; kept when `isKept` and nothing was dropped while it was read. */
-  async read(key: string, load: () => Promise<Value | undefined>, isKept: (value: Value) => boolean = () => true): Promise<Value | undefined> {
+  async read(
+    key: string,
+    load: () => Promise<Value | undefined>,
+    isKept: (value: Value) => boolean = () => true,
+  ): Promise<Value | undefined> {
     const copy = this.get(key)
     if (copy !== undefined) return copy
     const drops = this.#drops
@@ -70,7 +88,10 @@ export class RecordCache<Value extends object> {
   }
 }
 
-/** What is left of `room` when all text in a record has its place, names of members included; below zero when it has not. */
+/**
+ * What is left of `room` when all text in a record has its place, names of members included; below zero when
+ * it has not.
+ */
 function textLeft(record: object, room: number): number {
   let left = room
   for (const [name, value] of Object.entries(record)) {

@@ -20,8 +20,9 @@ const keepEveryMs = 60_000
 const settleLimitMs = 30_000
 
 /**
- * Watches the machine's clock. Before a large step backward is adopted, everything that has expired is ended, so that none of it comes back to life. The
- * time that was reached is kept in the store: a step while no server runs counts too. docs/operations.md#time
+ * Watches the machine's clock. Before a large step backward is adopted, everything that has expired is ended,
+ * so that none of it comes back to life. The time that was reached is kept in the store: a step while no
+ * server runs counts too. docs/operations.md#time
  */
 export class TimeKeeper implements AsyncDisposable {
   readonly #parts: TimeKeeperParts

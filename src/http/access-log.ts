@@ -17,7 +17,10 @@ export type AccessLine = {
 }
 
 /** Makes the log line of a finished request; `ms` is its duration in milliseconds. */
-export function accessLine(call: Call, { route, status, ms }: { route: string; status: number; ms: number }): AccessLine {
+export function accessLine(
+  call: Call,
+  { route, status, ms }: { route: string; status: number; ms: number },
+): AccessLine {
   return {
     request_id: call.requestId,
     method: call.verb,

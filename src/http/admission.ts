@@ -50,7 +50,11 @@ export function admission(parts: AdmissionParts): Admit {
   return async (request, rules) => {
     const call = callOf(request.raw)
     const isOfStranger = !rules.open && isLarge(request.body) && !(await isKnown(request.raw, call))
-    call.sent = fieldsOf(call, isOfStranger ? undefined : request.body, rules.open ? parts.openJsonLimits : parts.jsonLimits)
+    call.sent = fieldsOf(
+      call,
+      isOfStranger ? undefined : request.body,
+      rules.open ? parts.openJsonLimits : parts.jsonLimits,
+    )
     request.body = undefined
     call.wrapTtl = wrapTtlOf(request.raw)
     checkMfaHeader(request.raw)
@@ -68,8 +72,10 @@ export function admission(parts: AdmissionParts): Admit {
     if ((call.operation === 'write' || call.operation === 'patch') && call.path.endsWith('/')) {
       throw refuse('invalid', "cannot write to a path ending in '/'")
     }
-    if (call.operation === 'preflight') throw refuse('invalid', 'cannot handle internal-only request operation')
-    if (rules.follows !== undefined && !namespaces.isRootOnly) follow(call, rules.follows(call.sent, tokenOf(request.raw)))
+    if (call.operation === 'preflight')
+      throw refuse('invalid', 'cannot handle internal-only request operation')
+    if (rules.follows !== undefined && !namespaces.isRootOnly)
+      follow(call, rules.follows(call.sent, tokenOf(request.raw)))
     const checked = rules.precheck?.(call.sent, { call, presented: tokenOf(request.raw) })
     if (checked !== undefined) await checked
     if (rules.open) await admitOpen(call, rules, request, access)
@@ -81,12 +87,15 @@ export function admission(parts: AdmissionParts): Admit {
   }
 
   /**
-   * Whoever has a token is known and pays for what is kept. Without one, or with one that only opens what is wrapped, an answer is kept no
-   * longer than a token of the mount may live, and only that of a login or of a look at what is wrapped. docs/contract/wrapping.md#wrapping
+   * Whoever has a token is known and pays for what is kept. Without one, or with one that only opens what is
+   * wrapped, an answer is kept no longer than a token of the mount may live, and only that of a login or of a
+   * look at what is wrapped. docs/contract/wrapping.md#wrapping
    */
   async function admitWrapping(call: Call, rules: RouteRules, request: RoutedRequest): Promise<void> {
     const token = tokenOf(request.raw)
-    const caller = call.caller ?? (token === '' ? undefined : await access.findCaller(token, call.remoteAddress, call.namespace))
+    const caller =
+      call.caller ??
+      (token === '' ? undefined : await access.findCaller(token, call.remoteAddress, call.namespace))
     if (caller !== undefined && !isWrapping(caller.token)) return
     if (caller === undefined && !rules.wrapsWithoutToken) throw refuse('invalid', 'wrapping needs a token')
     call.wrapsForStranger = caller === undefined
@@ -129,11 +138,18 @@ const unlockPath = /^sys\/namespaces\/api-lock\/unlock(?:\/|$)/
 
 /** The refusal of a mount or namespace that is being removed. docs/contract/http.md#errors */
 export const taintedRefusal = (call: Call) =>
-  refuse('missing', `no handler for route "${call.path}" on namespace "${call.namespace?.path ?? ''}". route entry or namespace is tainted.`)
+  refuse(
+    'missing',
+    `no handler for route "${call.path}" on namespace "${call.namespace?.path ?? ''}". route entry or namespace is tainted.`,
+  )
 
-/** docs/contract/http.md#verbs-and-paths, docs/contract/http.md#bodies: where the fields of an operation come from. */
+/**
+ * docs/contract/http.md#verbs-and-paths, docs/contract/http.md#bodies: where the fields of an operation come
+ * from.
+ */
 function fieldsOf(call: Call, sent: unknown, limits: JsonLimits): Record<string, JsonValue> {
-  if (call.operation === undefined) throw new ServiceError(call.refusedStatus === 400 ? 'invalid' : 'unsupported', '')
+  if (call.operation === undefined)
+    throw new ServiceError(call.refusedStatus === 400 ? 'invalid' : 'unsupported', '')
   const body = sent instanceof Uint8Array ? sent : undefined
   if (call.operation === 'write') return readFields(body, call.contentType, limits)
   if (call.operation === 'patch') return readPatchFields(body, call.contentType, limits)
@@ -147,7 +163,12 @@ function fieldsOf(call: Call, sent: unknown, limits: JsonLimits): Record<string,
   return fields
 }
 
-async function admitOpen(call: Call, rules: RouteRules, request: RoutedRequest, access: Access): Promise<void> {
+async function admitOpen(
+  call: Call,
+  rules: RouteRules,
+  request: RoutedRequest,
+  access: Access,
+): Promise<void> {
   if (rules.caller === 'none') return
   const token = tokenOf(request.raw)
   if (token === '' && rules.caller !== 'required-inside') return
@@ -157,7 +178,12 @@ async function admitOpen(call: Call, rules: RouteRules, request: RoutedRequest, 
       : await access.recognise(token, call.remoteAddress, call.namespace)
 }
 
-async function admitCaller(call: Call, rules: RouteRules, request: RoutedRequest, access: Access): Promise<void> {
+async function admitCaller(
+  call: Call,
+  rules: RouteRules,
+  request: RoutedRequest,
+  access: Access,
+): Promise<void> {
   const caller = await authenticated(call, rules, tokenOf(request.raw), access)
   call.caller = caller
   if (rules.exists !== undefined) await lookForTarget(call, rules, rules.exists, request, caller)
@@ -173,16 +199,25 @@ async function admitCaller(call: Call, rules: RouteRules, request: RoutedRequest
   if (!verdict.allowed || (rules.sudo && !verdict.sudo)) throw fail('denied', 'permission denied')
 }
 
-async function authenticated(call: Call, { refusedCaller }: RouteRules, presented: string, access: Access): Promise<Caller> {
+async function authenticated(
+  call: Call,
+  { refusedCaller }: RouteRules,
+  presented: string,
+  access: Access,
+): Promise<Caller> {
   try {
     return await access.authenticate(presented, call.remoteAddress, call.namespace)
   } catch (error) {
-    if (error instanceof ServiceError && error.kind === 'denied') throw refusedCaller?.(call.sent, presented) ?? error
+    if (error instanceof ServiceError && error.kind === 'denied')
+      throw refusedCaller?.(call.sent, presented) ?? error
     throw error
   }
 }
 
-/** Rules compare byte for byte, but some names do not: what a rule withholds from such a name it withholds from each spelling of it. */
+/**
+ * Rules compare byte for byte, but some names do not: what a rule withholds from such a name it withholds
+ * from each spelling of it.
+ */
 function canonicalOf({ path, below }: Call, { canonical }: RouteRules): AclRequest['canonical'] {
   if (canonical === undefined) return undefined
   const mountPath = path.slice(0, path.length - below.length)
@@ -201,7 +236,10 @@ const aclOperation: Record<Operation, AclOperation> = {
   preflight: 'read',
 }
 
-/** Conversion and the existence check come before the policies, but not for a caller who may not write there at all. docs/contract/http.md#the-order-of-refusals */
+/**
+ * Conversion and the existence check come before the policies, but not for a caller who may not write there
+ * at all. docs/contract/http.md#the-order-of-refusals
+ */
 async function lookForTarget(
   call: Call,
   rules: RouteRules,
@@ -210,7 +248,8 @@ async function lookForTarget(
   caller: Caller,
 ): Promise<void> {
   const rights = caller.acl.capabilities(call.path)
-  if (!rights.some((right) => right === 'root' || right === 'create' || right === 'update')) throw fail('denied', 'permission denied')
+  if (!rights.some((right) => right === 'root' || right === 'create' || right === 'update'))
+    throw fail('denied', 'permission denied')
   try {
     call.converted = rules.convert(call)
   } catch (error) {

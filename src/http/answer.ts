@@ -10,7 +10,11 @@ import type { Answer, RoutedRequest, Served } from './exchange.ts'
 export type Host = Pick<FastifyInstance, 'enterMount' | 'leaseSecret' | 'wrapAnswer' | 'holdAnswer'>
 
 /** Makes the response to an admitted request: fields, handler, envelope. Throws refusals. */
-export async function answerRequest(host: Host, request: RoutedRequest, { operation, handle, rules }: Served): Promise<Answer> {
+export async function answerRequest(
+  host: Host,
+  request: RoutedRequest,
+  { operation, handle, rules }: Served,
+): Promise<Answer> {
   const call = callOf(request.raw)
   if (call.converted === undefined) {
     try {
@@ -38,23 +42,34 @@ export async function answerRequest(host: Host, request: RoutedRequest, { operat
     if (operation === 'read') throw refuse('missing', '')
     return { status: 204, contentType: 'application/json' }
   }
-  if (result.status === 202 && result.warnings === undefined) return { status: 202, contentType: 'application/json' }
+  if (result.status === 202 && result.warnings === undefined)
+    return { status: 202, contentType: 'application/json' }
   if (result.status === 304) return { status: 304, headers: result.headers }
   const body = envelope(call, { ...result, warnings })
   host.holdAnswer(call, body)
-  if (call.wrapTtl > 0) return wrapped(host, call, body, { accessor: result.auth?.accessor, leaseId: result.secret && result.lease?.id })
+  if (call.wrapTtl > 0)
+    return wrapped(host, call, body, {
+      accessor: result.auth?.accessor,
+      leaseId: result.secret && result.lease?.id,
+    })
   return { status: result.status ?? 200, contentType: 'application/json', headers: result.headers, body }
 }
 
 /** A secret is sent with its lease, or not at all. docs/contract/leases.md#lifetime-and-renewal */
-async function withLease(host: Host, call: Call, reply: Reply, secret: NonNullable<Reply['secret']>): Promise<Reply> {
+async function withLease(
+  host: Host,
+  call: Call,
+  reply: Reply,
+  secret: NonNullable<Reply['secret']>,
+): Promise<Reply> {
   const { warnings, ...lease } = await host.leaseSecret(call, secret)
   return { ...reply, lease, warnings: [...(reply.warnings ?? []), ...warnings] }
 }
 
 function warningsOf({ unknown, replaced }: Converted): string[] {
   const warnings: string[] = []
-  if (unknown.length > 0) warnings.push(`Endpoint ignored these unrecognized parameters: [${unknown.join(' ')}]`)
+  if (unknown.length > 0)
+    warnings.push(`Endpoint ignored these unrecognized parameters: [${unknown.join(' ')}]`)
   if (replaced.length > 0) {
     warnings.push(
       `Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [${replaced.toSorted().join(' ')}]`,
@@ -66,11 +81,18 @@ function warningsOf({ unknown, replaced }: Converted): string[] {
 /**
  * An empty list without warnings is 404. Applies `after` and `limit`. docs/contract/http.md#verbs-and-paths
  */
-async function listAnswer(host: Host, call: Call, result: Reply | undefined, warnings: string[]): Promise<Answer> {
+async function listAnswer(
+  host: Host,
+  call: Call,
+  result: Reply | undefined,
+  warnings: string[],
+): Promise<Answer> {
   const data = result?.paged === true ? (result.data ?? {}) : page(result?.data ?? {}, call.sent)
   const keys = 'keys' in data ? data.keys : undefined
-  if (call.wrapTtl > 0 && (!Array.isArray(keys) || keys.length === 0)) throw refuse('missing', 'unsupported path')
-  const empty = (!Array.isArray(keys) || keys.length === 0) && Object.keys(data).every((key) => key === 'keys')
+  if (call.wrapTtl > 0 && (!Array.isArray(keys) || keys.length === 0))
+    throw refuse('missing', 'unsupported path')
+  const empty =
+    (!Array.isArray(keys) || keys.length === 0) && Object.keys(data).every((key) => key === 'keys')
   if (empty && warnings.length === 0) throw refuse('missing', '')
   const body = envelope(call, { ...result, data: empty ? {} : data, warnings })
   host.holdAnswer(call, body)
@@ -78,14 +100,24 @@ async function listAnswer(host: Host, call: Call, result: Reply | undefined, war
 }
 
 function page(data: object, sent: Readonly<Record<string, JsonValue>>): object {
-  if (!('keys' in data) || !Array.isArray(data.keys) || (sent['after'] === undefined && sent['limit'] === undefined)) return data
+  if (
+    !('keys' in data) ||
+    !Array.isArray(data.keys) ||
+    (sent['after'] === undefined && sent['limit'] === undefined)
+  )
+    return data
   const after = typeof sent['after'] === 'string' ? sent['after'] : ''
   const limit = limitOf(sent['limit'])
   const rest = after === '' ? data.keys : behind(data.keys, after)
   const keys: unknown[] = limit > 0 ? rest.slice(0, limit) : rest
-  if (!('key_info' in data) || typeof data.key_info !== 'object' || data.key_info === null) return { ...data, keys }
+  if (!('key_info' in data) || typeof data.key_info !== 'object' || data.key_info === null)
+    return { ...data, keys }
   const shown = new Set(keys)
-  return { ...data, keys, key_info: Object.fromEntries(Object.entries(data.key_info).filter(([key]) => shown.has(key))) }
+  return {
+    ...data,
+    keys,
+    key_info: Object.fromEntries(Object.entries(data.key_info).filter(([key]) => shown.has(key))),
+  }
 }
 
 /** The names after `after` in list order; if `after` is not in the list, the names greater than it. */
@@ -115,7 +147,17 @@ async function wrapped(host: Host, call: Call, body: string, made: MadeByCall = 
 }
 
 /** Wraps a JSON document with status 200 like any response; other raw responses cannot be wrapped. */
-async function rawAnswer(host: Host, call: Call, { status, contentType, body, cacheControl, headers }: NonNullable<Reply['raw']>): Promise<Answer> {
-  if (call.wrapTtl > 0 && status === 200 && contentType === 'application/json') return wrapped(host, call, body)
-  return { status, contentType, headers: cacheControl === undefined ? headers : { ...headers, 'cache-control': cacheControl }, body }
+async function rawAnswer(
+  host: Host,
+  call: Call,
+  { status, contentType, body, cacheControl, headers }: NonNullable<Reply['raw']>,
+): Promise<Answer> {
+  if (call.wrapTtl > 0 && status === 200 && contentType === 'application/json')
+    return wrapped(host, call, body)
+  return {
+    status,
+    contentType,
+    headers: cacheControl === undefined ? headers : { ...headers, 'cache-control': cacheControl },
+    body,
+  }
 }

@@ -1,6 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import sensible, { HttpError } from '@fastify/sensible'
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify'
 import type { LeasedSecret } from '../core/leases/lease.ts'
 import type { IssuedLease } from '../core/leases/lease-store.ts'
 import type { WrapInfo } from '../core/wrapping/wrapper.ts'
@@ -86,13 +91,18 @@ declare module 'fastify' {
   }
 }
 
-/** Fields and answers are ours to judge and to write; given this, Fastify does not even load its own compilers, a tenth of the start. */
+/**
+ * Fields and answers are ours to judge and to write; given this, Fastify does not even load its own
+ * compilers, a tenth of the start.
+ */
 const noCompilers = {
   compilersFactory: { buildValidator: () => () => () => true, buildSerializer: () => () => JSON.stringify },
   // a whole ajv function is declared where Fastify calls the result only
 } as unknown as NonNullable<FastifyServerOptions['schemaController']>
 
-/** Fastify as Gatehouse needs it: every verb, one body rule, no answer of its own shape. docs/contract/http.md */
+/**
+ * Fastify as Gatehouse needs it: every verb, one body rule, no answer of its own shape. docs/contract/http.md
+ */
 export function createApp(parts: AppParts): FastifyInstance {
   let inFlight = 0
   let closing = false
@@ -101,13 +111,21 @@ export function createApp(parts: AppParts): FastifyInstance {
   function readAtOnce(request: IncomingMessage, response: ServerResponse): boolean {
     const started = performance.now()
     if (parts.onAccess !== undefined || !parts.readyRead(request, response)) return false
-    parts.measure?.request({ method: 'GET', route: readyRoute, code: response.statusCode, seconds: (performance.now() - started) / 1000 })
+    parts.measure?.request({
+      method: 'GET',
+      route: readyRoute,
+      code: response.statusCode,
+      seconds: (performance.now() - started) / 1000,
+    })
     return true
   }
   const app = fastify({
     ...listVerb(
       { ...parts.server, onRefused: (status) => parts.measure?.refused(refusedReason[status]) },
-      (request, response) => !isBusy() && request.isBeyondLimits !== true && (readAtOnce(request, response) || reads.serve(request, response)),
+      (request, response) =>
+        !isBusy() &&
+        request.isBeyondLimits !== true &&
+        (readAtOnce(request, response) || reads.serve(request, response)),
     ),
     // a request that already has a call is already routed
     rewriteUrl: (request) => (request.call === undefined ? parts.route(request) : (request.url ?? '/')),
@@ -127,18 +145,24 @@ export function createApp(parts: AppParts): FastifyInstance {
   for (const method of ['SEARCH', 'REPORT', 'SOURCE']) app.addHttpMethod(method)
   app.removeAllContentTypeParsers()
   const budget = new BodyBudget(parts.limits.maxBufferedBytes)
-  const maxBytesOf = (request: FastifyRequest) => (isOpen(request) ? parts.limits.maxOpenBodyBytes : parts.limits.maxBodyBytes)
+  const maxBytesOf = (request: FastifyRequest) =>
+    isOpen(request) ? parts.limits.maxOpenBodyBytes : parts.limits.maxBodyBytes
   app.addContentTypeParser('*', (request, payload, done) => {
     const call = callOf(payload)
     const taken = (bytes: number) => {
       budget.take(bytes)
       call.bodyBytes += bytes
     }
-    readBody(payload, { maxBytes: maxBytesOf(request), budget, exempt: isExempt(request.url, call) }, taken, done)
+    readBody(
+      payload,
+      { maxBytes: maxBytesOf(request), budget, exempt: isExempt(request.url, call) },
+      taken,
+      done,
+    )
   })
   /**
-   * A request is over when its answer is made and its connection is done with it, in either order: work for a client that left still
-   * counts, and is told of with the status it came to.
+   * A request is over when its answer is made and its connection is done with it, in either order: work for a
+   * client that left still counts, and is told of with the status it came to.
    */
   function begin(call: Call, response: ServerResponse, url: string | undefined): void {
     const started = performance.now()
@@ -166,7 +190,12 @@ export function createApp(parts: AppParts): FastifyInstance {
     }
   }
   function tell(call: Call, came: { route: string; status: number; ms: number }): void {
-    parts.measure?.request({ method: methodLabel(call.verb), route: came.route, code: came.status, seconds: came.ms / 1000 })
+    parts.measure?.request({
+      method: methodLabel(call.verb),
+      route: came.route,
+      code: came.status,
+      seconds: came.ms / 1000,
+    })
     parts.onAccess?.(accessLine(call, came))
   }
   function refusal(error: unknown, call: Call, rules: RouteRules | undefined): ErrorReply {
@@ -209,7 +238,8 @@ export function createApp(parts: AppParts): FastifyInstance {
   app.decorate('helpPages', new HelpPages())
   app.decorate('describePath', parts.describe)
   app.setErrorHandler((error, request, reply) => {
-    // Fastify wants to hang up behind a body it could not read: a client that is still writing would lose its answer
+    // Fastify wants to hang up behind a body it could not read: a client that is still writing would lose its
+    // answer
     if (reply.hasHeader('connection')) reply.removeHeader('connection')
     return sendError(reply, refusal(error, callOf(request.raw), request.routeOptions.config.rules))
   })
@@ -247,8 +277,9 @@ export function createApp(parts: AppParts): FastifyInstance {
     if (closing) reply.header('connection', 'close')
     if (call.crossOrigin !== undefined) allowOrigin(reply, call.crossOrigin)
     answerIsMade(call)
-    // Answers made in one turn of the event loop go out one behind the other at its end, not each between two others' work: their readers, once
-    // woken, find the next one without going back to sleep. Measured with 32 connections: a third less CPU a request.
+    // Answers made in one turn of the event loop go out one behind the other at its end, not each between two
+    // others' work: their readers, once woken, find the next one without going back to sleep. Measured with
+    // 32 connections: a third less CPU a request.
     const goOn = () => setImmediate(done, null, bodyBeside(request.headers['x-vault-namespace'], payload))
     if (request.raw.complete || (reply.raw.shouldKeepAlive && !closing)) goOn()
     else whenRead(request.raw, goOn)
@@ -298,7 +329,10 @@ function whenRead(request: IncomingMessage, goOn: () => void): void {
 function lookAtOrigin(rules: CorsRules, { headers }: FastifyRequest, call: Call): CorsVerdict | undefined {
   const { origin } = headers
   if (origin === undefined || origin === '') return undefined
-  const verdict = corsVerdict(rules, origin, { verb: call.verb, wanted: headers['access-control-request-method'] })
+  const verdict = corsVerdict(rules, origin, {
+    verb: call.verb,
+    wanted: headers['access-control-request-method'],
+  })
   if (verdict === 'served') call.crossOrigin = { origin, headers: rules.answer }
   else if (verdict === 'preflight') call.crossOrigin = { origin, headers: rules.preflight }
   return verdict
@@ -310,14 +344,18 @@ const crossingReply: Record<Exclude<CorsVerdict, 'served'>, EarlyReply> = {
   'bad-preflight': { kind: 'empty', status: 405 },
 }
 
-/** Settled by the head, and no refusal: what other origins get is looked at first. docs/contract/http.md#the-order-of-refusals */
+/**
+ * Settled by the head, and no refusal: what other origins get is looked at first.
+ * docs/contract/http.md#the-order-of-refusals
+ */
 const isServed = ({ kind }: EarlyReply): boolean => kind === 'redirect' || kind === 'text'
 
 /** On a path that needs no token, or that looks at the token itself and takes no body worth mentioning. */
 const isOpen = ({ routeOptions: { config } }: FastifyRequest): boolean => config.rules?.open !== false
 
 /** Served under any load: state, sealing, and revoking tokens and leases. docs/contract/http.md#limits */
-const isExempt = (url: string, call: Call) => url.startsWith('/-/node/') || url.startsWith('/-/health/') || isRevoking(call)
+const isExempt = (url: string, call: Call) =>
+  url.startsWith('/-/node/') || url.startsWith('/-/health/') || isRevoking(call)
 
 function isRevoking({ mount, below }: Call): boolean {
   if (mount?.plugin === 'token') return below.startsWith('revoke')
@@ -334,7 +372,8 @@ function replyFor(error: unknown, open: boolean, onBug: (error: unknown) => void
     return errorReply(error, open)
   }
   // a status without a text, as `app.httpErrors` makes them
-  if (error instanceof HttpError && error.statusCode < 500) return { status: error.statusCode, body: errorBody(), retryAfter: undefined }
+  if (error instanceof HttpError && error.statusCode < 500)
+    return { status: error.statusCode, body: errorBody(), retryAfter: undefined }
   if (isClientError(error)) return { status: 400, body: errorBody(), retryAfter: undefined }
   onBug(error)
   return bugReply(open)
@@ -342,7 +381,10 @@ function replyFor(error: unknown, open: boolean, onBug: (error: unknown) => void
 
 /** Whether Fastify reports a request that it could not read. */
 const isClientError = (error: unknown): boolean =>
-  error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' && error.statusCode < 500
+  error instanceof Error &&
+  'statusCode' in error &&
+  typeof error.statusCode === 'number' &&
+  error.statusCode < 500
 
 /** Metric label of requests that are refused before a handler sees them. */
 const refusedReason: Record<RawStatus, 'size' | 'timeout' | 'malformed'> = {

@@ -10,7 +10,10 @@ export type ArrivingBody = {
   refuse(): void
 }
 
-/** Bytes of all request bodies and large answers that are held at once. MAX_BUFFERED: docs/contract/http.md#limits */
+/**
+ * Bytes of all request bodies and large answers that are held at once. MAX_BUFFERED:
+ * docs/contract/http.md#limits
+ */
 export class BodyBudget {
   readonly #most: number
   readonly #arriving = new Set<ArrivingBody>()
@@ -39,8 +42,8 @@ export class BodyBudget {
   }
 
   /**
-   * Refuses unfinished bodies, the largest first, until the rest fits. So clients that leave large bodies unfinished
-   * never take the room from those that send small ones.
+   * Refuses unfinished bodies, the largest first, until the rest fits. So clients that leave large bodies
+   * unfinished never take the room from those that send small ones.
    */
   makeRoom(): void {
     while (this.isSpent) {
@@ -129,8 +132,8 @@ export function readBody(
 const empty: Buffer = Buffer.alloc(0)
 
 /**
- * The chunks of a body in one piece of memory. They are not kept as they come: a client may send each byte as a chunk of its own, and the objects around
- * them would take a hundred times what the limits count.
+ * The chunks of a body in one piece of memory. They are not kept as they come: a client may send each byte as
+ * a chunk of its own, and the objects around them would take a hundred times what the limits count.
  */
 class Gathered {
   readonly #mostBytes: number

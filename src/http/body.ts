@@ -2,33 +2,55 @@ import { Buffer } from 'node:buffer'
 import { unescape as unescapePercent } from 'node:querystring'
 import { refuse } from '../errors.ts'
 import { excerpt } from '../lib/go-text.ts'
-import { isJsonNumber, type JsonLimits, type JsonObject, JsonSyntaxError, type JsonValue, parseJson } from '../lib/json.ts'
+import {
+  isJsonNumber,
+  type JsonLimits,
+  type JsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+  parseJson,
+} from '../lib/json.ts'
 
 const formType = 'application/x-www-form-urlencoded'
 const mergePatchType = 'application/merge-patch+json'
 
 /**
- * The fields of a POST or PUT: a JSON object whatever its media type, or a form that says it is one. Throws `ServiceError`.
- * docs/contract/http.md#bodies.
+ * The fields of a POST or PUT: a JSON object whatever its media type, or a form that says it is one. Throws
+ * `ServiceError`. docs/contract/http.md#bodies.
  */
-export function readFields(raw: Uint8Array | undefined, contentType: string | undefined, limits: JsonLimits): Record<string, JsonValue> {
+export function readFields(
+  raw: Uint8Array | undefined,
+  contentType: string | undefined,
+  limits: JsonLimits,
+): Record<string, JsonValue> {
   const first = raw?.find((byte) => !isBlank(byte))
   if (raw === undefined || first === undefined) return noFields()
-  const isForm = first !== 0x7b && first !== 0x5b && contentType !== undefined && mediaType(contentType) === formType
+  const isForm =
+    first !== 0x7b && first !== 0x5b && contentType !== undefined && mediaType(contentType) === formType
   return isForm ? readForm(raw, limits) : readObject(raw, limits)
 }
 
-/** The fields of a PATCH, which has one media type only. Throws `ServiceError`. docs/contract/http.md#bodies */
-export function readPatchFields(raw: Uint8Array | undefined, contentType: string | undefined, limits: JsonLimits): Record<string, JsonValue> {
+/**
+ * The fields of a PATCH, which has one media type only. Throws `ServiceError`. docs/contract/http.md#bodies
+ */
+export function readPatchFields(
+  raw: Uint8Array | undefined,
+  contentType: string | undefined,
+  limits: JsonLimits,
+): Record<string, JsonValue> {
   if (contentType === undefined || contentType.trim() === '') throw refuse('invalid', 'mime: no media type')
   const given = mediaType(contentType)
-  if (given !== mergePatchType) throw refuse('unsupported-media', `PATCH requires Content-Type of ${mergePatchType}, provided ${excerpt(given)}`)
+  if (given !== mergePatchType)
+    throw refuse(
+      'unsupported-media',
+      `PATCH requires Content-Type of ${mergePatchType}, provided ${excerpt(given)}`,
+    )
   return raw?.some((byte) => !isBlank(byte)) ? readObject(raw, limits) : noFields()
 }
 
 /**
- * The fields of a read, list or delete: a key given once is its text, given several times the list of them; `help` is dropped, and
- * so is every pair that cannot be decoded. docs/contract/http.md#verbs-and-paths.
+ * The fields of a read, list or delete: a key given once is its text, given several times the list of them;
+ * `help` is dropped, and so is every pair that cannot be decoded. docs/contract/http.md#verbs-and-paths.
  */
 export function queryFields(search: string): Record<string, JsonValue> {
   const fields = noFields()
@@ -53,7 +75,10 @@ function readObject(raw: Uint8Array, limits: JsonLimits): Record<string, JsonVal
   const value = parseBody(raw, limits)
   if (value === null) return noFields()
   if (typeof value === 'object' && !Array.isArray(value) && !isJsonNumber(value)) return value
-  throw refuse('invalid', `failed to parse JSON input: json: cannot unmarshal ${typeName(value)} into Go value of type map[string]interface {}`)
+  throw refuse(
+    'invalid',
+    `failed to parse JSON input: json: cannot unmarshal ${typeName(value)} into Go value of type map[string]interface {}`,
+  )
 }
 
 function parseBody(raw: Uint8Array, limits: JsonLimits): JsonValue {
@@ -63,7 +88,9 @@ function parseBody(raw: Uint8Array, limits: JsonLimits): JsonValue {
     if (!(error instanceof JsonSyntaxError)) throw error
     throw refuse(
       'invalid',
-      error.tooComplex ? `refused JSON input due to high complexity: ${error.message}` : `failed to parse JSON input: ${error.message}`,
+      error.tooComplex
+        ? `refused JSON input due to high complexity: ${error.message}`
+        : `failed to parse JSON input: ${error.message}`,
     )
   }
 }
@@ -86,7 +113,8 @@ function readForm(raw: Uint8Array, limits: JsonLimits): Record<string, JsonValue
       throw refuse('invalid', 'refused form input due to high complexity: exceeded maximum number of strings')
     }
     values++
-    if (values > maxValues) throw refuse('invalid', 'refused form input due to high complexity: exceeded maximum number of values')
+    if (values > maxValues)
+      throw refuse('invalid', 'refused form input due to high complexity: exceeded maximum number of values')
     const before = valuesByKey.get(pair.key)
     if (before === undefined) valuesByKey.set(pair.key, [pair.value])
     else before.push(pair.value)
@@ -109,7 +137,9 @@ function* pairsOf(text: string): Generator<{ key: string; value: string } | unde
 function decodePair(pair: string): { key: string; value: string } | undefined {
   if (pair.includes(';') || /%(?![\dA-Fa-f]{2})/.test(pair)) return undefined
   const cut = pair.indexOf('=')
-  return cut < 0 ? { key: decode(pair), value: '' } : { key: decode(pair.slice(0, cut)), value: decode(pair.slice(cut + 1)) }
+  return cut < 0
+    ? { key: decode(pair), value: '' }
+    : { key: decode(pair.slice(0, cut)), value: decode(pair.slice(cut + 1)) }
 }
 
 /** Bytes that are not valid UTF-8 become U+FFFD. */

@@ -4,8 +4,20 @@ import type { Mount } from '../core/mounts/mount.ts'
 import type { Namespace } from '../core/namespaces/namespace.ts'
 import type { JsonValue } from '../lib/json.ts'
 
-/** What a verb asks for. docs/contract/http.md#verbs-and-paths. `write` becomes create or update once the target's existence is known. */
-export type Operation = 'read' | 'list' | 'scan' | 'write' | 'patch' | 'delete' | 'header' | 'help' | 'preflight'
+/**
+ * What a verb asks for. docs/contract/http.md#verbs-and-paths. `write` becomes create or update once the
+ * target's existence is known.
+ */
+export type Operation =
+  | 'read'
+  | 'list'
+  | 'scan'
+  | 'write'
+  | 'patch'
+  | 'delete'
+  | 'header'
+  | 'help'
+  | 'preflight'
 
 /** A response determined by the request's head alone. */
 export type EarlyReply =
@@ -29,7 +41,10 @@ export type Call = {
   readonly query: string
   /** `admit` moves a call that follows an id, with its mount. */
   namespace: Namespace | undefined
-  /** The namespace was written into the path: no copies at the top level of the envelope. docs/contract/http.md#answers */
+  /**
+   * The namespace was written into the path: no copies at the top level of the envelope.
+   * docs/contract/http.md#answers
+   */
   readonly namespaceInPath: boolean
   mount: Mount | undefined
   /** Path below the mount. */
@@ -41,7 +56,10 @@ export type Call = {
   crossOrigin: CrossOrigin | undefined
   /** The client's address. docs/contract/http.md#client-address */
   remoteAddress: string
-  /** Seconds for which the answer is to be kept behind a token instead of given, part of one too; 0: it is not. Set by `admit`. */
+  /**
+   * Seconds for which the answer is to be kept behind a token instead of given, part of one too; 0: it is
+   * not. Set by `admit`.
+   */
   wrapTtl: number
   /** The response is wrapped for a caller without a token. Set by `admit`. */
   wrapsForStranger: boolean

@@ -7,8 +7,9 @@ const hexValue = Int8Array.from({ length: 256 }, (_, byte) =>
 )
 
 /**
- * Follows the chunks of one body (RFC 9112 §7.1) up to the end of the size line that says 0. Only a guess at where the
- * parser may be given much at once: what it says is checked against the parser, which alone judges the chunks.
+ * Follows the chunks of one body (RFC 9112 §7.1) up to the end of the size line that says 0. Only a guess at
+ * where the parser may be given much at once: what it says is checked against the parser, which alone judges
+ * the chunks.
  */
 export class ChunkWalk {
   #toSkip = 0
@@ -21,7 +22,10 @@ export class ChunkWalk {
     return this.#last
   }
 
-  /** Goes through the bytes from `from` and returns where it stopped: at their end, or behind the last chunk's size line. */
+  /**
+   * Goes through the bytes from `from` and returns where it stopped: at their end, or behind the last chunk's
+   * size line.
+   */
   advance(bytes: Uint8Array, from: number): number {
     let at = from
     while (at < bytes.length && !this.#last) {

@@ -16,31 +16,46 @@ export type ProxyRules = {
 const refusal = (text: string): EarlyReply => ({ kind: 'refusal', status: 400, text })
 
 /** The address that counts as the client's, in its canonical spelling, or why the request is refused. */
-export function clientAddressReader({ trusted, hops, required }: ProxyRules): (request: IncomingMessage) => string | EarlyReply {
+export function clientAddressReader({
+  trusted,
+  hops,
+  required,
+}: ProxyRules): (request: IncomingMessage) => string | EarlyReply {
   if (trusted.length === 0) return peerOf
   const isTrusted = networkSet(trusted)
   return (request) => {
     const peer = peerOf(request)
     const address = parseAddress(peer)
     if (address === undefined || !isTrusted(address)) {
-      return required ? refusal('client address not authorized for x-forwarded-for and configured to reject connection') : peer
+      return required
+        ? refusal('client address not authorized for x-forwarded-for and configured to reject connection')
+        : peer
     }
     const header = request.headers['x-forwarded-for']
     if (header === undefined || header.length === 0) {
-      return required ? refusal('missing x-forwarded-for header and configured to reject when not present') : peer
+      return required
+        ? refusal('missing x-forwarded-for header and configured to reject when not present')
+        : peer
     }
     const addresses = String(header).split(',')
     const chosen = addresses[addresses.length - 1 - hops]?.trim()
     if (chosen === undefined)
-      return refusal('malformed x-forwarded-for configuration or request, hops to skip larger than x-forwarded-for header length')
+      return refusal(
+        'malformed x-forwarded-for configuration or request, hops to skip larger than x-forwarded-for header length',
+      )
     return parseAddress(chosen)?.toString() ?? refusal('malformed x-forwarded-for header, not an address')
   }
 }
 
 const peerOf = (request: IncomingMessage): string => canonicalAddress(request.socket.remoteAddress ?? '')
 
-/** Whom connections count for: the peer, or behind a trusted proxy the client that a request was forwarded for. */
-export function connectionCounting(rules: ProxyRules): Pick<ConnectionLimits, 'clientOfPeer' | 'clientOfRequest'> {
+/**
+ * Whom connections count for: the peer, or behind a trusted proxy the client that a request was forwarded
+ * for.
+ */
+export function connectionCounting(
+  rules: ProxyRules,
+): Pick<ConnectionLimits, 'clientOfPeer' | 'clientOfRequest'> {
   const clientAddress = clientAddressReader(rules)
   const isTrusted = networkSet(rules.trusted)
   return {

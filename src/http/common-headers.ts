@@ -9,8 +9,14 @@ export const commonHeaders = {
 /** On every answer: the id that logs, audit and the envelope have for its request. docs/explain.md */
 export const requestIdHeader = 'x-gatehouse-request-id'
 
-/** What the headers of every answer begin with: the common ones, the id of its request, and the namespace that was named. docs/contract/http.md#headers */
-export function firstHeaders(requestId: string, namespace: string | string[] | undefined): Record<string, string> {
+/**
+ * What the headers of every answer begin with: the common ones, the id of its request, and the namespace that
+ * was named. docs/contract/http.md#headers
+ */
+export function firstHeaders(
+  requestId: string,
+  namespace: string | string[] | undefined,
+): Record<string, string> {
   const headers: Record<string, string> = { ...commonHeaders, [requestIdHeader]: requestId }
   if (typeof namespace === 'string' && namespace !== '') headers['x-vault-namespace'] = namespace
   return headers
@@ -19,9 +25,12 @@ export function firstHeaders(requestId: string, namespace: string | string[] | u
 const beyondAscii = /[^\x00-\x7f]/
 
 /**
- * A body beside which the namespace goes back as it came. Node writes a head together with the text behind it, and then in the coding of the text: bytes
- * that are no ASCII would go back coded twice. docs/contract/http.md#headers.
+ * A body beside which the namespace goes back as it came. Node writes a head together with the text behind
+ * it, and then in the coding of the text: bytes that are no ASCII would go back coded twice.
+ * docs/contract/http.md#headers.
  */
 export function bodyBeside<T>(namespace: string | string[] | undefined, body: T): T | Buffer {
-  return typeof body === 'string' && typeof namespace === 'string' && beyondAscii.test(namespace) ? Buffer.from(body) : body
+  return typeof body === 'string' && typeof namespace === 'string' && beyondAscii.test(namespace)
+    ? Buffer.from(body)
+    : body
 }

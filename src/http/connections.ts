@@ -7,7 +7,10 @@ export type ConnectionLimits = {
   most: number
   /** Open connections of one client. */
   mostPerClient: number
-  /** Whom a connection counts for, by the address of its peer; undefined for a proxy's, which counts for whom it forwards. */
+  /**
+   * Whom a connection counts for, by the address of its peer; undefined for a proxy's, which counts for whom
+   * it forwards.
+   */
   clientOfPeer(peer: string): string | undefined
   /** Whom a request counts for; undefined for one that is refused for its address. */
   clientOfRequest(request: IncomingMessage): string | undefined
@@ -31,19 +34,24 @@ declare module 'node:http' {
 }
 
 /**
- * Connections accepted above the limits, so that a health check or a revocation can still be heard. A client that has something
- * to say says it at once, so the one that has been silent longest makes room for the next.
+ * Connections accepted above the limits, so that a health check or a revocation can still be heard. A client
+ * that has something to say says it at once, so the one that has been silent longest makes room for the next.
  */
 const reserved = 64
 
-/** When the server makes sure that a client that ends its side is still there: after so long, then after twice as long, and so on. */
+/**
+ * When the server makes sure that a client that ends its side is still there: after so long, then after twice
+ * as long, and so on.
+ */
 const firstProbeMs = 250
 const mostProbes = 4
 
 /** One connection, and what is under way on it. */
 export class Connection {
   readonly socket: Socket
-  /** A proxy's connection counts for the client whose request is on it, and for nobody between two requests. */
+  /**
+   * A proxy's connection counts for the client whose request is on it, and for nobody between two requests.
+   */
   readonly isProxy: boolean
   /** Of the requests whose head has arrived, in their order, until the client has the answer. */
   readonly responses: ServerResponse[] = []
@@ -56,15 +64,18 @@ export class Connection {
     this.client = client
   }
 
-  /** Does the server wait for the client: for a request, for the rest of one, or for it to take its answers? */
+  /**
+   * Does the server wait for the client: for a request, for the rest of one, or for it to take its answers?
+   */
   get isIdle(): boolean {
     return this.responses.every((response) => response.writableEnded || !response.req.complete)
   }
 }
 
 /**
- * Who may hold connections: each client so many, and all clients together so many. For one more, the connection that has been idle
- * longest is closed: one of the client's own if the client holds all it may, else anyone's.
+ * Who may hold connections: each client so many, and all clients together so many. For one more, the
+ * connection that has been idle longest is closed: one of the client's own if the client holds all it may,
+ * else anyone's.
  */
 export class Connections {
   readonly #limits: ConnectionLimits
@@ -198,9 +209,9 @@ function renew(connections: Set<Connection> | undefined, connection: Connection)
 }
 
 /**
- * A client that ends its side may wait for its answer, or be gone: only something sent to it tells. A client that waits skips the
- * interim answer (RFC 9110 §15.2). The system of one that is gone resets the connection, which the next probe notices, and whoever
- * works for that client hears of it.
+ * A client that ends its side may wait for its answer, or be gone: only something sent to it tells. A client
+ * that waits skips the interim answer (RFC 9110 §15.2). The system of one that is gone resets the connection,
+ * which the next probe notices, and whoever works for that client hears of it.
  */
 function probe({ socket, responses }: Pick<Connection, 'socket' | 'responses'>, probes = 0): void {
   if (responses.length === 0 || probes === mostProbes) return

@@ -2,7 +2,10 @@ import type { FastifyReply } from 'fastify'
 import { allowedHeaders, type CorsSettings } from '../core/cors/cors-settings.ts'
 import type { CrossOrigin } from './call.ts'
 
-/** What is said to pages of other origins; made once for each change of the settings. docs/contract/http.md#pages-of-other-origins */
+/**
+ * What is said to pages of other origins; made once for each change of the settings.
+ * docs/contract/http.md#pages-of-other-origins
+ */
 export type CorsRules = {
   /** Undefined: every origin. */
   readonly origins: ReadonlySet<string> | undefined
@@ -15,7 +18,10 @@ export type CorsVerdict = 'refused' | 'served' | 'preflight' | 'bad-preflight'
 
 const methods = ['DELETE', 'GET', 'OPTIONS', 'POST', 'PUT', 'LIST', 'SCAN', 'PATCH']
 
-/** docs/contract/http.md#pages-of-other-origins, docs/contract/messages.md#entity-tags adds the headers that are exposed. */
+/**
+ * docs/contract/http.md#pages-of-other-origins, docs/contract/messages.md#entity-tags adds the headers that
+ * are exposed.
+ */
 export function corsRules(settings: CorsSettings): CorsRules {
   const answer = {
     'access-control-expose-headers': 'ETag, X-Next-Change-At',
@@ -34,7 +40,11 @@ export function corsRules(settings: CorsSettings): CorsRules {
 }
 
 /** Origins are compared as they are. `wanted`: the method a preflight asks for. */
-export function corsVerdict({ origins }: CorsRules, origin: string, { verb, wanted }: { verb: string; wanted: string | undefined }): CorsVerdict {
+export function corsVerdict(
+  { origins }: CorsRules,
+  origin: string,
+  { verb, wanted }: { verb: string; wanted: string | undefined },
+): CorsVerdict {
   if (origins !== undefined && !origins.has(origin)) return 'refused'
   if (verb !== 'OPTIONS') return 'served'
   return wanted !== undefined && methods.includes(wanted) ? 'preflight' : 'bad-preflight'

@@ -35,8 +35,9 @@ const isRead = (method: string): method is ReadMethod => (methods as readonly st
 const unusual = ['content-length', 'transfer-encoding', 'origin'] as const
 
 /**
- * Reads and lists of mounts, without Fastify's hooks and reply between the connection and the rules: the same admission, the same
- * handlers, the same answers, for three quarters of the price. Decision 0008. What it does not take goes the usual way.
+ * Reads and lists of mounts, without Fastify's hooks and reply between the connection and the rules: the same
+ * admission, the same handlers, the same answers, for three quarters of the price. Decision 0008. What it
+ * does not take goes the usual way.
  */
 export class DirectReads {
   readonly #parts: DirectReadsParts
@@ -66,11 +67,18 @@ export class DirectReads {
     if (known?.served === undefined) return false
     const { url, served } = known
     this.#parts.begin(call, response, url)
-    this.#answer(request, response, found?.params, served).catch((error: unknown) => this.#giveUp(error, call, response))
+    this.#answer(request, response, found?.params, served).catch((error: unknown) =>
+      this.#giveUp(error, call, response),
+    )
     return true
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse, params: unknown, served: Served): Promise<void> {
+  async #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    params: unknown,
+    served: Served,
+  ): Promise<void> {
     const { admit, host, refusal } = this.#parts
     const call = callOf(request)
     let answer: Answer
@@ -92,7 +100,11 @@ export class DirectReads {
     })
   }
 
-  #send(request: IncomingMessage, response: ServerResponse, { status, contentType, headers, body }: Answer): void {
+  #send(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { status, contentType, headers, body }: Answer,
+  ): void {
     if (response.destroyed) return
     const namespace = request.headers['x-vault-namespace']
     const all = { ...firstHeaders(callOf(request).requestId, namespace), ...headers }

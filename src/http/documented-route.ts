@@ -7,9 +7,15 @@ export type DocumentedAnswer = {
   readonly output?: z.ZodType
   /** An answer as `output` has it. */
   readonly example?: object
-  /** `auth`: a token is given; `wrapped`: a token for the answer is; `bare`: there is no envelope; `page`: it is HTML. */
+  /**
+   * `auth`: a token is given; `wrapped`: a token for the answer is; `bare`: there is no envelope; `page`: it
+   * is HTML.
+   */
   readonly form?: 'auth' | 'wrapped' | 'bare' | 'page'
-  /** Of an answer that is no error. Without them 200 where something is read, listed or said to come back, else 204. */
+  /**
+   * Of an answer that is no error. Without them 200 where something is read, listed or said to come back,
+   * else 204.
+   */
   readonly statuses?: readonly (200 | 202 | 204 | 304)[]
   /** What headers of an answer with a body say, by name, beside those that all have. */
   readonly headers?: Readonly<Record<string, string>>
@@ -48,7 +54,10 @@ declare module 'fastify' {
   }
 }
 
-/** The documented ones of all routes that are added to `app` and its plugins from now on; complete once the app is ready. */
+/**
+ * The documented ones of all routes that are added to `app` and its plugins from now on; complete once the
+ * app is ready.
+ */
 export function recordRoutes(app: FastifyInstance): readonly DocumentedRoute[] {
   const routes: DocumentedRoute[] = []
   app.addHook('onRoute', ({ config, schema = {}, prefix }) => {

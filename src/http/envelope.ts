@@ -15,7 +15,10 @@ export type Reply = {
   secret?: LeasedSecret
   /** A lease that was made or renewed; `duration` in seconds. */
   lease?: ShownLease
-  /** 202: what was asked for goes on in the background. 304: what the client has still holds; only `headers` go out. */
+  /**
+   * 202: what was asked for goes on in the background. 304: what the client has still holds; only `headers`
+   * go out.
+   */
   status?: 202 | 304
   /** Sent beside those of every answer, or in their place; not with an answer that is kept behind a token. */
   headers?: Readonly<Record<string, string>>
@@ -24,17 +27,28 @@ export type Reply = {
   /** The answer is behind this token. */
   wrapInfo?: WrapInfo
   /** Sent as it is, without envelope. */
-  raw?: { status: number; contentType: string; body: string; cacheControl?: string; headers?: Readonly<Record<string, string>> }
+  raw?: {
+    status: number
+    contentType: string
+    body: string
+    cacheControl?: string
+    headers?: Readonly<Record<string, string>>
+  }
 }
 
 /** A reply with all that clients compare: `data` is written, its tag is among the headers. */
-export type WrittenReply = Reply & { readonly dataText: string; readonly headers: Readonly<Record<string, string>> & { readonly etag: string } }
+export type WrittenReply = Reply & {
+  readonly dataText: string
+  readonly headers: Readonly<Record<string, string>> & { readonly etag: string }
+}
 
 /** What a call has made that its answer tells of: without the answer it is nobody's. */
 export type MadeByCall = { readonly accessor?: string | undefined; readonly leaseId?: string | undefined }
 
 /** What an answer repeats of its request. */
-export type Answered = Pick<Call, 'requestId' | 'path' | 'namespaceInPath'> & { readonly mount: { readonly type: string } | undefined }
+export type Answered = Pick<Call, 'requestId' | 'path' | 'namespaceInPath'> & {
+  readonly mount: { readonly type: string } | undefined
+}
 
 /** What an answer says of a lease. */
 export type ShownLease = { readonly id: string; readonly renewable: boolean; readonly duration: number }
@@ -59,7 +73,14 @@ const copied = new Set([
   'sys/rotate',
   'sys/rotate/keyring',
 ])
-const copiedBelow = ['sys/audit/', 'sys/audit-hash/', 'sys/auth/', 'sys/config/auditing/request-headers/', 'sys/mounts/', 'sys/policy/']
+const copiedBelow = [
+  'sys/audit/',
+  'sys/audit-hash/',
+  'sys/auth/',
+  'sys/config/auditing/request-headers/',
+  'sys/mounts/',
+  'sys/policy/',
+]
 
 /** Does this path repeat the keys of `data` at the top level? docs/contract/http.md#answers */
 function copiesData(call: Answered): boolean {
@@ -68,7 +89,10 @@ function copiesData(call: Answered): boolean {
   return copied.has(path) || copiedBelow.some((prefix) => path.startsWith(prefix))
 }
 
-/** The success body all routes share, as text ending in a newline. The parts that are the same each time are written, not built. */
+/**
+ * The success body all routes share, as text ending in a newline. The parts that are the same each time are
+ * written, not built.
+ */
 export function envelope(call: Answered, reply: Reply): string {
   const { data = null, warnings = [], auth = null } = reply
   const head = `"request_id":"${call.requestId}",${reply.lease === undefined ? noLease : leaseText(reply.lease)}`
@@ -89,11 +113,26 @@ export function wrappedEnvelope(info: WrapInfo): string {
 }
 
 const ownKeys = new Set(
-  ['request_id', 'lease_id', 'renewable', 'lease_duration', 'data', 'wrap_info', 'warnings', 'auth', 'mount_type'].map((key) => key.toUpperCase()),
+  [
+    'request_id',
+    'lease_id',
+    'renewable',
+    'lease_duration',
+    'data',
+    'wrap_info',
+    'warnings',
+    'auth',
+    'mount_type',
+  ].map((key) => key.toUpperCase()),
 )
 
-/** The keys of `data` beside the envelope's own, which are never overwritten: not in other letters either, as Go's clients take `Auth` for `auth`. */
+/**
+ * The keys of `data` beside the envelope's own, which are never overwritten: not in other letters either, as
+ * Go's clients take `Auth` for `auth`.
+ */
 function topLevelCopies(data: object): string {
-  const text = stringifyJson(Object.fromEntries(Object.entries(data).filter(([key]) => !ownKeys.has(key.toUpperCase())))).slice(1, -1)
+  const text = stringifyJson(
+    Object.fromEntries(Object.entries(data).filter(([key]) => !ownKeys.has(key.toUpperCase()))),
+  ).slice(1, -1)
   return text === '' ? '' : `${text},`
 }

@@ -1,6 +1,8 @@
 import { causeList, type ErrorKind, ServiceError } from '../errors.ts'
 
-/** The one place that knows statuses; a new kind without one does not compile. docs/contract/http.md#errors */
+/**
+ * The one place that knows statuses; a new kind without one does not compile. docs/contract/http.md#errors
+ */
 const statusOf: Record<ErrorKind, number> = {
   invalid: 400,
   denied: 403,
@@ -20,19 +22,25 @@ export type ErrorReply = { status: number; body: string; retryAfter: string | un
 
 export const errorBody = (...errors: string[]): string => `${JSON.stringify({ errors })}\n`
 
-/** Status and body of a failure. `open`: the path needs no token, so causes go out bare. docs/contract/http.md#errors */
+/**
+ * Status and body of a failure. `open`: the path needs no token, so causes go out bare.
+ * docs/contract/http.md#errors
+ */
 export function errorReply(error: ServiceError, open: boolean): ErrorReply {
   const text = error.wrapped && !open ? causeList(error.message) : error.message
   const status = statusOf[error.kind]
-  const retryAfter = error.retryAfterSeconds?.toString() ?? (mayPass.has(error.kind) ? retrySeconds(error) : undefined)
+  const retryAfter =
+    error.retryAfterSeconds?.toString() ?? (mayPass.has(error.kind) ? retrySeconds(error) : undefined)
   return { status, body: text === '' ? errorBody() : errorBody(text), retryAfter }
 }
 
 /** What is thrown and no ServiceError is a bug: no detail leaves the server. */
-export const bugReply = (open: boolean): ErrorReply => errorReply(new ServiceError('internal', 'internal error'), open)
+export const bugReply = (open: boolean): ErrorReply =>
+  errorReply(new ServiceError('internal', 'internal error'), open)
 
 /** Worth another try, a little later. */
 const mayPass: ReadonlySet<ErrorKind> = new Set(['throttled', 'unavailable', 'overloaded'])
 
 const slow = /^storage is (?:full|read-only)/
-const retrySeconds = ({ kind, message }: ServiceError): string => (kind === 'throttled' || slow.test(message) ? '10' : '1')
+const retrySeconds = ({ kind, message }: ServiceError): string =>
+  kind === 'throttled' || slow.test(message) ? '10' : '1'

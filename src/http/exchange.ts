@@ -26,7 +26,10 @@ export type Exchange<Input, Params> = {
   presented(): string
   /** Values of a request header; the first of several. */
   header(name: string): string | undefined
-  /** `listener` is called when the client is gone, at once if it is already; call what comes back when nobody listens any longer. */
+  /**
+   * `listener` is called when the client is gone, at once if it is already; call what comes back when nobody
+   * listens any longer.
+   */
   whenGone(listener: () => void): () => void
   /** The same for a client that sends nothing more, whether it is gone or still reads. */
   whenSilent(listener: () => void): () => void
@@ -36,7 +39,10 @@ export type Exchange<Input, Params> = {
 export type Sent = Readonly<Record<string, JsonValue>>
 
 /** `presented` is the token id the request came with, valid or not; empty for none. */
-export type Precheck = (sent: Sent, request: { readonly call: Call; readonly presented: string }) => Promise<void> | void
+export type Precheck = (
+  sent: Sent,
+  request: { readonly call: Call; readonly presented: string },
+) => Promise<void> | void
 
 /** What a handler comes to. */
 export type Outcome = Promise<Reply | undefined> | Reply | undefined

@@ -17,10 +17,14 @@ const policy = [
 ].join('; ')
 
 /**
- * `/docs`: a page that shows the API document and can send requests. All it needs comes from this server, and none of it is loaded before somebody
- * asks: Fastify takes no routes once it listens, so the page lives in an app of its own.
+ * `/docs`: a page that shows the API document and can send requests. All it needs comes from this server, and
+ * none of it is loaded before somebody asks: Fastify takes no routes once it listens, so the page lives in an
+ * app of its own.
  */
-export function explorerRoute(app: FastifyInstance, { url, document }: { url: string; document(): Promise<object> }): void {
+export function explorerRoute(
+  app: FastifyInstance,
+  { url, document }: { url: string; document(): Promise<object> },
+): void {
   let explorer: Promise<FastifyInstance> | undefined
   app.route({
     method: Object.values(carrierOf),
@@ -44,14 +48,21 @@ export function explorerRoute(app: FastifyInstance, { url, document }: { url: st
       if (typeof location === 'string') reply.header('location', location)
       return reply
         .code(answer.statusCode)
-        .headers({ 'content-type': type, 'content-security-policy': policy, 'x-content-type-options': 'nosniff' })
+        .headers({
+          'content-type': type,
+          'content-security-policy': policy,
+          'x-content-type-options': 'nosniff',
+        })
         .send(answer.rawPayload)
     },
   })
 }
 
 async function openExplorer(document: () => Promise<object>): Promise<FastifyInstance> {
-  const [{ fastifySwagger }, { fastifySwaggerUi }] = await Promise.all([import('@fastify/swagger'), import('@fastify/swagger-ui')])
+  const [{ fastifySwagger }, { fastifySwaggerUi }] = await Promise.all([
+    import('@fastify/swagger'),
+    import('@fastify/swagger-ui'),
+  ])
   const app = fastify()
   // the document is valid OpenAPI 3.1; the plugin's types know the older versions only
   const specification = { document: (await document()) as never }

@@ -1,11 +1,17 @@
 import type { Socket } from 'node:net'
 
-/** Who waits for an event of a connection: pipelined requests share one listener, since Node.js warns of more than a few. */
+/**
+ * Who waits for an event of a connection: pipelined requests share one listener, since Node.js warns of more
+ * than a few.
+ */
 type Waiting = WeakMap<Socket, Set<() => void>>
 
 const waitingByEvent: Record<'end' | 'close', Waiting> = { end: new WeakMap(), close: new WeakMap() }
 
-/** `listener` is called when the connection is gone, at once if it already is; call the returned function to stop listening. */
+/**
+ * `listener` is called when the connection is gone, at once if it already is; call the returned function to
+ * stop listening.
+ */
 export function onHangUp(socket: Socket, listener: () => void): () => void {
   if (!socket.destroyed) return listen(socket, 'close', listener)
   listener()
@@ -13,8 +19,8 @@ export function onHangUp(socket: Socket, listener: () => void): () => void {
 }
 
 /**
- * As `onHangUp`, and also if the client has ended its side: it sends nothing more, but may still read its answer. `listener` may be
- * called twice.
+ * As `onHangUp`, and also if the client has ended its side: it sends nothing more, but may still read its
+ * answer. `listener` may be called twice.
  */
 export function onLastByte(socket: Socket, listener: () => void): () => void {
   const stopListening = onHangUp(socket, listener)

@@ -2,7 +2,12 @@ import { z } from 'zod'
 import { withDefault } from './openapi-template.ts'
 
 /** One verb of a path. */
-export type HelpVerb = { readonly verb: VerbWord; readonly summary: string; readonly input: z.ZodObject; readonly anyFields: boolean }
+export type HelpVerb = {
+  readonly verb: VerbWord
+  readonly summary: string
+  readonly input: z.ZodObject
+  readonly anyFields: boolean
+}
 
 type VerbWord = 'read' | 'write' | 'list' | 'scan' | 'patch' | 'delete'
 
@@ -46,7 +51,9 @@ const needs: Record<HelpPage['needs'], string> = {
   nothing: 'Needs no token.',
 }
 
-/** What a path is for, its verbs and their fields, in plain text. docs/contract/http.md#help-counters-tools */
+/**
+ * What a path is for, its verbs and their fields, in plain text. docs/contract/http.md#help-counters-tools
+ */
 export function pageText(page: HelpPage, mountPath: string): string {
   const verbs = page.verbs.map(({ verb, summary, input, anyFields }) => {
     const fields = fieldLines(input)
@@ -59,7 +66,10 @@ export function pageText(page: HelpPage, mountPath: string): string {
 /** The paths of a mount, each with what it is for. */
 export function mountText(pages: readonly HelpPage[], mountPath: string): string {
   const lines = pages.map((page) => `${shownPath(page, mountPath)}\n    ${page.about}`).toSorted()
-  const head = lines.length === 0 ? `${mountPath} has no paths yet.` : `The paths of ${mountPath}; each tells more with ?help=1.`
+  const head =
+    lines.length === 0
+      ? `${mountPath} has no paths yet.`
+      : `The paths of ${mountPath}; each tells more with ?help=1.`
   return [head, ...lines].join('\n\n') + '\n'
 }
 
@@ -70,7 +80,11 @@ type FieldSchema = { type?: unknown; anyOf?: unknown; default?: unknown; descrip
 
 function fieldLines(input: z.ZodObject): string[] {
   // an object as JSON Schema has its members' schemas here
-  const { properties = {} } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any', override: withDefault })
+  const { properties = {} } = z.toJSONSchema(input, {
+    io: 'input',
+    unrepresentable: 'any',
+    override: withDefault,
+  })
   return Object.entries(properties as Record<string, FieldSchema>).map(([name, field]) => {
     const known = [typeText(field), defaultText(field.default)].filter((text) => text !== '')
     const description = typeof field.description === 'string' ? `: ${field.description}` : ''
@@ -79,14 +93,25 @@ function fieldLines(input: z.ZodObject): string[] {
 }
 
 function typeText({ type, anyOf }: FieldSchema): string {
-  const types = Array.isArray(anyOf) ? anyOf.map((one: FieldSchema) => typeText(one)) : Array.isArray(type) ? type : [type]
-  const shown = types.filter((one) => typeof one === 'string' && one !== '' && one !== 'null').map((one) => (one === 'array' ? 'list' : one))
+  const types = Array.isArray(anyOf)
+    ? anyOf.map((one: FieldSchema) => typeText(one))
+    : Array.isArray(type)
+      ? type
+      : [type]
+  const shown = types
+    .filter((one) => typeof one === 'string' && one !== '' && one !== 'null')
+    .map((one) => (one === 'array' ? 'list' : one))
   return [...new Set(shown)].join(' or ')
 }
 
 /** Nothing of what is empty anyway. */
 function defaultText(value: unknown): string {
   const isEmpty =
-    value === undefined || value === null || value === '' || value === false || value === 0 || (Array.isArray(value) && value.length === 0)
+    value === undefined ||
+    value === null ||
+    value === '' ||
+    value === false ||
+    value === 0 ||
+    (Array.isArray(value) && value.length === 0)
   return isEmpty ? '' : `default ${JSON.stringify(value)}`
 }

@@ -1,5 +1,11 @@
 import type { NonSharedBuffer } from 'node:buffer'
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
@@ -35,9 +41,10 @@ export type ListServerOptions = {
 const maxHeaders = 1000
 
 /**
- * An HTTP server whose handler sees every method token as the client sent it: `LIST`, which Node's parser refuses, and
- * whatever else RFC 9110 §9.1 allows, up to 32 bytes. What no handler can be given is answered here with `E[]`.
- * docs/contract/http.md#verbs-and-paths, docs/decisions/0001-list-verb.md. Throws `StartError` on a Node.js it is not made for.
+ * An HTTP server whose handler sees every method token as the client sent it: `LIST`, which Node's parser
+ * refuses, and whatever else RFC 9110 §9.1 allows, up to 32 bytes. What no handler can be given is answered
+ * here with `E[]`. docs/contract/http.md#verbs-and-paths, docs/decisions/0001-list-verb.md. Throws
+ * `StartError` on a Node.js it is not made for.
  */
 export function createListServer(options: ListServerOptions, handler: RequestListener): Server {
   checkParser()
@@ -98,7 +105,10 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
  * The Fastify options that put an application behind such a server, without Fastify's own response to
  * malformed requests. Requests that `isServed` has answered do not reach the application.
  */
-export function listVerb(options: ListServerOptions, isServed: (request: IncomingMessage, response: ServerResponse) => boolean = () => false) {
+export function listVerb(
+  options: ListServerOptions,
+  isServed: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
+) {
   return {
     serverFactory: (handler: RequestListener) =>
       createListServer(options, (request, response) => {

@@ -1,6 +1,11 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import { createServer as createStarting, type IncomingMessage, type Server as HttpServer, type ServerResponse } from 'node:http'
+import {
+  createServer as createStarting,
+  type IncomingMessage,
+  type Server as HttpServer,
+  type ServerResponse,
+} from 'node:http'
 import { type AddressInfo, createServer, Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { systemRandom } from '../lib/random.ts'
@@ -14,8 +19,8 @@ const longestAcceptMs = 200
 const lookEveryMs = 10
 
 /**
- * An address of the server, taken before a start changes anything, so that an address in use costs nothing. Until `serve`, it says that the server is
- * starting. `localhost` stands for all addresses of that name.
+ * An address of the server, taken before a start changes anything, so that an address in use costs nothing.
+ * Until `serve`, it says that the server is starting. `localhost` stands for all addresses of that name.
  */
 export class Listener implements AsyncDisposable {
   readonly #starting: readonly HttpServer[]
@@ -29,7 +34,8 @@ export class Listener implements AsyncDisposable {
 
   /** Rejects with the system's error if an address cannot be bound. */
   static async bind({ host, port }: ListenAt): Promise<Listener> {
-    const addresses = host === 'localhost' ? (await lookup(host, { all: true })).map(({ address }) => address) : [host]
+    const addresses =
+      host === 'localhost' ? (await lookup(host, { all: true })).map(({ address }) => address) : [host]
     const [first = host, ...others] = addresses
     const bound = [await startingServer(first, port)]
     const samePort = port === 0 ? portOf(bound[0]) : port
@@ -65,7 +71,10 @@ export class Listener implements AsyncDisposable {
     this.#serving = serving
   }
 
-  /** Closes the addresses behind the last connection that the system has taken for us: one that waits there would be reset. */
+  /**
+   * Closes the addresses behind the last connection that the system has taken for us: one that waits there
+   * would be reset.
+   */
   async stopListening(): Promise<void> {
     const answerTaken = await this.#acceptWaiting()
     void this.#stop()
@@ -73,8 +82,9 @@ export class Listener implements AsyncDisposable {
   }
 
   /**
-   * Waits, so many milliseconds at most, for clients to finish with their connections: a request may be on its way on one that looks idle. Answers
-   * must say `Connection: close` by now, but not before the addresses are closed: who is told so connects again.
+   * Waits, so many milliseconds at most, for clients to finish with their connections: a request may be on
+   * its way on one that looks idle. Answers must say `Connection: close` by now, but not before the addresses
+   * are closed: who is told so connects again.
    */
   async linger(atMostMs: number): Promise<void> {
     const isOver = this.#stop().then(() => true)
@@ -89,7 +99,8 @@ export class Listener implements AsyncDisposable {
     for (const starting of this.#starting) starting.closeAllConnections()
     const closed = this.#stop()
     this.#server?.close()
-    // after `serve` they listen no more, but until they are closed their timers keep the server that took their place in memory
+    // after `serve` they listen no more, but until they are closed their timers keep the server that took
+    // their place in memory
     for (const starting of this.#starting) starting.close()
     await closed
   }
@@ -99,8 +110,9 @@ export class Listener implements AsyncDisposable {
   }
 
   /**
-   * The system hands over one waiting connection in each turn of the event loop. So that the queue runs dry, clients that connect anew for each request are
-   * kept waiting: what comes in is answered once the addresses are closed. Call what comes back then.
+   * The system hands over one waiting connection in each turn of the event loop. So that the queue runs dry,
+   * clients that connect anew for each request are kept waiting: what comes in is answered once the addresses
+   * are closed. Call what comes back then.
    */
   async #acceptWaiting(): Promise<() => void> {
     const server = this.#server
@@ -134,8 +146,12 @@ export class Listener implements AsyncDisposable {
   }
 }
 
-/** Unlike `close` of an HTTP server, this leaves idle connections open. Resolves when the last connection is gone. */
-const stopListening = (server: Server): Promise<void> => new Promise((settle) => Server.prototype.close.call(server, () => settle()))
+/**
+ * Unlike `close` of an HTTP server, this leaves idle connections open. Resolves when the last connection is
+ * gone.
+ */
+const stopListening = (server: Server): Promise<void> =>
+  new Promise((settle) => Server.prototype.close.call(server, () => settle()))
 
 async function startingServer(host: string, port: number): Promise<HttpServer> {
   const server = createStarting({ headersTimeout: 10_000, requestTimeout: 10_000 }, sayStarting)
@@ -144,7 +160,10 @@ async function startingServer(host: string, port: number): Promise<HttpServer> {
   return server
 }
 
-/** The new server goes on with what the other one listens on; connections that came before stay where they are. */
+/**
+ * The new server goes on with what the other one listens on; connections that came before stay where they
+ * are.
+ */
 async function takeOver(server: Server, starting: Server | undefined): Promise<void> {
   server.listen(starting)
   if (!server.listening) await once(server, 'listening')

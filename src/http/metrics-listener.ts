@@ -23,7 +23,10 @@ type Answer = { readonly status: number; readonly contentType: string; readonly 
  */
 export async function startMetricsListener(parts: MetricsListenerParts): Promise<MetricsListener> {
   const { host, port } = parts
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, (request, response) => void serve(request, response, parts))
+  const server = createServer(
+    { headersTimeout: 10_000, requestTimeout: 30_000 },
+    (request, response) => void serve(request, response, parts),
+  )
   server.listen(port, host)
   await once(server, 'listening')
   const address = server.address()
@@ -37,15 +40,29 @@ export async function startMetricsListener(parts: MetricsListenerParts): Promise
   }
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse, parts: MetricsListenerParts): Promise<void> {
-  const { status, contentType, body } = await answerTo(request, parts).catch(() => json(500, { errors: ['internal error'] }))
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  parts: MetricsListenerParts,
+): Promise<void> {
+  const { status, contentType, body } = await answerTo(request, parts).catch(() =>
+    json(500, { errors: ['internal error'] }),
+  )
   const retry = status === 503 ? { 'retry-after': '1' } : {}
   response
-    .writeHead(status, { ...commonHeaders, ...retry, [requestIdHeader]: systemRandom.uuid(), 'content-type': contentType })
+    .writeHead(status, {
+      ...commonHeaders,
+      ...retry,
+      [requestIdHeader]: systemRandom.uuid(),
+      'content-type': contentType,
+    })
     .end(request.method === 'HEAD' ? undefined : body)
 }
 
-async function answerTo({ method, url = '/' }: IncomingMessage, { metrics, readiness }: MetricsListenerParts): Promise<Answer> {
+async function answerTo(
+  { method, url = '/' }: IncomingMessage,
+  { metrics, readiness }: MetricsListenerParts,
+): Promise<Answer> {
   if (method !== 'GET' && method !== 'HEAD') return json(405, { errors: [] })
   switch (url.split('?', 1)[0]) {
     case '/metrics': {
@@ -63,4 +80,8 @@ async function answerTo({ method, url = '/' }: IncomingMessage, { metrics, readi
   }
 }
 
-const json = (status: number, body: object): Answer => ({ status, contentType: 'application/json', body: `${JSON.stringify(body)}\n` })
+const json = (status: number, body: object): Answer => ({
+  status,
+  contentType: 'application/json',
+  body: `${JSON.stringify(body)}\n`,
+})

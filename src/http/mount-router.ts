@@ -9,7 +9,10 @@ import { cleanTarget, decodePath, firstOf, hasUnprintable, isRelative } from './
 
 export type RouterParts = {
   random: Random
-  /** The namespace of a request by its header and path; undefined when the header names none. docs/contract/namespaces.md#the-namespace-of-a-request */
+  /**
+   * The namespace of a request by its header and path; undefined when the header names none.
+   * docs/contract/namespaces.md#the-namespace-of-a-request
+   */
   namespaceOf(header: string | undefined, path: string): NamespacePlace | undefined
   /** The mount a path of a namespace belongs to. docs/contract/mounts.md#routing */
   resolve(namespace: string, path: string): { mount: Mount; below: string } | undefined
@@ -35,7 +38,16 @@ export const noRoute = '/-/none'
 /** The route of `/docs` and everything below it. */
 export const explorerUrl = '/-/docs'
 
-const nodePaths = new Set(['init', 'seal-status', 'seal', 'step-down', 'unseal', 'leader', 'health', 'metrics'])
+const nodePaths = new Set([
+  'init',
+  'seal-status',
+  'seal',
+  'step-down',
+  'unseal',
+  'leader',
+  'health',
+  'metrics',
+])
 const notInNamespaces =
   /^sys\/(?:raw|generate-recovery-token|init|seal|step-down|unseal|health|rekey-recovery-key|rekey|storage|generate-root|metrics|pprof|in-flight-req)(?:\/|$)/
 const outside: ReadonlyMap<string, string> = new Map([
@@ -46,10 +58,16 @@ const outside: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Fastify's `rewriteUrl`: reads verb and target, finds namespace and mount, hangs the call on the request and answers with the canonical path of
- * the mount's plugin. docs/contract/http.md#the-order-of-refusals, docs/contract/http.md#verbs-and-paths, docs/contract/mounts.md#routing.
+ * Fastify's `rewriteUrl`: reads verb and target, finds namespace and mount, hangs the call on the request and
+ * answers with the canonical path of the mount's plugin. docs/contract/http.md#the-order-of-refusals,
+ * docs/contract/http.md#verbs-and-paths, docs/contract/mounts.md#routing.
  */
-export function mountRouter({ random, namespaceOf, resolve, clientAddress }: RouterParts): (request: IncomingMessage) => string {
+export function mountRouter({
+  random,
+  namespaceOf,
+  resolve,
+  clientAddress,
+}: RouterParts): (request: IncomingMessage) => string {
   const places = { namespaceOf, resolve }
   return (request) => {
     const verb = request.method ?? 'GET'
@@ -66,7 +84,9 @@ export function mountRouter({ random, namespaceOf, resolve, clientAddress }: Rou
       namespaceInPath: route.namespaceInPath,
       mount: route.mount,
       below: route.below,
-      early: route.early ?? (typeof address === 'string' || route.url.startsWith('/-/health') ? undefined : address),
+      early:
+        route.early ??
+        (typeof address === 'string' || route.url.startsWith('/-/health') ? undefined : address),
       contentType: request.headers['content-type'],
       crossOrigin: undefined,
       remoteAddress: typeof address === 'string' ? address : '',
@@ -83,7 +103,8 @@ export function mountRouter({ random, namespaceOf, resolve, clientAddress }: Rou
       setAside: undefined,
     }
     // the body rule looks at the type itself; Fastify's own idea of it must not refuse anything
-    if (request.headers['content-type'] !== undefined) request.headers['content-type'] = 'application/octet-stream'
+    if (request.headers['content-type'] !== undefined)
+      request.headers['content-type'] = 'application/octet-stream'
     request.method = route.operation === undefined ? 'GET' : carrierOf[route.operation]
     return route.url
   }
@@ -102,7 +123,18 @@ function located(verb: string, request: IncomingMessage, places: Lookups): Locat
   }
 }
 
-type Located = Pick<Call, 'operation' | 'refusedStatus' | 'path' | 'query' | 'namespace' | 'namespaceInPath' | 'mount' | 'below' | 'early'> & {
+type Located = Pick<
+  Call,
+  | 'operation'
+  | 'refusedStatus'
+  | 'path'
+  | 'query'
+  | 'namespace'
+  | 'namespaceInPath'
+  | 'mount'
+  | 'below'
+  | 'early'
+> & {
   url: string
 }
 
@@ -121,7 +153,12 @@ const nowhere: Located = {
 
 const early = (reply: EarlyReply): Located => ({ ...nowhere, early: reply })
 
-function locate(verb: string, target: string, namespaceHeader: string | string[] | undefined, places: Lookups): Located {
+function locate(
+  verb: string,
+  target: string,
+  namespaceHeader: string | string[] | undefined,
+  places: Lookups,
+): Located {
   const question = target.indexOf('?')
   const query = question < 0 ? '' : target.slice(question + 1)
   const raw = question < 0 ? target : target.slice(0, question)
@@ -129,9 +166,11 @@ function locate(verb: string, target: string, namespaceHeader: string | string[]
   const decoded = decodePath(rawPath)
   if (decoded === undefined) return early({ kind: 'errors', status: 400 })
   if (hasUnprintable(decoded)) return early({ kind: 'empty', status: 400 })
-  if (rawPath === '/v1' || rawPath === '/' || rawPath.startsWith('//')) return early({ kind: 'errors', status: 404 })
+  if (rawPath === '/v1' || rawPath === '/' || rawPath.startsWith('//'))
+    return early({ kind: 'errors', status: 404 })
   const clean = cleanTarget(rawPath)
-  if (clean !== rawPath) return early({ kind: 'redirect', location: query === '' ? clean : `${clean}?${query}` })
+  if (clean !== rawPath)
+    return early({ kind: 'redirect', location: query === '' ? clean : `${clean}?${query}` })
 
   const { operation, status } = operationOf(verb, query)
   let path = decoded.startsWith('/v1/') ? decoded.slice(4) : decoded.slice(1)
@@ -139,10 +178,18 @@ function locate(verb: string, target: string, namespaceHeader: string | string[]
   if (header !== undefined && header !== '' && notInNamespaces.test(path)) {
     return early({ kind: 'refusal', status: 400, text: 'operation unavailable in namespaces' })
   }
-  const elsewhere = (rest: Partial<Located>): Located => ({ ...nowhere, operation, refusedStatus: status, query, path, ...rest })
+  const elsewhere = (rest: Partial<Located>): Located => ({
+    ...nowhere,
+    operation,
+    refusedStatus: status,
+    query,
+    path,
+    ...rest,
+  })
   const fixed = decoded === rawPath && !rawPath.startsWith('/v1/') ? outside.get(path) : undefined
   if (fixed !== undefined) return elsewhere({ operation: operation ?? 'write', url: fixed })
-  if (rawPath === '/docs' || rawPath.startsWith('/docs/')) return elsewhere({ operation: operation ?? 'write', url: explorerUrl })
+  if (rawPath === '/docs' || rawPath.startsWith('/docs/'))
+    return elsewhere({ operation: operation ?? 'write', url: explorerUrl })
   if (path === 'robots.txt') return early({ kind: 'text', status: 200, text: 'User-agent: *\nDisallow: /\n' })
   if (path === 'ui' || path.startsWith('ui/')) return early({ kind: 'errors', status: 404 })
   if (path.startsWith('sys/') && operation !== 'help' && nodePaths.has(path.slice(4))) {

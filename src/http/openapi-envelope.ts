@@ -20,11 +20,19 @@ export const sharedSchemas = {
       policies: { ...texts, description: 'All policies of the token and its entity' },
       token_policies: { ...texts, description: 'Policies of the token itself' },
       identity_policies: { ...texts, description: 'Policies of its entity and groups' },
-      metadata: { type: ['object', 'null'], additionalProperties: text, description: 'What the login knows about the caller' },
+      metadata: {
+        type: ['object', 'null'],
+        additionalProperties: text,
+        description: 'What the login knows about the caller',
+      },
       lease_duration: wholeSeconds('How long the token lives'),
       renewable: { type: 'boolean', description: 'Whether the token can be renewed' },
       entity_id: { ...text, description: 'Entity the token belongs to; empty for none' },
-      token_type: { type: 'string', enum: ['service', 'batch'], description: 'Whether the token is stored or is its own record' },
+      token_type: {
+        type: 'string',
+        enum: ['service', 'batch'],
+        description: 'Whether the token is stored or is its own record',
+      },
       orphan: { type: 'boolean', description: 'Whether the token lives on when its parent is revoked' },
       num_uses: { type: 'integer', description: 'Uses that are left; 0 for any number' },
     },
@@ -47,7 +55,11 @@ export const sharedSchemas = {
     additionalProperties: true,
     properties: {
       errors: { ...texts, description: 'What was wrong; empty where there is nothing to say' },
-      request_id: { type: 'string', format: 'uuid', description: 'Of a refused login: the log has it under this id' },
+      request_id: {
+        type: 'string',
+        format: 'uuid',
+        description: 'Of a refused login: the log has it under this id',
+      },
     },
   },
 } satisfies Record<string, Schema>
@@ -61,7 +73,12 @@ export const sharedResponses = {
   NotModified: { description: 'What the client has still holds' },
   Error: {
     description: 'What was wrong',
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/Errors' }, example: { errors: ['permission denied'] } } },
+    content: {
+      'application/json': {
+        schema: { $ref: '#/components/schemas/Errors' },
+        example: { errors: ['permission denied'] },
+      },
+    },
   },
 } as const
 
@@ -85,9 +102,17 @@ export function envelopeOf(form: Form, data: Schema | undefined): Schema {
 
 /** An enveloped answer around `data`, as it is on the wire. */
 export function exampleEnvelope(form: Form, data: unknown, mountType: string): object {
-  const envelope = { request_id: requestId, lease_id: '', renewable: false, lease_duration: 0, data: data ?? null, warnings: null }
+  const envelope = {
+    request_id: requestId,
+    lease_id: '',
+    renewable: false,
+    lease_duration: 0,
+    data: data ?? null,
+    warnings: null,
+  }
   if (form === 'auth') return { ...envelope, wrap_info: null, auth: exampleAuth, mount_type: mountType }
-  if (form === 'wrapped') return { ...envelope, request_id: '', wrap_info: exampleWrapInfo, auth: null, mount_type: '' }
+  if (form === 'wrapped')
+    return { ...envelope, request_id: '', wrap_info: exampleWrapInfo, auth: null, mount_type: '' }
   return { ...envelope, wrap_info: null, auth: null, mount_type: mountType }
 }
 

@@ -3,21 +3,27 @@ export type Schema = { readonly [keyword: string]: unknown }
 
 export const text = { type: 'string' } as const
 export const texts = { type: 'array', items: text } as const
-export const wholeSeconds = (description: string) => ({ type: 'integer', description: `${description}, in seconds` })
+export const wholeSeconds = (description: string) => ({
+  type: 'integer',
+  description: `${description}, in seconds`,
+})
 
-const isNull = (value: unknown): boolean => typeof value === 'object' && value !== null && 'type' in value && value.type === 'null'
+const isNull = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'type' in value && value.type === 'null'
 
 /** Applies `change` to a schema and all schemas inside it, innermost first. */
 export function changeSchemas(value: unknown, change: (schema: Schema) => Schema): unknown {
   if (Array.isArray(value)) return value.map((item) => changeSchemas(item, change))
   if (typeof value !== 'object' || value === null) return value
-  const changed = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, changeSchemas(inner, change)]))
+  const changed = Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, changeSchemas(inner, change)]),
+  )
   return change(changed)
 }
 
 /**
- * A nullable value in the short form of JSON Schema (`"type": ["string", "null"]`), which generators know as optional; `anyOf` with a null they take
- * for a union.
+ * A nullable value in the short form of JSON Schema (`"type": ["string", "null"]`), which generators know as
+ * optional; `anyOf` with a null they take for a union.
  */
 export function shortNull(schema: Schema): Schema {
   const { anyOf, ...rest } = schema
@@ -37,12 +43,15 @@ export function withoutPattern(schema: Schema): Schema {
  * schema does not allow explicitly.
  */
 export function open(schema: Schema): Schema {
-  return schema['properties'] === undefined || schema['additionalProperties'] !== undefined ? schema : { ...schema, additionalProperties: true }
+  return schema['properties'] === undefined || schema['additionalProperties'] !== undefined
+    ? schema
+    : { ...schema, additionalProperties: true }
 }
 
 /** Removes an empty default, which generated clients would send. */
 export function withoutEmptyDefault(schema: Schema): Schema {
   const { default: value, ...rest } = schema
-  const isEmpty = value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
+  const isEmpty =
+    value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
   return isEmpty ? rest : schema
 }

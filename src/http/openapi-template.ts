@@ -5,7 +5,15 @@ import type { DocumentedAnswer, DocumentedRoute } from './documented-route.ts'
 import { carrierOf } from './mount-router.ts'
 import { envelopeOf, exampleEnvelope, sharedResponses, sharedSchemas } from './openapi-envelope.ts'
 import { captures, explainFields } from './openapi-words.ts'
-import { changeSchemas, open, type Schema, shortNull, text, withoutEmptyDefault, withoutPattern } from './openapi-schema.ts'
+import {
+  changeSchemas,
+  open,
+  type Schema,
+  shortNull,
+  text,
+  withoutEmptyDefault,
+  withoutPattern,
+} from './openapi-schema.ts'
 
 export type Parameter = {
   readonly name: string
@@ -31,12 +39,19 @@ export type TemplateOperation = {
 }
 
 type Example = { readonly value: unknown }
-type DocumentedContent = { readonly schema: Schema; readonly example?: unknown; readonly examples?: Readonly<Record<string, Example>> }
+type DocumentedContent = {
+  readonly schema: Schema
+  readonly example?: unknown
+  readonly examples?: Readonly<Record<string, Example>>
+}
 type DocumentedResponse = {
   readonly $ref?: string
   readonly description?: string
   readonly headers?: Readonly<Record<string, object>>
-  readonly content?: { readonly 'application/json'?: DocumentedContent; readonly 'text/html'?: DocumentedContent }
+  readonly content?: {
+    readonly 'application/json'?: DocumentedContent
+    readonly 'text/html'?: DocumentedContent
+  }
 }
 
 export type Verb = 'get' | 'post' | 'patch' | 'delete'
@@ -60,17 +75,26 @@ type SwaggerOperation = {
   readonly description?: string
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>>
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>
+  >
   readonly security?: readonly object[]
 }
 type SwaggerItem = Readonly<Partial<Record<'get' | 'search' | 'post' | 'patch' | 'delete', SwaggerOperation>>>
 
 /**
- * Zod leaves out the default of a field with a transform; ours are in a form that may be sent, too (lib/fields.ts). And it closes the objects of answers,
- * to which later versions may add.
+ * Zod leaves out the default of a field with a transform; ours are in a form that may be sent, too
+ * (lib/fields.ts). And it closes the objects of answers, to which later versions may add.
  */
-export const withDefault = ({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }) => {
-  if (zodSchema._zod.def.type === 'default') jsonSchema.default = zodSchema._zod.def.defaultValue as typeof jsonSchema.default
+export const withDefault = ({
+  zodSchema,
+  jsonSchema,
+}: {
+  zodSchema: z.core.$ZodTypes
+  jsonSchema: z.core.JSONSchema.BaseSchema
+}) => {
+  if (zodSchema._zod.def.type === 'default')
+    jsonSchema.default = zodSchema._zod.def.defaultValue as typeof jsonSchema.default
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
 }
 
@@ -81,11 +105,14 @@ const noToken: Record<DocumentedRoute['token'], readonly Record<string, readonly
 }
 
 /**
- * The recorded routes as OpenAPI, by way of @fastify/swagger on an app of its own: the served one has no routes of its mounts' paths, and its start
- * must not wait for any of this.
+ * The recorded routes as OpenAPI, by way of @fastify/swagger on an app of its own: the served one has no
+ * routes of its mounts' paths, and its start must not wait for any of this.
  */
 export async function buildTemplate(routes: readonly DocumentedRoute[]): Promise<ApiTemplate> {
-  const [{ fastifySwagger }, { createJsonSchemaTransform }] = await Promise.all([import('@fastify/swagger'), import('fastify-type-provider-zod')])
+  const [{ fastifySwagger }, { createJsonSchemaTransform }] = await Promise.all([
+    import('@fastify/swagger'),
+    import('fastify-type-provider-zod'),
+  ])
   const app = fastify()
   app.addHttpMethod(carrierOf.list)
   app.setValidatorCompiler(() => () => true)
@@ -96,22 +123,40 @@ export async function buildTemplate(routes: readonly DocumentedRoute[]): Promise
       info: { title: '', version: '' },
       components: { securitySchemes: { token: { type: 'apiKey', in: 'header', name: 'X-Vault-Token' } } },
     },
-    transform: createJsonSchemaTransform({ zodToJsonConfig: { unrepresentable: 'any', override: withDefault } }),
+    transform: createJsonSchemaTransform({
+      zodToJsonConfig: { unrepresentable: 'any', override: withDefault },
+    }),
   })
   for (const route of routes) {
     const security = noToken[route.token]
     const schema: FastifySchema = security === undefined ? route.schema : { ...route.schema, security }
-    app.route({ method: route.method as HTTPMethods, url: `/${route.group}${route.path}`, schema, handler: async () => undefined })
+    app.route({
+      method: route.method as HTTPMethods,
+      url: `/${route.group}${route.path}`,
+      schema,
+      handler: async () => undefined,
+    })
   }
   await app.ready()
   // made by the plugin above from these routes alone, so it is an OpenAPI 3.1 document of such path items
   const { paths = {} } = app.swagger() as { paths?: Readonly<Record<string, SwaggerItem>> }
-  return arranged(paths, new Map(routes.map((route) => [`${route.method} /${route.group}${route.path.replaceAll(/:(\w+)/g, '{$1}')}`, route])))
+  return arranged(
+    paths,
+    new Map(
+      routes.map((route) => [
+        `${route.method} /${route.group}${route.path.replaceAll(/:(\w+)/g, '{$1}')}`,
+        route,
+      ]),
+    ),
+  )
 }
 
 const carriers = ['get', 'search', 'post', 'patch', 'delete'] as const
 
-function arranged(paths: Readonly<Record<string, SwaggerItem>>, routeOf: ReadonlyMap<string, DocumentedRoute>): ApiTemplate {
+function arranged(
+  paths: Readonly<Record<string, SwaggerItem>>,
+  routeOf: ReadonlyMap<string, DocumentedRoute>,
+): ApiTemplate {
   const byGroup = new Map<string, TemplatePath[]>()
   const schemas: Record<string, object> = { ...sharedSchemas }
   for (const [path, item] of Object.entries(paths)) {
@@ -149,9 +194,15 @@ function arranged(paths: Readonly<Record<string, SwaggerItem>>, routeOf: Readonl
     group.push({
       path: below,
       at: route.at,
-      operations: { ...((read ?? list) && { get: read ?? list }), ...(post && { post }), ...(patch && { patch }), ...(remove && { delete: remove }) },
+      operations: {
+        ...((read ?? list) && { get: read ?? list }),
+        ...(post && { post }),
+        ...(patch && { patch }),
+        ...(remove && { delete: remove }),
+      },
     })
-    if (read !== undefined && list !== undefined) group.push({ path: `${below}/`, at: route.at, operations: { get: list } })
+    if (read !== undefined && list !== undefined)
+      group.push({ path: `${below}/`, at: route.at, operations: { get: list } })
   }
   for (const group of byGroup.keys()) {
     const samples = [...routeOf.values()].flatMap((route) =>
@@ -175,7 +226,8 @@ function templateOperation(operation: SwaggerOperation, naming: Naming): Templat
   const data = operation.responses['200']?.content?.['application/json']?.schema
   const says = data !== undefined || answer.form !== undefined || verb === 'get' || verb === 'search'
   const { operationId, statuses = [says ? 200 : 204] } = answer
-  const shared = data && share(changeSchemas(data, (inner) => open(withoutPattern(shortNull(inner)))) as Schema, 'data')
+  const shared =
+    data && share(changeSchemas(data, (inner) => open(withoutPattern(shortNull(inner)))) as Schema, 'data')
   return {
     ...(operationId === undefined ? {} : { operationId }),
     summary: operation.summary ?? '',
@@ -190,7 +242,12 @@ function templateOperation(operation: SwaggerOperation, naming: Naming): Templat
           },
         }),
     responses: {
-      ...Object.fromEntries(statuses.map((status) => [status, status === 200 ? answerOf(answer, { ...naming, data: shared }) : wordless[status]])),
+      ...Object.fromEntries(
+        statuses.map((status) => [
+          status,
+          status === 200 ? answerOf(answer, { ...naming, data: shared }) : wordless[status],
+        ]),
+      ),
       default: { $ref: '#/components/responses/Error' },
     },
     ...(operation.security === undefined ? {} : { security: operation.security }),
@@ -204,11 +261,13 @@ const wordless = {
 } as const
 
 /**
- * What a body may hold. A field that is not sent has the zero value of its type (docs/contract/http.md), so only those are required whose absence is always
- * refused.
+ * What a body may hold. A field that is not sent has the zero value of its type (docs/contract/http.md), so
+ * only those are required whose absence is always refused.
  */
 function inputSchema({ required: _, ...schema }: Schema, required: readonly string[] = []): Schema {
-  const fields = changeSchemas(schema, (inner) => withoutEmptyDefault(withoutPattern(shortNull(inner)))) as Schema
+  const fields = changeSchemas(schema, (inner) =>
+    withoutEmptyDefault(withoutPattern(shortNull(inner))),
+  ) as Schema
   return required.length === 0 ? fields : { ...fields, required }
 }
 
@@ -216,25 +275,43 @@ function parameterOf({ name, in: place, description, schema }: Parameter): Param
   const { description: said = description, ...rest } = schema
   const known = place === 'path' ? captures[name] : undefined
   const shown = { ...(typeof said === 'string' ? { description: said } : {}), ...known }
-  return { name, in: place, ...(place === 'path' ? { required: true } : {}), ...shown, schema: withoutEmptyDefault(rest) }
+  return {
+    name,
+    in: place,
+    ...(place === 'path' ? { required: true } : {}),
+    ...shown,
+    schema: withoutEmptyDefault(rest),
+  }
 }
 
 function answerOf(
   { form, example, headers }: Naming['answer'],
   { data, mountType, share }: { data: Schema | undefined } & Naming,
 ): DocumentedResponse {
-  if (form === 'page') return { description: 'A page for a browser', content: { 'text/html': { schema: text } } }
+  if (form === 'page')
+    return { description: 'A page for a browser', content: { 'text/html': { schema: text } } }
   const shown = form === 'bare' ? example : exampleEnvelope(form, example, mountType)
   const schema = form === 'bare' ? (data ?? { type: 'object' }) : share(envelopeOf(form, data), 'answer')
   return {
     description: 'The answer',
-    ...(headers && { headers: Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, { description, schema: text }])) }),
+    ...(headers && {
+      headers: Object.fromEntries(
+        Object.entries(headers).map(([name, description]) => [name, { description, schema: text }]),
+      ),
+    }),
     content: { 'application/json': { schema, ...(shown === undefined ? {} : { example: shown }) } },
   }
 }
 
-/** A list is a GET with `list=true`. Where the path can be read too, it stands under the path with a slash at the end, which is the same to the server. */
-const asList = (list: TemplateOperation): TemplateOperation => ({ ...list, isList: true, parameters: [...list.parameters, listParameter] })
+/**
+ * A list is a GET with `list=true`. Where the path can be read too, it stands under the path with a slash at
+ * the end, which is the same to the server.
+ */
+const asList = (list: TemplateOperation): TemplateOperation => ({
+  ...list,
+  isList: true,
+  parameters: [...list.parameters, listParameter],
+})
 
 const listParameter: Parameter = {
   name: 'list',

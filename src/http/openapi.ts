@@ -1,5 +1,12 @@
 import type { DocumentedRoute } from './documented-route.ts'
-import { type ApiTemplate, buildTemplate, slug, type TemplateOperation, type TemplatePath, type Verb } from './openapi-template.ts'
+import {
+  type ApiTemplate,
+  buildTemplate,
+  slug,
+  type TemplateOperation,
+  type TemplatePath,
+  type Verb,
+} from './openapi-template.ts'
 
 /** The place of a plugin's routes in a document. */
 export type DocumentedPlace = {
@@ -13,7 +20,9 @@ export type DocumentedPlace = {
   readonly before?: string
 }
 
-/** OpenAPI documents of the served routes, one for each caller's view of the mounts. docs/operations.md#health */
+/**
+ * OpenAPI documents of the served routes, one for each caller's view of the mounts. docs/operations.md#health
+ */
 export class ApiDocument {
   readonly #routes: readonly DocumentedRoute[]
   readonly #version: string
@@ -31,7 +40,10 @@ export class ApiDocument {
     return documentOf(await this.#template, { places: places.slice(0, mostPlaces), version: this.#version })
   }
 
-  /** The same of one path alone, given as its template below the mount (`/role/:name`). Null: the document does not name it. */
+  /**
+   * The same of one path alone, given as its template below the mount (`/role/:name`). Null: the document
+   * does not name it.
+   */
   async describePath(place: DocumentedPlace, path: string): Promise<object | null> {
     this.#template ??= buildTemplate(this.#routes)
     const { paths, components } = await this.#template
@@ -45,11 +57,16 @@ export class ApiDocument {
 }
 
 /** The components that an item references, directly or indirectly. */
-function referred(item: object, components: ApiTemplate['components']): Record<string, Record<string, object>> {
+function referred(
+  item: object,
+  components: ApiTemplate['components'],
+): Record<string, Record<string, object>> {
   const found: Record<string, Record<string, object>> = {}
   const open: object[] = [item]
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    for (const [, kind = '', name = ''] of JSON.stringify(at).matchAll(/"\$ref":"#\/components\/(\w+)\/([^"/]+)"/g)) {
+    for (const [, kind = '', name = ''] of JSON.stringify(at).matchAll(
+      /"\$ref":"#\/components\/(\w+)\/([^"/]+)"/g,
+    )) {
       const component = components[kind]?.[name]
       if (component === undefined || found[kind]?.[name] !== undefined) continue
       found[kind] = { ...found[kind], [name]: component }
@@ -62,18 +79,27 @@ function referred(item: object, components: ApiTemplate['components']): Record<s
 /** Limit of mounts in a document: each costs time and memory. */
 const mostPlaces = 500
 
-function documentOf(template: ApiTemplate, { places, version }: { places: readonly DocumentedPlace[]; version: string }): object {
+function documentOf(
+  template: ApiTemplate,
+  { places, version }: { places: readonly DocumentedPlace[]; version: string },
+): object {
   const paths: Record<string, object> = {}
   const ids = new Set<string>()
-  for (const path of template.paths.get('node') ?? []) paths[path.path] = pathItem(path, { shown: '', tag: 'node', ids })
+  for (const path of template.paths.get('node') ?? [])
+    paths[path.path] = pathItem(path, { shown: '', tag: 'node', ids })
   for (const place of places) {
     const shown = shownPrefix(place)
-    for (const path of template.paths.get(place.group) ?? []) paths[shown + path.path] = pathItem(path, { shown, tag: place.group, ids, place })
+    for (const path of template.paths.get(place.group) ?? [])
+      paths[shown + path.path] = pathItem(path, { shown, tag: place.group, ids, place })
   }
   return aroundPaths(paths, template.components, version)
 }
 
-function aroundPaths(paths: Record<string, object>, components: ApiTemplate['components'], version: string): object {
+function aroundPaths(
+  paths: Record<string, object>,
+  components: ApiTemplate['components'],
+  version: string,
+): object {
   return {
     openapi: '3.1.0',
     info: { title: 'Gatehouse', description, version, license: { name: 'MPL-2.0', identifier: 'MPL-2.0' } },
@@ -90,7 +116,12 @@ const description = `Secrets management over HTTP: logins by signed JWT and Open
 The body of a write is a JSON object. Where a field has several forms on the wire, this document names the most expressive one. Most answers are envelopes, whose
 members \`data\`, \`auth\` and \`wrap_info\` are null where this document does not name them. Errors are always \`{"errors": ["…"]}\`.`
 
-const tokenScheme = { type: 'apiKey', in: 'header', name: 'X-Vault-Token', description: 'The token of a login; Authorization: Bearer works too' }
+const tokenScheme = {
+  type: 'apiKey',
+  in: 'header',
+  name: 'X-Vault-Token',
+  description: 'The token of a login; Authorization: Bearer works too',
+}
 
 const tagDescriptions: Readonly<Record<string, string>> = {
   node: 'State of the server itself: health, seal, metrics',
@@ -103,8 +134,14 @@ const tagDescriptions: Readonly<Record<string, string>> = {
 }
 
 function tagsOf(paths: Record<string, object>): object[] {
-  const used = new Set(Object.values(paths).flatMap((item) => Object.values(item).flatMap((operation: { tags?: string[] }) => operation.tags ?? [])))
-  return [...used].sort().map((name) => ({ name, description: tagDescriptions[name] ?? `Mounts of type ${name}` }))
+  const used = new Set(
+    Object.values(paths).flatMap((item) =>
+      Object.values(item).flatMap((operation: { tags?: string[] }) => operation.tags ?? []),
+    ),
+  )
+  return [...used]
+    .sort()
+    .map((name) => ({ name, description: tagDescriptions[name] ?? `Mounts of type ${name}` }))
 }
 
 type Standing = { shown: string; tag: string; ids: Set<string>; place?: DocumentedPlace }
@@ -112,7 +149,10 @@ type Standing = { shown: string; tag: string; ids: Set<string>; place?: Document
 function pathItem({ path, at, operations }: TemplatePath, { shown, tag, ids, place }: Standing): object {
   const item: Record<string, unknown> = at === 'root' ? { servers: [{ url: '/' }] } : {}
   // Object.entries widens the key type to string
-  for (const [verb, { isList = false, ...told }] of Object.entries(operations) as [Verb, TemplateOperation][]) {
+  for (const [verb, { isList = false, ...told }] of Object.entries(operations) as [
+    Verb,
+    TemplateOperation,
+  ][]) {
     const id = told.operationId ?? `${slug(`${shown}/${path}`)}-${isList ? 'list' : wordOf[verb]}`
     item[verb] = { ...withMount(told, place), operationId: fresh(id, ids), tags: [tag] }
   }
@@ -129,7 +169,9 @@ function fresh(id: string, taken: Set<string>): string {
   return free
 }
 
-/** `/auth/jwt`, or with a parameter `/auth/{jwt_mount_path}`. A brace in a mount's own path is no parameter. */
+/**
+ * `/auth/jwt`, or with a parameter `/auth/{jwt_mount_path}`. A brace in a mount's own path is no parameter.
+ */
 function shownPrefix({ path, parameter, before = '' }: DocumentedPlace): string {
   if (parameter !== undefined) return `/${before}{${parameter}}`
   return `/${path.slice(0, -1).split('/').map(encodeURIComponent).join('/')}`
@@ -138,6 +180,12 @@ function shownPrefix({ path, parameter, before = '' }: DocumentedPlace): string 
 function withMount(operation: TemplateOperation, place: DocumentedPlace | undefined): TemplateOperation {
   if (place?.parameter === undefined) return operation
   const schema = { type: 'string', default: place.path.slice((place.before ?? '').length, -1) }
-  const mount = { name: place.parameter, in: 'path', required: true, description: 'Path of the mount', schema } as const
+  const mount = {
+    name: place.parameter,
+    in: 'path',
+    required: true,
+    description: 'Path of the mount',
+    schema,
+  } as const
   return { ...operation, parameters: [mount, ...operation.parameters] }
 }

@@ -3,9 +3,9 @@ import { Duplex } from 'node:stream'
 import { StartError } from '../errors.ts'
 
 /**
- * Proves on a connection of its own that Node's HTTP server works the way `RequestFeed` relies on: one `data` listener
- * takes the bytes, a request is reported before that listener returns, and is complete with its last byte, not before.
- * Throws `StartError` on a Node.js where that is not so.
+ * Proves on a connection of its own that Node's HTTP server works the way `RequestFeed` relies on: one `data`
+ * listener takes the bytes, a request is reported before that listener returns, and is complete with its last
+ * byte, not before. Throws `StartError` on a Node.js where that is not so.
  */
 export function checkParser(): void {
   const server = createServer()
@@ -24,5 +24,8 @@ export function checkParser(): void {
   const fits = listeners.length === 1 && completeEarly === false && request?.complete === true
   wire.destroy()
   if (!fits)
-    throw new StartError(2, `Node.js ${process.version} feeds its HTTP parser in a way this server is not made for: use version 24, 25 or 26`)
+    throw new StartError(
+      2,
+      `Node.js ${process.version} feeds its HTTP parser in a way this server is not made for: use version 24, 25 or 26`,
+    )
 }

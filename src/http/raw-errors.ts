@@ -53,8 +53,8 @@ export function statusOfParserError(code: string | undefined): RawStatus {
 }
 
 /**
- * Answers on the bare socket, unless it is closing already, and closes it, giving the client a moment to read. The caller
- * sees to it that no other answer is due first.
+ * Answers on the bare socket, unless it is closing already, and closes it, giving the client a moment to
+ * read. The caller sees to it that no other answer is due first.
  */
 export function answerAndClose(socket: Socket, status: RawStatus): void {
   if (!socket.writable) return

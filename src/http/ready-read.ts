@@ -17,7 +17,10 @@ export type ReadyReadParts = {
    */
   readonly find: (namespace: Namespace) => WrittenReply | undefined
   /** The mount of the path in the namespace of this id. */
-  readonly resolve: (namespaceId: string, path: string) => { readonly mount: Pick<Mount, 'type' | 'tainted'> } | undefined
+  readonly resolve: (
+    namespaceId: string,
+    path: string,
+  ) => { readonly mount: Pick<Mount, 'type' | 'tainted'> } | undefined
   readonly namespaces: Pick<NamespaceStore, 'resolve' | 'isLive' | 'lockRefusal'>
   readonly clientAddress: (request: IncomingMessage) => unknown
   readonly random: Random
@@ -35,7 +38,15 @@ const unusual = ['content-length', 'transfer-encoding', 'origin', 'x-vault-wrap-
  * processing, which costs several times as much as the response itself. Every other request for the path
  * takes the usual way, with the same result.
  */
-export function readyRead({ path, find, resolve, namespaces, clientAddress, random, isSealed }: ReadyReadParts): ReadyRead {
+export function readyRead({
+  path,
+  find,
+  resolve,
+  namespaces,
+  clientAddress,
+  random,
+  isSealed,
+}: ReadyReadParts): ReadyRead {
   const writtenOf = new WeakMap<WrittenReply, Written>()
   const written = (reply: WrittenReply, mountType: string): Written => {
     const known = writtenOf.get(reply)
@@ -46,11 +57,17 @@ export function readyRead({ path, find, resolve, namespaces, clientAddress, rand
   }
 
   /** Where it is served, if it is: a refusal is not written here. */
-  function placeOf(named: string | string[] | undefined): { namespace: Namespace; mountType: string } | undefined {
+  function placeOf(
+    named: string | string[] | undefined,
+  ): { namespace: Namespace; mountType: string } | undefined {
     const place = Array.isArray(named) ? undefined : namespaces.resolve(named, path)
     if (place === undefined || place.taken > 0) return undefined
     const { namespace } = place
-    if (namespace.id !== rootNamespace.id && (!namespaces.isLive(namespace.id) || namespaces.lockRefusal(namespace) !== undefined)) return undefined
+    if (
+      namespace.id !== rootNamespace.id &&
+      (!namespaces.isLive(namespace.id) || namespaces.lockRefusal(namespace) !== undefined)
+    )
+      return undefined
     const mount = resolve(namespace.id, path)?.mount
     return mount === undefined || mount.tainted ? undefined : { namespace, mountType: mount.type }
   }
@@ -62,7 +79,12 @@ export function readyRead({ path, find, resolve, namespaces, clientAddress, rand
     const { url } = request
     if ((url !== withVersion && url !== withoutVersion) || request.method !== 'GET') return false
     const { headers } = request
-    if (isSealed() || unusual.some((name) => headers[name] !== undefined) || typeof clientAddress(request) !== 'string') return false
+    if (
+      isSealed() ||
+      unusual.some((name) => headers[name] !== undefined) ||
+      typeof clientAddress(request) !== 'string'
+    )
+      return false
     const named = headers['x-vault-namespace']
     const place = placeOf(named)
     const reply = place && find(place.namespace)
@@ -70,7 +92,9 @@ export function readyRead({ path, find, resolve, namespaces, clientAddress, rand
     const answer = written(reply, place.mountType)
     const id = random.uuid()
     const withOwn = (all: readonly string[]) =>
-      typeof named === 'string' && named !== '' ? [...all, requestIdHeader, id, 'x-vault-namespace', named] : [...all, requestIdHeader, id]
+      typeof named === 'string' && named !== ''
+        ? [...all, requestIdHeader, id, 'x-vault-namespace', named]
+        : [...all, requestIdHeader, id]
     if (namesTag(headers['if-none-match'], reply.headers.etag)) {
       response.writeHead(304, withOwn(answer.headers)).end()
       return true
@@ -83,7 +107,10 @@ export function readyRead({ path, find, resolve, namespaces, clientAddress, rand
   }
 }
 
-/** An answer but for the id of its request, which stands between `head` and `tail`. Names and values of headers stand in turn. */
+/**
+ * An answer but for the id of its request, which stands between `head` and `tail`. Names and values of
+ * headers stand in turn.
+ */
 type Written = {
   readonly mountType: string
   readonly headers: string[]
@@ -101,7 +128,13 @@ function writeOut(path: string, reply: WrittenReply, mountType: string): Written
   return {
     mountType,
     headers,
-    headersOfWhole: [...headers, 'content-type', 'application/json', 'content-length', String(Buffer.byteLength(text))],
+    headersOfWhole: [
+      ...headers,
+      'content-type',
+      'application/json',
+      'content-length',
+      String(Buffer.byteLength(text)),
+    ],
     head: text.slice(0, at),
     tail: Buffer.from(text.slice(at + anyId.length)),
   }

@@ -10,15 +10,23 @@ type Parse = (bytes: NonSharedBuffer) => void
 /** The position of the next byte within a message. */
 type Phase = 'start' | 'head' | 'counted' | 'chunked' | 'trailer' | 'closed'
 
-/** Verbs that Node's parser reads by itself in every version. All others, `CONNECT` among them, are respelled. */
+/**
+ * Verbs that Node's parser reads by itself in every version. All others, `CONNECT` among them, are respelled.
+ */
 const nativeVerbs: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
 
-/** What the parser reads in place of a verb that is not native; the handler gets the verb as sent. Not `GET`, which the parser takes for RTSP too. */
+/**
+ * What the parser reads in place of a verb that is not native; the handler gets the verb as sent. Not `GET`,
+ * which the parser takes for RTSP too.
+ */
 const carrier = Buffer.from('PUT')
 
 const longestVerb = 32
 
-/** The one token no request may use (RFC 9113 §3.4): the first word of HTTP/2, at which Node hangs up without an answer. */
+/**
+ * The one token no request may use (RFC 9113 §3.4): the first word of HTTP/2, at which Node hangs up without
+ * an answer.
+ */
 const http2Preface = 'PRI'
 
 const lf = 0x0a
@@ -27,15 +35,18 @@ const space = 0x20
 const blankLine = Buffer.from('\n\r\n')
 
 /** RFC 9110 §5.6.2 `tchar`, by byte. */
-const isTokenByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(String.fromCharCode(byte)) ? 1 : 0))
+const isTokenByte = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(String.fromCharCode(byte)) ? 1 : 0,
+)
 
 /**
  * Stands between one socket and Node's parser and lets any method token through.
  *
- * Only the parser decides where a message ends. The feed gives it the bytes in pieces that end where a message may end
- * (behind a blank line of head or trailers, or behind as many bytes as `Content-Length` said), asks after each piece
- * whether the request is complete, and reads a method token only then. So nothing inside a body can be taken for one; a
- * request that is complete where it cannot be closes the connection.
+ * Only the parser decides where a message ends. The feed gives it the bytes in pieces that end where a
+ * message may end (behind a blank line of head or trailers, or behind as many bytes as `Content-Length`
+ * said), asks after each piece whether the request is complete, and reads a method token only then. So
+ * nothing inside a body can be taken for one; a request that is complete where it cannot be closes the
+ * connection.
  */
 export class RequestFeed {
   readonly #socket: Socket
@@ -51,7 +62,12 @@ export class RequestFeed {
   #bytesLeft = 0
   #chunks: ChunkWalk | undefined
 
-  constructor(socket: Socket, parse: Parse, headerTimeoutMs: number, onRefused: (status: RawStatus) => void = () => {}) {
+  constructor(
+    socket: Socket,
+    parse: Parse,
+    headerTimeoutMs: number,
+    onRefused: (status: RawStatus) => void = () => {},
+  ) {
     this.#socket = socket
     this.#parse = parse
     this.#headerTimeoutMs = headerTimeoutMs
@@ -72,7 +88,8 @@ export class RequestFeed {
         this.#socket.unshift(Buffer.from(chunk.subarray(at)))
         return
       }
-      at = this.#phase === 'start' ? this.#readVerb(chunk, at) : this.#feed(chunk, at, this.#pieceEnd(chunk, at))
+      at =
+        this.#phase === 'start' ? this.#readVerb(chunk, at) : this.#feed(chunk, at, this.#pieceEnd(chunk, at))
     }
   }
 
@@ -100,7 +117,10 @@ export class RequestFeed {
     this.#release()
   }
 
-  /** Refuses what the client sent last, behind the answers it is still owed, and closes. Never two answers to one request. */
+  /**
+   * Refuses what the client sent last, behind the answers it is still owed, and closes. Never two answers to
+   * one request.
+   */
   refuse(status: RawStatus): void {
     if (this.#phase === 'closed') return
     const response = this.#response
@@ -149,7 +169,10 @@ export class RequestFeed {
     return end
   }
 
-  /** Keeps the first bytes of a verb until the rest comes. The parser knows nothing of them, so its clock does not run yet. */
+  /**
+   * Keeps the first bytes of a verb until the rest comes. The parser knows nothing of them, so its clock does
+   * not run yet.
+   */
   #hold(bytes: NonSharedBuffer): void {
     this.#held = Buffer.from(bytes)
     this.#heldSince ??= setTimeout(() => this.refuse(408), this.#headerTimeoutMs)

@@ -12,20 +12,28 @@ function valuesOf(request: IncomingMessage, name: string): string[] {
   return values
 }
 
-/** The first value of a header that ought to come once, as sent; empty when there is none. Some clients, and proxies before them, send one twice. */
+/**
+ * The first value of a header that ought to come once, as sent; empty when there is none. Some clients, and
+ * proxies before them, send one twice.
+ */
 export function firstValueOf(request: IncomingMessage, name: string): string {
   const sent = request.headers[name]
   if (sent === undefined) return ''
   return sent.includes(',') ? (valuesOf(request, name)[0] ?? '') : String(sent)
 }
 
-/** The token of a request: `X-Vault-Token`, else the first `Authorization: Bearer`; empty if neither. docs/contract/http.md#headers */
+/**
+ * The token of a request: `X-Vault-Token`, else the first `Authorization: Bearer`; empty if neither.
+ * docs/contract/http.md#headers
+ */
 export function tokenOf(request: IncomingMessage): string {
   const token = headerText(firstValueOf(request, 'x-vault-token')).trim()
   if (token !== '') return token
   const authorization = request.headers.authorization
   if (authorization === undefined) return ''
-  const bearer = authorization.startsWith('Bearer ') ? authorization : valuesOf(request, 'authorization').find((value) => value.startsWith('Bearer '))
+  const bearer = authorization.startsWith('Bearer ')
+    ? authorization
+    : valuesOf(request, 'authorization').find((value) => value.startsWith('Bearer '))
   return bearer === undefined ? '' : headerText(bearer.slice(7)).trim()
 }
 
@@ -35,7 +43,8 @@ export function wrapTtlOf(request: IncomingMessage): number {
   if (sent === '') return 0
   const ttl = parseDuration(sent, { signed: true })
   if ('error' in ttl) throw refuse('invalid', `error parsing X-Vault-Wrap-TTL header: ${ttl.error}`)
-  if (ttl.seconds < 0) throw refuse('invalid', 'error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative')
+  if (ttl.seconds < 0)
+    throw refuse('invalid', 'error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative')
   // part of a second is a wish too
   return ttl.seconds === 0 && /[1-9]/.test(sent) ? 0.001 : ttl.seconds
 }
@@ -47,9 +56,16 @@ export function checkMfaHeader(request: IncomingMessage): boolean {
     if (value === '') continue
     const colon = value.indexOf(':')
     const method = colon < 0 ? value : value.slice(0, colon)
-    if (method === '') throw refuse('invalid', 'failed to parse X-Vault-MFA header: invalid data in header "X-Vault-MFA"; missing method name or ID')
+    if (method === '')
+      throw refuse(
+        'invalid',
+        'failed to parse X-Vault-MFA header: invalid data in header "X-Vault-MFA"; missing method name or ID',
+      )
     if (colon >= 0 && colon === value.length - 1) {
-      throw refuse('invalid', 'failed to parse X-Vault-MFA header: invalid data in header "X-Vault-MFA"; missing method value')
+      throw refuse(
+        'invalid',
+        'failed to parse X-Vault-MFA header: invalid data in header "X-Vault-MFA"; missing method value',
+      )
     }
   }
   return true

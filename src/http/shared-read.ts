@@ -1,7 +1,10 @@
 import type { NonSharedBuffer } from 'node:buffer'
 import { Socket } from 'node:net'
 
-/** What `net.Socket`'s documented option `onread` sets on a socket; there is no documented way to set it on an accepted one. */
+/**
+ * What `net.Socket`'s documented option `onread` sets on a socket; there is no documented way to set it on an
+ * accepted one.
+ */
 type SharedReader = { [key: symbol]: unknown; _handle?: { useUserBuffer?: (buffer: Buffer) => void } | null }
 
 const symbols = Object.getOwnPropertySymbols(new Socket())
@@ -11,15 +14,16 @@ const callbackKey = symbols.find(({ description }) => description === 'kBufferCb
 const shared = Buffer.allocUnsafeSlow(64 * 1024)
 
 /**
- * Has the socket read into one buffer for all connections instead of 64 KiB of new memory a read. `take` gets a view that
- * holds until it returns. Where this Node.js offers no such thing nothing changes: bytes come as `data` events, as they
- * still do for what was put back with `unshift`.
+ * Has the socket read into one buffer for all connections instead of 64 KiB of new memory a read. `take` gets
+ * a view that holds until it returns. Where this Node.js offers no such thing nothing changes: bytes come as
+ * `data` events, as they still do for what was put back with `unshift`.
  */
 export function readShared(socket: Socket, take: (bytes: NonSharedBuffer) => void): void {
   // a Socket carries these keys; the type says only that they may be there
   const reader = socket as unknown as SharedReader
   const handle = reader._handle
-  if (bufferKey === undefined || callbackKey === undefined || typeof handle?.useUserBuffer !== 'function') return
+  if (bufferKey === undefined || callbackKey === undefined || typeof handle?.useUserBuffer !== 'function')
+    return
   reader[bufferKey] = shared
   reader[callbackKey] = (length: number) => {
     take(shared.subarray(0, length))

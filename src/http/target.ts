@@ -1,4 +1,7 @@
-/** Pure reading of a request target. docs/contract/http.md#the-order-of-refusals, docs/contract/http.md#verbs-and-paths */
+/**
+ * Pure reading of a request target. docs/contract/http.md#the-order-of-refusals,
+ * docs/contract/http.md#verbs-and-paths
+ */
 
 const plain = /^[!-$&-~]*$/
 
@@ -6,7 +9,9 @@ const plain = /^[!-$&-~]*$/
 export function decodePath(raw: string): string | undefined {
   if (plain.test(raw)) return raw
   if (/%(?![0-9A-Fa-f]{2})/.test(raw)) return undefined
-  const bytes = raw.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  const bytes = raw.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  )
   return Buffer.from(bytes, 'latin1').toString('utf8')
 }
 
@@ -15,7 +20,10 @@ export function hasUnprintable(decoded: string): boolean {
   return !plain.test(decoded) && /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(decoded)
 }
 
-/** The path without empty, `.` and `..` segments; a slash at the end stays. Fit for a `Location`: to browsers a backslash is a slash, and two make another host. */
+/**
+ * The path without empty, `.` and `..` segments; a slash at the end stays. Fit for a `Location`: to browsers
+ * a backslash is a slash, and two make another host.
+ */
 export function cleanTarget(raw: string): string {
   if (!raw.includes('//') && !raw.includes('/.')) return raw
   const kept: string[] = []

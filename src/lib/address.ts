@@ -1,6 +1,9 @@
 import ipaddr from 'ipaddr.js'
 
-/** An IP address. An IPv4 address that is mapped into IPv6 (`::ffff:0:0/96`) is that IPv4 address: on the wire they are the same. */
+/**
+ * An IP address. An IPv4 address that is mapped into IPv6 (`::ffff:0:0/96`) is that IPv4 address: on the wire
+ * they are the same.
+ */
 export type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 /** Longest text of an address or network worth reading. */
@@ -41,35 +44,44 @@ export function canonicalAddress(text: string): string {
 }
 
 /** `localhost`, or an address of this machine's own loopback network. */
-export const isLoopbackHost = (host: string): boolean => host === 'localhost' || parseAddress(host)?.range() === 'loopback'
+export const isLoopbackHost = (host: string): boolean =>
+  host === 'localhost' || parseAddress(host)?.range() === 'loopback'
 
 /**
- * What a client's address counts as wherever clients are counted. One client gets a network of 64 bits in IPv6, so that network counts.
- * An address that carries its client's IPv4 address (NAT64, 6to4, Teredo) counts as that address: one client owns many such
- * networks in 6to4 and Teredo, and many clients share one in NAT64.
+ * What a client's address counts as wherever clients are counted. One client gets a network of 64 bits in
+ * IPv6, so that network counts. An address that carries its client's IPv4 address (NAT64, 6to4, Teredo)
+ * counts as that address: one client owns many such networks in 6to4 and Teredo, and many clients share one
+ * in NAT64.
  */
 export function countedAddress(text: string): string {
   if (!text.includes(':')) return text
   const address = parseAddress(text)
   if (address === undefined || !isIPv6(address)) return address?.toString() ?? text
   for (const { prefix, length, client } of transitions) {
-    if (address.match(prefix, length)) return client === undefined ? address.toString() : client(address.toByteArray()).toString()
+    if (address.match(prefix, length))
+      return client === undefined ? address.toString() : client(address.toByteArray()).toString()
   }
   return `${new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0])}/64`
 }
 
 /**
- * The address, and every other one that a packet sent to it may end at: this machine for the unspecified address, and the IPv4 addresses that
- * a translator or tunnel reads out of it. For rules that withhold; a rule that grants must compare the address alone.
+ * The address, and every other one that a packet sent to it may end at: this machine for the unspecified
+ * address, and the IPv4 addresses that a translator or tunnel reads out of it. For rules that withhold; a
+ * rule that grants must compare the address alone.
  */
 export function reachableAddresses(address: Address): Address[] {
-  return [address, ...(isIPv6(address) ? embeddedIPv4(address) : [])].flatMap((reached) => [reached, ...thisMachine(reached)])
+  return [address, ...(isIPv6(address) ? embeddedIPv4(address) : [])].flatMap((reached) => [
+    reached,
+    ...thisMachine(reached),
+  ])
 }
 
 const isIPv6 = (address: Address): address is ipaddr.IPv6 => address.kind() === 'ipv6'
 
 const thisMachine = (address: Address): Address[] =>
-  address.toByteArray().every((byte) => byte === 0) ? [ipaddr.IPv4.parse('127.0.0.1'), ipaddr.IPv6.parse('::1')] : []
+  address.toByteArray().every((byte) => byte === 0)
+    ? [ipaddr.IPv4.parse('127.0.0.1'), ipaddr.IPv6.parse('::1')]
+    : []
 
 type Bytes = readonly number[]
 
@@ -93,14 +105,20 @@ type Transition = {
 const transitions: readonly Transition[] = [
   // NAT64, RFC 6052 §2.1
   { prefix: ipaddr.IPv6.parse('64:ff9b::'), length: 96, carried: [lastFourBytes], client: lastFourBytes },
-  // NAT64 of a network of one's own, RFC 8215: the place depends on a prefix that only that network knows (RFC 6052 §2.2: 48, 56, 64 or 96 bits)
+  // NAT64 of a network of one's own, RFC 8215: the place depends on a prefix that only that network knows
+  // (RFC 6052 §2.2: 48, 56, 64 or 96 bits)
   {
     prefix: ipaddr.IPv6.parse('64:ff9b:1::'),
     length: 48,
     carried: [ipv4At(6, 7, 9, 10), ipv4At(7, 9, 10, 11), ipv4At(9, 10, 11, 12), lastFourBytes],
   },
   // 6to4, RFC 3056
-  { prefix: ipaddr.IPv6.parse('2002::'), length: 16, carried: [ipv4At(2, 3, 4, 5)], client: ipv4At(2, 3, 4, 5) },
+  {
+    prefix: ipaddr.IPv6.parse('2002::'),
+    length: 16,
+    carried: [ipv4At(2, 3, 4, 5)],
+    client: ipv4At(2, 3, 4, 5),
+  },
   // Teredo, RFC 4380 §4: server, then client with every bit inverted
   {
     prefix: ipaddr.IPv6.parse('2001::'),
@@ -115,7 +133,9 @@ const transitions: readonly Transition[] = [
 
 function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
   const bytes = address.toByteArray()
-  const carried = transitions.flatMap((one) => (address.match(one.prefix, one.length) ? one.carried.map((read) => read(bytes)) : []))
+  const carried = transitions.flatMap((one) =>
+    address.match(one.prefix, one.length) ? one.carried.map((read) => read(bytes)) : [],
+  )
   // ISATAP, RFC 5214 §6.1: below any prefix; the bit 0x02 says whether the IPv4 address is a global one
   const isIsatap = address.parts[5] === 0x5efe && ((address.parts[4] ?? 0) & ~0x200) === 0
   return isIsatap ? [...carried, lastFourBytes(bytes)] : carried

@@ -9,6 +9,9 @@ export async function* atMost<T>(limit: number, items: AsyncIterable<T>): AsyncG
 }
 
 /** Of what a walk comes to, what is meant. */
-export async function* only<T>(items: AsyncIterable<T>, isMeant: (item: T) => boolean): AsyncGenerator<T, void, undefined> {
+export async function* only<T>(
+  items: AsyncIterable<T>,
+  isMeant: (item: T) => boolean,
+): AsyncGenerator<T, void, undefined> {
   for await (const item of items) if (isMeant(item)) yield item
 }

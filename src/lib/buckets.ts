@@ -35,12 +35,18 @@ export class Buckets {
   #tokensOf(key: string, now: number): number {
     const { capacity, refillMs } = this.#size
     const level = this.#levels.get(key)
-    return level === undefined ? capacity : Math.min(capacity, level.tokens + Math.max(0, now - level.at) / refillMs)
+    return level === undefined
+      ? capacity
+      : Math.min(capacity, level.tokens + Math.max(0, now - level.at) / refillMs)
   }
 
-  /** A full bucket is as good as none. Where many are not, it is not looked for again before there are twice as many. */
+  /**
+   * A full bucket is as good as none. Where many are not, it is not looked for again before there are twice
+   * as many.
+   */
   #dropFull(now: number): void {
-    for (const key of this.#levels.keys()) if (this.#tokensOf(key, now) >= this.#size.capacity) this.#levels.delete(key)
+    for (const key of this.#levels.keys())
+      if (this.#tokensOf(key, now) >= this.#size.capacity) this.#levels.delete(key)
     this.#pruneAt = Math.max(pruneAbove, 2 * this.#levels.size)
   }
 }

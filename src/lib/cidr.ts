@@ -6,18 +6,25 @@ type Network = readonly [address: Address, prefixLength: number]
 export type ParsedBoundCidr = { cidr: string } | { error: string }
 
 /**
- * An address, a network (bits beyond its prefix may be set), or a UNIX socket path, which no client matches: `/32` and `/128` are cut,
- * the rest is kept as written. docs/contract/tokens-and-policies.md#token-roles, docs/contract/jwt.md#roles.
+ * An address, a network (bits beyond its prefix may be set), or a UNIX socket path, which no client matches:
+ * `/32` and `/128` are cut, the rest is kept as written. docs/contract/tokens-and-policies.md#token-roles,
+ * docs/contract/jwt.md#roles.
  */
 export function parseBoundCidr(text: string): ParsedBoundCidr {
   const network = parseNetwork(text)
-  if (network !== undefined) return { cidr: isHost(network) && text.includes('/') ? text.slice(0, text.indexOf('/')) : text }
+  if (network !== undefined)
+    return { cidr: isHost(network) && text.includes('/') ? text.slice(0, text.indexOf('/')) : text }
   if (text.includes('/') || text.startsWith('.')) return { cidr: text }
   const shown = text.slice(0, 256)
-  return { error: `error parsing address "${shown}": Unable to convert "${shown}" to an IPv4 or IPv6 address, or a UNIX Socket` }
+  return {
+    error: `error parsing address "${shown}": Unable to convert "${shown}" to an IPv4 or IPv6 address, or a UNIX Socket`,
+  }
 }
 
-/** May a peer use what is bound to these addresses? Everyone may when there are none. docs/contract/tokens-and-policies.md#token-roles */
+/**
+ * May a peer use what is bound to these addresses? Everyone may when there are none.
+ * docs/contract/tokens-and-policies.md#token-roles
+ */
 export const addressMatches = (cidrs: readonly string[] | null | undefined, remoteAddress: string): boolean =>
   cidrs === null || cidrs === undefined || cidrs.length === 0 || inNetworks(remoteAddress, cidrs)
 
@@ -42,7 +49,8 @@ function contains(cidr: string, peer: Address): boolean {
 const isInside = ([network, prefixLength]: Network, address: Address): boolean =>
   address.kind() === network.kind() && address.match(network, prefixLength)
 
-const isHost = ([address, prefixLength]: Network): boolean => prefixLength === (address.kind() === 'ipv4' ? 32 : 128)
+const isHost = ([address, prefixLength]: Network): boolean =>
+  prefixLength === (address.kind() === 'ipv4' ? 32 : 128)
 
 /** An address, or a network like `10.0.0.0/8`. */
 export const isNetwork = (text: string): boolean => parseNetwork(text) !== undefined

@@ -2,7 +2,10 @@
 export type Clock = {
   /** Milliseconds since the epoch. */
   now(): number
-  /** The large steps backward that were ever adopted, in order. What had ended by the `before` of one has ended for good. */
+  /**
+   * The large steps backward that were ever adopted, in order. What had ended by the `before` of one has
+   * ended for good.
+   */
   readonly stepsBack?: readonly ClockStep[]
 }
 
@@ -26,9 +29,10 @@ const readEveryMs = 100
 const absorbingPace = 0.5
 
 /**
- * The machine's time, without its small steps backward: after one of at most 5 minutes, time passes at half its pace until the machine's clock
- * has caught up. After a larger one, time goes on as before until `adopt` is called, so that what has expired can be ended first.
- * Steps forward are adopted at once. docs/operations.md#time
+ * The machine's time, without its small steps backward: after one of at most 5 minutes, time passes at half
+ * its pace until the machine's clock has caught up. After a larger one, time goes on as before until `adopt`
+ * is called, so that what has expired can be ended first. Steps forward are adopted at once.
+ * docs/operations.md#time
  */
 export class MachineClock implements Clock {
   readonly #machine: MachineTime
@@ -57,7 +61,10 @@ export class MachineClock implements Clock {
     return this.#machine.wall() - this.now()
   }
 
-  /** Told of each large step, once; after one backward, `adopt` is to be called. Without a listener, steps are adopted at once. */
+  /**
+   * Told of each large step, once; after one backward, `adopt` is to be called. Without a listener, steps are
+   * adopted at once.
+   */
   onStep(listener: (step: ClockStep) => void): void {
     this.#stepped = listener
   }
@@ -115,4 +122,5 @@ export class MachineClock implements Clock {
   }
 }
 
-export const machineClock = (): MachineClock => new MachineClock({ wall: () => Date.now(), steady: () => performance.now() })
+export const machineClock = (): MachineClock =>
+  new MachineClock({ wall: () => Date.now(), steady: () => performance.now() })

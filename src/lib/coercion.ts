@@ -4,7 +4,10 @@ import { isJsonNumber, type JsonValue } from './json.ts'
 import { parseFloatingPoint, parseWholeNumber } from './numbers.ts'
 import { parseTime } from './time.ts'
 
-/** What the wire form of a field means, or the text that says why it means nothing. docs/contract/http.md#field-types */
+/**
+ * What the wire form of a field means, or the text that says why it means nothing.
+ * docs/contract/http.md#field-types
+ */
 export type Coerced<T> = { value: T } | { error: string }
 
 /** Values of unknown shape by key. Has no prototype. */
@@ -46,7 +49,9 @@ export function toWholeNumber(wire: unknown, type: 'int' | 'int64'): Coerced<num
   if (text === undefined) return { error: unconvertible('', type, wire) }
   if (text === '') return { value: 0 }
   const parsed = parseWholeNumber(text)
-  return 'number' in parsed ? { value: parsed.number } : { error: `'' cannot parse value as '${type}': strconv.ParseInt: ${parsed.error}` }
+  return 'number' in parsed
+    ? { value: parsed.number }
+    : { error: `'' cannot parse value as '${type}': strconv.ParseInt: ${parsed.error}` }
 }
 
 export function toFloat(wire: unknown): Coerced<number> {
@@ -54,7 +59,9 @@ export function toFloat(wire: unknown): Coerced<number> {
   if (text === undefined) return { error: unconvertible('', 'float64', wire) }
   if (text === '') return { value: 0 }
   const parsed = parseFloatingPoint(text)
-  return 'number' in parsed ? { value: parsed.number } : { error: `'' cannot parse value as 'float64': strconv.ParseFloat: ${parsed.error}` }
+  return 'number' in parsed
+    ? { value: parsed.number }
+    : { error: `'' cannot parse value as 'float64': strconv.ParseFloat: ${parsed.error}` }
 }
 
 export function toText(wire: unknown): Coerced<string> {
@@ -75,7 +82,10 @@ export function toName(wire: unknown): Coerced<string> {
   return { error: 'field does not match the formatting rules' }
 }
 
-/** A list, or the one element a scalar stands for. Empty text, empty object, null and absent are an empty list. */
+/**
+ * A list, or the one element a scalar stands for. Empty text, empty object, null and absent are an empty
+ * list.
+ */
 function elements(wire: unknown): readonly unknown[] {
   if (Array.isArray(wire)) return wire
   if (wire === null || wire === undefined || wire === '') return []
@@ -101,7 +111,9 @@ const decodingFailed = (causes: readonly string[]): string =>
   `decoding failed due to the following error(s):\n\n${causes.slice(0, maxCauses).join('\n')}`
 
 const notTexts = (bad: Texts['bad']): string =>
-  decodingFailed(bad.slice(0, maxCauses).map(({ place, wire }) => unconvertible(`[${place}]`, 'string', wire)))
+  decodingFailed(
+    bad.slice(0, maxCauses).map(({ place, wire }) => unconvertible(`[${place}]`, 'string', wire)),
+  )
 
 /** A single string is one element: it is not split. */
 export function toTextList(wire: unknown): Coerced<string[]> {
@@ -116,7 +128,9 @@ const mostInText = 100_000
 export function toCommaList(wire: unknown): Coerced<string[]> {
   if (typeof wire === 'string' && wire !== '') {
     const parts = wire.split(',', mostInText + 1)
-    return parts.length > mostInText ? { error: `more than ${mostInText} elements` } : { value: parts.map((text) => text.trim()) }
+    return parts.length > mostInText
+      ? { error: `more than ${mostInText} elements` }
+      : { value: parts.map((text) => text.trim()) }
   }
   const { texts, bad } = elementTexts(elements(wire))
   if (bad.length === 0) return { value: texts.map((text) => text.trim()) }
@@ -140,11 +154,17 @@ export function toCommaIntList(wire: unknown): Coerced<number[]> {
   return causes.length > 0 ? { error: decodingFailed(causes) } : { value: numbers }
 }
 
-const isObject = (wire: unknown): wire is FieldMap => typeof wire === 'object' && wire !== null && !Array.isArray(wire) && !isJsonNumber(wire)
+const isObject = (wire: unknown): wire is FieldMap =>
+  typeof wire === 'object' && wire !== null && !Array.isArray(wire) && !isJsonNumber(wire)
 
 function copyInto<T>(target: FieldMap<T>, source: FieldMap<T>): void {
   for (const key of Object.keys(source))
-    Object.defineProperty(target, key, { value: source[key], enumerable: true, writable: true, configurable: true })
+    Object.defineProperty(target, key, {
+      value: source[key],
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    })
 }
 
 /** Values keep their JSON form; a list of objects is merged. */

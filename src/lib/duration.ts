@@ -21,18 +21,26 @@ const nanosecondsOf: ReadonlyMap<string, bigint> = new Map([
 ])
 
 /**
- * A duration as it comes over the wire: a number or text of seconds, `7d`, or `1h30m`. Fractions are cut toward zero, with `exact` those of a
- * millisecond only; below zero only when `signed`. docs/contract/http.md#field-types.
+ * A duration as it comes over the wire: a number or text of seconds, `7d`, or `1h30m`. Fractions are cut
+ * toward zero, with `exact` those of a millisecond only; below zero only when `signed`.
+ * docs/contract/http.md#field-types.
  */
-export function parseDuration(input: unknown, { signed = false, exact = false }: { signed?: boolean; exact?: boolean } = {}): ParsedDuration {
+export function parseDuration(
+  input: unknown,
+  { signed = false, exact = false }: { signed?: boolean; exact?: boolean } = {},
+): ParsedDuration {
   const text = durationText(input)
   if (text === undefined) return { error: 'could not parse duration from input' }
   const parsed = parseText(text, exact)
-  if (!signed && 'seconds' in parsed && parsed.seconds < 0) return { error: `cannot provide negative value '${parsed.seconds}'` }
+  if (!signed && 'seconds' in parsed && parsed.seconds < 0)
+    return { error: `cannot provide negative value '${parsed.seconds}'` }
   return parsed
 }
 
-/** `768h0m0s`, `1m0s`, `1.5s`, `500ms`, `0s`: the plain text form of docs/contract/http.md#field-types, to the millisecond. */
+/**
+ * `768h0m0s`, `1m0s`, `1.5s`, `500ms`, `0s`: the plain text form of docs/contract/http.md#field-types, to the
+ * millisecond.
+ */
 export function goDuration(seconds: number): string {
   const total = Math.round(Math.abs(seconds) * 1000)
   const sign = seconds < 0 && total > 0 ? '-' : ''
@@ -45,7 +53,10 @@ export function goDuration(seconds: number): string {
   return minutes > 0 ? `${sign}${minutes}m${rest}` : `${sign}${rest}`
 }
 
-/** `768h`, `1h30m`, `1h5s`, `0s`: whole seconds without the parts that are zero. docs/contract/tokens-and-policies.md#lifetimes */
+/**
+ * `768h`, `1h30m`, `1h5s`, `0s`: whole seconds without the parts that are zero.
+ * docs/contract/tokens-and-policies.md#lifetimes
+ */
 export function shortDuration(seconds: number): string {
   const total = Math.trunc(Math.abs(seconds))
   if (total === 0) return '0s'
@@ -70,7 +81,8 @@ function parseText(text: string, exact: boolean): ParsedDuration {
 function parseDays(text: string): ParsedDuration {
   const days = wholeNumber(text)
   if (days === undefined) return { error: `strconv.ParseInt: parsing ${byteQuoted(text)}: invalid syntax` }
-  if (days === 'too large') return { error: `strconv.ParseInt: parsing ${byteQuoted(text)}: value out of range` }
+  if (days === 'too large')
+    return { error: `strconv.ParseInt: parsing ${byteQuoted(text)}: value out of range` }
   return Math.abs(days) * 86_400 > maxSeconds ? { error: overflow } : { seconds: days * 86_400 }
 }
 
@@ -80,7 +92,8 @@ function wholeNumber(text: string): number | 'too large' | undefined {
   const digits = text.replace(/^[+-]?0*/, '')
   if (digits.length > 19) return 'too large'
   const isNegative = text.startsWith('-')
-  if (digits.length === 19 && BigInt(digits) > (isNegative ? maxNanoseconds + 1n : maxNanoseconds)) return 'too large'
+  if (digits.length === 19 && BigInt(digits) > (isNegative ? maxNanoseconds + 1n : maxNanoseconds))
+    return 'too large'
   // `|| 0`: never -0
   return (isNegative ? -Number(digits) : Number(digits)) || 0
 }
@@ -100,7 +113,8 @@ function parseUnits(text: string, exact: boolean): ParsedDuration {
     if (whole.length > 19 || BigInt(whole) > maxNanoseconds + 1n) return invalid
     if (unit === '') return { error: `time: missing unit in duration ${byteQuoted(text)}` }
     const nanoseconds = nanosecondsOf.get(unit)
-    if (nanoseconds === undefined) return { error: `time: unknown unit ${byteQuoted(unit)} in duration ${byteQuoted(text)}` }
+    if (nanoseconds === undefined)
+      return { error: `time: unknown unit ${byteQuoted(unit)} in duration ${byteQuoted(text)}` }
     const parts = fraction.slice(0, 18)
     total += BigInt(whole) * nanoseconds + (BigInt(parts) * nanoseconds) / 10n ** BigInt(parts.length)
     if (total > maxNanoseconds) return invalid

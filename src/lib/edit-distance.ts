@@ -1,4 +1,7 @@
-/** Whether at most `most` letters have to be put in, taken out or replaced to make one text of the other. Long texts are never near. */
+/**
+ * Whether at most `most` letters have to be put in, taken out or replaced to make one text of the other. Long
+ * texts are never near.
+ */
 export function isNear(one: string, other: string, most = 2): boolean {
   if (Math.abs(one.length - other.length) > most || one.length > longest) return false
   let row = Array.from({ length: other.length + 1 }, (_, at) => at)

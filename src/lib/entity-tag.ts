@@ -1,6 +1,6 @@
 /**
- * Does `If-None-Match` name this strong tag, by the weak comparison, or any? RFC 9110 §13.1.2, §8.8.3.2. A field that is no list of tags is read as
- * far as it is one.
+ * Does `If-None-Match` name this strong tag, by the weak comparison, or any? RFC 9110 §13.1.2, §8.8.3.2. A
+ * field that is no list of tags is read as far as it is one.
  */
 export function namesTag(field: string | undefined, tag: string): boolean {
   if (field === undefined) return false

@@ -27,8 +27,15 @@ const coercions = new WeakMap<object, Coercion<unknown>>()
 /** Fields for which null means "not sent". docs/contract/http.md#field-types */
 const nullIsAbsent = new WeakSet<object>()
 
-/** A field type: its wire form for the OpenAPI document, what it means, and the typed result, which is a wire form of itself. */
-function field<T, Out extends z.ZodType<T, T>>(wire: Record<string, unknown>, coercion: Coercion<T>, out: Out) {
+/**
+ * A field type: its wire form for the OpenAPI document, what it means, and the typed result, which is a wire
+ * form of itself.
+ */
+function field<T, Out extends z.ZodType<T, T>>(
+  wire: Record<string, unknown>,
+  coercion: Coercion<T>,
+  out: Out,
+) {
   const transform = (input: unknown, context: z.RefinementCtx): T => {
     const coerced = coercion(input)
     if ('value' in coerced) return coerced.value
@@ -41,11 +48,15 @@ function field<T, Out extends z.ZodType<T, T>>(wire: Record<string, unknown>, co
   return form.pipe(out)
 }
 
-/** A result whose shape the coercion before it has settled (the cast says so); zod's own record would drop a key named `__proto__`. */
+/**
+ * A result whose shape the coercion before it has settled (the cast says so); zod's own record would drop a
+ * key named `__proto__`.
+ */
 const settled = <T>(shape: Record<string, unknown>) => z.any().meta(shape) as unknown as z.ZodType<T, T>
 
 const listOf = (type: string) => ({ type: 'array', items: { type } })
-// generated clients want one form of a field: where several may be sent, the document has the most expressive one
+// generated clients want one form of a field: where several may be sent, the document has the most expressive
+// one
 const durationWire = { type: 'string', examples: ['1h30m', '3600'] }
 
 /** `true`, `1`, `"t"`, … docs/contract/http.md#field-types */
@@ -60,7 +71,10 @@ export const int64Field = field({ type: 'integer' }, (wire) => toWholeNumber(wir
 /** docs/contract/http.md#field-types */
 export const floatField = field({ type: 'number' }, toFloat, z.number())
 
-/** Text, never trimmed; numbers are their literal text, booleans `1` and `0`. docs/contract/http.md#field-types */
+/**
+ * Text, never trimmed; numbers are their literal text, booleans `1` and `0`.
+ * docs/contract/http.md#field-types
+ */
 export const stringField = field({ type: 'string' }, toText, z.string())
 
 /** As `stringField`, in lower case. */
@@ -78,7 +92,10 @@ export const commaListField = field(listOf('string'), toCommaList, z.array(z.str
 /** On the wire `"1,2"` or `[1, 2]`. docs/contract/http.md#field-types */
 export const commaIntListField = field(listOf('integer'), toCommaIntList, z.array(z.int()))
 
-/** A JSON object whose values keep their form, numbers their text; null is kept. docs/contract/http.md#field-types */
+/**
+ * A JSON object whose values keep their form, numbers their text; null is kept.
+ * docs/contract/http.md#field-types
+ */
 export const mapField = field(
   { type: 'object', additionalProperties: true },
   toMap,
@@ -86,7 +103,11 @@ export const mapField = field(
 )
 
 /** A list whose elements keep their form. docs/contract/http.md#field-types */
-export const sliceField = field({ type: 'array', items: {} }, toSlice, settled<JsonValue[]>({ type: 'array', items: {} }))
+export const sliceField = field(
+  { type: 'array', items: {} },
+  toSlice,
+  settled<JsonValue[]>({ type: 'array', items: {} }),
+)
 
 /** Texts by key; on the wire also `"key=value"` or a list of those. docs/contract/http.md#field-types */
 export const kvField = field(
@@ -95,7 +116,10 @@ export const kvField = field(
   settled<FieldMap<string> | null>({ type: ['object', 'null'], additionalProperties: { type: 'string' } }),
 )
 
-/** Whole seconds, not negative; on the wire also `"1h30m"` or `"7d"`. Null is "not sent". docs/contract/http.md#field-types */
+/**
+ * Whole seconds, not negative; on the wire also `"1h30m"` or `"7d"`. Null is "not sent".
+ * docs/contract/http.md#field-types
+ */
 export const durationField = field(durationWire, toDuration(), z.int())
 
 /** As `durationField`, negative ones too. */
@@ -105,14 +129,23 @@ export const signedDurationField = field(durationWire, toDuration({ signed: true
 export const exactDurationField = field(durationWire, toDuration({ exact: true }), z.number())
 
 /**
- * RFC 3339 text in UTC, nanoseconds kept (see `time.ts`); on the wire also seconds since 1970. Null is "not sent".
- * There is no zero time: make it `.optional()` or give it a default. docs/contract/http.md#field-types.
+ * RFC 3339 text in UTC, nanoseconds kept (see `time.ts`); on the wire also seconds since 1970. Null is "not
+ * sent". There is no zero time: make it `.optional()` or give it a default.
+ * docs/contract/http.md#field-types.
  */
-export const timeField = field({ type: 'string', format: 'date-time' }, toTime, z.string().meta({ format: 'date-time' }))
+export const timeField = field(
+  { type: 'string', format: 'date-time' },
+  toTime,
+  z.string().meta({ format: 'date-time' }),
+)
 
-for (const { def } of [durationField, signedDurationField, exactDurationField, timeField]) nullIsAbsent.add(def.in)
+for (const { def } of [durationField, signedDurationField, exactDurationField, timeField])
+  nullIsAbsent.add(def.in)
 
-/** A declared field whose value has another form than its type. docs/contract/http.md#field-types says which text it is part of. */
+/**
+ * A declared field whose value has another form than its type. docs/contract/http.md#field-types says which
+ * text it is part of.
+ */
 export class FieldError extends Error {
   override readonly name = 'FieldError'
   readonly field: string
@@ -138,11 +171,14 @@ export type ConvertedFields<Schema extends z.ZodObject> = {
 }
 
 /**
- * The declared fields of a request, each by its own type; throws `FieldError`. A field that was not sent has its default, is left
- * out if optional, and is the zero value of its type otherwise. Rules across fields (`refine` on the object) are the caller's to check.
- * docs/contract/http.md#field-types.
+ * The declared fields of a request, each by its own type; throws `FieldError`. A field that was not sent has
+ * its default, is left out if optional, and is the zero value of its type otherwise. Rules across fields
+ * (`refine` on the object) are the caller's to check. docs/contract/http.md#field-types.
  */
-export function convertFields<Schema extends z.ZodObject>(schema: Schema, input: Readonly<Record<string, unknown>>): ConvertedFields<Schema> {
+export function convertFields<Schema extends z.ZodObject>(
+  schema: Schema,
+  input: Readonly<Record<string, unknown>>,
+): ConvertedFields<Schema> {
   const converters = convertersOf(schema)
   const values: Record<string, unknown> = {}
   const unknown: string[] = []
@@ -165,7 +201,9 @@ export function convertFields<Schema extends z.ZodObject>(schema: Schema, input:
   return { values: values as z.output<Schema>, unknown: unknown.sort() }
 }
 
-/** Of several faults the one of the field that is declared first is told, in whatever order they were sent. */
+/**
+ * Of several faults the one of the field that is declared first is told, in whatever order they were sent.
+ */
 function convertOne(
   name: string,
   converter: Converter,
@@ -195,7 +233,9 @@ const converterCache = new WeakMap<z.ZodObject, ReadonlyMap<string, Converter>>(
 function convertersOf(schema: z.ZodObject): ReadonlyMap<string, Converter> {
   const cached = converterCache.get(schema)
   if (cached !== undefined) return cached
-  const converters = new Map(Object.entries(schema.shape).map(([name, type]) => [name, converterOf(name, type)]))
+  const converters = new Map(
+    Object.entries(schema.shape).map(([name, type]) => [name, converterOf(name, type)]),
+  )
   converterCache.set(schema, converters)
   return converters
 }
@@ -216,7 +256,11 @@ function converterOf(name: string, type: z.core.$ZodType): Converter {
     throw new FieldError(name, coerced.error)
   }
   const convert = coercion === undefined || layers.isNullable ? viaZod : direct
-  return { convert, absent: absentValue(layers, convert), nullIsAbsent: form !== undefined && nullIsAbsent.has(form) }
+  return {
+    convert,
+    absent: absentValue(layers, convert),
+    nullIsAbsent: form !== undefined && nullIsAbsent.has(form),
+  }
 }
 
 type Layers = {
@@ -229,7 +273,13 @@ type Layers = {
 }
 
 function unwrap(type: z.core.$ZodType): Layers {
-  const layers: Layers = { leaf: type, hasChecks: false, isOptional: false, isNullable: false, initial: undefined }
+  const layers: Layers = {
+    leaf: type,
+    hasChecks: false,
+    isOptional: false,
+    isNullable: false,
+    initial: undefined,
+  }
   for (;;) {
     const layer = layers.leaf
     layers.hasChecks ||= (layer._zod.def.checks?.length ?? 0) > 0

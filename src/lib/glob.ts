@@ -1,13 +1,15 @@
 /**
- * Whether `*` in the pattern, each standing for any run of characters, makes it the whole text. Takes the leftmost place for each piece
- * between the stars, and never goes back: no pattern makes it slow. docs/contract/jwt.md#roles.
+ * Whether `*` in the pattern, each standing for any run of characters, makes it the whole text. Takes the
+ * leftmost place for each piece between the stars, and never goes back: no pattern makes it slow.
+ * docs/contract/jwt.md#roles.
  */
 export function globMatches(pattern: string, text: string): boolean {
   const pieces = pattern.split('*')
   const first = pieces[0] ?? ''
   if (pieces.length === 1) return pattern === text
   const last = pieces.at(-1) ?? ''
-  if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last)) return false
+  if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last))
+    return false
   const end = text.length - last.length
   let at = first.length
   for (const piece of pieces.slice(1, -1)) {
@@ -18,7 +20,10 @@ export function globMatches(pattern: string, text: string): boolean {
   return true
 }
 
-/** As `globMatches` with `*` at the start and the end of the pattern only; a pattern of one character stands for itself. docs/contract/tokens-and-policies.md#parameters-wrapping-expiration */
+/**
+ * As `globMatches` with `*` at the start and the end of the pattern only; a pattern of one character stands
+ * for itself. docs/contract/tokens-and-policies.md#parameters-wrapping-expiration
+ */
 export function edgeGlobMatches(pattern: string, text: string): boolean {
   if (pattern.length < 2) return pattern === text
   const isOpenStart = pattern.startsWith('*')
@@ -44,7 +49,10 @@ function indexOf(text: string, piece: string, from: number): number {
   return -1
 }
 
-/** For each length, how long the longest proper start of the piece is that the part of this length also ends with. */
+/**
+ * For each length, how long the longest proper start of the piece is that the part of this length also ends
+ * with.
+ */
 function bordersOf(piece: string): Int32Array {
   const borders = new Int32Array(piece.length + 1)
   for (let length = 2; length <= piece.length; length++) {

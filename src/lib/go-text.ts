@@ -4,10 +4,15 @@ const maxDepth = 16
 const maxLength = 256
 
 /** Cuts what a caller sent to a length that may be repeated in an error text. */
-export const excerpt = (text: string, length = maxLength): string => (text.length > length ? `${text.slice(0, length)}…` : text)
+export const excerpt = (text: string, length = maxLength): string =>
+  text.length > length ? `${text.slice(0, length)}…` : text
 
-/** A text in double quotes for an error text, as Go writes one: quotes, backslashes and all that cannot be printed are escaped. docs/contract/messages.md#checks */
-export const quoted = (text: string, length = maxLength): string => `"${excerpt(text, length).toWellFormed().replace(unquotable, escaped)}"`
+/**
+ * A text in double quotes for an error text, as Go writes one: quotes, backslashes and all that cannot be
+ * printed are escaped. docs/contract/messages.md#checks
+ */
+export const quoted = (text: string, length = maxLength): string =>
+  `"${excerpt(text, length).toWellFormed().replace(unquotable, escaped)}"`
 
 /** What Go does not print: all but letters, marks, numbers, punctuation, symbols and the blank. */
 const unquotable = /["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu
@@ -34,7 +39,10 @@ function escaped(char: string): string {
 
 const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, '0')
 
-/** A decoded value as error texts show it: `[a b]`, `map[k:v]` with sorted keys, `<nil>`. Never longer than a few hundred characters. */
+/**
+ * A decoded value as error texts show it: `[a b]`, `map[k:v]` with sorted keys, `<nil>`. Never longer than a
+ * few hundred characters.
+ */
 export const goText = (value: unknown): string => excerpt(render(value, maxDepth))
 
 function render(value: unknown, depth: number): string {

@@ -4,8 +4,9 @@ import { isJsonNumber } from './json.ts'
 export type Claims = Readonly<Record<string, unknown>>
 
 /**
- * The value of a claim: `key` is an RFC 6901 pointer when it begins with `/`, a top-level key otherwise. Undefined when anything on
- * the way is missing, and for null. Sees own properties only. docs/contract/jwt.md#roles.
+ * The value of a claim: `key` is an RFC 6901 pointer when it begins with `/`, a top-level key otherwise.
+ * Undefined when anything on the way is missing, and for null. Sees own properties only.
+ * docs/contract/jwt.md#roles.
  */
 export function lookupClaim(claims: Claims, key: string): unknown {
   let value: unknown = claims
@@ -17,8 +18,9 @@ export function lookupClaim(claims: Claims, key: string): unknown {
 }
 
 /**
- * Puts a value where `lookupClaim` would find it. False, and nothing changed, when the place's parent is missing or a list has no such
- * index. The key `__proto__` becomes an own property. docs/contract/jwt.md#roles, table X3.
+ * Puts a value where `lookupClaim` would find it. False, and nothing changed, when the place's parent is
+ * missing or a list has no such index. The key `__proto__` becomes an own property.
+ * docs/contract/jwt.md#roles, table X3.
  */
 export function setClaim(claims: Record<string, unknown>, key: string, value: unknown): boolean {
   const steps = stepsOf(key)

@@ -45,13 +45,15 @@ export const numberText = (value: JsonNumber): string => value.rawJSON
 
 /** A number from its literal text; throws when the text is no JSON number. */
 export function jsonNumber(text: string): JsonNumber {
-  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) throw new JsonSyntaxError('not a JSON number')
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text))
+    throw new JsonSyntaxError('not a JSON number')
   return JSON.rawJSON(text)
 }
 
 /**
  * The first JSON value of a document from outside. What follows must be well-formed JSON too, and is ignored.
- * One pass, no recursion: time grows with the length only, whatever the shape. Throws only `JsonSyntaxError`. docs/contract/http.md#bodies.
+ * One pass, no recursion: time grows with the length only, whatever the shape. Throws only `JsonSyntaxError`.
+ * docs/contract/http.md#bodies.
  */
 export function parseJson(bytes: Uint8Array, limits: JsonLimits): JsonValue {
   // a limit on values ends the reading soon enough
@@ -68,7 +70,10 @@ const estimateExceeded = () => new JsonSyntaxError('exceeded maximum estimated m
 /** A document this long is counted before anything is built of it. */
 const countedFrom = 64 * 1024
 
-/** What a document counts for at the very least: each comma and colon outside of text stands before one more key or value. */
+/**
+ * What a document counts for at the very least: each comma and colon outside of text stands before one more
+ * key or value.
+ */
 function leastSize(bytes: Uint8Array): number {
   let entries = 0
   let inText = false
@@ -89,7 +94,10 @@ export function parseLossless(text: string): JsonValue {
   return value
 }
 
-/** As `JSON.stringify` for decoded JSON, and for nesting that is too deep for it (a body may be nested 10,000 deep, it gives up near 4,000). */
+/**
+ * As `JSON.stringify` for decoded JSON, and for nesting that is too deep for it (a body may be nested 10,000
+ * deep, it gives up near 4,000).
+ */
 export function stringifyJson(value: unknown): string {
   try {
     return JSON.stringify(value)
@@ -149,7 +157,9 @@ class JsonReader {
   #memory = 0
 
   constructor(bytes: Uint8Array, limits: JsonLimits) {
-    this.#bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.#bytes = Buffer.isBuffer(bytes)
+      ? bytes
+      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.#limits = limits
     this.#maxValues = limits.maxValues || Number.POSITIVE_INFINITY
   }
@@ -161,7 +171,9 @@ class JsonReader {
 
   unexpected(where: string): JsonSyntaxError {
     const byte = this.#bytes[this.#at]
-    return new JsonSyntaxError(byte === undefined ? 'unexpected EOF' : `invalid character ${quoteByte(byte)} ${where}`)
+    return new JsonSyntaxError(
+      byte === undefined ? 'unexpected EOF' : `invalid character ${quoteByte(byte)} ${where}`,
+    )
   }
 
   value(): JsonValue {
@@ -173,7 +185,8 @@ class JsonReader {
       const byte = this.#bytes[this.#at]
       if (byte === openBrace || byte === openBracket) {
         this.#count(0)
-        if (this.#limits.maxDepth > 0 && open.length >= this.#limits.maxDepth) throw new JsonSyntaxError('exceeded max depth')
+        if (this.#limits.maxDepth > 0 && open.length >= this.#limits.maxDepth)
+          throw new JsonSyntaxError('exceeded max depth')
         this.#countValue()
         this.#at++
         const container: JsonValue[] | JsonObject = byte === openBracket ? [] : Object.create(null)
@@ -267,7 +280,8 @@ class JsonReader {
     this.#count(0)
     this.#at++
     for (let index = 1; index < word.length; index++, this.#at++) {
-      if (this.#bytes[this.#at] !== word.charCodeAt(index)) throw this.unexpected(`in literal ${word} (expecting '${word[index]}')`)
+      if (this.#bytes[this.#at] !== word.charCodeAt(index))
+        throw this.unexpected(`in literal ${word} (expecting '${word[index]}')`)
     }
     return value
   }

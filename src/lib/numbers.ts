@@ -4,14 +4,19 @@ export type ParsedNumber = { number: number } | { error: 'invalid syntax' | 'val
 const invalid: ParsedNumber = { error: 'invalid syntax' }
 const outOfRange: ParsedNumber = { error: 'value out of range' }
 
-/** A longer text is no number anybody means; the patterns below, whose groups repeat, would take more stack for one than there is. */
+/**
+ * A longer text is no number anybody means; the patterns below, whose groups repeat, would take more stack
+ * for one than there is.
+ */
 const longestText = 4096
 
-const wholeNumber = /^([+-]?)(?:(0[xX](?:_?[\dA-Fa-f])+)|(0[bB](?:_?[01])+)|0[oO]?((?:_?[0-7])+)|(0|[1-9](?:_?\d)*))$/
+const wholeNumber =
+  /^([+-]?)(?:(0[xX](?:_?[\dA-Fa-f])+)|(0[bB](?:_?[01])+)|0[oO]?((?:_?[0-7])+)|(0|[1-9](?:_?\d)*))$/
 
 /**
- * A whole number in base 10, 16 (`0x`), 8 (`0o` or a leading 0) or 2 (`0b`), with `_` between digits. docs/contract/http.md#field-types.
- * Beyond 2^53 - 1 it is out of range: we never keep another number than was sent.
+ * A whole number in base 10, 16 (`0x`), 8 (`0o` or a leading 0) or 2 (`0b`), with `_` between digits.
+ * docs/contract/http.md#field-types. Beyond 2^53 - 1 it is out of range: we never keep another number than
+ * was sent.
  */
 export function parseWholeNumber(text: string): ParsedNumber {
   if (text.length > longestText) return outOfRange
@@ -27,7 +32,10 @@ export function parseWholeNumber(text: string): ParsedNumber {
   return Number.isSafeInteger(number) ? { number: (sign === '-' ? -number : number) || 0 } : outOfRange
 }
 
-/** A decimal, or hexadecimal with a binary exponent. Infinity and NaN are out of range: no answer could carry them. docs/contract/http.md#field-types */
+/**
+ * A decimal, or hexadecimal with a binary exponent. Infinity and NaN are out of range: no answer could carry
+ * them. docs/contract/http.md#field-types
+ */
 export function parseFloatingPoint(text: string): ParsedNumber {
   if (text.length > longestText) return outOfRange
   if (/^[+-]?(?:inf(?:inity)?|nan)$/i.test(text)) return outOfRange
@@ -41,4 +49,5 @@ export function parseFloatingPoint(text: string): ParsedNumber {
   return finite(sign === '-' ? -number : number)
 }
 
-const finite = (number: number): ParsedNumber => (Number.isFinite(number) ? { number: number || 0 } : outOfRange)
+const finite = (number: number): ParsedNumber =>
+  Number.isFinite(number) ? { number: number || 0 } : outOfRange

@@ -15,8 +15,9 @@ import {
 import { dirname } from 'node:path'
 
 /**
- * The folder, and those above it that are missing, for their owner only. Step by step: where a system says "not found" although all above is there
- * (`/proc`, automounts), `mkdir` of Node.js with `recursive` never ends.
+ * The folder, and those above it that are missing, for their owner only. Step by step: where a system says
+ * "not found" although all above is there (`/proc`, automounts), `mkdir` of Node.js with `recursive` never
+ * ends.
  */
 export function makePrivateFolder(path: string): void {
   const above = dirname(path)
@@ -31,17 +32,25 @@ export function makePrivateFolder(path: string): void {
   }
 }
 
-/** Writes a file that only its owner can read, whatever it was before. File and name are durable when this returns. */
+/**
+ * Writes a file that only its owner can read, whatever it was before. File and name are durable when this
+ * returns.
+ */
 export function writePrivateFile(path: string, text: string): void {
   writeDurably(path, text, 'w')
   syncFolder(dirname(path))
 }
 
 /**
- * Makes a file that only its owner can read. There is either no file or the whole one, even if the process is killed or the power fails. The file and its
- * name are durable when this returns. Throws `EEXIST` rather than overwrite; with `replaceEmpty`, an empty file counts as none. `suffix` is unique.
+ * Makes a file that only its owner can read. There is either no file or the whole one, even if the process is
+ * killed or the power fails. The file and its name are durable when this returns. Throws `EEXIST` rather than
+ * overwrite; with `replaceEmpty`, an empty file counts as none. `suffix` is unique.
  */
-export function makePrivateFile(path: string, text: string, { suffix, replaceEmpty }: { suffix: string; replaceEmpty: boolean }): void {
+export function makePrivateFile(
+  path: string,
+  text: string,
+  { suffix, replaceEmpty }: { suffix: string; replaceEmpty: boolean },
+): void {
   const draft = `${path}.${suffix}`
   writeDurably(draft, text, 'wx')
   try {

@@ -24,9 +24,10 @@ const longestAgeMs = 1_000
 const clockJumpMs = 20
 
 /**
- * Random bytes, small amounts out of a pool: a call to the system costs much the same for a few bytes as for thousands. Bytes leave the pool as they are
- * handed out. A machine can be cloned while it runs, and then both copies hold the same pool: so nothing in it is older than a second, and all of it is
- * discarded when the clock has jumped or `discard` is called, as on a resume.
+ * Random bytes, small amounts out of a pool: a call to the system costs much the same for a few bytes as for
+ * thousands. Bytes leave the pool as they are handed out. A machine can be cloned while it runs, and then
+ * both copies hold the same pool: so nothing in it is older than a second, and all of it is discarded when
+ * the clock has jumped or `discard` is called, as on a resume.
  */
 export class PooledRandom implements Random {
   readonly #source: RandomSource
@@ -94,8 +95,9 @@ export class PooledRandom implements Random {
 }
 
 /**
- * Bytes of OpenSSL's generator, mixed with the kernel's where there is such a device. The state of OpenSSL's lies in the memory of this process, and a clone
- * of the machine continues it in the same way; the kernel is told of a clone, and its generator then starts afresh.
+ * Bytes of OpenSSL's generator, mixed with the kernel's where there is such a device. The state of OpenSSL's
+ * lies in the memory of this process, and a clone of the machine continues it in the same way; the kernel is
+ * told of a clone, and its generator then starts afresh.
  */
 function fillFromSystem(bytes: Uint8Array): void {
   randomFillSync(bytes)
@@ -124,7 +126,11 @@ function openKernelDevice(): number | 'none' {
   return 'none'
 }
 
-const systemPool = new PooledRandom({ fill: fillFromSystem, wallClock: () => Date.now(), steadyClock: () => performance.now() })
+const systemPool = new PooledRandom({
+  fill: fillFromSystem,
+  wallClock: () => Date.now(),
+  steadyClock: () => performance.now(),
+})
 
 export const systemRandom: Random & { discard(): void } = {
   bytes: (count) => systemPool.bytes(count),

@@ -6,11 +6,13 @@ export type ParsedTime = { time: string } | { error: string }
 
 const unreadable = 'could not parse string as date and time'
 const maxDateSeconds = 8_640_000_000_000
-const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d?):([0-5]\d):([0-5]\d)(?:[.,](\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
+const rfc3339 =
+  /^(\d{4})-(\d\d)-(\d\d)T(\d\d?):([0-5]\d):([0-5]\d)(?:[.,](\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
 /**
- * A time as it comes over the wire: RFC 3339 text, or whole seconds since 1970. docs/contract/http.md#field-types.
- * The result may lie outside of the years 0 to 9999 (an offset moved it there): `hasFourDigitYear` tells.
+ * A time as it comes over the wire: RFC 3339 text, or whole seconds since 1970.
+ * docs/contract/http.md#field-types. The result may lie outside of the years 0 to 9999 (an offset moved it
+ * there): `hasFourDigitYear` tells.
  */
 export function parseTime(input: unknown): ParsedTime {
   if (isJsonNumber(input)) return parseNumber(input.rawJSON)
@@ -19,7 +21,10 @@ export function parseTime(input: unknown): ParsedTime {
   return isWholeNumber(input) ? { time: fromSeconds(Number(input)) } : parseText(input)
 }
 
-/** An instant as answers print it: UTC, `Z`, no trailing zeros in the fraction. docs/contract/http.md#field-types */
+/**
+ * An instant as answers print it: UTC, `Z`, no trailing zeros in the fraction.
+ * docs/contract/http.md#field-types
+ */
 export function formatTime(milliseconds: number): string {
   if (milliseconds < 0 || milliseconds > lastFourDigitYear)
     return printTime(Math.floor(milliseconds / 1000), String(mod(milliseconds, 1000)).padStart(3, '0'))
@@ -49,9 +54,11 @@ export const timeMilliseconds = (time: string): number => Number(timeNanoseconds
 /** Nanoseconds since the epoch of a text `parseTime` gave, whatever its year; 0 for another text. */
 export function timeNanoseconds(time: string): bigint {
   if (time.length === '2024-01-02T03:04:05Z'.length) return BigInt(Date.parse(time) || 0) * 1_000_000n
-  const [, sign = '', year = '', rest = '', fraction = ''] = /^(-?)(\d{4,6})(-[^.]*?)(?:\.(\d{1,9}))?Z$/.exec(time) ?? []
+  const [, sign = '', year = '', rest = '', fraction = ''] =
+    /^(-?)(\d{4,6})(-[^.]*?)(?:\.(\d{1,9}))?Z$/.exec(time) ?? []
   // a year that is no plain one of four digits needs its sign and six
-  const whole = sign === '' && year.length === 4 ? year : `${sign === '' ? '+' : sign}${year.padStart(6, '0')}`
+  const whole =
+    sign === '' && year.length === 4 ? year : `${sign === '' ? '+' : sign}${year.padStart(6, '0')}`
   const milliseconds = Date.parse(`${whole}${rest}Z`)
   return Number.isNaN(milliseconds) ? 0n : BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, '0'))
 }
@@ -80,17 +87,31 @@ const isWholeNumber = (text: string): boolean => /^[+-]?0*\d{1,19}$/.test(text)
 function parseText(text: string): ParsedTime {
   const match = rfc3339.exec(text)
   if (!match) return { error: unreadable }
-  const [, year, month, day, hour, minute, second, fraction = '', sign, offsetHours = '0', offsetMinutes = '0'] = match
+  const [
+    ,
+    year,
+    month,
+    day,
+    hour,
+    minute,
+    second,
+    fraction = '',
+    sign,
+    offsetHours = '0',
+    offsetMinutes = '0',
+  ] = match
   const date = new Date(0)
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
   date.setUTCHours(Number(hour), Number(minute), Number(second))
-  const isReal = date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day) && Number(hour) < 24
+  const isReal =
+    date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day) && Number(hour) < 24
   if (!isReal) return { error: unreadable }
   const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60
   return { time: printTime(date.getTime() / 1000 - (sign === '-' ? -offset : offset), fraction.slice(0, 9)) }
 }
 
-const fromSeconds = (seconds: number): string => printTime(Math.max(-maxDateSeconds, Math.min(maxDateSeconds, seconds)), '')
+const fromSeconds = (seconds: number): string =>
+  printTime(Math.max(-maxDateSeconds, Math.min(maxDateSeconds, seconds)), '')
 
 function printTime(seconds: number, fraction: string): string {
   const digits = fraction.replace(/0+$/, '')

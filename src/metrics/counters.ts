@@ -2,7 +2,10 @@ export type Labels = Readonly<Record<string, string>>
 
 type Kept<T> = T & { readonly labels: Labels }
 
-/** Things of one kind, counted by their labels. Cheap enough for every request: the library that words them needs ten times as long. */
+/**
+ * Things of one kind, counted by their labels. Cheap enough for every request: the library that words them
+ * needs ten times as long.
+ */
 export class Counter {
   readonly #byKey = new Map<string, Kept<{ count: number }>>()
 
@@ -19,7 +22,9 @@ export class Counter {
 }
 
 /** Upper bounds in seconds: from an answer that lies ready to one that waits for a provider. */
-export const spanBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const
+export const spanBounds = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+] as const
 
 type Spans = { readonly atMost: Float64Array; sum: number; count: number }
 

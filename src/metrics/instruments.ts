@@ -11,7 +11,12 @@ const named = ({ name, help, labels }: Described, registry: Registry) => ({
   ...{ name: `gatehouse_${name}`, help, labelNames: [...labels], registers: [registry] },
 })
 
-export function showCounts({ Counter }: Library, registry: Registry, described: Described, counter: Counter): ShownCounter {
+export function showCounts(
+  { Counter }: Library,
+  registry: Registry,
+  described: Described,
+  counter: Counter,
+): ShownCounter {
   return new Counter({
     ...named(described, registry),
     collect() {
@@ -51,13 +56,23 @@ export function showSpans(registry: Registry, described: Described, histogram: H
     help,
     type: 'histogram',
     aggregator: 'sum',
-    get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: valuesOf(name, histogram) }),
+    get: async () => ({
+      name,
+      help,
+      type: 'histogram',
+      aggregator: 'sum',
+      values: valuesOf(name, histogram),
+    }),
   }
   // a registry asks its metrics for their name and their values, and for nothing else
   registry.registerMetric(shown as unknown as Metric)
 }
 
-type Value = { readonly labels: Readonly<Record<string, string | number>>; readonly value: number; readonly metricName: string }
+type Value = {
+  readonly labels: Readonly<Record<string, string | number>>
+  readonly value: number
+  readonly metricName: string
+}
 
 function valuesOf(name: string, histogram: Histogram): Value[] {
   return [...histogram.entries()].flatMap(({ labels, atMost, sum, count }) => {

@@ -2,23 +2,44 @@ import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 
 type Metric = MetricObjectWithValues<MetricValue<string>>
 
-/** What was counted, in the form of `sys/metrics`. docs/operations.md#health. `now` is milliseconds since the epoch. */
+/**
+ * What was counted, in the form of `sys/metrics`. docs/operations.md#health. `now` is milliseconds since the
+ * epoch.
+ */
 export function metricsJson(metrics: readonly Metric[], now: number): object {
   const valuesOf = (type: string) =>
-    metrics.filter((metric) => String(metric.type) === type).flatMap(({ name, values }) => values.map((one) => ({ ...one, name })))
-  const sums = new Map(metrics.flatMap((metric) => metric.values.map((one) => [keyOf(nameIn(metric, one), one.labels), one.value])))
+    metrics
+      .filter((metric) => String(metric.type) === type)
+      .flatMap(({ name, values }) => values.map((one) => ({ ...one, name })))
+  const sums = new Map(
+    metrics.flatMap((metric) =>
+      metric.values.map((one) => [keyOf(nameIn(metric, one), one.labels), one.value]),
+    ),
+  )
   const samples = metrics
     .filter(({ type }) => String(type) === 'histogram')
     .flatMap((metric) =>
       metric.values
         .filter((one) => nameIn(metric, one) === `${metric.name}_count`)
-        .map((one) => sample(metric.name, { count: one.value, sum: sums.get(keyOf(`${metric.name}_sum`, one.labels)) ?? 0, labels: one.labels })),
+        .map((one) =>
+          sample(metric.name, {
+            count: one.value,
+            sum: sums.get(keyOf(`${metric.name}_sum`, one.labels)) ?? 0,
+            labels: one.labels,
+          }),
+        ),
     )
   return {
     Timestamp: `${new Date(now).toISOString().replace('T', ' ').slice(0, 19)} +0000 UTC`,
-    Gauges: valuesOf('gauge').map(({ name, value, labels }) => ({ Name: name, Value: value, Labels: labels })),
+    Gauges: valuesOf('gauge').map(({ name, value, labels }) => ({
+      Name: name,
+      Value: value,
+      Labels: labels,
+    })),
     Points: [],
-    Counters: valuesOf('counter').map(({ name, value, labels }) => sample(name, { count: value, sum: value, labels })),
+    Counters: valuesOf('counter').map(({ name, value, labels }) =>
+      sample(name, { count: value, sum: value, labels }),
+    ),
     Samples: samples,
   }
 }
@@ -27,9 +48,14 @@ export function metricsJson(metrics: readonly Metric[], now: number): object {
 const nameIn = ({ name }: Metric, value: Metric['values'][number]): string =>
   'metricName' in value && typeof value.metricName === 'string' ? value.metricName : name
 
-const keyOf = (name: string, labels: MetricValue<string>['labels']): string => `${name} ${JSON.stringify(Object.entries(labels).sort())}`
+const keyOf = (name: string, labels: MetricValue<string>['labels']): string =>
+  `${name} ${JSON.stringify(Object.entries(labels).sort())}`
 
-type Counted = { readonly count: number; readonly sum: number; readonly labels: MetricValue<string>['labels'] }
+type Counted = {
+  readonly count: number
+  readonly sum: number
+  readonly labels: MetricValue<string>['labels']
+}
 
 /** Least, greatest and spread are not kept. */
 const sample = (name: string, { count, sum, labels }: Counted): object => ({

@@ -6,7 +6,12 @@ import type { StorageCounters } from './storage-counters.ts'
 import { Counter, Histogram } from './counters.ts'
 
 /** A request that has its answer. */
-export type MeasuredRequest = { readonly method: string; readonly route: string; readonly code: number; readonly seconds: number }
+export type MeasuredRequest = {
+  readonly method: string
+  readonly route: string
+  readonly code: number
+  readonly seconds: number
+}
 
 /** A login that is over. */
 export type MeasuredLogin = {
@@ -21,8 +26,8 @@ export type MeasuredLogin = {
 const maxMounts = 200
 
 /**
- * Counts what happens in one server, and says it in Prometheus' words when asked; only then the library that does is loaded. No label holds what a
- * client may choose freely. docs/operations.md#metrics.
+ * Counts what happens in one server, and says it in Prometheus' words when asked; only then the library that
+ * does is loaded. No label holds what a client may choose freely. docs/operations.md#metrics.
  */
 export class Metrics {
   readonly #gauges: readonly ReadGauge[]
@@ -101,19 +106,52 @@ export class Metrics {
     const library = await import('prom-client')
     const registry = new library.Registry()
     const requestLabels = ['method', 'route']
-    const requests = { name: 'http_requests_total', help: 'Requests that got an answer', labels: [...requestLabels, 'code'] }
+    const requests = {
+      name: 'http_requests_total',
+      help: 'Requests that got an answer',
+      labels: [...requestLabels, 'code'],
+    }
     showCounts(library, registry, requests, this.#requests)
-    const spans = { name: 'http_request_duration_seconds', help: 'From the head of a request to the end of its answer', labels: requestLabels }
+    const spans = {
+      name: 'http_request_duration_seconds',
+      help: 'From the head of a request to the end of its answer',
+      labels: requestLabels,
+    }
     showSpans(registry, spans, this.#requestSpans)
-    showCounts(library, registry, { name: 'http_refused_total', help: 'Requests refused before any work', labels: ['reason'] }, this.#refused)
-    const logins = { name: 'logins_total', help: 'Logins, by how they ended', labels: ['mount', 'method', 'result', 'reason'] }
+    showCounts(
+      library,
+      registry,
+      { name: 'http_refused_total', help: 'Requests refused before any work', labels: ['reason'] },
+      this.#refused,
+    )
+    const logins = {
+      name: 'logins_total',
+      help: 'Logins, by how they ended',
+      labels: ['mount', 'method', 'result', 'reason'],
+    }
     showCounts(library, registry, logins, this.#logins)
-    showSpans(registry, { name: 'login_duration_seconds', help: 'Time of a login', labels: ['mount', 'method'] }, this.#loginSpans)
-    const lookalikes = { name: 'lookalike_logins_total', help: 'Logins whose name looks like that of another entity', labels: ['mount'] }
+    showSpans(
+      registry,
+      { name: 'login_duration_seconds', help: 'Time of a login', labels: ['mount', 'method'] },
+      this.#loginSpans,
+    )
+    const lookalikes = {
+      name: 'lookalike_logins_total',
+      help: 'Logins whose name looks like that of another entity',
+      labels: ['mount'],
+    }
     showCounts(library, registry, lookalikes, this.#lookalikes)
-    const fetches = { name: 'key_fetches_total', help: 'Fetches of keys and discovery documents', labels: ['mount', 'result'] }
+    const fetches = {
+      name: 'key_fetches_total',
+      help: 'Fetches of keys and discovery documents',
+      labels: ['mount', 'result'],
+    }
     showCounts(library, registry, fetches, this.#keyFetches)
-    const steps = { name: 'clock_steps_total', help: 'Times the machine’s clock was set by more than 5 minutes', labels: ['direction'] }
+    const steps = {
+      name: 'clock_steps_total',
+      help: 'Times the machine’s clock was set by more than 5 minutes',
+      labels: ['direction'],
+    }
     showCounts(library, registry, steps, this.#clockSteps)
     this.#storage.show(library, registry)
     for (const gauge of this.#gauges) showGauge(library, registry, gauge)

@@ -21,10 +21,19 @@ export type GaugeSources = {
 }
 
 /** Those of mounts that share a label are taken together. */
-type Keyset = { readonly mount: string; readonly keys: number; readonly ageSeconds: number | undefined; readonly pending: number }
+type Keyset = {
+  readonly mount: string
+  readonly keys: number
+  readonly ageSeconds: number | undefined
+  readonly pending: number
+}
 
 /** `rootSecretEnd` is seconds since the epoch; undefined where no rotation has told it. */
-type CloudMount = { readonly mount: string; readonly debris: number; readonly rootSecretEnd: number | undefined }
+type CloudMount = {
+  readonly mount: string
+  readonly debris: number
+  readonly rootSecretEnd: number | undefined
+}
 
 const one = (value: number | boolean): Reading => [{ labels: {}, value: Number(value) }]
 
@@ -62,24 +71,41 @@ export function serverGauges(sources: GaugeSources): ReadGauge[] {
     },
     { name: 'initialized', help: '1 once there is a store', labels: [], read: () => one(1) },
     { name: 'sealed', help: '1 while nothing can be read', labels: [], read: () => one(sources.isSealed()) },
-    { name: 'storage_up', help: '1 while the storage can be read', labels: [], read: async () => one(await sources.isStorageUp()) },
+    {
+      name: 'storage_up',
+      help: '1 while the storage can be read',
+      labels: [],
+      read: async () => one(await sources.isStorageUp()),
+    },
     {
       name: 'storage_bytes',
       help: 'Bytes of the database, those of them that are free for new records, and of the write-ahead log',
       labels: ['part'],
       read: () => {
         const { databaseBytes, logBytes, freeBytes } = sources.storageSize()
-        return Object.entries({ database: databaseBytes, wal: logBytes, free: freeBytes }).map(([part, value]) => ({ labels: { part }, value }))
+        return Object.entries({ database: databaseBytes, wal: logBytes, free: freeBytes }).map(
+          ([part, value]) => ({ labels: { part }, value }),
+        )
       },
     },
-    { name: 'barrier_term', help: 'Number of the data key that seals what is written', labels: [], read: () => one(sources.barrierTerm()) },
+    {
+      name: 'barrier_term',
+      help: 'Number of the data key that seals what is written',
+      labels: [],
+      read: () => one(sources.barrierTerm()),
+    },
     {
       name: 'clock_offset_seconds',
       help: 'How far the machine’s clock is ahead of the server’s time',
       labels: ['source'],
       read: () => [{ labels: { source: 'machine' }, value: sources.clockOffset() }],
     },
-    { name: 'http_in_flight_requests', help: 'Requests under way', labels: [], read: () => one(sources.inFlight()) },
+    {
+      name: 'http_in_flight_requests',
+      help: 'Requests under way',
+      labels: [],
+      read: () => one(sources.inFlight()),
+    },
     {
       name: 'http_connections',
       help: 'Open connections',
@@ -87,8 +113,18 @@ export function serverGauges(sources: GaugeSources): ReadGauge[] {
       read: async () => [{ labels: { protocol: 'http/1.1' }, value: await sources.connections() }],
     },
     { name: 'keys', help: 'Usable keys that verify tokens', labels, read: perMount(({ keys }) => keys, sum) },
-    { name: 'keyset_age_seconds', help: 'Since keys were last fetched', labels, read: perMount(({ ageSeconds }) => ageSeconds, Math.max) },
-    { name: 'pending_logins', help: 'Browser logins between their start and their callback', labels, read: perMount(({ pending }) => pending, sum) },
+    {
+      name: 'keyset_age_seconds',
+      help: 'Since keys were last fetched',
+      labels,
+      read: perMount(({ ageSeconds }) => ageSeconds, Math.max),
+    },
+    {
+      name: 'pending_logins',
+      help: 'Browser logins between their start and their callback',
+      labels,
+      read: perMount(({ pending }) => pending, sum),
+    },
     {
       name: 'cloud_debris_objects',
       help: 'What is left in the cloud and still to be removed',
@@ -107,6 +143,11 @@ export function serverGauges(sources: GaugeSources): ReadGauge[] {
       labels: ['type'],
       read: async () => [{ labels: { type: 'service' }, value: await sources.serviceTokens() }],
     },
-    { name: 'entities', help: 'People and machines that are known', labels: [], read: async () => one(await sources.entities()) },
+    {
+      name: 'entities',
+      help: 'People and machines that are known',
+      labels: [],
+      read: async () => one(await sources.entities()),
+    },
   ]
 }

@@ -55,7 +55,14 @@ export class DatabaseFile implements AsyncDisposable {
   }
 
   /** Opens or creates the file. Throws a StartError if it cannot be used. */
-  static async open({ path, allowNetworkDisk, events, faults, logGoalBytes, logLimitBytes }: DatabaseFileOptions): Promise<DatabaseFile> {
+  static async open({
+    path,
+    allowNetworkDisk,
+    events,
+    faults,
+    logGoalBytes,
+    logLimitBytes,
+  }: DatabaseFileOptions): Promise<DatabaseFile> {
     await using opened = new AsyncDisposableStack()
     // lock the real path, so that links lead to the same lock
     const place = prepareFile(path)
@@ -66,7 +73,14 @@ export class DatabaseFile implements AsyncDisposable {
     const data = { path, identity: identityOf(path), faults: faults?.shared, logGoalBytes, logLimitBytes }
     const writer = new WriterThread(data, watchLog(events, logGoalBytes))
     const reading = openReading(path)
-    const file = new DatabaseFile({ path, logPath: `${place}-wal`, reading, writer, files, opened: opened.move() })
+    const file = new DatabaseFile({
+      path,
+      logPath: `${place}-wal`,
+      reading,
+      writer,
+      files,
+      opened: opened.move(),
+    })
     try {
       if (!reading.isAlone) await file.#writeToo()
       return file
@@ -150,10 +164,15 @@ function openReading(path: string): Reading {
   } catch (cause) {
     if (cause instanceof StartError) throw cause
     const code = engineCode(cause)
-    if (code === 'SQLITE_NOTADB') throw new StartError(2, `cannot open ${path}: not a Gatehouse database`, { cause })
+    if (code === 'SQLITE_NOTADB')
+      throw new StartError(2, `cannot open ${path}: not a Gatehouse database`, { cause })
     const kind = failureKind(code)
     if (kind === 'other' && code !== 'SQLITE_CANTOPEN') throw cause
-    throw new StartError(kind === 'corrupt' ? 1 : 2, `cannot open ${path}: ${storageError(code, cause).message}`, { cause })
+    throw new StartError(
+      kind === 'corrupt' ? 1 : 2,
+      `cannot open ${path}: ${storageError(code, cause).message}`,
+      { cause },
+    )
   }
 }
 
@@ -169,7 +188,8 @@ function readingOf(connection: Database.Database, isAlone: boolean): Reading {
 }
 
 /** Without room, the index of the log that connections share cannot be made. */
-const isOutOfRoom = (code: string) => failureKind(code) === 'full' || code.startsWith('SQLITE_IOERR_SHM') || code === 'SQLITE_CANTOPEN'
+const isOutOfRoom = (code: string) =>
+  failureKind(code) === 'full' || code.startsWith('SQLITE_IOERR_SHM') || code === 'SQLITE_CANTOPEN'
 
 /**
  * Creates the file before SQLite opens it, readable only by its owner, as SQLite then creates its other

@@ -3,8 +3,8 @@ export const failPoints = ['storage.before-commit', 'storage.after-commit', 'sto
 export type FailPoint = (typeof failPoints)[number]
 
 /**
- * What happens at an armed point: an error as the engine gives it for a full, a read-only or a broken disk, or the sudden end of the writing thread or of
- * the whole process.
+ * What happens at an armed point: an error as the engine gives it for a full, a read-only or a broken disk,
+ * or the sudden end of the writing thread or of the whole process.
  */
 export const failures = ['full', 'read-only', 'io', 'end-thread', 'kill'] as const
 export type Failure = (typeof failures)[number]
@@ -22,13 +22,15 @@ const skipSlot = 2
 const roomCell = failPoints.length * slots
 
 /**
- * The hook tests and benchmarks hand to storage to make it slow or failing while it runs. It is shared memory, so that the writing thread sees a change
- * at once. The server never makes one.
+ * The hook tests and benchmarks hand to storage to make it slow or failing while it runs. It is shared
+ * memory, so that the writing thread sees a change at once. The server never makes one.
  */
 export class StorageFaults {
   readonly #cells: Int32Array
 
-  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer((roomCell + 1) * Int32Array.BYTES_PER_ELEMENT)) {
+  constructor(
+    shared: SharedArrayBuffer = new SharedArrayBuffer((roomCell + 1) * Int32Array.BYTES_PER_ELEMENT),
+  ) {
     this.#cells = new Int32Array(shared)
   }
 

@@ -10,7 +10,8 @@ const lookEveryMs = 1_000
 
 export const identityOf = (path: string): FileIdentity => statSync(path, { bigint: true })
 
-export const isSameFile = (one: FileIdentity, other: FileIdentity): boolean => one.dev === other.dev && one.ino === other.ino
+export const isSameFile = (one: FileIdentity, other: FileIdentity): boolean =>
+  one.dev === other.dev && one.ino === other.ino
 
 /**
  * Checks every second whether the files at some paths are still the opened ones. SQLite does not notice a
@@ -63,6 +64,8 @@ async function changeOf(path: string, known: FileIdentity): Promise<string | und
     return isSame ? undefined : `${basename(path)} was replaced`
   } catch (cause) {
     const code = engineCode(cause)
-    return code === 'ENOENT' ? `${basename(path)} was removed` : `${basename(path)} cannot be reached: ${code}`
+    return code === 'ENOENT'
+      ? `${basename(path)} was removed`
+      : `${basename(path)} cannot be reached: ${code}`
   }
 }

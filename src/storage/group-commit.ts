@@ -2,7 +2,11 @@ import { ServiceError } from '../errors.ts'
 import type { StoredRecord } from './storage.ts'
 
 /** One row written by a group; a `value` of undefined deletes the key. */
-export type RowWrite = { readonly key: string; readonly value: Uint8Array | undefined; readonly revision: number }
+export type RowWrite = {
+  readonly key: string
+  readonly value: Uint8Array | undefined
+  readonly revision: number
+}
 
 /** The state that a step sees: committed rows, overlaid with the writes of earlier steps of its group. */
 export type Group = {

@@ -21,7 +21,9 @@ export function holdLock(path: string, name = path): Disposable {
   } catch (cause) {
     const holder = engineCode(cause) === 'SQLITE_BUSY' ? readHolder(connection) : undefined
     connection.close()
-    throw holder === undefined ? cause : new StartError(3, `cannot open ${name}: in use by ${holder}`, { cause })
+    throw holder === undefined
+      ? cause
+      : new StartError(3, `cannot open ${name}: in use by ${holder}`, { cause })
   }
   return { [Symbol.dispose]: () => connection.close() }
 }

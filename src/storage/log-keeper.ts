@@ -22,7 +22,10 @@ export type LogState = {
 const bytesPerMiB = 1024 * 1024
 const marginBytes = 128 * 1024
 
-/** Copies the write-ahead log into the database between commits, and stops writes before the log fills the disk. */
+/**
+ * Copies the write-ahead log into the database between commits, and stops writes before the log fills the
+ * disk.
+ */
 export class LogKeeper {
   readonly #limits: LogLimits
   readonly #freeBytes: () => number
@@ -54,8 +57,9 @@ export class LogKeeper {
   }
 
   /**
-   * Before a commit of `groupBytes`. Throws, with the reason in words, when the log may not grow further. With an empty log and little room,
-   * only what needs no new pages can be written: the disk must not run full with a log that cannot be emptied.
+   * Before a commit of `groupBytes`. Throws, with the reason in words, when the log may not grow further.
+   * With an empty log and little room, only what needs no new pages can be written: the disk must not run
+   * full with a log that cannot be emptied.
    */
   makeRoom(connection: WritingConnection, groupBytes: number): void {
     let excess = this.#excess(connection.logBytes, groupBytes)
@@ -65,7 +69,10 @@ export class LogKeeper {
     }
     connection.allowGrowth(excess === undefined)
     if (excess === undefined || connection.pendingBytes === 0) return
-    const cause = this.#failure === undefined ? 'another program keeps reading the database' : `checkpoints fail with ${this.#failure}`
+    const cause =
+      this.#failure === undefined
+        ? 'another program keeps reading the database'
+        : `checkpoints fail with ${this.#failure}`
     throw Object.assign(new Error(`${excess}, because ${cause}`), { code: ownCodes.logFull })
   }
 
@@ -90,16 +97,20 @@ export class LogKeeper {
   }
 
   /**
-   * What is too much about the log, in words without figures that change. What is left of the disk must hold the whole log once more, and
-   * twice the pages of this group: then a checkpoint can still empty the log. The disk is asked once about a small log with ample room.
+   * What is too much about the log, in words without figures that change. What is left of the disk must hold
+   * the whole log once more, and twice the pages of this group: then a checkpoint can still empty the log.
+   * The disk is asked once about a small log with ample room.
    */
   #excess(logBytes: number, groupBytes: number): string | undefined {
     const { logGoalBytes, logLimitBytes } = this.#limits
-    if (logBytes > logLimitBytes) return `the write-ahead log has reached its limit of ${logLimitBytes / bytesPerMiB} MiB`
+    if (logBytes > logLimitBytes)
+      return `the write-ahead log has reached its limit of ${logLimitBytes / bytesPerMiB} MiB`
     const neededBytes = logBytes + 4 * groupBytes + marginBytes
     // the log has taken from the room since then
     if (logBytes <= logGoalBytes / 4 && logBytes + neededBytes <= this.#roomBytes) return undefined
     this.#roomBytes = this.#freeBytes()
-    return neededBytes > this.#roomBytes ? 'the write-ahead log needs the room that is left on the disk' : undefined
+    return neededBytes > this.#roomBytes
+      ? 'the write-ahead log needs the room that is left on the disk'
+      : undefined
   }
 }

@@ -5,8 +5,9 @@ import { StartError } from '../errors.ts'
 const sqliteMigrations = new URL('../../migrations/sqlite/', import.meta.url)
 
 /**
- * Brings a database up to this program's schema: each file of `migrations/` once, in order of its number, one transaction each.
- * Throws a StartError (4) when the database asks for a newer program, (2) when it belongs to another one. docs/operations.md#backup-and-restore.
+ * Brings a database up to this program's schema: each file of `migrations/` once, in order of its number, one
+ * transaction each. Throws a StartError (4) when the database asks for a newer program, (2) when it belongs
+ * to another one. docs/operations.md#backup-and-restore.
  */
 export function migrate(connection: Database.Database, folder: URL = sqliteMigrations): void {
   const files = readdirSync(folder)
@@ -16,9 +17,13 @@ export function migrate(connection: Database.Database, folder: URL = sqliteMigra
   prepareMeta(connection)
   const compatibleFrom = readMeta(connection, 'compatible_from') ?? 0
   if (newest < compatibleFrom) {
-    throw new StartError(4, `cannot open ${connection.name}: it needs schema ${compatibleFrom} or later, this program knows ${newest}`)
+    throw new StartError(
+      4,
+      `cannot open ${connection.name}: it needs schema ${compatibleFrom} or later, this program knows ${newest}`,
+    )
   }
-  for (const name of files) apply(connection, schemaOf(name), () => readFileSync(new URL(name, folder), 'utf8'))
+  for (const name of files)
+    apply(connection, schemaOf(name), () => readFileSync(new URL(name, folder), 'utf8'))
 }
 
 const schemaOf = (fileName: string) => Number(fileName.slice(0, 4))
@@ -31,9 +36,13 @@ function readMeta(connection: Database.Database, name: string): number | undefin
 function prepareMeta(connection: Database.Database): void {
   connection
     .transaction(() => {
-      const tables = connection.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all()
+      const tables = connection
+        .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        .pluck()
+        .all()
       if (tables.includes('meta')) return
-      if (tables.length > 0) throw new StartError(2, `cannot open ${connection.name}: not a Gatehouse database`)
+      if (tables.length > 0)
+        throw new StartError(2, `cannot open ${connection.name}: not a Gatehouse database`)
       connection.exec('CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID')
     })
     .immediate()

@@ -20,8 +20,14 @@ const networkTypes = new Map([
 export const networkDisk = (type: number): string | undefined => networkTypes.get(type >>> 0)
 
 /** Throws a StartError (2) if `folder` is on a network disk. docs/settings.md, ALLOW_NETWORK_DISK */
-export async function refuseNetworkDisk(folder: string, readType = async (path: string) => (await statfs(path)).type): Promise<void> {
+export async function refuseNetworkDisk(
+  folder: string,
+  readType = async (path: string) => (await statfs(path)).type,
+): Promise<void> {
   const kind = networkDisk(await readType(folder))
   if (kind === undefined) return
-  throw new StartError(2, `cannot use ${folder}: ${kind} can damage the database; set GATEHOUSE_ALLOW_NETWORK_DISK=true to take that risk`)
+  throw new StartError(
+    2,
+    `cannot use ${folder}: ${kind} can damage the database; set GATEHOUSE_ALLOW_NETWORK_DISK=true to take that risk`,
+  )
 }

@@ -4,7 +4,10 @@ import type { StorageFaults } from './faults.ts'
 import type { RowWrite } from './group-commit.ts'
 import type { Range, StoredRecord } from './storage.ts'
 
-/** The smallest bound above every key that starts with `prefix`, in bytes. UTF-8 never ends in 0xff, so its last byte can always go up by one. */
+/**
+ * The smallest bound above every key that starts with `prefix`, in bytes. UTF-8 never ends in 0xff, so its
+ * last byte can always go up by one.
+ */
 function upperBound(prefix: string): Buffer {
   if (prefix === '') return Buffer.from([0xff])
   const bytes = Buffer.from(prefix)
@@ -32,7 +35,9 @@ export class RowReader {
     this.#after = connection.prepare(range('key, value, revision', '>'))
     this.#keysFrom = connection.prepare<[string, Buffer, number], string>(range('key', '>=')).pluck()
     this.#keysAfter = connection.prepare<[string, Buffer, number], string>(range('key', '>')).pluck()
-    this.#lastRevision = connection.prepare<[], number | null>("SELECT seq FROM sqlite_sequence WHERE name = 'records'").pluck()
+    this.#lastRevision = connection
+      .prepare<[], number | null>("SELECT seq FROM sqlite_sequence WHERE name = 'records'")
+      .pluck()
     this.#size = connection.prepare(
       'SELECT page_count * page_size AS databaseBytes, freelist_count * page_size AS freeBytes ' +
         'FROM pragma_page_count(), pragma_page_size(), pragma_freelist_count()',
@@ -50,7 +55,11 @@ export class RowReader {
 
   keys(prefix: string, { after, limit = -1 }: Range): string[] {
     const isAfter = after !== undefined && startsInside(prefix, after)
-    return (isAfter ? this.#keysAfter : this.#keysFrom).all(isAfter ? after : prefix, upperBound(prefix), limit)
+    return (isAfter ? this.#keysAfter : this.#keysFrom).all(
+      isAfter ? after : prefix,
+      upperBound(prefix),
+      limit,
+    )
   }
 
   size(): { databaseBytes: number; freeBytes: number } {
@@ -64,7 +73,8 @@ export class RowReader {
 }
 
 /** False when every key under `prefix` comes after `after`. */
-const startsInside = (prefix: string, after: string) => after.startsWith(prefix) || Buffer.compare(Buffer.from(after), Buffer.from(prefix)) > 0
+const startsInside = (prefix: string, after: string) =>
+  after.startsWith(prefix) || Buffer.compare(Buffer.from(after), Buffer.from(prefix)) > 0
 
 /** Writing statements over one connection. */
 export class RowWriter {

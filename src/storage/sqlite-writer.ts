@@ -30,7 +30,8 @@ function serve(port: MessagePort, { path, identity, faults: shared, recover, ...
   const faults = shared === undefined ? undefined : new StorageFaults(shared)
   const open = () => {
     // another file must not get what belongs into this one
-    if (!isSameFile(identityOf(path), identity)) throw Object.assign(new Error(`${path} was replaced`), { code: ownCodes.replaced })
+    if (!isSameFile(identityOf(path), identity))
+      throw Object.assign(new Error(`${path} was replaced`), { code: ownCodes.replaced })
     return new WritingConnection(path, faults)
   }
   const connection = new RecoveringConnection(open, !recover)

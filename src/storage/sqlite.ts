@@ -30,7 +30,10 @@ const deletesPerStep = 500
 
 export type StorageStats = CommitStats & Pick<LogState, 'checkpoints'> & StorageSize
 
-/** `databaseBytes` includes `freeBytes`, which new records will use first. `logBytes`: what the write-ahead log holds; 0 in memory. */
+/**
+ * `databaseBytes` includes `freeBytes`, which new records will use first. `logBytes`: what the write-ahead
+ * log holds; 0 in memory.
+ */
 export type StorageSize = { databaseBytes: number; logBytes: number; freeBytes: number }
 
 /** One open database. */
@@ -52,12 +55,22 @@ export async function openSqlite({
   logLimitBytes = 1024 * 1024 * 1024,
   events = noEvents,
 }: SqliteOptions): Promise<SqliteStorage> {
-  const file = await DatabaseFile.open({ path, allowNetworkDisk, faults, logGoalBytes, logLimitBytes, events })
+  const file = await DatabaseFile.open({
+    path,
+    allowNetworkDisk,
+    faults,
+    logGoalBytes,
+    logLimitBytes,
+    events,
+  })
   return new SqliteStorage(file, events)
 }
 
 /** Opens a database in memory. Disposal loses all data. */
-export async function openMemory({ faults, events = noEvents }: Pick<SqliteOptions, 'faults' | 'events'> = {}): Promise<SqliteStorage> {
+export async function openMemory({
+  faults,
+  events = noEvents,
+}: Pick<SqliteOptions, 'faults' | 'events'> = {}): Promise<SqliteStorage> {
   const connection = new Database(':memory:')
   migrate(connection)
   const writer = new RowWriter(connection, faults)
@@ -203,7 +216,8 @@ export class SqliteStorage implements Storage {
       const reason = cause instanceof ServiceError ? cause.reason : undefined
       this.#events.failed({ kind: failureKind(reason ?? engineCode(cause)), cause })
       // that is told when it happens
-      if (reason !== ownCodes.replaced) this.#noteWrites(cause instanceof Error ? cause.message : String(cause))
+      if (reason !== ownCodes.replaced)
+        this.#noteWrites(cause instanceof Error ? cause.message : String(cause))
       throw cause
     }
     this.#noteWrites(undefined)
@@ -220,7 +234,12 @@ export class SqliteStorage implements Storage {
   }
 
   /** Reads a range in parts and yields to the event loop in between, so the result is not a snapshot. */
-  async #readRange<T>(prefix: string, range: Range, read: (part: Range) => T[], keyOf: (row: T) => string): Promise<T[]> {
+  async #readRange<T>(
+    prefix: string,
+    range: Range,
+    read: (part: Range) => T[],
+    keyOf: (row: T) => string,
+  ): Promise<T[]> {
     checkKey(prefix)
     if (range.after !== undefined) checkKey(range.after)
     const wanted = range.limit ?? Number.POSITIVE_INFINITY
@@ -228,7 +247,9 @@ export class SqliteStorage implements Storage {
     let after = range.after
     while (rows.length < wanted) {
       const limit = Math.min(rowsPerTurn, wanted - rows.length)
-      const part = this.#read(after ?? prefix, () => read({ limit, ...(after === undefined ? {} : { after }) }))
+      const part = this.#read(after ?? prefix, () =>
+        read({ limit, ...(after === undefined ? {} : { after }) }),
+      )
       for (const row of part) rows.push(row)
       const last = part.at(-1)
       if (part.length < limit || last === undefined) break

@@ -22,9 +22,11 @@ const fullForAReason: ReadonlySet<string> = new Set([ownCodes.logFull, ownCodes.
 export function storageError(code: string, cause?: unknown): ServiceError {
   const options = { cause, reason: code }
   if (isMalformed(code)) return new ServiceError('internal', 'database disk image is malformed', options)
-  if (fullForAReason.has(code) && cause instanceof Error) return new ServiceError('unavailable', `storage is full: ${cause.message}`, options)
+  if (fullForAReason.has(code) && cause instanceof Error)
+    return new ServiceError('unavailable', `storage is full: ${cause.message}`, options)
   if (code === 'SQLITE_FULL') return new ServiceError('unavailable', 'storage is full', options)
-  if (code.startsWith('SQLITE_READONLY')) return new ServiceError('unavailable', 'storage is read-only', options)
+  if (code.startsWith('SQLITE_READONLY'))
+    return new ServiceError('unavailable', 'storage is read-only', options)
   return new ServiceError('unavailable', 'storage is unavailable', options)
 }
 
@@ -40,6 +42,7 @@ const isMalformed = (code: string) => code.startsWith('SQLITE_CORRUPT') || code 
 
 /** The engine's error code, or `UNKNOWN`. */
 export function engineCode(cause: unknown): string {
-  if (typeof cause === 'object' && cause !== null && 'code' in cause && typeof cause.code === 'string') return cause.code
+  if (typeof cause === 'object' && cause !== null && 'code' in cause && typeof cause.code === 'string')
+    return cause.code
   return 'UNKNOWN'
 }

@@ -16,7 +16,9 @@ export type StorageEvents = {
   checkpointsFail(code: string | undefined): void
   /** The log has become unusually large, and each time it has doubled; undefined: it is small again. */
   logGrows(bytes: number | undefined): void
-  /** The files are not those that were opened, for this reason: writes are refused. undefined: they are again. */
+  /**
+   * The files are not those that were opened, for this reason: writes are refused. undefined: they are again.
+   */
   fileLost(reason: string | undefined): void
 }
 

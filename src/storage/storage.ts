@@ -1,7 +1,7 @@
 /**
- * The storage port: ordered records under `/`-separated text keys. Values are opaque bytes (sealed by the barrier before they come here).
- * Every promise of a write resolves only once its effect is durable, and rejects with a ServiceError `unavailable` when the engine fails;
- * then nothing of the step happened.
+ * The storage port: ordered records under `/`-separated text keys. Values are opaque bytes (sealed by the
+ * barrier before they come here). Every promise of a write resolves only once its effect is durable, and
+ * rejects with a ServiceError `unavailable` when the engine fails; then nothing of the step happened.
  */
 export type StoredRecord = {
   key: string

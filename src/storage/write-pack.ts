@@ -6,8 +6,9 @@ const rowHeadBytes = 16
 const deleted = 0xffffffff
 
 /**
- * The rows of one group as one block of memory that can be handed to another thread without a copy: a count, then for each row its revision (float64),
- * the lengths of key and value (uint32; the highest one stands for a deletion) and both texts.
+ * The rows of one group as one block of memory that can be handed to another thread without a copy: a count,
+ * then for each row its revision (float64), the lengths of key and value (uint32; the highest one stands for
+ * a deletion) and both texts.
  */
 export function packRows(rows: readonly RowWrite[]): ArrayBuffer {
   let size = headBytes

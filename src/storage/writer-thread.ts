@@ -10,7 +10,10 @@ export const threadLost = 'THREAD_LOST'
 
 type Answer = { resolve(): void; reject(cause: unknown): void }
 
-/** The thread that writes (sqlite-writer.ts), seen from the other side. One group at a time. A thread that ended is replaced when it is needed. */
+/**
+ * The thread that writes (sqlite-writer.ts), seen from the other side. One group at a time. A thread that
+ * ended is replaced when it is needed.
+ */
 export class WriterThread implements AsyncDisposable {
   /** As it was last told. */
   log: LogState = { logBytes: 0, checkpoints: 0, failedCheckpoints: 0, checkpointFailure: undefined }

@@ -60,7 +60,10 @@ export class WritingConnection {
     }
   }
 
-  /** Whether a commit may take pages that the database does not have yet; one that needs them fails, with the reason in words. */
+  /**
+   * Whether a commit may take pages that the database does not have yet; one that needs them fails, with the
+   * reason in words.
+   */
   allowGrowth(mayGrow: boolean): void {
     if (mayGrow === this.#mayGrow) return
     // never less than the pages there are
@@ -74,8 +77,9 @@ export class WritingConnection {
   }
 
   /**
-   * After a failed commit. The log may hold all of it, and the next recovery of the log would bring it back. A commit of
-   * our own takes its place. That is so even if this one throws, on a disk that takes writes and fails at syncs.
+   * After a failed commit. The log may hold all of it, and the next recovery of the log would bring it back.
+   * A commit of our own takes its place. That is so even if this one throws, on a disk that takes writes and
+   * fails at syncs.
    */
   overwriteFailed(): void {
     this.#recoveries.run()
@@ -97,8 +101,8 @@ export class WritingConnection {
 }
 
 /**
- * The writing connection over the whole life of its thread: opened when it is needed, and again after each failure. Nothing
- * is written over a log that may still hold what a failed commit left there.
+ * The writing connection over the whole life of its thread: opened when it is needed, and again after each
+ * failure. Nothing is written over a log that may still hold what a failed commit left there.
  */
 export class RecoveringConnection {
   readonly #open: () => WritingConnection

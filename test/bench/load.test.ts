@@ -55,7 +55,9 @@ test('answers that are not 2xx are counted by status; an empty 204 is a success'
     else response.writeHead(status, { 'content-length': 3000 }).end('x'.repeat(3000))
   })
 
-  const result = await runLoad(aJob({ port: server.port, connections: 1, variants: statuses.map(() => ({})) }))
+  const result = await runLoad(
+    aJob({ port: server.port, connections: 1, variants: statuses.map(() => ({})) }),
+  )
 
   expect(result).toMatchObject({ requests: 5, failures: { 400: 1, 403: 2 } })
 })
@@ -70,7 +72,9 @@ test('a connection the server drops is a failure, and ends the run', async () =>
 })
 
 test('without a limit on requests, the run ends when its time is up', async () => {
-  await using server = await listenWith((_request, response) => response.setHeader('content-length', 2).end('{}'))
+  await using server = await listenWith((_request, response) =>
+    response.setHeader('content-length', 2).end('{}'),
+  )
 
   const result = await runLoad(aJob({ port: server.port, forMs: 50, once: false }))
 

@@ -8,7 +8,14 @@ test.skipIf(noSimulatedDisk !== undefined)(
   async () => {
     await using folder = await temporaryFolder()
 
-    const counts = await runCrashRounds({ rounds: 10, folder: folder.path, power: true, seed: 20_261_122, mostSyncs: 40, say: () => {} })
+    const counts = await runCrashRounds({
+      rounds: 10,
+      folder: folder.path,
+      power: true,
+      seed: 20_261_122,
+      mostSyncs: 40,
+      say: () => {},
+    })
 
     expect(counts).toMatchObject({ rounds: 10, lost: 0, doubled: 0, disagreeing: 0, refused: 3, returned: 0 })
     expect(counts.acknowledged).toBeGreaterThan(0)

@@ -5,8 +5,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 export type OpenBrowser = AsyncDisposable & { readonly browser: Browser }
 
 /**
- * A browser as users have it: nothing about origins is switched off. Its package unpacks it to the folder for temporary files and takes what lies there
- * for whole and its own, so it gets a folder to itself, each time.
+ * A browser as users have it: nothing about origins is switched off. Its package unpacks it to the folder for
+ * temporary files and takes what lies there for whole and its own, so it gets a folder to itself, each time.
  */
 export async function openBrowser(): Promise<OpenBrowser> {
   await using held = new AsyncDisposableStack()
@@ -15,7 +15,14 @@ export async function openBrowser(): Promise<OpenBrowser> {
   process.env['TMPDIR'] = folder.path
   try {
     const executablePath = await chromium.executablePath()
-    const args = ['--no-sandbox', '--no-zygote', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-component-update']
+    const args = [
+      '--no-sandbox',
+      '--no-zygote',
+      '--disable-gpu',
+      '--disable-quic',
+      '--disable-background-networking',
+      '--disable-component-update',
+    ]
     const browser = await driver.launch({ executablePath, args })
     held.defer(() => browser.close())
     const all = held.move()

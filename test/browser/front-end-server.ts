@@ -11,10 +11,14 @@ export type FrontEnd = AsyncDisposable & {
 
 const typeOf = { 'index.html': 'text/html', 'messages.js': 'text/javascript' } as const
 
-/** A front end on an origin of its own. Users sign in to its own back end, which asks `server` who they are. */
+/**
+ * A front end on an origin of its own. Users sign in to its own back end, which asks `server` who they are.
+ */
 export async function startFrontEnd(server: string): Promise<FrontEnd> {
   const signIn = async (request: IncomingMessage): Promise<{ status: number; body: string }> => {
-    const answer = await fetch(`${server}/v1/auth/token/lookup-self`, { headers: { 'X-Vault-Token': await text(request) } })
+    const answer = await fetch(`${server}/v1/auth/token/lookup-self`, {
+      headers: { 'X-Vault-Token': await text(request) },
+    })
     return answer.ok ? { status: 200, body: 'Signed in' } : { status: 403, body: 'Not signed in' }
   }
   const listener = createServer(async (request, response) => {
@@ -32,7 +36,8 @@ export async function startFrontEnd(server: string): Promise<FrontEnd> {
   const origin = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`
   return {
     origin,
-    page: (of, namespace) => `${origin}/?${new URLSearchParams({ server: of, ...(namespace === undefined ? {} : { namespace }) })}`,
+    page: (of, namespace) =>
+      `${origin}/?${new URLSearchParams({ server: of, ...(namespace === undefined ? {} : { namespace }) })}`,
     [Symbol.asyncDispose]: async () => {
       listener.closeAllConnections()
       await new Promise((resolve) => listener.close(resolve))

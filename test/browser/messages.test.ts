@@ -34,11 +34,22 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-const allow = async (origin: string) => expect((await server.root.write('sys/config/cors', { allowed_origins: origin })).status).toBe(204)
+const allow = async (origin: string) =>
+  expect((await server.root.write('sys/config/cors', { allowed_origins: origin })).status).toBe(204)
 
-async function publish(fields: { message?: string } & Record<string, unknown>, client: Client = server.root, ns = ''): Promise<string> {
+async function publish(
+  fields: { message?: string } & Record<string, unknown>,
+  client: Client = server.root,
+  ns = '',
+): Promise<string> {
   const { message = 'Nothing', ...rest } = fields
-  const body = { title: 'A message', authenticated: false, start_time: later(-60), ...rest, message: base64(message) }
+  const body = {
+    title: 'A message',
+    authenticated: false,
+    start_time: later(-60),
+    ...rest,
+    message: base64(message),
+  }
   const made = await client.write(`${ns}sys/config/ui/custom-messages`, body)
   expect(made.status, made.text).toBe(200)
   return String(made.body.data?.id)
@@ -57,7 +68,11 @@ const texts = (selector: string) => page.locator(selector).allInnerTexts()
 
 describe('before login', () => {
   test('a banner and a modal are shown', async () => {
-    await publish({ title: 'Maintenance', message: 'Back at two ☕', link: { 'Learn more': 'https://status.example.com/' } })
+    await publish({
+      title: 'Maintenance',
+      message: 'Back at two ☕',
+      link: { 'Learn more': 'https://status.example.com/' },
+    })
     await publish({ title: 'Terms', type: 'modal', message: 'Be kind' })
 
     await open()
@@ -188,10 +203,18 @@ describe('after login', () => {
   }
 
   test('messages for users are shown, and one is acknowledged', async () => {
-    const id = await publish({ title: 'New terms', type: 'modal', authenticated: true, acknowledge_required: true })
+    const id = await publish({
+      title: 'New terms',
+      type: 'modal',
+      authenticated: true,
+      acknowledge_required: true,
+    })
     await server.root.write('sys/policies/acl/person', { policy: 'path "x" { capabilities = ["read"] }' })
     await server.root.write('auth/token/roles/people', { allowed_entity_aliases: '*', orphan: true })
-    const made = await server.root.write('auth/token/create/people', { entity_alias: 'alice', policies: ['person'] })
+    const made = await server.root.write('auth/token/create/people', {
+      entity_alias: 'alice',
+      policies: ['person'],
+    })
     await open()
     expect(await texts('#modals h2')).toEqual([])
 
@@ -200,9 +223,13 @@ describe('after login', () => {
     await page.getByRole('button', { name: 'Confirm' }).click()
     await page.locator('#modals h2').waitFor({ state: 'detached' })
 
-    const { keys, key_info: info } = (await server.root.list(`sys/config/ui/custom-messages/${id}/acks`)).body.data ?? {}
+    const { keys, key_info: info } =
+      (await server.root.list(`sys/config/ui/custom-messages/${id}/acks`)).body.data ?? {}
     expect(Object.values(info ?? {})).toEqual([
-      { acknowledged_time: new Date(clock.now()).toISOString().replace('.000Z', 'Z'), entity_name: expect.any(String) },
+      {
+        acknowledged_time: new Date(clock.now()).toISOString().replace('.000Z', 'Z'),
+        entity_name: expect.any(String),
+      },
     ])
     expect(keys).toEqual([made.body.auth?.entity_id])
   })

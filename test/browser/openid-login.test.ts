@@ -10,16 +10,29 @@ const formPost = { oidc_response_mode: 'form_post', oidc_response_types: ['id_to
 /** A server whose port is known before its provider knows the client. */
 async function configure(server: TestServer, discoveryUrl: string, config: object): Promise<void> {
   await server.root.write('sys/auth/oidc', { type: 'oidc' })
-  const discovery = { oidc_discovery_url: discoveryUrl, oidc_client_id: client.client_id, oidc_client_secret: client.client_secret }
-  const configured = await server.root.write('auth/oidc/config', { ...discovery, default_role: 'people', ...config })
+  const discovery = {
+    oidc_discovery_url: discoveryUrl,
+    oidc_client_id: client.client_id,
+    oidc_client_secret: client.client_secret,
+  }
+  const configured = await server.root.write('auth/oidc/config', {
+    ...discovery,
+    default_role: 'people',
+    ...config,
+  })
   expect(configured.status, configured.text).toBe(204)
-  await server.root.write('auth/oidc/role/people', { user_claim: 'sub', allowed_redirect_uris: redirectUri(server) })
+  await server.root.write('auth/oidc/role/people', {
+    user_claim: 'sub',
+    allowed_redirect_uris: redirectUri(server),
+  })
 }
 
 const redirectUri = (server: TestServer) => `${server.url}/v1/auth/oidc/oidc/callback`
 
 async function authUrl(server: TestServer): Promise<string> {
-  const answer = await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: redirectUri(server) })
+  const answer = await server.anonymous.write('auth/oidc/oidc/auth_url', {
+    redirect_uri: redirectUri(server),
+  })
   return String(answer.body.data?.['auth_url'])
 }
 
@@ -35,13 +48,20 @@ async function signIn(page: Page, name: string): Promise<void> {
 test('in a window of its own: the provider posts a form, and the page of the answer tells the window that opened it', async () => {
   await using chromium = await openBrowser()
   await using server = await startTestServer()
-  const native = { application_type: 'native', response_types: ['id_token'], grant_types: ['implicit'], redirect_uris: [redirectUri(server)] }
+  const native = {
+    application_type: 'native',
+    response_types: ['id_token'],
+    grant_types: ['implicit'],
+    redirect_uris: [redirectUri(server)],
+  }
   await using provider = await startOpenIdProvider({ clients: [{ ...client, ...native }] })
   await configure(server, provider.url, formPost)
   const page = await chromium.browser.newPage()
   const complaints: string[] = []
   await page.goto(`${server.url}/v1/sys/seal-status`)
-  await page.evaluate('void (window.heard = new Promise((heard) => addEventListener("message", ({ data, origin }) => heard({ data, origin }))))')
+  await page.evaluate(
+    'void (window.heard = new Promise((heard) => addEventListener("message", ({ data, origin }) => heard({ data, origin }))))',
+  )
 
   const opened = page.waitForEvent('popup')
   await page.evaluate(`void window.open(${JSON.stringify(await authUrl(server))})`)
@@ -50,28 +70,40 @@ test('in a window of its own: the provider posts a form, and the page of the ans
   await signIn(popup, 'ada')
   await popup.waitForSelector('#confirm')
   const asked = await popup.locator('body').textContent()
-  expect(await Promise.race([page.evaluate('window.heard'), page.evaluate('new Promise((done) => setTimeout(done, 0, "nothing yet"))')])).toBe(
-    'nothing yet',
-  )
+  expect(
+    await Promise.race([
+      page.evaluate('window.heard'),
+      page.evaluate('new Promise((done) => setTimeout(done, 0, "nothing yet"))'),
+    ]),
+  ).toBe('nothing yet')
   await popup.click('#confirm')
   const heard = await page.evaluate('window.heard')
 
   expect(heard).toEqual({
-    data: { source: 'oidc-callback', path: 'oidc', code: 'no_code', state: expect.stringMatching(/^st_\w{20}$/) },
+    data: {
+      source: 'oidc-callback',
+      path: 'oidc',
+      code: 'no_code',
+      state: expect.stringMatching(/^st_\w{20}$/),
+    },
     origin: server.url,
   })
   expect(asked).toContain('A command-line login is in progress')
   expect(await popup.title()).toBe('Complete sign-in process')
   expect(await popup.locator('p').textContent()).toBe('Completing the sign-in process...')
   const finish = `window.heard.then(({ data }) => fetch('/v1/auth/oidc/oidc/callback?state=' + data.state + '&code=' + data.code)).then((answer) => answer.json())`
-  expect(await page.evaluate(finish)).toMatchObject({ auth: { metadata: { role: 'people' }, policies: ['default'] } })
+  expect(await page.evaluate(finish)).toMatchObject({
+    auth: { metadata: { role: 'people' }, policies: ['default'] },
+  })
   expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([])
 })
 
 test('a redirect with a code logs in', async () => {
   await using chromium = await openBrowser()
   await using server = await startTestServer()
-  await using provider = await startOpenIdProvider({ clients: [{ ...client, application_type: 'native', redirect_uris: [redirectUri(server)] }] })
+  await using provider = await startOpenIdProvider({
+    clients: [{ ...client, application_type: 'native', redirect_uris: [redirectUri(server)] }],
+  })
   await configure(server, provider.url, {})
   const page = await chromium.browser.newPage()
 
@@ -86,7 +118,12 @@ test('a redirect with a code logs in', async () => {
 /** A server, and a provider that has browsers post what it answers there. */
 async function postingFlow(held: AsyncDisposableStack): Promise<TestServer> {
   const server = held.use(await startTestServer())
-  const native = { application_type: 'native', response_types: ['id_token'], grant_types: ['implicit'], redirect_uris: [redirectUri(server)] }
+  const native = {
+    application_type: 'native',
+    response_types: ['id_token'],
+    grant_types: ['implicit'],
+    redirect_uris: [redirectUri(server)],
+  }
   const provider = held.use(await startOpenIdProvider({ clients: [{ ...client, ...native }] }))
   await configure(server, provider.url, formPost)
   return server
@@ -96,10 +133,14 @@ test('a link that somebody else has sent: the person sees who asks, refuses, and
   await using held = new AsyncDisposableStack()
   const { browser } = held.use(await openBrowser())
   const server = await postingFlow(held)
-  const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: redirectUri(server), client_nonce: 'of the attacker' })
+  const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', {
+    redirect_uri: redirectUri(server),
+    client_nonce: 'of the attacker',
+  })
   const link = String(begun.body.data?.['auth_url'])
   const state = new URL(link).searchParams.get('state') ?? ''
-  const poll = () => server.anonymous.read(`auth/oidc/oidc/callback?state=${state}&code=no_code&client_nonce=of+the+attacker`)
+  const poll = () =>
+    server.anonymous.read(`auth/oidc/oidc/callback?state=${state}&code=no_code&client_nonce=of+the+attacker`)
   const page = await browser.newPage()
   const complaints: string[] = []
   page.on('console', (message) => complaints.push(message.text()))
@@ -113,7 +154,9 @@ test('a link that somebody else has sent: the person sees who asks, refuses, and
   await page.waitForSelector('h1:has-text("The login was refused")')
 
   for (const part of ['people', 'auth/oidc/', '127.0.0.1']) expect(told).toContain(part)
-  expect(whileOpen.body.errors).toEqual(['Vault login failed. The login waits for a confirmation in the browser.'])
+  expect(whileOpen.body.errors).toEqual([
+    'Vault login failed. The login waits for a confirmation in the browser.',
+  ])
   expect((await poll()).body.errors).toEqual(['Vault login failed. Expired or missing OAuth state.'])
   const kept = await server.root.read('auth/oidc/failures?reason=confirmation_denied')
   expect(kept.body.data?.['failures']).toMatchObject([{ role: 'people', check: 'confirmation' }])
@@ -129,12 +172,20 @@ test('no other page can show the question, and its button is off for a moment wh
   await signIn(page, 'ada')
   await page.waitForSelector('#confirm:enabled')
 
-  const whenFocused = await page.evaluate('(dispatchEvent(new Event("focus")), document.getElementById("confirm").disabled)')
+  const whenFocused = await page.evaluate(
+    '(dispatchEvent(new Event("focus")), document.getElementById("confirm").disabled)',
+  )
   await page.waitForSelector('#confirm:enabled')
-  const [answer] = await Promise.all([page.waitForResponse((response) => response.request().method() === 'POST'), page.click('#confirm')])
+  const [answer] = await Promise.all([
+    page.waitForResponse((response) => response.request().method() === 'POST'),
+    page.click('#confirm'),
+  ])
 
   expect(whenFocused).toBe(true)
   expect(answer.request().headers()['origin']).toBe(server.url)
-  expect(answer.headers()).toMatchObject({ 'x-frame-options': 'DENY', 'content-security-policy': expect.stringContaining("frame-ancestors 'none'") })
+  expect(answer.headers()).toMatchObject({
+    'x-frame-options': 'DENY',
+    'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
+  })
   expect(await page.title()).toBe('Complete sign-in process')
 })

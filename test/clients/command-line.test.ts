@@ -13,10 +13,19 @@ async function withRole(provider: OpenIdProvider, config: object = {}): Promise<
   const server = await startTestServer()
   await server.root.write('sys/auth/oidc', { type: 'oidc' })
   await server.root.write('auth/oidc/config', {
-    ...{ oidc_discovery_url: provider.url, oidc_client_id: client.client_id, oidc_client_secret: client.client_secret, default_role: 'people' },
+    ...{
+      oidc_discovery_url: provider.url,
+      oidc_client_id: client.client_id,
+      oidc_client_secret: client.client_secret,
+      default_role: 'people',
+    },
     ...config,
   })
-  await server.root.write('auth/oidc/role/people', { user_claim: 'sub', allowed_redirect_uris: allowed, token_policies: 'dev' })
+  await server.root.write('auth/oidc/role/people', {
+    user_claim: 'sub',
+    allowed_redirect_uris: allowed,
+    token_policies: 'dev',
+  })
   return server
 }
 
@@ -33,7 +42,13 @@ test.each(['localhost', '127.0.0.1'] as const)('login -method=oidc, with a code:
   await using provider = await startOpenIdProvider({ clients: [{ ...client, redirect_uris: registered }] })
   await using server = await withRole(provider)
 
-  const login = await commandLineLogin({ server: server.url, mount: 'oidc', role: '', host, openBrowser: signIn })
+  const login = await commandLineLogin({
+    server: server.url,
+    mount: 'oidc',
+    role: '',
+    host,
+    openBrowser: signIn,
+  })
 
   expect(login).toMatchObject({ status: 200, body: expected })
 })
@@ -41,9 +56,18 @@ test.each(['localhost', '127.0.0.1'] as const)('login -method=oidc, with a code:
 test('login -method=oidc, with a form that brings an ID token', async () => {
   const implicit = { response_types: ['id_token'], grant_types: ['implicit'], redirect_uris: registered }
   await using provider = await startOpenIdProvider({ clients: [{ ...client, ...implicit }] })
-  await using server = await withRole(provider, { oidc_response_mode: 'form_post', oidc_response_types: 'id_token' })
+  await using server = await withRole(provider, {
+    oidc_response_mode: 'form_post',
+    oidc_response_types: 'id_token',
+  })
 
-  const login = await commandLineLogin({ server: server.url, mount: 'oidc', role: 'people', host: 'localhost', openBrowser: signIn })
+  const login = await commandLineLogin({
+    server: server.url,
+    mount: 'oidc',
+    role: 'people',
+    host: 'localhost',
+    openBrowser: signIn,
+  })
 
   expect(login).toMatchObject({ status: 200, body: expected })
 })
@@ -58,18 +82,35 @@ test('the browser of somebody else cannot finish the login without the nonce of 
     await fetch(back)
   }
 
-  const login = await commandLineLogin({ server: server.url, mount: 'oidc', role: 'people', host: 'localhost', openBrowser: steal })
+  const login = await commandLineLogin({
+    server: server.url,
+    mount: 'oidc',
+    role: 'people',
+    host: 'localhost',
+    openBrowser: steal,
+  })
 
   expect(stolen).toEqual(['invalid client_nonce'])
-  expect(login).toMatchObject({ status: 400, body: { errors: ['Vault login failed. Expired or missing OAuth state.'] } })
+  expect(login).toMatchObject({
+    status: 400,
+    body: { errors: ['Vault login failed. Expired or missing OAuth state.'] },
+  })
 })
 
 test('an unknown role fails before a browser opens', async () => {
   await using provider = await startOpenIdProvider({ clients: [{ ...client, redirect_uris: registered }] })
   await using server = await withRole(provider)
-  await server.root.write('auth/oidc/role/people', { allowed_redirect_uris: 'https://gatehouse.example/callback' })
+  await server.root.write('auth/oidc/role/people', {
+    allowed_redirect_uris: 'https://gatehouse.example/callback',
+  })
 
-  const login = commandLineLogin({ server: server.url, mount: 'oidc', role: 'people', host: 'localhost', openBrowser: signIn })
+  const login = commandLineLogin({
+    server: server.url,
+    mount: 'oidc',
+    role: 'people',
+    host: 'localhost',
+    openBrowser: signIn,
+  })
 
   await expect(login).rejects.toThrow('Unable to authorize role people')
 })

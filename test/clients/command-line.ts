@@ -6,8 +6,9 @@ import { base62, systemRandom } from '../../src/lib/random.ts'
 export type CommandLineLogin = { readonly status: number; readonly body: Record<string, unknown> }
 
 /**
- * What `vault login -method=oidc` and `bao login -method=oidc` do, request for request: a listener on this machine, a URL to open, and the callback once the
- * browser comes back, by GET or with a form: docs/contract/oidc.md#the-callback-in-this-order
+ * What `vault login -method=oidc` and `bao login -method=oidc` do, request for request: a listener on this
+ * machine, a URL to open, and the callback once the browser comes back, by GET or with a form:
+ * docs/contract/oidc.md#the-callback-in-this-order
  */
 export async function commandLineLogin({
   server,
@@ -39,10 +40,15 @@ export async function commandLineLogin({
   try {
     const begun = await post(
       `${server}/v1/auth/${mount}/oidc/auth_url`,
-      JSON.stringify({ role, redirect_uri: `http://${host}:${port}/oidc/callback`, client_nonce: clientNonce }),
+      JSON.stringify({
+        role,
+        redirect_uri: `http://${host}:${port}/oidc/callback`,
+        client_nonce: clientNonce,
+      }),
     )
     const { auth_url: url = '' } = (begun.body['data'] ?? {}) as { auth_url?: string }
-    if (url === '') throw new Error(`Unable to authorize role ${role}. Check Vault logs for more information.`)
+    if (url === '')
+      throw new Error(`Unable to authorize role ${role}. Check Vault logs for more information.`)
     await openBrowser(url)
     return await ended
   } finally {
@@ -51,7 +57,9 @@ export async function commandLineLogin({
   }
 
   async function comeBack(request: IncomingMessage): Promise<CommandLineLogin> {
-    const sent = new URLSearchParams(request.method === 'POST' ? await textOf(request) : (request.url ?? '').split('?')[1])
+    const sent = new URLSearchParams(
+      request.method === 'POST' ? await textOf(request) : (request.url ?? '').split('?')[1],
+    )
     const data = new URLSearchParams({
       client_nonce: clientNonce,
       code: sent.get('code') ?? '',
@@ -63,11 +71,16 @@ export async function commandLineLogin({
       await fetch(`${server}/v1/auth/${mount}/oidc/callback`, { method: 'POST', body: data })
       data.delete('id_token')
     }
-    return read(await fetch(`${server}/v1/auth/${mount}/oidc/callback?${data}`, { headers: { 'X-Vault-Request': 'true' } }))
+    return read(
+      await fetch(`${server}/v1/auth/${mount}/oidc/callback?${data}`, {
+        headers: { 'X-Vault-Request': 'true' },
+      }),
+    )
   }
 }
 
-const post = async (url: string, body: string) => read(await fetch(url, { method: 'PUT', body, headers: { 'X-Vault-Request': 'true' } }))
+const post = async (url: string, body: string) =>
+  read(await fetch(url, { method: 'PUT', body, headers: { 'X-Vault-Request': 'true' } }))
 
 // every answer of the API is a JSON object
 const read = async (response: Response): Promise<CommandLineLogin> => ({

@@ -18,12 +18,15 @@ const jar = join(tools, 'openapi-generator-cli.jar')
 /** Generated clients are large, and their compilers are not quick. */
 const patience = { timeout: 300_000 }
 
-const isOnPath = (program: string): boolean => (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
+const isOnPath = (program: string): boolean =>
+  (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
 
 /** What is missing on this machine; where CI=true nothing may be. */
 function missing(...needed: string[]): string | undefined {
   const absent = needed.filter((one) => (one.includes('/') ? !existsSync(one) : !isOnPath(one)))
-  return absent.length === 0 || process.env['CI'] === 'true' ? undefined : `needs ${absent.join(', ')}: see test/clients/generators/install.sh`
+  return absent.length === 0 || process.env['CI'] === 'true'
+    ? undefined
+    : `needs ${absent.join(', ')}: see test/clients/generators/install.sh`
 }
 
 let server: TestServer
@@ -36,7 +39,11 @@ beforeAll(async () => {
   server = await startTestServer()
   const signer = aSigner('ES256')
   await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
-  await server.root.write('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' })
+  await server.root.write('auth/jwt/role/ci', {
+    role_type: 'jwt',
+    user_claim: 'sub',
+    bound_audiences: 'gate',
+  })
   const now = Math.floor(Date.now() / 1000)
   jwt = signer.sign({ sub: 'build-7', aud: 'gate', iat: now, exp: now + 600 })
   document = folder.file('api.json')
@@ -57,10 +64,27 @@ async function expectLogin(printed: string): Promise<void> {
 
 const generate = async (generator: string, to: string, ...options: string[]) => {
   const without = 'apiDocs=false,modelDocs=false,apiTests=false,modelTests=false'
-  const args = ['-jar', jar, 'generate', '-i', document, '-g', generator, '-o', to, '--global-property', without, ...options]
+  const args = [
+    '-jar',
+    jar,
+    'generate',
+    '-i',
+    document,
+    '-g',
+    generator,
+    '-o',
+    to,
+    '--global-property',
+    without,
+    ...options,
+  ]
   const { stdout, stderr } = await run('java', args, { maxBuffer: 1 << 26 })
   // the generator fails only for what it cannot read at all
-  expect(`${stdout}${stderr}`.split('\n').filter((line) => / ERROR |\bnull\)? can't be|attribute .* is /.test(line))).toEqual([])
+  expect(
+    `${stdout}${stderr}`
+      .split('\n')
+      .filter((line) => / ERROR |\bnull\)? can't be|attribute .* is /.test(line)),
+  ).toEqual([])
 }
 
 test('openapi-typescript: its types hold a client that logs in', patience, async ({ skip }) => {
@@ -71,10 +95,25 @@ test('openapi-typescript: its types hold a client that logs in', patience, async
   await symlink(join(tools, 'node_modules'), join(to, 'node_modules'))
   await cp(join(programs, 'login.ts.txt'), join(to, 'login.ts'))
   await writeFile(join(to, 'package.json'), '{"type":"module"}')
-  const options = { target: 'esnext', module: 'nodenext', strict: true, noEmit: true, allowImportingTsExtensions: true, skipLibCheck: true }
-  await writeFile(join(to, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...options, typeRoots: [join(project, 'node_modules/@types')] } }))
+  const options = {
+    target: 'esnext',
+    module: 'nodenext',
+    strict: true,
+    noEmit: true,
+    allowImportingTsExtensions: true,
+    skipLibCheck: true,
+  }
+  await writeFile(
+    join(to, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: { ...options, typeRoots: [join(project, 'node_modules/@types')] } }),
+  )
 
-  await run(process.execPath, [join(tools, 'node_modules/openapi-typescript/bin/cli.js'), document, '-o', join(to, 'api.ts')])
+  await run(process.execPath, [
+    join(tools, 'node_modules/openapi-typescript/bin/cli.js'),
+    document,
+    '-o',
+    join(to, 'api.ts'),
+  ])
   await run(join(project, 'node_modules/.bin/tsc'), ['-p', to, '--types', 'node'])
   const { stdout } = await run(process.execPath, [join(to, 'login.ts'), server.url, jwt])
 
@@ -86,8 +125,16 @@ test('openapi-python-client: a client of all operations logs in', patience, asyn
   skip(reason !== undefined, reason)
   const to = folder.file('python-client')
 
-  const { stdout: told } = await run(join(tools, 'python/bin/openapi-python-client'), ['generate', '--path', document, '--output-path', to])
-  const { stdout } = await run(python, [join(programs, 'login_python_client.py'), server.url, jwt], { env: { ...process.env, PYTHONPATH: to } })
+  const { stdout: told } = await run(join(tools, 'python/bin/openapi-python-client'), [
+    'generate',
+    '--path',
+    document,
+    '--output-path',
+    to,
+  ])
+  const { stdout } = await run(python, [join(programs, 'login_python_client.py'), server.url, jwt], {
+    env: { ...process.env, PYTHONPATH: to },
+  })
 
   // what it cannot express it leaves out, with a warning
   expect(told).not.toContain('WARNING')
@@ -100,7 +147,9 @@ test('openapi-generator: a client in Python logs in', patience, async ({ skip })
   const to = folder.file('generator-python')
 
   await generate('python', to)
-  const { stdout } = await run(python, [join(programs, 'login_generator.py'), server.url, jwt], { env: { ...process.env, PYTHONPATH: to } })
+  const { stdout } = await run(python, [join(programs, 'login_generator.py'), server.url, jwt], {
+    env: { ...process.env, PYTHONPATH: to },
+  })
 
   await expectLogin(stdout)
 })
@@ -111,7 +160,18 @@ test('openapi-generator: a client in Go compiles and logs in', patience, async (
   const to = folder.file('generator-go')
   const offline = { ...process.env, GOFLAGS: '-mod=mod', GOPROXY: 'off', GOWORK: 'off' }
 
-  await generate('go', to, '--git-host', 'example.com', '--git-user-id', 'gatehouse', '--git-repo-id', 'client', '--package-name', 'client')
+  await generate(
+    'go',
+    to,
+    '--git-host',
+    'example.com',
+    '--git-user-id',
+    'gatehouse',
+    '--git-repo-id',
+    'client',
+    '--package-name',
+    'client',
+  )
   await mkdir(join(to, 'login'))
   await cp(join(programs, 'login.go.txt'), join(to, 'login/main.go'))
   const { stdout } = await run('go', ['run', './login', server.url, jwt], { cwd: to, env: offline })

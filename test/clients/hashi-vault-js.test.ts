@@ -3,13 +3,22 @@ import { expect, test } from 'vitest'
 import { aPipeline } from './pipeline.ts'
 
 const mount = 'auth/jwt'
-const client = (url: string) => new Vault({ https: false, baseUrl: `${url}/v1`, rootPath: mount, timeout: 10_000, proxy: false })
+const client = (url: string) =>
+  new Vault({ https: false, baseUrl: `${url}/v1`, rootPath: mount, timeout: 10_000, proxy: false })
 
 // the declaration asks for every parameter there is, and for one policy only
 const tokenParams = { policies: ['ci'], ttl: '1h' } as unknown as Parameters<Vault['createToken']>[1]
 
-/** Its own transport, for what it has no function for: its Kubernetes functions send what a JWT mount takes, but cannot name a user claim. */
-type Transport = (options: { url: string; method: string; headers: Record<string, string>; data: object }) => Promise<{ status: number }>
+/**
+ * Its own transport, for what it has no function for: its Kubernetes functions send what a JWT mount takes,
+ * but cannot name a user claim.
+ */
+type Transport = (options: {
+  url: string
+  method: string
+  headers: Record<string, string>
+  data: object
+}) => Promise<{ status: number }>
 // it is declared as Object only, and is the axios instance of the client
 const transportOf = (vault: Vault) => vault.instance as Transport
 
@@ -26,7 +35,10 @@ test('hashi-vault-js logs in with a JWT, looks its token up, renews and revokes 
   expect(auth).toMatchObject({ policies: ['ci', 'default'], lease_duration: 600, metadata: { role: 'ci' } })
   expect(self).toMatchObject({ id: token, path: 'auth/jwt/login' })
   expect(renewed).toMatchObject({ client_token: token, lease_duration: 300 })
-  await expect(vault.lookupSelfToken(token)).rejects.toMatchObject({ response: { status: 403 }, isVaultError: true })
+  await expect(vault.lookupSelfToken(token)).rejects.toMatchObject({
+    response: { status: 403 },
+    isVaultError: true,
+  })
 })
 
 test('hashi-vault-js writes, reads, lists and deletes a role', async () => {
@@ -37,14 +49,25 @@ test('hashi-vault-js writes, reads, lists and deletes a role', async () => {
     url: `${mount}/role/web`,
     method: 'post',
     headers: { 'X-Vault-Token': 'root' },
-    data: { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'web,api', token_ttl: '15m', token_num_uses: 3 },
+    data: {
+      role_type: 'jwt',
+      user_claim: 'sub',
+      bound_audiences: 'web,api',
+      token_ttl: '15m',
+      token_num_uses: 3,
+    },
   })
   const read = await vault.readK8sRole('root', 'web')
   const listed = await vault.listK8sRoles('root')
   await vault.deleteK8sRole('root', 'web')
   const left = await vault.listK8sRoles('root')
 
-  expect(read).toMatchObject({ user_claim: 'sub', bound_audiences: ['web', 'api'], token_ttl: 900, token_num_uses: 3 })
+  expect(read).toMatchObject({
+    user_claim: 'sub',
+    bound_audiences: ['web', 'api'],
+    token_ttl: 900,
+    token_num_uses: 3,
+  })
   expect(listed).toEqual({ keys: ['ci', 'web'] })
   expect(left).toEqual({ keys: ['ci'] })
 })
@@ -55,12 +78,17 @@ test('hashi-vault-js meets a 404, a 403 and a refused login as its users know th
   const auth = await vault.loginWithK8s('ci', await server.jwt())
   const token = 'client_token' in auth ? String(auth.client_token) : ''
 
-  await expect(vault.readK8sRole('root', 'nobody')).rejects.toMatchObject({ isVaultError: true, response: { status: 404, data: { errors: [] } } })
+  await expect(vault.readK8sRole('root', 'nobody')).rejects.toMatchObject({
+    isVaultError: true,
+    response: { status: 404, data: { errors: [] } },
+  })
   await expect(vault.deleteK8sRole(token, 'ci')).rejects.toMatchObject({
     isVaultError: true,
     response: { status: 403, data: { errors: ['1 error occurred:\n\t* permission denied\n\n'] } },
   })
-  await expect(vault.loginWithK8s('ci', await server.jwt({ iss: 'https://other.example' }))).rejects.toMatchObject({
+  await expect(
+    vault.loginWithK8s('ci', await server.jwt({ iss: 'https://other.example' })),
+  ).rejects.toMatchObject({
     isVaultError: true,
     response: { status: 400 },
   })
@@ -73,7 +101,10 @@ test('hashi-vault-js reads the state of the server and makes tokens', async () =
   const health = await vault.healthCheck({})
   const status = await vault.sealStatus()
   const made = await vault.createToken('root', tokenParams)
-  const rights = await vault.sysCapabilitiesSelf('client_token' in made ? String(made.client_token) : '', ['auth/jwt/role/ci', 'sys/mounts'])
+  const rights = await vault.sysCapabilitiesSelf('client_token' in made ? String(made.client_token) : '', [
+    'auth/jwt/role/ci',
+    'sys/mounts',
+  ])
 
   expect(health).toMatchObject({ initialized: true, sealed: false, standby: false })
   expect(status).toMatchObject({ sealed: false, type: 'static' })

@@ -11,7 +11,10 @@ const manners = [
   'X-Vault-Request: true',
 ]
 
-/** Sends as hvac does, byte by byte: verbs of its own, `null` for what its caller left out, everything on one connection. */
+/**
+ * Sends as hvac does, byte by byte: verbs of its own, `null` for what its caller left out, everything on one
+ * connection.
+ */
 class Hvac implements Disposable {
   readonly #wire: Wire
   readonly #headers: readonly string[]
@@ -52,7 +55,10 @@ test('hvac is told that a key-value store is not offered', async () => {
   expect(parsed(answer)).toEqual(errors('plugin not found in the catalog: kv'))
 })
 
-/** Calls of hvac in turn, byte by byte, and how each is answered: what a caller leaves out may be `null`, and what the path says the body may say again. */
+/**
+ * Calls of hvac in turn, byte by byte, and how each is answered: what a caller leaves out may be `null`, and
+ * what the path says the body may say again.
+ */
 const tour: readonly (readonly [verb: string, path: string, body: string | undefined, status: number])[] = [
   [
     'POST',
@@ -67,7 +73,12 @@ const tour: readonly (readonly [verb: string, path: string, body: string | undef
     '{"type": "jwt", "description": "ci", "config": {"default_lease_ttl": 60, "max_lease_ttl": null}, "local": false}',
     204,
   ],
-  ['POST', 'sys/auth/team/ci/tune', '{"audit_non_hmac_request_keys": "a,b", "passthrough_request_headers": ""}', 204],
+  [
+    'POST',
+    'sys/auth/team/ci/tune',
+    '{"audit_non_hmac_request_keys": "a,b", "passthrough_request_headers": ""}',
+    204,
+  ],
   ['GET', 'sys/auth', undefined, 200],
   [
     'PUT',
@@ -93,7 +104,12 @@ const tour: readonly (readonly [verb: string, path: string, body: string | undef
   ['POST', 'identity/entity', '{"name": "Ann", "metadata": {}}', 200],
   ['POST', 'identity/entity', '{"name": "ann", "disabled": false}', 204],
   ['GET', 'identity/entity/name?list=true', undefined, 200],
-  ['POST', 'identity/group', '{"name": "web", "type": "internal", "member_entity_ids": null, "member_group_ids": null}', 200],
+  [
+    'POST',
+    'identity/group',
+    '{"name": "web", "type": "internal", "member_entity_ids": null, "member_group_ids": null}',
+    200,
+  ],
   ['POST', 'identity/lookup/entity', '{"name": "nobody"}', 204],
   ['POST', 'identity/lookup/entity', '{}', 400],
   [
@@ -111,7 +127,12 @@ const tour: readonly (readonly [verb: string, path: string, body: string | undef
   ],
   ['GET', 'auth/team/ci/role?list=True', undefined, 200],
   ['POST', 'auth/team/ci/login', '{"role": "ci", "jwt": null}', 400],
-  ['GET', 'auth/team/ci/oidc/callback?state=s&nonce=n&code=c', '{"state": "s", "nonce": "n", "code": "c"}', 400],
+  [
+    'GET',
+    'auth/team/ci/oidc/callback?state=s&nonce=n&code=c',
+    '{"state": "s", "nonce": "n", "code": "c"}',
+    400,
+  ],
   ['PUT', 'sys/leases/lookup', '{"lease_id": null}', 400],
   ['PUT', 'sys/leases/renew', '{"lease_id": "none", "increment": null}', 400],
   ['PUT', 'sys/leases/revoke-prefix/azure/creds', '{"prefix": "azure/creds"}', 204],
@@ -155,7 +176,11 @@ test('hvac works in a namespace with non-ASCII letters, and every answer names i
     'a read': await hvac.ask('GET', '/v1/auth/token/lookup-self'),
     'a read with a body': await hvac.ask('GET', '/v1/auth/token/lookup-self', '{"token": "x"}'),
     'a list': await hvac.ask('LIST', '/v1/sys/policies/acl'),
-    'a write': await hvac.ask('POST', '/v1/auth/token/create', '{"policies": ["default"], "no_parent": false, "display_name": "token"}'),
+    'a write': await hvac.ask(
+      'POST',
+      '/v1/auth/token/create',
+      '{"policies": ["default"], "no_parent": false, "display_name": "token"}',
+    ),
     'a write of nothing': await hvac.ask('PUT', '/v1/sys/policy/web', '{"policy": "path \\"a\\" {}"}'),
     'a deletion': await hvac.ask('DELETE', '/v1/sys/policy/web'),
     'the state of the node': await hvac.ask('GET', '/v1/sys/seal-status'),
@@ -164,7 +189,11 @@ test('hvac works in a namespace with non-ASCII letters, and every answer names i
     'what is refused': await hvac.ask('POST', '/v1/sys/wrapping/wrap', '{'),
   }
 
-  const told = Object.entries(answers).map(([what, answer]) => [what, answer?.status, answer?.headers['x-vault-namespace']])
+  const told = Object.entries(answers).map(([what, answer]) => [
+    what,
+    answer?.status,
+    answer?.headers['x-vault-namespace'],
+  ])
   expect(told).toEqual([
     ['a read', 200, sent],
     ['a read with a body', 200, sent],
@@ -180,16 +209,23 @@ test('hvac works in a namespace with non-ASCII letters, and every answer names i
   expect(parsed(answers['a list'])).toMatchObject({ data: { keys: ['default'] } })
 })
 
-test.each(['X-Vault-Token: ', 'Authorization: Bearer '])('a chosen token id with non-ASCII letters works through %s', async (name) => {
-  await using server = await startTestServer()
-  // the last letter ends with a byte that is a blank when it stands alone
-  await server.root.write('auth/token/create', { id: 'schlüssel-voilà', policies: ['default'], display_name: 'chosen' })
-  const sent = Buffer.from('schlüssel-voilà').toString('latin1')
-  using hvac = new Hvac(await openWire(server.url), [`${name}${sent}`])
+test.each(['X-Vault-Token: ', 'Authorization: Bearer '])(
+  'a chosen token id with non-ASCII letters works through %s',
+  async (name) => {
+    await using server = await startTestServer()
+    // the last letter ends with a byte that is a blank when it stands alone
+    await server.root.write('auth/token/create', {
+      id: 'schlüssel-voilà',
+      policies: ['default'],
+      display_name: 'chosen',
+    })
+    const sent = Buffer.from('schlüssel-voilà').toString('latin1')
+    using hvac = new Hvac(await openWire(server.url), [`${name}${sent}`])
 
-  const self = await hvac.ask('GET', '/v1/auth/token/lookup-self')
-  const renewed = await hvac.ask('POST', '/v1/auth/token/renew-self', '{}')
+    const self = await hvac.ask('GET', '/v1/auth/token/lookup-self')
+    const renewed = await hvac.ask('POST', '/v1/auth/token/renew-self', '{}')
 
-  expect([self?.status, renewed?.status]).toEqual([200, 200])
-  expect(parsed(self)).toMatchObject({ data: { display_name: 'token-chosen', policies: ['default'] } })
-})
+    expect([self?.status, renewed?.status]).toEqual([200, 200])
+    expect(parsed(self)).toMatchObject({ data: { display_name: 'token-chosen', policies: ['default'] } })
+  },
+)

@@ -12,25 +12,33 @@ test('node-vault logs in with a JWT and goes on with the token it got', async ()
   const self = await vault.tokenLookupSelf()
   const role = await vault.read('auth/jwt/role/ci')
 
-  expect(login.auth).toMatchObject({ client_token: vault.token, token_policies: ['ci', 'default'], lease_duration: 600, renewable: true })
+  expect(login.auth).toMatchObject({
+    client_token: vault.token,
+    token_policies: ['ci', 'default'],
+    lease_duration: 600,
+    renewable: true,
+  })
   expect(self.data).toMatchObject({ id: vault.token, path: 'auth/jwt/login', meta: { role: 'ci' } })
   expect(role.data.bound_audiences).toEqual(['ci'])
 })
 
-test.each([{ noCustomHTTPVerbs: false }, { noCustomHTTPVerbs: true }])('node-vault writes, reads, lists and deletes a role: %j', async (option) => {
-  await using server = await aPipeline()
-  const vault = nodeVault({ endpoint: server.url, token: 'root', ...option })
+test.each([{ noCustomHTTPVerbs: false }, { noCustomHTTPVerbs: true }])(
+  'node-vault writes, reads, lists and deletes a role: %j',
+  async (option) => {
+    await using server = await aPipeline()
+    const vault = nodeVault({ endpoint: server.url, token: 'root', ...option })
 
-  await vault.write('auth/jwt/role/web', aRole)
-  const read = await vault.read('auth/jwt/role/web')
-  const listed = await vault.list('auth/jwt/role')
-  await vault.delete('auth/jwt/role/web')
-  const left = await vault.list('auth/jwt/role')
+    await vault.write('auth/jwt/role/web', aRole)
+    const read = await vault.read('auth/jwt/role/web')
+    const listed = await vault.list('auth/jwt/role')
+    await vault.delete('auth/jwt/role/web')
+    const left = await vault.list('auth/jwt/role')
 
-  expect(read.data).toMatchObject({ user_claim: 'sub', bound_audiences: ['web', 'api'], token_ttl: 900 })
-  expect(listed.data.keys).toEqual(['ci', 'web'])
-  expect(left.data.keys).toEqual(['ci'])
-})
+    expect(read.data).toMatchObject({ user_claim: 'sub', bound_audiences: ['web', 'api'], token_ttl: 900 })
+    expect(listed.data.keys).toEqual(['ci', 'web'])
+    expect(left.data.keys).toEqual(['ci'])
+  },
+)
 
 test('node-vault meets a 404, a 403 and a refused login as its users know them', async () => {
   await using server = await aPipeline()
@@ -38,12 +46,17 @@ test('node-vault meets a 404, a 403 and a refused login as its users know them',
   const pipeline = nodeVault({ endpoint: server.url })
   await pipeline.jwtLogin({ role: 'ci', jwt: await server.jwt() })
 
-  await expect(root.read('auth/jwt/role/nobody')).rejects.toMatchObject({ message: 'Status 404', response: { statusCode: 404 } })
+  await expect(root.read('auth/jwt/role/nobody')).rejects.toMatchObject({
+    message: 'Status 404',
+    response: { statusCode: 404 },
+  })
   await expect(pipeline.write('auth/jwt/role/mine', aRole)).rejects.toMatchObject({
     message: expect.stringContaining('permission denied'),
     response: { statusCode: 403 },
   })
-  await expect(pipeline.jwtLogin({ role: 'ci', jwt: await server.jwt({ aud: 'elsewhere' }) })).rejects.toMatchObject({
+  await expect(
+    pipeline.jwtLogin({ role: 'ci', jwt: await server.jwt({ aud: 'elsewhere' }) }),
+  ).rejects.toMatchObject({
     message: expect.stringMatching(/^error validating token: .*audience/),
     response: { statusCode: 400 },
   })

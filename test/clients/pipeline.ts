@@ -5,11 +5,16 @@ import { startTestServer, type TestServer } from '../support/start-server.ts'
 const policy = 'path "auth/jwt/role/ci" { capabilities = ["read"] }'
 
 /** A server whose `auth/jwt` knows one public key, with a role `ci`, and JWTs signed with the key. */
-export async function aPipeline(): Promise<TestServer & { jwt(claims?: Record<string, unknown>): Promise<string> }> {
+export async function aPipeline(): Promise<
+  TestServer & { jwt(claims?: Record<string, unknown>): Promise<string> }
+> {
   const server = await startTestServer()
   const { publicKey, privateKey } = await generateKeyPair('RS256')
   await server.root.write('sys/policies/acl/ci', { policy })
-  await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [await exportSPKI(publicKey)], bound_issuer: 'https://ci.example' })
+  await server.root.write('auth/jwt/config', {
+    jwt_validation_pubkeys: [await exportSPKI(publicKey)],
+    bound_issuer: 'https://ci.example',
+  })
   await server.root.write('auth/jwt/role/ci', {
     role_type: 'jwt',
     user_claim: 'sub',

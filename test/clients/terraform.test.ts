@@ -14,7 +14,8 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const put = (path: string, data: object) => server.root.call('PUT', path, data, { headers: { 'X-Vault-Request': 'true' } })
+const put = (path: string, data: object) =>
+  server.root.call('PUT', path, data, { headers: { 'X-Vault-Request': 'true' } })
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -22,7 +23,9 @@ type Fields = Readonly<Record<string, unknown>>
 function asWritten(fields: Fields, data: Json | undefined): Fields {
   const emptyOf = (value: unknown) => (Array.isArray(value) ? [] : typeof value === 'object' ? {} : undefined)
   const sorted = (value: unknown) => (Array.isArray(value) ? [...value].toSorted() : value)
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, sorted(data?.[name] ?? emptyOf(value))]))
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, sorted(data?.[name] ?? emptyOf(value))]),
+  )
 }
 
 type Resource = { readonly name: string; readonly path: string; readonly full: Fields; readonly bare: Fields }
@@ -121,7 +124,12 @@ const resources: readonly Resource[] = [
   {
     name: 'vault_identity_oidc_key',
     path: 'identity/oidc/key/deploy',
-    full: { algorithm: 'ES256', rotation_period: 3600, verification_ttl: 6000, allowed_client_ids: ['a', 'b'] },
+    full: {
+      algorithm: 'ES256',
+      rotation_period: 3600,
+      verification_ttl: 6000,
+      allowed_client_ids: ['a', 'b'],
+    },
     bare: { algorithm: 'ES256', rotation_period: 86_400, verification_ttl: 86_400, allowed_client_ids: [] },
   },
   {
@@ -154,7 +162,13 @@ const identities = [
   },
   {
     kind: 'group',
-    full: { name: 'deploy', type: 'internal', metadata: { a: 'b' }, policies: ['p', 'q'], member_group_ids: [] },
+    full: {
+      name: 'deploy',
+      type: 'internal',
+      metadata: { a: 'b' },
+      policies: ['p', 'q'],
+      member_group_ids: [],
+    },
     bare: { name: 'deploy two', type: 'internal', metadata: {}, policies: [], member_entity_ids: [] },
   },
 ]
@@ -172,30 +186,53 @@ test.each(identities)(
     }
     // what a resource leaves to others it does not send
     await put(path, { name: 'deploy', metadata: { c: 'd' } })
-    expect((await server.root.read(path)).body.data).toMatchObject({ metadata: { c: 'd' }, policies: ['p', 'q'] })
+    expect((await server.root.read(path)).body.data).toMatchObject({
+      metadata: { c: 'd' },
+      policies: ['p', 'q'],
+    })
     expect((await server.root.delete(path)).status).toBe(204)
     expect((await server.root.read(path)).status).toBe(404)
   },
 )
 
-test.each(['path "x" {\n  capabilities = ["read"]\n}\n', '# nothing\n', '  path "ü/*" { capabilities = ["list"] }\r\n\n'])(
-  'vault_policy: %j comes back unchanged',
-  async (policy) => {
-    await put('sys/policies/acl/deploy', { policy })
+test.each([
+  'path "x" {\n  capabilities = ["read"]\n}\n',
+  '# nothing\n',
+  '  path "ü/*" { capabilities = ["list"] }\r\n\n',
+])('vault_policy: %j comes back unchanged', async (policy) => {
+  await put('sys/policies/acl/deploy', { policy })
 
-    expect((await server.root.read('sys/policies/acl/deploy')).body.data).toMatchObject({ policy })
-  },
-)
+  expect((await server.root.read('sys/policies/acl/deploy')).body.data).toMatchObject({ policy })
+})
 
 test('vault_mount is created, tuned through sys/mounts, moved and deleted', async () => {
   const config = { options: null, default_lease_ttl: '3600s', max_lease_ttl: '86400s', force_no_cache: false }
-  const input = { type: 'azure', description: 'x', config, local: true, seal_wrap: false, external_entropy_access: false, options: null }
+  const input = {
+    type: 'azure',
+    description: 'x',
+    config,
+    local: true,
+    seal_wrap: false,
+    external_entropy_access: false,
+    options: null,
+  }
   expect((await server.root.write('sys/mounts/deploy', input)).status).toBe(204)
-  const tuned = { options: { max_in_flight: '4' }, default_lease_ttl: '60s', description: '', max_lease_ttl: '120s', force_no_cache: false }
+  const tuned = {
+    options: { max_in_flight: '4' },
+    default_lease_ttl: '60s',
+    description: '',
+    max_lease_ttl: '120s',
+    force_no_cache: false,
+  }
   expect((await server.root.write('sys/mounts/deploy/tune', tuned)).status).toBe(204)
 
   const { body } = await server.root.read('sys/mounts/deploy')
-  expect(body.data).toMatchObject({ type: 'azure', description: '', local: true, options: { max_in_flight: '4' } })
+  expect(body.data).toMatchObject({
+    type: 'azure',
+    description: '',
+    local: true,
+    options: { max_in_flight: '4' },
+  })
   expect(body.data?.['config']).toMatchObject({ default_lease_ttl: 60, max_lease_ttl: 120 })
 
   expect((await server.root.delete('sys/mounts/deploy')).status).toBe(204)
@@ -226,7 +263,10 @@ test('vault_token: its accessor tells what it is, also the times', async () => {
     explicit_max_ttl: 172_800,
     creation_ttl: 86_400,
   })
-  for (const time of [data?.['issue_time'], data?.['expire_time']]) expect(String(time)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/)
+  for (const time of [data?.['issue_time'], data?.['expire_time']])
+    expect(String(time)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/)
   expect((await server.root.write('auth/token/revoke-accessor', { accessor })).status).toBe(204)
-  expect((await server.root.write('auth/token/lookup-accessor', { accessor })).text).toContain('invalid accessor')
+  expect((await server.root.write('auth/token/lookup-accessor', { accessor })).text).toContain(
+    'invalid accessor',
+  )
 })

@@ -22,7 +22,13 @@ test('root-token prints a new root token that works, the old one stays, and the 
   await using later = await startProcess({ folder: folder.path })
 
   expect([made.code, made.stderr, self.status, before.status]).toEqual([0, '', 200, 200])
-  expect(self.body['data']).toMatchObject({ policies: ['root'], path: 'auth/token/root', display_name: 'root', ttl: 0, orphan: true })
+  expect(self.body['data']).toMatchObject({
+    policies: ['root'],
+    path: 'auth/token/root',
+    display_name: 'root',
+    ttl: 0,
+    orphan: true,
+  })
   expect(token).not.toBe(old)
   expect(server.stderr).toContain('"event":"root_token_made"')
   expect(server.stderr).not.toContain(token)
@@ -44,16 +50,19 @@ test('root-token --out writes it for its owner only, and prints where', async ()
   expect(self.status).toBe(200)
 })
 
-test.each(['data/seal.key', './data/gatehouse.db', 'data/gatehouse.db-wal'])('root-token does not overwrite %s', async (out) => {
-  await using folder = await temporaryFolder()
-  await aStoppedServer(folder.path)
-  const before = await readFile(folder.file('data/seal.key'), 'utf8')
+test.each(['data/seal.key', './data/gatehouse.db', 'data/gatehouse.db-wal'])(
+  'root-token does not overwrite %s',
+  async (out) => {
+    await using folder = await temporaryFolder()
+    await aStoppedServer(folder.path)
+    const before = await readFile(folder.file('data/seal.key'), 'utf8')
 
-  const refused = await rootToken(folder.path, ['--out', out])
+    const refused = await rootToken(folder.path, ['--out', out])
 
-  expect(refused).toEqual({ code: 2, stdout: '', stderr: `${out} is a database file or a seal key file\n` })
-  expect(await readFile(folder.file('data/seal.key'), 'utf8')).toBe(before)
-})
+    expect(refused).toEqual({ code: 2, stdout: '', stderr: `${out} is a database file or a seal key file\n` })
+    expect(await readFile(folder.file('data/seal.key'), 'utf8')).toBe(before)
+  },
+)
 
 test('root-token makes no token when it cannot write the file', async () => {
   await using folder = await temporaryFolder()
@@ -72,7 +81,11 @@ test('root-token exits with 3 while a server is running', async () => {
 
   const refused = await rootToken(folder.path)
 
-  expect(refused).toEqual({ code: 3, stdout: '', stderr: `cannot open data/gatehouse.db: in use by process ${server.pid}\n` })
+  expect(refused).toEqual({
+    code: 3,
+    stdout: '',
+    stderr: `cannot open data/gatehouse.db: in use by process ${server.pid}\n`,
+  })
 })
 
 test('root-token exits with 1 without the seal key', async () => {
@@ -96,9 +109,19 @@ test('root-token makes no token without a store', async () => {
 })
 
 test.each<{ name: string; args: string[]; settings: Record<string, string>; says: string }>([
-  { name: 'an unknown option', args: ['--force'], settings: {}, says: 'usage: npm run root-token -- [--out FILE]' },
+  {
+    name: 'an unknown option',
+    args: ['--force'],
+    settings: {},
+    says: 'usage: npm run root-token -- [--out FILE]',
+  },
   { name: 'an argument', args: ['token'], settings: {}, says: 'usage: npm run root-token -- [--out FILE]' },
-  { name: 'a wrong setting', args: [], settings: { STORAGE: 'x' }, says: 'GATEHOUSE_STORAGE: must be memory: or sqlite:PATH' },
+  {
+    name: 'a wrong setting',
+    args: [],
+    settings: { STORAGE: 'x' },
+    says: 'GATEHOUSE_STORAGE: must be memory: or sqlite:PATH',
+  },
   {
     name: 'a store in memory',
     args: [],

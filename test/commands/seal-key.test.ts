@@ -3,13 +3,17 @@ import { expect, test } from 'vitest'
 import { runProcess, startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const sealKey = (folder: string, ...args: string[]) => runProcess('src/commands/seal-key.ts', { folder, args })
+const sealKey = (folder: string, ...args: string[]) =>
+  runProcess('src/commands/seal-key.ts', { folder, args })
 
 test('seal:key makes a key that only its owner can read and a server starts with', async () => {
   await using folder = await temporaryFolder()
 
   const made = await sealKey(folder.path, 'keys/new.key')
-  await using server = await startProcess({ folder: folder.path, settings: { SEAL_KEY_FILE: 'keys/new.key' } })
+  await using server = await startProcess({
+    folder: folder.path,
+    settings: { SEAL_KEY_FILE: 'keys/new.key' },
+  })
   const self = await server.as(server.rootToken).read('auth/token/lookup-self')
 
   expect(made).toEqual({ code: 0, stdout: 'Seal key written to keys/new.key\n', stderr: '' })
@@ -27,13 +31,16 @@ test('seal:key never overwrites', async () => {
   expect(await readFile(folder.file('old.key'), 'utf8')).toBe('precious')
 })
 
-test.each([{ args: [] }, { args: ['a', 'b'] }, { args: ['--out'] }])('seal:key $args is a usage error', async ({ args }) => {
-  await using folder = await temporaryFolder()
+test.each([{ args: [] }, { args: ['a', 'b'] }, { args: ['--out'] }])(
+  'seal:key $args is a usage error',
+  async ({ args }) => {
+    await using folder = await temporaryFolder()
 
-  const refused = await sealKey(folder.path, ...args)
+    const refused = await sealKey(folder.path, ...args)
 
-  expect(refused).toEqual({ code: 2, stdout: '', stderr: 'usage: npm run seal:key -- FILE\n' })
-})
+    expect(refused).toEqual({ code: 2, stdout: '', stderr: 'usage: npm run seal:key -- FILE\n' })
+  },
+)
 
 test('seal:key fails where no file can be written', async () => {
   await using folder = await temporaryFolder()

@@ -9,11 +9,20 @@ const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'alice', toke
 const policy = (capability: string) => ({ policy: `path "x" { capabilities = ["${capability}"] }` })
 
 const login = (server: TestServer) =>
-  server.anonymous.write('auth/jwt/login', { role: 'dev', jwt: signer.sign({ sub: 'alice', exp: 4_000_000_000, iat: 1 }) })
+  server.anonymous.write('auth/jwt/login', {
+    role: 'dev',
+    jwt: signer.sign({ sub: 'alice', exp: 4_000_000_000, iat: 1 }),
+  })
 const tokenOf = async (server: TestServer) => server.as(String((await login(server)).body.auth?.client_token))
 
 /** A write, and what a reader sees of it that has a copy from before in memory. */
-type Row = { what: string; write(server: TestServer): Promise<unknown>; see(server: TestServer): Promise<unknown>; before: unknown; after: unknown }
+type Row = {
+  what: string
+  write(server: TestServer): Promise<unknown>
+  see(server: TestServer): Promise<unknown>
+  before: unknown
+  after: unknown
+}
 
 const rows: Row[] = [
   {
@@ -40,14 +49,16 @@ const rows: Row[] = [
   {
     what: 'a policy',
     write: (server) => server.root.write('sys/policies/acl/old', policy('deny')),
-    see: async (server) => (await (await tokenOf(server)).write('sys/capabilities-self', { path: 'x' })).body.data?.capabilities,
+    see: async (server) =>
+      (await (await tokenOf(server)).write('sys/capabilities-self', { path: 'x' })).body.data?.capabilities,
     before: ['read'],
     after: ['deny'],
   },
   {
     what: 'a policy that goes',
     write: (server) => server.root.delete('sys/policies/acl/old'),
-    see: async (server) => (await (await tokenOf(server)).write('sys/capabilities-self', { path: 'x' })).body.data?.capabilities,
+    see: async (server) =>
+      (await (await tokenOf(server)).write('sys/capabilities-self', { path: 'x' })).body.data?.capabilities,
     before: ['read'],
     after: ['deny'],
   },
@@ -74,19 +85,22 @@ const rows: Row[] = [
   },
 ]
 
-test.each(rows)('$what: a commit that failed after it was durable is visible as stored', async ({ write, see, before, after }) => {
-  const faults = new StorageFaults()
-  await using server = await startTestServer({ faults })
-  await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
-  await server.root.write('auth/jwt/role/dev', role)
-  await server.root.write('sys/policies/acl/old', policy('read'))
-  expect(await see(server)).toEqual(before)
+test.each(rows)(
+  '$what: a commit that failed after it was durable is visible as stored',
+  async ({ write, see, before, after }) => {
+    const faults = new StorageFaults()
+    await using server = await startTestServer({ faults })
+    await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
+    await server.root.write('auth/jwt/role/dev', role)
+    await server.root.write('sys/policies/acl/old', policy('read'))
+    expect(await see(server)).toEqual(before)
 
-  faults.arm('storage.after-commit', 'io')
-  expect(await write(server)).toMatchObject({ status: 503 })
+    faults.arm('storage.after-commit', 'io')
+    expect(await write(server)).toMatchObject({ status: 503 })
 
-  expect(await see(server)).toEqual(after)
-})
+    expect(await see(server)).toEqual(after)
+  },
+)
 
 test('a token whose revocation failed after it was durable is refused', async () => {
   const faults = new StorageFaults()

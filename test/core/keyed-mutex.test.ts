@@ -14,7 +14,11 @@ test('work on one key runs one after the other, in the order of the requests, al
 
   const all = Promise.allSettled(['a', 'b', 'c'].map((name) => turns.take('key', work(name))))
 
-  expect((await all).map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason)))).toEqual(['a', 'Error: b failed', 'c'])
+  expect((await all).map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason)))).toEqual([
+    'a',
+    'Error: b failed',
+    'c',
+  ])
   expect(seen).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends'])
   expect(turns.workOn('key')).toBeUndefined()
 })

@@ -143,7 +143,9 @@ test('concurrent long lists are complete, and continue where a page ended', asyn
   const count = 620
   const accessor = String((await root.read('sys/auth')).body.data?.['token/']?.accessor)
   for (let from = 0; from < count; from += 62) {
-    const made = Array.from({ length: 62 }, (_, at) => root.write('identity/entity-alias', { name: `person-${from + at}`, mount_accessor: accessor }))
+    const made = Array.from({ length: 62 }, (_, at) =>
+      root.write('identity/entity-alias', { name: `person-${from + at}`, mount_accessor: accessor }),
+    )
     for (const answer of await Promise.all(made)) expect(answer.status).toBe(200)
   }
   const paths = ['identity/entity/id', 'identity/entity/name', 'identity/entity-alias/id']

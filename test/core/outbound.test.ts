@@ -15,7 +15,11 @@ test('an answer is returned whole, whatever its status', async () => {
   const missing = await open.get(`${provider.url}/y`)
 
   expect({ status: found.status, body: found.body.toString() }).toEqual({ status: 200, body: '{"a":1}' })
-  expect({ status: missing.status, text: missing.statusText, body: missing.body.toString() }).toEqual({ status: 404, text: 'Not Found', body: 'no' })
+  expect({ status: missing.status, text: missing.statusText, body: missing.body.toString() }).toEqual({
+    status: 404,
+    text: 'Not Found',
+    body: 'no',
+  })
 })
 
 test.each([
@@ -117,20 +121,27 @@ test.each([
   { name: 'announced', headers: { 'content-length': '1048577' } },
   { name: 'unannounced', headers: {} },
 ])('an answer over 1 MiB is cut off: $name', async ({ headers }) => {
-  await using provider = await startProvider({ '/': (answer) => answer.writeHead(200, headers).end(Buffer.alloc(1024 ** 2 + 1)) })
+  await using provider = await startProvider({
+    '/': (answer) => answer.writeHead(200, headers).end(Buffer.alloc(1024 ** 2 + 1)),
+  })
 
   await expect(open.get(provider.url)).rejects.toThrow(/larger than 1048576 bytes/)
 })
 
 test('an answer of exactly 1 MiB passes', async () => {
-  await using provider = await startProvider({ '/': (answer) => answer.writeHead(200).end(Buffer.alloc(1024 ** 2)) })
+  await using provider = await startProvider({
+    '/': (answer) => answer.writeHead(200).end(Buffer.alloc(1024 ** 2)),
+  })
 
   expect((await open.get(provider.url)).body).toHaveLength(1024 ** 2)
 })
 
 test.each([
   { name: 'never answers', route: () => {} },
-  { name: 'never ends', route: (answer: import('node:http').ServerResponse) => answer.writeHead(200).write('{') },
+  {
+    name: 'never ends',
+    route: (answer: import('node:http').ServerResponse) => answer.writeHead(200).write('{'),
+  },
 ])('a server that $name is abandoned at the time limit', async ({ route }) => {
   await using provider = await startProvider({ '/': route })
 
@@ -151,25 +162,31 @@ test.each(['not a url', 'ftp://127.0.0.1/', 'file:///etc/passwd', ''])('%j is no
 })
 
 test('an error names neither user nor password of the URL', async () => {
-  await expect(open.get('http://user:hidden@127.0.0.1:1/k')).rejects.toThrow(/^Get "http:\/\/127\.0\.0\.1:1\/k": .*connection refused$/)
+  await expect(open.get('http://user:hidden@127.0.0.1:1/k')).rejects.toThrow(
+    /^Get "http:\/\/127\.0\.0\.1:1\/k": .*connection refused$/,
+  )
 })
 
 test('configured certificates replace the roots of the system', async () => {
   await using provider = await startProvider({ '/': {} }, providerTls)
 
   await expect(open.get(provider.url, { caPem: providerTls.cert })).resolves.toMatchObject({ status: 200 })
-  await expect(open.get(provider.url, { caPem: `junk\n${strangerCertificate}\n${providerTls.cert}` })).resolves.toMatchObject({ status: 200 })
+  await expect(
+    open.get(provider.url, { caPem: `junk\n${strangerCertificate}\n${providerTls.cert}` }),
+  ).resolves.toMatchObject({ status: 200 })
   await expect(open.get(provider.url)).rejects.toThrow(/certificate/)
   await expect(open.get(provider.url, { caPem: strangerCertificate })).rejects.toThrow(/certificate/)
-  await expect(open.get(provider.url, { caPem: 'garbage' })).rejects.toThrow('could not parse CA PEM value successfully')
+  await expect(open.get(provider.url, { caPem: 'garbage' })).rejects.toThrow(
+    'could not parse CA PEM value successfully',
+  )
 })
 
 test('the host name must match the certificate', async () => {
   await using provider = await startProvider({ '/': {} }, providerTls)
 
-  await expect(open.get(provider.url.replace('127.0.0.1', 'localhost'), { caPem: providerTls.cert })).rejects.toThrow(
-    /x509: certificate is valid for 127\.0\.0\.1, not localhost$/,
-  )
+  await expect(
+    open.get(provider.url.replace('127.0.0.1', 'localhost'), { caPem: providerTls.cert }),
+  ).rejects.toThrow(/x509: certificate is valid for 127\.0\.0\.1, not localhost$/)
 })
 
 test('https goes through the proxy when one is set, http and excepted hosts do not', async () => {
@@ -196,9 +213,17 @@ test('https goes through the proxy when one is set, http and excepted hosts do n
 
 test.each([
   { name: 'none', pem: 'garbage', count: 0 },
-  { name: 'one among other blocks', pem: `-----BEGIN X-----\nAA==\n-----END X-----\n${providerTls.cert}`, count: 1 },
+  {
+    name: 'one among other blocks',
+    pem: `-----BEGIN X-----\nAA==\n-----END X-----\n${providerTls.cert}`,
+    count: 1,
+  },
   { name: 'two', pem: providerTls.cert + strangerCertificate, count: 2 },
-  { name: 'one, beside a broken one', pem: `-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n${providerTls.cert}`, count: 1 },
+  {
+    name: 'one, beside a broken one',
+    pem: `-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n${providerTls.cert}`,
+    count: 1,
+  },
   { name: 'openings without an end', pem: '-----BEGIN CERTIFICATE-----'.repeat(100_000), count: 0 },
 ])('certificates in a text: $name', ({ pem, count }) => {
   expect(caCertificates(pem)).toHaveLength(count)
@@ -212,8 +237,12 @@ test.each([
   const caPem = order.map((at) => rotatedAuthority.authorities[at]).join('')
 
   await expect(open.get(provider.url, { caPem })).resolves.toMatchObject({ status: 200 })
-  await expect(open.get(provider.url, { caPem: caPem + providerTls.cert })).resolves.toMatchObject({ status: 200 })
-  await expect(open.get(provider.url, { caPem: rotatedAuthority.authorities[1] })).rejects.toThrow(/certificate signature failure/)
+  await expect(open.get(provider.url, { caPem: caPem + providerTls.cert })).resolves.toMatchObject({
+    status: 200,
+  })
+  await expect(open.get(provider.url, { caPem: rotatedAuthority.authorities[1] })).rejects.toThrow(
+    /certificate signature failure/,
+  )
 })
 
 test('kept connections too find the right one of two authorities with one name', async () => {
@@ -226,9 +255,13 @@ test('kept connections too find the right one of two authorities with one name',
     await expect(open.exchange({ ...call, agent })).resolves.toMatchObject({ status: 200 })
     await expect(open.exchange({ ...call, agent })).resolves.toMatchObject({ status: 200 })
   }
-  await expect(open.exchange({ ...call, agent: open.connections(namesake) })).rejects.toThrow(/certificate signature failure/)
+  await expect(open.exchange({ ...call, agent: open.connections(namesake) })).rejects.toThrow(
+    /certificate signature failure/,
+  )
 })
 
 test('a proxy that is no URL stops the start', () => {
-  expect(() => new OutboundClient({ deny: [], httpsProxy: 'http://[' })).toThrow('HTTPS_PROXY: must be a URL like http://proxy:3128')
+  expect(() => new OutboundClient({ deny: [], httpsProxy: 'http://[' })).toThrow(
+    'HTTPS_PROXY: must be a URL like http://proxy:3128',
+  )
 })

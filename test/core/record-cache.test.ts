@@ -13,7 +13,9 @@ test('used copies stay, unused ones are evicted, and the limit is never exceeded
   }
 
   expect(cache.get('used')).toEqual({ n: 0 })
-  const others = Array.from({ length: 100 }, (_, at) => cache.get(`other-${at + 1}`)).filter((copy) => copy !== undefined)
+  const others = Array.from({ length: 100 }, (_, at) => cache.get(`other-${at + 1}`)).filter(
+    (copy) => copy !== undefined,
+  )
   expect(others.length).toBeLessThan(10)
   expect(others.length).toBeGreaterThan(0)
 })

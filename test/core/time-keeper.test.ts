@@ -45,30 +45,43 @@ function aMachine(begin = Date.now()) {
   }
 }
 
-const created = async (server: TestServer, fields: object) => String((await server.root.write('auth/token/create', fields)).body.auth?.client_token)
-const statusOf = async (server: TestServer, token: string) => (await server.as(token).read('auth/token/lookup-self')).status
+const created = async (server: TestServer, fields: object) =>
+  String((await server.root.write('auth/token/create', fields)).body.auth?.client_token)
+const statusOf = async (server: TestServer, token: string) =>
+  (await server.as(token).read('auth/token/lookup-self')).status
 
 describe('the clock of the machine is set back by an hour', () => {
-  test.each(['service', 'batch'])('a %s token that had expired stays expired, and a new one lives', async (type) => {
-    const machine = aMachine()
-    await using server = await startTestServer({ clock: machine.clock, log: machine.log })
-    const old = await created(server, { type, ttl: '60s', policies: ['default'] })
-    const long = await created(server, { type, ttl: '2h', policies: ['default'] })
-    machine.pass(61_000)
-    expect([await statusOf(server, old), await statusOf(server, long)]).toEqual([403, 200])
+  test.each(['service', 'batch'])(
+    'a %s token that had expired stays expired, and a new one lives',
+    async (type) => {
+      const machine = aMachine()
+      await using server = await startTestServer({ clock: machine.clock, log: machine.log })
+      const old = await created(server, { type, ttl: '60s', policies: ['default'] })
+      const long = await created(server, { type, ttl: '2h', policies: ['default'] })
+      machine.pass(61_000)
+      expect([await statusOf(server, old), await statusOf(server, long)]).toEqual([403, 200])
 
-    machine.set(-hour)
-    await server.root.read('sys/health')
-    await statusOf(server, long)
-    await machine.told(1)
-    const fresh = await created(server, { type, ttl: '60s', policies: ['default'] })
+      machine.set(-hour)
+      await server.root.read('sys/health')
+      await statusOf(server, long)
+      await machine.told(1)
+      const fresh = await created(server, { type, ttl: '60s', policies: ['default'] })
 
-    expect([await statusOf(server, old), await statusOf(server, long), await statusOf(server, fresh)]).toEqual([403, 200, 200])
-    expect(machine.steps).toEqual([expect.objectContaining({ direction: 'back', msg: 'the clock of this machine was set back' })])
-    expect((await server.root.read('/metrics')).text).toMatch(/^gatehouse_clock_steps_total\{direction="back"\} 1$/m)
-    machine.pass(61_000)
-    expect(await statusOf(server, fresh)).toBe(403)
-  })
+      expect([
+        await statusOf(server, old),
+        await statusOf(server, long),
+        await statusOf(server, fresh),
+      ]).toEqual([403, 200, 200])
+      expect(machine.steps).toEqual([
+        expect.objectContaining({ direction: 'back', msg: 'the clock of this machine was set back' }),
+      ])
+      expect((await server.root.read('/metrics')).text).toMatch(
+        /^gatehouse_clock_steps_total\{direction="back"\} 1$/m,
+      )
+      machine.pass(61_000)
+      expect(await statusOf(server, fresh)).toBe(403)
+    },
+  )
 
   test('a wrapped response that had expired stays expired', async () => {
     const machine = aMachine()
@@ -79,7 +92,10 @@ describe('the clock of the machine is set back by an hour', () => {
     await statusOf(server, 'root')
     await machine.told(1)
 
-    expect((await server.root.write('sys/wrapping/unwrap', { token: String(wrapped.body.wrap_info?.token) })).status).toBe(400)
+    expect(
+      (await server.root.write('sys/wrapping/unwrap', { token: String(wrapped.body.wrap_info?.token) }))
+        .status,
+    ).toBe(400)
   })
 
   test('a lease that had ended is not renewed', async () => {
@@ -107,7 +123,8 @@ describe('the clock of the machine is set back by an hour', () => {
       const seconds = Math.floor(machine.now() / 1000)
       return signer.sign({ sub: 'x', aud: 'a', jti: id, iat: seconds, exp: seconds + 600 })
     }
-    const login = async (jwt: string) => (await server.anonymous.write('auth/jwt/login', { role: 'once', jwt })).status
+    const login = async (jwt: string) =>
+      (await server.anonymous.write('auth/jwt/login', { role: 'once', jwt })).status
     const used = jwtOf('used')
     const first = await login(used)
     machine.pass(30 * 60_000)
@@ -157,12 +174,18 @@ test('a clock that was set back while no server ran revives nothing', async () =
 
   expect(before.steps).toEqual([expect.objectContaining({ direction: 'forward' })])
   expect(after.steps).toEqual([expect.objectContaining({ direction: 'back' })])
-  expect([await statusOf(server, old), await statusOf(server, batch), await statusOf(server, fresh)]).toEqual([403, 403, 200])
+  expect([await statusOf(server, old), await statusOf(server, batch), await statusOf(server, fresh)]).toEqual(
+    [403, 403, 200],
+  )
 })
 
 test('what had expired when a server was stopped stays expired if the clock is set back before the next start', async () => {
   await using folder = await temporaryFolder()
-  const settings = { STORAGE: `sqlite:${folder.file('dev.db')}`, SEAL_KEY_FILE: folder.file('seal.key'), BACKGROUND: 'off' }
+  const settings = {
+    STORAGE: `sqlite:${folder.file('dev.db')}`,
+    SEAL_KEY_FILE: folder.file('seal.key'),
+    BACKGROUND: 'off',
+  }
   const before = aMachine()
   let old = ''
   {

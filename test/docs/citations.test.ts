@@ -7,7 +7,10 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const files = (...patterns: string[]) => patterns.flatMap((pattern) => globSync(pattern, { cwd: root }))
 
-/** The anchors of a page, formed as GitHub forms them: lower case, no punctuation, hyphens for blanks, `-1` for a repeated heading. */
+/**
+ * The anchors of a page, formed as GitHub forms them: lower case, no punctuation, hyphens for blanks, `-1`
+ * for a repeated heading.
+ */
 function anchorsOf(page: string): Set<string> {
   const anchors = new Set<string>()
   for (const [, heading = ''] of withoutCode(read(page)).matchAll(/^#{1,6} +(.+)$/gm)) {
@@ -29,7 +32,8 @@ const withoutCode = (text: string) => text.replace(/^```[\s\S]*?^```/gm, '')
 /** Why a citation leads nowhere, or undefined. */
 function fault(page: string, anchor: string | undefined): string | undefined {
   if (!existsSync(join(root, page))) return `${page} does not exist`
-  if (anchor !== undefined && page.endsWith('.md') && !anchorsOf(page).has(anchor)) return `${page} has no heading #${anchor}`
+  if (anchor !== undefined && page.endsWith('.md') && !anchorsOf(page).has(anchor))
+    return `${page} has no heading #${anchor}`
   return undefined
 }
 

@@ -28,13 +28,20 @@ export type Steps = {
 }
 
 /** Sends every request of a page, in order; all of them must succeed. */
-export async function workThrough(page: string, server: TestServer, { given, after }: Steps): Promise<Reader> {
+export async function workThrough(
+  page: string,
+  server: TestServer,
+  { given, after }: Steps,
+): Promise<Reader> {
   const own = new Map(Object.entries({ VAULT_ADDR: server.url, VAULT_TOKEN: 'root', ...given }))
   const answers: [path: string, answer: Answer][] = []
   const send = async (words: readonly string[]): Promise<Answer> => {
     const { method, url, headers, body } = curlRequest(words)
     expect(url.startsWith(`${server.url}/v1/`), url).toBe(true)
-    return server.anonymous.call(method, url.slice(server.url.length), undefined, { headers, ...(body === undefined ? {} : { raw: body }) })
+    return server.anonymous.call(method, url.slice(server.url.length), undefined, {
+      headers,
+      ...(body === undefined ? {} : { raw: body }),
+    })
   }
   const commands = commandsIn(page)
   const pathOf = (words: readonly string[]) => new URL(curlRequest(words).url).pathname.slice('/v1/'.length)
@@ -61,7 +68,9 @@ export async function workThrough(page: string, server: TestServer, { given, aft
       return found[1]
     },
     again: async (pathEnd) => {
-      const command = commands.find((each) => each(anything)[0] === 'curl' && pathOf(each(own)).endsWith(pathEnd))
+      const command = commands.find(
+        (each) => each(anything)[0] === 'curl' && pathOf(each(own)).endsWith(pathEnd),
+      )
       if (command === undefined) throw new Error(`the page asks nothing of ${pathEnd}`)
       return send(command(own))
     },

@@ -20,7 +20,9 @@ test('every refusal that a page names exists', () => {
   for (const page of pages.filter((name) => name !== 'README')) {
     const named = namedRefusals(readPage(page))
     expect(named.length).toBeGreaterThan(4)
-    expect(named.filter((name) => checkNamed(name) === '' && name !== 'error checking oidc discovery URL')).toEqual([])
+    expect(
+      named.filter((name) => checkNamed(name) === '' && name !== 'error checking oidc discovery URL'),
+    ).toEqual([])
   }
 })
 
@@ -32,6 +34,16 @@ test('commands are read as a shell reads them', () => {
   const [exported, posted, asked] = commandsIn(page).map((command) => command(variables))
 
   expect(exported).toEqual(['export', 'A=1', 'B=two words'])
-  expect(curlRequest(posted ?? [])).toEqual({ method: 'POST', url: 'http://h/x', headers: { T: '1' }, body: '{"a": "two words",\n "b": "\\""}' })
-  expect(curlRequest(asked ?? [])).toEqual({ method: 'GET', url: 'http://h/y?s=two%20words', headers: {}, body: undefined })
+  expect(curlRequest(posted ?? [])).toEqual({
+    method: 'POST',
+    url: 'http://h/x',
+    headers: { T: '1' },
+    body: '{"a": "two words",\n "b": "\\""}',
+  })
+  expect(curlRequest(asked ?? [])).toEqual({
+    method: 'GET',
+    url: 'http://h/y?s=two%20words',
+    headers: {},
+    body: undefined,
+  })
 })

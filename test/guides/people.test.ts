@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { claimsOf, type Provider } from '../../simulators/ci-issuer/providers.ts'
-import { clientId, clientSecret, type SmallProvider, startSmallProvider } from '../plugins/jwt-auth/oidc/small-provider.ts'
+import {
+  clientId,
+  clientSecret,
+  type SmallProvider,
+  startSmallProvider,
+} from '../plugins/jwt-auth/oidc/small-provider.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { namedRefusals, readPage, type Steps, workThrough } from './page.ts'
 
@@ -79,21 +84,30 @@ const guides: Guide[] = [
 ]
 
 /** A provider that signs people in with what theirs would say of them. */
-async function startLike(issuerPath: string): Promise<{ provider: SmallProvider; issuer: string } & AsyncDisposable> {
+async function startLike(
+  issuerPath: string,
+): Promise<{ provider: SmallProvider; issuer: string } & AsyncDisposable> {
   const provider = await startSmallProvider()
   const issuer = provider.url + issuerPath
   const document = provider.web.routes.get('/.well-known/openid-configuration')
-  provider.web.routes.set(`${issuerPath.replace(/\/$/, '')}/.well-known/openid-configuration`, { ...(document as object), issuer })
+  provider.web.routes.set(`${issuerPath.replace(/\/$/, '')}/.well-known/openid-configuration`, {
+    ...(document as object),
+    issuer,
+  })
   return { provider, issuer, [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose]() }
 }
 
 /** A reader takes group, accessor, state and code out of answers, and signs in. */
-function steps(fixture: { provider: SmallProvider; issuer: string }, claims: (login: URLSearchParams) => Record<string, unknown>): Steps {
+function steps(
+  fixture: { provider: SmallProvider; issuer: string },
+  claims: (login: URLSearchParams) => Record<string, unknown>,
+): Steps {
   return {
     given: { ISSUER: fixture.issuer, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret },
     after(path, answer, variables) {
       const data = answer.status === 204 ? undefined : answer.body.data
-      if (path === 'sys/auth/oidc' && data !== undefined && data !== null) variables.set('ACCESSOR', String(data['accessor']))
+      if (path === 'sys/auth/oidc' && data !== undefined && data !== null)
+        variables.set('ACCESSOR', String(data['accessor']))
       if (path === 'identity/group') variables.set('GROUP', String(data?.['id']))
       if (path === 'auth/oidc/oidc/auth_url') signIn(String(data?.['auth_url']), variables)
     },
@@ -106,78 +120,100 @@ function steps(fixture: { provider: SmallProvider; issuer: string }, claims: (lo
   }
 }
 
-describe.each(guides)('docs/providers: $page', ({ page: name, provider, issuerPath, metadata, policies, wrong, admitsWithoutGroups = false }) => {
-  const person = (issuer: string, given: Record<string, unknown> = {}) => {
-    const claims = claimsOf(provider, { issuer, now: Math.floor(Date.now() / 1000) })
-    const ofClient = { ...claims, aud: clientId, ...('azp' in claims ? { azp: clientId } : {}) }
-    return { ...ofClient, ...given }
-  }
-
-  test('every request of the page works as written, and the person gets what the page says', async () => {
-    await using fixture = await startLike(issuerPath)
-    await using server = await startTestServer()
-
-    const reader = await workThrough(
-      readPage(name),
-      server,
-      steps(fixture, () => person(fixture.issuer)),
-    )
-
-    expect(reader.answer('/callback').body.auth).toMatchObject({ ...policies, metadata, lease_duration: 3600 })
-    expect(reader.answer('/lint').body.data?.['findings']).toEqual([])
-    expect(reader.answer('/status').body.data).toMatchObject({ ok: true, type: 'oidc' })
-    const checks = reader.answer('/explain').body.data?.['checks'] as unknown as { name: string; verdict: string }[]
-    const failed = checks.filter(({ verdict }) => verdict === 'fail').map((check) => check.name)
-    // what explain cannot judge of a login in a browser; the page says so
-    expect(failed.filter((check) => !['role', 'times', 'audience'].includes(check))).toEqual([])
-    for (const check of ['user_claim', 'groups', 'metadata', 'bound_claims']) {
-      expect(checks.filter((each) => each.name === check && each.verdict !== 'pass')).toEqual([])
+describe.each(guides)(
+  'docs/providers: $page',
+  ({ page: name, provider, issuerPath, metadata, policies, wrong, admitsWithoutGroups = false }) => {
+    const person = (issuer: string, given: Record<string, unknown> = {}) => {
+      const claims = claimsOf(provider, { issuer, now: Math.floor(Date.now() / 1000) })
+      const ofClient = { ...claims, aud: clientId, ...('azp' in claims ? { azp: clientId } : {}) }
+      return { ...ofClient, ...given }
     }
-  })
 
-  test('the requests of the page find what goes wrong, and its table lists it', async () => {
-    const page = readPage(name)
-    await using fixture = await startLike(issuerPath)
-    await using server = await startTestServer()
-    let given: Record<string, unknown> = {}
-    const { given: variables, after } = steps(fixture, () => person(fixture.issuer, given))
-    const reader = await workThrough(page, server, { given: variables, ...(after === undefined ? {} : { after }) })
+    test('every request of the page works as written, and the person gets what the page says', async () => {
+      await using fixture = await startLike(issuerPath)
+      await using server = await startTestServer()
 
-    for (const [claims, reason] of wrong) {
-      given = claims
-      after?.('auth/oidc/oidc/auth_url', await reader.again('/auth_url'), reader.variables)
-      const refused = await reader.again('/callback')
-      const failures = (await reader.again('/failures')).body.data?.['failures'] as unknown as { reason: string; request_id: string }[]
-      expect(refused.status).toBe(400)
-      expect(failures[0]).toMatchObject({ reason, request_id: refused.body['request_id'] })
-      expect(namedRefusals(page)).toContain(reason)
-    }
-  })
+      const reader = await workThrough(
+        readPage(name),
+        server,
+        steps(fixture, () => person(fixture.issuer)),
+      )
 
-  test.runIf(admitsWithoutGroups)('a person without groups gets in, without the policies of groups', async () => {
-    await using fixture = await startLike(issuerPath)
-    await using server = await startTestServer()
-
-    const reader = await workThrough(
-      readPage(name),
-      server,
-      steps(fixture, () => person(fixture.issuer, { groups: undefined })),
-    )
-
-    expect(reader.answer('/callback').body.auth).toMatchObject({ token_policies: ['default'], policies: ['default'] })
-  })
-
-  test('an issuer that is nearly the right one is refused at the configuration', async () => {
-    await using fixture = await startLike(issuerPath)
-    await using server = await startTestServer()
-    const issuer = issuerPath.endsWith('/') ? fixture.issuer.slice(0, -1) : `${fixture.issuer}/`
-
-    const worked = workThrough(readPage(name), server, {
-      ...steps(fixture, () => ({})),
-      given: { ...steps(fixture, () => ({})).given, ISSUER: issuer },
+      expect(reader.answer('/callback').body.auth).toMatchObject({
+        ...policies,
+        metadata,
+        lease_duration: 3600,
+      })
+      expect(reader.answer('/lint').body.data?.['findings']).toEqual([])
+      expect(reader.answer('/status').body.data).toMatchObject({ ok: true, type: 'oidc' })
+      const checks = reader.answer('/explain').body.data?.['checks'] as unknown as {
+        name: string
+        verdict: string
+      }[]
+      const failed = checks.filter(({ verdict }) => verdict === 'fail').map((check) => check.name)
+      // what explain cannot judge of a login in a browser; the page says so
+      expect(failed.filter((check) => !['role', 'times', 'audience'].includes(check))).toEqual([])
+      for (const check of ['user_claim', 'groups', 'metadata', 'bound_claims']) {
+        expect(checks.filter((each) => each.name === check && each.verdict !== 'pass')).toEqual([])
+      }
     })
 
-    await expect(worked).rejects.toThrow('error checking oidc discovery URL')
-    expect(namedRefusals(readPage(name))).toContain('error checking oidc discovery URL')
-  })
-})
+    test('the requests of the page find what goes wrong, and its table lists it', async () => {
+      const page = readPage(name)
+      await using fixture = await startLike(issuerPath)
+      await using server = await startTestServer()
+      let given: Record<string, unknown> = {}
+      const { given: variables, after } = steps(fixture, () => person(fixture.issuer, given))
+      const reader = await workThrough(page, server, {
+        given: variables,
+        ...(after === undefined ? {} : { after }),
+      })
+
+      for (const [claims, reason] of wrong) {
+        given = claims
+        after?.('auth/oidc/oidc/auth_url', await reader.again('/auth_url'), reader.variables)
+        const refused = await reader.again('/callback')
+        const failures = (await reader.again('/failures')).body.data?.['failures'] as unknown as {
+          reason: string
+          request_id: string
+        }[]
+        expect(refused.status).toBe(400)
+        expect(failures[0]).toMatchObject({ reason, request_id: refused.body['request_id'] })
+        expect(namedRefusals(page)).toContain(reason)
+      }
+    })
+
+    test.runIf(admitsWithoutGroups)(
+      'a person without groups gets in, without the policies of groups',
+      async () => {
+        await using fixture = await startLike(issuerPath)
+        await using server = await startTestServer()
+
+        const reader = await workThrough(
+          readPage(name),
+          server,
+          steps(fixture, () => person(fixture.issuer, { groups: undefined })),
+        )
+
+        expect(reader.answer('/callback').body.auth).toMatchObject({
+          token_policies: ['default'],
+          policies: ['default'],
+        })
+      },
+    )
+
+    test('an issuer that is nearly the right one is refused at the configuration', async () => {
+      await using fixture = await startLike(issuerPath)
+      await using server = await startTestServer()
+      const issuer = issuerPath.endsWith('/') ? fixture.issuer.slice(0, -1) : `${fixture.issuer}/`
+
+      const worked = workThrough(readPage(name), server, {
+        ...steps(fixture, () => ({})),
+        given: { ...steps(fixture, () => ({})).given, ISSUER: issuer },
+      })
+
+      await expect(worked).rejects.toThrow('error checking oidc discovery URL')
+      expect(namedRefusals(readPage(name))).toContain('error checking oidc discovery URL')
+    })
+  },
+)

@@ -12,15 +12,22 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { readPage } from './page.ts'
 
 type Step = { name?: string; uses?: string; shell?: string; run?: string; with?: Record<string, unknown> }
-type Workflow = { permissions: Record<string, string>; jobs: { deploy: { env?: Record<string, string>; steps: Step[] } } }
-type GitLabFile = { deploy: { id_tokens: { JWT: { aud: string } }; variables: Record<string, string>; script: string[] } }
+type Workflow = {
+  permissions: Record<string, string>
+  jobs: { deploy: { env?: Record<string, string>; steps: Step[] } }
+}
+type GitLabFile = {
+  deploy: { id_tokens: { JWT: { aud: string } }; variables: Record<string, string>; script: string[] }
+}
 type Container = { env: { name: string; value: string }[]; command: string[]; args: string[] }
 type Job = { kind: string; spec: { template: { spec: { containers: Container[]; volumes: unknown[] } } } }
 
-const yamlFiles = (page: string): unknown[] => [...readPage(page).matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => parse(text) as unknown)
+const yamlFiles = (page: string): unknown[] =>
+  [...readPage(page).matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => parse(text) as unknown)
 
 const needed = ['bash', 'curl', 'jq']
-const onPath = (program: string) => (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
+const onPath = (program: string) =>
+  (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
 const absent = process.env['CI'] === 'true' ? [] : needed.filter((program) => !onPath(program))
 
 let issuer: Issuer
@@ -29,11 +36,21 @@ let server: TestServer
 beforeAll(async () => {
   issuer = await startIssuer()
   server = await startTestServer()
-  await server.root.write('sys/policies/acl/deploy-shop', { policy: 'path "cloud/creds/deploy" { capabilities = ["read"] }' })
+  await server.root.write('sys/policies/acl/deploy-shop', {
+    policy: 'path "cloud/creds/deploy" { capabilities = ["read"] }',
+  })
   for (const mount of ['github', 'gitlab', 'kubernetes']) {
     await server.root.write(`sys/auth/${mount}`, { type: 'jwt' })
-    await server.root.write(`auth/${mount}/config`, { oidc_discovery_url: issuer.url, bound_issuer: issuer.url })
-    const role = { role_type: 'jwt', bound_audiences: 'gatehouse', user_claim: 'sub', token_policies: 'deploy-shop' }
+    await server.root.write(`auth/${mount}/config`, {
+      oidc_discovery_url: issuer.url,
+      bound_issuer: issuer.url,
+    })
+    const role = {
+      role_type: 'jwt',
+      bound_audiences: 'gatehouse',
+      user_claim: 'sub',
+      token_policies: 'deploy-shop',
+    }
     await server.root.write(`auth/${mount}/role/deploy-shop`, role)
   }
 })
@@ -45,7 +62,11 @@ afterAll(async () => {
 type Ran = { readonly code: number | null; readonly output: string }
 
 /** Runs a program in a folder with a `deploy.sh` that notes its token and what the server says of it. */
-async function runIn(folder: string, [program = '', ...args]: readonly string[], environment: Record<string, string>): Promise<Ran> {
+async function runIn(
+  folder: string,
+  [program = '', ...args]: readonly string[],
+  environment: Record<string, string>,
+): Promise<Ran> {
   await writeFile(
     join(folder, 'deploy.sh'),
     `#!/bin/sh\nprintf %s "$VAULT_TOKEN" > deployed-with\ncurl -sf -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR/v1/auth/token/lookup-self" > looked-up\n`,
@@ -53,10 +74,17 @@ async function runIn(folder: string, [program = '', ...args]: readonly string[],
   )
   const temporary = join(folder, 'tmp')
   await mkdir(temporary, { recursive: true })
-  const env = { PATH: process.env['PATH'], HOME: folder, TMPDIR: temporary, VAULT_ADDR: server.url, ...environment }
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: folder,
+    TMPDIR: temporary,
+    VAULT_ADDR: server.url,
+    ...environment,
+  }
   const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 })
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text))
   const [code] = (await once(child, 'close')) as [number | null]
   // nothing that was fetched is left behind
   expect(await readdir(temporary)).toEqual([])
@@ -66,19 +94,25 @@ async function runIn(folder: string, [program = '', ...args]: readonly string[],
 /** The token that `deploy.sh` had; it was good, and is revoked by now. */
 async function expectDeployed(folder: string): Promise<string> {
   const token = await readFile(join(folder, 'deployed-with'), 'utf8')
-  const lookedUp = JSON.parse(await readFile(join(folder, 'looked-up'), 'utf8')) as { data: { policies: string[] } }
+  const lookedUp = JSON.parse(await readFile(join(folder, 'looked-up'), 'utf8')) as {
+    data: { policies: string[] }
+  }
   expect(lookedUp.data.policies).toEqual(['default', 'deploy-shop'])
   expect((await server.as(token).read('auth/token/lookup-self')).status).toBe(403)
   return token
 }
 
-/** A refused login: nothing was deployed, and whoever reads the log finds the server's words and the request. */
+/**
+ * A refused login: nothing was deployed, and whoever reads the log finds the server's words and the request.
+ */
 async function expectRefusal(folder: string, { code, output }: Ran, mount: string): Promise<void> {
   const failures = await server.root.read(`auth/${mount}/failures?limit=1`)
   const [failure] = (failures.body.data?.['failures'] ?? []) as unknown as { request_id: string }[]
   expect(code).toBe(1)
   expect(existsSync(join(folder, 'deployed-with'))).toBe(false)
-  expect(output).toContain('Gatehouse refused the login with 400: error validating token: invalid audience (aud) claim')
+  expect(output).toContain(
+    'Gatehouse refused the login with 400: error validating token: invalid audience (aud) claim',
+  )
   expect(output).toContain(`(request id ${failure?.request_id})`)
 }
 
@@ -97,13 +131,23 @@ describe.skipIf(absent.length > 0)(`the pipeline files do what they say (needs $
     const { port } = place.address() as { port: number }
     return {
       given,
-      environment: { ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'the-jobs-own', ACTIONS_ID_TOKEN_REQUEST_URL: `http://127.0.0.1:${port}/?api-version=2.0` },
+      environment: {
+        ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'the-jobs-own',
+        ACTIONS_ID_TOKEN_REQUEST_URL: `http://127.0.0.1:${port}/?api-version=2.0`,
+      },
       [Symbol.asyncDispose]: async () => void place.close(),
     }
   }
 
-  /** Runs the steps as a runner does. `shown` is what people see: without the commands to the runner, and with what they hide as ***. */
-  async function runWorkflow({ jobs }: Workflow, folder: string, environment: Record<string, string>): Promise<Ran & { shown: string }> {
+  /**
+   * Runs the steps as a runner does. `shown` is what people see: without the commands to the runner, and with
+   * what they hide as ***.
+   */
+  async function runWorkflow(
+    { jobs }: Workflow,
+    folder: string,
+    environment: Record<string, string>,
+  ): Promise<Ran & { shown: string }> {
     const shared = join(folder, 'github-env')
     await writeFile(shared, '')
     const masked: string[] = []
@@ -112,17 +156,29 @@ describe.skipIf(absent.length > 0)(`the pipeline files do what they say (needs $
     for (const { run: script, shell, name } of jobs.deploy.steps) {
       const isCleanUp = name === 'Revoke the token'
       const variables = Object.fromEntries(
-        (await readFile(shared, 'utf8')).split('\n').flatMap((line) => (line === '' ? [] : [line.split(/=(.*)/s)])),
+        (await readFile(shared, 'utf8'))
+          .split('\n')
+          .flatMap((line) => (line === '' ? [] : [line.split(/=(.*)/s)])),
       )
-      if (script === undefined || (failure !== undefined && !isCleanUp) || (isCleanUp && variables['VAULT_TOKEN'] === undefined)) continue
+      if (
+        script === undefined ||
+        (failure !== undefined && !isCleanUp) ||
+        (isCleanUp && variables['VAULT_TOKEN'] === undefined)
+      )
+        continue
       const file = join(folder, 'step.sh')
       await writeFile(file, script)
-      const command = shell === 'bash' ? ['bash', '--noprofile', '--norc', '-eo', 'pipefail', file] : ['bash', '-e', file]
+      const command =
+        shell === 'bash' ? ['bash', '--noprofile', '--norc', '-eo', 'pipefail', file] : ['bash', '-e', file]
       const ran = await runIn(folder, command, { ...environment, ...variables, GITHUB_ENV: shared })
       // a runner shows the environment of each step, the variables of earlier steps among it
-      for (const line of [...Object.entries(variables).map(([key, value]) => `${key}: ${value}`), ...ran.output.split('\n')]) {
+      for (const line of [
+        ...Object.entries(variables).map(([key, value]) => `${key}: ${value}`),
+        ...ran.output.split('\n'),
+      ]) {
         const [, hidden] = /^::add-mask::(.*)$/.exec(line) ?? []
-        if (hidden === undefined) shown += `${masked.reduce((text, mask) => text.replaceAll(mask, '***'), line)}\n`
+        if (hidden === undefined)
+          shown += `${masked.reduce((text, mask) => text.replaceAll(mask, '***'), line)}\n`
         else masked.push(hidden)
       }
       if (ran.code !== 0) failure ??= ran
@@ -163,9 +219,18 @@ describe.skipIf(absent.length > 0)(`the pipeline files do what they say (needs $
     await using proxy = await startTokenPlace(async () => '')
     const proxyUrl = new URL(proxy.environment.ACTIONS_ID_TOKEN_REQUEST_URL).origin
 
-    const noJwt = await runWorkflow(workflow, folder.path, { ...place.environment, ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'wrong' })
-    const noServer = await runWorkflow(workflow, folder.path, { ...place.environment, VAULT_ADDR: 'http://127.0.0.1:1' })
-    const noGatehouse = await runWorkflow(workflow, folder.path, { ...place.environment, VAULT_ADDR: proxyUrl })
+    const noJwt = await runWorkflow(workflow, folder.path, {
+      ...place.environment,
+      ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'wrong',
+    })
+    const noServer = await runWorkflow(workflow, folder.path, {
+      ...place.environment,
+      VAULT_ADDR: 'http://127.0.0.1:1',
+    })
+    const noGatehouse = await runWorkflow(workflow, folder.path, {
+      ...place.environment,
+      VAULT_ADDR: proxyUrl,
+    })
 
     expect([noJwt.code, noServer.code, noGatehouse.code].every((code) => code !== 0)).toBe(true)
     expect(noJwt.shown).toContain('401')
@@ -190,12 +255,15 @@ describe.skipIf(absent.length > 0)(`the pipeline files do what they say (needs $
     await using folder = await temporaryFolder()
     await writeFile(folder.file('step.sh'), revoke)
     const token = String(login.body.auth?.client_token)
-    expect((await runIn(folder.path, ['bash', '-e', folder.file('step.sh')], { VAULT_TOKEN: token })).code).toBe(0)
+    expect(
+      (await runIn(folder.path, ['bash', '-e', folder.file('step.sh')], { VAULT_TOKEN: token })).code,
+    ).toBe(0)
     expect((await server.as(token).read('auth/token/lookup-self')).status).toBe(403)
   })
 
   /** What GitLab makes of a job: one script, with `pipefail` where the shell has it. */
-  const scriptOf = ({ deploy }: GitLabFile): string => `if set -o | grep -q pipefail; then set -o pipefail; fi; set -e\n${deploy.script.join('\n')}\n`
+  const scriptOf = ({ deploy }: GitLabFile): string =>
+    `if set -o | grep -q pipefail; then set -o pipefail; fi; set -e\n${deploy.script.join('\n')}\n`
 
   describe.each(['sh', 'bash'])('GitLab CI in %s', (shell) => {
     const [file] = yamlFiles('gitlab-ci') as [GitLabFile]

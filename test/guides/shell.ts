@@ -1,7 +1,10 @@
 /** A command of a page: its words, once the variables have values. */
 export type ShellCommand = (variables: ReadonlyMap<string, string>) => string[]
 
-/** The commands in the `sh` blocks of a page, as far as our pages use a shell: quotes, variables, lines that go on, comments. */
+/**
+ * The commands in the `sh` blocks of a page, as far as our pages use a shell: quotes, variables, lines that
+ * go on, comments.
+ */
 export function commandsIn(markdown: string): ShellCommand[] {
   const blocks = [...markdown.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block)
   return blocks
@@ -46,7 +49,8 @@ function splitCommands(block: string): Part[][][] {
     else if (groups['plain'] !== undefined) word = [...(word ?? []), literal(groups['plain'])]
     else if (groups['quoted'] !== undefined) word = [...(word ?? []), ...quotedParts(groups['quoted'])]
     else if (groups['name'] !== undefined) word = [...(word ?? []), variable(groups['name'])]
-    else word = [...(word ?? []), literal(groups['escaped'] ?? groups['text'] ?? block.slice(index, index + 1))]
+    else
+      word = [...(word ?? []), literal(groups['escaped'] ?? groups['text'] ?? block.slice(index, index + 1))]
   }
   endCommand()
   return commands
@@ -70,7 +74,12 @@ export function curlRequest([program, ...words]: readonly string[]): CurlRequest
   if (program !== 'curl') throw new Error(`${program} is not curl`)
   const headers: Record<string, string> = {}
   const query: string[] = []
-  let [url, method, body, isGet]: [string, string | undefined, string | undefined, boolean] = ['', undefined, undefined, false]
+  let [url, method, body, isGet]: [string, string | undefined, string | undefined, boolean] = [
+    '',
+    undefined,
+    undefined,
+    false,
+  ]
   for (let index = 0; index < words.length; index++) {
     const word = words[index] ?? ''
     const value = () => words[++index] ?? ''

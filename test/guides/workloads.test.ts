@@ -46,10 +46,18 @@ const guides: Guide[] = [
     page: 'kubernetes',
     provider: 'kubernetes',
     asked: { aud: ['gatehouse'] },
-    metadata: { role: 'deploy-shop', namespace: 'shop', service_account: 'deployer', pod: 'deployer-6f9b7c8d5-x2x7k' },
+    metadata: {
+      role: 'deploy-shop',
+      namespace: 'shop',
+      service_account: 'deployer',
+      pod: 'deployer-6f9b7c8d5-x2x7k',
+    },
     wrong: [
       [{ aud: undefined }, 'audience_mismatch'],
-      [{ 'kubernetes.io': { namespace: 'shop', serviceaccount: { name: 'default', uid: 'x' } } }, 'subject_mismatch'],
+      [
+        { 'kubernetes.io': { namespace: 'shop', serviceaccount: { name: 'default', uid: 'x' } } },
+        'subject_mismatch',
+      ],
       [{ iss: 'kubernetes/serviceaccount' }, 'issuer_mismatch'],
       [{ iat: 1_700_000_000, nbf: 1_700_000_000, exp: 1_700_000_300 }, 'expired'],
     ],
@@ -66,26 +74,43 @@ describe.each(guides)('docs/providers: $page', ({ page: name, provider, asked, m
     })
 
     const login = reader.answer('/login')
-    expect(login.body.auth).toMatchObject({ token_policies: ['default', 'deploy-shop'], lease_duration: 900, metadata })
+    expect(login.body.auth).toMatchObject({
+      token_policies: ['default', 'deploy-shop'],
+      lease_duration: 900,
+      metadata,
+    })
     expect(reader.answer('/lint').body.data?.['findings']).toEqual([])
     // the last explanation is of the claims on the page
-    expect(reader.answer('/explain').body.data).toMatchObject({ allowed: true, reason: '', login: { token_policies: ['default', 'deploy-shop'] } })
+    expect(reader.answer('/explain').body.data).toMatchObject({
+      allowed: true,
+      reason: '',
+      login: { token_policies: ['default', 'deploy-shop'] },
+    })
   })
 
   test('the request of the page explains what goes wrong, and its table lists it', async () => {
     const page = readPage(name)
     await using issuer = await startIssuer()
     await using server = await startTestServer()
-    const reader = await workThrough(page, server, { given: { ISSUER: issuer.url, JWT: await issuer.signPipeline(provider, asked) } })
+    const reader = await workThrough(page, server, {
+      given: { ISSUER: issuer.url, JWT: await issuer.signPipeline(provider, asked) },
+    })
 
     for (const [claims, reason, hint = ''] of wrong) {
       reader.variables.set(
         'JWT',
-        await issuer.signPipeline(provider, { ...asked, ...claims, ...('aud' in claims && claims['aud'] === undefined ? { aud: 'other' } : {}) }),
+        await issuer.signPipeline(provider, {
+          ...asked,
+          ...claims,
+          ...('aud' in claims && claims['aud'] === undefined ? { aud: 'other' } : {}),
+        }),
       )
       const login = await reader.again('/login')
       const explained = await reader.again('/explain')
-      expect({ status: login.status, error: login.body.errors?.[0] }).toEqual({ status: 400, error: explained.body.data?.['error'] })
+      expect({ status: login.status, error: login.body.errors?.[0] }).toEqual({
+        status: 400,
+        error: explained.body.data?.['error'],
+      })
       expect(explained.body.data).toMatchObject({ allowed: false, reason })
       if (hint !== '') expect(JSON.stringify(explained.body.data?.['checks'])).toContain(`"hint":"${hint}"`)
       expect(namedRefusals(page)).toContain(reason)

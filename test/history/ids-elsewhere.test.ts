@@ -24,7 +24,12 @@ beforeAll(async () => {
   const { token, entityId } = await mount.login('alice')
   const own = await server.as(token).read('auth/token/lookup-self', inside('theirs'))
   const leases = await server.root.list('sys/leases/lookup/auth/jwt/login', inside('theirs'))
-  ids = { token, entity: entityId, accessor: String(own.body.data?.accessor), lease: `auth/jwt/login/${String(leases.body.data?.keys?.[0])}` }
+  ids = {
+    token,
+    entity: entityId,
+    accessor: String(own.body.data?.accessor),
+    lease: `auth/jwt/login/${String(leases.body.data?.keys?.[0])}`,
+  }
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
@@ -35,7 +40,11 @@ async function said(path: string, body: object, id: string) {
 }
 
 const uses = [
-  ...['lookup', 'renew', 'revoke'].map((verb) => ({ id: 'accessor' as const, path: `auth/token/${verb}-accessor`, field: 'accessor' })),
+  ...['lookup', 'renew', 'revoke'].map((verb) => ({
+    id: 'accessor' as const,
+    path: `auth/token/${verb}-accessor`,
+    field: 'accessor',
+  })),
   { id: 'accessor' as const, path: 'sys/capabilities-accessor', field: 'accessor' },
   { id: 'entity' as const, path: 'identity/lookup/entity', field: 'id' },
   { id: 'entity' as const, path: 'identity/entity/id/@', field: 'name' },
@@ -43,18 +52,28 @@ const uses = [
   { id: 'lease' as const, path: 'sys/leases/revoke-prefix/@', field: 'x' },
 ]
 
-test.each(uses)('$path with an $id of another namespace answers as with one that never was', async ({ id, path, field }) => {
-  const never = ids[id].replace(/[0-9A-Za-z]{4}(?=\.[0-9A-Za-z]{6}$)/, 'zzzz')
+test.each(uses)(
+  '$path with an $id of another namespace answers as with one that never was',
+  async ({ id, path, field }) => {
+    const never = ids[id].replace(/[0-9A-Za-z]{4}(?=\.[0-9A-Za-z]{6}$)/, 'zzzz')
 
-  const known = await said(path, { [field]: ids[id], paths: ['a'] }, ids[id])
+    const known = await said(path, { [field]: ids[id], paths: ['a'] }, ids[id])
 
-  expect(known).toEqual(await said(path, { [field]: never, paths: ['a'] }, never))
-})
+    expect(known).toEqual(await said(path, { [field]: never, paths: ['a'] }, never))
+  },
+)
 
-test.each(['lookup', 'renew', 'revoke'])('sys/leases/%s and auth/token/%s refuse ids of another namespace', async (verb) => {
-  expect((await stranger.write(`sys/leases/${verb}`, { lease_id: ids.lease }, inside('mine'))).status).toBe(403)
-  expect((await stranger.write(`auth/token/${verb}`, { token: ids.token }, inside('mine'))).status).toBe(403)
-})
+test.each(['lookup', 'renew', 'revoke'])(
+  'sys/leases/%s and auth/token/%s refuse ids of another namespace',
+  async (verb) => {
+    expect((await stranger.write(`sys/leases/${verb}`, { lease_id: ids.lease }, inside('mine'))).status).toBe(
+      403,
+    )
+    expect((await stranger.write(`auth/token/${verb}`, { token: ids.token }, inside('mine'))).status).toBe(
+      403,
+    )
+  },
+)
 
 test('after all of these requests the token is still valid', async () => {
   const own = await server.as(ids.token).read('auth/token/lookup-self', inside('theirs'))

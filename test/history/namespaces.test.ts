@@ -10,7 +10,8 @@ let server: TestServer
 let root: Client
 
 const inside = (namespace: string): CallOptions => ({ headers: { 'X-Vault-Namespace': namespace } })
-const everything = 'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo", "patch", "scan"] }'
+const everything =
+  'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo", "patch", "scan"] }'
 
 beforeAll(async () => {
   server = await startTestServer()
@@ -47,7 +48,11 @@ describe('the token of a namespace, with every right there', () => {
 
     for (const answer of [
       await client.read(path, inside(namespace)),
-      await client.write(path.replace('auth', 'policies%2Facl%2Fx'), { policy: everything }, inside(namespace)),
+      await client.write(
+        path.replace('auth', 'policies%2Facl%2Fx'),
+        { policy: everything },
+        inside(namespace),
+      ),
       await client.call('LIST', path.replace('auth', 'policies%2Facl'), undefined, inside(namespace)),
     ]) {
       expect([403, 404]).toContain(answer.status)
@@ -64,16 +69,23 @@ describe('the token of a namespace, with every right there', () => {
 
     for (const namespace of ['', 'team']) {
       for (const verb of ['lookup', 'renew', 'revoke', 'revoke-orphan']) {
-        expect((await client.write(`auth/token/${verb}`, { token }, inside(namespace))).status, verb).not.toBe(200)
+        expect(
+          (await client.write(`auth/token/${verb}`, { token }, inside(namespace))).status,
+          verb,
+        ).not.toBe(200)
         await client.write(`auth/token/${verb}-accessor`, { accessor }, inside(namespace))
       }
     }
-    expect((await server.as(String(token)).read('auth/token/lookup-self')).body.data).toMatchObject({ accessor })
+    expect((await server.as(String(token)).read('auth/token/lookup-self')).body.data).toMatchObject({
+      accessor,
+    })
   })
 })
 
 describe('a locked namespace', () => {
-  const refusal = errors('API access to this namespace has been locked by an administrator - "team/" must be unlocked to gain access.')
+  const refusal = errors(
+    'API access to this namespace has been locked by an administrator - "team/" must be unlocked to gain access.',
+  )
   let own: { id: string; client: Client }
   let ids: { token: string; wrapping: string; lease: string }
   let mount: LoginMount
@@ -84,15 +96,34 @@ describe('a locked namespace', () => {
     mount = await aLoginMount(server, 'jwt', { namespace: 'team' })
     const { token } = await mount.login('alice')
     const { keys } = (await root.list('sys/leases/lookup/auth/jwt/login', inside('team'))).body.data ?? {}
-    const wrapped = await root.write('sys/wrapping/wrap', { a: 'b' }, { headers: { 'X-Vault-Namespace': 'team', 'X-Vault-Wrap-TTL': '60' } })
-    ids = { token, wrapping: String(wrapped.body.wrap_info?.token), lease: `auth/jwt/login/${String(keys?.[0])}` }
+    const wrapped = await root.write(
+      'sys/wrapping/wrap',
+      { a: 'b' },
+      { headers: { 'X-Vault-Namespace': 'team', 'X-Vault-Wrap-TTL': '60' } },
+    )
+    ids = {
+      token,
+      wrapping: String(wrapped.body.wrap_info?.token),
+      lease: `auth/jwt/login/${String(keys?.[0])}`,
+    }
     unlockKey = String((await root.write('sys/namespaces/api-lock/lock/team')).body.data?.unlock_key)
   })
   afterAll(() => root.write('sys/namespaces/api-lock/unlock/team', { unlock_key: unlockKey }))
 
   const calls: { verb: string; path: string; namespace?: string; body?: (known: typeof ids) => object }[] = [
-    ...['team', '/team/', './team', 'team2/../team', 'team/inner', 'team//inner'].map((namespace) => ({ verb: 'GET', path: 'sys/auth', namespace })),
-    ...['team/sys/auth', 'team%2Fsys%2Fauth', 'team/inner/sys/auth', 'team/inner%2Fsys/auth', 'team/nope', 'team/'].map((path) => ({
+    ...['team', '/team/', './team', 'team2/../team', 'team/inner', 'team//inner'].map((namespace) => ({
+      verb: 'GET',
+      path: 'sys/auth',
+      namespace,
+    })),
+    ...[
+      'team/sys/auth',
+      'team%2Fsys%2Fauth',
+      'team/inner/sys/auth',
+      'team/inner%2Fsys/auth',
+      'team/nope',
+      'team/',
+    ].map((path) => ({
       verb: 'GET',
       path,
     })),
@@ -114,14 +145,17 @@ describe('a locked namespace', () => {
     { verb: 'POST', path: 'sys/wrapping/lookup', body: ({ wrapping }) => ({ token: wrapping }) },
   ]
 
-  test.each(calls)('$verb $path in $namespace is refused, to all', async ({ verb, path, namespace, body }) => {
-    const options = namespace === undefined ? {} : inside(namespace)
+  test.each(calls)(
+    '$verb $path in $namespace is refused, to all',
+    async ({ verb, path, namespace, body }) => {
+      const options = namespace === undefined ? {} : inside(namespace)
 
-    for (const client of [root, own.client, server.anonymous]) {
-      const answer = await client.call(verb, path, body?.(ids), options)
-      expect([answer.status, answer.body]).toEqual([503, refusal])
-    }
-  })
+      for (const client of [root, own.client, server.anonymous]) {
+        const answer = await client.call(verb, path, body?.(ids), options)
+        expect([answer.status, answer.body]).toEqual([503, refusal])
+      }
+    },
+  )
 
   test.each(['lookup-self', 'renew-self', 'revoke-self'])('%s from outside is refused', async (path) => {
     for (const namespace of ['', 'team', 'team2']) {
@@ -136,7 +170,15 @@ describe('a locked namespace', () => {
   test('does not answer in the name of another, which stays open', async () => {
     expect((await root.read('sys/auth', inside('team2'))).status).toBe(200)
     expect((await root.read('sys/auth', inside('TEAM'))).status).toBe(200)
-    expect((await server.anonymous.write('sys/namespaces/api-lock/unlock', { unlock_key: unlockKey }, inside('team'))).body).toEqual(notAccepted)
+    expect(
+      (
+        await server.anonymous.write(
+          'sys/namespaces/api-lock/unlock',
+          { unlock_key: unlockKey },
+          inside('team'),
+        )
+      ).body,
+    ).toEqual(notAccepted)
     expect((await own.client.write('sys/namespaces/api-lock/unlock/inner', {}, inside('team'))).body).toEqual(
       errors('namespace "team/inner/" is not locked'),
     )

@@ -15,7 +15,8 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const stanza = (path: string, ...capabilities: string[]) => `path ${JSON.stringify(path)} { capabilities = ${JSON.stringify(capabilities)} }\n`
+const stanza = (path: string, ...capabilities: string[]) =>
+  `path ${JSON.stringify(path)} { capabilities = ${JSON.stringify(capabilities)} }\n`
 
 async function policy(text: string): Promise<string> {
   const name = `p${++made}`
@@ -55,7 +56,9 @@ describe('policy names', () => {
   test.each(['root', 'ROOT', 'Root ', ' rOOT\t', '\u00a0root\u3000'])(
     '%j is the policy root: only root may give it, and nobody writes it',
     async (name) => {
-      const client = await holder(await policy(stanza('*', 'create', 'read', 'update', 'delete', 'list', 'sudo')))
+      const client = await holder(
+        await policy(stanza('*', 'create', 'read', 'update', 'delete', 'list', 'sudo')),
+      )
       const encoded = encodeURIComponent(name)
 
       for (const answer of [
@@ -85,7 +88,9 @@ describe('policy names', () => {
     const self = await client.read('auth/token/lookup-self')
     expect(self.body.data?.policies).not.toContain('root')
     expect((await client.read('sys/mounts')).body).toEqual(notAllowed)
-    expect((await client.write('sys/capabilities-self', { path: 'sys/mounts' })).body.data?.capabilities).toEqual(['deny'])
+    expect(
+      (await client.write('sys/capabilities-self', { path: 'sys/mounts' })).body.data?.capabilities,
+    ).toEqual(['deny'])
     expect((await client.write('auth/token/create', { policies: ['root'] })).status).toBe(403)
   })
 
@@ -93,10 +98,19 @@ describe('policy names', () => {
     const names = ['ＲＯＯＴ', 'r\u200boot', 'rооt']
     await server.root.write('auth/token/roles/odd', { allowed_policies: [...names, 'root'] })
     const plain = await person(stanza('auth/token/create/odd', 'update'))
-    await server.root.write(`identity/entity/id/${plain.entityId}`, { policies: [...names, await policy(stanza('auth/token/create/odd', 'update'))] })
-    await server.root.write('identity/group', { name: `odd-${++made}`, policies: names, member_entity_ids: [plain.entityId] })
+    await server.root.write(`identity/entity/id/${plain.entityId}`, {
+      policies: [...names, await policy(stanza('auth/token/create/odd', 'update'))],
+    })
+    await server.root.write('identity/group', {
+      name: `odd-${++made}`,
+      policies: names,
+      member_entity_ids: [plain.entityId],
+    })
 
-    const answers = [await plain.client.write('auth/token/create/odd', {}), await plain.client.write('auth/token/create/odd', { policies: ['root'] })]
+    const answers = [
+      await plain.client.write('auth/token/create/odd', {}),
+      await plain.client.write('auth/token/create/odd', { policies: ['root'] }),
+    ]
 
     for (const { body } of answers) expect(body.auth?.token_policies ?? []).not.toContain('root')
     expect((await plain.client.read('sys/mounts')).body).toEqual(notAllowed)
@@ -111,14 +125,24 @@ test.each([
   { allowed: 'cubbyhole/+/*', denied: 'cubbyhole/private/*', path: 'cubbyhole/private' },
   { allowed: 'cubbyhole/*', denied: 'cubbyhole/private/+/', path: 'cubbyhole/private/in' },
   { allowed: '*', denied: 'cubbyhole/private/+/x/', path: 'cubbyhole/private/a/x' },
-])('a list of $path, with $allowed allowed, stops at the denial of $denied', async ({ allowed, denied, path }) => {
-  const client = await holder(await policy(stanza(allowed, 'list', 'read', 'create', 'update') + stanza(denied, 'deny')))
+])(
+  'a list of $path, with $allowed allowed, stops at the denial of $denied',
+  async ({ allowed, denied, path }) => {
+    const client = await holder(
+      await policy(stanza(allowed, 'list', 'read', 'create', 'update') + stanza(denied, 'deny')),
+    )
 
-  const spellings = [() => client.call('LIST', path), () => client.call('LIST', `${path}/`), () => client.list(path), () => client.list(`${path}/`)]
+    const spellings = [
+      () => client.call('LIST', path),
+      () => client.call('LIST', `${path}/`),
+      () => client.list(path),
+      () => client.list(`${path}/`),
+    ]
 
-  for (const spelling of spellings) expect((await spelling()).body).toEqual(notAllowed)
-  expect((await client.list('cubbyhole/other')).status).toBe(404)
-})
+    for (const spelling of spellings) expect((await spelling()).body).toEqual(notAllowed)
+    expect((await client.list('cubbyhole/other')).status).toBe(404)
+  },
+)
 
 describe('values in path templates', () => {
   const secrets = 'auth/token/roles'
@@ -133,18 +157,26 @@ describe('values in path templates', () => {
 
       for (const path of [`${secrets}/team-b`, `${secrets}/a/b`, `${secrets}/x/../team-b`])
         expect((await client.read(path)).status, path).not.toBe(200)
-      expect((await client.write('sys/capabilities-self', { path: `${secrets}/team-b` })).body.data?.capabilities).toEqual(['deny'])
+      expect(
+        (await client.write('sys/capabilities-self', { path: `${secrets}/team-b` })).body.data?.capabilities,
+      ).toEqual(['deny'])
       expect((await client.read('sys/auth')).status).toBe(200)
     },
   )
 
   test('the value .. does not lead to a parent path', async () => {
     const { client, entityId } = await person(
-      stanza('auth/token/{{identity.entity.metadata.team}}/roles/*', 'read', 'list') + stanza('sys/auth', 'read'),
+      stanza('auth/token/{{identity.entity.metadata.team}}/roles/*', 'read', 'list') +
+        stanza('sys/auth', 'read'),
     )
     await server.root.write(`identity/entity/id/${entityId}`, { metadata: { team: '..' } })
 
-    for (const path of ['auth/token/../roles/team-b', 'auth/token/%2e%2e/roles/team-b', 'auth/roles/team-b', `${secrets}/team-b`]) {
+    for (const path of [
+      'auth/token/../roles/team-b',
+      'auth/token/%2e%2e/roles/team-b',
+      'auth/roles/team-b',
+      `${secrets}/team-b`,
+    ]) {
       expect((await client.read(path)).status, path).not.toBe(200)
     }
   })
@@ -168,10 +200,12 @@ describe('identity writes never raise the rights of their caller', () => {
     const { client, entityId } = await person(mayWriteIdentity)
 
     for (const name of ['root', 'ROOT', ' Root ']) {
-      expect((await client.write('identity/entity', { id: entityId, policies: [name] })).body).toEqual(errors('policies cannot contain root'))
-      expect((await client.write('identity/group', { policies: [name], member_entity_ids: [entityId] })).body).toEqual(
+      expect((await client.write('identity/entity', { id: entityId, policies: [name] })).body).toEqual(
         errors('policies cannot contain root'),
       )
+      expect(
+        (await client.write('identity/group', { policies: [name], member_entity_ids: [entityId] })).body,
+      ).toEqual(errors('policies cannot contain root'))
     }
     expect((await client.read('sys/internal/ui/resultant-acl')).body.data?.root).toBe(false)
   })
@@ -180,7 +214,14 @@ describe('identity writes never raise the rights of their caller', () => {
     const { client, entityId } = await person(mayWriteIdentity)
 
     await client.write('identity/entity', { id: '', name: 'root', policies: ['default'] })
-    const own = { id: entityId, name: 'root', namespace_id: 'root', aliases: [{ name: 'root' }], group_ids: ['x'], merged_entity_ids: [''] }
+    const own = {
+      id: entityId,
+      name: 'root',
+      namespace_id: 'root',
+      aliases: [{ name: 'root' }],
+      group_ids: ['x'],
+      merged_entity_ids: [''],
+    }
     expect((await client.write('identity/entity', own)).status).toBe(400)
     expect((await client.write('identity/entity', { ...own, name: `root-${made}` })).status).toBe(204)
 
@@ -190,9 +231,16 @@ describe('identity writes never raise the rights of their caller', () => {
 
   test('the right to write aliases alone does not allow taking over anybody', async () => {
     const boss = await person(stanza('sys/auth', 'read'), `boss-${++made}`)
-    const clerk = await person(stanza('identity/entity-alias', 'create', 'update') + stanza('identity/entity-alias/id/*', 'read', 'update'))
+    const clerk = await person(
+      stanza('identity/entity-alias', 'create', 'update') +
+        stanza('identity/entity-alias/id/*', 'read', 'update'),
+    )
 
-    const taken = await clerk.client.write('identity/entity-alias', { name: boss.name, mount_accessor: mount.accessor, canonical_id: clerk.entityId })
+    const taken = await clerk.client.write('identity/entity-alias', {
+      name: boss.name,
+      mount_accessor: mount.accessor,
+      canonical_id: clerk.entityId,
+    })
 
     expect(taken.status).toBe(400)
     expect((await clerk.client.read('sys/auth')).body).toEqual(notAllowed)
@@ -211,14 +259,23 @@ describe('identity writes never raise the rights of their caller', () => {
 
   test('a group in a namespace grants nothing in its parent', async () => {
     const { client, entityId } = await person(
-      stanza('below/identity/*', 'create', 'update', 'read') + stanza('below/sys/policies/acl/*', 'create', 'update'),
+      stanza('below/identity/*', 'create', 'update', 'read') +
+        stanza('below/sys/policies/acl/*', 'create', 'update'),
     )
     await server.root.write('sys/namespaces/below')
 
-    expect((await client.write('below/sys/policies/acl/mine', { policy: stanza('*', 'read', 'sudo', 'list') + stanza('../*', 'read') })).status).toBe(
-      204,
-    )
-    const group = await client.write('below/identity/group', { name: 'mine', policies: ['mine'], member_entity_ids: [entityId] })
+    expect(
+      (
+        await client.write('below/sys/policies/acl/mine', {
+          policy: stanza('*', 'read', 'sudo', 'list') + stanza('../*', 'read'),
+        })
+      ).status,
+    ).toBe(204)
+    const group = await client.write('below/identity/group', {
+      name: 'mine',
+      policies: ['mine'],
+      member_entity_ids: [entityId],
+    })
 
     expect(group.status).toBe(200)
     expect((await client.read('below/sys/auth')).status).toBe(200)

@@ -9,7 +9,10 @@ import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { calls, type DocumentedCall } from './documented-calls.ts'
 
 type Content = { schema: object; example?: unknown; examples?: Record<string, { value: unknown }> }
-type Responses = Record<string, { $ref?: string; headers?: object; content?: { 'application/json': Content } }>
+type Responses = Record<
+  string,
+  { $ref?: string; headers?: object; content?: { 'application/json': Content } }
+>
 
 let directory: Directory
 let server: TestServer
@@ -48,7 +51,8 @@ afterAll(async () => {
   await directory[Symbol.asyncDispose]()
 })
 
-const escaped = (part: string) => part.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D')
+const escaped = (part: string) =>
+  part.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D')
 
 function validatorAt(...pointer: string[]): ValidateFunction {
   return ajv.compile({ $ref: `document#/${pointer.map(escaped).join('/')}` })
@@ -69,13 +73,17 @@ function propertiesAt(place: readonly string[]): string[] | undefined {
 }
 
 function contentAt(place: readonly string[]): Content | undefined {
-  const found = place.reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document)
+  const found = place.reduce<unknown>(
+    (at, key) => (at as Record<string, unknown> | undefined)?.[key],
+    document,
+  )
   return (found as Responses[string] | undefined)?.content?.['application/json']
 }
 
 /**
- * The same with nothing that it does not name: what is answered and not told is a fault of this version. An envelope may have more: some answers repeat
- * members of `data` there. What an envelope or a token's record does not name of its own members is null.
+ * The same with nothing that it does not name: what is answered and not told is a fault of this version. An
+ * envelope may have more: some answers repeat members of `data` there. What an envelope or a token's record
+ * does not name of its own members is null.
  */
 function closed(document: Json): object {
   const close = (name: string, value: unknown): unknown => {
@@ -98,33 +106,64 @@ function closed(document: Json): object {
 
 async function prepare(): Promise<void> {
   await server.root.write('sys/mounts/practice', { type: 'practice' })
-  for (let at = 0; at < 6; at++) kept.set(`lease${at}`, String((await server.root.read('practice/creds/ci')).body.lease_id))
+  for (let at = 0; at < 6; at++)
+    kept.set(`lease${at}`, String((await server.root.read('practice/creds/ci')).body.lease_id))
   const { publicKey, privateKey } = await generateKeyPair('ES256')
   kept.set('publicKey', await exportSPKI(publicKey))
-  const jwt = new SignJWT({}).setProtectedHeader({ alg: 'ES256' }).setIssuedAt().setSubject('build-7').setAudience('here').setExpirationTime('1h')
+  const jwt = new SignJWT({})
+    .setProtectedHeader({ alg: 'ES256' })
+    .setIssuedAt()
+    .setSubject('build-7')
+    .setAudience('here')
+    .setExpirationTime('1h')
   kept.set('jwt', await jwt.sign(privateKey))
   kept.set('subscription', directory.subscriptionId).set('tenant', directory.tenantId)
   kept.set('rootClient', directory.rootClientId).set('rootSecret', directory.rootClientSecret)
 }
 
-/** Logins by browser take a provider, and a refused login its request id: their tests hold them to their answers. */
-const notHere = ['post /auth/jwt/oidc/auth_url', 'get /auth/jwt/oidc/callback', 'post /auth/jwt/oidc/callback', 'get /auth/jwt/explain']
+/**
+ * Logins by browser take a provider, and a refused login its request id: their tests hold them to their
+ * answers.
+ */
+const notHere = [
+  'post /auth/jwt/oidc/auth_url',
+  'get /auth/jwt/oidc/callback',
+  'post /auth/jwt/oidc/callback',
+  'get /auth/jwt/explain',
+]
 
 const seenHeaders = new Set<string>()
 
 /** What earlier calls gave, by the name it was kept under. */
 const kept = new Map<string, string>([['root', 'root']])
 const filled = <T>(value: T): T =>
-  JSON.parse(JSON.stringify(value).replaceAll(/\$(\w+)/g, (all, name: string) => JSON.stringify(kept.get(name) ?? all).slice(1, -1)))
+  JSON.parse(
+    JSON.stringify(value).replaceAll(/\$(\w+)/g, (all, name: string) =>
+      JSON.stringify(kept.get(name) ?? all).slice(1, -1),
+    ),
+  )
 
 /** Fields that the document requires in the body of an operation. */
 function requiredOf(ask: string): string[] {
   const [verb = '', at = ''] = ask.split(' ')
-  const reference = document.paths?.[at]?.[verb]?.['requestBody']?.['content']?.['application/json']?.['schema']?.['$ref']
-  return Object.values(document.components?.['schemas']?.[String(reference).split('/').at(-1) ?? '']?.['required'] ?? {}).map(String)
+  const reference =
+    document.paths?.[at]?.[verb]?.['requestBody']?.['content']?.['application/json']?.['schema']?.['$ref']
+  return Object.values(
+    document.components?.['schemas']?.[String(reference).split('/').at(-1) ?? '']?.['required'] ?? {},
+  ).map(String)
 }
 
-function send({ ask, params = {}, query = '', body, token = 'root', ns, raw, verb, headers }: DocumentedCall) {
+function send({
+  ask,
+  params = {},
+  query = '',
+  body,
+  token = 'root',
+  ns,
+  raw,
+  verb,
+  headers,
+}: DocumentedCall) {
   const [method = '', at = ''] = ask.split(' ')
   const path = filled(at.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name] ?? `{${name}}`))
   const client: Client = token === '' ? server.anonymous : server.as(filled(token))
@@ -134,51 +173,69 @@ function send({ ask, params = {}, query = '', body, token = 'root', ns, raw, ver
     ...(method === 'patch' ? { 'Content-Type': 'application/merge-patch+json' } : {}),
     ...headers,
   }
-  return client.call(verb ?? method.toUpperCase(), `${isRoot ? '' : '/v1'}${path}${query}`, body === undefined ? undefined : filled(body), {
-    headers: wanted,
-    ...(raw === undefined ? {} : { raw }),
-  })
+  return client.call(
+    verb ?? method.toUpperCase(),
+    `${isRoot ? '' : '/v1'}${path}${query}`,
+    body === undefined ? undefined : filled(body),
+    {
+      headers: wanted,
+      ...(raw === undefined ? {} : { raw }),
+    },
+  )
 }
 
 describe('the answer is as the API document says', () => {
-  test.each(calls.map((call) => ({ call, title: `${call.ask} ${call.name ?? ''}` })))('$title', async ({ call }) => {
-    const { ask, status = 200, keep = {} } = call
-    for (const name of status < 300 ? requiredOf(ask) : []) {
-      const { [name]: left, ...others } = call.body as Record<string, unknown>
-      expect({ name, sent: left !== undefined, status: (await send({ ...call, body: others })).status }).toEqual({ name, sent: true, status: 400 })
-    }
+  test.each(calls.map((call) => ({ call, title: `${call.ask} ${call.name ?? ''}` })))(
+    '$title',
+    async ({ call }) => {
+      const { ask, status = 200, keep = {} } = call
+      for (const name of status < 300 ? requiredOf(ask) : []) {
+        const { [name]: left, ...others } = call.body as Record<string, unknown>
+        expect({
+          name,
+          sent: left !== undefined,
+          status: (await send({ ...call, body: others })).status,
+        }).toEqual({ name, sent: true, status: 400 })
+      }
 
-    const answer = await send(call)
+      const answer = await send(call)
 
-    expect(answer.status, answer.text).toBe(status)
-    const documented = operations.get(ask)
-    expect(Object.keys(documented ?? {})).toContain(status < 400 ? String(status) : 'default')
-    for (const name of Object.keys(answer.headers)) seenHeaders.add(`${ask} ${name}`)
-    const place = placeOf(ask, status < 400 ? String(status) : 'default')
-    if (contentAt(place) === undefined) {
-      expect(status === 202 ? '' : answer.text).toBe('')
-    } else {
-      const validate = validatorAt(...place, 'content', 'application/json', 'schema')
-      expect({ valid: validate(answer.body), errors: validate.errors, ...(validate.errors ? { body: answer.body } : {}) }).toEqual({
-        valid: true,
-        errors: null,
-      })
-    }
-    const named = propertiesAt(place)
-    const silent = ['data', 'auth', 'wrap_info'].filter(
-      (name) => named !== undefined && !named.includes(name) && (answer.body[name] ?? null) !== null,
-    )
-    expect(silent).toEqual([])
-    for (const [name, at] of Object.entries(keep)) {
-      const value = at.split('.').reduce<Json | undefined>((part, key) => part?.[key], answer.body)
-      expect(value).toBeDefined()
-      kept.set(name, String(value))
-    }
-  })
+      expect(answer.status, answer.text).toBe(status)
+      const documented = operations.get(ask)
+      expect(Object.keys(documented ?? {})).toContain(status < 400 ? String(status) : 'default')
+      for (const name of Object.keys(answer.headers)) seenHeaders.add(`${ask} ${name}`)
+      const place = placeOf(ask, status < 400 ? String(status) : 'default')
+      if (contentAt(place) === undefined) {
+        expect(status === 202 ? '' : answer.text).toBe('')
+      } else {
+        const validate = validatorAt(...place, 'content', 'application/json', 'schema')
+        expect({
+          valid: validate(answer.body),
+          errors: validate.errors,
+          ...(validate.errors ? { body: answer.body } : {}),
+        }).toEqual({
+          valid: true,
+          errors: null,
+        })
+      }
+      const named = propertiesAt(place)
+      const silent = ['data', 'auth', 'wrap_info'].filter(
+        (name) => named !== undefined && !named.includes(name) && (answer.body[name] ?? null) !== null,
+      )
+      expect(silent).toEqual([])
+      for (const [name, at] of Object.entries(keep)) {
+        const value = at.split('.').reduce<Json | undefined>((part, key) => part?.[key], answer.body)
+        expect(value).toBeDefined()
+        kept.set(name, String(value))
+      }
+    },
+  )
 
   test('with the headers it names, each of them at least once', () => {
     const named = [...operations].flatMap(([operation, responses]) =>
-      Object.values(responses).flatMap(({ headers = {} }) => Object.keys(headers).map((name) => `${operation} ${name.toLowerCase()}`)),
+      Object.values(responses).flatMap(({ headers = {} }) =>
+        Object.keys(headers).map((name) => `${operation} ${name.toLowerCase()}`),
+      ),
     )
 
     expect(named).toContain('get /sys/internal/ui/authenticated-messages etag')
@@ -186,7 +243,9 @@ describe('the answer is as the API document says', () => {
   })
 
   test('for every operation', () => {
-    const withAnswers = [...operations].filter(([, responses]) => Object.keys(responses).some((status) => status !== 'default')).map(([name]) => name)
+    const withAnswers = [...operations]
+      .filter(([, responses]) => Object.keys(responses).some((status) => status !== 'default'))
+      .map(([name]) => name)
     const asked = new Set(calls.filter(({ status = 200 }) => status < 400).map(({ ask }) => ask))
 
     expect(withAnswers.filter((operation) => !asked.has(operation))).toEqual(notHere)
@@ -200,7 +259,10 @@ test('every answer with a body has a valid example', () => {
       const content = contentAt(place)
       if (content === undefined) return []
       const validate = validatorAt(...place, 'content', 'application/json', 'schema')
-      const examples = content.examples === undefined ? [content.example] : Object.values(content.examples).map(({ value }) => value)
+      const examples =
+        content.examples === undefined
+          ? [content.example]
+          : Object.values(content.examples).map(({ value }) => value)
       return examples
         .filter((example) => example === undefined || !validate(example))
         .map((example) => ({ operation, status, example, errors: validate.errors }))

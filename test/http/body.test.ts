@@ -8,11 +8,15 @@ const limits: JsonLimits = { maxStrings: 1000, maxMemory: 33_554_432 + 524_288, 
 const form = 'application/x-www-form-urlencoded'
 const mergePatch = 'application/merge-patch+json'
 
-const read = (body: string | Uint8Array, contentType?: string) => readFields(Buffer.from(body), contentType, limits)
+const read = (body: string | Uint8Array, contentType?: string) =>
+  readFields(Buffer.from(body), contentType, limits)
 
-const refusal = (text: string, kind = 'invalid') => expect.objectContaining({ name: 'ServiceError', kind, message: text, wrapped: false })
+const refusal = (text: string, kind = 'invalid') =>
+  expect.objectContaining({ name: 'ServiceError', kind, message: text, wrapped: false })
 const notAnObject = (type: string) =>
-  refusal(`failed to parse JSON input: json: cannot unmarshal ${type} into Go value of type map[string]interface {}`)
+  refusal(
+    `failed to parse JSON input: json: cannot unmarshal ${type} into Go value of type map[string]interface {}`,
+  )
 
 describe('bodies', () => {
   test('no body is no fields', () => {
@@ -37,7 +41,8 @@ describe('bodies', () => {
   })
 
   test('fields have no prototype', () => {
-    for (const fields of [read('{}'), read(''), read('a=b', form), queryFields('')]) expect(Object.getPrototypeOf(fields)).toBeNull()
+    for (const fields of [read('{}'), read(''), read('a=b', form), queryFields('')])
+      expect(Object.getPrototypeOf(fields)).toBeNull()
   })
 
   test.each([
@@ -98,17 +103,27 @@ describe('forms', () => {
     expect(read(body, form)).toEqual(fields)
   })
 
-  test.each([form, 'Application/X-WWW-Form-URLEncoded', `${form};charset=utf-8`, ` ${form} ; a=b`])('are known by the type %s', (contentType) => {
-    expect(read('a=b', contentType)).toEqual({ a: 'b' })
-  })
+  test.each([form, 'Application/X-WWW-Form-URLEncoded', `${form};charset=utf-8`, ` ${form} ; a=b`])(
+    'are known by the type %s',
+    (contentType) => {
+      expect(read('a=b', contentType)).toEqual({ a: 'b' })
+    },
+  )
 
-  test.each([undefined, 'text/plain', `${form}x`, 'multipart/form-data'])('are no JSON under the type %s', (contentType) => {
-    expect(() => read('a=b', contentType)).toThrow(refusal("failed to parse JSON input: invalid character 'a' looking for beginning of value"))
-  })
+  test.each([undefined, 'text/plain', `${form}x`, 'multipart/form-data'])(
+    'are no JSON under the type %s',
+    (contentType) => {
+      expect(() => read('a=b', contentType)).toThrow(
+        refusal("failed to parse JSON input: invalid character 'a' looking for beginning of value"),
+      )
+    },
+  )
 
   test('that begin with [ are JSON, and no object', () => {
     expect(() => read('[]', form)).toThrow(notAnObject('array'))
-    expect(() => read(' [=1', form)).toThrow(refusal("failed to parse JSON input: invalid character '=' looking for beginning of value"))
+    expect(() => read(' [=1', form)).toThrow(
+      refusal("failed to parse JSON input: invalid character '=' looking for beginning of value"),
+    )
   })
 
   test.each(['a=%zz', 'a=%', 'a=%4', 'a=b;c=d', ';', 'ok=1&%g0=1'])('%s cannot be parsed', (body) => {
@@ -126,14 +141,19 @@ describe('forms', () => {
 })
 
 describe('PATCH', () => {
-  test.each([mergePatch, `${mergePatch}; charset=utf-8`, 'Application/Merge-Patch+JSON'])('reads an object of type %s', (contentType) => {
-    expect(readPatchFields(Buffer.from('{"a":null}'), contentType, limits)).toEqual({ a: null })
-    expect(readPatchFields(undefined, contentType, limits)).toEqual({})
-    expect(readPatchFields(Buffer.from(' '), contentType, limits)).toEqual({})
-  })
+  test.each([mergePatch, `${mergePatch}; charset=utf-8`, 'Application/Merge-Patch+JSON'])(
+    'reads an object of type %s',
+    (contentType) => {
+      expect(readPatchFields(Buffer.from('{"a":null}'), contentType, limits)).toEqual({ a: null })
+      expect(readPatchFields(undefined, contentType, limits)).toEqual({})
+      expect(readPatchFields(Buffer.from(' '), contentType, limits)).toEqual({})
+    },
+  )
 
   test.each([undefined, '', ' '])('without a media type (%j) is refused', (contentType) => {
-    expect(() => readPatchFields(Buffer.from('{}'), contentType, limits)).toThrow(refusal('mime: no media type'))
+    expect(() => readPatchFields(Buffer.from('{}'), contentType, limits)).toThrow(
+      refusal('mime: no media type'),
+    )
   })
 
   test.each([

@@ -10,7 +10,11 @@ test.each([
   { name: 'no chunk at all', bytes: '0\r\n', stop: 3 },
   { name: 'one chunk', bytes: '3\r\nabc\r\n0\r\n', stop: 11 },
   { name: 'data that looks like an end', bytes: '7\r\n\r\n0\r\n\r\n\r\n0\r\n', stop: 15 },
-  { name: 'hex digits of both cases', bytes: `1a\r\n${'x'.repeat(26)}\r\nA\r\n${'y'.repeat(10)}\r\n0\r\n`, stop: 50 },
+  {
+    name: 'hex digits of both cases',
+    bytes: `1a\r\n${'x'.repeat(26)}\r\nA\r\n${'y'.repeat(10)}\r\n0\r\n`,
+    stop: 50,
+  },
   { name: 'padded sizes', bytes: '003\r\nabc\r\n000\r\n', stop: 15 },
   { name: 'extensions', bytes: '3;a=1f\r\nabc\r\n0;b\r\n', stop: 18 },
 ])('stops behind the last size line: $name', ({ bytes, stop }) => {

@@ -28,7 +28,10 @@ beforeAll(async () => {
   clients['–'] = server.anonymous
   clients.R = root
   clients.U = await tokenOf('u', 'path "auth/jwt/role/*" { capabilities = ["read"] }')
-  clients.W = await tokenOf('w', 'path "auth/jwt/role/*" { capabilities = ["create","update","read","delete","list"] }')
+  clients.W = await tokenOf(
+    'w',
+    'path "auth/jwt/role/*" { capabilities = ["create","update","read","delete","list"] }',
+  )
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
@@ -61,7 +64,13 @@ const strings = (count: number) => ({ paths: Array.from({ length: count }, (_, i
 describe('transport and envelope', () => {
   test.each<Case>([
     { name: 'health with another code', ask: ['GET', 'sys/health?activecode=299'], as: '–', status: 299 },
-    { name: 'a code that is no number', ask: ['GET', 'sys/health?sealedcode=abc'], as: '–', status: 400, body: errors() },
+    {
+      name: 'a code that is no number',
+      ask: ['GET', 'sys/health?sealedcode=abc'],
+      as: '–',
+      status: 400,
+      body: errors(),
+    },
     { name: 'POST health', ask: ['POST', 'sys/health'], as: '–', status: 405, body: errors() },
     { name: '/v1 without slash', ask: ['GET', '/v1'], as: '–', status: 404, body: errors() },
     { name: 'a path without /v1 is the same path', ask: ['GET', '/foo'], status: 404, body: noRoute('foo') },
@@ -69,8 +78,19 @@ describe('transport and envelope', () => {
     { name: 'no mount, no right', ask: ['GET', 'nope'], as: 'U', status: 403, body: notAllowed },
     { name: 'no mount, every right', ask: ['GET', 'nope'], status: 404, body: noRoute('nope') },
     { name: 'unknown path in a mount', ask: ['GET', 'cloud/nope'], status: 404, body: unsupportedPath },
-    { name: 'a verb the path has not', ask: ['DELETE', 'auth/jwt/config'], status: 405, body: unsupportedOperation },
-    { name: 'the same on a login path', ask: ['GET', 'auth/jwt/login'], as: '–', status: 405, body: errors('unsupported operation') },
+    {
+      name: 'a verb the path has not',
+      ask: ['DELETE', 'auth/jwt/config'],
+      status: 405,
+      body: unsupportedOperation,
+    },
+    {
+      name: 'the same on a login path',
+      ask: ['GET', 'auth/jwt/login'],
+      as: '–',
+      status: 405,
+      body: errors('unsupported operation'),
+    },
     {
       name: 'a bad token',
       ask: ['GET', 'auth/jwt/config'],
@@ -79,11 +99,34 @@ describe('transport and envelope', () => {
       status: 403,
       body: notAccepted,
     },
-    { name: 'Bearer', ask: ['GET', self], as: '–', with: { headers: { Authorization: 'Bearer root' } }, status: 200 },
-    { name: 'bearer', ask: ['GET', self], as: '–', with: { headers: { Authorization: 'bearer root' } }, status: 403, body: notAccepted },
-    { name: 'X-Vault-Token wins', ask: ['GET', self], with: { headers: { Authorization: 'Bearer bad' } }, status: 200 },
+    {
+      name: 'Bearer',
+      ask: ['GET', self],
+      as: '–',
+      with: { headers: { Authorization: 'Bearer root' } },
+      status: 200,
+    },
+    {
+      name: 'bearer',
+      ask: ['GET', self],
+      as: '–',
+      with: { headers: { Authorization: 'bearer root' } },
+      status: 403,
+      body: notAccepted,
+    },
+    {
+      name: 'X-Vault-Token wins',
+      ask: ['GET', self],
+      with: { headers: { Authorization: 'Bearer bad' } },
+      status: 200,
+    },
     { name: 'list=maybe', ask: ['GET', 'sys/policies/acl?list=maybe'], status: 400, body: errors() },
-    { name: 'list and scan', ask: ['GET', 'sys/policies/acl?list=true&scan=true'], status: 400, body: errors() },
+    {
+      name: 'list and scan',
+      ask: ['GET', 'sys/policies/acl?list=true&scan=true'],
+      status: 400,
+      body: errors(),
+    },
     { name: 'a list of nothing', ask: ['LIST', 'auth/jwt/role'], status: 404, body: errors() },
     { name: 'an absent role', ask: ['GET', 'auth/jwt/role/x'], status: 404, body: errors() },
     { name: 'read of a collection', ask: ['GET', 'auth/jwt/role'], status: 405, body: unsupportedOperation },
@@ -99,7 +142,12 @@ describe('transport and envelope', () => {
     { name: 'a verb nobody offers', ask: ['PROPFIND', 'sys/health2'], status: 405, body: errors() },
     { name: 'HEAD with rights', ask: ['HEAD', 'auth/jwt/config'], status: 405 },
     { name: 'HEAD without', ask: ['HEAD', 'auth/jwt/config'], as: 'U', status: 403 },
-    { name: 'an encoded ..', ask: ['GET', 'cloud/%2e%2e/sys/mounts'], status: 400, body: errors('relative paths not supported') },
+    {
+      name: 'an encoded ..',
+      ask: ['GET', 'cloud/%2e%2e/sys/mounts'],
+      status: 400,
+      body: errors('relative paths not supported'),
+    },
     { name: 'no body', ask: ['POST', self], status: 200 },
     { name: 'null', ask: ['POST', self], with: { raw: 'null' }, status: 200 },
     {
@@ -109,8 +157,20 @@ describe('transport and envelope', () => {
       status: 400,
       text: /^failed to parse JSON input: .*unexpected EOF$/,
     },
-    { name: 'an array', ask: ['POST', self], with: { raw: '[]' }, status: 400, text: /cannot unmarshal array/ },
-    { name: 'a string', ask: ['POST', self], with: { raw: '"x"' }, status: 400, text: /cannot unmarshal string/ },
+    {
+      name: 'an array',
+      ask: ['POST', self],
+      with: { raw: '[]' },
+      status: 400,
+      text: /cannot unmarshal array/,
+    },
+    {
+      name: 'a string',
+      ask: ['POST', self],
+      with: { raw: '"x"' },
+      status: 400,
+      text: /cannot unmarshal string/,
+    },
     {
       name: 'a body of 34 MiB',
       ask: ['POST', self],
@@ -118,7 +178,12 @@ describe('transport and envelope', () => {
       status: 413,
       body: errors('http: request body too large'),
     },
-    { name: 'JSON as text/plain', ask: ['POST', self], with: { raw: '{}', headers: { 'Content-Type': 'text/plain' } }, status: 200 },
+    {
+      name: 'JSON as text/plain',
+      ask: ['POST', self],
+      with: { raw: '{}', headers: { 'Content-Type': 'text/plain' } },
+      status: 200,
+    },
     {
       name: '1,001 strings',
       ask: ['POST', 'sys/capabilities-self', strings(1000)],
@@ -184,7 +249,9 @@ describe('transport and envelope', () => {
   })
 
   test('a policy name with capitals is stored in lower case, with a warning', async () => {
-    const answer = await server.root.write('sys/policy/Abc', { policy: 'path "a" { capabilities = ["read"] }' })
+    const answer = await server.root.write('sys/policy/Abc', {
+      policy: 'path "a" { capabilities = ["read"] }',
+    })
 
     expect(answer).toMatchObject({ status: 200, body: { warnings: ['policy name was converted to abc'] } })
   })
@@ -193,7 +260,17 @@ describe('transport and envelope', () => {
     const { body } = await server.root.read(self)
 
     expect(Object.keys(body).sort()).toEqual(
-      ['auth', 'data', 'lease_duration', 'lease_id', 'mount_type', 'renewable', 'request_id', 'warnings', 'wrap_info'].sort(),
+      [
+        'auth',
+        'data',
+        'lease_duration',
+        'lease_id',
+        'mount_type',
+        'renewable',
+        'request_id',
+        'warnings',
+        'wrap_info',
+      ].sort(),
     )
     expect(body).toMatchObject({
       lease_id: '',
@@ -210,7 +287,9 @@ describe('transport and envelope', () => {
   test('each answer has a request id of its own, whatever the client sends', async () => {
     const ids = await Promise.all(
       [1, 2, 3].map(() =>
-        server.root.read(self, { headers: { 'X-Request-Id': 'mine', 'Request-Id': 'mine' } }).then(({ body }) => body['request_id']),
+        server.root
+          .read(self, { headers: { 'X-Request-Id': 'mine', 'Request-Id': 'mine' } })
+          .then(({ body }) => body['request_id']),
       ),
     )
 
@@ -264,7 +343,12 @@ describe('coercion', () => {
       status: 400,
       text: /^error converting input for field/,
     },
-    { name: 'weeks', ask: ['POST', write, { max_age: '1w' }], status: 400, text: /time: unknown unit "w" in duration "1w"$/ },
+    {
+      name: 'weeks',
+      ask: ['POST', write, { max_age: '1w' }],
+      status: 400,
+      text: /time: unknown unit "w" in duration "1w"$/,
+    },
     {
       name: 'half a day',
       ask: ['POST', write, { max_age: '1.5d' }],
@@ -277,7 +361,12 @@ describe('coercion', () => {
       status: 400,
       text: /time: missing unit in duration "1\.5"$/,
     },
-    { name: 'a negative duration', ask: ['POST', write, { max_age: -1 }], status: 400, text: /cannot provide negative value '-1'$/ },
+    {
+      name: 'a negative duration',
+      ask: ['POST', write, { max_age: -1 }],
+      status: 400,
+      text: /cannot provide negative value '-1'$/,
+    },
     {
       name: 'true as a duration',
       ask: ['POST', write, { clock_skew_leeway: true }],
@@ -303,7 +392,12 @@ describe('coercion', () => {
       status: 400,
       text: /'' expected type 'map\[string\]interface \{\}', got unconvertible type 'string'/,
     },
-    { name: 'a pair without =', ask: ['POST', write, { claim_mappings: 'a' }], status: 400, text: /invalid key pair "a"$/ },
+    {
+      name: 'a pair without =',
+      ask: ['POST', write, { claim_mappings: 'a' }],
+      status: 400,
+      text: /invalid key pair "a"$/,
+    },
     {
       name: 'a map as a text',
       ask: ['POST', write, { user_claim: {} }],
@@ -357,7 +451,9 @@ describe('coercion', () => {
   })
 
   test('the name in the path wins', async () => {
-    expect(await server.root.write('auth/jwt/role/mine', { name: 'other', ...role })).toMatchObject({ status: 204 })
+    expect(await server.root.write('auth/jwt/role/mine', { name: 'other', ...role })).toMatchObject({
+      status: 204,
+    })
 
     expect((await server.root.read('auth/jwt/role/mine')).status).toBe(200)
     expect((await server.root.read('auth/jwt/role/other')).status).toBe(404)

@@ -14,30 +14,50 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const serve = async (settings: object) => expect((await server.root.write('sys/config/cors', settings)).status).toBe(204)
+const serve = async (settings: object) =>
+  expect((await server.root.write('sys/config/cors', settings)).status).toBe(204)
 const stop = async () => expect((await server.root.delete('sys/config/cors')).status).toBe(204)
-const from = (origin: string, headers: Record<string, string> = {}) => ({ headers: { Origin: origin, ...headers } })
+const from = (origin: string, headers: Record<string, string> = {}) => ({
+  headers: { Origin: origin, ...headers },
+})
 const preflight = (path: string, method: string | undefined, origin = ours) =>
-  server.anonymous.call('OPTIONS', path, undefined, from(origin, method === undefined ? {} : { 'Access-Control-Request-Method': method }))
+  server.anonymous.call(
+    'OPTIONS',
+    path,
+    undefined,
+    from(origin, method === undefined ? {} : { 'Access-Control-Request-Method': method }),
+  )
 const corsHeaders = ({ headers }: Answer) =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-') || name === 'vary'))
+  Object.fromEntries(
+    Object.entries(headers).filter(([name]) => name.startsWith('access-control-') || name === 'vary'),
+  )
 
-const forPages = { 'access-control-allow-origin': ours, 'access-control-expose-headers': 'ETag, X-Next-Change-At', vary: 'Origin' }
+const forPages = {
+  'access-control-allow-origin': ours,
+  'access-control-expose-headers': 'ETag, X-Next-Change-At',
+  vary: 'Origin',
+}
 
 describe('while no origin is configured', () => {
   beforeEach(stop)
 
-  test.each([self, 'sys/health', '/health/live'])('the origin of a request for %s is not looked at', async (path) => {
-    const answer = await server.root.read(path, from(other))
+  test.each([self, 'sys/health', '/health/live'])(
+    'the origin of a request for %s is not looked at',
+    async (path) => {
+      const answer = await server.root.read(path, from(other))
 
-    expect(answer.status).toBe(200)
-    expect(corsHeaders(answer)).toEqual({})
-  })
+      expect(answer.status).toBe(200)
+      expect(corsHeaders(answer)).toEqual({})
+    },
+  )
 
   test('a preflight is a verb that is not offered', async () => {
     const answer = await preflight(self, 'GET')
 
-    expect(answer).toMatchObject({ status: 400, body: errors('cannot handle internal-only request operation') })
+    expect(answer).toMatchObject({
+      status: 400,
+      body: errors('cannot handle internal-only request operation'),
+    })
     expect(corsHeaders(answer)).toEqual({})
   })
 })
@@ -53,15 +73,37 @@ describe('an origin that is configured', () => {
     { name: 'no such path', path: 'nope', status: 404 },
     { name: 'a verb that is not offered', method: 'DELETE', path: self, status: 405 },
     { name: 'a verb nobody knows', method: 'PROPFIND', path: self, status: 405 },
-    { name: 'a done thing', method: 'POST', path: 'sys/policies/acl/x', body: { policy: 'path "x" { capabilities = ["read"] }' }, status: 204 },
+    {
+      name: 'a done thing',
+      method: 'POST',
+      path: 'sys/policies/acl/x',
+      body: { policy: 'path "x" { capabilities = ["read"] }' },
+      status: 204,
+    },
     { name: 'a list', method: 'LIST', path: 'sys/policies/acl', status: 200 },
     { name: 'a target that is tidied', path: '/v1//sys/health', status: 307 },
     { name: 'robots.txt', path: '/robots.txt', status: 200 },
     { name: 'an answer settled by the head', path: '/v1', status: 404 },
-    { name: 'a path of the node in a namespace', path: 'sys/health', headers: { 'X-Vault-Namespace': 'a' }, status: 400 },
-    { name: 'a namespace that is not there', path: self, headers: { 'X-Vault-Namespace': 'nope' }, status: 404 },
+    {
+      name: 'a path of the node in a namespace',
+      path: 'sys/health',
+      headers: { 'X-Vault-Namespace': 'a' },
+      status: 400,
+    },
+    {
+      name: 'a namespace that is not there',
+      path: self,
+      headers: { 'X-Vault-Namespace': 'nope' },
+      status: 404,
+    },
     { name: 'what no letter is', path: '/v1/%00', status: 400 },
-    { name: 'a body that is too large', method: 'POST', path: self, body: { long: 'x'.repeat(1000) }, status: 413 },
+    {
+      name: 'a body that is too large',
+      method: 'POST',
+      path: self,
+      body: { long: 'x'.repeat(1000) },
+      status: 413,
+    },
     { name: 'a body that is no JSON', method: 'POST', path: self, body: 'text', status: 400 },
     { name: 'the API document', path: 'sys/internal/specs/openapi', status: 200 },
     { name: 'a page', path: '/docs/', status: 200 },
@@ -84,7 +126,10 @@ describe('an origin that is configured', () => {
     const vary = 'X-Vault-Token, X-Vault-Namespace, Authorization, Origin'
 
     const first = await server.anonymous.read(path, from(ours))
-    const again = await server.anonymous.read(path, from(ours, { 'If-None-Match': String(first.headers.etag) }))
+    const again = await server.anonymous.read(
+      path,
+      from(ours, { 'If-None-Match': String(first.headers.etag) }),
+    )
 
     expect(first).toMatchObject({ status: 200, headers: { ...forPages, vary } })
     expect(again).toMatchObject({ status: 304, headers: { ...forPages, vary } })
@@ -144,17 +189,28 @@ describe('an origin that is not configured', () => {
     'auth/jwt/role/x?help=1',
   ])('is refused at %s', async (path) => {
     for (const client of [server.root, server.anonymous]) {
-      expect(await client.read(path, from(other))).toMatchObject({ status: 403, body: errors('origin not allowed') })
+      expect(await client.read(path, from(other))).toMatchObject({
+        status: 403,
+        body: errors('origin not allowed'),
+      })
     }
   })
 
-  test.each(['POST', 'PUT', 'DELETE', 'LIST', 'SCAN', 'HELP', 'PATCH', 'PROPFIND'])('is refused with %s, and nothing is done', async (verb) => {
-    expect(await server.root.call(verb, 'sys/policies/acl/made', { policy: '' }, from(other))).toMatchObject({ status: 403 })
-    expect((await server.root.read('sys/policies/acl/made')).status).toBe(404)
-  })
+  test.each(['POST', 'PUT', 'DELETE', 'LIST', 'SCAN', 'HELP', 'PATCH', 'PROPFIND'])(
+    'is refused with %s, and nothing is done',
+    async (verb) => {
+      expect(
+        await server.root.call(verb, 'sys/policies/acl/made', { policy: '' }, from(other)),
+      ).toMatchObject({ status: 403 })
+      expect((await server.root.read('sys/policies/acl/made')).status).toBe(404)
+    },
+  )
 
   test('gets no body with HEAD', async () => {
-    expect(await server.root.call('HEAD', self, undefined, from(other))).toMatchObject({ status: 403, text: '' })
+    expect(await server.root.call('HEAD', self, undefined, from(other))).toMatchObject({
+      status: 403,
+      text: '',
+    })
   })
 
   test('is refused after checks of the target alone', async () => {
@@ -164,7 +220,10 @@ describe('an origin that is not configured', () => {
 
   test('leaves the connection fit for the next request', async () => {
     using wire = await openWire(server.url)
-    wire.send(head('POST', '/v1/sys/policies/acl/made', [`Origin: ${other}`], '{"policy":""}') + head('GET', '/v1/sys/health'))
+    wire.send(
+      head('POST', '/v1/sys/policies/acl/made', [`Origin: ${other}`], '{"policy":""}') +
+        head('GET', '/v1/sys/health'),
+    )
 
     expect((await wire.answers(2)).map(({ status }) => status)).toEqual([403, 200])
   })
@@ -173,19 +232,22 @@ describe('an origin that is not configured', () => {
 describe('a preflight', () => {
   beforeEach(() => serve({ allowed_origins: [ours], allowed_headers: ['X-Mine', 'x-vault-token'] }))
 
-  test.each(['GET', 'POST', 'PUT', 'DELETE', 'LIST', 'SCAN', 'OPTIONS', 'PATCH'])('for %s is answered', async (method) => {
-    const answer = await preflight(self, method)
+  test.each(['GET', 'POST', 'PUT', 'DELETE', 'LIST', 'SCAN', 'OPTIONS', 'PATCH'])(
+    'for %s is answered',
+    async (method) => {
+      const answer = await preflight(self, method)
 
-    expect(answer).toMatchObject({ status: 200, text: '' })
-    expect(corsHeaders(answer)).toEqual({
-      ...forPages,
-      'access-control-allow-methods': 'DELETE,GET,OPTIONS,POST,PUT,LIST,SCAN,PATCH',
-      'access-control-allow-headers':
-        'Content-Type,Authorization,X-Vault-Token,X-Vault-MFA,X-Vault-No-Request-Forwarding,X-Vault-Wrap-Format,X-Vault-Wrap-TTL,' +
-        'X-Requested-With,X-Vault-AWS-IAM-Server-ID,X-Vault-Policy-Override,X-Vault-Namespace,If-None-Match,X-Mine',
-      'access-control-max-age': '300',
-    })
-  })
+      expect(answer).toMatchObject({ status: 200, text: '' })
+      expect(corsHeaders(answer)).toEqual({
+        ...forPages,
+        'access-control-allow-methods': 'DELETE,GET,OPTIONS,POST,PUT,LIST,SCAN,PATCH',
+        'access-control-allow-headers':
+          'Content-Type,Authorization,X-Vault-Token,X-Vault-MFA,X-Vault-No-Request-Forwarding,X-Vault-Wrap-Format,X-Vault-Wrap-TTL,' +
+          'X-Requested-With,X-Vault-AWS-IAM-Server-ID,X-Vault-Policy-Override,X-Vault-Namespace,If-None-Match,X-Mine',
+        'access-control-max-age': '300',
+      })
+    },
+  )
 
   test.each(['PROPFIND', 'get', 'HEAD', '', 'GET,POST', undefined])('for %s gets nothing', async (method) => {
     const answer = await preflight(self, method)
@@ -194,12 +256,17 @@ describe('a preflight', () => {
     expect(corsHeaders(answer)).toEqual({})
   })
 
-  test.each(['nope', 'sys/health', '/health/live', '/v1//sys/health', '/docs/', 'auth/jwt/config?help=1', '/v1/nope/auth/jwt/config'])(
-    'is answered for %s too: where the request goes is seen later',
-    async (path) => {
-      expect(await preflight(path, 'GET')).toMatchObject({ status: 200, text: '' })
-    },
-  )
+  test.each([
+    'nope',
+    'sys/health',
+    '/health/live',
+    '/v1//sys/health',
+    '/docs/',
+    'auth/jwt/config?help=1',
+    '/v1/nope/auth/jwt/config',
+  ])('is answered for %s too: where the request goes is seen later', async (path) => {
+    expect(await preflight(path, 'GET')).toMatchObject({ status: 200, text: '' })
+  })
 
   test('of another origin is refused', async () => {
     const answer = await preflight(self, 'GET', other)
@@ -220,11 +287,17 @@ describe('the wildcard', () => {
     const answer = await server.root.read(self, from(origin))
 
     expect(answer.status).toBe(200)
-    expect(corsHeaders(answer)).toEqual({ ...forPages, 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true' })
+    expect(corsHeaders(answer)).toEqual({
+      ...forPages,
+      'access-control-allow-origin': origin,
+      'access-control-allow-credentials': 'true',
+    })
   })
 
   test('says in a preflight, too, that credentials may be sent', async () => {
-    expect(corsHeaders(await preflight(self, 'GET'))).toMatchObject({ 'access-control-allow-credentials': 'true' })
+    expect(corsHeaders(await preflight(self, 'GET'))).toMatchObject({
+      'access-control-allow-credentials': 'true',
+    })
   })
 })
 

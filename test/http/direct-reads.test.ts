@@ -47,7 +47,9 @@ async function linesOf({ lines }: OddServer, found: (line: Line) => boolean, cou
 }
 
 async function inFlight({ anonymous }: TestServer): Promise<number> {
-  return Number(/^gatehouse_http_in_flight_requests (\d+)$/m.exec((await anonymous.read('/metrics')).text)?.[1])
+  return Number(
+    /^gatehouse_http_in_flight_requests (\d+)$/m.exec((await anonymous.read('/metrics')).text)?.[1],
+  )
 }
 
 /** Resolves when as many are under way. */
@@ -58,23 +60,51 @@ async function becomesUnderWay(server: TestServer, count: number): Promise<void>
 const ids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 const made = /"(?:token|accessor|creation_time)":"[^"]*"/g
 
-/** What must be the same of an answer and its line in the log: all but ids, the time, and how many digits that has. */
+/**
+ * What must be the same of an answer and its line in the log: all but ids, the time, and how many digits that
+ * has.
+ */
 function comparable({ status, headers, body }: Answer, line: Line | undefined) {
   const { date, 'x-gatehouse-request-id': id, 'content-length': length, ...rest } = headers
   const { time, request_id, duration_ms, ...told } = line ?? {}
   const kinds = [date, id, time, request_id, duration_ms].map((value) => typeof value)
-  return { status, headers: rest, isWhole: Number(length) === body.length, body: body.replace(ids, 'id').replace(made, 'made'), told, kinds }
+  return {
+    status,
+    headers: rest,
+    isWhole: Number(length) === body.length,
+    body: body.replace(ids, 'id').replace(made, 'made'),
+    told,
+    kinds,
+  }
 }
 
 describe('which requests bypass Fastify', () => {
   const rules: RouteRules = {
-    ...{ open: true, caller: 'none', sudo: false, dropsSlash: false, namesRequest: false, whileRemoved: false, wrapsWithoutToken: false },
-    ...{ precheck: undefined, follows: undefined, refusedCaller: undefined, exists: undefined, canonical: undefined },
+    ...{
+      open: true,
+      caller: 'none',
+      sudo: false,
+      dropsSlash: false,
+      namesRequest: false,
+      whileRemoved: false,
+      wrapsWithoutToken: false,
+    },
+    ...{
+      precheck: undefined,
+      follows: undefined,
+      refusedCaller: undefined,
+      exists: undefined,
+      canonical: undefined,
+    },
     convert: () => ({ values: {}, unknown: [], replaced: [] }),
     // the handler below looks at nothing of it
     exchange: () => ({}) as Exchange<unknown, unknown>,
   }
-  const served = (operation: 'read' | 'list' | 'scan'): Served => ({ operation, rules, handle: () => ({ data: { keys: ['direct'] } }) })
+  const served = (operation: 'read' | 'list' | 'scan'): Served => ({
+    operation,
+    rules,
+    handle: () => ({ data: { keys: ['direct'] } }),
+  })
   const host: Host = {
     enterMount: () => () => undefined,
     holdAnswer: () => undefined,
@@ -82,13 +112,21 @@ describe('which requests bypass Fastify', () => {
     wrapAnswer: () => Promise.reject(new Error('no wish')),
   }
   const reads = new DirectReads({
-    ...{ host, admit: async () => undefined, begin: () => undefined, onBug: () => undefined, isClosing: () => false },
+    ...{
+      host,
+      admit: async () => undefined,
+      begin: () => undefined,
+      onBug: () => undefined,
+      isClosing: () => false,
+    },
     refusal: () => ({ status: 500, body: '', retryAfter: undefined }),
     route: mountRouter({
       random: systemRandom,
       namespaceOf: () => ({ namespace: rootNamespace, taken: 0 }),
-      resolve: (_namespace, path) => (path.startsWith('m/') ? { mount: aMount(), below: path.slice(2) } : undefined),
-      clientAddress: ({ headers }) => (headers['x-forwarded-for'] === undefined ? 'x' : { kind: 'refusal', status: 400, text: '' }),
+      resolve: (_namespace, path) =>
+        path.startsWith('m/') ? { mount: aMount(), below: path.slice(2) } : undefined,
+      clientAddress: ({ headers }) =>
+        headers['x-forwarded-for'] === undefined ? 'x' : { kind: 'refusal', status: 400, text: '' },
     }),
   })
   reads.add({ method: 'GET', url: '/jwt/a', config: { served: served('read') } })
@@ -98,29 +136,31 @@ describe('which requests bypass Fastify', () => {
   reads.add({ method: ['GET', 'SEARCH'], url: '/-/none', config: {} })
   reads.add({ method: 'GET', url: '/-/health/live', config: {} })
 
-  test.each<{ name: string; method?: string; target?: string; headers?: string[]; goes: 'direct' | 'usual' }>([
-    { name: 'a read', goes: 'direct' },
-    { name: 'a list', method: 'LIST', goes: 'direct' },
-    { name: 'a scan', method: 'SCAN', goes: 'direct' },
-    { name: 'a list by its parameter', target: '/v1/m/a?list=1', goes: 'direct' },
-    { name: 'a verb nobody knows', method: 'FOO', goes: 'direct' },
-    { name: 'a body', headers: ['Content-Length: 2'], goes: 'usual' },
-    { name: 'no body, said', headers: ['Content-Length: 0'], goes: 'usual' },
-    { name: 'chunks', headers: ['Transfer-Encoding: chunked'], goes: 'usual' },
-    { name: 'another origin', headers: ['Origin: https://a.example'], goes: 'usual' },
-    { name: 'an empty origin', headers: ['Origin:'], goes: 'usual' },
-    { name: 'an address that is not accepted', headers: ['X-Forwarded-For: y'], goes: 'usual' },
-    { name: 'a write', method: 'POST', goes: 'usual' },
-    { name: 'help', method: 'HELP', goes: 'usual' },
-    { name: 'help by its parameter', target: '/v1/m/a?help=1', goes: 'usual' },
-    { name: 'a path that leads elsewhere', target: '/v1/m//a', goes: 'usual' },
-    { name: 'a path that cannot be read', target: '/v1/m/%zz', goes: 'usual' },
-    { name: 'a path of the plugin that nobody serves', target: '/v1/m/b', goes: 'usual' },
-    { name: 'a verb that the path does not serve', method: 'LIST', target: '/v1/m/b', goes: 'usual' },
-    { name: 'no mount', target: '/v1/n/a', goes: 'usual' },
-    { name: 'the node', target: '/health/live', goes: 'usual' },
-    { name: 'a canonical path', target: '/jwt/a', goes: 'usual' },
-  ])('$name: $goes', async ({ method = 'GET', target = '/v1/m/a', headers = [], goes }) => {
+  test.each<{ name: string; method?: string; target?: string; headers?: string[]; goes: 'direct' | 'usual' }>(
+    [
+      { name: 'a read', goes: 'direct' },
+      { name: 'a list', method: 'LIST', goes: 'direct' },
+      { name: 'a scan', method: 'SCAN', goes: 'direct' },
+      { name: 'a list by its parameter', target: '/v1/m/a?list=1', goes: 'direct' },
+      { name: 'a verb nobody knows', method: 'FOO', goes: 'direct' },
+      { name: 'a body', headers: ['Content-Length: 2'], goes: 'usual' },
+      { name: 'no body, said', headers: ['Content-Length: 0'], goes: 'usual' },
+      { name: 'chunks', headers: ['Transfer-Encoding: chunked'], goes: 'usual' },
+      { name: 'another origin', headers: ['Origin: https://a.example'], goes: 'usual' },
+      { name: 'an empty origin', headers: ['Origin:'], goes: 'usual' },
+      { name: 'an address that is not accepted', headers: ['X-Forwarded-For: y'], goes: 'usual' },
+      { name: 'a write', method: 'POST', goes: 'usual' },
+      { name: 'help', method: 'HELP', goes: 'usual' },
+      { name: 'help by its parameter', target: '/v1/m/a?help=1', goes: 'usual' },
+      { name: 'a path that leads elsewhere', target: '/v1/m//a', goes: 'usual' },
+      { name: 'a path that cannot be read', target: '/v1/m/%zz', goes: 'usual' },
+      { name: 'a path of the plugin that nobody serves', target: '/v1/m/b', goes: 'usual' },
+      { name: 'a verb that the path does not serve', method: 'LIST', target: '/v1/m/b', goes: 'usual' },
+      { name: 'no mount', target: '/v1/n/a', goes: 'usual' },
+      { name: 'the node', target: '/health/live', goes: 'usual' },
+      { name: 'a canonical path', target: '/jwt/a', goes: 'usual' },
+    ],
+  )('$name: $goes', async ({ method = 'GET', target = '/v1/m/a', headers = [], goes }) => {
     await using server = await listen({}, (request, response) => {
       if (!reads.serve(request, response)) response.end('usual')
     })
@@ -153,7 +193,12 @@ describe('both ways give the same answer, and the same line in the log', () => {
     return comparable(answer, lines[0])
   }
 
-  const get = (target: string, status: number, headers: string[] = [root]) => ({ name: `GET ${target.slice(0, 60)}`, target, status, headers })
+  const get = (target: string, status: number, headers: string[] = [root]) => ({
+    name: `GET ${target.slice(0, 60)}`,
+    target,
+    status,
+    headers,
+  })
   const self = '/v1/auth/token/lookup-self'
   const plain = '/v1/odd/plain'
 
@@ -244,7 +289,13 @@ describe('both ways give the same answer, and the same line in the log', () => {
     get('/v1/odd/document', 203),
     get('/v1/odd/empty-document', 200),
     { name: 'LIST', method: 'LIST', target: '/v1/odd/rest/x', status: 200, headers: [root] },
-    { name: 'LIST with a slash', method: 'LIST', target: '/v1/odd/rest/x/?limit=1', status: 200, headers: [root] },
+    {
+      name: 'LIST with a slash',
+      method: 'LIST',
+      target: '/v1/odd/rest/x/?limit=1',
+      status: 200,
+      headers: [root],
+    },
     { name: 'LIST of what only reads', method: 'LIST', target: plain, status: 404, headers: [root] },
     { name: 'SCAN', method: 'SCAN', target: '/v1/odd/rest/x?after=c', status: 200, headers: [root] },
     { name: 'HELP', method: 'HELP', target: plain, status: 200, headers: [root] },
@@ -254,12 +305,24 @@ describe('both ways give the same answer, and the same line in the log', () => {
     { name: 'OPTIONS', method: 'OPTIONS', target: plain, status: 400, headers: [root] },
     ...[
       { name: 'of a namespace', status: 404, headers: [root, 'X-Vault-Namespace: a'] },
-      { name: 'of a namespace that is not there', status: 404, headers: [root, 'X-Vault-Namespace: nowhere'] },
+      {
+        name: 'of a namespace that is not there',
+        status: 404,
+        headers: [root, 'X-Vault-Namespace: nowhere'],
+      },
       { name: 'of a locked namespace', status: 503, headers: [root, 'X-Vault-Namespace: locked'] },
       { name: 'of the root by name', status: 200, headers: [root, 'X-Vault-Namespace: root'] },
       { name: 'of an empty namespace', status: 200, headers: [root, 'X-Vault-Namespace:'] },
-      { name: 'of a namespace with odd bytes', status: 404, headers: [root, 'X-Vault-Namespace: \xe9\t\xff'] },
-      { name: 'of two namespaces', status: 404, headers: [root, 'X-Vault-Namespace: a', 'X-Vault-Namespace: root'] },
+      {
+        name: 'of a namespace with odd bytes',
+        status: 404,
+        headers: [root, 'X-Vault-Namespace: \xe9\t\xff'],
+      },
+      {
+        name: 'of two namespaces',
+        status: 404,
+        headers: [root, 'X-Vault-Namespace: a', 'X-Vault-Namespace: root'],
+      },
       { name: 'with two tokens', status: 200, headers: [root, 'X-Vault-Token: none'] },
       { name: 'wrapped', status: 200, headers: [root, 'X-Vault-Wrap-TTL: 60'] },
       { name: 'wrapped for less than no time', status: 400, headers: [root, 'X-Vault-Wrap-TTL: -1'] },
@@ -279,9 +342,20 @@ describe('both ways give the same answer, and the same line in the log', () => {
       { name: 'with a trailer announced', status: 200, headers: [root, 'TE: trailers', 'Trailer: x'] },
     ].map((row) => ({ ...row, name: `a read ${row.name}`, target: plain })),
     { name: 'a namespace in the path', target: '/v1/a/sys/mounts', status: 200, headers: [root] },
-    { name: 'a list of nothing, wrapped', method: 'LIST', target: '/v1/odd/nothing', status: 404, headers: [root, 'X-Vault-Wrap-TTL: 60'] },
+    {
+      name: 'a list of nothing, wrapped',
+      method: 'LIST',
+      target: '/v1/odd/nothing',
+      status: 404,
+      headers: [root, 'X-Vault-Wrap-TTL: 60'],
+    },
     { name: 'a bug, wrapped', target: '/v1/odd/bug', status: 500, headers: [root, 'X-Vault-Wrap-TTL: 60'] },
-    { name: 'headers, wrapped', target: '/v1/odd/headers', status: 200, headers: [root, 'X-Vault-Wrap-TTL: 60'] },
+    {
+      name: 'headers, wrapped',
+      target: '/v1/odd/headers',
+      status: 200,
+      headers: [root, 'X-Vault-Wrap-TTL: 60'],
+    },
   ])('$name is $status', async ({ method = 'GET', target, status, headers }) => {
     const direct = await asked(head(method, target, headers))
     const usual = await asked(head(method, target, [...headers, 'Content-Length: 0']))
@@ -294,7 +368,9 @@ describe('both ways give the same answer, and the same line in the log', () => {
     { name: 'HTTP/1.0', lines: ['GET /v1/odd/plain HTTP/1.0', root] },
     { name: 'HTTP/1.0 that goes on', lines: ['GET /v1/odd/plain HTTP/1.0', root, 'Connection: keep-alive'] },
   ])('$name', async ({ lines }) => {
-    const [direct, usual] = await Promise.all(ways.map(({ more }) => asked(`${[...lines, ...more].join('\r\n')}\r\n\r\n`)))
+    const [direct, usual] = await Promise.all(
+      ways.map(({ more }) => asked(`${[...lines, ...more].join('\r\n')}\r\n\r\n`)),
+    )
 
     expect(direct).toEqual(usual)
     expect(direct?.status).toBe(200)
@@ -331,7 +407,8 @@ describe('both ways give the same answer, and the same line in the log', () => {
 })
 
 describe.each(ways)('$way', ({ more }) => {
-  const read = (path: string, headers: string[] = [root]) => head('GET', `/v1/odd/${path}`, [...headers, ...more])
+  const read = (path: string, headers: string[] = [root]) =>
+    head('GET', `/v1/odd/${path}`, [...headers, ...more])
 
   test('each request is counted once', async () => {
     await using server = await oddServer()
@@ -343,8 +420,11 @@ describe.each(ways)('$way', ({ more }) => {
 
     const { text } = await server.anonymous.read('/metrics')
 
-    const counts = [...text.matchAll(/^gatehouse_http_requests_total\{([^}]*odd[^}]*)\} (\d+)$/gm)].map(([, labels, count]) => [labels, count])
-    const labels = (route: string, code: number) => expect.stringMatching(new RegExp(`(?=.*code="${code}")(?=.*method="GET")(?=.*route="${route}")`))
+    const counts = [...text.matchAll(/^gatehouse_http_requests_total\{([^}]*odd[^}]*)\} (\d+)$/gm)].map(
+      ([, labels, count]) => [labels, count],
+    )
+    const labels = (route: string, code: number) =>
+      expect.stringMatching(new RegExp(`(?=.*code="${code}")(?=.*method="GET")(?=.*route="${route}")`))
     expect(new Map(counts.map(([label = '', count]) => [label, count])).size).toBe(4)
     expect(counts).toEqual(
       expect.arrayContaining([
@@ -359,22 +439,27 @@ describe.each(ways)('$way', ({ more }) => {
   test.each([
     { name: 'leaves', path: 'wait', status: 200 },
     { name: 'leaves before a bug', path: 'bug-later', status: 500 },
-  ])('a client that $name holds its place until the work is done, and is logged once', async ({ path, status }) => {
-    await using server = await oddServer()
-    const wire = await openWire(server.url)
-    wire.send(read(path))
-    await server.gate.holds(1)
-    wire.close()
-    await wire.untilClosed()
+  ])(
+    'a client that $name holds its place until the work is done, and is logged once',
+    async ({ path, status }) => {
+      await using server = await oddServer()
+      const wire = await openWire(server.url)
+      wire.send(read(path))
+      await server.gate.holds(1)
+      wire.close()
+      await wire.untilClosed()
 
-    expect(await inFlight(server)).toBe(1)
-    expect(server.lines.filter(({ route }) => route === `/odd/${path}`)).toEqual([])
-    server.gate.open()
-    await becomesUnderWay(server, 0)
+      expect(await inFlight(server)).toBe(1)
+      expect(server.lines.filter(({ route }) => route === `/odd/${path}`)).toEqual([])
+      server.gate.open()
+      await becomesUnderWay(server, 0)
 
-    expect(server.lines.filter(({ route }) => route === `/odd/${path}`)).toMatchObject([{ status, method: 'GET', mount: 'odd/' }])
-    expect((await server.root.read('odd/plain')).status).toBe(200)
-  })
+      expect(server.lines.filter(({ route }) => route === `/odd/${path}`)).toMatchObject([
+        { status, method: 'GET', mount: 'odd/' },
+      ])
+      expect((await server.root.read('odd/plain')).status).toBe(200)
+    },
+  )
 
   test('a client that ends its side holds its place until it has its answer, and is logged once', async () => {
     await using server = await oddServer()
@@ -386,9 +471,14 @@ describe.each(ways)('$way', ({ more }) => {
     expect(await inFlight(server)).toBe(1)
     server.gate.open()
 
-    expect((await wire.untilClosed()).at(-1)).toMatchObject({ status: 200, body: expect.stringContaining('"name":"a"') })
+    expect((await wire.untilClosed()).at(-1)).toMatchObject({
+      status: 200,
+      body: expect.stringContaining('"name":"a"'),
+    })
     await becomesUnderWay(server, 0)
-    expect(server.lines.filter(({ route }) => route === '/odd/wait')).toMatchObject([{ status: 200, method: 'GET', mount: 'odd/' }])
+    expect(server.lines.filter(({ route }) => route === '/odd/wait')).toMatchObject([
+      { status: 200, method: 'GET', mount: 'odd/' },
+    ])
   })
 
   test('a request that waits for a message takes no place, also after its client left', async () => {
@@ -467,8 +557,10 @@ describe.each(ways)('$way', ({ more }) => {
 
   test('a single-use token ends with its use, whether its client waits for the answer or not', async () => {
     await using server = await oddServer()
-    const token = async () => String((await server.root.write('auth/token/create', { num_uses: 1 })).body['auth']?.['client_token'])
-    const live = async () => (await server.root.list('auth/token/accessors')).body['data']?.['keys'] as unknown as string[]
+    const token = async () =>
+      String((await server.root.write('auth/token/create', { num_uses: 1 })).body['auth']?.['client_token'])
+    const live = async () =>
+      (await server.root.list('auth/token/accessors')).body['data']?.['keys'] as unknown as string[]
     const before = (await live()).length
     const [one, other] = [await token(), await token()]
     using wire = await openWire(server.url)
@@ -510,13 +602,28 @@ test('pipelined requests of both ways are answered in order', async () => {
       read('name/d', usual) +
       head('LIST', '/v1/odd/rest/e', [root]),
   )
-  wire.send(head('POST', '/v1/cubbyhole/x', [root], '{"a":"b"}') + read('name/f', ['Connection: close']) + read('name/never'))
+  wire.send(
+    head('POST', '/v1/cubbyhole/x', [root], '{"a":"b"}') +
+      read('name/f', ['Connection: close']) +
+      read('name/never'),
+  )
   await server.gate.holds(1)
   await becomesUnderWay(server, 7)
   server.gate.open()
 
-  const bodies = (await wire.untilClosed()).map(({ body }) => /"name":"(\w)"|"keys":\["a","b","e\/?"\]|"live"|^$/.exec(body)?.[0])
-  expect(bodies).toEqual(['"name":"a"', '"name":"b"', '"name":"c"', '"live"', '"name":"d"', '"keys":["a","b","e/"]', '', '"name":"f"'])
+  const bodies = (await wire.untilClosed()).map(
+    ({ body }) => /"name":"(\w)"|"keys":\["a","b","e\/?"\]|"live"|^$/.exec(body)?.[0],
+  )
+  expect(bodies).toEqual([
+    '"name":"a"',
+    '"name":"b"',
+    '"name":"c"',
+    '"live"',
+    '"name":"d"',
+    '"keys":["a","b","e/"]',
+    '',
+    '"name":"f"',
+  ])
 })
 
 test('an answer that cannot be serialized ends its connection and nothing else', async () => {

@@ -1,4 +1,7 @@
-/** One call of an operation of the API document, and what comes of it. `$name` stands for what an earlier call kept. */
+/**
+ * One call of an operation of the API document, and what comes of it. `$name` stands for what an earlier call
+ * kept.
+ */
 export type DocumentedCall = {
   /** Verb and path as the document has them. */
   ask: string
@@ -37,7 +40,12 @@ const system: DocumentedCall[] = [
   { ask: 'post /sys/policies/acl/{path}', params: { path: 'deploy' }, body: { policy: rules }, status: 204 },
   { ask: 'get /sys/policies/acl', query: '?list=true' },
   { ask: 'get /sys/policies/acl/{path}', params: { path: 'deploy' } },
-  { ask: 'post /sys/policies/acl/{path}', params: { path: 'team/ops' }, body: { policy: rules }, status: 204 },
+  {
+    ask: 'post /sys/policies/acl/{path}',
+    params: { path: 'team/ops' },
+    body: { policy: rules },
+    status: 204,
+  },
   { ask: 'get /sys/policies/acl/{path}/', name: 'as a list', params: { path: 'team' }, query: '?list=true' },
   { ask: 'get /sys/policies/acl/{path}', name: 'of none', params: { path: 'none' }, status: 404 },
   { ask: 'get /sys/policy' },
@@ -53,7 +61,12 @@ const system: DocumentedCall[] = [
   { ask: 'get /auth/token/lookup-self', keep: { rootAccessor: 'data.accessor' } },
   { ask: 'post /sys/capabilities-accessor', body: { paths: 'x', accessor: '$rootAccessor' } },
   { ask: 'get /sys/auth' },
-  { ask: 'post /sys/auth/{path}', params: { path: 'extra' }, body: { type: 'jwt', config: { default_lease_ttl: '1h' } }, status: 204 },
+  {
+    ask: 'post /sys/auth/{path}',
+    params: { path: 'extra' },
+    body: { type: 'jwt', config: { default_lease_ttl: '1h' } },
+    status: 204,
+  },
   { ask: 'get /sys/auth/{path}', params: { path: 'extra' } },
   {
     ask: 'post /sys/auth/{path}',
@@ -65,7 +78,11 @@ const system: DocumentedCall[] = [
   { ask: 'get /sys/internal/ui/mounts', token: '' },
   { ask: 'get /sys/internal/ui/mounts' },
   { ask: 'get /sys/internal/ui/mounts/{path}', params: { path: 'cloud' } },
-  { ask: 'post /sys/remount', body: { from: 'auth/extra', to: 'auth/moved' }, keep: { migration: 'data.migration_id' } },
+  {
+    ask: 'post /sys/remount',
+    body: { from: 'auth/extra', to: 'auth/moved' },
+    keep: { migration: 'data.migration_id' },
+  },
   { ask: 'get /sys/remount/status/{migration_id}', params: { migration_id: '$migration' } },
   { ask: 'delete /sys/auth/{path}', params: { path: 'moved' }, status: 204 },
   { ask: 'get /sys/mounts' },
@@ -73,13 +90,30 @@ const system: DocumentedCall[] = [
   { ask: 'get /sys/mounts/{path}', params: { path: 'more' } },
   { ask: 'get /sys/mounts/{path}', name: 'tuning', params: { path: 'more/tune' } },
   { ask: 'delete /sys/mounts/{path}', params: { path: 'more' }, status: 204 },
-  { ask: 'post /sys/namespaces/{path}', params: { path: 'team' }, body: { custom_metadata: { owner: 'ops' } } },
+  {
+    ask: 'post /sys/namespaces/{path}',
+    params: { path: 'team' },
+    body: { custom_metadata: { owner: 'ops' } },
+  },
   { ask: 'get /sys/namespaces', query: '?list=true' },
   { ask: 'get /sys/namespaces/{path}', params: { path: 'team' } },
-  { ask: 'patch /sys/namespaces/{path}', params: { path: 'team' }, body: { custom_metadata: { owner: 'dev' } } },
+  {
+    ask: 'patch /sys/namespaces/{path}',
+    params: { path: 'team' },
+    body: { custom_metadata: { owner: 'dev' } },
+  },
   { ask: 'get /sys/internal/ui/namespaces' },
-  { ask: 'post /sys/namespaces/api-lock/lock/{path}', params: { path: 'team' }, keep: { unlock: 'data.unlock_key' } },
-  { ask: 'post /sys/namespaces/api-lock/unlock/{path}', params: { path: 'team' }, body: { unlock_key: '$unlock' }, status: 204 },
+  {
+    ask: 'post /sys/namespaces/api-lock/lock/{path}',
+    params: { path: 'team' },
+    keep: { unlock: 'data.unlock_key' },
+  },
+  {
+    ask: 'post /sys/namespaces/api-lock/unlock/{path}',
+    params: { path: 'team' },
+    body: { unlock_key: '$unlock' },
+    status: 204,
+  },
   { ask: 'post /sys/namespaces/api-lock/lock', ns: 'team' },
   { ask: 'post /sys/namespaces/api-lock/unlock', name: 'with sudo', ns: 'team' },
   { ask: 'delete /sys/namespaces/{path}', params: { path: 'team' } },
@@ -100,7 +134,11 @@ const system: DocumentedCall[] = [
   { ask: 'post /sys/tools/random/{urlbytes}', params: { urlbytes: '4' } },
   { ask: 'post /sys/tools/random/{source}/{urlbytes}', params: { source: 'platform', urlbytes: '4' } },
   { ask: 'post /sys/tools/hash', body: { input: 'YWJj' } },
-  { ask: 'post /sys/tools/hash/{urlalgorithm}', params: { urlalgorithm: 'sha2-512' }, body: { input: 'YWJj' } },
+  {
+    ask: 'post /sys/tools/hash/{urlalgorithm}',
+    params: { urlalgorithm: 'sha2-512' },
+    body: { input: 'YWJj' },
+  },
   { ask: 'get /sys/config/cors' },
   { ask: 'post /sys/config/cors', body: { allowed_origins: '*' }, status: 204 },
   { ask: 'get /sys/config/cors', name: 'when on' },
@@ -123,8 +161,18 @@ const tokens: DocumentedCall[] = [
     keep: { token: 'auth.client_token', accessor: 'auth.accessor' },
   },
   { ask: 'post /auth/token/create-orphan', body: {}, keep: { orphan: 'auth.client_token' } },
-  { ask: 'post /auth/token/roles/{role_name}', params: { role_name: 'r' }, body: { allowed_policies: 'deploy' }, status: 204 },
-  { ask: 'post /auth/token/roles/{role_name}', name: 'with a warning', params: { role_name: 'r' }, body: { token_explicit_max_ttl: '9999h' } },
+  {
+    ask: 'post /auth/token/roles/{role_name}',
+    params: { role_name: 'r' },
+    body: { allowed_policies: 'deploy' },
+    status: 204,
+  },
+  {
+    ask: 'post /auth/token/roles/{role_name}',
+    name: 'with a warning',
+    params: { role_name: 'r' },
+    body: { token_explicit_max_ttl: '9999h' },
+  },
   { ask: 'get /auth/token/roles', query: '?list=true' },
   { ask: 'get /auth/token/roles/{role_name}', params: { role_name: 'r' } },
   { ask: 'post /auth/token/create/{role_name}', params: { role_name: 'r' }, body: { period: '1h' } },
@@ -142,7 +190,12 @@ const tokens: DocumentedCall[] = [
   { ask: 'post /auth/token/revoke-accessor', body: { accessor: '$accessor' } },
   { ask: 'post /auth/token/revoke-orphan', body: { token: '$orphan' }, status: 204 },
   { ask: 'post /auth/token/create', name: 'as a batch token', body: { policies: ['deploy'], type: 'batch' } },
-  { ask: 'post /auth/token/create', name: 'once more', body: {}, keep: { own: 'auth.client_token', ownAccessor: 'auth.accessor' } },
+  {
+    ask: 'post /auth/token/create',
+    name: 'once more',
+    body: {},
+    keep: { own: 'auth.client_token', ownAccessor: 'auth.accessor' },
+  },
   { ask: 'post /auth/token/revoke-self', token: '$own', status: 204 },
   { ask: 'post /cubbyhole/{path}', params: { path: 'a/b' }, body: { anything: [1] }, status: 204 },
   { ask: 'get /cubbyhole/{path}', params: { path: 'a/b' } },
@@ -151,9 +204,23 @@ const tokens: DocumentedCall[] = [
 ]
 
 const people: DocumentedCall[] = [
-  { ask: 'get /sys/auth/{path}', name: 'for its accessor', params: { path: 'jwt' }, keep: { mount: 'data.accessor' } },
-  { ask: 'post /identity/entity', body: { name: 'alice', metadata: { team: 'ops' }, policies: ['deploy'] }, keep: { alice: 'data.id' } },
-  { ask: 'post /identity/entity', name: 'to change it', body: { id: '$alice', disabled: false }, status: 204 },
+  {
+    ask: 'get /sys/auth/{path}',
+    name: 'for its accessor',
+    params: { path: 'jwt' },
+    keep: { mount: 'data.accessor' },
+  },
+  {
+    ask: 'post /identity/entity',
+    body: { name: 'alice', metadata: { team: 'ops' }, policies: ['deploy'] },
+    keep: { alice: 'data.id' },
+  },
+  {
+    ask: 'post /identity/entity',
+    name: 'to change it',
+    body: { id: '$alice', disabled: false },
+    status: 204,
+  },
   { ask: 'post /identity/entity/name/{name}', params: { name: 'bob' }, body: {}, keep: { bob: 'data.id' } },
   {
     ask: 'post /identity/entity-alias',
@@ -171,12 +238,31 @@ const people: DocumentedCall[] = [
   { ask: 'get /identity/entity/name', query: '?list=true' },
   { ask: 'get /identity/entity/id/{id}', params: { id: '$alice' } },
   { ask: 'get /identity/entity/name/{name}', params: { name: 'alice' } },
-  { ask: 'post /identity/entity/id/{id}', params: { id: '$bob' }, body: { metadata: { a: 'b' } }, status: 204 },
+  {
+    ask: 'post /identity/entity/id/{id}',
+    params: { id: '$bob' },
+    body: { metadata: { a: 'b' } },
+    status: 204,
+  },
   { ask: 'post /identity/lookup/entity', body: { id: '$alice' } },
   { ask: 'post /identity/lookup/entity', name: 'of none', body: { id: 'nope' }, status: 204 },
-  { ask: 'post /identity/group', body: { name: 'ops', member_entity_ids: ['$alice'] }, keep: { group: 'data.id' } },
-  { ask: 'post /identity/group/name/{name}', params: { name: 'dev' }, body: { type: 'external' }, keep: { external: 'data.id' } },
-  { ask: 'post /identity/group/id/{id}', params: { id: '$group' }, body: { policies: ['deploy'] }, status: 204 },
+  {
+    ask: 'post /identity/group',
+    body: { name: 'ops', member_entity_ids: ['$alice'] },
+    keep: { group: 'data.id' },
+  },
+  {
+    ask: 'post /identity/group/name/{name}',
+    params: { name: 'dev' },
+    body: { type: 'external' },
+    keep: { external: 'data.id' },
+  },
+  {
+    ask: 'post /identity/group/id/{id}',
+    params: { id: '$group' },
+    body: { policies: ['deploy'] },
+    status: 204,
+  },
   { ask: 'get /identity/group/id', query: '?list=true' },
   { ask: 'get /identity/group/name', query: '?list=true' },
   { ask: 'get /identity/group/id/{id}', params: { id: '$group' } },
@@ -197,7 +283,11 @@ const people: DocumentedCall[] = [
   { ask: 'get /identity/group/id/{id}', name: 'with an alias', params: { id: '$external' } },
   { ask: 'delete /identity/group-alias/id/{id}', params: { id: '$groupAlias' }, status: 204 },
   { ask: 'delete /identity/group/id/{id}', params: { id: '$external' }, status: 204 },
-  { ask: 'post /identity/entity/merge', body: { to_entity_id: '$alice', from_entity_ids: ['$bob'] }, status: 204 },
+  {
+    ask: 'post /identity/entity/merge',
+    body: { to_entity_id: '$alice', from_entity_ids: ['$bob'] },
+    status: 204,
+  },
   { ask: 'post /identity/tidy', body: { unused_for: '90d', dry_run: true } },
   { ask: 'post /identity/entity/id/{id}/revoke-tokens', params: { id: '$alice' }, status: 204 },
   { ask: 'post /identity/entity/batch-delete', body: { entity_ids: ['nope'] }, status: 204 },
@@ -207,7 +297,12 @@ const identityTokens: DocumentedCall[] = [
   { ask: 'post /identity/oidc/config', body: { issuer: 'https://vault.example.com' } },
   { ask: 'post /identity/oidc/config', name: 'to the default', body: { issuer: '' }, status: 204 },
   { ask: 'get /identity/oidc/config' },
-  { ask: 'post /identity/oidc/key/{name}', params: { name: 'k' }, body: { allowed_client_ids: '*', algorithm: 'ES256' }, status: 204 },
+  {
+    ask: 'post /identity/oidc/key/{name}',
+    params: { name: 'k' },
+    body: { allowed_client_ids: '*', algorithm: 'ES256' },
+    status: 204,
+  },
   { ask: 'get /identity/oidc/key', query: '?list=true' },
   { ask: 'get /identity/oidc/key/{name}', params: { name: 'k' } },
   { ask: 'post /identity/oidc/key/{name}/rotate', params: { name: 'k' }, body: {}, status: 204 },
@@ -236,7 +331,12 @@ const identityTokens: DocumentedCall[] = [
     keep: { person: 'auth.client_token' },
   },
   { ask: 'get /auth/token/lookup-self', name: 'of an entity', token: '$person' },
-  { ask: 'get /identity/oidc/token/{name}', params: { name: 'r' }, token: '$person', keep: { identityToken: 'data.token' } },
+  {
+    ask: 'get /identity/oidc/token/{name}',
+    params: { name: 'r' },
+    token: '$person',
+    keep: { identityToken: 'data.token' },
+  },
   { ask: 'post /identity/oidc/introspect', body: { token: '$identityToken' } },
   { ask: 'post /identity/oidc/introspect', name: 'of none', body: { token: 'x' } },
   { ask: 'get /identity/oidc/.well-known/openid-configuration', token: '' },
@@ -257,7 +357,12 @@ const leases: DocumentedCall[] = [
   { ask: 'post /sys/renew/{path}', params: { path: '$lease0' } },
   { ask: 'post /sys/leases/lookup', name: 'once renewed', body: { lease_id: '$lease0' } },
   { ask: 'post /sys/leases/revoke', body: { lease_id: '$lease0' }, status: 204 },
-  { ask: 'post /sys/leases/revoke', name: 'in the background', body: { lease_id: '$lease1', sync: false }, status: 202 },
+  {
+    ask: 'post /sys/leases/revoke',
+    name: 'in the background',
+    body: { lease_id: '$lease1', sync: false },
+    status: 202,
+  },
   { ask: 'post /sys/leases/revoke/{path}', params: { path: '$lease2' }, status: 204 },
   { ask: 'post /sys/revoke', body: { lease_id: '$lease3' }, status: 204 },
   { ask: 'post /sys/revoke/{path}', params: { path: '$lease4' }, status: 204 },
@@ -282,21 +387,54 @@ const whole = {
 }
 const messages: DocumentedCall[] = [
   { ask: 'post /sys/config/ui/custom-messages', body: whole, keep: { message: 'data.id' } },
-  { ask: 'post /sys/config/ui/custom-messages', name: 'before login', body: { ...message, authenticated: false, end_time: '2099-01-01T00:00:00Z' } },
+  {
+    ask: 'post /sys/config/ui/custom-messages',
+    name: 'before login',
+    body: { ...message, authenticated: false, end_time: '2099-01-01T00:00:00Z' },
+  },
   { ask: 'post /sys/config/ui/custom-messages/preview', body: whole },
   { ask: 'get /sys/config/ui/custom-messages', query: '?list=true' },
   { ask: 'get /sys/config/ui/custom-messages/{id}', params: { id: '$message' } },
-  { ask: 'post /sys/config/ui/custom-messages/{id}', params: { id: '$message' }, body: { ...whole, audience: { policies: ['person'] } } },
-  { ask: 'patch /sys/config/ui/custom-messages/{id}', params: { id: '$message' }, body: { dismissible: false, acknowledge_required: true } },
+  {
+    ask: 'post /sys/config/ui/custom-messages/{id}',
+    params: { id: '$message' },
+    body: { ...whole, audience: { policies: ['person'] } },
+  },
+  {
+    ask: 'patch /sys/config/ui/custom-messages/{id}',
+    params: { id: '$message' },
+    body: { dismissible: false, acknowledge_required: true },
+  },
   { ask: 'get /sys/internal/ui/unauthenticated-messages', token: '' },
-  { ask: 'get /sys/internal/ui/unauthenticated-messages', name: 'that the client has', token: '', headers: { 'If-None-Match': '*' }, status: 304 },
+  {
+    ask: 'get /sys/internal/ui/unauthenticated-messages',
+    name: 'that the client has',
+    token: '',
+    headers: { 'If-None-Match': '*' },
+    status: 304,
+  },
   { ask: 'get /sys/internal/ui/authenticated-messages', token: '$person' },
   { ask: 'get /sys/internal/ui/authenticated-messages', name: 'without a token', token: '' },
-  { ask: 'get /sys/internal/ui/authenticated-messages', name: 'that the client has', headers: { 'If-None-Match': '*' }, status: 304 },
-  { ask: 'post /sys/internal/ui/authenticated-messages/{id}/ack', params: { id: '$message' }, token: '$person', status: 204 },
+  {
+    ask: 'get /sys/internal/ui/authenticated-messages',
+    name: 'that the client has',
+    headers: { 'If-None-Match': '*' },
+    status: 304,
+  },
+  {
+    ask: 'post /sys/internal/ui/authenticated-messages/{id}/ack',
+    params: { id: '$message' },
+    token: '$person',
+    status: 204,
+  },
   { ask: 'get /sys/config/ui/custom-messages/{id}/acks', params: { id: '$message' }, query: '?list=true' },
   { ask: 'delete /sys/config/ui/custom-messages/{id}', params: { id: '$message' }, status: 204 },
-  { ask: 'get /sys/config/ui/custom-messages/{id}', name: 'of none', params: { id: '$message' }, status: 404 },
+  {
+    ask: 'get /sys/config/ui/custom-messages/{id}',
+    name: 'of none',
+    params: { id: '$message' },
+    status: 404,
+  },
 ]
 
 const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'here', token_ttl: '1h' }
@@ -304,13 +442,22 @@ const logins: DocumentedCall[] = [
   { ask: 'post /auth/jwt/config', body: { jwt_validation_pubkeys: ['$publicKey'] }, status: 204 },
   { ask: 'get /auth/jwt/config' },
   { ask: 'post /auth/jwt/role/{name}', params: { name: 'ci' }, body: role, status: 204 },
-  { ask: 'post /auth/jwt/role/{name}', name: 'with a warning', params: { name: 'ci' }, body: { ...role, token_max_ttl: '9999h' } },
+  {
+    ask: 'post /auth/jwt/role/{name}',
+    name: 'with a warning',
+    params: { name: 'ci' },
+    body: { ...role, token_max_ttl: '9999h' },
+  },
   { ask: 'get /auth/jwt/role', query: '?list=true' },
   { ask: 'get /auth/jwt/role/{name}', params: { name: 'ci' } },
   { ask: 'post /auth/jwt/login', body: { role: 'ci', jwt: '$jwt' }, token: '' },
   { ask: 'post /auth/jwt/login', name: 'that fails', body: { role: 'ci', jwt: 'x' }, token: '', status: 400 },
   { ask: 'post /auth/jwt/explain', body: { role: 'ci', jwt: '$jwt' } },
-  { ask: 'post /auth/jwt/explain', name: 'of claims', body: { role: 'ci', claims: { sub: 'x', aud: ['y'], exp: 1.5 } } },
+  {
+    ask: 'post /auth/jwt/explain',
+    name: 'of claims',
+    body: { role: 'ci', claims: { sub: 'x', aud: ['y'], exp: 1.5 } },
+  },
   { ask: 'get /auth/jwt/failures' },
   { ask: 'post /auth/jwt/failures/hash', body: { input: 'x' } },
   { ask: 'delete /auth/jwt/failures', status: 204 },
@@ -329,7 +476,12 @@ const cloud: DocumentedCall[] = [
   { ask: 'get /cloud/config' },
   {
     ask: 'post /cloud/config',
-    body: { subscription_id: '$subscription', tenant_id: '$tenant', client_id: '$rootClient', client_secret: '$rootSecret' },
+    body: {
+      subscription_id: '$subscription',
+      tenant_id: '$tenant',
+      client_id: '$rootClient',
+      client_secret: '$rootSecret',
+    },
     status: 204,
   },
   { ask: 'post /cloud/config', name: 'with a cloud nobody knows', body: { environment: 'x' }, status: 400 },
@@ -362,7 +514,10 @@ const last: DocumentedCall[] = [
   { ask: 'post /sys/seal', status: 204 },
 ]
 
-/** In this order. A server with leases `$lease0` to `$lease5`, `$publicKey` and a `$jwt` it verifies, aimed at a directory with the root `$rootClient`, is what they are made to. */
+/**
+ * In this order. A server with leases `$lease0` to `$lease5`, `$publicKey` and a `$jwt` it verifies, aimed at
+ * a directory with the root `$rootClient`, is what they are made to.
+ */
 export const calls: readonly DocumentedCall[] = [
   ...node,
   ...system,

@@ -27,14 +27,22 @@ test.each([
 })
 
 test('an empty num_uses of a new token means no limit', async () => {
-  const { status, body } = await server.root.write('auth/token/create', { policies: ['default'], num_uses: '' })
+  const { status, body } = await server.root.write('auth/token/create', {
+    policies: ['default'],
+    num_uses: '',
+  })
 
   expect([status, body.auth?.['num_uses']]).toEqual([200, 0])
 })
 
 test('an empty priority of a message is 0', async () => {
-  const { status, body } = await server.root.write('sys/config/ui/custom-messages', { ...message, priority: '' })
+  const { status, body } = await server.root.write('sys/config/ui/custom-messages', {
+    ...message,
+    priority: '',
+  })
 
   expect(status).toBe(200)
-  expect((await server.root.read(`sys/config/ui/custom-messages/${String(body.data?.['id'])}`)).body.data).toMatchObject({ priority: 0 })
+  expect(
+    (await server.root.read(`sys/config/ui/custom-messages/${String(body.data?.['id'])}`)).body.data,
+  ).toMatchObject({ priority: 0 })
 })

@@ -5,8 +5,16 @@ import { errorReply } from '../../src/http/error-reply.ts'
 test.each([
   { name: 'what may pass says when', error: fail('overloaded', 'x'), retryAfter: '1' },
   { name: 'throttling of ours', error: refuse('throttled', 'x'), retryAfter: '10' },
-  { name: 'throttling upstream, for as long as upstream says', error: fail('upstream', 'x', { retryAfterSeconds: 42 }), retryAfter: '42' },
-  { name: 'what is known better than the kind', error: refuse('throttled', 'x', { retryAfterSeconds: 3 }), retryAfter: '3' },
+  {
+    name: 'throttling upstream, for as long as upstream says',
+    error: fail('upstream', 'x', { retryAfterSeconds: 42 }),
+    retryAfter: '42',
+  },
+  {
+    name: 'what is known better than the kind',
+    error: refuse('throttled', 'x', { retryAfterSeconds: 3 }),
+    retryAfter: '3',
+  },
   { name: 'a failure upstream does not', error: fail('upstream', 'x'), retryAfter: undefined },
   { name: 'a refusal does not', error: refuse('invalid', 'x'), retryAfter: undefined },
 ])('Retry-After: $name', ({ error, retryAfter }) => {

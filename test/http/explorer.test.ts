@@ -44,19 +44,24 @@ test('the browser is told to load from nowhere else and to run in no frame', asy
 test('it shows the document that names mounts as parameters', async () => {
   const shown = await server.anonymous.read('/docs/json')
 
-  expect(shown.body).toEqual((await server.anonymous.read('sys/internal/specs/openapi?generic_mount_paths=true')).body)
+  expect(shown.body).toEqual(
+    (await server.anonymous.read('sys/internal/specs/openapi?generic_mount_paths=true')).body,
+  )
   expect(shown.body['info']).toMatchObject({ title: 'Gatehouse', version: productVersion })
 })
 
-test.each(['/docs/nothing', '/docs/static/nothing.js', '/docs/static/%2e%2e/package.json', '/docs/a%5cb', '/docs/static/.hidden'])(
-  '%s is not there',
-  async (path) => {
-    const answer = await server.anonymous.read(path)
+test.each([
+  '/docs/nothing',
+  '/docs/static/nothing.js',
+  '/docs/static/%2e%2e/package.json',
+  '/docs/a%5cb',
+  '/docs/static/.hidden',
+])('%s is not there', async (path) => {
+  const answer = await server.anonymous.read(path)
 
-    expect(answer.status).toBe(404)
-    expect(answer.body).toEqual({ errors: [] })
-  },
-)
+  expect(answer.status).toBe(404)
+  expect(answer.body).toEqual({ errors: [] })
+})
 
 test.each(['POST', 'PUT', 'DELETE', 'PATCH', 'LIST'])('%s is refused', async (verb) => {
   expect((await server.anonymous.call(verb, '/docs')).status).toBe(405)
@@ -71,7 +76,10 @@ test('a page that could not be opened is opened by the next request', async () =
   for (const method of ['SEARCH', 'REPORT', 'SOURCE']) app.addHttpMethod(method)
   await app.register(sensible)
   // all the page asks of a call
-  app.addHook('onRequest', async ({ raw }) => void Object.assign(raw, { call: { verb: 'GET', path: 'docs/' } }))
+  app.addHook(
+    'onRequest',
+    async ({ raw }) => void Object.assign(raw, { call: { verb: 'GET', path: 'docs/' } }),
+  )
   let isBroken = true
   const document = async () => {
     if (isBroken) throw new Error('no document')

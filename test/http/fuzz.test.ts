@@ -111,8 +111,24 @@ const known = [
     'sys/policy/p',
     'sys/internal/ui/mounts/cloud',
   ],
-  ...['sys/capabilities', 'sys/capabilities-self', 'sys/capabilities-accessor', 'sys/unseal', 'sys/init', 'sys/tools/random/url', 'sys/tools/hash/x'],
-  ...['auth/token/create', 'auth/token/lookup', 'auth/token/renew', 'auth/token/roles/r', 'auth/jwt/config', 'auth/jwt/role/r', 'auth/jwt/login'],
+  ...[
+    'sys/capabilities',
+    'sys/capabilities-self',
+    'sys/capabilities-accessor',
+    'sys/unseal',
+    'sys/init',
+    'sys/tools/random/url',
+    'sys/tools/hash/x',
+  ],
+  ...[
+    'auth/token/create',
+    'auth/token/lookup',
+    'auth/token/renew',
+    'auth/token/roles/r',
+    'auth/jwt/config',
+    'auth/jwt/role/r',
+    'auth/jwt/login',
+  ],
   ...[
     'auth/jwt/oidc/auth_url',
     'auth/jwt/oidc/callback',
@@ -182,7 +198,16 @@ const headers = fc.array(
     ),
     fc.oneof(
       headerValue,
-      fc.constantFrom('root', '__proto__', 'application/json', 'application/x-www-form-urlencoded', '1', 'a:b', 'Bearer root', ','),
+      fc.constantFrom(
+        'root',
+        '__proto__',
+        'application/json',
+        'application/x-www-form-urlencoded',
+        '1',
+        'a:b',
+        'Bearer root',
+        ',',
+      ),
     ),
   ),
   { maxLength: 3 },
@@ -191,13 +216,25 @@ const chunks = (body: string) => (body === '' ? '' : `${Buffer.byteLength(body).
 
 /** The verb, target, headers and body of one request, and its bytes. Most are by root, who gets furthest. */
 const aRequest = fc
-  .record({ verb: fc.constantFrom(...verbs), target, query, headers, text, chunked: fc.boolean(), byRoot: fc.boolean() })
+  .record({
+    verb: fc.constantFrom(...verbs),
+    target,
+    query,
+    headers,
+    text,
+    chunked: fc.boolean(),
+    byRoot: fc.boolean(),
+  })
   .map(({ verb, target, query, headers, text, chunked, byRoot }) => {
     // one connection: what seals the server or ends the root token is for other tests
     const path = /seal$|revoke/.test(target) ? '/v1/sys/mounts' : target
-    const lines = [...(byRoot ? [['X-Vault-Token', 'root']] : []), ...headers].map(([name, value]) => `${name}: ${value}`)
+    const lines = [...(byRoot ? [['X-Vault-Token', 'root']] : []), ...headers].map(
+      ([name, value]) => `${name}: ${value}`,
+    )
     const length = chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${Buffer.byteLength(text)}`
-    const head = [`${verb} ${path}${query} HTTP/1.1`, 'Host: x', length, 'Connection: close', ...lines].join('\r\n')
+    const head = [`${verb} ${path}${query} HTTP/1.1`, 'Host: x', length, 'Connection: close', ...lines].join(
+      '\r\n',
+    )
     return {
       verb,
       bytes: `${Buffer.from(head).toString('latin1')}\r\n\r\n${Buffer.from(chunked ? `${chunks(text)}0\r\n\r\n` : text).toString('latin1')}`,
@@ -215,7 +252,9 @@ test('whatever is sent, the answer is well-formed and not a failure of the serve
       wire.send(bytes)
       if (verb === 'HEAD') {
         // a head that cannot be read is refused as such, whatever its first word
-        expect(await wire.bytesUntilClosed()).toMatch(/^HTTP\/1\.1 (?:[234]\d\d [\s\S]*\r\n\r\n|400 [\s\S]*\r\n\r\n\{"errors":\[\]\}\n)$/)
+        expect(await wire.bytesUntilClosed()).toMatch(
+          /^HTTP\/1\.1 (?:[234]\d\d [\s\S]*\r\n\r\n|400 [\s\S]*\r\n\r\n\{"errors":\[\]\}\n)$/,
+        )
         return
       }
       const [answer, ...more] = await wire.untilClosed()
@@ -223,7 +262,10 @@ test('whatever is sent, the answer is well-formed and not a failure of the serve
       expect(more).toEqual([])
       expect(answer?.status).toBeGreaterThanOrEqual(200)
       expect(answer?.status).toBeLessThan(500)
-      expect(answer?.headers).toMatchObject({ 'cache-control': 'no-store', 'strict-transport-security': expect.any(String) })
+      expect(answer?.headers).toMatchObject({
+        'cache-control': 'no-store',
+        'strict-transport-security': expect.any(String),
+      })
       const body = Buffer.from(answer?.body ?? '', 'latin1').toString()
       if (body === '') return
       if (answer?.headers['content-type'] !== 'application/json') {

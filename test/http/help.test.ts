@@ -50,22 +50,33 @@ describe('help', () => {
     { path: 'auth/jwt/role/x', shown: '/auth/jwt/role/{name}', verb: 'post' },
     { path: 'cubbyhole/a', shown: '/cubbyhole/{path}', verb: 'get' },
     { path: 'sys/health', shown: '/sys/health', verb: 'get' },
-  ])('the OpenAPI document of $path has that path alone, and all it refers to', async ({ path, shown, verb }) => {
-    const { openapi } = await helpOf(path)
+  ])(
+    'the OpenAPI document of $path has that path alone, and all it refers to',
+    async ({ path, shown, verb }) => {
+      const { openapi } = await helpOf(path)
 
-    expect(openapi).toMatchObject({ openapi: '3.1.0', paths: { [shown]: { [verb]: { operationId: expect.any(String) } } } })
-    expect(Object.keys(openapi?.paths ?? {})).toEqual([shown])
-    for (const [, kind = '', name = ''] of JSON.stringify(openapi).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)) {
-      expect(openapi?.components?.[kind]?.[name], name).toBeTypeOf('object')
-    }
-  })
+      expect(openapi).toMatchObject({
+        openapi: '3.1.0',
+        paths: { [shown]: { [verb]: { operationId: expect.any(String) } } },
+      })
+      expect(Object.keys(openapi?.paths ?? {})).toEqual([shown])
+      for (const [, kind = '', name = ''] of JSON.stringify(openapi).matchAll(
+        /"#\/components\/(\w+)\/([^"]+)"/g,
+      )) {
+        expect(openapi?.components?.[kind]?.[name], name).toBeTypeOf('object')
+      }
+    },
+  )
 
-  test.each(['sys', 'auth/token', 'auth/jwt', 'identity', 'cubbyhole'])('%s lists its paths', async (mount) => {
-    const { text } = await helpOf(mount)
+  test.each(['sys', 'auth/token', 'auth/jwt', 'identity', 'cubbyhole'])(
+    '%s lists its paths',
+    async (mount) => {
+      const { text } = await helpOf(mount)
 
-    expect(text).toMatch(new RegExp(`^The paths of ${mount}/`))
-    expect(text).toContain(`\n\n${mount}/`)
-  })
+      expect(text).toMatch(new RegExp(`^The paths of ${mount}/`))
+      expect(text).toContain(`\n\n${mount}/`)
+    },
+  )
 
   test('the verb HELP gives the same, with any token, and without one on open paths', async () => {
     const created = await server.root.write('auth/token/create', { policies: ['default'] })
@@ -80,14 +91,19 @@ describe('help', () => {
   })
 
   test('help is refused where nothing is mounted, and where the mount has no such path', async () => {
-    expect(await server.root.read('nope?help=1')).toMatchObject({ status: 404, body: errors('no handler for route "nope". route entry not found.') })
+    expect(await server.root.read('nope?help=1')).toMatchObject({
+      status: 404,
+      body: errors('no handler for route "nope". route entry not found.'),
+    })
     expect((await server.root.read('auth/jwt/nope?help=1')).status).toBe(404)
   })
 
   test('a wrap TTL changes nothing, and a wrapping path gives help without a wrapping token', async () => {
     const wish = { headers: { 'X-Vault-Wrap-TTL': '60' } }
 
-    expect((await server.root.read('sys/wrapping/unwrap?help=1', wish)).body.help).toContain('Unwrap a response')
+    expect((await server.root.read('sys/wrapping/unwrap?help=1', wish)).body.help).toContain(
+      'Unwrap a response',
+    )
     expect((await server.root.read('sys/mounts?help=', wish)).body.wrap_info).not.toBeNull()
   })
 })

@@ -25,19 +25,30 @@ describe('bodies over the limit', () => {
     { name: 'for no path', head: ['POST', '//v1'], status: 404 },
     { name: 'for a verb nobody offers', head: ['FOO', '/v1/x'], status: 405 },
     { name: 'of a read', head: ['GET', '/v1/cubbyhole/a'], status: 404 },
-  ])('a client that closes after its answer gets it, though its body is not read: $name', async ({ head: [verb = '', path = ''], status }) => {
-    await using server = await startTestServer({ settings: { MAX_REQUEST_SIZE: status === 413 ? '1KiB' : '32MiB' } })
-    using wire = await openWire(server.url)
-    wire.send(head(verb, path, [root, 'Connection: close'], ' '.repeat(16 * MiB)))
+  ])(
+    'a client that closes after its answer gets it, though its body is not read: $name',
+    async ({ head: [verb = '', path = ''], status }) => {
+      await using server = await startTestServer({
+        settings: { MAX_REQUEST_SIZE: status === 413 ? '1KiB' : '32MiB' },
+      })
+      using wire = await openWire(server.url)
+      wire.send(head(verb, path, [root, 'Connection: close'], ' '.repeat(16 * MiB)))
 
-    expect((await wire.untilClosed()).map((answer) => answer.status)).toEqual([status])
-  })
+      expect((await wire.untilClosed()).map((answer) => answer.status)).toEqual([status])
+    },
+  )
 
   test.each([
     { name: 'with Content-Length', request: (body: string) => head('POST', '/v1/cubbyhole/a', [root], body) },
-    { name: 'in chunks', request: (body: string) => chunked('POST', '/v1/cubbyhole/a', body.match(/.{1,4096}/gs) ?? []) },
+    {
+      name: 'in chunks',
+      request: (body: string) => chunked('POST', '/v1/cubbyhole/a', body.match(/.{1,4096}/gs) ?? []),
+    },
     { name: 'of a read', request: (body: string) => head('GET', '/v1/cubbyhole/a', [root], body) },
-    { name: 'of a deletion, in chunks', request: (body: string) => chunked('DELETE', '/v1/cubbyhole/a', [body]) },
+    {
+      name: 'of a deletion, in chunks',
+      request: (body: string) => chunked('DELETE', '/v1/cubbyhole/a', [body]),
+    },
     { name: 'for a node-level path', request: (body: string) => head('PUT', '/v1/sys/unseal', [], body) },
   ])('$name are 413 with a body, and the connection goes on', async ({ request }) => {
     await using server = await startTestServer({ settings })
@@ -67,7 +78,9 @@ describe('bodies over the limit', () => {
   test('one byte below the limit passes', async () => {
     await using server = await startTestServer({ settings })
 
-    const answer = await server.root.write('cubbyhole/a', undefined, { raw: `{"a":"b"}${' '.repeat(maxBytes - 9)}` })
+    const answer = await server.root.write('cubbyhole/a', undefined, {
+      raw: `{"a":"b"}${' '.repeat(maxBytes - 9)}`,
+    })
 
     expect(answer.status).toBe(204)
   })
@@ -76,7 +89,9 @@ describe('bodies over the limit', () => {
     await using server = await startTestServer({ settings })
     using wire = await openWire(server.url)
     const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
-    wire.send(`${head('POST', '/v1/cubbyhole/a', [root, 'Transfer-Encoding: chunked'])}${chunk.repeat(200)}0\r\n\r\n`)
+    wire.send(
+      `${head('POST', '/v1/cubbyhole/a', [root, 'Transfer-Encoding: chunked'])}${chunk.repeat(200)}0\r\n\r\n`,
+    )
 
     expect(json(await wire.answer())).toEqual(refused)
   })
@@ -104,7 +119,8 @@ const openPaths = [
 /** Tokens and leases can be revoked. */
 async function revokes(server: TestServer): Promise<void> {
   expect((await server.root.write('auth/token/revoke', { token: 'none' })).status).toBe(204)
-  for (const path of ['sys/leases/revoke', 'sys/revoke']) expect((await server.root.write(path, { lease_id: 'none' })).status, path).toBe(204)
+  for (const path of ['sys/leases/revoke', 'sys/revoke'])
+    expect((await server.root.write(path, { lease_id: 'none' })).status, path).toBe(204)
   expect((await server.root.write('sys/leases/revoke-prefix/none')).status).toBe(204)
 }
 
@@ -149,7 +165,9 @@ describe('bodies on paths that need no token', () => {
   ])('the limit can be set: $settings', async ({ settings, most }) => {
     await using server = await startTestServer({ settings })
 
-    const statuses = [most, most + 1].map((bytes) => server.anonymous.write('auth/jwt/login', undefined, { raw: ' '.repeat(bytes) }))
+    const statuses = [most, most + 1].map((bytes) =>
+      server.anonymous.write('auth/jwt/login', undefined, { raw: ' '.repeat(bytes) }),
+    )
 
     expect((await Promise.all(statuses)).map(({ status }) => status)).toEqual([400, 413])
   })
@@ -172,7 +190,9 @@ describe('bodies on paths that need no token', () => {
       expect(over.status).toBe(400)
       expect(errorText(over.body)).toMatch(tooMany)
     }
-    expect(errorText((await server.anonymous.write('sys/unseal', undefined, { raw: list(10_001) })).body)).toMatch(tooMany)
+    expect(
+      errorText((await server.anonymous.write('sys/unseal', undefined, { raw: list(10_001) })).body),
+    ).toMatch(tooMany)
   })
 
   test.each([
@@ -183,7 +203,10 @@ describe('bodies on paths that need no token', () => {
 
     expect((await server.root.write('cubbyhole/a', undefined, { raw })).status).toBe(known)
     for (const stranger of [server.anonymous, server.as('bogus')]) {
-      expect(await stranger.write('cubbyhole/a', undefined, { raw })).toMatchObject({ status: 403, body: errors('permission denied') })
+      expect(await stranger.write('cubbyhole/a', undefined, { raw })).toMatchObject({
+        status: 403,
+        body: errors('permission denied'),
+      })
     }
   })
 
@@ -201,9 +224,17 @@ describe('JSON over the limits', () => {
   const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
 
   test.each([
-    { name: 'deeper than 10,000', raw: nested(10_001), text: /^failed to parse JSON input: .*exceeded max depth/ },
+    {
+      name: 'deeper than 10,000',
+      raw: nested(10_001),
+      text: /^failed to parse JSON input: .*exceeded max depth/,
+    },
     { name: 'a million open brackets', raw: '['.repeat(1e6), text: /exceeded max depth/ },
-    { name: '1,001 strings', raw: JSON.stringify({ a: Array.from({ length: 1000 }, () => 'x') }), text: /exceeded maximum number of strings$/ },
+    {
+      name: '1,001 strings',
+      raw: JSON.stringify({ a: Array.from({ length: 1000 }, () => 'x') }),
+      text: /exceeded maximum number of strings$/,
+    },
   ])('$name is 400, on every kind of path', async ({ raw, text }) => {
     await using server = await startTestServer()
 
@@ -262,7 +293,14 @@ async function startGatedServer(settings: Record<string, string>) {
 }
 
 const waiting = head('GET', '/v1/odd/wait', [root])
-const exemptReads = ['sys/health', 'sys/seal-status', 'sys/leader', '/health', '/health/live', '/health/ready']
+const exemptReads = [
+  'sys/health',
+  'sys/seal-status',
+  'sys/leader',
+  '/health',
+  '/health/live',
+  '/health/ready',
+]
 
 describe('MAX_IN_FLIGHT', () => {
   const settings = { MAX_IN_FLIGHT: '1' }
@@ -274,9 +312,17 @@ describe('MAX_IN_FLIGHT', () => {
     slow.send(waiting)
     await gate.holds(1)
 
-    expect(await server.root.read('auth/token/lookup-self')).toMatchObject({ status: 503, headers: { 'retry-after': '1' }, body: overloaded })
+    expect(await server.root.read('auth/token/lookup-self')).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '1' },
+      body: overloaded,
+    })
     expect(await server.anonymous.read('nope')).toMatchObject({ status: 503, body: overloaded })
-    expect(await server.root.write('cubbyhole/a', { a: 'b' })).toMatchObject({ status: 503, headers: { 'retry-after': '1' }, body: overloaded })
+    expect(await server.root.write('cubbyhole/a', { a: 'b' })).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '1' },
+      body: overloaded,
+    })
     for (const path of exemptReads) expect((await server.anonymous.read(path)).status).toBe(200)
     await revokes(server)
 
@@ -301,11 +347,23 @@ describe('MAX_IN_FLIGHT', () => {
   })
 
   test.each([
-    { name: 'in the middle of a body', sent: `${head('POST', '/v1/cubbyhole/a', [root, 'Content-Length: 900'])}{"a":` },
-    { name: 'in the middle of a chunk', sent: `${head('POST', '/v1/cubbyhole/a', [root, 'Transfer-Encoding: chunked'])}ff\r\n{"a":` },
+    {
+      name: 'in the middle of a body',
+      sent: `${head('POST', '/v1/cubbyhole/a', [root, 'Content-Length: 900'])}{"a":`,
+    },
+    {
+      name: 'in the middle of a chunk',
+      sent: `${head('POST', '/v1/cubbyhole/a', [root, 'Transfer-Encoding: chunked'])}ff\r\n{"a":`,
+    },
     { name: 'while it is served', sent: head('POST', '/v1/cubbyhole/a', [root], '{"a":"b"}') },
-    { name: 'with more requests in the pipe', sent: head('POST', '/v1/cubbyhole/a', [root], '{"a":"b"}').repeat(5) },
-    { name: 'behind a refused head', sent: head('POST', '/v1/cubbyhole/a', [root, 'Content-Length: 999999999']) },
+    {
+      name: 'with more requests in the pipe',
+      sent: head('POST', '/v1/cubbyhole/a', [root], '{"a":"b"}').repeat(5),
+    },
+    {
+      name: 'behind a refused head',
+      sent: head('POST', '/v1/cubbyhole/a', [root, 'Content-Length: 999999999']),
+    },
   ])('a client that leaves $name takes no place with it', async ({ sent }) => {
     const faults = new StorageFaults()
     await using server = await startTestServer({ settings, faults })
@@ -323,7 +381,10 @@ describe('MAX_IN_FLIGHT', () => {
   test('work for a client that left still counts', async () => {
     const faults = new StorageFaults()
     await using folder = await temporaryFolder()
-    const onDisk = { STORAGE: `sqlite:${folder.file('gatehouse.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
+    const onDisk = {
+      STORAGE: `sqlite:${folder.file('gatehouse.db')}`,
+      SEAL_KEY_FILE: folder.file('seal.key'),
+    }
     await using server = await startTestServer({ settings: { ...settings, ...onDisk }, faults })
     faults.delay('storage.before-commit', 300)
     using gone = await begunWrite(server)
@@ -396,7 +457,9 @@ describe('MAX_BUFFERED', () => {
       await nextTurn()
     }
 
-    await expect.poll(async () => (await server.root.write('cubbyhole/a', { a: 'x'.repeat(70_000) })).status).toBe(204)
+    await expect
+      .poll(async () => (await server.root.write('cubbyhole/a', { a: 'x'.repeat(70_000) })).status)
+      .toBe(204)
   })
 
   test('large answers count while their clients do not take them', async () => {
@@ -417,7 +480,11 @@ describe('MAX_BUFFERED', () => {
     }
 
     const refused = await server.anonymous.read(polled)
-    expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1', 'cache-control': 'no-store' }, body: overloaded })
+    expect(refused).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '1', 'cache-control': 'no-store' },
+      body: overloaded,
+    })
     expect(refused.headers['etag']).toBeUndefined()
     expect((await server.anonymous.read('sys/internal/ui/authenticated-messages')).status).toBe(200)
 
@@ -470,20 +537,32 @@ describe('MAX_CONNECTIONS', () => {
   test.each([
     { name: 'says nothing', sent: '' },
     { name: 'sends part of a head', sent: 'POST /v1/auth/jwt/login HTTP/1.1\r\nHost:' },
-    { name: 'sends a head without its body', sent: head('POST', '/v1/auth/jwt/login', ['Content-Length: 9']) },
-    { name: 'sends part of a chunk', sent: `${head('POST', '/v1/auth/jwt/login', ['Transfer-Encoding: chunked'])}ff\r\n{"a":` },
-    { name: 'waits for the rest of a refused body', sent: head('POST', '/v1/auth/jwt/login', ['Content-Length: 99999999']) },
-  ])('of a full server the connection that has been idle longest is closed, also one whose client $name', async ({ sent }) => {
-    await using server = await startTestServer({ settings: { MAX_CONNECTIONS: '2', ...everyone } })
-    using silent = await openWire(server.url, '127.0.0.2')
-    silent.send(sent)
-    using second = await served(server, '127.0.0.2')
+    {
+      name: 'sends a head without its body',
+      sent: head('POST', '/v1/auth/jwt/login', ['Content-Length: 9']),
+    },
+    {
+      name: 'sends part of a chunk',
+      sent: `${head('POST', '/v1/auth/jwt/login', ['Transfer-Encoding: chunked'])}ff\r\n{"a":`,
+    },
+    {
+      name: 'waits for the rest of a refused body',
+      sent: head('POST', '/v1/auth/jwt/login', ['Content-Length: 99999999']),
+    },
+  ])(
+    'of a full server the connection that has been idle longest is closed, also one whose client $name',
+    async ({ sent }) => {
+      await using server = await startTestServer({ settings: { MAX_CONNECTIONS: '2', ...everyone } })
+      using silent = await openWire(server.url, '127.0.0.2')
+      silent.send(sent)
+      using second = await served(server, '127.0.0.2')
 
-    using third = await served(server, '127.0.0.3')
+      using third = await served(server, '127.0.0.3')
 
-    await silent.untilClosed()
-    for (const wire of [second, third]) await pong(wire)
-  })
+      await silent.untilClosed()
+      for (const wire of [second, third]) await pong(wire)
+    },
+  )
 
   test('a connection whose client does not read its answers is closed too', async () => {
     await using gated = await startGatedServer({ MAX_CONNECTIONS: '1', ...everyone })
@@ -526,7 +605,10 @@ describe('MAX_CONNECTIONS', () => {
     await gate.holds(2)
 
     for (const path of exemptReads) {
-      expect(await server.anonymous.read(path)).toMatchObject({ status: 200, headers: { connection: 'close' } })
+      expect(await server.anonymous.read(path)).toMatchObject({
+        status: 200,
+        headers: { connection: 'close' },
+      })
     }
     await revokes(server)
     for (const refused of [
@@ -534,7 +616,11 @@ describe('MAX_CONNECTIONS', () => {
       await server.anonymous.read('sys/internal/ui/unauthenticated-messages'),
       await server.root.write('cubbyhole/a', { a: 'b' }),
     ]) {
-      expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1', connection: 'close' }, body: overloaded })
+      expect(refused).toMatchObject({
+        status: 503,
+        headers: { 'retry-after': '1', connection: 'close' },
+        body: overloaded,
+      })
     }
     // sealing ends what is waiting for the gate too
     expect((await server.root.write('sys/seal')).status).toBe(204)
@@ -579,7 +665,14 @@ describe('MAX_CONNECTIONS', () => {
     const forwarded = (address: string) => `X-Forwarded-For: ${address}`
     const unfinished = async (server: TestServer, address: string) => {
       const wire = await openWire(server.url)
-      wire.send(head('POST', '/v1/cubbyhole/a', [root, forwarded(address), 'Content-Length: 9', 'Expect: 100-continue']))
+      wire.send(
+        head('POST', '/v1/cubbyhole/a', [
+          root,
+          forwarded(address),
+          'Content-Length: 9',
+          'Expect: 100-continue',
+        ]),
+      )
       expect((await wire.answer())?.status).toBe(100)
       return wire
     }
@@ -626,7 +719,11 @@ describe('MAX_CONNECTIONS', () => {
         return (await wire.answer())?.status
       }
 
-      expect([await statusFor('192.0.2.1'), await statusFor('192.0.2.2'), await statusFor('192.0.2.1', 'sys/health')]).toEqual([503, 200, 200])
+      expect([
+        await statusFor('192.0.2.1'),
+        await statusFor('192.0.2.2'),
+        await statusFor('192.0.2.1', 'sys/health'),
+      ]).toEqual([503, 200, 200])
 
       gate.open()
       expect((await busy.answer())?.status).toBe(200)
@@ -673,7 +770,8 @@ describe('clients that end their side of the connection', () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
     const polled = 'sys/internal/ui/unauthenticated-messages'
     const known = { 'If-None-Match': String((await server.anonymous.read(polled)).headers['etag']) }
-    const waitBriefly = async () => (await server.anonymous.read(`${polled}?wait=1ms`, { headers: known })).status
+    const waitBriefly = async () =>
+      (await server.anonymous.read(`${polled}?wait=1ms`, { headers: known })).status
     const gone = connect(Number(new URL(server.url).port), '127.0.0.1')
     gone.write(head('GET', `/v1/${polled}?wait=60`, [`If-None-Match: ${known['If-None-Match']}`]))
     await expect.poll(waitBriefly).toBe(429)
@@ -686,8 +784,16 @@ describe('clients that end their side of the connection', () => {
 
 describe('heads over the limits', () => {
   test.each([
-    { name: 'a token of 1 MiB', request: head('GET', '/v1/sys/mounts', [`X-Vault-Token: ${'x'.repeat(MiB)}`]), status: 431 },
-    { name: 'a namespace of 1 MiB', request: head('LIST', '/v1/sys/mounts', [`X-Vault-Namespace: ${'x'.repeat(MiB)}`]), status: 431 },
+    {
+      name: 'a token of 1 MiB',
+      request: head('GET', '/v1/sys/mounts', [`X-Vault-Token: ${'x'.repeat(MiB)}`]),
+      status: 431,
+    },
+    {
+      name: 'a namespace of 1 MiB',
+      request: head('LIST', '/v1/sys/mounts', [`X-Vault-Namespace: ${'x'.repeat(MiB)}`]),
+      status: 431,
+    },
     {
       name: 'two thousand headers',
       request: head(
@@ -710,7 +816,10 @@ describe('heads over the limits', () => {
 
     const answer = await wire.answer()
 
-    expect(answer).toMatchObject({ status, headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } })
+    expect(answer).toMatchObject({
+      status,
+      headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+    })
     expect(json(answer)).toEqual(errors())
   })
 
@@ -724,13 +833,18 @@ describe('heads over the limits', () => {
   test('a token longer than any valid one is refused like any invalid token', async () => {
     await using server = await startTestServer()
 
-    expect(await server.as('x'.repeat(100_000)).read('sys/mounts')).toMatchObject({ status: 403, body: errors('permission denied') })
+    expect(await server.as('x'.repeat(100_000)).read('sys/mounts')).toMatchObject({
+      status: 403,
+      body: errors('permission denied'),
+    })
   })
 })
 
 describe('slow clients', () => {
   test('half a head is 408 after HEADER_TIMEOUT, half a body after BODY_TIMEOUT', async () => {
-    await using server = await startTestServer({ settings: { HEADER_TIMEOUT: '100ms', BODY_TIMEOUT: '200ms' } })
+    await using server = await startTestServer({
+      settings: { HEADER_TIMEOUT: '100ms', BODY_TIMEOUT: '200ms' },
+    })
     using heads = await openWire(server.url)
     using bodies = await openWire(server.url)
     heads.send('GET /v1/sys/mounts HTTP/1.1\r\nHost:')
@@ -748,7 +862,9 @@ test('requests into a mount that is being disabled are answered or told that it 
   const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['x'] }
   faults.delay('storage.before-commit', 3)
 
-  const writes = Array.from({ length: 100 }, (_, index) => server.root.write(`auth/busy/role/r${index}`, role))
+  const writes = Array.from({ length: 100 }, (_, index) =>
+    server.root.write(`auth/busy/role/r${index}`, role),
+  )
   const disabled = server.root.delete('sys/auth/busy')
   const more = Array.from({ length: 100 }, (_, index) => server.root.read(`auth/busy/role/r${index}`))
   const answers = await Promise.all([...writes, ...more])

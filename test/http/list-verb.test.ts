@@ -13,7 +13,10 @@ import { type Answer, chunked, echo, head, listen, type Seen, seenIn, WireServer
 
 const seen = (method: string, url: string, body = ''): Seen => ({ method, url, body })
 
-/** The answer to a request that reaches no handler: docs/contract/http.md#headers, docs/decisions/0001-list-verb.md. */
+/**
+ * The answer to a request that reaches no handler: docs/contract/http.md#headers,
+ * docs/decisions/0001-list-verb.md.
+ */
 function expectRaw(answer: Answer | undefined, status: number): void {
   expect(answer).toMatchObject({
     status,
@@ -29,20 +32,45 @@ function expectRaw(answer: Answer | undefined, status: number): void {
 
 describe('verbs', () => {
   const native = METHODS.filter((method) => method !== 'HEAD')
-  const unknown = ['LIST', 'HELP', 'SCAN', 'FOO', 'list', 'List', 'LISTS', 'LIS', 'L', 'get', 'Get', 'PROPX', 'UNLIST', 'GETT', 'DESCRIBE', 'PLAY']
+  const unknown = [
+    'LIST',
+    'HELP',
+    'SCAN',
+    'FOO',
+    'list',
+    'List',
+    'LISTS',
+    'LIS',
+    'L',
+    'get',
+    'Get',
+    'PROPX',
+    'UNLIST',
+    'GETT',
+    'DESCRIBE',
+    'PLAY',
+  ]
   const odd = ["!#$%&'*+-.^_`|~09", 'A'.repeat(32), 'PRIX', '-', 'constructor', '__proto__']
 
-  test.each([...native, ...unknown, ...odd])('%s reaches the handler as sent, with its body, and the next request follows', async (method) => {
-    await using server = await listen()
-    const wire = await server.open()
+  test.each([...native, ...unknown, ...odd])(
+    '%s reaches the handler as sent, with its body, and the next request follows',
+    async (method) => {
+      await using server = await listen()
+      const wire = await server.open()
 
-    wire.send(head(method, '/a?b=c'))
-    wire.send(head(method, '/d', [], 'body'))
-    wire.send(chunked(method, '/e', ['bo', 'dy']))
-    wire.send(head('GET', '/f'))
+      wire.send(head(method, '/a?b=c'))
+      wire.send(head(method, '/d', [], 'body'))
+      wire.send(chunked(method, '/e', ['bo', 'dy']))
+      wire.send(head('GET', '/f'))
 
-    expect(seenIn(await wire.answers(4))).toEqual([seen(method, '/a?b=c'), seen(method, '/d', 'body'), seen(method, '/e', 'body'), seen('GET', '/f')])
-  })
+      expect(seenIn(await wire.answers(4))).toEqual([
+        seen(method, '/a?b=c'),
+        seen(method, '/d', 'body'),
+        seen(method, '/e', 'body'),
+        seen('GET', '/f'),
+      ])
+    },
+  )
 
   test('HEAD leaves no body on the connection', async () => {
     await using server = await listen({}, (request, response) => {
@@ -91,7 +119,20 @@ describe('one connection', () => {
   test('keeps alive through any mix of verbs', async () => {
     await using server = await listen()
     const wire = await server.open()
-    const requests = ['GET', 'LIST', 'POST', 'LIST', 'LIST', 'HELP', 'PUT', 'DELETE', 'FOO', 'SEARCH', 'REPORT', 'GET'].map((method, index) => ({
+    const requests = [
+      'GET',
+      'LIST',
+      'POST',
+      'LIST',
+      'LIST',
+      'HELP',
+      'PUT',
+      'DELETE',
+      'FOO',
+      'SEARCH',
+      'REPORT',
+      'GET',
+    ].map((method, index) => ({
       method,
       url: `/${index}`,
       body: index % 3 === 1 ? `body ${index}` : '',
@@ -144,38 +185,71 @@ describe('one connection', () => {
     })
     const wire = await server.open()
 
-    wire.send(head('GET', '/slow') + head('LIST', '/b') + head('POST', '/c', [], 'LIST /d HTTP/1.1\r\nHost: x\r\n\r\n') + head('SCAN', '/e'))
+    wire.send(
+      head('GET', '/slow') +
+        head('LIST', '/b') +
+        head('POST', '/c', [], 'LIST /d HTTP/1.1\r\nHost: x\r\n\r\n') +
+        head('SCAN', '/e'),
+    )
 
-    expect(seenIn(await wire.answers(4)).map(({ method, url }) => `${method} ${url}`)).toEqual(['GET /slow', 'LIST /b', 'POST /c', 'SCAN /e'])
+    expect(seenIn(await wire.answers(4)).map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'GET /slow',
+      'LIST /b',
+      'POST /c',
+      'SCAN /e',
+    ])
   })
 
-  test.each(['UN', 'PRO', '\nUN', '\r\n', 'M-', 'LIST ', 'GET /'])('a body that ends in %j keeps its bytes before a pipelined verb', async (body) => {
-    await using server = await listen()
-    const wire = await server.open()
+  test.each(['UN', 'PRO', '\nUN', '\r\n', 'M-', 'LIST ', 'GET /'])(
+    'a body that ends in %j keeps its bytes before a pipelined verb',
+    async (body) => {
+      await using server = await listen()
+      const wire = await server.open()
 
-    wire.send(head('POST', '/a', [], body) + head('LIST', '/b') + chunked('PUT', '/c', [body]) + head('PATCHX', '/d'))
+      wire.send(
+        head('POST', '/a', [], body) +
+          head('LIST', '/b') +
+          chunked('PUT', '/c', [body]) +
+          head('PATCHX', '/d'),
+      )
 
-    expect(seenIn(await wire.answers(4))).toEqual([seen('POST', '/a', body), seen('LIST', '/b'), seen('PUT', '/c', body), seen('PATCHX', '/d')])
-  })
+      expect(seenIn(await wire.answers(4))).toEqual([
+        seen('POST', '/a', body),
+        seen('LIST', '/b'),
+        seen('PUT', '/c', body),
+        seen('PATCHX', '/d'),
+      ])
+    },
+  )
 
   test('pipelined requests wait while the client takes their large answers', async () => {
-    await using server = await listen({}, (request, response) => response.end(`${request.method}${'x'.repeat(20_000)}`))
+    await using server = await listen({}, (request, response) =>
+      response.end(`${request.method}${'x'.repeat(20_000)}`),
+    )
     const wire = await server.open()
 
-    wire.send(Array.from({ length: 400 }, (_, index) => head(index % 2 === 0 ? 'LIST' : 'GET', '/a')).join(''))
+    wire.send(
+      Array.from({ length: 400 }, (_, index) => head(index % 2 === 0 ? 'LIST' : 'GET', '/a')).join(''),
+    )
     const answers = await wire.answers(400)
 
-    expect(answers.map(({ body }) => body.slice(0, 3))).toEqual(Array.from({ length: 400 }, (_, index) => (index % 2 === 0 ? 'LIS' : 'GET')))
+    expect(answers.map(({ body }) => body.slice(0, 3))).toEqual(
+      Array.from({ length: 400 }, (_, index) => (index % 2 === 0 ? 'LIS' : 'GET')),
+    )
   })
 
   test('a client that ends its side after its requests still gets every answer', async () => {
-    await using server = await listen({}, (request, response) => response.end(`${request.method}${'x'.repeat(20_000)}`))
+    await using server = await listen({}, (request, response) =>
+      response.end(`${request.method}${'x'.repeat(20_000)}`),
+    )
     const wire = await server.open()
 
     wire.send(Array.from({ length: 200 }, () => head('LIST', '/a')).join(''))
     wire.end()
 
-    expect((await wire.untilClosed()).map(({ body }) => body.length)).toEqual(Array.from({ length: 200 }, () => 20_004))
+    expect((await wire.untilClosed()).map(({ body }) => body.length)).toEqual(
+      Array.from({ length: 200 }, () => 20_004),
+    )
   })
 
   test('a client that ends its side gets the answer that is made later, and then the connection is closed', async () => {
@@ -207,9 +281,17 @@ describe('one connection', () => {
     })
     const wire = await server.open()
 
-    wire.send(head('LIST', '/a', [], head('GET', '/inner')) + chunked('DELETE', '/b', [head('GET', '/inner'), '\r\n\r\n']) + head('LIST', '/c'))
+    wire.send(
+      head('LIST', '/a', [], head('GET', '/inner')) +
+        chunked('DELETE', '/b', [head('GET', '/inner'), '\r\n\r\n']) +
+        head('LIST', '/c'),
+    )
 
-    expect(seenIn(await wire.answers(3))).toEqual([seen('LIST', '/a'), seen('DELETE', '/b'), seen('LIST', '/c')])
+    expect(seenIn(await wire.answers(3))).toEqual([
+      seen('LIST', '/a'),
+      seen('DELETE', '/b'),
+      seen('LIST', '/c'),
+    ])
   })
 
   test('a body of several MiB passes, counted and chunked', async () => {
@@ -223,7 +305,11 @@ describe('one connection', () => {
 
     wire.send(head('POST', '/a', [], body) + chunked('SCAN', '/b', [body, body]) + head('LIST', '/c'))
 
-    expect((await wire.answers(3)).map((answer) => answer.body)).toEqual([`POST ${body.length}`, `SCAN ${2 * body.length}`, 'LIST 0'])
+    expect((await wire.answers(3)).map((answer) => answer.body)).toEqual([
+      `POST ${body.length}`,
+      `SCAN ${2 * body.length}`,
+      'LIST 0',
+    ])
   })
 
   test('Expect: 100-continue is answered 100 and then served', async () => {
@@ -292,7 +378,11 @@ describe('malformed requests', () => {
   const post = (...lines: string[]) => raw('POST /a HTTP/1.1', 'Host: x', ...lines)
 
   test.each([
-    { name: 'two lengths that differ', bytes: post('Content-Length: 13', 'Content-Length: 5') + body, status: 400 },
+    {
+      name: 'two lengths that differ',
+      bytes: post('Content-Length: 13', 'Content-Length: 5') + body,
+      status: 400,
+    },
     { name: 'a length that is no number', bytes: post('Content-Length: abc') + body, status: 400 },
     { name: 'a negative length', bytes: post('Content-Length: -1') + body, status: 400 },
     { name: 'a length with a sign', bytes: post('Content-Length: +13') + body, status: 400 },
@@ -300,24 +390,68 @@ describe('malformed requests', () => {
     { name: 'an endless length', bytes: post(`Content-Length: ${'9'.repeat(40)}`) + body, status: 400 },
     { name: 'an unknown coding', bytes: post('Transfer-Encoding: gzip') + body, status: 400 },
     { name: 'two codings', bytes: post('Transfer-Encoding: gzip, chunked') + inChunks, status: 400 },
-    { name: 'two headers of codings', bytes: post('Transfer-Encoding: gzip', 'Transfer-Encoding: chunked') + inChunks, status: 400 },
-    { name: 'chunked twice', bytes: post('Transfer-Encoding: chunked', 'Transfer-Encoding: chunked') + inChunks, status: 400 },
+    {
+      name: 'two headers of codings',
+      bytes: post('Transfer-Encoding: gzip', 'Transfer-Encoding: chunked') + inChunks,
+      status: 400,
+    },
+    {
+      name: 'chunked twice',
+      bytes: post('Transfer-Encoding: chunked', 'Transfer-Encoding: chunked') + inChunks,
+      status: 400,
+    },
     { name: 'a misspelt coding', bytes: post('Transfer-Encoding: xchunked') + inChunks, status: 400 },
     { name: 'an empty coding', bytes: post('Transfer-Encoding:') + inChunks, status: 400 },
-    { name: 'chunks in HTTP/1.0', bytes: `${raw('POST /a HTTP/1.0', 'Transfer-Encoding: chunked')}${inChunks}`, status: 400 },
-    { name: 'length before chunks', bytes: post('Content-Length: 5', 'Transfer-Encoding: chunked') + inChunks, status: 400 },
-    { name: 'length after chunks', bytes: post('Transfer-Encoding: chunked', 'Content-Length: 5') + inChunks, status: 400 },
+    {
+      name: 'chunks in HTTP/1.0',
+      bytes: `${raw('POST /a HTTP/1.0', 'Transfer-Encoding: chunked')}${inChunks}`,
+      status: 400,
+    },
+    {
+      name: 'length before chunks',
+      bytes: post('Content-Length: 5', 'Transfer-Encoding: chunked') + inChunks,
+      status: 400,
+    },
+    {
+      name: 'length after chunks',
+      bytes: post('Transfer-Encoding: chunked', 'Content-Length: 5') + inChunks,
+      status: 400,
+    },
     {
       name: 'the same on LIST',
       bytes: raw('LIST /a HTTP/1.1', 'Host: x', 'Transfer-Encoding: chunked', 'Content-Length: 5') + inChunks,
       status: 400,
     },
-    { name: 'a chunk size that is no number', bytes: `${post('Transfer-Encoding: chunked')}zz\r\n`, status: 400 },
-    { name: 'a chunk longer than its size', bytes: `${post('Transfer-Encoding: chunked')}1\r\nab\r\n0\r\n\r\n`, status: 400 },
-    { name: 'a chunk size that overflows', bytes: `${post('Transfer-Encoding: chunked')}${'f'.repeat(20)}\r\n`, status: 400 },
-    { name: 'a chunk extension without end', bytes: `${post('Transfer-Encoding: chunked')}1;${'x'.repeat(20_000)}\r\na\r\n0\r\n\r\n`, status: 413 },
-    { name: 'trailers over 128 KiB', bytes: `${post('Transfer-Encoding: chunked')}0\r\nX-A: ${'a'.repeat(130 * 1024)}\r\n\r\n`, status: 431 },
-    { name: 'a bad header name among the trailers', bytes: `${post('Transfer-Encoding: chunked')}0\r\nBad Name: x\r\n\r\n`, status: 400 },
+    {
+      name: 'a chunk size that is no number',
+      bytes: `${post('Transfer-Encoding: chunked')}zz\r\n`,
+      status: 400,
+    },
+    {
+      name: 'a chunk longer than its size',
+      bytes: `${post('Transfer-Encoding: chunked')}1\r\nab\r\n0\r\n\r\n`,
+      status: 400,
+    },
+    {
+      name: 'a chunk size that overflows',
+      bytes: `${post('Transfer-Encoding: chunked')}${'f'.repeat(20)}\r\n`,
+      status: 400,
+    },
+    {
+      name: 'a chunk extension without end',
+      bytes: `${post('Transfer-Encoding: chunked')}1;${'x'.repeat(20_000)}\r\na\r\n0\r\n\r\n`,
+      status: 413,
+    },
+    {
+      name: 'trailers over 128 KiB',
+      bytes: `${post('Transfer-Encoding: chunked')}0\r\nX-A: ${'a'.repeat(130 * 1024)}\r\n\r\n`,
+      status: 431,
+    },
+    {
+      name: 'a bad header name among the trailers',
+      bytes: `${post('Transfer-Encoding: chunked')}0\r\nBad Name: x\r\n\r\n`,
+      status: 400,
+    },
     { name: 'a blank in a header name', bytes: post('Bad Name: x'), status: 400 },
     { name: 'a blank before the colon', bytes: post('Content-Length : 5') + body, status: 400 },
     { name: 'a header without a colon', bytes: post('nonsense'), status: 400 },
@@ -333,14 +467,34 @@ describe('malformed requests', () => {
     { name: 'HTTP/0.9', bytes: 'GET /a\r\n\r\n', status: 400 },
     { name: 'HTTP/2 spelt out', bytes: raw('LIST /a HTTP/2.0', 'Host: x'), status: 400 },
     { name: 'another protocol', bytes: raw('LIST /a ICE/1.0', 'Host: x'), status: 400 },
-    { name: 'another protocol with its own verb', bytes: raw('DESCRIBE /a RTSP/1.0', 'Host: x'), status: 400 },
+    {
+      name: 'another protocol with its own verb',
+      bytes: raw('DESCRIBE /a RTSP/1.0', 'Host: x'),
+      status: 400,
+    },
     { name: 'no target', bytes: raw('LIST HTTP/1.1', 'Host: x'), status: 400 },
     { name: 'a TLS hello', bytes: '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', status: 400 },
     { name: 'a head over 128 KiB', bytes: post(`X-A: ${'a'.repeat(128 * 1024)}`), status: 431 },
-    { name: 'a head of LIST over 128 KiB', bytes: raw('LIST /a HTTP/1.1', 'Host: x', `X-A: ${'a'.repeat(128 * 1024)}`), status: 431 },
-    { name: 'many headers over 128 KiB', bytes: post(...Array.from({ length: 900 }, (_, i) => `X-${i}: ${'a'.repeat(200)}`)), status: 431 },
-    { name: 'more than a thousand headers', bytes: post(...Array.from({ length: 1001 }, (_, i) => `X-${i}: a`)), status: 431 },
-    { name: 'a target over 64 KiB', bytes: raw(`LIST /${'a'.repeat(64 * 1024)} HTTP/1.1`, 'Host: x'), status: 414 },
+    {
+      name: 'a head of LIST over 128 KiB',
+      bytes: raw('LIST /a HTTP/1.1', 'Host: x', `X-A: ${'a'.repeat(128 * 1024)}`),
+      status: 431,
+    },
+    {
+      name: 'many headers over 128 KiB',
+      bytes: post(...Array.from({ length: 900 }, (_, i) => `X-${i}: ${'a'.repeat(200)}`)),
+      status: 431,
+    },
+    {
+      name: 'more than a thousand headers',
+      bytes: post(...Array.from({ length: 1001 }, (_, i) => `X-${i}: a`)),
+      status: 431,
+    },
+    {
+      name: 'a target over 64 KiB',
+      bytes: raw(`LIST /${'a'.repeat(64 * 1024)} HTTP/1.1`, 'Host: x'),
+      status: 414,
+    },
   ])('$name: one answer, and nothing is read out of the rest', async ({ bytes, status }) => {
     await using server = await listen()
     const wire = await server.open()
@@ -381,7 +535,10 @@ describe('malformed requests', () => {
     release.resolve()
     const [first, second, third, ...rest] = await wire.untilClosed()
 
-    expect([first, second].map((answer) => JSON.parse(answer?.body ?? ''))).toEqual([seen('GET', '/a'), seen('LIST', '/b')])
+    expect([first, second].map((answer) => JSON.parse(answer?.body ?? ''))).toEqual([
+      seen('GET', '/a'),
+      seen('LIST', '/b'),
+    ])
     expectRaw(third, 400)
     expect(rest).toEqual([])
   })
@@ -394,7 +551,10 @@ describe('malformed requests', () => {
     })
     const wire = await server.open()
 
-    await wire.sendApart([head('GET', '/slow') + head('LIST', '/b', ['Transfer-Encoding: chunked']), 'zz\r\n'])
+    await wire.sendApart([
+      head('GET', '/slow') + head('LIST', '/b', ['Transfer-Encoding: chunked']),
+      'zz\r\n',
+    ])
     release.resolve()
     const [first, second, ...rest] = await wire.untilClosed()
 
@@ -416,7 +576,9 @@ describe('malformed requests', () => {
   })
 
   test('what follows the answer that closes the connection gets none', async () => {
-    await using server = await listen({}, (_request, response) => response.writeHead(200, { Connection: 'close', 'Content-Length': '4' }).end('last'))
+    await using server = await listen({}, (_request, response) =>
+      response.writeHead(200, { Connection: 'close', 'Content-Length': '4' }).end('last'),
+    )
     const wire = await server.open()
 
     wire.send(`${head('LIST', '/a')}GE(T /never HTTP/1.1\r\n\r\n`)
@@ -516,7 +678,9 @@ describe('time-outs and addresses', () => {
   })
 
   test('the handler sees the address of the client', async () => {
-    await using server = await listen({}, (request, response) => response.end(`${request.socket.remoteAddress} ${request.socket.remotePort}`))
+    await using server = await listen({}, (request, response) =>
+      response.end(`${request.socket.remoteAddress} ${request.socket.remotePort}`),
+    )
     const wire = await server.open()
 
     wire.send(head('LIST', '/a'))
@@ -560,9 +724,13 @@ describe('TLS', () => {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-tls-'))
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
     const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1']
-    execFileSync('openssl', ['req', '-x509', '-nodes', ...curve, '-subj', '/CN=gate', '-days', '2', '-keyout', key, '-out', cert], {
-      stdio: 'ignore',
-    })
+    execFileSync(
+      'openssl',
+      ['req', '-x509', '-nodes', ...curve, '-subj', '/CN=gate', '-days', '2', '-keyout', key, '-out', cert],
+      {
+        stdio: 'ignore',
+      },
+    )
     const pair = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
     rmSync(folder, { recursive: true })
     return pair
@@ -601,7 +769,11 @@ describe('Fastify', () => {
     app.addHttpMethod('SEARCH', { hasBody: true })
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
-    app.route({ method: 'SEARCH', url: '/v1/*', handler: (request) => ({ listed: request.url, body: request.body ?? '' }) })
+    app.route({
+      method: 'SEARCH',
+      url: '/v1/*',
+      handler: (request) => ({ listed: request.url, body: request.body ?? '' }),
+    })
     app.get('/v1/*', (request) => ({ read: request.url }))
     await app.listen({ port: 0, host: '127.0.0.1' })
     const server = new WireServer(app.server, false)
@@ -656,18 +828,52 @@ describe('Fastify', () => {
 
 describe('anything at all', () => {
   const method = fc.oneof(
-    fc.constantFrom('GET', 'POST', 'PUT', 'LIST', 'LISTS', 'HELP', 'SCAN', 'UNLINK', 'CONNECT', 'OPTIONS', 'M-SEARCH', 'PROPX'),
-    fc.string({ unit: fc.constantFrom(...'LISTGETPROUNM-!~'), minLength: 1, maxLength: 8 }).filter((token) => token !== 'PRI' && token !== 'HEAD'),
+    fc.constantFrom(
+      'GET',
+      'POST',
+      'PUT',
+      'LIST',
+      'LISTS',
+      'HELP',
+      'SCAN',
+      'UNLINK',
+      'CONNECT',
+      'OPTIONS',
+      'M-SEARCH',
+      'PROPX',
+    ),
+    fc
+      .string({ unit: fc.constantFrom(...'LISTGETPROUNM-!~'), minLength: 1, maxLength: 8 })
+      .filter((token) => token !== 'PRI' && token !== 'HEAD'),
   )
   const text = fc
-    .array(fc.constantFrom('LIST /x HTTP/1.1', '\r\n', '\n', '\r', 'UN', 'PRO', 'G', '0\r\n\r\n', 'Host: x', '1\r\n', '\0', '\xff', '"'), {
-      maxLength: 8,
-    })
+    .array(
+      fc.constantFrom(
+        'LIST /x HTTP/1.1',
+        '\r\n',
+        '\n',
+        '\r',
+        'UN',
+        'PRO',
+        'G',
+        '0\r\n\r\n',
+        'Host: x',
+        '1\r\n',
+        '\0',
+        '\xff',
+        '"',
+      ),
+      {
+        maxLength: 8,
+      },
+    )
     .map((parts) => parts.join(''))
   const request = fc.record({
     method,
     url: fc.constantFrom('/', '/v1/a', '/LIST', '*', 'http://gate/b', '/?list=true'),
-    chunks: fc.option(fc.array(text, { maxLength: 4 }).map((chunks) => chunks.filter((chunk) => chunk !== ''))),
+    chunks: fc.option(
+      fc.array(text, { maxLength: 4 }).map((chunks) => chunks.filter((chunk) => chunk !== '')),
+    ),
     counted: fc.boolean(),
     blankLinesBefore: fc.nat({ max: 2 }),
   })
@@ -675,24 +881,32 @@ describe('anything at all', () => {
   test('the handler sees what was sent, however it was cut', { timeout: 60_000 }, async () => {
     await using server = await listen()
     await fc.assert(
-      fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 6 }), fc.array(fc.nat(), { maxLength: 6 }), async (requests, cuts) => {
-        const bytes = requests
-          .map(({ method, url, chunks, counted, blankLinesBefore }) => {
-            const blank = '\r\n'.repeat(blankLinesBefore)
-            if (chunks === null) return blank + head(method, url)
-            return blank + (counted ? head(method, url, [], chunks.join('')) : chunked(method, url, chunks))
-          })
-          .join('')
-        const places = [...new Set([0, bytes.length, ...cuts.map((cut) => cut % bytes.length)])].sort((a, b) => a - b)
-        const parts = places.slice(1).map((place, index) => bytes.slice(places[index], place))
-        const wire = await server.open()
+      fc.asyncProperty(
+        fc.array(request, { minLength: 1, maxLength: 6 }),
+        fc.array(fc.nat(), { maxLength: 6 }),
+        async (requests, cuts) => {
+          const bytes = requests
+            .map(({ method, url, chunks, counted, blankLinesBefore }) => {
+              const blank = '\r\n'.repeat(blankLinesBefore)
+              if (chunks === null) return blank + head(method, url)
+              return blank + (counted ? head(method, url, [], chunks.join('')) : chunked(method, url, chunks))
+            })
+            .join('')
+          const places = [...new Set([0, bytes.length, ...cuts.map((cut) => cut % bytes.length)])].sort(
+            (a, b) => a - b,
+          )
+          const parts = places.slice(1).map((place, index) => bytes.slice(places[index], place))
+          const wire = await server.open()
 
-        await wire.sendApart(parts)
-        const answers = seenIn(await wire.answers(requests.length))
-        wire.close()
+          await wire.sendApart(parts)
+          const answers = seenIn(await wire.answers(requests.length))
+          wire.close()
 
-        expect(answers).toEqual(requests.map(({ method, url, chunks }) => seen(method, url, (chunks ?? []).join(''))))
-      }),
+          expect(answers).toEqual(
+            requests.map(({ method, url, chunks }) => seen(method, url, (chunks ?? []).join(''))),
+          )
+        },
+      ),
       { numRuns: 400, interruptAfterTimeLimit: 5_000 },
     )
   })
@@ -723,7 +937,9 @@ describe('anything at all', () => {
     counted: fc.boolean(),
   })
 
-  test('no damage makes the handler see a request that the parser alone would not', { timeout: 60_000 }, async () => {
+  test('no damage makes the handler see a request that the parser alone would not', {
+    timeout: 60_000,
+  }, async () => {
     const [oursSaw, plainSaw]: [string[], string[]] = [[], []]
     const noteIn =
       (log: string[]): RequestListener =>
@@ -736,30 +952,38 @@ describe('anything at all', () => {
     await new Promise<void>((resolve) => plain.server.listen(0, '127.0.0.1', resolve))
 
     await fc.assert(
-      fc.asyncProperty(fc.array(known, { minLength: 1, maxLength: 4 }), fc.array(damage, { maxLength: 3 }), async (requests, damages) => {
-        const whole = requests
-          .map(({ method, url, body, counted }) =>
-            body === null || counted ? head(method, url, [], body ?? undefined) : chunked(method, url, body === '' ? [] : [body]),
+      fc.asyncProperty(
+        fc.array(known, { minLength: 1, maxLength: 4 }),
+        fc.array(damage, { maxLength: 3 }),
+        async (requests, damages) => {
+          const whole = requests
+            .map(({ method, url, body, counted }) =>
+              body === null || counted
+                ? head(method, url, [], body ?? undefined)
+                : chunked(method, url, body === '' ? [] : [body]),
+            )
+            .join('')
+          const bytes = damages.reduce((sent, { at, cutOut, putIn }) => {
+            const place = at % (sent.length + 1)
+            return sent.slice(0, place) + putIn + sent.slice(place + cutOut)
+          }, whole)
+          oursSaw.length = 0
+          plainSaw.length = 0
+
+          for (const server of [ours, plain]) {
+            const wire = await server.open()
+            wire.send(bytes)
+            wire.end()
+            await wire.untilClosed()
+          }
+          const respelled = oursSaw.findIndex(
+            (line) => !/^(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) /.test(line),
           )
-          .join('')
-        const bytes = damages.reduce((sent, { at, cutOut, putIn }) => {
-          const place = at % (sent.length + 1)
-          return sent.slice(0, place) + putIn + sent.slice(place + cutOut)
-        }, whole)
-        oursSaw.length = 0
-        plainSaw.length = 0
+          const shared = respelled === -1 ? oursSaw : oursSaw.slice(0, respelled)
 
-        for (const server of [ours, plain]) {
-          const wire = await server.open()
-          wire.send(bytes)
-          wire.end()
-          await wire.untilClosed()
-        }
-        const respelled = oursSaw.findIndex((line) => !/^(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) /.test(line))
-        const shared = respelled === -1 ? oursSaw : oursSaw.slice(0, respelled)
-
-        expect(shared).toEqual(plainSaw.slice(0, shared.length))
-      }),
+          expect(shared).toEqual(plainSaw.slice(0, shared.length))
+        },
+      ),
       { numRuns: 400, interruptAfterTimeLimit: 5_000 },
     )
   })

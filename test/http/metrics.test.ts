@@ -16,7 +16,11 @@ const claims = { sub: 'secret-subject', aud: 'gate', exp: Math.floor(Date.now() 
 function readingOf(text: string, name: string, labels: Record<string, string> = {}): number | undefined {
   const line = text
     .split('\n')
-    .find((one) => one.replace(/[{ ].*/, '') === name && Object.entries(labels).every(([label, value]) => one.includes(`${label}="${value}"`)))
+    .find(
+      (one) =>
+        one.replace(/[{ ].*/, '') === name &&
+        Object.entries(labels).every(([label, value]) => one.includes(`${label}="${value}"`)),
+    )
   return line === undefined ? undefined : Number(line.split(' ').at(-1))
 }
 
@@ -27,7 +31,8 @@ describe('what is counted', () => {
     server = await startTestServer()
     await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
     await server.root.write('auth/jwt/role/ci', role)
-    for (const aud of ['gate', 'gate', 'other']) await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: signer.sign({ ...claims, aud }) })
+    for (const aud of ['gate', 'gate', 'other'])
+      await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: signer.sign({ ...claims, aud }) })
     await server.root.read('no/such/path')
     await server.root.call('BREW', 'auth/jwt/config')
     await server.anonymous.read('sys/internal/ui/unauthenticated-messages')
@@ -37,14 +42,22 @@ describe('what is counted', () => {
 
   test.each([
     ['gatehouse_logins_total', { mount: 'auth/jwt/', method: 'jwt', result: 'ok', reason: '' }, 2],
-    ['gatehouse_logins_total', { mount: 'auth/jwt/', method: 'jwt', result: 'refused', reason: 'audience_mismatch' }, 1],
+    [
+      'gatehouse_logins_total',
+      { mount: 'auth/jwt/', method: 'jwt', result: 'refused', reason: 'audience_mismatch' },
+      1,
+    ],
     ['gatehouse_login_duration_seconds_count', { mount: 'auth/jwt/', method: 'jwt' }, 3],
     ['gatehouse_login_duration_seconds_bucket', { le: '+Inf' }, 3],
     ['gatehouse_http_requests_total', { method: 'POST', route: '/jwt/login', code: '200' }, 2],
     ['gatehouse_http_requests_total', { method: 'POST', route: '/jwt/login', code: '400' }, 1],
     ['gatehouse_http_requests_total', { route: 'none', code: '404' }, 1],
     ['gatehouse_http_requests_total', { method: 'other', code: '405' }, 1],
-    ['gatehouse_http_requests_total', { route: '/system/internal/ui/unauthenticated-messages', code: '200' }, 1],
+    [
+      'gatehouse_http_requests_total',
+      { route: '/system/internal/ui/unauthenticated-messages', code: '200' },
+      1,
+    ],
     ['gatehouse_http_request_duration_seconds_count', { method: 'POST', route: '/jwt/login' }, 3],
     ['gatehouse_keys', { mount: 'auth/jwt/' }, 1],
     ['gatehouse_pending_logins', { mount: 'auth/jwt/' }, 0],
@@ -73,12 +86,15 @@ describe('what is counted', () => {
     expect(commits).toBeGreaterThan(3)
     expect(readingOf(text, 'gatehouse_storage_commit_duration_seconds_bucket', { le: '+Inf' })).toBe(commits)
     expect(readingOf(text, 'gatehouse_storage_commit_steps_bucket', { le: '256' })).toBe(commits)
-    expect(readingOf(text, 'gatehouse_storage_commit_steps_sum')).toBeGreaterThanOrEqual(commits ?? Number.NaN)
+    expect(readingOf(text, 'gatehouse_storage_commit_steps_sum')).toBeGreaterThanOrEqual(
+      commits ?? Number.NaN,
+    )
     expect(readingOf(text, 'gatehouse_storage_bytes', { part: 'database' })).toBeGreaterThan(4096)
   })
 
   test('nobody is named: no role, subject, address or token', () => {
-    for (const hidden of ['secret-subject', '"ci"', '127.0.0.1', 'hvs.', 'no/such']) expect(text).not.toContain(hidden)
+    for (const hidden of ['secret-subject', '"ci"', '127.0.0.1', 'hvs.', 'no/such'])
+      expect(text).not.toContain(hidden)
   })
 
   test('both paths, each form', async () => {
@@ -86,27 +102,50 @@ describe('what is counted', () => {
     expect((await server.root.read('/metrics')).headers['content-type']).toBe(prometheus)
     expect((await server.root.read('sys/metrics?format=prometheus')).headers['content-type']).toBe(prometheus)
     const accept = { Accept: 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5' }
-    expect((await server.root.read('sys/metrics', { headers: accept })).headers['content-type']).toBe(prometheus)
+    expect((await server.root.read('sys/metrics', { headers: accept })).headers['content-type']).toBe(
+      prometheus,
+    )
     const json = await server.root.read('sys/metrics')
     expect(json.headers['content-type']).toBe('application/json')
-    expect(json.body).toMatchObject({ Timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000 UTC$/), Points: [] })
+    expect(json.body).toMatchObject({
+      Timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000 UTC$/),
+      Points: [],
+    })
     const logins = { mount: 'auth/jwt/', method: 'jwt', result: 'ok', reason: '' }
-    expect(json.body['Counters']).toContainEqual(expect.objectContaining({ Name: 'gatehouse_logins_total', Count: 2, Labels: logins }))
-    expect(json.body['Samples']).toContainEqual(
-      expect.objectContaining({ Name: 'gatehouse_login_duration_seconds', Count: 3, Labels: { mount: 'auth/jwt/', method: 'jwt' } }),
+    expect(json.body['Counters']).toContainEqual(
+      expect.objectContaining({ Name: 'gatehouse_logins_total', Count: 2, Labels: logins }),
     )
-    expect(await server.root.read('sys/metrics?format=xml')).toMatchObject({ status: 400, text: 'metric response format "xml" unknown' })
+    expect(json.body['Samples']).toContainEqual(
+      expect.objectContaining({
+        Name: 'gatehouse_login_duration_seconds',
+        Count: 3,
+        Labels: { mount: 'auth/jwt/', method: 'jwt' },
+      }),
+    )
+    expect(await server.root.read('sys/metrics?format=xml')).toMatchObject({
+      status: 400,
+      text: 'metric response format "xml" unknown',
+    })
     expect((await server.root.write('sys/metrics', {})).status).toBe(405)
-    expect((await server.root.read('sys/metrics', { headers: { 'X-Vault-Namespace': 'a' } })).status).toBe(400)
+    expect((await server.root.read('sys/metrics', { headers: { 'X-Vault-Namespace': 'a' } })).status).toBe(
+      400,
+    )
   })
 
   test('a token that may read sys/metrics is enough, and needed', async () => {
-    await server.root.write('sys/policies/acl/scrape', { policy: 'path "sys/metrics" { capabilities = ["read"] }' })
+    await server.root.write('sys/policies/acl/scrape', {
+      policy: 'path "sys/metrics" { capabilities = ["read"] }',
+    })
     const token = async (policy: string) =>
-      String((await server.root.write('auth/token/create', { policies: [policy] })).body['auth']?.['client_token'])
+      String(
+        (await server.root.write('auth/token/create', { policies: [policy] })).body['auth']?.['client_token'],
+      )
     for (const path of ['/metrics', 'sys/metrics']) {
       expect((await server.as(await token('scrape')).read(path)).status).toBe(200)
-      expect(await server.as(await token('other')).read(path)).toMatchObject({ status: 403, body: errors(caused('permission denied')) })
+      expect(await server.as(await token('other')).read(path)).toMatchObject({
+        status: 403,
+        body: errors(caused('permission denied')),
+      })
       expect(await server.anonymous.read(path)).toMatchObject({ status: 403, body: notAccepted })
     }
   })
@@ -134,15 +173,21 @@ test('the first read shows only what was measured, and histograms of used routes
       .map((line) => Number(line.split(' ').at(-1)))
     expect(values.filter((value) => !Number.isFinite(value) || value === 2 ** 63 / 1e9)).toEqual([])
   }
-  const histograms = (text: string) => new Set([...text.matchAll(/^(gatehouse_\w+)_count\{(.*)\}/gm)].map(([, name, labels]) => `${name} ${labels}`))
-  expect([...histograms(first)]).toEqual(['gatehouse_http_request_duration_seconds method="GET",route="/system/auth"'])
+  const histograms = (text: string) =>
+    new Set(
+      [...text.matchAll(/^(gatehouse_\w+)_count\{(.*)\}/gm)].map(([, name, labels]) => `${name} ${labels}`),
+    )
+  expect([...histograms(first)]).toEqual([
+    'gatehouse_http_request_duration_seconds method="GET",route="/system/auth"',
+  ])
   expect([...histograms(second)]).toHaveLength(2)
   expect(json.body['Gauges']).not.toContainEqual(expect.objectContaining({ Value: null }))
 })
 
 test('the event loop is shown once it was measured', async () => {
   await using server = await startTestServer({ settings: { METRICS: 'open' } })
-  const least = async () => readingOf((await server.anonymous.read('/metrics')).text, 'nodejs_eventloop_lag_min_seconds')
+  const least = async () =>
+    readingOf((await server.anonymous.read('/metrics')).text, 'nodejs_eventloop_lag_min_seconds')
 
   await vi.waitUntil(async () => (await least()) !== undefined, { interval: 50, timeout: 10_000 })
 })
@@ -161,7 +206,8 @@ test('GATEHOUSE_METRICS=open: no token, sealed or not', async () => {
 test('GATEHOUSE_METRICS=off: not there', async () => {
   await using server = await startTestServer({ settings: { METRICS: 'off' } })
 
-  for (const path of ['/metrics', 'sys/metrics']) expect(await server.root.read(path)).toMatchObject({ status: 404, body: errors() })
+  for (const path of ['/metrics', 'sys/metrics'])
+    expect(await server.root.read(path)).toMatchObject({ status: 404, body: errors() })
 })
 
 test('GATEHOUSE_METRICS_LISTEN: a listener of its own, without token, sealed or not, and nothing else on it', async () => {
@@ -169,10 +215,13 @@ test('GATEHOUSE_METRICS_LISTEN: a listener of its own, without token, sealed or 
   const watcher = new Client(`http://127.0.0.1:${server.server.metricsPort}`)
   await server.root.read('sys/auth')
 
-  expect(readingOf((await watcher.read('/metrics')).text, 'gatehouse_http_requests_total', { code: '200' })).toBe(1)
+  expect(
+    readingOf((await watcher.read('/metrics')).text, 'gatehouse_http_requests_total', { code: '200' }),
+  ).toBe(1)
   expect(await watcher.read('/health/live')).toMatchObject({ status: 200, body: { status: 'live' } })
   expect(await watcher.read('/health/ready')).toMatchObject({ status: 200, body: { status: 'ready' } })
-  for (const path of ['sys/health', '/', 'sys/metrics', 'auth/jwt/login']) expect((await watcher.with('root').read(path)).status).toBe(404)
+  for (const path of ['sys/health', '/', 'sys/metrics', 'auth/jwt/login'])
+    expect((await watcher.with('root').read(path)).status).toBe(404)
   expect((await watcher.write('/metrics', {})).status).toBe(405)
   expect((await server.root.read('/metrics')).status).toBe(404)
   await server.root.call('PUT', 'sys/seal')
@@ -198,11 +247,14 @@ test.each([
 test('so many mounts are told apart, the others together', async () => {
   const { Metrics } = await import('../../src/metrics/metrics.ts')
   const metrics = new Metrics([], new StorageCounters())
-  for (let index = 0; index < 250; index++) metrics.login({ mount: `auth/m${index}/`, method: 'jwt', result: 'ok', reason: '', seconds: 0.001 })
+  for (let index = 0; index < 250; index++)
+    metrics.login({ mount: `auth/m${index}/`, method: 'jwt', result: 'ok', reason: '', seconds: 0.001 })
 
   const { body } = await metrics.text()
 
   expect(readingOf(body, 'gatehouse_logins_total', { mount: 'other' })).toBe(50)
   expect(readingOf(body, 'gatehouse_logins_total', { mount: 'auth/m199/' })).toBe(1)
-  expect(readingOf(body, 'gatehouse_login_duration_seconds_bucket', { mount: 'auth/m0/', le: '0.001' })).toBe(1)
+  expect(readingOf(body, 'gatehouse_login_duration_seconds_bucket', { mount: 'auth/m0/', le: '0.001' })).toBe(
+    1,
+  )
 })

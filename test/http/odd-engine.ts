@@ -2,7 +2,10 @@ import { refuse } from '../../src/errors.ts'
 import { resource, unknownPaths } from '../../src/http/resource.ts'
 import type { Engine } from '../../src/server.ts'
 
-/** An engine whose reads wait, fail and answer as no product's would; `gate` holds those of `wait` and `bug-later`. */
+/**
+ * An engine whose reads wait, fail and answer as no product's would; `gate` holds those of `wait` and
+ * `bug-later`.
+ */
 export function oddEngine(gate: Gate): Engine {
   const name = 'a'
   return {
@@ -30,13 +33,24 @@ export function oddEngine(gate: Gate): Engine {
         throw refuse('throttled', 'slower')
       })
       read('/large', () => ({ data: { text: 'é'.repeat(1 << 20) } }))
-      read('/headers', () => ({ data: { name }, headers: { 'cache-control': 'private', 'content-type': 'text/odd', 'x-odd': 'é' } }))
+      read('/headers', () => ({
+        data: { name },
+        headers: { 'cache-control': 'private', 'content-type': 'text/odd', 'x-odd': 'é' },
+      }))
       read('/not-modified', () => ({ status: 304, headers: { etag: '"x"' } }))
       read('/unwritable', () => ({ data: { name }, headers: { 'x-odd': 'a\nb' } }))
-      read('/document', () => ({ raw: { status: 203, contentType: 'text/plain', body: 'é', cacheControl: 'max-age=1' } }))
+      read('/document', () => ({
+        raw: { status: 203, contentType: 'text/plain', body: 'é', cacheControl: 'max-age=1' },
+      }))
       read('/empty-document', () => ({ raw: { status: 200, contentType: 'text/plain', body: '' } }))
-      resource(app, '/name/:name', { help: 'Odd.', read: { summary: 'Odd', handle: async ({ params }) => ({ data: params }) } })
-      resource(app, '/name/fixed', { help: 'Odd.', read: { summary: 'Odd', handle: async () => ({ data: { fixed: true } }) } })
+      resource(app, '/name/:name', {
+        help: 'Odd.',
+        read: { summary: 'Odd', handle: async ({ params }) => ({ data: params }) },
+      })
+      resource(app, '/name/fixed', {
+        help: 'Odd.',
+        read: { summary: 'Odd', handle: async () => ({ data: { fixed: true } }) },
+      })
       resource(app, '/rest/*rest', {
         help: 'Odd.',
         read: { summary: 'Odd', handle: async ({ params }) => ({ data: params }) },

@@ -11,9 +11,15 @@ const aRoute = (changes: Partial<DocumentedRoute> = {}): DocumentedRoute => ({
   ...changes,
 })
 
-const describe = async (routes: readonly DocumentedRoute[], mounts: readonly string[]): Promise<Record<string, Record<string, object>>> => {
+const describe = async (
+  routes: readonly DocumentedRoute[],
+  mounts: readonly string[],
+): Promise<Record<string, Record<string, object>>> => {
   const document = new ApiDocument({ routes, version: '1.2.3' })
-  const { paths } = { paths: {}, ...(await document.describe(mounts.map((path) => ({ group: 'jwt', path })))) }
+  const { paths } = {
+    paths: {},
+    ...(await document.describe(mounts.map((path) => ({ group: 'jwt', path })))),
+  }
   return paths
 }
 
@@ -31,12 +37,22 @@ test('a plugin without a mount is not described', async () => {
 })
 
 test('a route that is listed only demands list=true', async () => {
-  const paths = await describe([aRoute({ path: '/role', method: 'SEARCH', schema: { summary: 'List the roles' } })], ['auth/jwt/'])
+  const paths = await describe(
+    [aRoute({ path: '/role', method: 'SEARCH', schema: { summary: 'List the roles' } })],
+    ['auth/jwt/'],
+  )
 
   expect(paths['/auth/jwt/role']).toEqual({
     get: expect.objectContaining({
       summary: 'List the roles',
-      parameters: [expect.objectContaining({ name: 'list', in: 'query', required: true, schema: { type: 'string', enum: ['true'] } })],
+      parameters: [
+        expect.objectContaining({
+          name: 'list',
+          in: 'query',
+          required: true,
+          schema: { type: 'string', enum: ['true'] },
+        }),
+      ],
     }),
   })
 })

@@ -13,7 +13,10 @@ const path = 'sys/internal/ui/unauthenticated-messages'
 const child = { ...rootNamespace, id: 'child1', path: 'child/' }
 
 /** A server that answers `usual` where no answer lies ready. */
-async function aReader(reply: WrittenReply | undefined, { isSealed = false, address = 'x' as unknown, isLive = true, isTainted = false } = {}) {
+async function aReader(
+  reply: WrittenReply | undefined,
+  { isSealed = false, address = 'x' as unknown, isLive = true, isTainted = false } = {},
+) {
   const ready = readyRead({
     path,
     find: () => reply,
@@ -53,14 +56,24 @@ describe('an answer that lies ready', () => {
     { name: 'a plain read', ask: (client: Client) => client.read(path) },
     { name: 'without /v1', ask: (client: Client) => client.read(`/${path}`) },
     { name: 'with a token', ask: (client: Client) => client.with('t').read(path) },
-    { name: 'in a namespace', ask: (client: Client) => client.read(path, { headers: { 'X-Vault-Namespace': 'child' } }) },
-    { name: 'with another tag', ask: (client: Client) => client.read(path, { headers: { 'If-None-Match': '"u"' } }) },
+    {
+      name: 'in a namespace',
+      ask: (client: Client) => client.read(path, { headers: { 'X-Vault-Namespace': 'child' } }),
+    },
+    {
+      name: 'with another tag',
+      ask: (client: Client) => client.read(path, { headers: { 'If-None-Match': '"u"' } }),
+    },
   ])('goes out: $name', async ({ ask }) => {
     await using reader = await aReader(reply)
 
     const answer = await ask(reader.client)
 
-    expect(answer.body).toMatchObject({ data: { a: 'é' }, request_id: expect.stringMatching(/^[0-9a-f-]{36}$/), mount_type: 'system' })
+    expect(answer.body).toMatchObject({
+      data: { a: 'é' },
+      request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      mount_type: 'system',
+    })
     expect(answer.headers).toMatchObject({ etag: '"t"', vary: 'X', 'content-type': 'application/json' })
   })
 
@@ -70,12 +83,24 @@ describe('an answer that lies ready', () => {
     { name: 'another path', ask: (client: Client) => client.read(`${path}x`) },
     { name: 'another spelling', ask: (client: Client) => client.read(path.replace('ui', '%75i')) },
     { name: 'a namespace in the path', ask: (client: Client) => client.read(`child/${path}`) },
-    { name: 'a namespace that is not there', ask: (client: Client) => client.read(path, { headers: { 'X-Vault-Namespace': 'nowhere' } }) },
+    {
+      name: 'a namespace that is not there',
+      ask: (client: Client) => client.read(path, { headers: { 'X-Vault-Namespace': 'nowhere' } }),
+    },
     { name: 'another verb', ask: (client: Client) => client.delete(path) },
     { name: 'a body', ask: (client: Client) => client.call('GET', path, {}) },
-    { name: 'another origin', ask: (client: Client) => client.read(path, { headers: { Origin: 'https://a.example' } }) },
-    { name: 'a wish to have it wrapped', ask: (client: Client) => client.read(path, { headers: { 'X-Vault-Wrap-TTL': '60' } }) },
-    { name: 'a second factor', ask: (client: Client) => client.read(path, { headers: { 'X-Vault-MFA': 'x' } }) },
+    {
+      name: 'another origin',
+      ask: (client: Client) => client.read(path, { headers: { Origin: 'https://a.example' } }),
+    },
+    {
+      name: 'a wish to have it wrapped',
+      ask: (client: Client) => client.read(path, { headers: { 'X-Vault-Wrap-TTL': '60' } }),
+    },
+    {
+      name: 'a second factor',
+      ask: (client: Client) => client.read(path, { headers: { 'X-Vault-MFA': 'x' } }),
+    },
   ])('is left to the usual way: $name', async ({ ask }) => {
     await using reader = await aReader(reply)
 
@@ -150,13 +175,21 @@ describe('both ways', () => {
     // the first one writes it out
     await ready.anonymous.read(path, options)
 
-    expect(comparable(await ready.anonymous.read(path, options))).toEqual(comparable(await usual.anonymous.read(path, options)))
+    expect(comparable(await ready.anonymous.read(path, options))).toEqual(
+      comparable(await usual.anonymous.read(path, options)),
+    )
   })
 
   test('requests that come at once are answered in their order', async () => {
     await ready.anonymous.read(path)
     const get = (what: string, more = '') => `GET /v1/${what} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
-    const requests = [get('sys/seal-status'), get(path), get(path, 'If-None-Match: *\r\n'), get('sys/nothing'), get(path, 'Connection: close\r\n')]
+    const requests = [
+      get('sys/seal-status'),
+      get(path),
+      get(path, 'If-None-Match: *\r\n'),
+      get('sys/nothing'),
+      get(path, 'Connection: close\r\n'),
+    ]
     const statuses = [200, 200, 304, 403, 200]
 
     const { hostname, port } = new URL(ready.url)

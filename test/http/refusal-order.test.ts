@@ -8,13 +8,18 @@ let reader: Client
 
 beforeAll(async () => {
   server = await startTestServer({ settings: { MAX_REQUEST_SIZE: '1KiB' } })
-  await server.root.write('sys/policies/acl/reader', { policy: 'path "auth/jwt/role/*" { capabilities = ["read"] }' })
+  await server.root.write('sys/policies/acl/reader', {
+    policy: 'path "auth/jwt/role/*" { capabilities = ["read"] }',
+  })
   const created = await server.root.write('auth/token/create', { policies: ['reader'] })
   reader = server.as(String(created.body['auth']?.['client_token']))
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-/** What is wrong with a request, in the order of docs/contract/http.md#the-order-of-refusals; each is refused before those behind it. */
+/**
+ * What is wrong with a request, in the order of docs/contract/http.md#the-order-of-refusals; each is refused
+ * before those behind it.
+ */
 const large = Buffer.alloc(2048, ' ')
 const bad = { 'X-Vault-Token': 'bad' }
 const elsewhere = { 'X-Vault-Namespace': 'nope' }
@@ -71,7 +76,13 @@ const pairs: Pair[] = [
     status: 400,
     body: errors('operation unavailable in namespaces'),
   },
-  { first: 'a path that is none', beats: 'a verb nobody offers', ask: ['FOO', '/v1'], status: 404, body: errors() },
+  {
+    first: 'a path that is none',
+    beats: 'a verb nobody offers',
+    ask: ['FOO', '/v1'],
+    status: 404,
+    body: errors(),
+  },
   {
     first: 'a verb nobody offers',
     beats: 'wrap TTL',
@@ -80,7 +91,13 @@ const pairs: Pair[] = [
     status: 405,
     body: errors(),
   },
-  { first: 'list value', beats: 'relative path', ask: ['GET', 'a/%2e%2e/b?list=x'], status: 400, body: errors() },
+  {
+    first: 'list value',
+    beats: 'relative path',
+    ask: ['GET', 'a/%2e%2e/b?list=x'],
+    status: 400,
+    body: errors(),
+  },
   {
     first: 'body syntax',
     beats: 'wrap TTL',
@@ -122,7 +139,9 @@ const pairs: Pair[] = [
     ask: ['GET', 'a/%2e%2e/b'],
     headers: { 'X-Vault-MFA': ':x' },
     status: 400,
-    body: errors('failed to parse X-Vault-MFA header: invalid data in header "X-Vault-MFA"; missing method name or ID'),
+    body: errors(
+      'failed to parse X-Vault-MFA header: invalid data in header "X-Vault-MFA"; missing method name or ID',
+    ),
   },
   {
     first: 'relative path',
@@ -132,7 +151,13 @@ const pairs: Pair[] = [
     status: 400,
     body: errors('relative paths not supported'),
   },
-  { first: 'relative path', beats: 'write to a folder', ask: ['POST', 'a/%2e/'], status: 400, body: errors('relative paths not supported') },
+  {
+    first: 'relative path',
+    beats: 'write to a folder',
+    ask: ['POST', 'a/%2e/'],
+    status: 400,
+    body: errors('relative paths not supported'),
+  },
   {
     first: 'namespace',
     beats: 'write to a folder',
@@ -186,16 +211,28 @@ const pairs: Pair[] = [
   { first: 'token', beats: 'no mount', ask: ['GET', 'nope'], headers: bad, status: 403, body: notAccepted },
 ]
 
-test.each(pairs)('"$first" is refused before "$beats"', async ({ ask: [method, path], headers = {}, raw, status, body }) => {
-  const answer = await server.anonymous.call(method, path, undefined, { headers, ...(raw === undefined ? {} : { raw }) })
+test.each(pairs)(
+  '"$first" is refused before "$beats"',
+  async ({ ask: [method, path], headers = {}, raw, status, body }) => {
+    const answer = await server.anonymous.call(method, path, undefined, {
+      headers,
+      ...(raw === undefined ? {} : { raw }),
+    })
 
-  expect({ status: answer.status, body: answer.body }).toEqual({ status, body })
-})
+    expect({ status: answer.status, body: answer.body }).toEqual({ status, body })
+  },
+)
 
 test.each([
   { first: 'rights', beats: 'no mount', ask: ['GET', 'nope'], status: 403, body: notAllowed },
   { first: 'rights', beats: 'unknown path', ask: ['GET', 'cloud/nope'], status: 403, body: notAllowed },
-  { first: 'rights', beats: 'field validation', ask: ['GET', 'sys/policies/acl?list=true&limit=x'], status: 403, body: notAllowed },
+  {
+    first: 'rights',
+    beats: 'field validation',
+    ask: ['GET', 'sys/policies/acl?list=true&limit=x'],
+    status: 403,
+    body: notAllowed,
+  },
 ])('"$first" is checked before "$beats"', async ({ ask: [method = '', path = ''], status, body }) => {
   const answer = await reader.call(method, path)
 
@@ -203,10 +240,16 @@ test.each([
 })
 
 test('field conversion comes before the rights of the one operation, but not for a caller who may not write there', async () => {
-  await server.root.write('sys/policies/acl/creator', { policy: 'path "auth/jwt/role/*" { capabilities = ["create"] }' })
+  await server.root.write('sys/policies/acl/creator', {
+    policy: 'path "auth/jwt/role/*" { capabilities = ["create"] }',
+  })
   const created = await server.root.write('auth/token/create', { policies: ['creator'] })
   const creator = server.as(String(created.body['auth']?.['client_token']))
-  await server.root.write('auth/jwt/role/known', { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['x'] })
+  await server.root.write('auth/jwt/role/known', {
+    role_type: 'jwt',
+    user_claim: 'sub',
+    bound_audiences: ['x'],
+  })
 
   const wrong = { max_age: true }
   expect((await creator.write('auth/jwt/role/known', wrong)).status).toBe(400)
@@ -215,17 +258,73 @@ test('field conversion comes before the rights of the one operation, but not for
 })
 
 describe('what a sealed server still says', () => {
-  test.each<{ name: string; ask: string[]; headers: Record<string, string>; raw: string; status: number; body: object | undefined }>([
+  test.each<{
+    name: string
+    ask: string[]
+    headers: Record<string, string>
+    raw: string
+    status: number
+    body: object | undefined
+  }>([
     { name: 'a path that is none', ask: ['GET', '/v1'], headers: {}, raw: '', status: 404, body: errors() },
     { name: 'a verb nobody offers', ask: ['FOO', 'nope'], headers: {}, raw: '', status: 405, body: errors() },
     { name: 'body syntax', ask: ['POST', 'nope'], headers: {}, raw: '[]x', status: 400, body: undefined },
-    { name: 'wrap TTL', ask: ['GET', 'nope'], headers: { 'X-Vault-Wrap-TTL': '-1' }, raw: '', status: 400, body: undefined },
-    { name: 'relative path', ask: ['GET', 'a/%2e%2e/b'], headers: {}, raw: '', status: 400, body: errors('relative paths not supported') },
-    { name: 'sealed before an unknown namespace', ask: ['GET', 'nope'], headers: elsewhere, raw: '', status: 503, body: errors('Vault is sealed') },
-    { name: 'sealed before a write to a folder', ask: ['POST', 'a/'], headers: {}, raw: '', status: 503, body: errors('Vault is sealed') },
-    { name: 'sealed before a preflight', ask: ['OPTIONS', 'a'], headers: {}, raw: '', status: 503, body: errors('Vault is sealed') },
-    { name: 'sealed before a bad token', ask: ['GET', 'a'], headers: bad, raw: '', status: 503, body: errors('Vault is sealed') },
-    { name: 'sealed before a login', ask: ['POST', 'auth/jwt/login'], headers: {}, raw: '{"jwt":"x"}', status: 503, body: errors('Vault is sealed') },
+    {
+      name: 'wrap TTL',
+      ask: ['GET', 'nope'],
+      headers: { 'X-Vault-Wrap-TTL': '-1' },
+      raw: '',
+      status: 400,
+      body: undefined,
+    },
+    {
+      name: 'relative path',
+      ask: ['GET', 'a/%2e%2e/b'],
+      headers: {},
+      raw: '',
+      status: 400,
+      body: errors('relative paths not supported'),
+    },
+    {
+      name: 'sealed before an unknown namespace',
+      ask: ['GET', 'nope'],
+      headers: elsewhere,
+      raw: '',
+      status: 503,
+      body: errors('Vault is sealed'),
+    },
+    {
+      name: 'sealed before a write to a folder',
+      ask: ['POST', 'a/'],
+      headers: {},
+      raw: '',
+      status: 503,
+      body: errors('Vault is sealed'),
+    },
+    {
+      name: 'sealed before a preflight',
+      ask: ['OPTIONS', 'a'],
+      headers: {},
+      raw: '',
+      status: 503,
+      body: errors('Vault is sealed'),
+    },
+    {
+      name: 'sealed before a bad token',
+      ask: ['GET', 'a'],
+      headers: bad,
+      raw: '',
+      status: 503,
+      body: errors('Vault is sealed'),
+    },
+    {
+      name: 'sealed before a login',
+      ask: ['POST', 'auth/jwt/login'],
+      headers: {},
+      raw: '{"jwt":"x"}',
+      status: 503,
+      body: errors('Vault is sealed'),
+    },
   ])('$name', async ({ ask: [method = '', path = ''], headers, raw, status, body }) => {
     await using sealed = await startTestServer()
     expect((await sealed.root.call('PUT', 'sys/seal')).status).toBe(204)
@@ -247,7 +346,9 @@ describe('a limited token pays for its requests', () => {
   ])('$name costs $cost', async ({ ask: [method, path, body, raw], cost }) => {
     const created = await server.root.write('auth/token/create', { policies: ['default'], num_uses: 5 })
     const token = created.body['auth']?.['client_token']
-    await server.as(String(token)).call(String(method), String(path), body, raw === undefined ? {} : { raw: String(raw) })
+    await server
+      .as(String(token))
+      .call(String(method), String(path), body, raw === undefined ? {} : { raw: String(raw) })
 
     const looked = await server.root.write('auth/token/lookup', { token })
 

@@ -5,7 +5,9 @@ import { checkParser } from '../../src/http/parser-check.ts'
 import { RequestFeed } from '../../src/http/request-feed.ts'
 
 /** A feed whose parser is played by the test: it gets the feed, a way to report a request, and the bytes. */
-function feedWith(parse: (report: (headers: Record<string, string>) => IncomingMessage, text: string) => void) {
+function feedWith(
+  parse: (report: (headers: Record<string, string>) => IncomingMessage, text: string) => void,
+) {
   const socket = new Socket()
   const verdicts: boolean[] = []
   const feed: RequestFeed = new RequestFeed(socket, (bytes) => parse(report, bytes.toString()), 1000)

@@ -8,7 +8,11 @@ let server: TestServer
 beforeAll(async () => {
   server = await startTestServer()
   for (const name of ['a', 'b', 'c']) {
-    await server.root.write(`auth/jwt/role/${name}`, { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['x'] })
+    await server.root.write(`auth/jwt/role/${name}`, {
+      role_type: 'jwt',
+      user_claim: 'sub',
+      bound_audiences: ['x'],
+    })
   }
 })
 afterAll(() => server[Symbol.asyncDispose]())
@@ -33,7 +37,10 @@ describe('verbs', () => {
   })
 
   test.each(['yes', 'TrUe', '2', 'tru', ' true', 'null'])('list=%s is nothing', async (value) => {
-    expect(await server.root.read(`${roles}?list=${encodeURIComponent(value)}`)).toMatchObject({ status: 400, body: errors() })
+    expect(await server.root.read(`${roles}?list=${encodeURIComponent(value)}`)).toMatchObject({
+      status: 400,
+      body: errors(),
+    })
   })
 
   test.each([
@@ -46,7 +53,9 @@ describe('verbs', () => {
   })
 
   test('the verb LIST keeps a list parameter, GET does not', async () => {
-    expect((await server.root.call('LIST', `${roles}?list=true`)).body.warnings).toEqual(['Endpoint ignored these unrecognized parameters: [list]'])
+    expect((await server.root.call('LIST', `${roles}?list=true`)).body.warnings).toEqual([
+      'Endpoint ignored these unrecognized parameters: [list]',
+    ])
     expect((await server.root.read(`${roles}?list=true`)).body.warnings).toBeNull()
   })
 
@@ -69,12 +78,18 @@ describe('verbs', () => {
     )
   })
 
-  test.each(['FOO', 'LISTS', 'PROPFIND', 'SEARCH', 'REPORT', 'SOURCE', 'TRACE', 'LINK'])('%s is 405, with or without a token', async (verb) => {
-    for (const client of [server.root, server.anonymous]) expect(await client.call(verb, self)).toMatchObject({ status: 405, body: errors() })
-  })
+  test.each(['FOO', 'LISTS', 'PROPFIND', 'SEARCH', 'REPORT', 'SOURCE', 'TRACE', 'LINK'])(
+    '%s is 405, with or without a token',
+    async (verb) => {
+      for (const client of [server.root, server.anonymous])
+        expect(await client.call(verb, self)).toMatchObject({ status: 405, body: errors() })
+    },
+  )
 
   test('the body of a deletion is read and ignored', async () => {
-    expect((await server.root.call('DELETE', 'cubbyhole/x', undefined, { raw: 'no JSON {' })).status).toBe(204)
+    expect((await server.root.call('DELETE', 'cubbyhole/x', undefined, { raw: 'no JSON {' })).status).toBe(
+      204,
+    )
   })
 })
 
@@ -89,7 +104,11 @@ describe('from URL to path', () => {
     { path: '/.//evil.example', location: '/evil.example' },
   ])('$path is redirected to $location, whatever the verb', async ({ path, location }) => {
     for (const verb of ['GET', 'POST', 'LIST', 'DELETE']) {
-      expect(await server.anonymous.call(verb, path)).toMatchObject({ status: 307, headers: { location }, text: '' })
+      expect(await server.anonymous.call(verb, path)).toMatchObject({
+        status: 307,
+        headers: { location },
+        text: '',
+      })
     }
   })
 
@@ -138,20 +157,38 @@ describe('from URL to path', () => {
   })
 })
 
-const bodyOf = (answer: { body: string } | undefined): Json => JSON.parse(Buffer.from(answer?.body ?? '', 'latin1').toString())
+const bodyOf = (answer: { body: string } | undefined): Json =>
+  JSON.parse(Buffer.from(answer?.body ?? '', 'latin1').toString())
 
 describe('headers', () => {
   test.each<{ name: string; headers: Record<string, string>; status: number }>([
     { name: 'blanks around the token', headers: { 'X-Vault-Token': '  root\t' }, status: 200 },
-    { name: 'an empty one gives way to Authorization', headers: { 'X-Vault-Token': '', Authorization: 'Bearer root' }, status: 200 },
-    { name: 'one of blanks too', headers: { 'X-Vault-Token': '   ', Authorization: 'Bearer root' }, status: 200 },
-    { name: 'a bad one does not', headers: { 'X-Vault-Token': 'bad', Authorization: 'Bearer root' }, status: 403 },
+    {
+      name: 'an empty one gives way to Authorization',
+      headers: { 'X-Vault-Token': '', Authorization: 'Bearer root' },
+      status: 200,
+    },
+    {
+      name: 'one of blanks too',
+      headers: { 'X-Vault-Token': '   ', Authorization: 'Bearer root' },
+      status: 200,
+    },
+    {
+      name: 'a bad one does not',
+      headers: { 'X-Vault-Token': 'bad', Authorization: 'Bearer root' },
+      status: 403,
+    },
     { name: 'Basic is nobody', headers: { Authorization: 'Basic cm9vdA==' }, status: 403 },
     { name: 'Bearer without a token', headers: { Authorization: 'Bearer ' }, status: 403 },
     { name: 'Bearer with two blanks', headers: { Authorization: 'Bearer  root' }, status: 200 },
     {
       name: 'headers nobody needs',
-      headers: { 'X-Vault-Token': 'root', 'X-Vault-Request': 'no', 'X-Vault-Index': 'x', 'X-Vault-Forward': 'y' },
+      headers: {
+        'X-Vault-Token': 'root',
+        'X-Vault-Request': 'no',
+        'X-Vault-Index': 'x',
+        'X-Vault-Forward': 'y',
+      },
       status: 200,
     },
   ])('$name: $status', async ({ headers, status }) => {
@@ -196,7 +233,12 @@ describe('headers', () => {
       [['nope, twice'], 404],
     ] as const) {
       using wire = await openWire(server.url)
-      wire.send(head('GET', '/v1/sys/auth', ['X-Vault-Token: root', ...sent.map((name) => `X-Vault-Namespace: ${name}`)]))
+      wire.send(
+        head('GET', '/v1/sys/auth', [
+          'X-Vault-Token: root',
+          ...sent.map((name) => `X-Vault-Namespace: ${name}`),
+        ]),
+      )
       const answer = await wire.answer()
       expect([answer?.status, answer?.headers['x-vault-namespace']]).toEqual([status, sent[0]])
     }
@@ -208,7 +250,12 @@ describe('headers', () => {
       [['0', '90'], undefined],
     ] as const) {
       using wire = await openWire(server.url)
-      wire.send(head('GET', `/v1/${self}`, ['X-Vault-Token: root', ...sent.map((value) => `X-Vault-Wrap-TTL: ${value}`)]))
+      wire.send(
+        head('GET', `/v1/${self}`, [
+          'X-Vault-Token: root',
+          ...sent.map((value) => `X-Vault-Wrap-TTL: ${value}`),
+        ]),
+      )
       expect(bodyOf(await wire.answer()).wrap_info?.ttl).toBe(ttl)
     }
   })
@@ -222,44 +269,66 @@ describe('headers', () => {
     const answer = await server.root.read(self, { headers: { 'X-Vault-MFA': value } })
 
     expect(answer.status).toBe(status)
-    if (text !== undefined) expect(errorText(answer.body)).toBe(`failed to parse X-Vault-MFA header: invalid data in header "X-Vault-MFA"; ${text}`)
+    if (text !== undefined)
+      expect(errorText(answer.body)).toBe(
+        `failed to parse X-Vault-MFA header: invalid data in header "X-Vault-MFA"; ${text}`,
+      )
   })
 
-  test.each(['root', '/', 'root/', '//', ''])('the namespace %j is the root, and is echoed as sent', async (name) => {
-    const answer = await server.root.read(self, { headers: { 'X-Vault-Namespace': name } })
+  test.each(['root', '/', 'root/', '//', ''])(
+    'the namespace %j is the root, and is echoed as sent',
+    async (name) => {
+      const answer = await server.root.read(self, { headers: { 'X-Vault-Namespace': name } })
 
-    expect(answer.status).toBe(200)
-    expect(answer.headers['x-vault-namespace']).toBe(name === '' ? undefined : name)
-  })
+      expect(answer.status).toBe(200)
+      expect(answer.headers['x-vault-namespace']).toBe(name === '' ? undefined : name)
+    },
+  )
 
-  test.each(['nope', 'root/a', 'Root', 'a/b', '__proto__'])('the namespace %j does not exist', async (name) => {
-    expect(await server.root.read(self, { headers: { 'X-Vault-Namespace': name } })).toMatchObject({
-      status: 404,
-      body: errors('namespace not found'),
-    })
-  })
+  test.each(['nope', 'root/a', 'Root', 'a/b', '__proto__'])(
+    'the namespace %j does not exist',
+    async (name) => {
+      expect(await server.root.read(self, { headers: { 'X-Vault-Namespace': name } })).toMatchObject({
+        status: 404,
+        body: errors('namespace not found'),
+      })
+    },
+  )
 
   test('X-Vault-Wrap-TTL of 0 and an empty one wrap nothing', async () => {
-    for (const value of ['0', '', '0s']) expect((await server.root.read(self, { headers: { 'X-Vault-Wrap-TTL': value } })).status).toBe(200)
+    for (const value of ['0', '', '0s'])
+      expect((await server.root.read(self, { headers: { 'X-Vault-Wrap-TTL': value } })).status).toBe(200)
   })
 })
 
 describe('help', () => {
-  test.each(['?help=1', '?help=x&list=true'])('GET with %s answers a text and the description of that path, bare', async (query) => {
-    const { status, body } = await server.root.read(`auth/jwt/role/a${query}`)
+  test.each(['?help=1', '?help=x&list=true'])(
+    'GET with %s answers a text and the description of that path, bare',
+    async (query) => {
+      const { status, body } = await server.root.read(`auth/jwt/role/a${query}`)
 
-    expect(status).toBe(200)
-    expect(body).toEqual({ help: expect.stringContaining('bound_audiences'), see_also: null, openapi: expect.objectContaining({ openapi: '3.1.0' }) })
-  })
+      expect(status).toBe(200)
+      expect(body).toEqual({
+        help: expect.stringContaining('bound_audiences'),
+        see_also: null,
+        openapi: expect.objectContaining({ openapi: '3.1.0' }),
+      })
+    },
+  )
 
   test('HELP does the same; a token is needed but on a login path, a right is not', async () => {
     const created = await server.root.write('auth/token/create', { policies: ['default'] })
     const user = server.as(String(created.body.auth?.client_token))
 
     expect((await user.call('HELP', 'auth/jwt/role/a')).status).toBe(200)
-    expect(await server.anonymous.call('HELP', 'auth/jwt/role/a')).toMatchObject({ status: 403, body: notAccepted })
+    expect(await server.anonymous.call('HELP', 'auth/jwt/role/a')).toMatchObject({
+      status: 403,
+      body: notAccepted,
+    })
     expect((await server.anonymous.call('HELP', 'auth/jwt/login')).status).toBe(200)
-    expect((await user.call('HELP', 'nope')).body).toEqual(errors('no handler for route "nope". route entry not found.'))
+    expect((await user.call('HELP', 'nope')).body).toEqual(
+      errors('no handler for route "nope". route entry not found.'),
+    )
     expect((await user.call('HELP', 'cloud/nope')).body).toEqual(errors(caused('unsupported path')))
     expect((await server.root.read('auth/jwt/role/none?help=')).status).toBe(404)
   })

@@ -12,13 +12,22 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-async function holder(capabilities: readonly string[], namespace: string, ...paths: string[]): Promise<Client> {
+async function holder(
+  capabilities: readonly string[],
+  namespace: string,
+  ...paths: string[]
+): Promise<Client> {
   const options = namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } }
   const name = `p${++made}`
-  const policy = paths.map((path) => `path "${path}" { capabilities = ${JSON.stringify(capabilities)} }`).join('\n')
+  const policy = paths
+    .map((path) => `path "${path}" { capabilities = ${JSON.stringify(capabilities)} }`)
+    .join('\n')
   expect((await server.root.write(`sys/policies/acl/${name}`, { policy }, options)).status).toBe(204)
   return server.as(
-    String((await server.root.write('auth/token/create', { policies: [name], no_default_policy: true }, options)).body.auth?.client_token),
+    String(
+      (await server.root.write('auth/token/create', { policies: [name], no_default_policy: true }, options))
+        .body.auth?.client_token,
+    ),
   )
 }
 
@@ -29,7 +38,9 @@ describe('what sudo is for', () => {
   test.each([
     { verb: 'LIST', path: 'auth/token/accessors' },
     { verb: 'LIST', path: 'auth/token/accessors/' },
-    ...['GET', 'POST', 'DELETE'].flatMap((verb) => ['new', 'new/deep'].map((name) => ({ verb, path: `sys/auth/${name}` }))),
+    ...['GET', 'POST', 'DELETE'].flatMap((verb) =>
+      ['new', 'new/deep'].map((name) => ({ verb, path: `sys/auth/${name}` })),
+    ),
     { verb: 'GET', path: 'sys/auth/jwt/' },
     { verb: 'GET', path: 'sys/auth/jwt/tune' },
     { verb: 'POST', path: 'sys/auth/jwt/tune' },
@@ -48,10 +59,14 @@ describe('what sudo is for', () => {
       const exactly = await holder(plain, namespace, path, `${path}/`.replace('//', '/'))
       const holding = await holder([...plain, 'sudo'], namespace, '*')
 
-      for (const client of [without, exactly]) expect((await client.call(verb, at, verb === 'POST' ? {} : undefined)).body).toEqual(notAllowed)
+      for (const client of [without, exactly])
+        expect((await client.call(verb, at, verb === 'POST' ? {} : undefined)).body).toEqual(notAllowed)
       expect((await holding.call(verb, at, verb === 'POST' ? {} : undefined)).status).not.toBe(403)
       // alone it opens nothing
-      expect((await (await holder(['sudo'], namespace, '*')).call(verb, at, verb === 'POST' ? {} : undefined)).body).toEqual(notAllowed)
+      expect(
+        (await (await holder(['sudo'], namespace, '*')).call(verb, at, verb === 'POST' ? {} : undefined))
+          .body,
+      ).toEqual(notAllowed)
     }
   })
 
@@ -136,11 +151,17 @@ describe('parameters over the wire', () => {
   const judged = async (rules: string, raw: string) => {
     const name = `p${++made}`
     expect(
-      (await server.root.write(`sys/policies/acl/${name}`, { policy: `path "cubbyhole/*" { capabilities = ["create", "update", "read"] ${rules} }` }))
-        .status,
+      (
+        await server.root.write(`sys/policies/acl/${name}`, {
+          policy: `path "cubbyhole/*" { capabilities = ["create", "update", "read"] ${rules} }`,
+        })
+      ).status,
     ).toBe(204)
     const client = server.as(
-      String((await server.root.write('auth/token/create', { policies: [name], no_default_policy: true })).body.auth?.client_token),
+      String(
+        (await server.root.write('auth/token/create', { policies: [name], no_default_policy: true })).body
+          .auth?.client_token,
+      ),
     )
     return (await client.write('cubbyhole/x', undefined, { raw })).status
   }
@@ -173,7 +194,9 @@ describe('parameters over the wire', () => {
     ['{"__proto__":1}', 403],
     ['{"":1}', 403],
   ])('allowed: %s gets %i', async (raw, status) => {
-    expect(await judged('allowed_parameters = { A = [1, [1, 2], { k = { n = [] } }, true, "x*"] }', raw)).toBe(status)
+    expect(
+      await judged('allowed_parameters = { A = [1, [1, 2], { k = { n = [] } }, true, "x*"] }', raw),
+    ).toBe(status)
   })
 
   test.each([
@@ -185,11 +208,19 @@ describe('parameters over the wire', () => {
   ])('allowed, of a policy in JSON: %s gets %i', async (raw, status) => {
     const name = `p${++made}`
     const policy = JSON.stringify({
-      path: { 'cubbyhole/*': { capabilities: ['create', 'update'], allowed_parameters: { a: [null, { k: { n: [null] } }] } } },
+      path: {
+        'cubbyhole/*': {
+          capabilities: ['create', 'update'],
+          allowed_parameters: { a: [null, { k: { n: [null] } }] },
+        },
+      },
     })
     await server.root.write(`sys/policies/acl/${name}`, { policy })
     const client = server.as(
-      String((await server.root.write('auth/token/create', { policies: [name], no_default_policy: true })).body.auth?.client_token),
+      String(
+        (await server.root.write('auth/token/create', { policies: [name], no_default_policy: true })).body
+          .auth?.client_token,
+      ),
     )
 
     expect((await client.write('cubbyhole/x', undefined, { raw })).status).toBe(status)
@@ -219,7 +250,9 @@ describe('parameters over the wire', () => {
       policy:
         'path "sys/leases/count" { capabilities = ["read"] denied_parameters = { include_child_namespaces = [] } required_parameters = ["Type"] }',
     })
-    const client = server.as(String((await server.root.write('auth/token/create', { policies: [name] })).body.auth?.client_token))
+    const client = server.as(
+      String((await server.root.write('auth/token/create', { policies: [name] })).body.auth?.client_token),
+    )
 
     const statuses = await Promise.all(
       [
@@ -242,18 +275,24 @@ test.each([
   { verb: 'LIST', path: 'auth/jwt/role/' },
   { verb: 'GET', path: 'auth/jwt/role?list=true' },
   { verb: 'GET', path: 'auth/jwt/role/?list=true' },
-])('whoever is denied any segment below a path cannot list it either: $verb $path', async ({ verb, path }) => {
-  expect((await server.root.write('auth/jwt/role/listed', role)).status).toBe(204)
-  const policy = 'path "auth/jwt/*" { capabilities = ["list"] }'
-  const token = async (text: string) => {
-    const name = `p${++made}`
-    expect((await server.root.write(`sys/policies/acl/${name}`, { policy: text })).status).toBe(204)
-    return String((await server.root.write('auth/token/create', { policies: [name], no_default_policy: true })).body.auth?.client_token)
-  }
+])(
+  'whoever is denied any segment below a path cannot list it either: $verb $path',
+  async ({ verb, path }) => {
+    expect((await server.root.write('auth/jwt/role/listed', role)).status).toBe(204)
+    const policy = 'path "auth/jwt/*" { capabilities = ["list"] }'
+    const token = async (text: string) => {
+      const name = `p${++made}`
+      expect((await server.root.write(`sys/policies/acl/${name}`, { policy: text })).status).toBe(204)
+      return String(
+        (await server.root.write('auth/token/create', { policies: [name], no_default_policy: true })).body
+          .auth?.client_token,
+      )
+    }
 
-  const listing = server.as(await token(policy))
-  const denied = server.as(await token(`${policy}\npath "auth/jwt/+" { capabilities = ["deny"] }`))
+    const listing = server.as(await token(policy))
+    const denied = server.as(await token(`${policy}\npath "auth/jwt/+" { capabilities = ["deny"] }`))
 
-  expect((await listing.call(verb, path)).status).toBe(200)
-  expect(await denied.call(verb, path)).toMatchObject({ status: 403, body: notAllowed })
-})
+    expect((await listing.call(verb, path)).status).toBe(200)
+    expect(await denied.call(verb, path)).toMatchObject({ status: 403, body: notAllowed })
+  },
+)

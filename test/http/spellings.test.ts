@@ -5,7 +5,8 @@ import { startTestServer, type TestServer } from '../support/start-server.ts'
 let server: TestServer
 let made = 0
 
-const stanza = (path: string, ...capabilities: string[]) => `path ${JSON.stringify(path)} { capabilities = ${JSON.stringify(capabilities)} }\n`
+const stanza = (path: string, ...capabilities: string[]) =>
+  `path ${JSON.stringify(path)} { capabilities = ${JSON.stringify(capabilities)} }\n`
 const all = ['create', 'read', 'update', 'delete', 'list', 'sudo']
 const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'a' }
 const text = 'path "x" { capabilities = ["read"] }'
@@ -13,7 +14,8 @@ const text = 'path "x" { capabilities = ["read"] }'
 beforeAll(async () => {
   server = await startTestServer()
   await server.root.write('auth/jwt/role/prod', role)
-  for (const name of ['secret', 'team/a']) await server.root.write(`sys/policies/acl/${name}`, { policy: text })
+  for (const name of ['secret', 'team/a'])
+    await server.root.write(`sys/policies/acl/${name}`, { policy: text })
   await server.root.write('sys/mounts/kept', { type: 'cloud' })
   await server.root.write('sys/auth/kept', { type: 'jwt' })
   await server.root.write('sys/namespaces/ns')
@@ -23,52 +25,84 @@ beforeAll(async () => {
 async function holder(rules: string) {
   const name = `p${++made}`
   expect((await server.root.write(`sys/policies/acl/${name}`, { policy: rules })).status).toBe(204)
-  return server.as(String((await server.root.write('auth/token/create', { policies: [name] })).body.auth?.client_token))
+  return server.as(
+    String((await server.root.write('auth/token/create', { policies: [name] })).body.auth?.client_token),
+  )
 }
 
-/** Spellings of one thing: the folder everything is allowed in, the one path a rule is about, and the ways to write it. */
+/**
+ * Spellings of one thing: the folder everything is allowed in, the one path a rule is about, and the ways to
+ * write it.
+ */
 const things = [
   { folder: 'auth/jwt/role/', path: 'auth/jwt/role/prod', spellings: ['prod', 'PROD', 'Prod', '%50rod'] },
-  { folder: 'sys/policies/acl/', path: 'sys/policies/acl/secret', spellings: ['secret', 'SECRET', '%20secret', 'secret%20'] },
+  {
+    folder: 'sys/policies/acl/',
+    path: 'sys/policies/acl/secret',
+    spellings: ['secret', 'SECRET', '%20secret', 'secret%20'],
+  },
   { folder: 'sys/policy/', path: 'sys/policy/secret', spellings: ['Secret', 'secret%20'] },
-  { folder: 'sys/mounts/', path: 'sys/mounts/kept', spellings: ['kept', 'kept/', '%2Fkept', '%2Fkept/', 'kept%2F', 'kept/x'] },
-  { folder: 'sys/mounts/', path: 'sys/mounts/kept/tune', spellings: ['kept/tune', '%2Fkept/tune', 'kept%2F/tune', '%2Fkept%2F%2Ftune'] },
-  { folder: 'sys/mounts/', path: 'sys/mounts/auth/kept', spellings: ['auth/kept', 'auth/kept/', '%2Fauth/kept', 'auth/kept/x'] },
+  {
+    folder: 'sys/mounts/',
+    path: 'sys/mounts/kept',
+    spellings: ['kept', 'kept/', '%2Fkept', '%2Fkept/', 'kept%2F', 'kept/x'],
+  },
+  {
+    folder: 'sys/mounts/',
+    path: 'sys/mounts/kept/tune',
+    spellings: ['kept/tune', '%2Fkept/tune', 'kept%2F/tune', '%2Fkept%2F%2Ftune'],
+  },
+  {
+    folder: 'sys/mounts/',
+    path: 'sys/mounts/auth/kept',
+    spellings: ['auth/kept', 'auth/kept/', '%2Fauth/kept', 'auth/kept/x'],
+  },
   { folder: 'sys/auth/', path: 'sys/auth/kept', spellings: ['kept', 'kept/', '%2Fkept', 'kept%2F'] },
   { folder: 'sys/namespaces/', path: 'sys/namespaces/ns', spellings: ['ns', 'ns/', 'ns%2F', 'n%73/'] },
-].flatMap(({ spellings, ...thing }) => spellings.map((spelling) => ({ ...thing, asked: thing.folder + spelling })))
+].flatMap(({ spellings, ...thing }) =>
+  spellings.map((spelling) => ({ ...thing, asked: thing.folder + spelling })),
+)
 
 describe('the rule about a thing holds in each spelling of it', () => {
   test.each(things)('$asked, where $path is denied', async ({ folder, path, asked }) => {
     const caller = await holder(stanza(`${folder}*`, ...all) + stanza(path, 'deny'))
 
     expect((await caller.read(asked)).body).toEqual(notAllowed)
-    // below a mount there is nothing to delete or write; a write to a folder is refused before anyone looks at rules
+    // below a mount there is nothing to delete or write; a write to a folder is refused before anyone looks
+    // at rules
     if (asked.endsWith('/x')) return
     expect((await caller.delete(asked)).body).toEqual(notAllowed)
-    if (!/(?:\/|%2F)$/.test(asked)) expect((await caller.write(asked, { ...role, policy: text })).body).toEqual(notAllowed)
+    if (!/(?:\/|%2F)$/.test(asked))
+      expect((await caller.write(asked, { ...role, policy: text })).body).toEqual(notAllowed)
   })
 
-  test.each(things)('$asked, where of $path nothing but reading is allowed', async ({ folder, path, asked }) => {
-    const caller = await holder(stanza(`${folder}*`, ...all) + stanza(path, 'read', 'sudo'))
+  test.each(things)(
+    '$asked, where of $path nothing but reading is allowed',
+    async ({ folder, path, asked }) => {
+      const caller = await holder(stanza(`${folder}*`, ...all) + stanza(path, 'read', 'sudo'))
 
-    expect((await caller.read(asked)).status).not.toBe(403)
-    if (!asked.endsWith('/x')) expect((await caller.delete(asked)).body).toEqual(notAllowed)
-  })
+      expect((await caller.read(asked)).status).not.toBe(403)
+      if (!asked.endsWith('/x')) expect((await caller.delete(asked)).body).toEqual(notAllowed)
+    },
+  )
 
   test('a protected path needs sudo from that rule too', async () => {
     const caller = await holder(stanza('sys/auth/*', ...all) + stanza('sys/auth/kept', 'read'))
 
-    for (const asked of ['kept', 'kept/', '%2Fkept']) expect((await caller.read(`sys/auth/${asked}`)).body).toEqual(notAllowed)
+    for (const asked of ['kept', 'kept/', '%2Fkept'])
+      expect((await caller.read(`sys/auth/${asked}`)).body).toEqual(notAllowed)
     expect((await caller.read('sys/auth/token')).status).toBe(200)
   })
 
-  test.each(['team', 'team/', 'TEAM', 'TEAM/', 'team/%2F', 'team%2F%2F%2F', '%20team'])('a list of the policies of %s', async (asked) => {
-    for (const rule of ['sys/policies/acl/team', 'sys/policies/acl/team/', 'sys/policies/acl/team/*']) {
-      const caller = await holder(stanza('sys/policies/acl/*', ...all) + stanza(rule, 'deny'))
-      expect((await caller.call('LIST', `sys/policies/acl/${asked}`)).body, rule).toEqual(notAllowed)
-    }
-  })
+  test.each(['team', 'team/', 'TEAM', 'TEAM/', 'team/%2F', 'team%2F%2F%2F', '%20team'])(
+    'a list of the policies of %s',
+    async (asked) => {
+      for (const rule of ['sys/policies/acl/team', 'sys/policies/acl/team/', 'sys/policies/acl/team/*']) {
+        const caller = await holder(stanza('sys/policies/acl/*', ...all) + stanza(rule, 'deny'))
+        expect((await caller.call('LIST', `sys/policies/acl/${asked}`)).body, rule).toEqual(notAllowed)
+      }
+    },
+  )
 
   test.each(['%20', '%2F', '%2F%2F'])('a list of the policies of %s is one of all', async (asked) => {
     const caller = await holder(stanza('sys/policies/acl/*', ...all) + stanza('sys/policies/acl', 'deny'))
@@ -80,29 +114,41 @@ describe('the rule about a thing holds in each spelling of it', () => {
     await server.root.write('sys/mounts/deep', { type: 'cloud' }, { headers: { 'X-Vault-Namespace': 'ns' } })
     const caller = await holder(stanza('ns/sys/mounts/*', ...all) + stanza('ns/sys/mounts/deep', 'deny'))
 
-    for (const asked of ['ns/sys/mounts/deep', 'ns/sys/mounts/deep/', 'ns/sys/mounts/%2Fdeep', 'ns/sys/mounts/deep/x']) {
+    for (const asked of [
+      'ns/sys/mounts/deep',
+      'ns/sys/mounts/deep/',
+      'ns/sys/mounts/%2Fdeep',
+      'ns/sys/mounts/deep/x',
+    ]) {
       expect((await caller.read(asked)).body, asked).toEqual(notAllowed)
     }
   })
 })
 
 describe('another spelling is judged as it is written', () => {
-  test.each(['auth/jwt/role/Fresh', 'sys/policies/acl/Fresh'])('%s, which no nearer rule is about', async (path) => {
-    const caller = await holder(stanza('auth/jwt/role/*', ...all) + stanza('sys/policies/acl/*', ...all))
+  test.each(['auth/jwt/role/Fresh', 'sys/policies/acl/Fresh'])(
+    '%s, which no nearer rule is about',
+    async (path) => {
+      const caller = await holder(stanza('auth/jwt/role/*', ...all) + stanza('sys/policies/acl/*', ...all))
 
-    expect((await caller.write(path, { ...role, policy: text })).status).toBeLessThan(300)
-    expect((await caller.read(path)).status).toBe(200)
-  })
+      expect((await caller.write(path, { ...role, policy: text })).status).toBeLessThan(300)
+      expect((await caller.read(path)).status).toBe(200)
+    },
+  )
 
   test('a rule for the written form is nearer than one for all', async () => {
-    const caller = await holder(stanza('sys/policies/acl/*', 'read') + stanza('sys/policies/acl/Own', 'update'))
+    const caller = await holder(
+      stanza('sys/policies/acl/*', 'read') + stanza('sys/policies/acl/Own', 'update'),
+    )
 
     expect((await caller.write('sys/policies/acl/Own', { policy: text })).status).toBe(200)
     expect((await caller.write('sys/policies/acl/own', { policy: text })).body).toEqual(notAllowed)
   })
 
   test('what is given for the name alone is not given for another spelling of it', async () => {
-    const caller = await holder(stanza('sys/policies/acl/*', 'read') + stanza('sys/policies/acl/secret', 'update'))
+    const caller = await holder(
+      stanza('sys/policies/acl/*', 'read') + stanza('sys/policies/acl/secret', 'update'),
+    )
 
     expect((await caller.write('sys/policies/acl/SECRET', { policy: text })).body).toEqual(notAllowed)
   })

@@ -19,7 +19,11 @@ export const echo: RequestListener = async (request, response) => {
   } catch {
     return
   }
-  const seen: Seen = { method: request.method ?? '', url: request.url ?? '', body: Buffer.concat(parts).toString('latin1') }
+  const seen: Seen = {
+    method: request.method ?? '',
+    url: request.url ?? '',
+    body: Buffer.concat(parts).toString('latin1'),
+  }
   response.setHeader('Content-Type', 'application/json')
   response.end(JSON.stringify(seen))
 }
@@ -46,7 +50,9 @@ export class WireServer {
     const socket = this.#tls
       ? connectTls({ port: this.port, host: '127.0.0.1', rejectUnauthorized: false })
       : connect({ port: this.port, host: '127.0.0.1' })
-    await new Promise((resolve, reject) => socket.once(this.#tls ? 'secureConnect' : 'connect', resolve).once('error', reject))
+    await new Promise((resolve, reject) =>
+      socket.once(this.#tls ? 'secureConnect' : 'connect', resolve).once('error', reject),
+    )
     const wire = new Wire(socket, () => this.#accepted.get(socket.localPort ?? 0))
     this.#wires.push(wire)
     return wire
@@ -59,7 +65,10 @@ export class WireServer {
   }
 }
 
-export async function listen(options: ListServerOptions = {}, handler: RequestListener = echo): Promise<WireServer> {
+export async function listen(
+  options: ListServerOptions = {},
+  handler: RequestListener = echo,
+): Promise<WireServer> {
   const server = createListServer(options, handler)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return new WireServer(server, options.tls !== undefined)
@@ -68,7 +77,11 @@ export async function listen(options: ListServerOptions = {}, handler: RequestLi
 /** A connection to a listening server, wherever it was started; `from` is the client's address. */
 export async function openWire(url: string, from?: string): Promise<Wire> {
   const { hostname, port } = new URL(url)
-  const socket = connect({ port: Number(port), host: hostname, ...(from === undefined ? {} : { localAddress: from }) })
+  const socket = connect({
+    port: Number(port),
+    host: hostname,
+    ...(from === undefined ? {} : { localAddress: from }),
+  })
   await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
   return new Wire(socket, () => undefined)
 }
@@ -167,7 +180,10 @@ export class Wire {
     if (headEnd === -1) return undefined
     const [statusLine = '', ...lines] = this.#received.toString('latin1', 0, headEnd).split('\r\n')
     const headers = Object.fromEntries(
-      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+      lines.map((line) => [
+        line.slice(0, line.indexOf(':')).toLowerCase(),
+        line.slice(line.indexOf(':') + 1).trim(),
+      ]),
     )
     const status = Number(statusLine.split(' ')[1])
     const length = headers['content-length'] ?? (status === 100 || status === 204 ? 0 : undefined)
@@ -182,7 +198,12 @@ export class Wire {
 
 /** The bytes of one HTTP/1.1 request; a body brings its `Content-Length`. */
 export function head(method: string, target: string, headers: string[] = [], body?: string): string {
-  const lines = [`${method} ${target} HTTP/1.1`, 'Host: gate', ...headers, ...(body === undefined ? [] : [`Content-Length: ${body.length}`])]
+  const lines = [
+    `${method} ${target} HTTP/1.1`,
+    'Host: gate',
+    ...headers,
+    ...(body === undefined ? [] : [`Content-Length: ${body.length}`]),
+  ]
   return `${lines.join('\r\n')}\r\n\r\n${body ?? ''}`
 }
 

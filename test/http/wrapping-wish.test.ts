@@ -13,10 +13,15 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 const wish = (ttl = '60'): CallOptions => ({ headers: { 'X-Vault-Wrap-TTL': ttl } })
-const unwrapped = (answer: Answer) => server.root.write('sys/wrapping/unwrap', { token: String(answer.body.wrap_info?.token) })
+const unwrapped = (answer: Answer) =>
+  server.root.write('sys/wrapping/unwrap', { token: String(answer.body.wrap_info?.token) })
 const wrappedLogin = async (issuer: Awaited<ReturnType<typeof startIssuer>>, ttl: string) => {
   await server.root.write('auth/jwt/config', { oidc_discovery_url: issuer.url })
-  await server.root.write('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gatehouse' })
+  await server.root.write('auth/jwt/role/ci', {
+    role_type: 'jwt',
+    user_claim: 'sub',
+    bound_audiences: 'gatehouse',
+  })
   const jwt = await issuer.signPipeline('github', { aud: 'gatehouse' })
   const login = await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt }, wish(ttl))
   return { creation_path: login.body.wrap_info?.creation_path, ttl: login.body.wrap_info?.ttl }
@@ -42,25 +47,51 @@ describe('what is wrapped', () => {
 
   test.each([
     { name: 'a read', ask: (options?: CallOptions) => server.root.read('sys/policies/acl/default', options) },
-    { name: 'a read with copies at the top level', ask: (options?: CallOptions) => server.root.read('sys/mounts', options) },
+    {
+      name: 'a read with copies at the top level',
+      ask: (options?: CallOptions) => server.root.read('sys/mounts', options),
+    },
     { name: 'a list', ask: (options?: CallOptions) => server.root.list('sys/policies/acl', options) },
-    { name: 'a list by its verb', ask: (options?: CallOptions) => server.root.call('LIST', 'sys/policies/acl', undefined, options) },
-    { name: 'a write with warnings', ask: (options?: CallOptions) => server.root.write('sys/capabilities-self', { paths: 'a', zz: 1 }, options) },
-    { name: 'an open path', ask: (options?: CallOptions) => server.root.read('sys/internal/ui/mounts', options) },
-    { name: 'an open path that looks at no caller', ask: (options?: CallOptions) => server.root.read('identity/oidc/.well-known/keys', options) },
-    { name: 'a bare document', ask: (options?: CallOptions) => server.root.read('sys/internal/specs/openapi', options) },
-  ])('$name comes out of its wrapping byte for byte as it would have been given, but for the request id', async ({ ask }) => {
-    const plain = await ask()
-    const inner = await unwrapped(await ask(wish()))
+    {
+      name: 'a list by its verb',
+      ask: (options?: CallOptions) => server.root.call('LIST', 'sys/policies/acl', undefined, options),
+    },
+    {
+      name: 'a write with warnings',
+      ask: (options?: CallOptions) =>
+        server.root.write('sys/capabilities-self', { paths: 'a', zz: 1 }, options),
+    },
+    {
+      name: 'an open path',
+      ask: (options?: CallOptions) => server.root.read('sys/internal/ui/mounts', options),
+    },
+    {
+      name: 'an open path that looks at no caller',
+      ask: (options?: CallOptions) => server.root.read('identity/oidc/.well-known/keys', options),
+    },
+    {
+      name: 'a bare document',
+      ask: (options?: CallOptions) => server.root.read('sys/internal/specs/openapi', options),
+    },
+  ])(
+    '$name comes out of its wrapping byte for byte as it would have been given, but for the request id',
+    async ({ ask }) => {
+      const plain = await ask()
+      const inner = await unwrapped(await ask(wish()))
 
-    expect([inner.status, inner.headers['content-type']]).toEqual([200, 'application/json'])
-    expect(withoutRequestId(inner.text)).toBe(withoutRequestId(plain.text))
-  })
+      expect([inner.status, inner.headers['content-type']]).toEqual([200, 'application/json'])
+      expect(withoutRequestId(inner.text)).toBe(withoutRequestId(plain.text))
+    },
+  )
 
   test('stored data comes out of its wrapping byte for byte', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue(), { minKeys: 1, maxKeys: 5, noNullPrototype: true }),
+        fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue(), {
+          minKeys: 1,
+          maxKeys: 5,
+          noNullPrototype: true,
+        }),
         async (data) => {
           expect((await server.root.write('cubbyhole/any', data)).status).toBe(204)
           const plain = await server.root.read('cubbyhole/any')
@@ -91,18 +122,28 @@ describe('what is wrapped', () => {
   })
 
   test('a list of nothing is an unsupported path', async () => {
-    expect(await server.root.list('cubbyhole/none', wish())).toMatchObject({ status: 404, body: errors('unsupported path') })
+    expect(await server.root.list('cubbyhole/none', wish())).toMatchObject({
+      status: 404,
+      body: errors('unsupported path'),
+    })
   })
 
-  test.each(['sys/health', 'sys/seal-status', 'sys/leader', 'sys/init'])('%s, a path of the node, is never wrapped', async (path) => {
-    const answer = await server.anonymous.read(path, wish())
+  test.each(['sys/health', 'sys/seal-status', 'sys/leader', 'sys/init'])(
+    '%s, a path of the node, is never wrapped',
+    async (path) => {
+      const answer = await server.anonymous.read(path, wish())
 
-    expect(answer.status).toBe(200)
-    expect(answer.text).not.toContain('wrap_info')
-  })
+      expect(answer.status).toBe(200)
+      expect(answer.text).not.toContain('wrap_info')
+    },
+  )
 
   test('a long list is wrapped and unwrapped', async () => {
-    await Promise.all(Array.from({ length: 1200 }, (_, at) => server.root.write(`cubbyhole/many/${String(at).padStart(40, '0')}`, { a: 1 })))
+    await Promise.all(
+      Array.from({ length: 1200 }, (_, at) =>
+        server.root.write(`cubbyhole/many/${String(at).padStart(40, '0')}`, { a: 1 }),
+      ),
+    )
     const inner = await unwrapped(await server.root.list('cubbyhole/many', wish()))
 
     expect(inner.body.data?.keys).toHaveLength(1200)
@@ -134,10 +175,21 @@ describe('without a token', () => {
 
   test('a path that would be kept for nobody does its work for nobody: no login begins', async () => {
     await using issuer = await startIssuer()
-    await server.root.write('auth/jwt/config', { oidc_discovery_url: issuer.url, oidc_client_id: 'a', oidc_client_secret: 'b' })
-    await server.root.write('auth/jwt/role/person', { user_claim: 'sub', allowed_redirect_uris: ['http://localhost/'] })
+    await server.root.write('auth/jwt/config', {
+      oidc_discovery_url: issuer.url,
+      oidc_client_id: 'a',
+      oidc_client_secret: 'b',
+    })
+    await server.root.write('auth/jwt/role/person', {
+      user_claim: 'sub',
+      allowed_redirect_uris: ['http://localhost/'],
+    })
 
-    const answer = await server.anonymous.write('auth/jwt/oidc/auth_url', { role: 'person', redirect_uri: 'http://localhost/' }, wish())
+    const answer = await server.anonymous.write(
+      'auth/jwt/oidc/auth_url',
+      { role: 'person', redirect_uri: 'http://localhost/' },
+      wish(),
+    )
 
     expect(answer).toMatchObject({ status: 400, body: errors('wrapping needs a token') })
   })
@@ -175,7 +227,11 @@ describe('without a token', () => {
     const first = await host.root.read('auth/token/lookup-self', wish('1h'))
     const token = String(first.body.wrap_info?.token)
     const ask = (from: string) =>
-      host.anonymous.write('sys/wrapping/lookup', { token }, { headers: { 'X-Vault-Wrap-TTL': '60', 'X-Forwarded-For': from } })
+      host.anonymous.write(
+        'sys/wrapping/lookup',
+        { token },
+        { headers: { 'X-Vault-Wrap-TTL': '60', 'X-Forwarded-For': from } },
+      )
     const statuses = []
     for (let at = 0; at < 11; at++) statuses.push((await ask(`2001:db8:1:2::${at}`)).status)
 
@@ -189,35 +245,52 @@ describe('without a token', () => {
     expect((await host.anonymous.write('sys/wrapping/lookup', { token })).status).toBe(200)
   })
 
-  test.each(['service', 'batch'])('logins with %s tokens, and calls of a token, are wrapped as often as they like', async (type) => {
-    await using issuer = await startIssuer()
-    const clock = new FakeClock()
-    await using host = await startTestServer({ clock })
-    await host.root.write('auth/jwt/config', { oidc_discovery_url: issuer.url })
-    await host.root.write('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gatehouse', token_type: type })
-    const jwt = await issuer.signPipeline('github', { aud: 'gatehouse' })
+  test.each(['service', 'batch'])(
+    'logins with %s tokens, and calls of a token, are wrapped as often as they like',
+    async (type) => {
+      await using issuer = await startIssuer()
+      const clock = new FakeClock()
+      await using host = await startTestServer({ clock })
+      await host.root.write('auth/jwt/config', { oidc_discovery_url: issuer.url })
+      await host.root.write('auth/jwt/role/ci', {
+        role_type: 'jwt',
+        user_claim: 'sub',
+        bound_audiences: 'gatehouse',
+        token_type: type,
+      })
+      const jwt = await issuer.signPipeline('github', { aud: 'gatehouse' })
 
-    for (let at = 0; at < 12; at++) {
-      const login = await host.anonymous.write('auth/jwt/login', { role: 'ci', jwt }, wish())
-      expect(login.body.wrap_info?.creation_path).toBe('auth/jwt/login')
-      // opened by itself, and wrapped anew
-      const again = await host.as(String(login.body.wrap_info?.token)).write('sys/wrapping/unwrap', undefined, wish())
-      expect(again.body.wrap_info?.ttl).toBe(60)
-      expect((await host.root.read('sys/mounts', wish())).status).toBe(200)
-    }
-  })
+      for (let at = 0; at < 12; at++) {
+        const login = await host.anonymous.write('auth/jwt/login', { role: 'ci', jwt }, wish())
+        expect(login.body.wrap_info?.creation_path).toBe('auth/jwt/login')
+        // opened by itself, and wrapped anew
+        const again = await host
+          .as(String(login.body.wrap_info?.token))
+          .write('sys/wrapping/unwrap', undefined, wish())
+        expect(again.body.wrap_info?.ttl).toBe(60)
+        expect((await host.root.read('sys/mounts', wish())).status).toBe(200)
+      }
+    },
+  )
 })
 
 describe('policies may require wrapping', () => {
   test.each([
-    { rule: 'min_wrapping_ttl = "100s" max_wrapping_ttl = "200s"', denied: [undefined, '99', '201'], wrapped: ['100', '200'] },
+    {
+      rule: 'min_wrapping_ttl = "100s" max_wrapping_ttl = "200s"',
+      denied: [undefined, '99', '201'],
+      wrapped: ['100', '200'],
+    },
     { rule: 'max_wrapping_ttl = "200s"', denied: [undefined, '201', '1000h'], wrapped: ['1', '500ms'] },
     { rule: 'min_wrapping_ttl = "1s"', denied: [undefined, '0', '500ms'], wrapped: ['1', '1000h'] },
   ])('$rule', async ({ rule, denied, wrapped }) => {
     await server.root.write('sys/policies/acl/forced', {
       policy: `path "cubbyhole/*" { capabilities = ["read", "create", "update", "list"] ${rule} }`,
     })
-    const { body } = await server.root.write('auth/token/create', { policies: ['forced'], no_default_policy: true })
+    const { body } = await server.root.write('auth/token/create', {
+      policies: ['forced'],
+      no_default_policy: true,
+    })
     const client = server.as(String(body.auth?.client_token))
 
     for (const ttl of denied) {

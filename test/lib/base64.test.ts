@@ -4,15 +4,20 @@ import { isBase64 } from '../../src/lib/base64.ts'
 
 test('what Buffer writes is base64, with breaks anywhere, and with a letter less or a foreign one it is none', () => {
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 40 }), fc.nat(), fc.constantFrom('-', '_', ' ', '\t', '=', 'é', '\u0000'), (bytes, place, foreign) => {
-      const text = Buffer.from(bytes).toString('base64')
-      const at = place % (text.length + 1)
+    fc.property(
+      fc.uint8Array({ maxLength: 40 }),
+      fc.nat(),
+      fc.constantFrom('-', '_', ' ', '\t', '=', 'é', '\u0000'),
+      (bytes, place, foreign) => {
+        const text = Buffer.from(bytes).toString('base64')
+        const at = place % (text.length + 1)
 
-      expect(isBase64(text)).toBe(true)
-      expect(isBase64(`${text.slice(0, at)}\r\n${text.slice(at)}`)).toBe(true)
-      expect(isBase64(text.slice(0, at) + foreign + text.slice(at))).toBe(false)
-      if (text !== '') expect(isBase64(text.slice(1))).toBe(false)
-    }),
+        expect(isBase64(text)).toBe(true)
+        expect(isBase64(`${text.slice(0, at)}\r\n${text.slice(at)}`)).toBe(true)
+        expect(isBase64(text.slice(0, at) + foreign + text.slice(at))).toBe(false)
+        if (text !== '') expect(isBase64(text.slice(1))).toBe(false)
+      },
+    ),
   )
 })
 

@@ -18,7 +18,18 @@ test.each([
   expect(parseBoundCidr(text)).toEqual({ cidr })
 })
 
-test.each(['', 'host', 'localhost', '1.2.3', '256.1.1.1', '010.0.0.1', '0x7f000001', '2130706433', ':::1', ' 1.2.3.4'])('%j is refused', (text) => {
+test.each([
+  '',
+  'host',
+  'localhost',
+  '1.2.3',
+  '256.1.1.1',
+  '010.0.0.1',
+  '0x7f000001',
+  '2130706433',
+  ':::1',
+  ' 1.2.3.4',
+])('%j is refused', (text) => {
   expect(parseBoundCidr(text)).toEqual({
     error: `error parsing address "${text}": Unable to convert "${text}" to an IPv4 or IPv6 address, or a UNIX Socket`,
   })

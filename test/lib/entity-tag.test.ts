@@ -30,11 +30,15 @@ describe('If-None-Match, RFC 9110 §13.1.2', () => {
 
   test('a list names exactly its members, strong or weak', () => {
     fc.assert(
-      fc.property(fc.array(fc.record({ tag, weak: fc.boolean() }), { maxLength: 5 }), tag, (listed, asked) => {
-        const field = listed.map((one) => `${one.weak ? 'W/' : ''}${one.tag}`).join(', ')
+      fc.property(
+        fc.array(fc.record({ tag, weak: fc.boolean() }), { maxLength: 5 }),
+        tag,
+        (listed, asked) => {
+          const field = listed.map((one) => `${one.weak ? 'W/' : ''}${one.tag}`).join(', ')
 
-        expect(namesTag(field, asked)).toBe(listed.some((one) => one.tag === asked))
-      }),
+          expect(namesTag(field, asked)).toBe(listed.some((one) => one.tag === asked))
+        },
+      ),
     )
   })
 })

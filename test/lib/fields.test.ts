@@ -68,7 +68,8 @@ function parseWithZod(type: FieldType, json: string): unknown {
 }
 
 const refused = (detail: string) => new Refused(detail)
-const unconvertible = (type: string, from: string, place = '') => `'${place}' expected type '${type}', got unconvertible type '${from}'`
+const unconvertible = (type: string, from: string, place = '') =>
+  `'${place}' expected type '${type}', got unconvertible type '${from}'`
 const list = '[]interface {}'
 const object = 'map[string]interface {}'
 const badBool = refused("'' cannot parse value as 'bool': strconv.ParseBool: invalid syntax")
@@ -93,14 +94,21 @@ const scalars: [json: string, bool: unknown, int: unknown, text: unknown][] = [
   ['1.5', badBool, badInt, '1.5'],
   ['1e3', badBool, badInt, '1e3'],
   ['"1.5"', badBool, badInt, '1.5'],
-  ...['t', 'T', 'true', 'True', 'TRUE'].map((text): [string, unknown, unknown, unknown] => [`"${text}"`, true, badInt, text]),
-  ...['f', 'F', 'false', 'False', 'FALSE'].map((text): [string, unknown, unknown, unknown] => [`"${text}"`, false, badInt, text]),
-  ...['yes', 'on', 'tRuE', ' 5', '08', '_1', '1_', '1__0', '0x', '0b2', '0o8', '--5', '5 ', '٣'].map((text): [string, unknown, unknown, unknown] => [
+  ...['t', 'T', 'true', 'True', 'TRUE'].map((text): [string, unknown, unknown, unknown] => [
     `"${text}"`,
-    badBool,
+    true,
     badInt,
     text,
   ]),
+  ...['f', 'F', 'false', 'False', 'FALSE'].map((text): [string, unknown, unknown, unknown] => [
+    `"${text}"`,
+    false,
+    badInt,
+    text,
+  ]),
+  ...['yes', 'on', 'tRuE', ' 5', '08', '_1', '1_', '1__0', '0x', '0b2', '0o8', '--5', '5 ', '٣'].map(
+    (text): [string, unknown, unknown, unknown] => [`"${text}"`, badBool, badInt, text],
+  ),
   ['"0x10"', badBool, 16, '0x10'],
   ['"-0X_fF"', badBool, -255, '-0X_fF'],
   ['"010"', badBool, 8, '010'],
@@ -112,8 +120,18 @@ const scalars: [json: string, bool: unknown, int: unknown, text: unknown][] = [
   ['9007199254740991', badBool, 9007199254740991, '9007199254740991'],
   ['9223372036854775808', badBool, intRange, '9223372036854775808'],
   ['"-9223372036854775809"', badBool, intRange, '-9223372036854775809'],
-  ['[]', refused(unconvertible('bool', list)), refused(unconvertible('int', list)), refused(unconvertible('string', list))],
-  ['{}', refused(unconvertible('bool', object)), refused(unconvertible('int', object)), refused(unconvertible('string', object))],
+  [
+    '[]',
+    refused(unconvertible('bool', list)),
+    refused(unconvertible('int', list)),
+    refused(unconvertible('string', list)),
+  ],
+  [
+    '{}',
+    refused(unconvertible('bool', object)),
+    refused(unconvertible('int', object)),
+    refused(unconvertible('string', object)),
+  ],
 ]
 
 describe.each(scalars)('as a boolean, an integer and a string, %s', (json, bool, int, text) => {
@@ -176,30 +194,64 @@ test.each(['a', 'a-b', 'a.b', '_x', 'a..b', '7', 'A_9'])('%s is a name', (name) 
   expect(convert('name', JSON.stringify(name))).toBe(name)
 })
 
-test.each(['""', 'null', '"-a"', '"a-"', '".a"', '"a."', '"a/b"', '"a b"', '"\u{e4}"', '"a@b"', '"a\\n"', '1.5e+3', `"${'a'.repeat(1_000_000)}-"`])(
-  '$0 is not a name',
-  (json) => {
-    expect(convert('name', json)).toEqual(refused('field does not match the formatting rules'))
-  },
-)
+test.each([
+  '""',
+  'null',
+  '"-a"',
+  '"a-"',
+  '".a"',
+  '"a."',
+  '"a/b"',
+  '"a b"',
+  '"\u{e4}"',
+  '"a@b"',
+  '"a\\n"',
+  '1.5e+3',
+  `"${'a'.repeat(1_000_000)}-"`,
+])('$0 is not a name', (json) => {
+  expect(convert('name', json)).toEqual(refused('field does not match the formatting rules'))
+})
 
 const listFailed = 'decoding failed due to the following error(s):\n\n'
-const notText = (from: string, place = 0) => refused(`${listFailed}${unconvertible('string', from, `[${place}]`)}`)
-const notCommaText = (from: string, shown: string) => refused(`1 error(s) decoding:\n\n* ${unconvertible('string', from, '[0]')}, value: '${shown}'`)
+const notText = (from: string, place = 0) =>
+  refused(`${listFailed}${unconvertible('string', from, `[${place}]`)}`)
+const notCommaText = (from: string, shown: string) =>
+  refused(`1 error(s) decoding:\n\n* ${unconvertible('string', from, '[0]')}, value: '${shown}'`)
 const notInts = (...places: number[]) =>
-  refused(listFailed + places.map((place) => `'[${place}]' cannot parse value as 'int': strconv.ParseInt: invalid syntax`).join('\n'))
+  refused(
+    listFailed +
+      places
+        .map((place) => `'[${place}]' cannot parse value as 'int': strconv.ParseInt: invalid syntax`)
+        .join('\n'),
+  )
 const notMap = (from: string, place = '') => refused(unconvertible(object, from, place))
 const noPair = (text: string) => refused(`invalid key pair "${text}"`)
 const n = jsonNumber
 
 /** A row each: JSON input, map, slice, string list, comma list, comma int list, kv pairs. */
-const collections: [json: string, map: unknown, slice: unknown, list: unknown, comma: unknown, ints: unknown, kv: unknown][] = [
+const collections: [
+  json: string,
+  map: unknown,
+  slice: unknown,
+  list: unknown,
+  comma: unknown,
+  ints: unknown,
+  kv: unknown,
+][] = [
   ['null', null, [], [], [], [], null],
   ['""', notMap('string'), [''], [], [], [], noPair('')],
   ['" "', notMap('string'), [' '], [''], [''], notInts(0), noPair(' ')],
   ['"a"', notMap('string'), ['a'], ['a'], ['a'], notInts(0), noPair('a')],
   ['"a,b"', notMap('string'), ['a,b'], ['a,b'], ['a', 'b'], notInts(0, 1), noPair('a,b')],
-  ['" a , b ,,"', notMap('string'), [' a , b ,,'], ['a , b ,,'], ['a', 'b', '', ''], notInts(0, 1), noPair(' a , b ,,')],
+  [
+    '" a , b ,,"',
+    notMap('string'),
+    [' a , b ,,'],
+    ['a , b ,,'],
+    ['a', 'b', '', ''],
+    notInts(0, 1),
+    noPair(' a , b ,,'),
+  ],
   ['","', notMap('string'), [','], [','], ['', ''], [0, 0], noPair(',')],
   ['"1,2"', notMap('string'), ['1,2'], ['1,2'], ['1', '2'], [1, 2], noPair('1,2')],
   ['1', notMap('json.Number'), [n('1')], ['1'], ['1'], [1], noPair('1')],
@@ -207,10 +259,34 @@ const collections: [json: string, map: unknown, slice: unknown, list: unknown, c
   ['[]', {}, [], [], [], [], {}],
   ['["a"," b "]', notMap('string', '[0]'), ['a', ' b '], ['a', 'b'], ['a', 'b'], notInts(0, 1), noPair('a')],
   ['["a,b"]', notMap('string', '[0]'), ['a,b'], ['a,b'], ['a,b'], notInts(0), noPair('a,b')],
-  ['[1,true,null]', notMap('json.Number', '[0]'), [n('1'), true, null], ['1', '1', ''], ['1', '1', ''], [1, 1, 0], noPair('1')],
-  ['[["a"]]', notMap(list, '[0]'), [['a']], notText(list), notCommaText(list, '[a]'), notInts(0), notText(list)],
+  [
+    '[1,true,null]',
+    notMap('json.Number', '[0]'),
+    [n('1'), true, null],
+    ['1', '1', ''],
+    ['1', '1', ''],
+    [1, 1, 0],
+    noPair('1'),
+  ],
+  [
+    '[["a"]]',
+    notMap(list, '[0]'),
+    [['a']],
+    notText(list),
+    notCommaText(list, '[a]'),
+    notInts(0),
+    notText(list),
+  ],
   ['{}', {}, [], [], [], [], {}],
-  ['{"a":"b"}', { a: 'b' }, [{ a: 'b' }], notText(object), notCommaText(object, 'map[a:b]'), notInts(0), { a: 'b' }],
+  [
+    '{"a":"b"}',
+    { a: 'b' },
+    [{ a: 'b' }],
+    notText(object),
+    notCommaText(object, 'map[a:b]'),
+    notInts(0),
+    { a: 'b' },
+  ],
   [
     '{"a":1,"b":true,"c":null}',
     { a: n('1'), b: true, c: null },
@@ -220,10 +296,26 @@ const collections: [json: string, map: unknown, slice: unknown, list: unknown, c
     notInts(0),
     { a: '1', b: '1', c: '' },
   ],
-  ['{"a":["x"]}', { a: ['x'] }, [{ a: ['x'] }], notText(object), notCommaText(object, 'map[a:[x]]'), notInts(0), notText(object)],
+  [
+    '{"a":["x"]}',
+    { a: ['x'] },
+    [{ a: ['x'] }],
+    notText(object),
+    notCommaText(object, 'map[a:[x]]'),
+    notInts(0),
+    notText(object),
+  ],
   ['"a=b"', notMap('string'), ['a=b'], ['a=b'], ['a=b'], notInts(0), { a: 'b' }],
   ['"a=b,c=d"', notMap('string'), ['a=b,c=d'], ['a=b,c=d'], ['a=b', 'c=d'], notInts(0, 1), { a: 'b,c=d' }],
-  ['["a=b","c=d=e"]', notMap('string', '[0]'), ['a=b', 'c=d=e'], ['a=b', 'c=d=e'], ['a=b', 'c=d=e'], notInts(0, 1), { a: 'b', c: 'd=e' }],
+  [
+    '["a=b","c=d=e"]',
+    notMap('string', '[0]'),
+    ['a=b', 'c=d=e'],
+    ['a=b', 'c=d=e'],
+    ['a=b', 'c=d=e'],
+    notInts(0, 1),
+    { a: 'b', c: 'd=e' },
+  ],
   [
     '["a=b","c=d","a=e"]',
     notMap('string', '[0]'),
@@ -237,12 +329,16 @@ const collections: [json: string, map: unknown, slice: unknown, list: unknown, c
     '[{"a":1},{"b":2}]',
     { a: n('1'), b: n('2') },
     [{ a: n('1') }, { b: n('2') }],
-    refused(`${listFailed}${unconvertible('string', object, '[0]')}\n${unconvertible('string', object, '[1]')}`),
+    refused(
+      `${listFailed}${unconvertible('string', object, '[0]')}\n${unconvertible('string', object, '[1]')}`,
+    ),
     refused(
       `2 error(s) decoding:\n\n* ${unconvertible('string', object, '[0]')}, value: 'map[a:1]'\n* ${unconvertible('string', object, '[1]')}, value: 'map[b:2]'`,
     ),
     notInts(0, 1),
-    refused(`${listFailed}${unconvertible('string', object, '[0]')}\n${unconvertible('string', object, '[1]')}`),
+    refused(
+      `${listFailed}${unconvertible('string', object, '[0]')}\n${unconvertible('string', object, '[1]')}`,
+    ),
   ],
 ]
 
@@ -334,7 +430,11 @@ describe('fields that were not sent', () => {
   })
 
   test('a field that was not sent and is optional is no key of the values', () => {
-    const schema = z.object({ a: stringField.optional(), b: durationField.optional(), c: stringField.optional() })
+    const schema = z.object({
+      a: stringField.optional(),
+      b: durationField.optional(),
+      c: stringField.optional(),
+    })
 
     expect(Object.keys(convertFields(schema, { a: '', b: null }).values)).toEqual(['a'])
   })
@@ -350,7 +450,9 @@ describe('fields that were not sent', () => {
     })
     for (const name of ['texts', 'numbers']) {
       expect(() => convertFields(lists, { [name]: text(most + 1) })).toThrow(
-        expect.objectContaining({ text: `error converting input for field "${name}": more than ${most} elements` }),
+        expect.objectContaining({
+          text: `error converting input for field "${name}": more than ${most} elements`,
+        }),
       )
     }
   })
@@ -375,7 +477,10 @@ describe('convertFields', () => {
   test('undeclared fields are dropped, and told in order', () => {
     const input = parseLossless('{"zeta":1,"role":"ci","__proto__":{"ttl":5},"alpha":null,"constructor":1}')
 
-    expect(convertFields(schema, Object(input))).toEqual({ values: { role: 'ci' }, unknown: ['__proto__', 'alpha', 'constructor', 'zeta'] })
+    expect(convertFields(schema, Object(input))).toEqual({
+      values: { role: 'ci' },
+      unknown: ['__proto__', 'alpha', 'constructor', 'zeta'],
+    })
   })
 
   test('the error names the field and the cause', () => {
@@ -395,8 +500,14 @@ describe('convertFields', () => {
       maybe: stringField.nullable().optional(),
     })
 
-    expect(convertFields(strict, { even: '4', maybe: null }).values).toEqual({ even: 4, kind: 'a', maybe: null })
-    expect(() => convertFields(strict, { even: 3 })).toThrow('error converting input for field "even": must be even')
+    expect(convertFields(strict, { even: '4', maybe: null }).values).toEqual({
+      even: 4,
+      kind: 'a',
+      maybe: null,
+    })
+    expect(() => convertFields(strict, { even: 3 })).toThrow(
+      'error converting input for field "even": must be even',
+    )
     expect(() => convertFields(strict, { kind: 'c' })).toThrow(FieldError)
   })
 })
@@ -420,7 +531,9 @@ describe('every field type', () => {
         '1.5',
         '"t"',
       ),
-      fc.array(fc.constantFrom(...'+-.0159dhmsux_ ,=')).map((characters) => JSON.stringify(characters.join(''))),
+      fc
+        .array(fc.constantFrom(...'+-.0159dhmsux_ ,='))
+        .map((characters) => JSON.stringify(characters.join(''))),
     )
     .map((json) => parseLossless(json))
 
@@ -465,8 +578,16 @@ describe('every field type', () => {
   })
 
   test.each(types)('%s: reads plain JavaScript values, as defaults and stored records have them', (type) => {
-    const plain: Partial<Record<FieldType, unknown>> = { bool: true, name: 'n', map: { a: 1 }, kv: { a: 'b' }, time: '2024-01-02T03:04:05Z' }
-    const value = plain[type] ?? (type.includes('list') || type === 'slice' ? [] : type === 'string' || type === 'lower' ? 'x' : 7)
+    const plain: Partial<Record<FieldType, unknown>> = {
+      bool: true,
+      name: 'n',
+      map: { a: 1 },
+      kv: { a: 'b' },
+      time: '2024-01-02T03:04:05Z',
+    }
+    const value =
+      plain[type] ??
+      (type.includes('list') || type === 'slice' ? [] : type === 'string' || type === 'lower' ? 'x' : 7)
 
     expect(fieldByType[type].parse(value)).toEqual(value)
   })

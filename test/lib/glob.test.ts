@@ -6,7 +6,8 @@ import { edgeGlobMatches, globMatches } from '../../src/lib/glob.ts'
 function matchesPlainly(pattern: string, text: string): boolean {
   if (pattern === '') return text === ''
   const rest = pattern.slice(1)
-  if (pattern.startsWith('*')) return Array.from({ length: text.length + 1 }).some((_, at) => matchesPlainly(rest, text.slice(at)))
+  if (pattern.startsWith('*'))
+    return Array.from({ length: text.length + 1 }).some((_, at) => matchesPlainly(rest, text.slice(at)))
   return text !== '' && text[0] === pattern[0] && matchesPlainly(rest, text.slice(1))
 }
 
@@ -38,7 +39,8 @@ test.each([
 })
 
 test('a star stands for any run, anywhere', () => {
-  const letters = (maxLength: number, ...of: string[]) => fc.array(fc.constantFrom(...of), { maxLength }).map((parts) => parts.join(''))
+  const letters = (maxLength: number, ...of: string[]) =>
+    fc.array(fc.constantFrom(...of), { maxLength }).map((parts) => parts.join(''))
   fc.assert(
     fc.property(letters(8, '*', 'a', 'b'), letters(10, 'a', 'b'), (pattern, text) => {
       expect(globMatches(pattern, text)).toBe(matchesPlainly(pattern, text))
@@ -48,7 +50,9 @@ test('a star stands for any run, anywhere', () => {
 })
 
 test('long pieces are found where they are', () => {
-  const letters = fc.array(fc.constantFrom('a', 'b'), { minLength: 33, maxLength: 40 }).map((parts) => parts.join(''))
+  const letters = fc
+    .array(fc.constantFrom('a', 'b'), { minLength: 33, maxLength: 40 })
+    .map((parts) => parts.join(''))
   const around = fc.array(fc.constantFrom('a', 'b'), { maxLength: 60 }).map((parts) => parts.join(''))
   fc.assert(
     fc.property(letters, around, around, (piece, before, after) => {

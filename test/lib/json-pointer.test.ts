@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { parseLossless } from '../../src/lib/json.ts'
 import { lookupClaim, setClaim } from '../../src/lib/json-pointer.ts'
 
-const claims = () => ({ a: 42, b: 'bar', c: { d: 95, e: ['dog', 'cat', 'bird'], f: { g: 'zebra' } }, n: null, 'a~b/c': 'escaped', '': 'empty' })
+const claims = () => ({
+  a: 42,
+  b: 'bar',
+  c: { d: 95, e: ['dog', 'cat', 'bird'], f: { g: 'zebra' } },
+  n: null,
+  'a~b/c': 'escaped',
+  '': 'empty',
+})
 
 describe('reading and setting a claim by a JSON pointer', () => {
   test.each([
@@ -53,24 +60,33 @@ describe('reading and setting a claim by a JSON pointer', () => {
     expect(lookupClaim({ a: 42 }, '')).toBeUndefined()
   })
 
-  test.each(['a', '/a', 'b', '/c/d', '/c/e/1', '/c/f/g', '/c/new', 'new'])('what is set at %s is found there', (key) => {
-    const object = claims()
+  test.each(['a', '/a', 'b', '/c/d', '/c/e/1', '/c/f/g', '/c/new', 'new'])(
+    'what is set at %s is found there',
+    (key) => {
+      const object = claims()
 
-    expect(setClaim(object, key, 'new value')).toBe(true)
-    expect(lookupClaim(object, key)).toBe('new value')
-  })
+      expect(setClaim(object, key, 'new value')).toBe(true)
+      expect(lookupClaim(object, key)).toBe('new value')
+    },
+  )
 })
 
-test.each(['/nope/x', '/a/x', '/c/e/3', '/c/e/-', '/c/e/length', '/n/x', '/__proto__/polluted', '/constructor/prototype/polluted'])(
-  'nothing can be set at %s',
-  (key) => {
-    const object = claims()
+test.each([
+  '/nope/x',
+  '/a/x',
+  '/c/e/3',
+  '/c/e/-',
+  '/c/e/length',
+  '/n/x',
+  '/__proto__/polluted',
+  '/constructor/prototype/polluted',
+])('nothing can be set at %s', (key) => {
+  const object = claims()
 
-    expect(setClaim(object, key, 'x')).toBe(false)
-    expect(object).toEqual(claims())
-    expect(Reflect.get({}, 'polluted')).toBeUndefined()
-  },
-)
+  expect(setClaim(object, key, 'x')).toBe(false)
+  expect(object).toEqual(claims())
+  expect(Reflect.get({}, 'polluted')).toBeUndefined()
+})
 
 test('__proto__ is set as a key like any other', () => {
   const object = claims()

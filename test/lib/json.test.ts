@@ -29,17 +29,25 @@ function failure(act: () => unknown): JsonSyntaxError {
 
 function nested(value: JsonValue): number {
   let depth = 0
-  for (let inner: unknown = value; typeof inner === 'object' && inner !== null && !isJsonNumber(inner); depth++) inner = Object.values(inner)[0]
+  for (
+    let inner: unknown = value;
+    typeof inner === 'object' && inner !== null && !isJsonNumber(inner);
+    depth++
+  )
+    inner = Object.values(inner)[0]
   return depth
 }
 
 describe('numbers keep the text they were written with', () => {
-  test.each(['0', '-0', '1e3', '1E400', '1.0', '1.50', '-1.5e-7', '12345678901234567890', '0.1e+5'])('%s', (text) => {
-    const value = parse(`{"n":${text}}`)
+  test.each(['0', '-0', '1e3', '1E400', '1.0', '1.50', '-1.5e-7', '12345678901234567890', '0.1e+5'])(
+    '%s',
+    (text) => {
+      const value = parse(`{"n":${text}}`)
 
-    expect(JSON.stringify(value)).toBe(`{"n":${text}}`)
-    expect(numberText(jsonNumber(text))).toBe(text)
-  })
+      expect(JSON.stringify(value)).toBe(`{"n":${text}}`)
+      expect(numberText(jsonNumber(text))).toBe(text)
+    },
+  )
 
   test.each(['', '01', '1.', '.5', '+1', '0x1', 'NaN', ' 1', '1 '])('%j is no number', (text) => {
     expect(() => jsonNumber(text)).toThrow(JsonSyntaxError)
@@ -127,7 +135,9 @@ describe('limits', () => {
     const size = 6 * 48 + 2 + 1 + 2
 
     expect(() => parse(text, { ...noLimits, maxMemory: size })).not.toThrow()
-    expect(failure(() => parse(text, { ...noLimits, maxMemory: size - 1 })).message).toBe('exceeded maximum estimated memory limits')
+    expect(failure(() => parse(text, { ...noLimits, maxMemory: size - 1 })).message).toBe(
+      'exceeded maximum estimated memory limits',
+    )
   })
 
   test('a nesting of 10,000 is read, one more exceeds the depth', () => {
@@ -135,7 +145,9 @@ describe('limits', () => {
 
     expect(nested(parse(lists(10_000), contractLimits))).toBe(10_000)
     expect(failure(() => parse(lists(10_001), contractLimits)).message).toBe('exceeded max depth')
-    expect(failure(() => parse('{"a":'.repeat(10_001), { ...noLimits, maxDepth: 10_000 })).message).toBe('exceeded max depth')
+    expect(failure(() => parse('{"a":'.repeat(10_001), { ...noLimits, maxDepth: 10_000 })).message).toBe(
+      'exceeded max depth',
+    )
   })
 
   test('0 switches a limit off', () => {
@@ -184,7 +196,27 @@ describe('for every input', () => {
   })
 
   test('bytes are either read or refused', () => {
-    const tokens = fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '"a"', '1', '-', '.', 'e', 'true', 'null', '\\', '\\u00', ' ', 'x', '\u{e9}')
+    const tokens = fc.constantFrom(
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '"',
+      '"a"',
+      '1',
+      '-',
+      '.',
+      'e',
+      'true',
+      'null',
+      '\\',
+      '\\u00',
+      ' ',
+      'x',
+      '\u{e9}',
+    )
     const noise = fc.oneof(
       fc.uint8Array({ maxLength: 64 }),
       fc.array(tokens, { maxLength: 24 }).map((parts) => Buffer.from(parts.join(''))),
@@ -225,9 +257,14 @@ describe('for every input', () => {
 test.each([
   { name: 'a million values', text: `[${'1,'.repeat(1e6)}1]`, refused: true },
   { name: 'a text of a million commas', text: `{"a":"${',:'.repeat(1e6)}"}`, refused: false },
-  { name: 'a text with escaped quotes before them', text: `{"a":"\\\\\\"${',:'.repeat(1e6)}"}`, refused: false },
+  {
+    name: 'a text with escaped quotes before them',
+    text: `{"a":"\\\\\\"${',:'.repeat(1e6)}"}`,
+    refused: false,
+  },
 ])('a long document is counted by what stands outside of text: $name', ({ text, refused }) => {
-  const parse = () => parseJson(Buffer.from(text), { maxStrings: 1000, maxMemory: 32 * 1024 * 1024, maxDepth: 10_000 })
+  const parse = () =>
+    parseJson(Buffer.from(text), { maxStrings: 1000, maxMemory: 32 * 1024 * 1024, maxDepth: 10_000 })
 
   if (refused) expect(parse).toThrow('exceeded maximum estimated memory limits')
   else expect(parse()).toEqual(JSON.parse(text))

@@ -5,7 +5,11 @@ import { PooledRandom, systemRandom } from '../../src/lib/random.ts'
 function aSource() {
   const at = { wall: 1_000_000, steady: 500 }
   let fills = 0
-  const random = new PooledRandom({ fill: (bytes) => bytes.fill(++fills), wallClock: () => at.wall, steadyClock: () => at.steady })
+  const random = new PooledRandom({
+    fill: (bytes) => bytes.fill(++fills),
+    wallClock: () => at.wall,
+    steadyClock: () => at.steady,
+  })
   const pass = (ms: number) => {
     at.wall += ms
     at.steady += ms
@@ -76,7 +80,8 @@ test('large amounts are not prefetched', () => {
 test('no byte is handed out twice', () => {
   let next = 0
   const fill = (bytes: Uint8Array) => {
-    for (let at = 0; at + 4 <= bytes.length; at += 4) new DataView(bytes.buffer, bytes.byteOffset).setUint32(at, next++)
+    for (let at = 0; at + 4 <= bytes.length; at += 4)
+      new DataView(bytes.buffer, bytes.byteOffset).setUint32(at, next++)
   }
   const random = new PooledRandom({ fill, wallClock: () => 0, steadyClock: () => 0 })
 
@@ -88,7 +93,8 @@ test('no byte is handed out twice', () => {
 test('a UUID is of version 4', () => {
   const ids = Array.from({ length: 1_000 }, () => systemRandom.uuid())
 
-  for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  for (const id of ids)
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   expect(new Set(ids).size).toBe(1_000)
 })
 

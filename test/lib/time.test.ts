@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { jsonNumber } from '../../src/lib/json.ts'
-import { formatTime, hasFourDigitYear, parseTime, timeMilliseconds, timeNanoseconds } from '../../src/lib/time.ts'
+import {
+  formatTime,
+  hasFourDigitYear,
+  parseTime,
+  timeMilliseconds,
+  timeNanoseconds,
+} from '../../src/lib/time.ts'
 
 describe('times in requests', () => {
   test.each([
@@ -54,22 +60,30 @@ describe('times in requests', () => {
   })
 
   test.each(['1.5', '1e3'])('the number %s is no time', (text) => {
-    expect(parseTime(jsonNumber(text))).toEqual({ error: `strconv.ParseInt: parsing "${text}": invalid syntax` })
+    expect(parseTime(jsonNumber(text))).toEqual({
+      error: `strconv.ParseInt: parsing "${text}": invalid syntax`,
+    })
   })
 
-  test.each([true, null, undefined].map((input) => [input]).concat([[[] as never], [{} as never]]))('%j has no time in it', (input) => {
-    expect(parseTime(input)).toEqual({ error: 'could not parse time from input type' })
-  })
-
-  test.each(['9999-12-31T23:59:59-01:00', '0000-01-01T00:00:00+01:00', jsonNumber('253402300800'), '9223372036854775807', '-9223372036854775807'])(
-    '%j is a time of a year that cannot be stored',
+  test.each([true, null, undefined].map((input) => [input]).concat([[[] as never], [{} as never]]))(
+    '%j has no time in it',
     (input) => {
-      const parsed = parseTime(input)
-
-      expect('time' in parsed && hasFourDigitYear(parsed.time)).toBe(false)
-      expect('time' in parsed).toBe(true)
+      expect(parseTime(input)).toEqual({ error: 'could not parse time from input type' })
     },
   )
+
+  test.each([
+    '9999-12-31T23:59:59-01:00',
+    '0000-01-01T00:00:00+01:00',
+    jsonNumber('253402300800'),
+    '9223372036854775807',
+    '-9223372036854775807',
+  ])('%j is a time of a year that cannot be stored', (input) => {
+    const parsed = parseTime(input)
+
+    expect('time' in parsed && hasFourDigitYear(parsed.time)).toBe(false)
+    expect('time' in parsed).toBe(true)
+  })
 })
 
 test.each([
@@ -84,5 +98,7 @@ test.each([
 })
 
 test('nanoseconds tell two times apart', () => {
-  expect(timeNanoseconds('2024-01-02T03:04:05.000000002Z') - timeNanoseconds('2024-01-02T03:04:05.000000001Z')).toBe(1n)
+  expect(
+    timeNanoseconds('2024-01-02T03:04:05.000000002Z') - timeNanoseconds('2024-01-02T03:04:05.000000001Z'),
+  ).toBe(1n)
 })

@@ -4,8 +4,8 @@ import { request as requestSecure } from 'node:https'
 import { parseArgs } from 'node:util'
 
 /**
- * As much of curl as our pages use, for machines without it. What was asked, and how that was answered, goes into the file `CURL_JOURNAL`,
- * a line each.
+ * As much of curl as our pages use, for machines without it. What was asked, and how that was answered, goes
+ * into the file `CURL_JOURNAL`, a line each.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -38,7 +38,10 @@ const sent = send(url, {
   ...(values.cacert !== undefined && { ca: readFileSync(values.cacert) }),
 })
 sent.on('response', (answer) => {
-  appendFileSync(process.env['CURL_JOURNAL'] ?? '/dev/null', `${answer.statusCode} ${sent.method} ${url.pathname}${url.search}\n`)
+  appendFileSync(
+    process.env['CURL_JOURNAL'] ?? '/dev/null',
+    `${answer.statusCode} ${sent.method} ${url.pathname}${url.search}\n`,
+  )
   answer.pipe(process.stdout)
 })
 sent.end(sendsData ? data : undefined)

@@ -23,14 +23,24 @@ export type Outcome = {
   readonly programs: readonly string[]
 }
 
-/** Runs the shell blocks of a page in one shell, as someone who copies them one after the other. Rejects when a command fails. */
+/**
+ * Runs the shell blocks of a page in one shell, as someone who copies them one after the other. Rejects when
+ * a command fails.
+ */
 export async function readPage(page: string, { filledIn, environment = {} }: Reading): Promise<Outcome> {
   await using folder = await temporaryFolder()
   const curl = folder.file('curl')
   const journal = folder.file('journal')
-  await writeFile(curl, `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, 'curl.ts')}' "$@"\n`)
+  await writeFile(
+    curl,
+    `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, 'curl.ts')}' "$@"\n`,
+  )
   await chmod(curl, 0o700)
-  await writeFile(folder.file('jq'), `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, 'jq.ts')}' "$@"\n`, { mode: 0o700 })
+  await writeFile(
+    folder.file('jq'),
+    `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, 'jq.ts')}' "$@"\n`,
+    { mode: 0o700 },
+  )
   await writeFile(journal, '')
 
   const blocks = shellBlocks(await readFile(join(project, page), 'utf8'))
@@ -44,7 +54,8 @@ export async function readPage(page: string, { filledIn, environment = {} }: Rea
   return { requests, output, programs: blocks.filter(startsProgram) }
 }
 
-const shellBlocks = (markdown: string): string[] => [...markdown.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block)
+const shellBlocks = (markdown: string): string[] =>
+  [...markdown.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block)
 
 const startsProgram = (block: string): boolean => /^npm /m.test(block)
 

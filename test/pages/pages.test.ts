@@ -22,8 +22,14 @@ test('README.md: a reader who copies its lines gets what they say', patience, as
   expect(refused(requests)).toEqual(['400 POST /v1/auth/jwt/login'])
   expect(output).toContain('"policies":["default","deploy"]')
   expect(output).toMatch(/^acme\/shop$/m)
-  expect(output).toMatch(/^FAIL {2}bound_claims: bound_claim_mismatch \(repository\)\n +expected {2}"acme\/shop"\n +seen {6}"acme\/fork"$/m)
-  expect(programs.join('').match(/^npm .*?(?= {2}|$)/gm)).toEqual(['npm ci && npm start', 'npm ci && npm test', 'npm run issuer -- --port 9000'])
+  expect(output).toMatch(
+    /^FAIL {2}bound_claims: bound_claim_mismatch \(repository\)\n +expected {2}"acme\/shop"\n +seen {6}"acme\/fork"$/m,
+  )
+  expect(programs.join('').match(/^npm .*?(?= {2}|$)/gm)).toEqual([
+    'npm ci && npm start',
+    'npm ci && npm test',
+    'npm run issuer -- --port 9000',
+  ])
 })
 
 test('docs/tour.md: so does a reader of the tour', patience, async () => {
@@ -39,7 +45,9 @@ test('docs/tour.md: so does a reader of the tour', patience, async () => {
   })
 
   await server.root.write('auth/jwt/config', { oidc_discovery_url: issuer.url })
-  await server.root.write('sys/policies/acl/deploy', { policy: 'path "auth/jwt/role/*" { capabilities = ["read"] }' })
+  await server.root.write('sys/policies/acl/deploy', {
+    policy: 'path "auth/jwt/role/*" { capabilities = ["read"] }',
+  })
 
   const { requests, output, programs } = await readPage('docs/tour.md', {
     filledIn: { 'http://127.0.0.1:8200': server.url, 'hvs.…': 'root' },
@@ -67,7 +75,9 @@ test('docs/tour.md: so does a reader of the tour', patience, async () => {
 test('docs/messages.md: so does who plans a banner', patience, async () => {
   await using server = await startTestServer()
 
-  const { requests, output } = await readPage('docs/messages.md', { filledIn: { 'http://127.0.0.1:8200': server.url, 'ROOT=…': 'ROOT=root' } })
+  const { requests, output } = await readPage('docs/messages.md', {
+    filledIn: { 'http://127.0.0.1:8200': server.url, 'ROOT=…': 'ROOT=root' },
+  })
 
   expect(refused(requests)).toEqual([])
   expect(output.match(/"severity":"warning"/g)?.length).toBeGreaterThan(1)
@@ -76,7 +86,10 @@ test('docs/messages.md: so does who plans a banner', patience, async () => {
 test('docs/operations.md: so does who lets pages of other origins read answers', patience, async () => {
   await using server = await startTestServer()
 
-  const { requests } = await readPage('docs/operations.md', { filledIn: {}, environment: { VAULT_ADDR: server.url, ROOT: 'root' } })
+  const { requests } = await readPage('docs/operations.md', {
+    filledIn: {},
+    environment: { VAULT_ADDR: server.url, ROOT: 'root' },
+  })
 
   expect(refused(requests)).toEqual([])
 })
@@ -85,26 +98,46 @@ test('docs/explain.md: so does who asks why a login failed', patience, async () 
   await using issuer = await startIssuer({ algorithms: ['RS256'] })
   await using server = await startTestServer()
   await server.root.write('auth/jwt/config', { oidc_discovery_url: issuer.url })
-  await server.root.write('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gatehouse' })
+  await server.root.write('auth/jwt/role/ci', {
+    role_type: 'jwt',
+    user_claim: 'sub',
+    bound_audiences: 'gatehouse',
+  })
   const JWT = await issuer.signPipeline('github', { aud: 'Gatehouse' })
 
-  const { requests, output } = await readPage('docs/explain.md', { filledIn: {}, environment: { VAULT_ADDR: server.url, ROOT: 'root', JWT } })
+  const { requests, output } = await readPage('docs/explain.md', {
+    filledIn: {},
+    environment: { VAULT_ADDR: server.url, ROOT: 'root', JWT },
+  })
 
   expect(refused(requests)).toEqual([])
   expect(output).toContain('"hint":"differs_in_case"')
   expect(output).toContain('FAIL  audience: audience_mismatch (aud)')
 })
 
-test('simulators/directory/README.md: so does who looks into the stand-in for the cloud', patience, async () => {
-  await using directory = await startDirectory({ controls: true })
+test(
+  'simulators/directory/README.md: so does who looks into the stand-in for the cloud',
+  patience,
+  async () => {
+    await using directory = await startDirectory({ controls: true })
 
-  const { requests, output } = await readPage('simulators/directory/README.md', { filledIn: { 'http://127.0.0.1:9303': directory.controlUrl ?? '' } })
+    const { requests, output } = await readPage('simulators/directory/README.md', {
+      filledIn: { 'http://127.0.0.1:9303': directory.controlUrl ?? '' },
+    })
 
-  expect(refused(requests)).toEqual([])
-  expect(output).toContain('"displayName":"mine"')
-})
+    expect(refused(requests)).toEqual([])
+    expect(output).toContain('"displayName":"mine"')
+  },
+)
 
-const pages = ['.', 'docs', 'docs/contract', 'docs/decisions', 'docs/providers', 'simulators/directory'].flatMap((folder) =>
+const pages = [
+  '.',
+  'docs',
+  'docs/contract',
+  'docs/decisions',
+  'docs/providers',
+  'simulators/directory',
+].flatMap((folder) =>
   readdirSync(join(project, folder))
     .filter((file) => file.endsWith('.md'))
     .map((file) => join(folder, file)),

@@ -1,6 +1,7 @@
 /**
- * The rules of docs/contract/tokens-and-policies.md#policies again, as slowly and plainly as the page states them: no
- * parser, no index, no copy of anything in `src`. Every rule of every policy is looked at for every question.
+ * The rules of docs/contract/tokens-and-policies.md#policies again, as slowly and plainly as the page states
+ * them: no parser, no index, no copy of anything in `src`. Every rule of every policy is looked at for every
+ * question.
  */
 
 /** One `path` stanza as data. `min` and `max` are wrapping TTLs in seconds, 0 is unset. */
@@ -39,13 +40,17 @@ type Rule = {
 }
 
 /** The model's answer: the decision, and the `sudo` reported with it. */
-export function modelDecision(stanzas: readonly Stanza[], question: Question): { allowed: boolean; sudo: boolean } {
+export function modelDecision(
+  stanzas: readonly Stanza[],
+  question: Question,
+): { allowed: boolean; sudo: boolean } {
   if (question.operation === 'help') return { allowed: true, sudo: false }
   const listing = isListing(question.operation)
   const path = listing && !question.path.endsWith('/') ? `${question.path}/` : question.path
   const rule = decidingRule(tableOf(stanzas), path, listing)
   if (rule === undefined) return { allowed: false, sudo: false }
-  const allowed = rule.capabilities.has(question.operation) && wrappingFits(rule, question) && parametersFit(rule, question)
+  const allowed =
+    rule.capabilities.has(question.operation) && wrappingFits(rule, question) && parametersFit(rule, question)
   return { allowed, sudo: rule.capabilities.has('sudo') }
 }
 
@@ -54,7 +59,9 @@ export function modelDecision(stanzas: readonly Stanza[], question: Question): {
  * docs/contract/tokens-and-policies.md#asking-for-capabilities
  */
 export function modelCapabilities(stanzas: readonly Stanza[], path: string): string[] {
-  const capabilities = [...(decidingRule(tableOf(stanzas), path, true)?.capabilities ?? [])].filter((word) => !newerWords.includes(word)).sort()
+  const capabilities = [...(decidingRule(tableOf(stanzas), path, true)?.capabilities ?? [])]
+    .filter((word) => !newerWords.includes(word))
+    .sort()
   return capabilities.length === 0 ? ['deny'] : capabilities
 }
 
@@ -75,7 +82,10 @@ const shorthands = {
 const newerWords = ['subscribe', 'recover']
 
 function capabilitiesOf(stanza: Stanza): ReadonlySet<string> {
-  const all = new Set([...(stanza.capabilities ?? []), ...(stanza.shorthand === undefined ? [] : shorthands[stanza.shorthand])])
+  const all = new Set([
+    ...(stanza.capabilities ?? []),
+    ...(stanza.shorthand === undefined ? [] : shorthands[stanza.shorthand]),
+  ])
   return all.has('deny') ? new Set(['deny']) : all
 }
 
@@ -99,7 +109,15 @@ function merged(path: string, same: readonly Stanza[]): Rule {
   const rule = { kind: kindOf(path), path }
   const capabilities = same.map(capabilitiesOf)
   if (capabilities.some((one) => one.has('deny'))) {
-    return { ...rule, capabilities: new Set(['deny']), allowed: undefined, denied: undefined, required: new Set(), min: 0, max: 0 }
+    return {
+      ...rule,
+      capabilities: new Set(['deny']),
+      allowed: undefined,
+      denied: undefined,
+      required: new Set(),
+      min: 0,
+      max: 0,
+    }
   }
   return {
     ...rule,
@@ -119,7 +137,9 @@ function mergedParameters(maps: readonly (Parameters | undefined)[]): Parameters
   for (const [name, values] of present.flatMap((map) => Object.entries(map))) {
     lists.set(name.toLowerCase(), [...(lists.get(name.toLowerCase()) ?? []), values])
   }
-  return Object.fromEntries([...lists].map(([name, all]) => [name, all.some((values) => values.length === 0) ? [] : all.flat()]))
+  return Object.fromEntries(
+    [...lists].map(([name, all]) => [name, all.some((values) => values.length === 0) ? [] : all.flat()]),
+  )
 }
 
 function smallestSet(seconds: readonly number[]): number {
@@ -201,7 +221,9 @@ function parametersFit({ allowed, denied, required }: Rule, { operation, fields 
   if (allowed === undefined || Object.keys(allowed).length === 0) return true
   const others = named(allowed, '*') !== undefined
   if (others && Object.keys(allowed).length === 1) return true
-  return sent.every(([name, value]) => (named(allowed, name) === undefined ? others : covers(named(allowed, name), value)))
+  return sent.every(([name, value]) =>
+    named(allowed, name) === undefined ? others : covers(named(allowed, name), value),
+  )
 }
 
 function sameValue(entry: unknown, value: unknown): boolean {
@@ -220,10 +242,19 @@ function textFits(pattern: string, text: string): boolean {
 
 function deepEqual(one: unknown, other: unknown): boolean {
   if (Array.isArray(one) || Array.isArray(other)) {
-    return Array.isArray(one) && Array.isArray(other) && one.length === other.length && one.every((item, index) => deepEqual(item, other[index]))
+    return (
+      Array.isArray(one) &&
+      Array.isArray(other) &&
+      one.length === other.length &&
+      one.every((item, index) => deepEqual(item, other[index]))
+    )
   }
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null)
+    return one === other
   const mine = Object.entries(one)
   const theirs = new Map<string, unknown>(Object.entries(other))
-  return mine.length === theirs.size && mine.every(([key, value]) => theirs.has(key) && deepEqual(value, theirs.get(key)))
+  return (
+    mine.length === theirs.size &&
+    mine.every(([key, value]) => theirs.has(key) && deepEqual(value, theirs.get(key)))
+  )
 }

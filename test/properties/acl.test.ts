@@ -15,7 +15,11 @@ const literal = fc.constantFrom('a', 'b', 'ab', '', 'ü', '\u{1f600}', '+a', 'a+
 const label = fc
   .tuple(
     fc.array(
-      fc.oneof({ weight: 5, arbitrary: literal }, { weight: 3, arbitrary: fc.constant('+') }, { weight: 1, arbitrary: fc.constant(template) }),
+      fc.oneof(
+        { weight: 5, arbitrary: literal },
+        { weight: 3, arbitrary: fc.constant('+') },
+        { weight: 1, arbitrary: fc.constant(template) },
+      ),
       {
         minLength: 1,
         maxLength: 4,
@@ -26,7 +30,18 @@ const label = fc
   .map(([pieces, open]) => `${pieces.join('/')}${open ? '*' : ''}`)
   .filter((text) => !text.includes('+*'))
 
-const word = fc.constantFrom('create', 'read', 'update', 'patch', 'delete', 'list', 'scan', 'sudo', 'subscribe', 'recover')
+const word = fc.constantFrom(
+  'create',
+  'read',
+  'update',
+  'patch',
+  'delete',
+  'list',
+  'scan',
+  'sudo',
+  'subscribe',
+  'recover',
+)
 const capabilities = fc.oneof(
   { weight: 8, arbitrary: fc.array(word, { minLength: 1, maxLength: 5 }) },
   { weight: 1, arbitrary: fc.constant(['read', 'deny']) },
@@ -34,7 +49,10 @@ const capabilities = fc.oneof(
 )
 const shorthand = fc.oneof(
   { weight: 6, arbitrary: fc.constant(undefined) },
-  { weight: 1, arbitrary: fc.constantFrom('deny' as const, 'read' as const, 'write' as const, 'sudo' as const) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('deny' as const, 'read' as const, 'write' as const, 'sudo' as const),
+  },
 )
 
 const value = fc.constantFrom<unknown[]>(
@@ -56,10 +74,16 @@ const value = fc.constantFrom<unknown[]>(
   { g: 1, h: [2] },
   {},
 )
-const valueRule = fc.oneof(value, fc.constantFrom('good*', '*good', '*oo*', '**', 'g*d', '*'), fc.constant(null))
+const valueRule = fc.oneof(
+  value,
+  fc.constantFrom('good*', '*good', '*oo*', '**', 'g*d', '*'),
+  fc.constant(null),
+)
 const parameterName = fc.constantFrom('one', 'One', 'two', 'TWO', '*', '__proto__')
 const parameters = fc.option(
-  fc.dictionary(parameterName, fc.array(valueRule, { maxLength: 3 }), { maxKeys: 3, noNullPrototype: true }).filter(hasEachNameOnce),
+  fc
+    .dictionary(parameterName, fc.array(valueRule, { maxLength: 3 }), { maxKeys: 3, noNullPrototype: true })
+    .filter(hasEachNameOnce),
   { freq: 2, nil: undefined },
 )
 const wrapping = fc
@@ -73,16 +97,22 @@ const stanza: fc.Arbitrary<Stanza> = fc
     shorthand,
     allowed: parameters,
     denied: parameters,
-    required: fc.option(fc.array(fc.constantFrom('one', 'One', 'two'), { maxLength: 2 }), { freq: 2, nil: undefined }),
+    required: fc.option(fc.array(fc.constantFrom('one', 'One', 'two'), { maxLength: 2 }), {
+      freq: 2,
+      nil: undefined,
+    }),
     wrapping,
     ended: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
   })
   .map(({ wrapping: { min, max }, ...rest }) => ({ ...rest, min, max }))
 
-const policies = fc.array(fc.tuple(fc.array(stanza, { maxLength: 5 }), fc.constantFrom('hcl' as const, 'json' as const)), {
-  minLength: 1,
-  maxLength: 4,
-})
+const policies = fc.array(
+  fc.tuple(fc.array(stanza, { maxLength: 5 }), fc.constantFrom('hcl' as const, 'json' as const)),
+  {
+    minLength: 1,
+    maxLength: 4,
+  },
+)
 
 type PathFor = (stanzas: readonly Stanza[]) => string
 
@@ -93,17 +123,27 @@ const askedPath = fc.oneof(
       () =>
         pieces.join('/'),
   ),
-  fc.record({ number: fc.nat(19), plus: fc.constantFrom('a', 'b', ''), tail: fc.constantFrom('', 'a', '/', '/a', '/a/b') }).map((chosen): PathFor => {
-    return (stanzas) => fittingPath(stanzas[chosen.number % stanzas.length]?.path ?? '', chosen)
-  }),
+  fc
+    .record({
+      number: fc.nat(19),
+      plus: fc.constantFrom('a', 'b', ''),
+      tail: fc.constantFrom('', 'a', '/', '/a', '/a/b'),
+    })
+    .map((chosen): PathFor => {
+      return (stanzas) => fittingPath(stanzas[chosen.number % stanzas.length]?.path ?? '', chosen)
+    }),
 )
 const question = fc.record({
   operation: fc.constantFrom(...operations),
   pathFor: askedPath,
-  fields: fc.dictionary(fc.constantFrom('one', 'ONE', 'two', 'three', '*', '__proto__'), fc.oneof(value, fc.constant(null)), {
-    maxKeys: 3,
-    noNullPrototype: true,
-  }),
+  fields: fc.dictionary(
+    fc.constantFrom('one', 'ONE', 'two', 'three', '*', '__proto__'),
+    fc.oneof(value, fc.constant(null)),
+    {
+      maxKeys: 3,
+      noNullPrototype: true,
+    },
+  ),
   wrapTtl: fc.constantFrom(undefined, undefined, 50, 100, 150, 200, 300),
 })
 const questions = fc.array(question, { minLength: 5, maxLength: 10 })
@@ -115,51 +155,83 @@ test('the ACL and the model agree on what is allowed, and on sudo', () => {
     fc.property(policies, entityName, questions, (written, name, asked) => {
       const { acl, stanzas } = bothOf(written, name)
 
-      for (const { pathFor, ...rest } of asked) expectAsModel(acl, stanzas, { ...rest, path: pathFor(stanzas) })
+      for (const { pathFor, ...rest } of asked)
+        expectAsModel(acl, stanzas, { ...rest, path: pathFor(stanzas) })
     }),
     { numRuns: 2_000 },
   )
 })
 
 test('the ACL and the model agree with hundreds of rules', () => {
-  const many = fc.array(fc.tuple(fc.array(stanza, { minLength: 30, maxLength: 60 }), fc.constantFrom('hcl' as const, 'json' as const)), {
-    minLength: 2,
-    maxLength: 4,
-  })
+  const many = fc.array(
+    fc.tuple(
+      fc.array(stanza, { minLength: 30, maxLength: 60 }),
+      fc.constantFrom('hcl' as const, 'json' as const),
+    ),
+    {
+      minLength: 2,
+      maxLength: 4,
+    },
+  )
   fc.assert(
-    fc.property(many, entityName, fc.array(question, { minLength: 30, maxLength: 40 }), (written, name, asked) => {
-      const { acl, stanzas } = bothOf(written, name)
+    fc.property(
+      many,
+      entityName,
+      fc.array(question, { minLength: 30, maxLength: 40 }),
+      (written, name, asked) => {
+        const { acl, stanzas } = bothOf(written, name)
 
-      for (const { pathFor, ...rest } of asked) expectAsModel(acl, stanzas, { ...rest, path: pathFor(stanzas) })
-    }),
+        for (const { pathFor, ...rest } of asked)
+          expectAsModel(acl, stanzas, { ...rest, path: pathFor(stanzas) })
+      },
+    ),
     { numRuns: 60 },
   )
 })
 
 test('the ACL and the model agree on parameters and wrapping TTLs', () => {
-  const onePath = stanza.map((one) => ({ ...one, path: 'a', capabilities: ['read', 'update', 'delete', 'list'], shorthand: undefined, ended: false }))
-  const onePolicy = fc.tuple(fc.array(onePath, { minLength: 1, maxLength: 3 }), fc.constantFrom('hcl' as const, 'json' as const))
+  const onePath = stanza.map((one) => ({
+    ...one,
+    path: 'a',
+    capabilities: ['read', 'update', 'delete', 'list'],
+    shorthand: undefined,
+    ended: false,
+  }))
+  const onePolicy = fc.tuple(
+    fc.array(onePath, { minLength: 1, maxLength: 3 }),
+    fc.constantFrom('hcl' as const, 'json' as const),
+  )
   const thatPath: PathFor = () => 'a'
   const aQuestion = question.map((one) => ({ ...one, pathFor: thatPath }))
   fc.assert(
-    fc.property(fc.array(onePolicy, { minLength: 1, maxLength: 2 }), fc.array(aQuestion, { minLength: 5, maxLength: 10 }), (written, asked) => {
-      const { acl, stanzas } = bothOf(written, undefined)
+    fc.property(
+      fc.array(onePolicy, { minLength: 1, maxLength: 2 }),
+      fc.array(aQuestion, { minLength: 5, maxLength: 10 }),
+      (written, asked) => {
+        const { acl, stanzas } = bothOf(written, undefined)
 
-      for (const { pathFor, ...rest } of asked) expectAsModel(acl, stanzas, { ...rest, path: pathFor(stanzas) })
-    }),
+        for (const { pathFor, ...rest } of asked)
+          expectAsModel(acl, stanzas, { ...rest, path: pathFor(stanzas) })
+      },
+    ),
     { numRuns: 1_500 },
   )
 })
 
 test('capabilities are those of the rule that decides about a list', () => {
   fc.assert(
-    fc.property(policies, entityName, fc.array(question, { minLength: 5, maxLength: 5 }), (written, name, asked) => {
-      const { acl, stanzas } = bothOf(written, name)
+    fc.property(
+      policies,
+      entityName,
+      fc.array(question, { minLength: 5, maxLength: 5 }),
+      (written, name, asked) => {
+        const { acl, stanzas } = bothOf(written, name)
 
-      for (const path of asked.map(({ pathFor }) => pathFor(stanzas))) {
-        expect(acl.capabilities(path), path).toEqual(modelCapabilities(stanzas, path))
-      }
-    }),
+        for (const path of asked.map(({ pathFor }) => pathFor(stanzas))) {
+          expect(acl.capabilities(path), path).toEqual(modelCapabilities(stanzas, path))
+        }
+      },
+    ),
     { numRuns: 1_000 },
   )
 })
@@ -176,7 +248,10 @@ test('a path with another spelling that counts is allowed what both allow, as fa
         const other = modelDecision(stanzas, { ...question, path: meant })
         const { operation, path, fields, wrapTtl } = question
         const both = acl.decide({ operation, path, meant, fields: asSent(fields), wrapTtlSeconds: wrapTtl })
-        const isDenied = stanzas.some((one) => one.path === meant && isExact(meant) && !one.ended && one.capabilities?.includes('deny') === true)
+        const isDenied = stanzas.some(
+          (one) =>
+            one.path === meant && isExact(meant) && !one.ended && one.capabilities?.includes('deny') === true,
+        )
 
         if (operation === 'help') expect(both).toEqual({ allowed: true, sudo: false })
         else {
@@ -209,7 +284,11 @@ test('the order of policies, and of the stanzas in them, makes no difference', (
   )
 })
 
-function expectAsModel(acl: Acl, stanzas: readonly Stanza[], asked: Question & { operation: AclOperation }): void {
+function expectAsModel(
+  acl: Acl,
+  stanzas: readonly Stanza[],
+  asked: Question & { operation: AclOperation },
+): void {
   const { operation, path, fields, wrapTtl } = asked
   const decision = acl.decide({ operation, path, fields: asSent(fields), wrapTtlSeconds: wrapTtl })
 
@@ -223,7 +302,10 @@ function fittingPath(label: string, { plus, tail }: { plus: string; tail: string
 
 type Written = readonly (readonly [readonly Stanza[], 'hcl' | 'json'])[]
 
-/** The Acl of these policies for an entity of this name, and the stanzas that docs/contract/tokens-and-policies.md#paths-in-rules leaves it. */
+/**
+ * The Acl of these policies for an entity of this name, and the stanzas that
+ * docs/contract/tokens-and-policies.md#paths-in-rules leaves it.
+ */
 function bothOf(written: Written, name: string | undefined): { acl: Acl; stanzas: Stanza[] } {
   const entity = name === undefined ? undefined : { id: 'e', name, metadata: null, aliases: [] }
   const parsed = written.map(([stanzas, form]) => parsePolicy(policyText(stanzas, form)))
@@ -238,7 +320,8 @@ function bothOf(written: Written, name: string | undefined): { acl: Acl; stanzas
 const isExact = (path: string) => !/[+*]/.test(path)
 
 /** Fields as the server reads them off the wire: numbers are texts there. */
-const asSent = (fields: Readonly<Record<string, unknown>>) => parseLossless(JSON.stringify(fields)) as Record<string, unknown>
+const asSent = (fields: Readonly<Record<string, unknown>>) =>
+  parseLossless(JSON.stringify(fields)) as Record<string, unknown>
 
 /** A map that names one parameter in two spellings would be two rules, and no page says which applies. */
 function hasEachNameOnce(map: Readonly<Record<string, unknown>>): boolean {

@@ -2,7 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { canonicalName } from '../../src/core/identity/canonical-name.ts'
 
-/** Letters whose case or normal form is hard: several small forms, forms of more than one letter, ligatures, marks in any order, other widths. */
+/**
+ * Letters whose case or normal form is hard: several small forms, forms of more than one letter, ligatures,
+ * marks in any order, other widths.
+ */
 const hard = fc.constantFrom(
   ...('aAzZiIßẞſsSσςΣﬁﬂﬀŉǰΐʼnK\u212aÅ\u212bé\u0301\u0327\u0323\u0307ＡａＲｏｔⅣ①½²ªºﷺ가\u1100\u1161\u{1e9e}\u{10400}\u{10428}\u{1d400}ᾳͅᾼΰᏰᏸ\u200b\u200d\u00ad\u2060\ufe0f'.match(
     /./gsu,
@@ -10,15 +13,21 @@ const hard = fc.constantFrom(
 )
 const space = fc.constantFrom(' ', '\t', '\n', '\r\n', '\u0085', '\u00a0', '\u2003', '\u3000', '\u2028')
 const name = fc.oneof(
-  fc.string({ unit: fc.oneof({ weight: 4, arbitrary: hard }, { weight: 1, arbitrary: space }), maxLength: 12 }),
+  fc.string({
+    unit: fc.oneof({ weight: 4, arbitrary: hard }, { weight: 1, arbitrary: space }),
+    maxLength: 12,
+  }),
   fc.string({ unit: 'binary', maxLength: 8 }),
   fc.string({ unit: 'grapheme', maxLength: 8 }),
 )
 /**
- * Turkish i has another letter's capital: told apart on purpose, so it has no equal under case. Composed: the capital of a mark may be a letter. A letter
- * with an iota below has two capitals, and a mark after it would go over to the second.
+ * Turkish i has another letter's capital: told apart on purpose, so it has no equal under case. Composed: the
+ * capital of a mark may be a letter. A letter with an iota below has two capitals, and a mark after it would
+ * go over to the second.
  */
-const withCase = name.map((text) => text.normalize('NFC')).filter((text) => !/[\u0130\u0131]|(?:[\u1f80-\u1ffc]|\u0345)\p{M}/u.test(text))
+const withCase = name
+  .map((text) => text.normalize('NFC'))
+  .filter((text) => !/[\u0130\u0131]|(?:[\u1f80-\u1ffc]|\u0345)\p{M}/u.test(text))
 
 const runs = { numRuns: 4_000 }
 
@@ -44,7 +53,8 @@ test('a name in other case is the same name', () => {
 test('a name in any normal form is the same name', () => {
   fc.assert(
     fc.property(name, (text) => {
-      for (const form of ['NFC', 'NFD', 'NFKC', 'NFKD']) expect(canonicalName(text.normalize(form))).toBe(canonicalName(text))
+      for (const form of ['NFC', 'NFD', 'NFKC', 'NFKD'])
+        expect(canonicalName(text.normalize(form))).toBe(canonicalName(text))
     }),
     runs,
   )
@@ -52,12 +62,16 @@ test('a name in any normal form is the same name', () => {
 
 test('white space around a name, and how much or which stands inside, makes no difference', () => {
   fc.assert(
-    fc.property(fc.array(name, { minLength: 1, maxLength: 3 }), fc.array(space, { minLength: 1, maxLength: 4 }), (words, blanks) => {
-      const gap = blanks.join('')
+    fc.property(
+      fc.array(name, { minLength: 1, maxLength: 3 }),
+      fc.array(space, { minLength: 1, maxLength: 4 }),
+      (words, blanks) => {
+        const gap = blanks.join('')
 
-      expect(canonicalName(`${gap}${words.join(gap)}${gap}`)).toBe(canonicalName(words.join(' ')))
-      expect(canonicalName(words.join(gap))).toMatch(/^(\S+( \S+)*)?$/u)
-    }),
+        expect(canonicalName(`${gap}${words.join(gap)}${gap}`)).toBe(canonicalName(words.join(' ')))
+        expect(canonicalName(words.join(gap))).toMatch(/^(\S+( \S+)*)?$/u)
+      },
+    ),
     runs,
   )
 })

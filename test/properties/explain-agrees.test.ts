@@ -22,11 +22,16 @@ beforeAll(async () => {
   await root.write('sys/auth/jwt/tune', { default_lease_ttl: '1h', max_lease_ttl: '2h' })
   const group = await root.write('identity/group', { name: 'admins', type: 'external', policies: ['admin'] })
   const accessor = (await root.read('sys/auth')).body['data']?.['jwt/']?.['accessor']
-  await root.write('identity/group-alias', { name: 'ops', mount_accessor: accessor, canonical_id: group.body['data']?.['id'] })
+  await root.write('identity/group-alias', {
+    name: 'ops',
+    mount_accessor: accessor,
+    canonical_id: group.body['data']?.['id'],
+  })
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const rarely = <T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>) => fc.oneof({ weight: 12, arbitrary: usual }, { weight: 1, arbitrary: odd })
+const rarely = <T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 12, arbitrary: usual }, { weight: 1, arbitrary: odd })
 const of = <T>(...values: T[]) => fc.constantFrom(...values)
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
 const scalar = of<unknown>('a', 'A', 'b', ' a', 'a/', 1, 1.5, true, null, '1', 'true', '*', '')
@@ -45,8 +50,14 @@ const role = fc.record(
     bound_audiences: rarely(of(['gate']), of<string[]>([], ['Gate', 'x'])),
     bound_subject: rarely(of(''), of('alice', 'Alice')),
     bound_claims_type: rarely(of('string'), of('glob')),
-    bound_claims: rarely(of<unknown>({ c: 'a' }), fc.dictionary(of('c', 'd', '/deep/name', 'list', 'groups'), value, { maxKeys: 3 })),
-    claim_mappings: rarely(of<unknown>({}), of<unknown>({ c: 'color' }, { list: 'l' }, { '/deep/name': 'n', missing: 'm' })),
+    bound_claims: rarely(
+      of<unknown>({ c: 'a' }),
+      fc.dictionary(of('c', 'd', '/deep/name', 'list', 'groups'), value, { maxKeys: 3 }),
+    ),
+    claim_mappings: rarely(
+      of<unknown>({}),
+      of<unknown>({ c: 'color' }, { list: 'l' }, { '/deep/name': 'n', missing: 'm' }),
+    ),
     groups_claim: rarely(of('groups', ''), of('uid', 'missing', '/deep')),
     token_bound_cidrs: rarely(of<string[]>([], ['127.0.0.0/8']), of(['10.0.0.0/8'])),
     token_policies: rarely(of<string[]>(['dev'], []), of(['root'], ['response-wrapping'])),
@@ -98,44 +109,58 @@ const asked = rarely(of('ci'), of('', 'nobody', 'CI'))
 test(`what explain says is what the login does, ${runs} times`, async () => {
   let accepted = 0
   await fc.assert(
-    fc.asyncProperty(config, role, claims, token, asked, async (configured, written, claimed, signed, named) => {
-      const { root, anonymous } = server
-      await root.write('auth/jwt/config', { ...configured, jwt_validation_pubkeys: [signer.pem] })
-      await root.delete('auth/jwt/role/ci')
-      const role = await root.write('auth/jwt/role/ci', { ...written, allowed_redirect_uris: ['http://localhost/cb'] })
-      // most that is refused here is a role that must not be; the login then tells that there is none
-      const body = { role: named, jwt: signed(claimed) }
-      lines.length = 0
+    fc.asyncProperty(
+      config,
+      role,
+      claims,
+      token,
+      asked,
+      async (configured, written, claimed, signed, named) => {
+        const { root, anonymous } = server
+        await root.write('auth/jwt/config', { ...configured, jwt_validation_pubkeys: [signer.pem] })
+        await root.delete('auth/jwt/role/ci')
+        const role = await root.write('auth/jwt/role/ci', {
+          ...written,
+          allowed_redirect_uris: ['http://localhost/cb'],
+        })
+        // most that is refused here is a role that must not be; the login then tells that there is none
+        const body = { role: named, jwt: signed(claimed) }
+        lines.length = 0
 
-      const explained = (await root.write('auth/jwt/explain', body)).body['data']
-      const login = await anonymous.write('auth/jwt/login', body)
-      const again = (await root.write('auth/jwt/explain', body)).body['data']
+        const explained = (await root.write('auth/jwt/explain', body)).body['data']
+        const login = await anonymous.write('auth/jwt/login', body)
+        const again = (await root.write('auth/jwt/explain', body)).body['data']
 
-      expect({ status: explained?.['status'], error: explained?.['error'], written: role.status }).toEqual({
-        status: login.status,
-        error: login.status === 200 ? '' : login.body['errors']?.[0],
-        written: role.status,
-      })
-      const [refused] = lines.filter(({ event }) => event === 'login_refused')
-      expect(explained?.['reason']).toBe(refused?.['reason'] ?? '')
-      const checks = checksOf(explained)
-      const failed = checks.find(({ verdict }) => verdict === 'fail')
-      expect(failed?.reason ?? '').toBe(explained?.['reason'])
-      expect(failed?.name ?? '').toBe(refused?.['check'] ?? '')
-      expect(explained?.['allowed']).toBe(login.status === 200)
-      if (login.status !== 200) {
-        expect(explained?.['login']).toBe(null)
-        return
-      }
-      accepted += 1
-      expect(checks.every(({ verdict }) => verdict === 'pass')).toBe(true)
-      await sameLogin(explained?.['login'], login.body)
-      if (written.token_replay_protection === true) {
-        expect(again).toMatchObject({ allowed: false, reason: 'token_replayed', error: 'error validating token: token has been used already' })
-      } else {
-        expect(again?.['login']?.['alias']?.['entity_id']).toBe(login.body['auth']?.['entity_id'])
-      }
-    }),
+        expect({ status: explained?.['status'], error: explained?.['error'], written: role.status }).toEqual({
+          status: login.status,
+          error: login.status === 200 ? '' : login.body['errors']?.[0],
+          written: role.status,
+        })
+        const [refused] = lines.filter(({ event }) => event === 'login_refused')
+        expect(explained?.['reason']).toBe(refused?.['reason'] ?? '')
+        const checks = checksOf(explained)
+        const failed = checks.find(({ verdict }) => verdict === 'fail')
+        expect(failed?.reason ?? '').toBe(explained?.['reason'])
+        expect(failed?.name ?? '').toBe(refused?.['check'] ?? '')
+        expect(explained?.['allowed']).toBe(login.status === 200)
+        if (login.status !== 200) {
+          expect(explained?.['login']).toBe(null)
+          return
+        }
+        accepted += 1
+        expect(checks.every(({ verdict }) => verdict === 'pass')).toBe(true)
+        await sameLogin(explained?.['login'], login.body)
+        if (written.token_replay_protection === true) {
+          expect(again).toMatchObject({
+            allowed: false,
+            reason: 'token_replayed',
+            error: 'error validating token: token has been used already',
+          })
+        } else {
+          expect(again?.['login']?.['alias']?.['entity_id']).toBe(login.body['auth']?.['entity_id'])
+        }
+      },
+    ),
     { numRuns: runs },
   )
   expect(accepted).toBeGreaterThan(runs / 40)
@@ -163,7 +188,9 @@ async function sameLogin(explained: Json | undefined, body: Json): Promise<void>
   })
   expect(alias?.['metadata']).toEqual(auth?.['metadata'])
   expect(['', auth?.['entity_id']]).toContain(alias?.['entity_id'])
-  const isAdmin = listed<{ name: string }>(explained?.['groups']?.['matched']).some(({ name }) => name === 'admins')
+  const isAdmin = listed<{ name: string }>(explained?.['groups']?.['matched']).some(
+    ({ name }) => name === 'admins',
+  )
   expect(isAdmin).toBe(listed(auth?.['identity_policies']).includes('admin'))
 }
 
@@ -174,16 +201,27 @@ test('explain with claims says of them what explain with a token does, but for t
       const { root } = server
       // a token that an earlier login used up would be refused for that, and claims are not
       const claimed = { ...drawn, jti: `never-logged-in-${++made}` }
-      await root.write('auth/jwt/config', { ...configured, jwt_supported_algs: [], jwt_validation_pubkeys: [signer.pem] })
+      await root.write('auth/jwt/config', {
+        ...configured,
+        jwt_supported_algs: [],
+        jwt_validation_pubkeys: [signer.pem],
+      })
       await root.delete('auth/jwt/role/ci')
       await root.write('auth/jwt/role/ci', { ...written, allowed_redirect_uris: ['http://localhost/cb'] })
 
-      const byToken = (await root.write('auth/jwt/explain', { role: 'ci', jwt: signer.sign(claimed) })).body['data']
+      const byToken = (await root.write('auth/jwt/explain', { role: 'ci', jwt: signer.sign(claimed) })).body[
+        'data'
+      ]
       const byClaims = (await root.write('auth/jwt/explain', { role: 'ci', claims: claimed })).body['data']
 
-      const unsigned = (data: Json | undefined) => checksOf(data).filter(({ name }) => !['token', 'signature', 'algorithm', 'replay'].includes(name))
+      const unsigned = (data: Json | undefined) =>
+        checksOf(data).filter(({ name }) => !['token', 'signature', 'algorithm', 'replay'].includes(name))
       expect(unsigned(byClaims)).toEqual(unsigned(byToken))
-      expect(byClaims).toMatchObject({ status: byToken?.['status'], error: byToken?.['error'], reason: byToken?.['reason'] })
+      expect(byClaims).toMatchObject({
+        status: byToken?.['status'],
+        error: byToken?.['error'],
+        reason: byToken?.['reason'],
+      })
       expect(byClaims?.['login']).toEqual(byToken?.['login'])
     }),
     { numRuns: 60 },

@@ -17,7 +17,9 @@ export type LifetimeQuestion = {
 }
 
 /** The granted seconds and the warnings, or that the hard end is past. */
-export type LifetimeAnswer = { readonly seconds: bigint; readonly warnings: readonly string[] } | 'past the max TTL, cannot renew'
+export type LifetimeAnswer =
+  | { readonly seconds: bigint; readonly warnings: readonly string[] }
+  | 'past the max TTL, cannot renew'
 
 /** The four steps in the order of the page. */
 export function modelLifetime(asked: LifetimeQuestion): LifetimeAnswer {
@@ -34,7 +36,9 @@ export function modelLifetime(asked: LifetimeQuestion): LifetimeAnswer {
   if (asked.period > 0n) {
     result = asked.period
     if (result > cap) {
-      warnings.push(`period of "${shortForm(result)}" exceeded the effective max_ttl of "${shortForm(cap)}"; period value is capped accordingly`)
+      warnings.push(
+        `period of "${shortForm(result)}" exceeded the effective max_ttl of "${shortForm(cap)}"; period value is capped accordingly`,
+      )
       result = cap
     }
     hardEnd = asked.explicitMax > 0n ? start + asked.explicitMax : undefined
@@ -47,7 +51,9 @@ export function modelLifetime(asked: LifetimeQuestion): LifetimeAnswer {
     const left = hardEnd - now
     if (left <= 0n) return 'past the max TTL, cannot renew'
     if (result > left) {
-      warnings.push(`TTL of "${shortForm(result)}" exceeded the effective max_ttl of "${shortForm(left)}"; TTL value is capped accordingly`)
+      warnings.push(
+        `TTL of "${shortForm(result)}" exceeded the effective max_ttl of "${shortForm(left)}"; TTL value is capped accordingly`,
+      )
       result = left
     }
   }

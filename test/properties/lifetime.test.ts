@@ -4,12 +4,17 @@ import { lifetime } from '../../src/core/tokens/lifetime.ts'
 import { goDuration, parseDuration, shortDuration } from '../../src/lib/duration.ts'
 import { modelLifetime, shortForm } from './lifetime-model.ts'
 
-// Few values far apart and the ones beside them, so that limits meet; and any whole seconds a duration on the wire can have.
+// Few values far apart and the ones beside them, so that limits meet; and any whole seconds a duration on the
+// wire can have.
 const near = fc
   .tuple(fc.constantFrom(0, 60, 3600, 5400, 86_400, 2_764_800), fc.integer({ min: -1, max: 1 }))
   .map(([at, step]) => Math.max(0, at + step))
 const anySeconds = fc.integer({ min: 0, max: 9_223_372_036 })
-const seconds = fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, { weight: 6, arbitrary: near }, { weight: 1, arbitrary: anySeconds })
+const seconds = fc.oneof(
+  { weight: 2, arbitrary: fc.constant(0) },
+  { weight: 6, arbitrary: near },
+  { weight: 1, arbitrary: anySeconds },
+)
 const positive = fc.oneof(near, anySeconds).map((value) => Math.max(1, value))
 const elapsedMs = fc.oneof(
   fc.constant(0),
@@ -19,36 +24,57 @@ const elapsedMs = fc.oneof(
 const startMs = fc.integer({ min: 1_600_000_000_000, max: 1_600_000_001_999 })
 
 test('a TTL and its warnings are what the four steps of the model give, to the second', () => {
-  const terms = fc.record({ increment: seconds, ttl: seconds, period: seconds, maxTtl: seconds, explicitMaxTtl: seconds })
+  const terms = fc.record({
+    increment: seconds,
+    ttl: seconds,
+    period: seconds,
+    maxTtl: seconds,
+    explicitMaxTtl: seconds,
+  })
   fc.assert(
-    fc.property(positive, positive, terms, startMs, elapsedMs, (defaultTtl, maxTtl, asked, start, elapsed) => {
-      const got = lifetime({ defaultTtl, maxTtl }, asked, start + elapsed, start)
+    fc.property(
+      positive,
+      positive,
+      terms,
+      startMs,
+      elapsedMs,
+      (defaultTtl, maxTtl, asked, start, elapsed) => {
+        const got = lifetime({ defaultTtl, maxTtl }, asked, start + elapsed, start)
 
-      const expected = modelLifetime({
-        mountDefault: BigInt(defaultTtl),
-        mountMax: BigInt(maxTtl),
-        increment: BigInt(asked.increment),
-        ttl: BigInt(asked.ttl),
-        period: BigInt(asked.period),
-        maxTtl: BigInt(asked.maxTtl),
-        explicitMax: BigInt(asked.explicitMaxTtl),
-        startMs: BigInt(start),
-        nowMs: BigInt(start + elapsed),
-      })
-      if (typeof expected === 'string') expect(got).toEqual({ ok: false, reason: expected })
-      else expect(got).toEqual({ ok: true, ttl: Number(expected.seconds), warnings: expected.warnings })
-    }),
+        const expected = modelLifetime({
+          mountDefault: BigInt(defaultTtl),
+          mountMax: BigInt(maxTtl),
+          increment: BigInt(asked.increment),
+          ttl: BigInt(asked.ttl),
+          period: BigInt(asked.period),
+          maxTtl: BigInt(asked.maxTtl),
+          explicitMax: BigInt(asked.explicitMaxTtl),
+          startMs: BigInt(start),
+          nowMs: BigInt(start + elapsed),
+        })
+        if (typeof expected === 'string') expect(got).toEqual({ ok: false, reason: expected })
+        else expect(got).toEqual({ ok: true, ttl: Number(expected.seconds), warnings: expected.warnings })
+      },
+    ),
     { numRuns: 20_000 },
   )
 })
 
 test('a term that is not set and one of 0 are the same', () => {
-  const terms = fc.record({ increment: seconds, ttl: seconds, period: seconds, maxTtl: seconds, explicitMaxTtl: seconds })
+  const terms = fc.record({
+    increment: seconds,
+    ttl: seconds,
+    period: seconds,
+    maxTtl: seconds,
+    explicitMaxTtl: seconds,
+  })
   fc.assert(
     fc.property(positive, positive, terms, startMs, (defaultTtl, maxTtl, asked, now) => {
       const withoutZeros = Object.fromEntries(Object.entries(asked).filter(([, value]) => value > 0))
 
-      expect(lifetime({ defaultTtl, maxTtl }, withoutZeros, now)).toEqual(lifetime({ defaultTtl, maxTtl }, asked, now))
+      expect(lifetime({ defaultTtl, maxTtl }, withoutZeros, now)).toEqual(
+        lifetime({ defaultTtl, maxTtl }, asked, now),
+      )
     }),
     { numRuns: 2_000 },
   )

@@ -7,7 +7,10 @@ const secondNs = 1_000_000_000n
 const firstSecond = BigInt(Date.UTC(0, 0, 1)) / 1000n
 const lastSecond = BigInt(Date.UTC(9999, 11, 31, 23, 59, 59)) / 1000n
 const anInstant = fc
-  .tuple(fc.bigInt({ min: -62_167_219_200n, max: lastSecond }), fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: secondNs - 1n })))
+  .tuple(
+    fc.bigInt({ min: -62_167_219_200n, max: lastSecond }),
+    fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: secondNs - 1n })),
+  )
   .map(([second, fraction]) => second * secondNs + fraction)
 const two = (value: number) => String(value).padStart(2, '0')
 
@@ -25,8 +28,14 @@ test('every instant of the years 0 to 9999 is written, and read back to the nano
 })
 
 test('local time, offset and digits of any number mean the instant they say, digits beyond the ninth cut', () => {
-  const offsets = fc.tuple(fc.constantFrom('+', '-'), fc.integer({ min: 0, max: 23 }), fc.integer({ min: 0, max: 59 }))
-  const digits = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 14 }).map((all) => all.join(''))
+  const offsets = fc.tuple(
+    fc.constantFrom('+', '-'),
+    fc.integer({ min: 0, max: 23 }),
+    fc.integer({ min: 0, max: 59 }),
+  )
+  const digits = fc
+    .array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 14 })
+    .map((all) => all.join(''))
   const seconds = fc.bigInt({ min: firstSecond + 86_400n, max: lastSecond })
   fc.assert(
     fc.property(seconds, digits, offsets, (second, fraction, [sign, hours, minutes]) => {
@@ -60,10 +69,12 @@ test('whole seconds mean the same as number and as text', () => {
 // few moments, so that bounds meet each other and the present
 const moment = fc.bigInt({ min: 0n, max: 12n })
 const windows = fc.array(
-  fc.record({ start: moment, length: fc.option(fc.bigInt({ min: 2n, max: 6n }), { nil: undefined }) }).map(({ start, length }) => ({
-    start,
-    end: length === undefined ? undefined : start + length,
-  })),
+  fc
+    .record({ start: moment, length: fc.option(fc.bigInt({ min: 2n, max: 6n }), { nil: undefined }) })
+    .map(({ start, length }) => ({
+      start,
+      end: length === undefined ? undefined : start + length,
+    })),
   { maxLength: 6 },
 )
 
@@ -84,12 +95,18 @@ test('nothing changes before the next change, and something does right after it'
 
 test('a message shows within its window and at neither of its ends', () => {
   fc.assert(
-    fc.property(anInstant, fc.bigInt({ min: 1n, max: 1n << 60n }), fc.bigInt({ min: 1n, max: 1n << 60n }), (start, before, after) => {
-      const end = start + before + after
+    fc.property(
+      anInstant,
+      fc.bigInt({ min: 1n, max: 1n << 60n }),
+      fc.bigInt({ min: 1n, max: 1n << 60n }),
+      (start, before, after) => {
+        const end = start + before + after
 
-      expect(isActive({ start, end }, start + before)).toBe(true)
-      expect(isActive({ start, end: undefined }, start + before)).toBe(true)
-      for (const at of [start - after, start, end, end + before]) expect(isActive({ start, end }, at)).toBe(false)
-    }),
+        expect(isActive({ start, end }, start + before)).toBe(true)
+        expect(isActive({ start, end: undefined }, start + before)).toBe(true)
+        for (const at of [start - after, start, end, end + before])
+          expect(isActive({ start, end }, at)).toBe(false)
+      },
+    ),
   )
 })

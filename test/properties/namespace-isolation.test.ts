@@ -2,7 +2,14 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { practiceEngine } from '../support/practice-engine.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { everything, fillOtherNamespace, hidden, inside, mark, type OtherNamespace } from './two-namespaces.ts'
+import {
+  everything,
+  fillOtherNamespace,
+  hidden,
+  inside,
+  mark,
+  type OtherNamespace,
+} from './two-namespaces.ts'
 
 let server: TestServer
 let bravo: OtherNamespace
@@ -62,8 +69,20 @@ const fixedPaths = [
     'sys/leases',
     'sys/policy',
   ],
-  ...['sys/capabilities', 'sys/capabilities-self', 'sys/capabilities-accessor', 'sys/internal/ui/mounts', 'sys/internal/ui/namespaces'],
-  ...['sys/internal/ui/resultant-acl', 'sys/internal/counters/entities', 'sys/internal/counters/tokens', 'sys/wrapping/wrap', 'sys/wrapping/unwrap'],
+  ...[
+    'sys/capabilities',
+    'sys/capabilities-self',
+    'sys/capabilities-accessor',
+    'sys/internal/ui/mounts',
+    'sys/internal/ui/namespaces',
+  ],
+  ...[
+    'sys/internal/ui/resultant-acl',
+    'sys/internal/counters/entities',
+    'sys/internal/counters/tokens',
+    'sys/wrapping/wrap',
+    'sys/wrapping/unwrap',
+  ],
   ...[
     'sys/leases/lookup',
     'sys/leases/renew',
@@ -75,7 +94,14 @@ const fixedPaths = [
     'sys/raw/core',
     'sys/audit',
   ],
-  ...['auth/token/create', 'auth/token/create-orphan', 'auth/token/lookup', 'auth/token/renew', 'auth/token/revoke', 'auth/token/revoke-orphan'],
+  ...[
+    'auth/token/create',
+    'auth/token/create-orphan',
+    'auth/token/lookup',
+    'auth/token/renew',
+    'auth/token/revoke',
+    'auth/token/revoke-orphan',
+  ],
   ...[
     'auth/token/lookup-accessor',
     'auth/token/renew-accessor',
@@ -84,10 +110,39 @@ const fixedPaths = [
     'auth/token/tidy',
     'auth/token/roles',
   ],
-  ...['auth/token/lookup-self', 'identity/entity', 'identity/entity-alias', 'identity/group', 'identity/group-alias', 'identity/entity/merge'],
-  ...['identity/lookup/entity', 'identity/lookup/group', 'identity/tidy', 'identity/entity/id', 'identity/entity/name', 'identity/group/id'],
-  ...['identity/group/name', 'identity/entity-alias/id', 'identity/group-alias/id', 'identity/entity/batch-delete', 'identity/oidc/introspect'],
-  ...['identity/oidc/config', 'identity/oidc/key', 'identity/oidc/role', 'identity/oidc/.well-known/keys', 'cubbyhole/kept', 'cubbyhole', '', 'sys'],
+  ...[
+    'auth/token/lookup-self',
+    'identity/entity',
+    'identity/entity-alias',
+    'identity/group',
+    'identity/group-alias',
+    'identity/entity/merge',
+  ],
+  ...[
+    'identity/lookup/entity',
+    'identity/lookup/group',
+    'identity/tidy',
+    'identity/entity/id',
+    'identity/entity/name',
+    'identity/group/id',
+  ],
+  ...[
+    'identity/group/name',
+    'identity/entity-alias/id',
+    'identity/group-alias/id',
+    'identity/entity/batch-delete',
+    'identity/oidc/introspect',
+  ],
+  ...[
+    'identity/oidc/config',
+    'identity/oidc/key',
+    'identity/oidc/role',
+    'identity/oidc/.well-known/keys',
+    'cubbyhole/kept',
+    'cubbyhole',
+    '',
+    'sys',
+  ],
 ]
 const pathsBefore = [
   ...[
@@ -99,9 +154,30 @@ const pathsBefore = [
     'sys/namespaces/api-lock/lock/',
     'sys/internal/ui/mounts/auth/',
   ],
-  ...['auth/token/roles/', 'auth/token/create/', 'identity/entity/id/', 'identity/entity/name/', 'identity/entity-alias/id/', 'identity/group/id/'],
-  ...['identity/group/name/', 'identity/group-alias/id/', 'identity/oidc/key/', 'identity/oidc/role/', 'identity/oidc/token/', 'sys/leases/lookup/'],
-  ...['sys/leases/revoke-prefix/', 'sys/leases/revoke-force/', 'sys/leases/renew/', 'sys/leases/revoke/', 'sys/revoke-prefix/', 'cubbyhole/'],
+  ...[
+    'auth/token/roles/',
+    'auth/token/create/',
+    'identity/entity/id/',
+    'identity/entity/name/',
+    'identity/entity-alias/id/',
+    'identity/group/id/',
+  ],
+  ...[
+    'identity/group/name/',
+    'identity/group-alias/id/',
+    'identity/oidc/key/',
+    'identity/oidc/role/',
+    'identity/oidc/token/',
+    'sys/leases/lookup/',
+  ],
+  ...[
+    'sys/leases/revoke-prefix/',
+    'sys/leases/revoke-force/',
+    'sys/leases/renew/',
+    'sys/leases/revoke/',
+    'sys/revoke-prefix/',
+    'cubbyhole/',
+  ],
   ...['sys/renew/', 'sys/revoke/', 'sys/revoke-force/', 'engine/creds/'],
   ...['auth/', `auth/jwt-${mark}/role/`, `auth/jwt-${mark}/`, 'sys/remount/status/'],
 ]
@@ -110,17 +186,58 @@ const path = fc.oneof(
   {
     weight: 4,
     arbitrary: fc
-      .tuple(fc.constantFrom(...pathsBefore), word, fc.constantFrom('', '', '/tune', '/revoke-tokens', '/rotate', '/login', '/config'))
+      .tuple(
+        fc.constantFrom(...pathsBefore),
+        word,
+        fc.constantFrom('', '', '/tune', '/revoke-tokens', '/rotate', '/login', '/config'),
+      )
       .map((p) => p.join('')),
   },
 )
 
 const otherPrefix = fc.constantFrom(
-  ...['~/', '~/', '~/', '', 'bravo/', '~/bravo/', '~/../bravo/', '~/%2e%2e/bravo/', '~%2F..%2Fbravo%2F', 'bravo%2F', '../bravo/', '//bravo/'],
-  ...['~//../bravo/', './bravo/', 'Bravo/', 'bravo%00/', '~%2f', '~/..%2fbravo/', '~\\..\\bravo/', `bravo/child-${mark}/`],
+  ...[
+    '~/',
+    '~/',
+    '~/',
+    '',
+    'bravo/',
+    '~/bravo/',
+    '~/../bravo/',
+    '~/%2e%2e/bravo/',
+    '~%2F..%2Fbravo%2F',
+    'bravo%2F',
+    '../bravo/',
+    '//bravo/',
+  ],
+  ...[
+    '~//../bravo/',
+    './bravo/',
+    'Bravo/',
+    'bravo%00/',
+    '~%2f',
+    '~/..%2fbravo/',
+    '~\\..\\bravo/',
+    `bravo/child-${mark}/`,
+  ],
 )
 const otherHeader = fc.constantFrom(
-  ...[undefined, undefined, '~', '~', '', '/', 'root', 'bravo', '/bravo/', '~/../bravo', '~/./../bravo/', '../bravo', '~//bravo', 'bravo/../~'],
+  ...[
+    undefined,
+    undefined,
+    '~',
+    '~',
+    '',
+    '/',
+    'root',
+    'bravo',
+    '/bravo/',
+    '~/../bravo',
+    '~/./../bravo/',
+    '../bravo',
+    '~//bravo',
+    'bravo/../~',
+  ],
   ...['~/..', 'BRAVO', 'bravo%2F', '~%2F..%2Fbravo', 'bravo,~', ' bravo', `bravo/child-${mark}`],
 )
 
@@ -130,13 +247,53 @@ const address = fc.oneof(
 )
 
 const field = fc.constantFrom(
-  ...['token', 'accessor', 'lease_id', 'id', 'name', 'canonical_id', 'mount_accessor', 'entity_id', 'alias_id', 'alias_name', 'alias_mount_accessor'],
-  ...['to_entity_id', 'entity_alias', 'role', 'key', 'from', 'to', 'path', 'type', 'client_id', 'unlock_key', 'policy'],
+  ...[
+    'token',
+    'accessor',
+    'lease_id',
+    'id',
+    'name',
+    'canonical_id',
+    'mount_accessor',
+    'entity_id',
+    'alias_id',
+    'alias_name',
+    'alias_mount_accessor',
+  ],
+  ...[
+    'to_entity_id',
+    'entity_alias',
+    'role',
+    'key',
+    'from',
+    'to',
+    'path',
+    'type',
+    'client_id',
+    'unlock_key',
+    'policy',
+  ],
 )
-const listField = fc.constantFrom('paths', 'policies', 'member_group_ids', 'from_entity_ids', 'entity_ids', 'allowed_client_ids', 'allowed_policies')
+const listField = fc.constantFrom(
+  'paths',
+  'policies',
+  'member_group_ids',
+  'from_entity_ids',
+  'entity_ids',
+  'allowed_client_ids',
+  'allowed_policies',
+)
 const text = fc.oneof(
   word,
-  fc.constantFrom('jwt', 'auth/~', 'bravo/auth/x', `bravo/auth/jwt-${mark}`, `auth/jwt-${mark}`, 'bravo/sys/mounts', everything),
+  fc.constantFrom(
+    'jwt',
+    'auth/~',
+    'bravo/auth/x',
+    `bravo/auth/jwt-${mark}`,
+    `auth/jwt-${mark}`,
+    'bravo/sys/mounts',
+    everything,
+  ),
 )
 const body = fc
   .tuple(
@@ -145,16 +302,26 @@ const body = fc
   )
   .map(([texts, lists]) => ({ ...texts, ...lists }))
 
-const anyCall = fc.record({ method: fc.constantFrom('GET', 'POST', 'POST', 'PUT', 'DELETE', 'LIST', 'SCAN', 'PATCH'), path, body })
+const anyCall = fc.record({
+  method: fc.constantFrom('GET', 'POST', 'POST', 'PUT', 'DELETE', 'LIST', 'SCAN', 'PATCH'),
+  path,
+  body,
+})
 
-/** Calls as someone would make them who has an id of bravo, and believes it to be one of the own namespace. */
+/**
+ * Calls as someone would make them who has an id of bravo, and believes it to be one of the own namespace.
+ */
 const withIds = (method: string, path: string, ...fields: string[]) =>
   fc.tuple(anId, aName).map(([id, name]) => {
-    const asId = Object.fromEntries(fields.map((one) => [one, one.endsWith('_ids') || one === 'paths' ? [id] : id]))
+    const asId = Object.fromEntries(
+      fields.map((one) => [one, one.endsWith('_ids') || one === 'paths' ? [id] : id]),
+    )
     return { method, path: path.replace('{id}', id).replace('{name}', name), body: { ...asId, name } }
   })
 const meantCall = fc.oneof(
-  ...['lookup', 'renew', 'revoke', 'revoke-orphan'].map((verb) => withIds('POST', `auth/token/${verb}`, 'token')),
+  ...['lookup', 'renew', 'revoke', 'revoke-orphan'].map((verb) =>
+    withIds('POST', `auth/token/${verb}`, 'token'),
+  ),
   ...['lookup', 'renew', 'revoke'].map((verb) => withIds('POST', `auth/token/${verb}-accessor`, 'accessor')),
   ...['lookup', 'renew', 'revoke'].map((verb) => withIds('POST', `sys/leases/${verb}`, 'lease_id')),
   ...['sys/leases/renew', 'sys/leases/revoke', 'sys/renew', 'sys/revoke'].flatMap((below) => [
@@ -193,9 +360,20 @@ const meantCall = fc.oneof(
   withIds('LIST', 'auth/token/accessors'),
   withIds('POST', 'sys/wrapping/unwrap', 'token'),
   withIds('POST', 'sys/remount', 'from', 'to'),
-  ...['sys/policies/acl', 'sys/auth', 'sys/mounts', 'sys/namespaces', 'auth/token/roles', 'identity/oidc/key', 'identity/oidc/role'].flatMap(
-    (below) => [withIds('GET', `${below}/{name}`), withIds('DELETE', `${below}/{name}`), withIds('LIST', below), withIds('GET', below)],
-  ),
+  ...[
+    'sys/policies/acl',
+    'sys/auth',
+    'sys/mounts',
+    'sys/namespaces',
+    'auth/token/roles',
+    'identity/oidc/key',
+    'identity/oidc/role',
+  ].flatMap((below) => [
+    withIds('GET', `${below}/{name}`),
+    withIds('DELETE', `${below}/{name}`),
+    withIds('LIST', below),
+    withIds('GET', below),
+  ]),
 )
 
 const call = fc
@@ -214,9 +392,14 @@ test('no sequence of calls in one namespace reads or changes anything of another
       for (const one of calls) {
         const request = filledIn(one, own)
         const { method, target, headers, payload } = request
-        const answer = await client.call(method, target, method === 'GET' || method === 'LIST' || method === 'SCAN' ? undefined : payload, {
-          headers,
-        })
+        const answer = await client.call(
+          method,
+          target,
+          method === 'GET' || method === 'LIST' || method === 'SCAN' ? undefined : payload,
+          {
+            headers,
+          },
+        )
         if (answer.status < 300) inOwn++
         const asked = JSON.stringify(request)
         for (const word of wordsOf(asked)) said.add(word)
@@ -244,8 +427,11 @@ async function someoneWhoMayDoAllIn(namespace: string): Promise<string> {
 type Call = typeof call extends fc.Arbitrary<infer T> ? T : never
 
 function filledIn({ method, prefix, path, header, body, wrapped }: Call, own: string) {
-  const filled = (written: string) => written.replaceAll('~', own).replace(/@(\w+)/g, (_, name: string) => bravo.ids[name] ?? '')
-  const headers: Record<string, string> = { 'Content-Type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' }
+  const filled = (written: string) =>
+    written.replaceAll('~', own).replace(/@(\w+)/g, (_, name: string) => bravo.ids[name] ?? '')
+  const headers: Record<string, string> = {
+    'Content-Type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+  }
   if (header !== undefined) headers['X-Vault-Namespace'] = filled(header)
   if (wrapped === 0) headers['X-Vault-Wrap-TTL'] = '60'
   const payload: unknown = JSON.parse(filled(JSON.stringify(body)))
@@ -255,7 +441,9 @@ function filledIn({ method, prefix, path, header, body, wrapped }: Call, own: st
 const wordsOf = (text: string): string[] => text.match(/[\w.-]+/g) ?? []
 
 /** What the caller itself has said earlier, it may have made: a name of its own that bravo has too. */
-const withoutWords = (text: string, words: ReadonlySet<string>): string => text.replace(/[\w.-]+/g, (word) => (words.has(word) ? '' : word))
+const withoutWords = (text: string, words: ReadonlySet<string>): string =>
+  text.replace(/[\w.-]+/g, (word) => (words.has(word) ? '' : word))
 
 /** What an answer may not have in it: all that is of bravo and not said by the caller itself. */
-const secretsNotIn = (request: string): string[] => [hidden, mark, 'bravo', ...Object.values(bravo.ids)].filter((secret) => !request.includes(secret))
+const secretsNotIn = (request: string): string[] =>
+  [hidden, mark, 'bravo', ...Object.values(bravo.ids)].filter((secret) => !request.includes(secret))

@@ -5,7 +5,9 @@ import { PolicyStore } from '../../src/core/policies/policy-store.ts'
 import { sanitise } from '../../src/core/tokens/policy-names.ts'
 import { openCoreView } from '../support/core-view.ts'
 
-/** Letters that look like those of `root`, turn into them in some normal form or case, or are not seen at all. */
+/**
+ * Letters that look like those of `root`, turn into them in some normal form or case, or are not seen at all.
+ */
 const letters = [
   ['r', 'R', 'ｒ', 'Ｒ', 'ⓡ', 'ʳ', '𝐫', 'г'],
   ['o', 'O', 'ｏ', 'Ｏ', 'ⓞ', 'º', 'о', '0', 'ό'],
@@ -13,10 +15,33 @@ const letters = [
   ['t', 'T', 'ｔ', 'Ｔ', 'ⓣ', 'ᵗ', 'т', 'ṫ'],
 ] as const
 const unseen = fc.constantFrom('', '', '', '\u200b', '\u00ad', '\u2060', '\u0000', '\u202e', ' ')
-const around = fc.constantFrom('', '', ' ', '\t', '\n', '\u00a0', '\u3000', '\u2028', '\ufeff', '\u200b', '\u0000', '/', '.')
-const likeRoot = fc.tuple(around, ...letters.flatMap((row) => [fc.constantFrom(...row), unseen]), around).map((pieces) => pieces.join(''))
-const plainRoot = fc.tuple(around, fc.constantFrom('root', 'ROOT', 'Root', 'rooT'), around).map((pieces) => pieces.join(''))
-const name = fc.oneof(likeRoot, plainRoot, fc.constantFrom('default', 'web', 'WEB ', '', ' ', 'response-wrapping'), fc.string({ maxLength: 6 }))
+const around = fc.constantFrom(
+  '',
+  '',
+  ' ',
+  '\t',
+  '\n',
+  '\u00a0',
+  '\u3000',
+  '\u2028',
+  '\ufeff',
+  '\u200b',
+  '\u0000',
+  '/',
+  '.',
+)
+const likeRoot = fc
+  .tuple(around, ...letters.flatMap((row) => [fc.constantFrom(...row), unseen]), around)
+  .map((pieces) => pieces.join(''))
+const plainRoot = fc
+  .tuple(around, fc.constantFrom('root', 'ROOT', 'Root', 'rooT'), around)
+  .map((pieces) => pieces.join(''))
+const name = fc.oneof(
+  likeRoot,
+  plainRoot,
+  fc.constantFrom('default', 'web', 'WEB ', '', ' ', 'response-wrapping'),
+  fc.string({ maxLength: 6 }),
+)
 
 /** Trimmed and lower-cased, nothing else: docs/contract/tokens-and-policies.md#policies */
 const isRoot = (written: string) => /^\s*[rR][oO][oO][tT]\s*$/.test(written)

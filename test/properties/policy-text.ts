@@ -8,7 +8,16 @@ export function policyText(stanzas: readonly Stanza[], form: 'hcl' | 'json'): st
   return `# rules\n${blocks.map(([path, body]) => `path ${JSON.stringify(path)} ${hcl(body)}`).join('\n')}`
 }
 
-function bodyOf({ capabilities, shorthand, allowed, denied, required, min, max, ended }: Stanza): Record<string, unknown> {
+function bodyOf({
+  capabilities,
+  shorthand,
+  allowed,
+  denied,
+  required,
+  min,
+  max,
+  ended,
+}: Stanza): Record<string, unknown> {
   const keys = {
     capabilities,
     policy: shorthand,

@@ -7,11 +7,17 @@ import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 const polled = 'sys/internal/ui/unauthenticated-messages'
 
-/** As many ways to be a client: what the server knows of its callers, and how it trusts what stands between. */
+/**
+ * As many ways to be a client: what the server knows of its callers, and how it trusts what stands between.
+ */
 const houses: readonly { name: string; settings: Record<string, string>; cors: boolean }[] = [
   { name: 'plain', settings: {}, cors: false },
   { name: 'for pages of other origins', settings: {}, cors: true },
-  { name: 'behind a proxy', settings: { TRUSTED_PROXIES: '127.0.0.0/8', TRUSTED_PROXY_REQUIRED: 'true' }, cors: false },
+  {
+    name: 'behind a proxy',
+    settings: { TRUSTED_PROXIES: '127.0.0.0/8', TRUSTED_PROXY_REQUIRED: 'true' },
+    cors: false,
+  },
   { name: 'behind a proxy that may say nothing', settings: { TRUSTED_PROXIES: '127.0.0.0/8' }, cors: false },
 ]
 const servers = new Map<string, TestServer>()
@@ -34,13 +40,22 @@ beforeAll(async () => {
       ['', 'é “x” \u2028 😀'],
       ['a/', 'of a'],
     ]) {
-      const message = { title, message: 'w6k=', start_time: 0, end_time: '2999-01-01T00:00:00Z', authenticated: false, options: { n: 1.5 } }
+      const message = {
+        title,
+        message: 'w6k=',
+        start_time: 0,
+        end_time: '2999-01-01T00:00:00Z',
+        authenticated: false,
+        options: { n: 1.5 },
+      }
       await write(`${namespace}sys/config/ui/custom-messages`, message)
     }
     await write('sys/namespaces/api-lock/lock/locked')
     if (cors) await write('sys/config/cors', { allowed_origins: 'https://app.example.com' })
     for (const namespace of ['', 'a']) {
-      const { headers: told } = await server.anonymous.read(polled, { headers: { ...headers, 'X-Vault-Namespace': namespace } })
+      const { headers: told } = await server.anonymous.read(polled, {
+        headers: { ...headers, 'X-Vault-Namespace': namespace },
+      })
       tags = [...tags, String(told['etag'])]
     }
   }
@@ -60,7 +75,14 @@ const aTarget = fc.constantFrom(
     `/v1/${polled}?x=1`,
     `/v1/${polled}?wait=0`,
   ],
-  ...[`/v1/a/${polled}`, `/v1/${polled}/`, `http://x/v1/${polled}`, `/v1/${polled.replace('ui', '%75i')}`, `/v1//${polled}`, `/V1/${polled}`],
+  ...[
+    `/v1/a/${polled}`,
+    `/v1/${polled}/`,
+    `http://x/v1/${polled}`,
+    `/v1/${polled.replace('ui', '%75i')}`,
+    `/v1//${polled}`,
+    `/V1/${polled}`,
+  ],
 )
 const aMethod = fc.constantFrom('GET', 'GET', 'GET', 'GET', 'HEAD', 'LIST', 'OPTIONS', 'PUT', 'get')
 const aNamespace = fc.constantFrom(
@@ -86,7 +108,11 @@ const aNamespace = fc.constantFrom(
 const aTag = fc.oneof(
   fc.constantFrom('*', '"x"', 'W/"x"', '', ',', '"', 'x', '"a", "b"', '""', '*, "x"'),
   fc
-    .tuple(fc.nat(), fc.constantFrom('', 'W/', '"x", ', ' ,\t', 'x, ', 'w/'), fc.constantFrom('', ', "y"', 'x', ';q=1'))
+    .tuple(
+      fc.nat(),
+      fc.constantFrom('', 'W/', '"x", ', ' ,\t', 'x, ', 'w/'),
+      fc.constantFrom('', ', "y"', 'x', ';q=1'),
+    )
     .map(([place, before, behind]) => `${before}${tags[place % tags.length]}${behind}`),
 )
 const aHeader: fc.Arbitrary<readonly [string, string]> = fc.oneof(
@@ -95,8 +121,14 @@ const aHeader: fc.Arbitrary<readonly [string, string]> = fc.oneof(
   fc.tuple(fc.constant('X-Vault-Token'), fc.constantFrom('root', 'none', '')),
   fc.tuple(fc.constant('Authorization'), fc.constantFrom('Bearer root', 'Basic x', '')),
   fc.tuple(fc.constant('Connection'), fc.constantFrom('close', 'keep-alive', 'Close', 'upgrade', 'x')),
-  fc.tuple(fc.constant('Origin'), fc.constantFrom('https://app.example.com', 'null', '', 'https://other.example.com')),
-  fc.tuple(fc.constant('X-Forwarded-For'), fc.constantFrom('192.0.2.1', '192.0.2.1, 192.0.2.2', '', 'x', '2001:db8::1', '192.0.2.1,')),
+  fc.tuple(
+    fc.constant('Origin'),
+    fc.constantFrom('https://app.example.com', 'null', '', 'https://other.example.com'),
+  ),
+  fc.tuple(
+    fc.constant('X-Forwarded-For'),
+    fc.constantFrom('192.0.2.1', '192.0.2.1, 192.0.2.2', '', 'x', '2001:db8::1', '192.0.2.1,'),
+  ),
   fc.constantFrom<readonly [string, string]>(
     ['X-Vault-Wrap-TTL', '60'],
     ['X-Vault-Wrap-TTL', ''],
@@ -135,27 +167,39 @@ async function heard(server: TestServer, sent: string): Promise<string> {
     .replace(/(?:^[\w-]+: .*\r\n)+/gm, (headers) => headers.split('\r\n').sort().join('\r\n'))
 }
 
-test.each(houses)('whatever is asked, an answer that lies ready is the usual one to the byte: $name', async ({ name }) => {
-  const server = servers.get(name)
-  if (server === undefined) throw new Error('not started')
-  const aRequest = fc.record({
-    method: aMethod,
-    target: aTarget,
-    version: fc.constantFrom('1.1', '1.1', '1.0'),
-    headers: fc.array(aHeader, { maxLength: 4 }),
-  })
+test.each(houses)(
+  'whatever is asked, an answer that lies ready is the usual one to the byte: $name',
+  async ({ name }) => {
+    const server = servers.get(name)
+    if (server === undefined) throw new Error('not started')
+    const aRequest = fc.record({
+      method: aMethod,
+      target: aTarget,
+      version: fc.constantFrom('1.1', '1.1', '1.0'),
+      headers: fc.array(aHeader, { maxLength: 4 }),
+    })
 
-  await fc.assert(
-    fc.asyncProperty(aRequest, async ({ method, target, version, headers }) => {
-      const written = (more: string) =>
-        [`${method} ${target} HTTP/${version}`, 'Host: x', ...headers.map(([header, value]) => `${header}: ${value}`), `${more}\r\n`].join('\r\n')
-      const last = 'GET /v1/sys/internal/ui/authenticated-messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+    await fc.assert(
+      fc.asyncProperty(aRequest, async ({ method, target, version, headers }) => {
+        const written = (more: string) =>
+          [
+            `${method} ${target} HTTP/${version}`,
+            'Host: x',
+            ...headers.map(([header, value]) => `${header}: ${value}`),
+            `${more}\r\n`,
+          ].join('\r\n')
+        const last =
+          'GET /v1/sys/internal/ui/authenticated-messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
 
-      // what has a length, though it is none, goes the usual way
-      const [ready, usual] = await Promise.all([heard(server, written('') + last), heard(server, written('Content-Length: 0\r\n') + last)])
+        // what has a length, though it is none, goes the usual way
+        const [ready, usual] = await Promise.all([
+          heard(server, written('') + last),
+          heard(server, written('Content-Length: 0\r\n') + last),
+        ])
 
-      expect(ready).toBe(usual)
-    }),
-    { numRuns: 150 },
-  )
-})
+        expect(ready).toBe(usual)
+      }),
+      { numRuns: 150 },
+    )
+  },
+)

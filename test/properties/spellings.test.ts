@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Client } from '../support/client.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
-// Someone who may do everything but with the things named here asks for each of them in any spelling that might mean it.
+// Someone who may do everything but with the things named here asks for each of them in any spelling that
+// might mean it.
 
 const things = [
   'auth/jwt/role/kept',
@@ -23,8 +24,17 @@ const things = [
   'sys/policies/acl/kept',
   'sys/policy/kept',
 ]
-const folders = ['auth/jwt/role', 'auth/token/roles', 'cubbyhole', 'identity/entity/name', 'identity/oidc/key', 'sys/namespaces', 'sys/policies/acl']
-const rule = (path: string, ...capabilities: string[]) => `path "${path}" { capabilities = ${JSON.stringify(capabilities)} }\n`
+const folders = [
+  'auth/jwt/role',
+  'auth/token/roles',
+  'cubbyhole',
+  'identity/entity/name',
+  'identity/oidc/key',
+  'sys/namespaces',
+  'sys/policies/acl',
+]
+const rule = (path: string, ...capabilities: string[]) =>
+  `path "${path}" { capabilities = ${JSON.stringify(capabilities)} }\n`
 
 let server: TestServer
 let caller: Client
@@ -49,9 +59,20 @@ beforeAll(async () => {
   await root.write('sys/namespaces/outer')
   await root.write('sys/namespaces/kept', {}, { headers: { 'X-Vault-Namespace': 'outer' } })
   for (const { status, text } of made) if (status >= 300) throw new Error(text)
-  const denials = [...things, ...folders, ...things.map((path) => `outer/${path}`), ...folders.map((path) => `outer/${path}`)]
+  const denials = [
+    ...things,
+    ...folders,
+    ...things.map((path) => `outer/${path}`),
+    ...folders.map((path) => `outer/${path}`),
+  ]
   const everything = rule('*', 'create', 'read', 'update', 'delete', 'list', 'sudo', 'patch', 'scan')
-  expect((await root.write('sys/policies/acl/all-but', { policy: everything + denials.map((path) => rule(path, 'deny')).join('') })).status).toBe(204)
+  expect(
+    (
+      await root.write('sys/policies/acl/all-but', {
+        policy: everything + denials.map((path) => rule(path, 'deny')).join(''),
+      })
+    ).status,
+  ).toBe(204)
   const { body } = await root.write('auth/token/create', { policies: ['all-but'] })
   caller = server.as(String(body.auth?.client_token))
   await caller.write('cubbyhole/kept', { a: '1' })
@@ -59,15 +80,22 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 const swapCase = (text: string) => (text === text.toLowerCase() ? text.toUpperCase() : text.toLowerCase())
-const escaped = (text: string) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
+const escaped = (text: string) =>
+  [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
 
 const often = (plain: string, ...others: string[]) =>
-  fc.oneof({ weight: 12, arbitrary: fc.constant(plain) }, { weight: others.length, arbitrary: fc.constantFrom(...others) })
+  fc.oneof(
+    { weight: 12, arbitrary: fc.constant(plain) },
+    { weight: others.length, arbitrary: fc.constantFrom(...others) },
+  )
 
 /** What is done to a few characters of the last segments, and put between them, before and behind. */
 const mangling = fc.record({
   marks: fc.array(fc.record({ at: fc.nat(30), mark: fc.constantFrom('escape', 'case') }), { maxLength: 3 }),
-  between: fc.array(often('/', '%2F', '%2f', '/%2F', '%2F/', '//', '/./', '/%2e/', '/x/../', '%5C'), { minLength: 6, maxLength: 6 }),
+  between: fc.array(often('/', '%2F', '%2f', '/%2F', '%2F/', '//', '/./', '/%2e/', '/x/../', '%5C'), {
+    minLength: 6,
+    maxLength: 6,
+  }),
   before: often('', '/', '%2F', '%2F%2F', 'v1/', './', 'outer/', 'outer/../', 'outer%2F'),
   after: fc.constantFrom(
     '',
@@ -99,16 +127,24 @@ function mangled(path: string, { marks, between, before, after }: Mangling): str
   for (const { at, mark } of marks) {
     const index = characters.length - 1 - (at % characters.length)
     const character = characters[index] ?? ''
-    if (/^[a-z]$/i.test(character)) characters[index] = mark === 'escape' ? escaped(character) : swapCase(character)
+    if (/^[a-z]$/i.test(character))
+      characters[index] = mark === 'escape' ? escaped(character) : swapCase(character)
   }
   const [first = '', ...rest] = characters.join('').split('/')
-  return before + rest.reduce((whole, segment, number) => whole + (between[number] ?? '/') + segment, first) + after
+  return (
+    before +
+    rest.reduce((whole, segment, number) => whole + (between[number] ?? '/') + segment, first) +
+    after
+  )
 }
 
 test('what a rule denies is denied in every spelling that would reach it', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom(...things.map((path) => ({ path, list: false })), ...folders.map((path) => ({ path, list: true }))),
+      fc.constantFrom(
+        ...things.map((path) => ({ path, list: false })),
+        ...folders.map((path) => ({ path, list: true })),
+      ),
       mangling,
       async (thing, how) => {
         const asked = mangled(thing.path, how)

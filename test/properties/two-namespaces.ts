@@ -8,7 +8,8 @@ export const mark = 'of-bravo'
 /** Stands in every text and note the other namespace keeps; nobody outside ever says it. */
 export const hidden = 'kept-in-there'
 
-export const everything = 'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo", "patch", "scan"] }'
+export const everything =
+  'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo", "patch", "scan"] }'
 
 export const inside = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 
@@ -30,15 +31,25 @@ export async function fillOtherNamespace(server: TestServer): Promise<OtherNames
   }
   const signer = aSigner()
   const named = (path: string) => path.replaceAll('*', mark).replaceAll('%', hidden)
-  const write = (path: string, body: unknown = {}) => done(root.write(named(path), JSON.parse(named(JSON.stringify(body))), at))
+  const write = (path: string, body: unknown = {}) =>
+    done(root.write(named(path), JSON.parse(named(JSON.stringify(body))), at))
 
   await done(root.write('sys/namespaces/bravo', { custom_metadata: { note: hidden } }))
   await write('sys/namespaces/child-*', { custom_metadata: { note: '%' } })
   await write('sys/policies/acl/policy-*', { policy: 'path "cubbyhole/*" { capabilities = ["read"] } # %' })
   await done(root.write('sys/policies/acl/all', { policy: everything }, at))
   await write('sys/auth/jwt-*', { type: 'jwt', description: '%' })
-  await done(root.write(`auth/jwt-${mark}/config`, { jwt_validation_pubkeys: [signer.pem], bound_issuer: mark }, at))
-  const role = { role_type: 'jwt', user_claim: 'sub', groups_claim: 'groups', bound_subject: '*', token_policies: ['policy-*'], token_ttl: '30d' }
+  await done(
+    root.write(`auth/jwt-${mark}/config`, { jwt_validation_pubkeys: [signer.pem], bound_issuer: mark }, at),
+  )
+  const role = {
+    role_type: 'jwt',
+    user_claim: 'sub',
+    groups_claim: 'groups',
+    bound_subject: '*',
+    token_policies: ['policy-*'],
+    token_ttl: '30d',
+  }
   await write('auth/jwt-*/role/role-*', role)
   await write('auth/token/roles/role-*', { allowed_policies: ['policy-*'] })
   await write('identity/oidc/key/key-*', { allowed_client_ids: ['*'] })
@@ -46,14 +57,31 @@ export async function fillOtherNamespace(server: TestServer): Promise<OtherNames
   const now = Math.floor(Date.now() / 1000)
   const jwt = signer.sign({ iss: mark, sub: mark, groups: [mark], iat: now, exp: now + 3600 })
   const login = await write('auth/jwt-*/login', { role: 'role-*', jwt })
-  const token = await write('auth/token/create', { policies: ['all'], meta: { note: '%' }, display_name: '*', ttl: '30d' })
+  const token = await write('auth/token/create', {
+    policies: ['all'],
+    meta: { note: '%' },
+    display_name: '*',
+    ttl: '30d',
+  })
   const tokenId = String(token['auth']?.['client_token'])
   const entityId = String(login['auth']?.['entity_id'])
   await write(`identity/entity/id/${entityId}`, { name: 'entity-*', metadata: { note: '%' } })
   const accessor = String((await done(root.read('sys/auth', at)))['data']?.[`jwt-${mark}/`]?.['accessor'])
-  const group = await write('identity/group', { name: 'group-*', policies: ['policy-*'], member_entity_ids: [entityId] })
-  const external = await write('identity/group', { name: 'external-*', type: 'external', metadata: { note: '%' } })
-  const groupAlias = await write('identity/group-alias', { name: '*', mount_accessor: accessor, canonical_id: external['data']?.['id'] })
+  const group = await write('identity/group', {
+    name: 'group-*',
+    policies: ['policy-*'],
+    member_entity_ids: [entityId],
+  })
+  const external = await write('identity/group', {
+    name: 'external-*',
+    type: 'external',
+    metadata: { note: '%' },
+  })
+  const groupAlias = await write('identity/group-alias', {
+    name: '*',
+    mount_accessor: accessor,
+    canonical_id: external['data']?.['id'],
+  })
   const entity = await done(root.read(`identity/entity/id/${entityId}`, at))
   const entityAliasId = String(entity['data']?.['aliases']?.[0]?.['id'])
   const own = server.as(tokenId)
@@ -92,9 +120,23 @@ async function stateOf(root: Client, own: Client, ids: Record<string, string>): 
       'sys/mounts',
       `sys/namespaces/child-${mark}`,
     ],
-    ...[`auth/jwt-${mark}/config`, `auth/jwt-${mark}/role/role-${mark}`, `auth/token/roles/role-${mark}`, `sys/auth/jwt-${mark}/tune`],
-    ...[`identity/oidc/key/key-${mark}`, `identity/oidc/role/role-${mark}`, 'identity/oidc/config', 'sys/auth/token/tune'],
-    ...[`identity/entity/id/${ids['entity']}`, `identity/entity-alias/id/${ids['entityAlias']}`, `identity/group/id/${ids['group']}`],
+    ...[
+      `auth/jwt-${mark}/config`,
+      `auth/jwt-${mark}/role/role-${mark}`,
+      `auth/token/roles/role-${mark}`,
+      `sys/auth/jwt-${mark}/tune`,
+    ],
+    ...[
+      `identity/oidc/key/key-${mark}`,
+      `identity/oidc/role/role-${mark}`,
+      'identity/oidc/config',
+      'sys/auth/token/tune',
+    ],
+    ...[
+      `identity/entity/id/${ids['entity']}`,
+      `identity/entity-alias/id/${ids['entityAlias']}`,
+      `identity/group/id/${ids['group']}`,
+    ],
     ...[`identity/group/id/${ids['externalGroup']}`, `identity/group-alias/id/${ids['groupAlias']}`],
   ]
   const lists = [
@@ -107,7 +149,13 @@ async function stateOf(root: Client, own: Client, ids: Record<string, string>): 
       'identity/oidc/key',
       'identity/oidc/role',
     ],
-    ...['identity/entity/id', 'identity/entity-alias/id', 'identity/group/id', 'identity/group-alias/id', 'sys/leases/lookup/auth/token/create'],
+    ...[
+      'identity/entity/id',
+      'identity/entity-alias/id',
+      'identity/group/id',
+      'identity/group-alias/id',
+      'sys/leases/lookup/auth/token/create',
+    ],
     ...[`sys/leases/lookup/auth/jwt-${mark}/login`, 'sys/leases/lookup', `sys/leases/lookup/engine/creds/ci`],
   ]
   const at = inside('bravo')

@@ -16,10 +16,21 @@ describe.each(['simulators/ci-issuer/main.ts', 'simulators/directory/main.ts'])(
     const address = other.address()
     const port = typeof address === 'object' ? String(address?.port) : ''
 
-    expect(await told('--port', port)).toEqual({ code: 2, stdout: '', stderr: `listen EADDRINUSE: address already in use 127.0.0.1:${port}\n` })
+    expect(await told('--port', port)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`,
+    })
   })
 
-  test.each([['--prot', '1'], ['9000'], ['--port', 'x'], ['--port', '70000']])('and that it does not know %s', async (...args) => {
-    expect(await told(...args)).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(/^[^\n]+\n$/) })
-  })
+  test.each([['--prot', '1'], ['9000'], ['--port', 'x'], ['--port', '70000']])(
+    'and that it does not know %s',
+    async (...args) => {
+      expect(await told(...args)).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringMatching(/^[^\n]+\n$/),
+      })
+    },
+  )
 })

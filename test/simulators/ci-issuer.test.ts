@@ -20,18 +20,39 @@ test.each(algorithms)('%s: discovery leads to the key that verifies the token', 
 
   const discovery: unknown = await (await fetch(issuer.discoveryUrl)).json()
   expect(discovery).toMatchObject({ issuer: issuer.url, jwks_uri: issuer.jwksUrl })
-  const verified = await jwtVerify(jwt, createRemoteJWKSet(new URL(issuer.jwksUrl)), { issuer: issuer.url, algorithms: [algorithm] })
+  const verified = await jwtVerify(jwt, createRemoteJWKSet(new URL(issuer.jwksUrl)), {
+    issuer: issuer.url,
+    algorithms: [algorithm],
+  })
 
   expect(verified.protectedHeader.alg).toBe(algorithm)
-  await expect(jwtVerify(jwt, await importSPKI(issuer.publicKeyPem(algorithm), algorithm))).resolves.toBeDefined()
+  await expect(
+    jwtVerify(jwt, await importSPKI(issuer.publicKeyPem(algorithm), algorithm)),
+  ).resolves.toBeDefined()
 })
 
 test.each([
-  { provider: 'github', claims: { repository: 'acme/web', environment: 'prod' }, sub: 'repo:acme/web:environment:prod' },
-  { provider: 'github', claims: { repository: 'acme/web', ref: 'refs/heads/dev' }, sub: 'repo:acme/web:ref:refs/heads/dev' },
-  { provider: 'gitlab', claims: { project_path: 'acme/web', ref: 'dev' }, sub: 'project_path:acme/web:ref_type:branch:ref:dev' },
+  {
+    provider: 'github',
+    claims: { repository: 'acme/web', environment: 'prod' },
+    sub: 'repo:acme/web:environment:prod',
+  },
+  {
+    provider: 'github',
+    claims: { repository: 'acme/web', ref: 'refs/heads/dev' },
+    sub: 'repo:acme/web:ref:refs/heads/dev',
+  },
+  {
+    provider: 'gitlab',
+    claims: { project_path: 'acme/web', ref: 'dev' },
+    sub: 'project_path:acme/web:ref_type:branch:ref:dev',
+  },
   { provider: 'gitlab', claims: { sub: 'given' }, sub: 'given' },
-  { provider: 'kubernetes', claims: { 'kubernetes.io': { namespace: 'web' } }, sub: 'system:serviceaccount:web:deployer' },
+  {
+    provider: 'kubernetes',
+    claims: { 'kubernetes.io': { namespace: 'web' } },
+    sub: 'system:serviceaccount:web:deployer',
+  },
   { provider: 'keycloak', claims: { groups: ['a'] }, sub: 'f3b1c2d4-5e6f-4a7b-8c9d-0e1f2a3b4c5d' },
 ] as const)('$provider: the subject follows from $claims', async ({ provider, claims, sub }) => {
   await using issuer = await startIssuer({ algorithms: ['RS256'], now: () => 1_800_000_000_500 })
@@ -45,7 +66,10 @@ test('a claim set to undefined is left out, and any text can be the payload', as
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
 
   const withoutExp = await issuer.signPipeline('gitlab', { exp: undefined }, { algorithm: 'ES256' })
-  const twice = await issuer.sign('{"sub":"a","sub":"b"}', { algorithm: 'ES256', header: { kid: undefined, crit: ['x'], x: 1 } })
+  const twice = await issuer.sign('{"sub":"a","sub":"b"}', {
+    algorithm: 'ES256',
+    header: { kid: undefined, crit: ['x'], x: 1 },
+  })
 
   expect(decodeJwt(withoutExp)).not.toHaveProperty('exp')
   expect(Buffer.from(twice.split('.')[1] ?? '', 'base64url').toString()).toBe('{"sub":"a","sub":"b"}')
@@ -103,7 +127,10 @@ test('misbehaviours that end in an answer', async () => {
   expect(chunked.headers.get('content-length')).toBeNull()
   expect((await chunked.text()).length).toBeGreaterThan(2_000_000)
   issuer.misbehave({ kind: 'foreign-issuer', issuer: 'https://elsewhere.example' })
-  expect(JSON.parse(await read(issuer.discoveryUrl))).toMatchObject({ issuer: 'https://elsewhere.example', jwks_uri: issuer.jwksUrl })
+  expect(JSON.parse(await read(issuer.discoveryUrl))).toMatchObject({
+    issuer: 'https://elsewhere.example',
+    jwks_uri: issuer.jwksUrl,
+  })
   issuer.misbehave({ kind: 'many-keys', count: 10_000 })
   expect(await kidsOf(issuer)).toHaveLength(10_001)
   issuer.misbehave({ kind: 'slow', delayMs: 1 })
@@ -136,22 +163,23 @@ test('an answer can be cut, and a port can refuse', async () => {
   expect((await fetch(issuer.jwksUrl)).status).toBe(200)
 })
 
-test.each([{ kind: 'silent' }, { kind: 'slow', delayMs: 3_600_000 }, { kind: 'trickle', everyMs: 3_600_000 }] as const)(
-  'closing ends what still hangs: $kind',
-  async (trouble) => {
-    const issuer = await startIssuer({ algorithms: ['ES256'] })
-    issuer.misbehave(trouble)
-    const hanging = new Promise<string>((resolve) => {
-      const sent = request(issuer.jwksUrl, (response) => response.on('error', () => resolve('cut')).resume())
-      sent.on('error', () => resolve('cut')).end()
-    })
-    await fetch(`${issuer.url}/other`)
+test.each([
+  { kind: 'silent' },
+  { kind: 'slow', delayMs: 3_600_000 },
+  { kind: 'trickle', everyMs: 3_600_000 },
+] as const)('closing ends what still hangs: $kind', async (trouble) => {
+  const issuer = await startIssuer({ algorithms: ['ES256'] })
+  issuer.misbehave(trouble)
+  const hanging = new Promise<string>((resolve) => {
+    const sent = request(issuer.jwksUrl, (response) => response.on('error', () => resolve('cut')).resume())
+    sent.on('error', () => resolve('cut')).end()
+  })
+  await fetch(`${issuer.url}/other`)
 
-    await issuer[Symbol.asyncDispose]()
+  await issuer[Symbol.asyncDispose]()
 
-    expect(await hanging).toBe('cut')
-  },
-)
+  expect(await hanging).toBe('cut')
+})
 
 const post = async (issuer: Issuer, path: string, body: string) => {
   const response = await fetch(issuer.url + path, { method: 'POST', body })
@@ -161,7 +189,11 @@ const post = async (issuer: Issuer, path: string, body: string) => {
 test('by hand: a token, new keys, trouble and its end', async () => {
   await using issuer = await startIssuer({ controls: true })
 
-  const token = await post(issuer, '/token', '{"provider":"gitlab","algorithm":"ES256","claims":{"ref":"dev"}}')
+  const token = await post(
+    issuer,
+    '/token',
+    '{"provider":"gitlab","algorithm":"ES256","claims":{"ref":"dev"}}',
+  )
   const before = issuer.keys.current('ES256').kid
   const rotated = await post(issuer, '/rotate', '{"keep_old":false}')
   const trouble = await post(issuer, '/trouble', '{"kind":"status","status":500,"document":"jwks"}')

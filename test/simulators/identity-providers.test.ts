@@ -26,25 +26,41 @@ test('nobody is let in without what the real ones ask for', async () => {
 
   expect((await world.post(me, '{"securityEnabledOnly":false}', json)).status).toBe(401)
   expect((await world.post(me, '{}', { ...json, authorization: 'Bearer t' })).status).toBe(400)
-  expect((await world.post(me, '{"securityEnabledOnly":false}', { ...json, authorization: 'Bearer t' })).body).toMatchObject({ value: ['g'] })
-  expect((await world.get('https://example.okta.com/api/v1/users/u/groups', 'SSWS wrong')).body).toMatchObject({ errorCode: 'E0000011' })
-  expect((await world.get('https://admin.googleapis.com/admin/directory/v1/groups?userKey=u', 'Bearer wrong')).status).toBe(401)
+  expect(
+    (await world.post(me, '{"securityEnabledOnly":false}', { ...json, authorization: 'Bearer t' })).body,
+  ).toMatchObject({ value: ['g'] })
+  expect(
+    (await world.get('https://example.okta.com/api/v1/users/u/groups', 'SSWS wrong')).body,
+  ).toMatchObject({ errorCode: 'E0000011' })
+  expect(
+    (await world.get('https://admin.googleapis.com/admin/directory/v1/groups?userKey=u', 'Bearer wrong'))
+      .status,
+  ).toBe(401)
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const grant = 'grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=a.b.c'
-  expect(await world.post('https://oauth2.googleapis.com/token', grant, form)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
+  expect(await world.post('https://oauth2.googleapis.com/token', grant, form)).toMatchObject({
+    status: 400,
+    body: { error: 'invalid_grant' },
+  })
 })
 
 test('Okta gives pages that point at the next', async () => {
   await using world = await asking()
   world.okta.groupsByUser.set('u', ['a', 'b', 'c'])
   world.okta.pageSize = 2
-  const first = await world.get('https://example.okta.com/api/v1/users/u/groups', `SSWS ${world.okta.apiToken}`)
+  const first = await world.get(
+    'https://example.okta.com/api/v1/users/u/groups',
+    `SSWS ${world.okta.apiToken}`,
+  )
 
   expect(first.body).toHaveLength(2)
   expect(first.headers.link).toBe(
     '<https://example.okta.com/api/v1/users/u/groups>; rel="self", <https://example.okta.com/api/v1/users/u/groups?after=2>; rel="next"',
   )
-  const last = await world.get('https://example.okta.com/api/v1/users/u/groups?after=2', `SSWS ${world.okta.apiToken}`)
+  const last = await world.get(
+    'https://example.okta.com/api/v1/users/u/groups?after=2',
+    `SSWS ${world.okta.apiToken}`,
+  )
   expect(last.body).toMatchObject([{ profile: { name: 'c' } }])
   expect(last.headers.link).not.toContain('next')
 })

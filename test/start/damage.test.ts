@@ -34,7 +34,9 @@ test('a role that can not be opened: its requests get 500, the log names the rec
   expect(login.status).not.toBe(200)
   expect(login.text).not.toContain('role/broken')
   expect([other.status, list.body['data']?.['keys']]).toEqual([200, ['broken', 'whole']])
-  expect(logLines(server)).toContainEqual(expect.objectContaining({ level: 'error', key, msg: 'a stored record can not be opened' }))
+  expect(logLines(server)).toContainEqual(
+    expect.objectContaining({ level: 'error', key, msg: 'a stored record can not be opened' }),
+  )
 })
 
 test('a damaged role can be deleted and written anew', async () => {
@@ -67,24 +69,32 @@ test.each([
 
 test.each([
   { name: 'mount', like: 'core/mounts/%', code: 1, says: 'cannot start: the mount table can not be read' },
-  { name: 'keys of tokens', like: 'core/token-keys', code: 1, says: 'cannot start: the keys of tokens can not be read' },
+  {
+    name: 'keys of tokens',
+    like: 'core/token-keys',
+    code: 1,
+    says: 'cannot start: the keys of tokens can not be read',
+  },
   { name: 'keyring', like: 'barrier/keyring', code: 5, says: 'seal key does not open this store' },
   { name: 'root key', like: 'barrier/root-key', code: 5, says: 'seal key does not open this store' },
-])('a damaged record ($name) stops the start in one clear line, each time, and nothing is replaced', async ({ like, code, says }) => {
-  await using folder = await temporaryFolder()
-  await aFilledStore(folder.path)
-  const key = damage(fileOf(folder.path), like)
-  const before = recordOf(folder.path, key)
+])(
+  'a damaged record ($name) stops the start in one clear line, each time, and nothing is replaced',
+  async ({ like, code, says }) => {
+    await using folder = await temporaryFolder()
+    await aFilledStore(folder.path)
+    const key = damage(fileOf(folder.path), like)
+    const before = recordOf(folder.path, key)
 
-  const refused = await runServer({ folder: folder.path })
-  const again = await runServer({ folder: folder.path })
+    const refused = await runServer({ folder: folder.path })
+    const again = await runServer({ folder: folder.path })
 
-  expect([refused.code, again.code]).toEqual([code, code])
-  expect(refused.stdout).toBe('')
-  expect(messagesOf(refused, 'fatal')).toEqual([says])
-  if (code === 1) expect(logLines(refused)).toContainEqual(expect.objectContaining({ level: 'error', key }))
-  expect(recordOf(folder.path, key)).toEqual(before)
-})
+    expect([refused.code, again.code]).toEqual([code, code])
+    expect(refused.stdout).toBe('')
+    expect(messagesOf(refused, 'fatal')).toEqual([says])
+    if (code === 1) expect(logLines(refused)).toContainEqual(expect.objectContaining({ level: 'error', key }))
+    expect(recordOf(folder.path, key)).toEqual(before)
+  },
+)
 
 function recordOf(folder: string, key: string): unknown {
   const database = new Database(fileOf(folder), { readonly: true })

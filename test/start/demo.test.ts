@@ -3,10 +3,15 @@ import { expect, test } from 'vitest'
 import { runProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-test('npm run demo tells its story to the end, shows no token and no secret, and leaves nothing behind', { timeout: 60_000 }, async () => {
+test('npm run demo tells its story to the end, shows no token and no secret, and leaves nothing behind', {
+  timeout: 60_000,
+}, async () => {
   await using folder = await temporaryFolder()
 
-  const { code, stdout, stderr } = await runProcess('simulators/demo.ts', { folder: folder.path, environment: { TMPDIR: folder.path } })
+  const { code, stdout, stderr } = await runProcess('simulators/demo.ts', {
+    folder: folder.path,
+    environment: { TMPDIR: folder.path },
+  })
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   const chapters = [...stdout.matchAll(/^(\d+)\. .+\.$/gm)].map(([, number]) => Number(number))

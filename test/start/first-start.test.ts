@@ -16,7 +16,12 @@ test('the first start in an empty folder makes database and seal key for its own
   expect(self.status).toBe(200)
   expect(self.body['data']?.['policies']).toEqual(['root'])
   expect(server.stdout).toMatch(tokenLine)
-  for (const file of ['data/gatehouse.db', 'data/gatehouse.db-wal', 'data/gatehouse.db.lock', 'data/seal.key']) {
+  for (const file of [
+    'data/gatehouse.db',
+    'data/gatehouse.db-wal',
+    'data/gatehouse.db.lock',
+    'data/seal.key',
+  ]) {
     expect(await modeOf(folder.file(file)), file).toBe(0o600)
   }
   expect(await modeOf(folder.file('data'))).toBe(0o700)
@@ -66,7 +71,11 @@ test('GATEHOUSE_ROOT_TOKEN_FILE holds the first root token for its owner only, a
 test('--dev writes its root token into GATEHOUSE_ROOT_TOKEN_FILE too', async () => {
   await using folder = await temporaryFolder()
   const file = folder.file('root-token')
-  await using server = await startProcess({ folder: folder.path, args: ['--dev'], settings: { ROOT_TOKEN: 'mine', ROOT_TOKEN_FILE: file } })
+  await using server = await startProcess({
+    folder: folder.path,
+    args: ['--dev'],
+    settings: { ROOT_TOKEN: 'mine', ROOT_TOKEN_FILE: file },
+  })
 
   expect(await readFile(file, 'utf8')).toBe('mine\n')
   expect(await modeOf(file)).toBe(0o600)
@@ -81,7 +90,9 @@ test('a root token file that can not be written ends the first start before ther
   await using server = await startProcess({ folder: folder.path })
 
   expect(refused.code).toBe(2)
-  expect(messagesOf(refused, 'fatal')).toEqual([`GATEHOUSE_ROOT_TOKEN_FILE: cannot write ${settings.ROOT_TOKEN_FILE}: ENOENT`])
+  expect(messagesOf(refused, 'fatal')).toEqual([
+    `GATEHOUSE_ROOT_TOKEN_FILE: cannot write ${settings.ROOT_TOKEN_FILE}: ENOENT`,
+  ])
   expect(server.stdout).toMatch(tokenLine)
 })
 
@@ -111,16 +122,23 @@ test('--dev: everything in memory, root token root, readable log', async () => {
 test.each<{ name: string; settings: Record<string, string>; token: string }>([
   { name: 'root', settings: {}, token: 'root' },
   { name: 'the one that is given', settings: { ROOT_TOKEN: 'mine' }, token: 'mine' },
-])('--dev on a file is durable and has the same root token at each start: $name', async ({ settings, token }) => {
-  await using folder = await temporaryFolder()
-  const options = { folder: folder.path, args: ['--dev'], settings: { ...settings, STORAGE: `sqlite:${folder.file('dev.db')}` } }
-  await using first = await startProcess(options)
-  await first.as(token).write('sys/policies/acl/kept', { policy: 'path "a" { capabilities = ["read"] }' })
-  await first.stop()
+])(
+  '--dev on a file is durable and has the same root token at each start: $name',
+  async ({ settings, token }) => {
+    await using folder = await temporaryFolder()
+    const options = {
+      folder: folder.path,
+      args: ['--dev'],
+      settings: { ...settings, STORAGE: `sqlite:${folder.file('dev.db')}` },
+    }
+    await using first = await startProcess(options)
+    await first.as(token).write('sys/policies/acl/kept', { policy: 'path "a" { capabilities = ["read"] }' })
+    await first.stop()
 
-  await using second = await startProcess(options)
-  const kept = await second.as(token).read('sys/policies/acl/kept')
+    await using second = await startProcess(options)
+    const kept = await second.as(token).read('sys/policies/acl/kept')
 
-  expect(kept.status).toBe(200)
-  expect(second.stdout).toBe(`Root token: ${token}\n`)
-})
+    expect(kept.status).toBe(200)
+    expect(second.stdout).toBe(`Root token: ${token}\n`)
+  },
+)

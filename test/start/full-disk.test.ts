@@ -5,7 +5,9 @@ import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const policy = { policy: 'path "x" { capabilities = ["read"] }' }
-const aFilledStore = stoppedServer((server) => server.as(server.rootToken).write('sys/policies/acl/kept', policy))
+const aFilledStore = stoppedServer((server) =>
+  server.as(server.rootToken).write('sys/policies/acl/kept', policy),
+)
 
 describe.skipIf(noSimulatedDisk !== undefined)('on a full disk', () => {
   test('the server starts and serves reads, keeps others out, and writes once there is room', async () => {
@@ -27,7 +29,11 @@ describe.skipIf(noSimulatedDisk !== undefined)('on a full disk', () => {
     const { code } = await server.stop()
 
     expect([read.status, ready.status]).toEqual([200, 200])
-    expect([refused.status, refused.body['errors'], refused.headers['retry-after']]).toEqual([503, ['storage is full'], '10'])
+    expect([refused.status, refused.body['errors'], refused.headers['retry-after']]).toEqual([
+      503,
+      ['storage is full'],
+      '10',
+    ])
     expect(second.code).toBe(3)
     expect(second.stderr).toContain(`in use by process ${server.pid}`)
     expect([written.status, again.status, code]).toEqual([204, 200, 0])

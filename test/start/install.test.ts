@@ -12,14 +12,30 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const project = join(import.meta.dirname, '../..')
 const run = promisify(execFile)
 
-type Locked = { version?: string; integrity?: string; dev?: boolean; optional?: boolean; os?: string; cpu?: string; hasInstallScript?: boolean }
-type Manifest = { scripts: Record<string, string>; engines: { node: string }; optionalDependencies: Record<string, string> }
+type Locked = {
+  version?: string
+  integrity?: string
+  dev?: boolean
+  optional?: boolean
+  os?: string
+  cpu?: string
+  hasInstallScript?: boolean
+}
+type Manifest = {
+  scripts: Record<string, string>
+  engines: { node: string }
+  optionalDependencies: Record<string, string>
+}
 
 const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as Manifest
-const locked = (JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as { packages: Record<string, Locked> }).packages
+const locked = (
+  JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as { packages: Record<string, Locked> }
+).packages
 
 /** That of a shell, which knows nothing of this test run. */
-const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:GATEHOUSE|VITEST|NODE_ENV|NODE_COMPILE)/.test(name)))
+const environment = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(?:GATEHOUSE|VITEST|NODE_ENV|NODE_COMPILE)/.test(name)),
+)
 
 /** A copy of parts of this project. */
 async function copyOf(...parts: string[]) {
@@ -28,11 +44,17 @@ async function copyOf(...parts: string[]) {
   return folder
 }
 
-/** A `node` where npm would put it, which says that it is `version`, and prints its arguments if it is told to run anything. */
+/**
+ * A `node` where npm would put it, which says that it is `version`, and prints its arguments if it is told to
+ * run anything.
+ */
 async function pretendNode(folder: string, version: string) {
   const programs = join(folder, 'node_modules/.bin')
   await mkdir(programs, { recursive: true })
-  await writeFile(join(programs, 'node'), `#!/bin/sh\nif [ "$1" = --version ]; then echo ${version}; else echo "runs $*"; fi\n`)
+  await writeFile(
+    join(programs, 'node'),
+    `#!/bin/sh\nif [ "$1" = --version ]; then echo ${version}; else echo "runs $*"; fi\n`,
+  )
   await chmod(join(programs, 'node'), 0o700)
 }
 
@@ -54,19 +76,32 @@ test('the lock file pins the hash of a Node for each platform, and no package ru
     return `${os} ${cpu}`
   })
 
-  expect(platforms.toSorted()).toEqual(['darwin arm64', 'darwin x64', 'linux arm64', 'linux x64', 'win32 x64'])
+  expect(platforms.toSorted()).toEqual([
+    'darwin arm64',
+    'darwin x64',
+    'linux arm64',
+    'linux x64',
+    'win32 x64',
+  ])
   expect(new Set(Object.values(manifest.optionalDependencies)).size).toBe(1)
   expect(Object.entries(locked).filter(([, { hasInstallScript }]) => hasInstallScript === true)).toEqual([])
-  expect(Object.entries(locked).filter(([path, { dev, integrity }]) => path !== '' && dev !== true && integrity === undefined)).toEqual([])
+  expect(
+    Object.entries(locked).filter(
+      ([path, { dev, integrity }]) => path !== '' && dev !== true && integrity === undefined,
+    ),
+  ).toEqual([])
 })
 
-test('npm ci without scripts and development packages installs a server that npm start runs on the pinned Node', { timeout: 120_000 }, async ({
-  skip,
-}) => {
+test('npm ci without scripts and development packages installs a server that npm start runs on the pinned Node', {
+  timeout: 120_000,
+}, async ({ skip }) => {
   skip(process.env['CI'] !== 'true', 'downloads packages: runs only where CI=true')
   await using folder = await copyOf('bin', 'migrations', 'src', 'package.json', 'package-lock.json')
   const production = { ...environment, NODE_ENV: 'production' }
-  await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], { cwd: folder.path, env: production })
+  await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], {
+    cwd: folder.path,
+    env: production,
+  })
 
   const server = spawn('npm', ['start'], {
     cwd: folder.path,
@@ -90,7 +125,9 @@ test('npm ci without scripts and development packages installs a server that npm
 
   expect(health.status).toBe(200)
   expect(log).toContain('"stopping"')
-  expect(await realpath(folder.file('node_modules/.bin/node'))).toMatch(/node_modules\/node-[\w-]+\/bin\/node$/)
+  expect(await realpath(folder.file('node_modules/.bin/node'))).toMatch(
+    /node_modules\/node-[\w-]+\/bin\/node$/,
+  )
 })
 
 const onNode = Object.entries(manifest.scripts).filter(([, command]) => /\bnode\b|gatehouse/.test(command))
@@ -102,7 +139,9 @@ test.each(onNode)('npm run %s says in one line that a Node is too old', async (_
   const failure = await failureOf(run('/bin/sh', ['-c', command], { cwd: folder.path, env: environment }))
 
   expect(failure).toMatchObject({ code: 2, stdout: '' })
-  expect(failure.stderr).toBe('Node 24 or later is needed, this is v23.11.1: run npm ci, which installs it, or put a later Node on the PATH\n')
+  expect(failure.stderr).toBe(
+    'Node 24 or later is needed, this is v23.11.1: run npm ci, which installs it, or put a later Node on the PATH\n',
+  )
   expect(onNode.map(([name]) => name)).toEqual(expect.arrayContaining(['start', 'dev', 'demo', 'test']))
 })
 
@@ -110,7 +149,10 @@ test('the oldest Node that scripts accept is the one in package.json', async () 
   await using folder = await copyOf('bin')
   await pretendNode(folder.path, 'v24.0.0')
 
-  const { stdout } = await run('/bin/sh', ['-c', 'exec sh bin/node.sh FILE a "b c"'], { cwd: folder.path, env: environment })
+  const { stdout } = await run('/bin/sh', ['-c', 'exec sh bin/node.sh FILE a "b c"'], {
+    cwd: folder.path,
+    env: environment,
+  })
 
   expect(stdout).toBe('runs FILE a b c\n')
   expect(manifest.engines.node).toBe('>=24')
@@ -123,14 +165,20 @@ test('a Node that does not run is named as such', async () => {
 
   const failure = await failureOf(run('/bin/sh', ['bin/gatehouse'], { cwd: folder.path, env: environment }))
 
-  expect(failure).toMatchObject({ code: 2, stderr: expect.stringMatching(/^Node 24 or later is needed, and no Node runs here: .*\n$/) })
+  expect(failure).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^Node 24 or later is needed, and no Node runs here: .*\n$/),
+  })
 })
 
 test('a server that an old Node was told to run says so in one line', async () => {
   await using folder = await temporaryFolder()
   const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '22.18.0' })`
 
-  const outcome = await runProcess('src/main.ts', { folder: folder.path, environment: { NODE_OPTIONS: `--import="${older}"` } })
+  const outcome = await runProcess('src/main.ts', {
+    folder: folder.path,
+    environment: { NODE_OPTIONS: `--import="${older}"` },
+  })
 
   expect(outcome).toEqual({ code: 2, stdout: '', stderr: 'Node 24 or later is needed, this is v22.18.0\n' })
 })
@@ -141,9 +189,15 @@ test('settings in .env reach the server, and a missing .env leaves nothing in th
 
   const without = await run('/bin/sh', ['bin/gatehouse'], { cwd: folder.path, env: environment })
   await writeFile(folder.file('.env'), 'GATEHOUSE_LOG_LEVEL=warn\n')
-  const withSettings = await run('/bin/sh', ['bin/gatehouse', '--dev'], { cwd: folder.path, env: environment })
+  const withSettings = await run('/bin/sh', ['bin/gatehouse', '--dev'], {
+    cwd: folder.path,
+    env: environment,
+  })
 
-  expect(without).toMatchObject({ stdout: expect.stringMatching(/^runs --expose-gc .*\/src\/main\.ts\n$/), stderr: '' })
+  expect(without).toMatchObject({
+    stdout: expect.stringMatching(/^runs --expose-gc .*\/src\/main\.ts\n$/),
+    stderr: '',
+  })
   expect(withSettings.stdout).toMatch(/^runs --env-file=\.env --expose-gc .*\/src\/main\.ts --dev\n$/)
 })
 

@@ -2,7 +2,8 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { resolve } from 'node:path'
 
-// The server, which kills itself before the step of this number: a change of a file in its folder, or a text it prints.
+// The server, which kills itself before the step of this number: a change of a file in its folder, or a text
+// it prints.
 let left = Number(process.argv[2])
 const folder = process.cwd()
 const opened = new Set<unknown>()
@@ -11,7 +12,17 @@ const step = () => {
   if (left-- === 0) process.kill(process.pid, 'SIGKILL')
 }
 
-const names = ['mkdirSync', 'openSync', 'writeFileSync', 'fsyncSync', 'linkSync', 'renameSync', 'rmSync', 'unlinkSync', 'closeSync'] as const
+const names = [
+  'mkdirSync',
+  'openSync',
+  'writeFileSync',
+  'fsyncSync',
+  'linkSync',
+  'renameSync',
+  'rmSync',
+  'unlinkSync',
+  'closeSync',
+] as const
 // each is called as it was, whatever it takes
 const functions = fs as unknown as Record<string, (...args: unknown[]) => unknown>
 for (const name of names) {

@@ -27,14 +27,33 @@ async function printedBeforeKill(step: number, options: ProcessOptions): Promise
 
 /** The next start, in this process: what it prints. */
 async function nextStart(settings: Record<string, string>) {
-  const named = Object.fromEntries(Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(([name, value]) => [`GATEHOUSE_${name}`, value]))
+  const named = Object.fromEntries(
+    Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(([name, value]) => [
+      `GATEHOUSE_${name}`,
+      value,
+    ]),
+  )
   const told: string[] = []
-  const rootToken = { keep: (token: string) => void told.push(token), tell: (token: string) => void told.push(token) }
-  const server = await startServer(readConfig(named, { dev: false, warn: () => {} }), { log: quietLog, rootToken })
-  return { server, told, isGood: async (token: string) => (await new Client(server.url, token).read('auth/token/lookup-self')).status === 200 }
+  const rootToken = {
+    keep: (token: string) => void told.push(token),
+    tell: (token: string) => void told.push(token),
+  }
+  const server = await startServer(readConfig(named, { dev: false, warn: () => {} }), {
+    log: quietLog,
+    rootToken,
+  })
+  return {
+    server,
+    told,
+    isGood: async (token: string) =>
+      (await new Client(server.url, token).read('auth/token/lookup-self')).status === 200,
+  }
 }
 
-/** Kills a first start before one of its steps, starts again, and asks with the token that was told. Undefined when there is no such step. */
+/**
+ * Kills a first start before one of its steps, starts again, and asks with the token that was told. Undefined
+ * when there is no such step.
+ */
 async function afterKillAt(step: number, inFile: boolean): Promise<object | undefined> {
   await using folder = await temporaryFolder()
   const file = folder.file('root-token')
@@ -82,7 +101,9 @@ test('an empty seal key file beside an empty store is filled', async () => {
 
   expect((await server.as(server.rootToken).read('auth/token/lookup-self')).status).toBe(200)
   expect(await readFile(folder.file('data/seal.key'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/)
-  expect((await readdir(folder.file('data'))).filter((name) => name.startsWith('seal.key'))).toEqual(['seal.key'])
+  expect((await readdir(folder.file('data'))).filter((name) => name.startsWith('seal.key'))).toEqual([
+    'seal.key',
+  ])
 })
 
 describe('a first start whose standard output is', () => {
@@ -116,7 +137,10 @@ describe('a first start whose standard output is', () => {
     const left = (await readdir(folder.path)).filter((name) => made.length > 0 || name !== 'data')
     await using server = await startProcess({ folder: folder.path })
 
-    expect(refused).toEqual({ code: 2, says: [expect.stringMatching(/"msg":"cannot print the root token \(.*\); nothing is lost/)] })
+    expect(refused).toEqual({
+      code: 2,
+      says: [expect.stringMatching(/"msg":"cannot print the root token \(.*\); nothing is lost/)],
+    })
     expect(left).toEqual(made)
     expect((await server.as(server.rootToken).read('auth/token/lookup-self')).status).toBe(200)
   })

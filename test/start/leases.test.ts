@@ -12,9 +12,17 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 /** A server on a database file, which may be started again with the same provider and clock. */
 function launcher(folder: { file(name: string): string }, provider: CredentialProvider, clock: FakeClock) {
   const roles = new Map([['ci', { ttl: 5000, maxTtl: 7200, renewable: true }]])
-  const settings = { STORAGE: `sqlite:${folder.file('gatehouse.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
+  const settings = {
+    STORAGE: `sqlite:${folder.file('gatehouse.db')}`,
+    SEAL_KEY_FILE: folder.file('seal.key'),
+  }
   return (faults = new StorageFaults()) =>
-    startTestServer({ clock, faults, settings, engines: [practiceEngine({ providerUrl: provider.url, roles })] })
+    startTestServer({
+      clock,
+      faults,
+      settings,
+      engines: [practiceEngine({ providerUrl: provider.url, roles })],
+    })
 }
 
 async function issuedBefore(launch: ReturnType<typeof launcher>) {
@@ -52,7 +60,9 @@ test('a renewal after a restart counts from the issue', async () => {
   const { body } = await server.root.write('sys/leases/renew', { lease_id: id, increment: '2h' })
 
   expect(body).toMatchObject({ lease_id: id, lease_duration: 3600 })
-  expect(body.warnings).toEqual(['TTL of "2h" exceeded the effective max_ttl of "1h"; TTL value is capped accordingly'])
+  expect(body.warnings).toEqual([
+    'TTL of "2h" exceeded the effective max_ttl of "1h"; TTL value is capped accordingly',
+  ])
 })
 
 test.each(['service', 'batch'])(
@@ -68,7 +78,9 @@ test.each(['service', 'batch'])(
       await root.write('sys/mounts/engine', { type: 'practice' })
       await root.write('sys/policies/acl/p', { policy: 'path "engine/*" { capabilities = ["read"] }' })
       await root.write('auth/token/roles/r', { allowed_entity_aliases: '*', orphan: true, renewable: false })
-      const { auth } = (await root.write('auth/token/create/r', { entity_alias: 'bob', policies: ['p'], type })).body
+      const { auth } = (
+        await root.write('auth/token/create/r', { entity_alias: 'bob', policies: ['p'], type })
+      ).body
       expect((await server.as(String(auth?.client_token)).read('engine/creds/ci')).status).toBe(200)
       // the end of the tokens is stored, what follows from it is not
       faults.arm('storage.before-commit', 'full', 1)

@@ -16,9 +16,19 @@ async function aPipeline(server: ServerProcess, token: string) {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
   const root = server.as(token)
   await root.write('auth/jwt/config', { jwt_validation_pubkeys: [await pemOf(publicKey)] })
-  await root.write('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_audiences: [audience], token_num_uses: 0 })
+  await root.write('auth/jwt/role/ci', {
+    role_type: 'jwt',
+    user_claim: 'sub',
+    bound_audiences: [audience],
+    token_num_uses: 0,
+  })
   const sign = (claims: Record<string, unknown>) =>
-    new SignJWT(claims).setProtectedHeader({ alg: 'ES256' }).setSubject('build-7').setIssuedAt().setExpirationTime('5m').sign(privateKey)
+    new SignJWT(claims)
+      .setProtectedHeader({ alg: 'ES256' })
+      .setSubject('build-7')
+      .setIssuedAt()
+      .setExpirationTime('5m')
+      .sign(privateKey)
   return { sign, secretPart: String((await exportJWK(privateKey)).d) }
 }
 
@@ -38,7 +48,11 @@ test('the log is JSON lines on standard error with time, level as a word, and th
 
   expect(events).toEqual(['initialized', 'unsealed', 'started', 'sealed', 'stopping', 'stopped'])
   for (const line of lines) {
-    expect(line).toMatchObject({ level: expect.stringMatching(/^(?:info|warn)$/), replica: 'one', msg: expect.any(String) })
+    expect(line).toMatchObject({
+      level: expect.stringMatching(/^(?:info|warn)$/),
+      replica: 'one',
+      msg: expect.any(String),
+    })
     expect(line['time']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     expect(line).not.toHaveProperty('pid')
   }
@@ -61,7 +75,10 @@ test('the end of a move stands in the log under the id its caller was given', as
 
 test('the line started names the version of Gatehouse, and the one that clients are told', async () => {
   await using folder = await temporaryFolder()
-  await using server = await startProcess({ folder: folder.path, settings: { REPORTED_VERSION: '1.17.0+ent' } })
+  await using server = await startProcess({
+    folder: folder.path,
+    settings: { REPORTED_VERSION: '1.17.0+ent' },
+  })
   await server.stop()
 
   expect(logLines(server).find((line) => line['event'] === 'started')).toMatchObject({
@@ -79,20 +96,33 @@ test('a later start is not an initialization', async () => {
   await using server = await startProcess({ folder: folder.path })
   await server.stop()
 
-  expect(logLines(server).map((line) => line['event'])).toEqual(['unsealed', 'started', 'stopping', 'stopped'])
+  expect(logLines(server).map((line) => line['event'])).toEqual([
+    'unsealed',
+    'started',
+    'stopping',
+    'stopped',
+  ])
 })
 
 test('warnings of Node and the exception that ends the server are JSON lines, and the exit code is 1', async () => {
   await using folder = await temporaryFolder()
   const code = `process.on('SIGUSR2', () => { process.emitWarning('beware'); setImmediate(() => { throw new Error('unforeseen') }) })`
-  await using server = await startProcess({ folder: folder.path, environment: { NODE_OPTIONS: `--import="data:text/javascript,${code}"` } })
+  await using server = await startProcess({
+    folder: folder.path,
+    environment: { NODE_OPTIONS: `--import="data:text/javascript,${code}"` },
+  })
 
   const ended = await server.stop('SIGUSR2')
 
   const [warning, end] = logLines(ended).slice(-2)
   expect(ended.code).toBe(1)
   expect(warning).toMatchObject({ level: 'warn', event: 'runtime_warning', msg: 'beware' })
-  expect(end).toMatchObject({ level: 'fatal', event: 'stopped', exit_code: 1, err: { type: 'Error', message: 'unforeseen' } })
+  expect(end).toMatchObject({
+    level: 'fatal',
+    event: 'stopped',
+    exit_code: 1,
+    err: { type: 'Error', message: 'unforeseen' },
+  })
 })
 
 test('GATEHOUSE_LOG_FORMAT=text is for people', async () => {
@@ -104,20 +134,26 @@ test('GATEHOUSE_LOG_FORMAT=text is for people', async () => {
   expect(server.stderr).not.toMatch(/^\{/m)
 })
 
-test.each(['json', 'text'])('a reader of the log (%s) that does not keep up never holds the server up', async (format) => {
-  await using folder = await temporaryFolder()
-  await using server = await startProcess({ folder: folder.path, settings: { ACCESS_LOG: 'true', LOG_FORMAT: format, STORAGE: 'memory:' } })
-  const moreThanAPipeHolds = 1_500
+test.each(['json', 'text'])(
+  'a reader of the log (%s) that does not keep up never holds the server up',
+  async (format) => {
+    await using folder = await temporaryFolder()
+    await using server = await startProcess({
+      folder: folder.path,
+      settings: { ACCESS_LOG: 'true', LOG_FORMAT: format, STORAGE: 'memory:' },
+    })
+    const moreThanAPipeHolds = 1_500
 
-  server.ignoreLog()
-  const statuses = new Set<number>()
-  for (let sent = 0; sent < moreThanAPipeHolds; sent += 50) {
-    const answers = await Promise.all(Array.from({ length: 50 }, () => server.anonymous.read('sys/health')))
-    for (const { status } of answers) statuses.add(status)
-  }
+    server.ignoreLog()
+    const statuses = new Set<number>()
+    for (let sent = 0; sent < moreThanAPipeHolds; sent += 50) {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => server.anonymous.read('sys/health')))
+      for (const { status } of answers) statuses.add(status)
+    }
 
-  expect([...statuses]).toEqual([200])
-})
+    expect([...statuses]).toEqual([200])
+  },
+)
 
 test('no token, JWT, key or body ever stands in what a server prints, beyond the one line with the root token', async () => {
   await using folder = await temporaryFolder()
@@ -141,14 +177,32 @@ test('no token, JWT, key or body ever stands in what a server prints, beyond the
   await root.write('cubbyhole/a', { password: 'hunter2-in-a-body' })
   await root.write('auth/token/create', { id: 'hunter2-own-id' })
   await root.write('sys/policies/acl/broken', { policy: 'path "hunter2-in-a-policy" {' })
-  await root.write('auth/jwt/config', { oidc_client_secret: 'hunter2-client-secret', jwks_url: 'http://127.0.0.1:1/hunter2-path' })
+  await root.write('auth/jwt/config', {
+    oidc_client_secret: 'hunter2-client-secret',
+    jwks_url: 'http://127.0.0.1:1/hunter2-path',
+  })
   await root.write('auth/token/revoke-self')
   await server.stop()
 
   const sealKey = (await readFile(folder.file('data/seal.key'), 'utf8')).trim()
-  const secrets = [token, accessor, good, bad, good.split('.')[1], good.split('.')[2], secretPart, sealKey, 'hunter2']
+  const secrets = [
+    token,
+    accessor,
+    good,
+    bad,
+    good.split('.')[1],
+    good.split('.')[2],
+    secretPart,
+    sealKey,
+    'hunter2',
+  ]
   expect(login.status).toBe(200)
-  expect(secrets.filter((secret) => secret !== undefined && secret.length > 5 && (server.stderr + server.stdout).includes(secret))).toEqual([])
+  expect(
+    secrets.filter(
+      (secret) =>
+        secret !== undefined && secret.length > 5 && (server.stderr + server.stdout).includes(secret),
+    ),
+  ).toEqual([])
   expect(server.stderr).not.toContain(server.rootToken)
   expect(server.stdout).toBe(`Root token: ${server.rootToken}\n`)
   expect(logLines(server).filter(({ msg }) => msg === 'request').length).toBeGreaterThan(12)
@@ -159,16 +213,40 @@ test('a refused login leaves a line that says who, where and which check, and no
   await using server = await startProcess({ folder: folder.path })
   const { sign } = await aPipeline(server, server.rootToken)
 
-  const refused = await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: await sign({ aud: 'elsewhere' }) })
-  await server.anonymous.write('auth/jwt/login', { role: 'typed-a-password', jwt: await sign({ aud: audience }) })
+  const refused = await server.anonymous.write('auth/jwt/login', {
+    role: 'ci',
+    jwt: await sign({ aud: 'elsewhere' }),
+  })
+  await server.anonymous.write('auth/jwt/login', {
+    role: 'typed-a-password',
+    jwt: await sign({ aud: audience }),
+  })
   await server.stop()
 
   const lines = logLines(server).filter(({ event }) => event === 'login_refused')
-  const place = { level: 'warn', msg: 'login refused', namespace: expect.any(String), mount: 'auth/jwt/', remote_address: '127.0.0.1' }
+  const place = {
+    level: 'warn',
+    msg: 'login refused',
+    namespace: expect.any(String),
+    mount: 'auth/jwt/',
+    remote_address: '127.0.0.1',
+  }
   expect(refused.status).toBe(400)
   expect(lines).toEqual([
-    expect.objectContaining({ ...place, role: 'ci', reason: 'audience_mismatch', status: 400, check: expect.any(String) }),
-    expect.objectContaining({ ...place, role: '', reason: 'role_unknown', status: 400, check: expect.any(String) }),
+    expect.objectContaining({
+      ...place,
+      role: 'ci',
+      reason: 'audience_mismatch',
+      status: 400,
+      check: expect.any(String),
+    }),
+    expect.objectContaining({
+      ...place,
+      role: '',
+      reason: 'role_unknown',
+      status: 400,
+      check: expect.any(String),
+    }),
   ])
   for (const line of lines) expect(line['request_id']).toMatch(/^[0-9a-f-]{36}$/)
 })

@@ -16,11 +16,18 @@ type Known = {
   acknowledged: boolean
 }
 
-/** Writes, changes, acknowledges and deletes messages until the server does not answer any more. `answered` is told of each answer. */
-async function writeUntilCut(worker: number, { root, reader, answered }: { root: Client; reader: Client; answered(): void }): Promise<Known[]> {
+/**
+ * Writes, changes, acknowledges and deletes messages until the server does not answer any more. `answered` is
+ * told of each answer.
+ */
+async function writeUntilCut(
+  worker: number,
+  { root, reader, answered }: { root: Client; reader: Client; answered(): void },
+): Promise<Known[]> {
   const all: Known[] = []
   const sent = async (client: Client, method: string, where: string, body?: object): Promise<Json> => {
-    const headers: Record<string, string> = method === 'PATCH' ? { 'Content-Type': 'application/merge-patch+json' } : {}
+    const headers: Record<string, string> =
+      method === 'PATCH' ? { 'Content-Type': 'application/merge-patch+json' } : {}
     const { status, body: answer, text } = await client.call(method, where, body, { headers })
     if (status >= 300) throw new Error(`${method} ${where}: ${text}`)
     answered()
@@ -30,11 +37,21 @@ async function writeUntilCut(worker: number, { root, reader, answered }: { root:
     const namespace = namespaces[(worker + turn) % namespaces.length] ?? ''
     const title = `${worker}-${turn}`
     const made = await sent(root, 'POST', namespace + path, { title, message: '', start_time: 0 })
-    const message: Known = { namespace, id: String(made.data?.id), possibleTitles: [title], presence: 'there', acknowledged: false }
+    const message: Known = {
+      namespace,
+      id: String(made.data?.id),
+      possibleTitles: [title],
+      presence: 'there',
+      acknowledged: false,
+    }
     all.push(message)
     for (const method of ['POST', 'PATCH']) {
       message.possibleTitles.push(`${title} ${method}`)
-      await sent(root, method, `${namespace}${path}/${message.id}`, { title: `${title} ${method}`, message: '', start_time: 0 })
+      await sent(root, method, `${namespace}${path}/${message.id}`, {
+        title: `${title} ${method}`,
+        message: '',
+        start_time: 0,
+      })
       message.possibleTitles.splice(0, message.possibleTitles.length - 1)
     }
     await sent(reader, 'POST', `${namespace}sys/internal/ui/authenticated-messages/${message.id}/ack`)
@@ -52,7 +69,9 @@ async function writeUntilCut(worker: number, { root, reader, answered }: { root:
   }
 }
 
-test('kill -9 while messages are written: what was answered is there, and nothing that was deleted', { timeout: 60_000 }, async () => {
+test('kill -9 while messages are written: what was answered is there, and nothing that was deleted', {
+  timeout: 60_000,
+}, async () => {
   await using folder = await temporaryFolder()
   const known: Known[] = []
   let rootToken = ''
@@ -79,7 +98,9 @@ test('kill -9 while messages are written: what was answered is there, and nothin
       answers++
       if (answers === answersBeforeKill) server.signal('SIGKILL')
     }
-    const workers = Array.from({ length: 8 }, (_, worker) => writeUntilCut(worker, { root, reader: server.as(readerToken), answered }))
+    const workers = Array.from({ length: 8 }, (_, worker) =>
+      writeUntilCut(worker, { root, reader: server.as(readerToken), answered }),
+    )
     known.push(...(await Promise.all(workers)).flat())
     await server.stop('SIGKILL')
 
@@ -90,7 +111,10 @@ test('kill -9 while messages are written: what was answered is there, and nothin
       if (presence !== 'unsure') expect(status).toBe(presence === 'there' ? 200 : 404)
       if (status !== 200) continue
       expect(possibleTitles).toContain(body.data?.title)
-      if (acknowledged) expect((await operator.list(`${namespace}${path}/${id}/acks`)).body.data?.keys).toEqual([readerEntity])
+      if (acknowledged)
+        expect((await operator.list(`${namespace}${path}/${id}/acks`)).body.data?.keys).toEqual([
+          readerEntity,
+        ])
     }
     expect(known.some(({ presence }) => presence === 'gone')).toBe(true)
     await again.stop()

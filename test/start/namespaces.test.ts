@@ -29,7 +29,10 @@ test('namespaces, their locks and what is in them are there after a restart', as
 
   expect((await again.read('sys/namespaces/a')).body['data']).toEqual({ ...made.body['data'], locked: true })
   expect((await next.as(token).read('auth/token/lookup-self', inside('a/b'))).status).toBe(503)
-  expect((await again.write('sys/namespaces/api-lock/unlock/a', { unlock_key: body['data']?.['unlock_key'] })).status).toBe(204)
+  expect(
+    (await again.write('sys/namespaces/api-lock/unlock/a', { unlock_key: body['data']?.['unlock_key'] }))
+      .status,
+  ).toBe(204)
   expect((await next.as(token).read('auth/token/lookup-self', inside('a/b'))).status).toBe(200)
 })
 
@@ -49,7 +52,9 @@ test('a deletion that kill -9 breaks off goes on at the next start, and nothing 
 
   expect(refused.filter(({ status }) => status === 200)).toEqual([])
   expect((await again.write('sys/namespaces/a')).status).toBe(200)
-  expect((await next.as(String(tokens[0])).read('auth/token/lookup-self', inside('a'))).body).toEqual(notAccepted)
+  expect((await next.as(String(tokens[0])).read('auth/token/lookup-self', inside('a'))).body).toEqual(
+    notAccepted,
+  )
   expect((await again.list('auth/token/accessors')).body['data']?.['keys']).toHaveLength(1)
 })
 
@@ -65,7 +70,10 @@ test('a deletion among calls that fill the namespace leaves no record of it, but
   await root.write('sys/auth/j', { type: 'jwt' }, at)
   await root.write('auth/j/config', { jwt_validation_pubkeys: [signer.pem] }, at)
   await root.write('auth/j/role/r', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'g' }, at)
-  const mounts = { ...(await root.read('sys/auth', at)).body['data'], ...(await root.read('sys/mounts', at)).body['data'] }
+  const mounts = {
+    ...(await root.read('sys/auth', at)).body['data'],
+    ...(await root.read('sys/mounts', at)).body['data'],
+  }
   const uuids = Object.values(mounts).map(({ uuid }) => String(uuid))
   const person = await root.write('identity/entity', { name: 'of-the-root' })
   const fill = (n: number) => [
@@ -74,7 +82,11 @@ test('a deletion among calls that fill the namespace leaves no record of it, but
     server.anonymous.write('auth/j/login', { role: 'r', jwt: jwt(`person-${n}`) }, at),
     root.write(`sys/policies/acl/p${n}`, { policy: 'path "a" {}' }, at),
     root.write('identity/entity', { name: `entity-${n}` }, at),
-    root.write('identity/group', { name: `group-${n}`, member_entity_ids: [person.body['data']?.['id']] }, at),
+    root.write(
+      'identity/group',
+      { name: `group-${n}`, member_entity_ids: [person.body['data']?.['id']] },
+      at,
+    ),
     root.write(`auth/token/roles/r${n}`, {}, at),
     root.write(`auth/j/role/r${n}`, { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'g' }, at),
     root.write(`cubbyhole/c${n}`, { a: 'b' }, at),
@@ -83,7 +95,8 @@ test('a deletion among calls that fill the namespace leaves no record of it, but
     root.write(`identity/oidc/role/o${n}`, { key: 'default' }, at),
   ]
 
-  const calls = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => fill(from + n)).flat()
+  const calls = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, n) => fill(from + n)).flat()
   const before = calls(0, 6)
   const deleted = root.delete('sys/namespaces/a')
   const among = [...before, ...calls(6, 12)]

@@ -23,16 +23,21 @@ test.each([
   { name: 'DEFAULT_MOUNTS', value: 'auth/jwt=jwt,auth/jwt=oidc' },
   { name: 'DEFAULT_MOUNTS', value: 'sys=cloud' },
   { name: 'SEAL_KEY_FILE', value: '' },
-])('GATEHOUSE_$name=$value ends the start with 2 and one line that names the setting', async ({ name, value }) => {
-  await using folder = await temporaryFolder()
+])(
+  'GATEHOUSE_$name=$value ends the start with 2 and one line that names the setting',
+  async ({ name, value }) => {
+    await using folder = await temporaryFolder()
 
-  const refused = await runServer({ folder: folder.path, settings: { [name]: value } })
+    const refused = await runServer({ folder: folder.path, settings: { [name]: value } })
 
-  expect(refused.code).toBe(2)
-  expect(messagesOf(refused, 'fatal')).toEqual([expect.stringMatching(new RegExp(`^GATEHOUSE_${name}\\b.+`))])
-  expect(refused.stderr).not.toContain('but-secret')
-  expect(refused.stdout).toBe('')
-})
+    expect(refused.code).toBe(2)
+    expect(messagesOf(refused, 'fatal')).toEqual([
+      expect.stringMatching(new RegExp(`^GATEHOUSE_${name}\\b.+`)),
+    ])
+    expect(refused.stderr).not.toContain('but-secret')
+    expect(refused.stdout).toBe('')
+  },
+)
 
 test.each([
   { name: 'CLOUD_ENVIRONMENT', value: 'CloudGermany' },
@@ -42,14 +47,20 @@ test.each([
 
   const refused = await runServer({ folder: folder.path, environment: { [name]: value } })
 
-  expect([refused.code, messagesOf(refused, 'fatal')]).toEqual([2, [expect.stringMatching(new RegExp(`^${name}: must be`))]])
+  expect([refused.code, messagesOf(refused, 'fatal')]).toEqual([
+    2,
+    [expect.stringMatching(new RegExp(`^${name}: must be`))],
+  ])
 })
 
 // `mkdir` of Node.js never ends there when it is told to make what is above, too
 test('a folder that cannot be made ends the start with one line: where the system says it is not there', async () => {
   await using folder = await temporaryFolder()
 
-  const refused = await runServer({ folder: folder.path, settings: { STORAGE: 'sqlite:/proc/gatehouse/g.db' } })
+  const refused = await runServer({
+    folder: folder.path,
+    settings: { STORAGE: 'sqlite:/proc/gatehouse/g.db' },
+  })
 
   expect(endOf(refused)).toEqual({ code: 2, stdout: '', fatal: ['cannot open /proc/gatehouse/g.db: ENOENT'] })
 })
@@ -60,26 +71,42 @@ test('a seal key that cannot be made or read ends the start with 5 and the cause
   const unmade = await runServer({ folder: folder.path, settings: { SEAL_KEY_FILE: '/proc/gatehouse/key' } })
   const unread = await runServer({ folder: folder.path, settings: { SEAL_KEY_FILE: '/proc' } })
 
-  expect(endOf(unmade)).toEqual({ code: 5, stdout: '', fatal: ['seal key file /proc/gatehouse/key can not be made: ENOENT'] })
-  expect(endOf(unread)).toEqual({ code: 5, stdout: '', fatal: ['seal key file /proc can not be read: EISDIR'] })
+  expect(endOf(unmade)).toEqual({
+    code: 5,
+    stdout: '',
+    fatal: ['seal key file /proc/gatehouse/key can not be made: ENOENT'],
+  })
+  expect(endOf(unread)).toEqual({
+    code: 5,
+    stdout: '',
+    fatal: ['seal key file /proc can not be read: EISDIR'],
+  })
 })
 
 test('GATEHOUSE_LOG_FORMAT=text gives the reason in one line of text', async () => {
   await using folder = await temporaryFolder()
 
-  const refused = await runServer({ folder: folder.path, settings: { LOG_FORMAT: 'text', MAX_IN_FLIGHT: 'many' } })
+  const refused = await runServer({
+    folder: folder.path,
+    settings: { LOG_FORMAT: 'text', MAX_IN_FLIGHT: 'many' },
+  })
 
   expect(refused).toEqual({
     code: 2,
     stdout: '',
-    stderr: expect.stringMatching(/^\[\d\d:\d\d:\d\d\] FATAL: GATEHOUSE_MAX_IN_FLIGHT: must be a whole number\n$/),
+    stderr: expect.stringMatching(
+      /^\[\d\d:\d\d:\d\d\] FATAL: GATEHOUSE_MAX_IN_FLIGHT: must be a whole number\n$/,
+    ),
   })
 })
 
 test('a refused start is one JSON line, the last one, with the exit code', async () => {
   await using folder = await temporaryFolder()
 
-  const refused = await runServer({ folder: folder.path, settings: { LOG_FORMAT: 'xml', REPLICA_NAME: 'one' } })
+  const refused = await runServer({
+    folder: folder.path,
+    settings: { LOG_FORMAT: 'xml', REPLICA_NAME: 'one' },
+  })
 
   expect(logLines(refused)).toEqual([
     {
@@ -103,7 +130,14 @@ test('an argument nobody knows ends the start with 2', async () => {
 
 test('an unknown setting is a warning; names that an orchestrator injects are not', async () => {
   await using folder = await temporaryFolder()
-  const settings = { LISTENER: 'x', SERVICE_HOST: 'x', SERVICE_PORT: '1', SERVICE_PORT_HTTP: '1', PORT: 'tcp://x', PORT_8200_TCP_ADDR: 'x' }
+  const settings = {
+    LISTENER: 'x',
+    SERVICE_HOST: 'x',
+    SERVICE_PORT: '1',
+    SERVICE_PORT_HTTP: '1',
+    PORT: 'tcp://x',
+    PORT_8200_TCP_ADDR: 'x',
+  }
 
   await using server = await startProcess({ folder: folder.path, settings })
 
@@ -126,7 +160,9 @@ test('an address in use ends the start with 2 before anything is made, and the n
   const self = await server.as(server.rootToken).read('auth/token/lookup-self')
 
   expect(refused.code).toBe(2)
-  expect(messagesOf(refused, 'fatal')).toEqual([`GATEHOUSE_LISTEN: cannot listen on 127.0.0.1:${port}: EADDRINUSE`])
+  expect(messagesOf(refused, 'fatal')).toEqual([
+    `GATEHOUSE_LISTEN: cannot listen on 127.0.0.1:${port}: EADDRINUSE`,
+  ])
   expect(refused.stdout).toBe('')
   expect([watched.code, watched.stdout, made]).toEqual([2, '', []])
   expect(self.status).toBe(200)
@@ -139,7 +175,11 @@ test('a second process on the same file ends with 3 and names the first, which g
   const refused = await runServer({ folder: folder.path })
   const self = await server.as(server.rootToken).read('auth/token/lookup-self')
 
-  expect(endOf(refused)).toEqual({ code: 3, stdout: '', fatal: [`cannot open data/gatehouse.db: in use by process ${server.pid}`] })
+  expect(endOf(refused)).toEqual({
+    code: 3,
+    stdout: '',
+    fatal: [`cannot open data/gatehouse.db: in use by process ${server.pid}`],
+  })
   expect(self.status).toBe(200)
 })
 
@@ -156,7 +196,9 @@ test('a database that asks for a newer program ends the start with 4 and stays a
 
   expect(refused.code).toBe(4)
   expect(messagesOf(refused, 'fatal')).toEqual([
-    expect.stringMatching(/^cannot open data\/gatehouse\.db: it needs schema 999 or later, this program knows \d+$/),
+    expect.stringMatching(
+      /^cannot open data\/gatehouse\.db: it needs schema 999 or later, this program knows \d+$/,
+    ),
   ])
   expect(await digestOf(file)).toBe(before)
 })
@@ -164,7 +206,11 @@ test('a database that asks for a newer program ends the start with 4 and stays a
 test.each([
   {
     name: 'text',
-    make: (path: string) => writeFile(path, 'this is no database, but a file of text that is long enough to be read as a header\n'.repeat(20)),
+    make: (path: string) =>
+      writeFile(
+        path,
+        'this is no database, but a file of text that is long enough to be read as a header\n'.repeat(20),
+      ),
   },
   {
     name: 'another program’s database',
@@ -192,9 +238,21 @@ const otherKey = 'ab'.repeat(32)
 
 test.each([
   { name: 'missing', spoil: (path: string) => rm(path), says: 'seal key file data/seal.key is missing' },
-  { name: 'wrong', spoil: (path: string) => writeFile(path, otherKey), says: 'seal key does not open this store' },
-  { name: 'damaged', spoil: (path: string) => writeFile(path, 'abab'), says: 'seal key file data/seal.key does not hold 32 bytes as hex or base64' },
-  { name: 'empty', spoil: (path: string) => writeFile(path, ''), says: 'seal key file data/seal.key does not hold 32 bytes as hex or base64' },
+  {
+    name: 'wrong',
+    spoil: (path: string) => writeFile(path, otherKey),
+    says: 'seal key does not open this store',
+  },
+  {
+    name: 'damaged',
+    spoil: (path: string) => writeFile(path, 'abab'),
+    says: 'seal key file data/seal.key does not hold 32 bytes as hex or base64',
+  },
+  {
+    name: 'empty',
+    spoil: (path: string) => writeFile(path, ''),
+    says: 'seal key file data/seal.key does not hold 32 bytes as hex or base64',
+  },
 ])('a seal key file that is $name ends the start with 5, and nothing is written', async ({ spoil, says }) => {
   await using folder = await temporaryFolder()
   const token = await aStore(folder.path)
@@ -221,7 +279,11 @@ test('a seal key file that others can read ends the start with 5, and starts whe
   const refused = await runServer({ folder: folder.path })
   await using server = await startProcess({ folder: folder.path, settings: { ALLOW_OPEN_KEY_FILE: 'true' } })
 
-  expect(endOf(refused)).toEqual({ code: 5, stdout: '', fatal: [expect.stringMatching(/^seal key file data\/seal\.key is open to others/)] })
+  expect(endOf(refused)).toEqual({
+    code: 5,
+    stdout: '',
+    fatal: [expect.stringMatching(/^seal key file data\/seal\.key is open to others/)],
+  })
   expect((await server.anonymous.read('sys/health')).status).toBe(200)
 })
 
@@ -233,7 +295,11 @@ test('a former seal key that others can read ends the start with 5', async () =>
 
   const refused = await runServer({ folder: folder.path, settings: { SEAL_PREVIOUS_KEY_FILE: 'former.key' } })
 
-  expect(endOf(refused)).toEqual({ code: 5, stdout: '', fatal: [expect.stringMatching(/^seal key file former\.key is open to others/)] })
+  expect(endOf(refused)).toEqual({
+    code: 5,
+    stdout: '',
+    fatal: [expect.stringMatching(/^seal key file former\.key is open to others/)],
+  })
 })
 
 test('a wrong seal key in the environment ends the start with 5', async () => {
@@ -265,14 +331,23 @@ test('a changed seal key: with the former one given the store opens, and then by
   await rename(current, former)
   await writeFile(current, otherKey, { mode: 0o600 })
 
-  await using changing = await startProcess({ folder: folder.path, settings: { SEAL_PREVIOUS_KEY_FILE: former } })
+  await using changing = await startProcess({
+    folder: folder.path,
+    settings: { SEAL_PREVIOUS_KEY_FILE: former },
+  })
   await changing.stop()
-  await using changed = await startProcess({ folder: folder.path, settings: { SEAL_PREVIOUS_KEY_FILE: former } })
+  await using changed = await startProcess({
+    folder: folder.path,
+    settings: { SEAL_PREVIOUS_KEY_FILE: former },
+  })
   const self = await changed.as(token).read('auth/token/lookup-self')
   await changed.stop()
   const refused = await runServer({ folder: folder.path, settings: { SEAL_KEY_FILE: former } })
 
-  expect([changing, changed].map(({ stderr }) => stderr.includes('"event":"key_rotated"'))).toEqual([true, false])
+  expect([changing, changed].map(({ stderr }) => stderr.includes('"event":"key_rotated"'))).toEqual([
+    true,
+    false,
+  ])
   expect(self.status).toBe(200)
   expect(endOf(refused)).toEqual({ code: 5, stdout: '', fatal: ['seal key does not open this store'] })
 })

@@ -25,17 +25,20 @@ async function aRunningWrite(server: { readonly url: string }, agent: Agent): Pr
   return sent
 }
 
-test.each(['SIGTERM', 'SIGINT'] as const)('%s ends an idle server with 0, and the store is closed', async (signal) => {
-  await using folder = await temporaryFolder()
-  await using server = await startProcess({ folder: folder.path })
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  '%s ends an idle server with 0, and the store is closed',
+  async (signal) => {
+    await using folder = await temporaryFolder()
+    await using server = await startProcess({ folder: folder.path })
 
-  const ended = await server.stop(signal)
-  await using next = await startProcess({ folder: folder.path })
+    const ended = await server.stop(signal)
+    await using next = await startProcess({ folder: folder.path })
 
-  expect(ended.code).toBe(0)
-  expect(ended.stderr).toContain('"event":"stopping"')
-  expect((await next.as(server.rootToken).read('auth/token/lookup-self')).status).toBe(200)
-})
+    expect(ended.code).toBe(0)
+    expect(ended.stderr).toContain('"event":"stopping"')
+    expect((await next.as(server.rootToken).read('auth/token/lookup-self')).status).toBe(200)
+  },
+)
 
 test('SIGHUP is noted and ends nothing', async () => {
   await using folder = await temporaryFolder()
@@ -58,7 +61,11 @@ test('a closed terminal ends a development server', async () => {
 
 test('a stopping server says not ready at once, and serves on until the end of GATEHOUSE_DRAIN_DELAY, whatever signals follow', async () => {
   await using folder = await temporaryFolder()
-  await using server = await startProcess({ folder: folder.path, args: ['--dev'], settings: { DRAIN_DELAY: '2s' } })
+  await using server = await startProcess({
+    folder: folder.path,
+    args: ['--dev'],
+    settings: { DRAIN_DELAY: '2s' },
+  })
   const before = await server.anonymous.read('/health/ready')
 
   server.signal('SIGTERM')
@@ -75,7 +82,11 @@ test('a stopping server says not ready at once, and serves on until the end of G
 
 test('a stopping server finishes what runs, says that it closes the connection, and ends with 0', async () => {
   await using folder = await temporaryFolder()
-  await using server = await startProcess({ folder: folder.path, args: ['--dev'], settings: { STORAGE: `sqlite:${folder.file('dev.db')}` } })
+  await using server = await startProcess({
+    folder: folder.path,
+    args: ['--dev'],
+    settings: { STORAGE: `sqlite:${folder.file('dev.db')}` },
+  })
   using agent = disposable(new Agent({ keepAlive: true }))
   const running = await aRunningWrite(server, agent.agent)
 
@@ -85,7 +96,11 @@ test('a stopping server finishes what runs, says that it closes the connection, 
   const [answer] = (await once(running, 'response')) as [IncomingMessage]
   answer.resume()
   const ended = await server.stop()
-  await using next = await startProcess({ folder: folder.path, args: ['--dev'], settings: { STORAGE: `sqlite:${folder.file('dev.db')}` } })
+  await using next = await startProcess({
+    folder: folder.path,
+    args: ['--dev'],
+    settings: { STORAGE: `sqlite:${folder.file('dev.db')}` },
+  })
 
   expect(answer.statusCode).toBe(204)
   expect(answer.headers.connection).toBe('close')
@@ -95,14 +110,22 @@ test('a stopping server finishes what runs, says that it closes the connection, 
 
 test('what still runs after GATEHOUSE_STOP_TIMEOUT is cut off, with exit code 6', async () => {
   await using folder = await temporaryFolder()
-  await using server = await startProcess({ folder: folder.path, args: ['--dev'], settings: { STOP_TIMEOUT: '200ms', LOG_FORMAT: 'json' } })
+  await using server = await startProcess({
+    folder: folder.path,
+    args: ['--dev'],
+    settings: { STOP_TIMEOUT: '200ms', LOG_FORMAT: 'json' },
+  })
   using agent = disposable(new Agent({ keepAlive: true }))
   await aRunningWrite(server, agent.agent)
 
   const ended = await server.stop()
 
   expect(ended.code).toBe(6)
-  expect(logLines(ended).at(-1)).toMatchObject({ event: 'stopped', exit_code: 6, msg: expect.stringContaining('GATEHOUSE_STOP_TIMEOUT') })
+  expect(logLines(ended).at(-1)).toMatchObject({
+    event: 'stopped',
+    exit_code: 6,
+    msg: expect.stringContaining('GATEHOUSE_STOP_TIMEOUT'),
+  })
 })
 
 test('idle connections do not hold a stopping server up', async () => {
@@ -122,7 +145,9 @@ test('idle connections do not hold a stopping server up', async () => {
 test('a killed server starts again at once: its lock is free and what it answered is there', async () => {
   await using folder = await temporaryFolder()
   await using first = await startProcess({ folder: folder.path })
-  const written = await first.as(first.rootToken).write('sys/policies/acl/kept', { policy: 'path "a" { capabilities = ["read"] }' })
+  const written = await first
+    .as(first.rootToken)
+    .write('sys/policies/acl/kept', { policy: 'path "a" { capabilities = ["read"] }' })
   await first.stop('SIGKILL')
 
   await using second = await startProcess({ folder: folder.path })
@@ -163,7 +188,10 @@ async function startOnUnreadPipe(folder: string, settings: Record<string, string
   execFileSync('mkfifo', [pipe])
   const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
   const writer = openSync(pipe, constants.O_WRONLY)
-  const named = Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(([name, value]) => [`GATEHOUSE_${name}`, value])
+  const named = Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(([name, value]) => [
+    `GATEHOUSE_${name}`,
+    value,
+  ])
   const child = spawn(process.execPath, ['--expose-gc', join(project, 'src/main.ts'), '--dev'], {
     cwd: folder,
     env: { ...process.env, ...Object.fromEntries(named) },
@@ -194,9 +222,14 @@ async function startOnUnreadPipe(folder: string, settings: Record<string, string
 
 test('a full log pipe that nobody reads does not keep a stopping server alive', async () => {
   await using folder = await temporaryFolder()
-  using server = await startOnUnreadPipe(folder.path, { ACCESS_LOG: 'true', STOP_TIMEOUT: '20s', LOG_FORMAT: 'json' })
+  using server = await startOnUnreadPipe(folder.path, {
+    ACCESS_LOG: 'true',
+    STOP_TIMEOUT: '20s',
+    LOG_FORMAT: 'json',
+  })
   // a pipe holds 64 KiB: what follows lies in the memory of the server
-  for (let lines = 0; lines < 2000; lines += 50) await Promise.all(Array.from({ length: 50 }, () => server.client.read('sys/mounts')))
+  for (let lines = 0; lines < 2000; lines += 50)
+    await Promise.all(Array.from({ length: 50 }, () => server.client.read('sys/mounts')))
 
   server.child.kill('SIGTERM')
 
@@ -208,7 +241,8 @@ test('a full log pipe that nobody reads does not keep a server alive that has to
   const settings = { ACCESS_LOG: 'true', STOP_TIMEOUT: '200ms', LOG_FORMAT: 'json' }
   using server = await startOnUnreadPipe(folder.path, settings)
   using agent = disposable(new Agent({ keepAlive: true }))
-  for (let lines = 0; lines < 2000; lines += 50) await Promise.all(Array.from({ length: 50 }, () => server.client.read('sys/mounts')))
+  for (let lines = 0; lines < 2000; lines += 50)
+    await Promise.all(Array.from({ length: 50 }, () => server.client.read('sys/mounts')))
   await aRunningWrite(server, agent.agent)
 
   server.child.kill('SIGTERM')
@@ -218,14 +252,21 @@ test('a full log pipe that nobody reads does not keep a server alive that has to
 
 test('no request of clients that go on asking is cut off by a stop: it is answered, or its connection is refused', async () => {
   await using folder = await temporaryFolder()
-  await using server = await startProcess({ folder: folder.path, args: ['--dev'], settings: { LOG_FORMAT: 'json' } })
+  await using server = await startProcess({
+    folder: folder.path,
+    args: ['--dev'],
+    settings: { LOG_FORMAT: 'json' },
+  })
   let answers = 0
   const cutOff: unknown[] = []
   const stopping = new AbortController()
   async function ask(agent: Agent | false) {
     for (;;) {
       try {
-        const sent = request(`${server.url}/v1/sys/internal/ui/mounts`, { agent, headers: { 'X-Vault-Token': 'root' } }).end()
+        const sent = request(`${server.url}/v1/sys/internal/ui/mounts`, {
+          agent,
+          headers: { 'X-Vault-Token': 'root' },
+        }).end()
         const [answer] = (await once(sent, 'response')) as [IncomingMessage]
         await answer.resume().toArray()
         answers += 1
@@ -258,7 +299,11 @@ test('npm start ends with its signal, and what ends npm alone leaves no server b
       SEAL_KEY_FILE: folder.file('seal.key'),
     }
     const named = Object.entries(settings).map(([name, value]) => [`GATEHOUSE_${name}`, value])
-    const npm = spawn('npm', ['start'], { cwd: project, env: { ...process.env, ...Object.fromEntries(named) }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const npm = spawn('npm', ['start'], {
+      cwd: project,
+      env: { ...process.env, ...Object.fromEntries(named) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     let log = ''
     const listening = Promise.withResolvers<void>()
     npm.stdout.resume()
@@ -279,7 +324,11 @@ test('npm start ends with its signal, and what ends npm alone leaves no server b
 
 test('a server whose npm is gone before it has started ends too', async () => {
   await using folder = await temporaryFolder()
-  const settings = { LISTEN: '127.0.0.1:0', STORAGE: `sqlite:${folder.file('g.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
+  const settings = {
+    LISTEN: '127.0.0.1:0',
+    STORAGE: `sqlite:${folder.file('g.db')}`,
+    SEAL_KEY_FILE: folder.file('seal.key'),
+  }
   const named = Object.entries(settings).map(([name, value]) => [`GATEHOUSE_${name}`, value])
   const npm = 'sh bin/gatehouse & until ps -o args= -p $! | grep -q src/main.ts; do :; done'
   const child = spawn('sh', ['-c', npm], {

@@ -16,7 +16,10 @@ const aRole = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['ci'] }
 type Line = Record<string, unknown>
 
 /** A server on a database file of `folder`, and what it logs. */
-async function serverOn(folder: string, options: TestServerOptions = {}): Promise<{ server: TestServer; lines: Line[]; file: string }> {
+async function serverOn(
+  folder: string,
+  options: TestServerOptions = {},
+): Promise<{ server: TestServer; lines: Line[]; file: string }> {
   const lines: Line[] = []
   const take = new Writable({
     write: (text, _encoding, done) => {
@@ -25,7 +28,12 @@ async function serverOn(folder: string, options: TestServerOptions = {}): Promis
     },
   })
   const file = `${folder}/gatehouse.db`
-  const settings = { STORAGE: `sqlite:${file}`, SEAL_KEY_FILE: `${folder}/seal.key`, BACKGROUND: 'off', ...options.settings }
+  const settings = {
+    STORAGE: `sqlite:${file}`,
+    SEAL_KEY_FILE: `${folder}/seal.key`,
+    BACKGROUND: 'off',
+    ...options.settings,
+  }
   return { server: await startTestServer({ ...options, settings, log: pino(take) }), lines, file }
 }
 
@@ -41,7 +49,10 @@ async function fillWithRoles(folder: string): Promise<string> {
   const { server, file } = await serverOn(folder)
   await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [aSigner().pem] })
   for (let index = 100; index < 130; index++) {
-    await server.root.write(`auth/jwt/role/r${index}`, { ...aRole, bound_audiences: [`${index}`.repeat(400)] })
+    await server.root.write(`auth/jwt/role/r${index}`, {
+      ...aRole,
+      bound_audiences: [`${index}`.repeat(400)],
+    })
   }
   await server[Symbol.asyncDispose]()
   return file
@@ -66,7 +77,13 @@ test('a read that meets a damaged page gets 500, and the server says that its st
   expect(whole.status).toBe(200)
   expect([notReady.status, notReady.body]).toEqual([503, { status: 'storage' }])
   expect([health.status, health.body]).toEqual([503, expect.objectContaining({ storage: 'unavailable' })])
-  expect(lines).toContainEqual(expect.objectContaining({ event: 'storage_damaged', key, err: expect.objectContaining({ code: 'SQLITE_CORRUPT' }) }))
+  expect(lines).toContainEqual(
+    expect.objectContaining({
+      event: 'storage_damaged',
+      key,
+      err: expect.objectContaining({ code: 'SQLITE_CORRUPT' }),
+    }),
+  )
   expect(await reading(server, 'storage_errors_total{kind="corrupt"}')).toBeGreaterThanOrEqual(2)
   expect(await reading(server, 'storage_up')).toBe(0)
 })
@@ -99,7 +116,10 @@ test('a write that fails is counted by its kind, and logged once', async () => {
   expect(after.status).toBe(204)
   expect(await reading(server, 'storage_errors_total{kind="full"}')).toBe(2)
   expect(await reading(server, 'storage_errors_total{kind="io"}')).toBe(1)
-  expect(lines.filter(({ event }) => event === 'storage_lost').map(({ reason }) => reason)).toEqual(['storage is full', 'storage is unavailable'])
+  expect(lines.filter(({ event }) => event === 'storage_lost').map(({ reason }) => reason)).toEqual([
+    'storage is full',
+    'storage is unavailable',
+  ])
   expect(lines.filter(({ event }) => event === 'storage_back')).toHaveLength(1)
 })
 
@@ -112,11 +132,16 @@ test('a checkpoint that fails shows in the metrics and in the log, and so does i
 
   await server.root.write('cubbyhole/large', { text: 'x'.repeat(300_000) })
 
-  await expect.poll(() => reading(server, 'storage_errors_total{kind="checkpoint"}'), { timeout: 10_000 }).toBe(1)
+  await expect
+    .poll(() => reading(server, 'storage_errors_total{kind="checkpoint"}'), { timeout: 10_000 })
+    .toBe(1)
   expect(await reading(server, 'storage_bytes{part="wal"}')).toBeGreaterThan(300_000)
-  const event = () => lines.map((line) => line['event']).filter((name) => String(name).startsWith('checkpoints_'))
+  const event = () =>
+    lines.map((line) => line['event']).filter((name) => String(name).startsWith('checkpoints_'))
   await expect.poll(event, { timeout: 10_000 }).toEqual(['checkpoints_lost', 'checkpoints_back'])
-  expect(lines).toContainEqual(expect.objectContaining({ event: 'checkpoints_lost', reason: 'SQLITE_IOERR_WRITE' }))
+  expect(lines).toContainEqual(
+    expect.objectContaining({ event: 'checkpoints_lost', reason: 'SQLITE_IOERR_WRITE' }),
+  )
 })
 
 test('writes stop before the log takes the last room of the disk, with the reason, and go on when the log can be emptied', async () => {
@@ -142,11 +167,15 @@ test('writes stop before the log takes the last room of the disk, with the reaso
   expect(statuses.length).toBeGreaterThan(8)
   expect([last.status, last.body['errors'], last.headers['retry-after']]).toEqual([
     503,
-    ['storage is full: the write-ahead log needs the room that is left on the disk, because another program keeps reading the database'],
+    [
+      'storage is full: the write-ahead log needs the room that is left on the disk, because another program keeps reading the database',
+    ],
     '10',
   ])
   expect([read.status, after.status]).toEqual([200, 204])
-  expect(lines).toContainEqual(expect.objectContaining({ event: 'storage_lost', reason: expect.stringContaining('another program') }))
+  expect(lines).toContainEqual(
+    expect.objectContaining({ event: 'storage_lost', reason: expect.stringContaining('another program') }),
+  )
 })
 
 test('with little room on the disk what needs no more of it is still written: deletions, and what takes their place', async () => {
@@ -167,14 +196,20 @@ test('with little room on the disk what needs no more of it is still written: de
 
   expect([refused.status, refused.body['errors'], refused.headers['retry-after']]).toEqual([
     503,
-    ['storage is full: what is left of the disk is needed to empty the write-ahead log; deleting still works'],
+    [
+      'storage is full: what is left of the disk is needed to empty the write-ahead log; deleting still works',
+    ],
     '10',
   ])
   expect([deleted.status, written.status, refusedAgain.status, after.status]).toEqual([204, 204, 503, 204])
 })
 
 test.each([
-  { name: 'the database was removed', change: (file: string) => rename(file, `${file}.gone`), says: 'gatehouse.db was removed' },
+  {
+    name: 'the database was removed',
+    change: (file: string) => rename(file, `${file}.gone`),
+    says: 'gatehouse.db was removed',
+  },
   {
     name: 'a backup was put in place of the database',
     change: async (file: string) => {
@@ -183,8 +218,16 @@ test.each([
     },
     says: 'gatehouse.db was replaced',
   },
-  { name: 'the write-ahead log was removed', change: (file: string) => rm(`${file}-wal`), says: 'gatehouse.db-wal was removed' },
-  { name: 'the folder was moved', change: (file: string) => rename(dirname(file), `${dirname(file)}.gone`), says: 'gatehouse.db was removed' },
+  {
+    name: 'the write-ahead log was removed',
+    change: (file: string) => rm(`${file}-wal`),
+    says: 'gatehouse.db-wal was removed',
+  },
+  {
+    name: 'the folder was moved',
+    change: (file: string) => rename(dirname(file), `${dirname(file)}.gone`),
+    says: 'gatehouse.db was removed',
+  },
 ])('$name under a running server: it is not ready, says so, and refuses writes', async ({ change, says }) => {
   await using folder = await temporaryFolder()
   const { server, lines, file } = await serverOn(folder.file('data'))

@@ -6,7 +6,10 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const families = 12
 const childrenEach = 8
 
-/** A parent with children, one of which has children of its own, and one a batch token; each member with something in its cubbyhole. */
+/**
+ * A parent with children, one of which has children of its own, and one a batch token; each member with
+ * something in its cubbyhole.
+ */
 async function family(root: Client) {
   const make = async (parent: Client, input: object = {}) => {
     const { body } = await parent.write('auth/token/create', { ttl: '1h', ...input })

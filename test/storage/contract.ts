@@ -11,7 +11,8 @@ export type StorageUnderTest = AsyncDisposable & {
 }
 
 const bytes = (text: string) => new TextEncoder().encode(text)
-const text = (value: Uint8Array | undefined) => (value === undefined ? undefined : new TextDecoder().decode(value))
+const text = (value: Uint8Array | undefined) =>
+  value === undefined ? undefined : new TextDecoder().decode(value)
 const count = (value: Uint8Array | undefined) => Number(text(value) ?? 0)
 
 async function fill(storage: Storage, keys: readonly string[]): Promise<void> {
@@ -32,11 +33,18 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       await fill(opened.storage, ['a', 'b'])
       const [a, b] = [await revisionOf(opened.storage, 'a'), await revisionOf(opened.storage, 'b')]
 
-      const kept = await opened.storage.write([{ key: 'a', value: bytes('again'), expect: a, keepsRevision: true }])
-      const refused = await opened.storage.write([{ key: 'b', value: bytes('again'), expect: a, keepsRevision: true }])
+      const kept = await opened.storage.write([
+        { key: 'a', value: bytes('again'), expect: a, keepsRevision: true },
+      ])
+      const refused = await opened.storage.write([
+        { key: 'b', value: bytes('again'), expect: a, keepsRevision: true },
+      ])
 
       expect([kept, refused]).toEqual([true, false])
-      expect(await opened.storage.get('a')).toMatchObject({ revision: a, value: expect.objectContaining({ length: 5 }) })
+      expect(await opened.storage.get('a')).toMatchObject({
+        revision: a,
+        value: expect.objectContaining({ length: 5 }),
+      })
       expect(await revisionOf(opened.storage, 'b')).toBe(b)
       expect(await opened.storage.listKeys('')).toEqual(['a', 'b'])
       await opened.storage.write([{ key: 'a', value: bytes('new'), expect: a }])
@@ -76,7 +84,9 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
     test('keys that are no well-formed text are refused', async () => {
       await using opened = await open()
 
-      await expect(opened.storage.update('a/\ud800', () => bytes('x'))).rejects.toMatchObject({ kind: 'invalid' })
+      await expect(opened.storage.update('a/\ud800', () => bytes('x'))).rejects.toMatchObject({
+        kind: 'invalid',
+      })
       await expect(opened.storage.get('a/\ud800')).rejects.toMatchObject({ kind: 'invalid' })
     })
 
@@ -105,7 +115,9 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
         await fill(opened.storage, [...ordered].reverse())
 
         expect(await opened.storage.listKeys('')).toEqual(ordered)
-        expect((await opened.storage.list('')).map(({ key, value }) => [key, text(value)])).toEqual(ordered.map((key) => [key, key]))
+        expect((await opened.storage.list('')).map(({ key, value }) => [key, text(value)])).toEqual(
+          ordered.map((key) => [key, key]),
+        )
       })
 
       test.each(['', 'a', 'a/', 'a/a', 'a0', 'a/\u{10ffff}', 'a/\ud7ff', 'é', 'zz', '\u{10ffff}'])(
@@ -114,7 +126,9 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
           await using opened = await open()
           await fill(opened.storage, ordered)
 
-          expect(await opened.storage.listKeys(prefix)).toEqual(ordered.filter((key) => key.startsWith(prefix)))
+          expect(await opened.storage.listKeys(prefix)).toEqual(
+            ordered.filter((key) => key.startsWith(prefix)),
+          )
         },
       )
 
@@ -215,9 +229,11 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
 
         const outcomes = await Promise.allSettled(steps)
 
-        expect(outcomes.flatMap((outcome, index) => (outcome.status === 'rejected' ? [[index, outcome.reason.message]] : []))).toEqual([
-          [7, 'the seventh'],
-        ])
+        expect(
+          outcomes.flatMap((outcome, index) =>
+            outcome.status === 'rejected' ? [[index, outcome.reason.message]] : [],
+          ),
+        ).toEqual([[7, 'the seventh']])
         expect(await opened.storage.listKeys('n/')).toHaveLength(31)
       })
     })
@@ -235,7 +251,9 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
     test('putIfAbsent lets one of several callers write', async () => {
       await using opened = await open()
 
-      const written = await Promise.all(Array.from({ length: 8 }, (_, index) => opened.storage.putIfAbsent('a', bytes(String(index)))))
+      const written = await Promise.all(
+        Array.from({ length: 8 }, (_, index) => opened.storage.putIfAbsent('a', bytes(String(index)))),
+      )
 
       expect(written.filter(Boolean)).toHaveLength(1)
       expect(text((await opened.storage.get('a'))?.value)).toBe(String(written.indexOf(true)))
@@ -294,7 +312,11 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
         await fill(opened.storage, ['a'])
         const revision = await revisionOf(opened.storage, 'a')
 
-        const written = await Promise.all(Array.from({ length: 8 }, () => opened.storage.write([{ key: 'a', value: bytes('x'), expect: revision }])))
+        const written = await Promise.all(
+          Array.from({ length: 8 }, () =>
+            opened.storage.write([{ key: 'a', value: bytes('x'), expect: revision }]),
+          ),
+        )
 
         expect(written.filter(Boolean)).toHaveLength(1)
       })
@@ -320,15 +342,9 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
         storage.putIfAbsent('a', bytes('4')),
       ])
 
-      expect(outcomes.map((outcome) => (typeof outcome === 'object' ? text(outcome.value) : outcome))).toEqual([
-        true,
-        '1',
-        undefined,
-        true,
-        false,
-        undefined,
-        true,
-      ])
+      expect(
+        outcomes.map((outcome) => (typeof outcome === 'object' ? text(outcome.value) : outcome)),
+      ).toEqual([true, '1', undefined, true, false, undefined, true])
       expect(text((await storage.get('a'))?.value)).toBe('4')
     })
 
@@ -355,9 +371,11 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
         storage.putIfAbsent('a', bytes('read only, but of the same group')),
       ])
 
-      expect(outcomes.map((outcome) => outcome.status === 'rejected' && [outcome.reason.kind, outcome.reason.message])).toEqual(
-        Array.from({ length: 4 }, () => ['unavailable', 'storage is full']),
-      )
+      expect(
+        outcomes.map(
+          (outcome) => outcome.status === 'rejected' && [outcome.reason.kind, outcome.reason.message],
+        ),
+      ).toEqual(Array.from({ length: 4 }, () => ['unavailable', 'storage is full']))
       expect((await storage.list('')).map(({ key, value }) => [key, text(value)])).toEqual([
         ['a', 'a'],
         ['b', 'b'],
@@ -368,12 +386,18 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
 
     test('closing finishes what was asked for before, and refuses what comes after', async () => {
       await using opened = await open()
-      const writing = Promise.all(Array.from({ length: 10 }, (_, index) => opened.storage.putIfAbsent(`n/${index}`, bytes('x'))))
+      const writing = Promise.all(
+        Array.from({ length: 10 }, (_, index) => opened.storage.putIfAbsent(`n/${index}`, bytes('x'))),
+      )
 
       await opened.storage[Symbol.asyncDispose]()
 
       expect(await writing).not.toContain(false)
-      for (const late of [opened.storage.get('n/1'), opened.storage.list('n/'), opened.storage.putIfAbsent('m', bytes('x'))]) {
+      for (const late of [
+        opened.storage.get('n/1'),
+        opened.storage.list('n/'),
+        opened.storage.putIfAbsent('m', bytes('x')),
+      ]) {
         await expect(late).rejects.toMatchObject({ kind: 'unavailable', message: 'storage is unavailable' })
       }
     })
@@ -390,7 +414,9 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       await storage.putIfAbsent('c', bytes('again'))
 
       expect(after).toEqual(before)
-      expect(await revisionOf(storage, 'c')).toBeGreaterThan(Math.max(...before.map(({ revision }) => revision)) + 1)
+      expect(await revisionOf(storage, 'c')).toBeGreaterThan(
+        Math.max(...before.map(({ revision }) => revision)) + 1,
+      )
     })
   })
 }

@@ -28,7 +28,9 @@ test.each(['full', 'read-only', 'io', 'end-thread'] as const)(
     const before = recoveriesIn(path)
     faults.arm('storage.before-commit', failure)
 
-    await expect(storage.update('a', () => Buffer.from('lost'))).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(storage.update('a', () => Buffer.from('lost'))).rejects.toMatchObject({
+      kind: 'unavailable',
+    })
 
     expect(before).toBeUndefined()
     expect(recoveriesIn(path)).toBeGreaterThan(0)
@@ -64,7 +66,11 @@ describe.skipIf(noSimulatedDisk !== undefined)('on a disk whose syncs fail', () 
     await using folder = await temporaryFolder()
     using disk = simulateDisk(folder.file('data'))
     const environment = await disk.environment()
-    await using server = await startProcess({ folder: folder.path, environment, settings: { BACKGROUND: 'off' } })
+    await using server = await startProcess({
+      folder: folder.path,
+      environment,
+      settings: { BACKGROUND: 'off' },
+    })
     const root = server.as(server.rootToken)
     const policy = { policy: 'path "x" { capabilities = ["read"] }' }
     await root.write('sys/policies/acl/kept', policy)

@@ -10,7 +10,10 @@ test('a second server in the same process is refused with exit code 3', async ()
   const path = folder.file('gatehouse.db')
   await using _held = await openSqlite({ path })
 
-  await expect(openSqlite({ path })).rejects.toMatchObject({ exitCode: 3, message: `cannot open ${path}: in use by process ${process.pid}` })
+  await expect(openSqlite({ path })).rejects.toMatchObject({
+    exitCode: 3,
+    message: `cannot open ${path}: in use by process ${process.pid}`,
+  })
 })
 
 test('a second server in another process is refused, and told which one holds it', async () => {
@@ -18,7 +21,10 @@ test('a second server in another process is refused, and told which one holds it
   const path = folder.file('gatehouse.db')
   await using holder = await startWriter(path)
 
-  await expect(openSqlite({ path })).rejects.toMatchObject({ exitCode: 3, message: `cannot open ${path}: in use by process ${holder.pid}` })
+  await expect(openSqlite({ path })).rejects.toMatchObject({
+    exitCode: 3,
+    message: `cannot open ${path}: in use by process ${holder.pid}`,
+  })
 })
 
 test('of several servers that start at once exactly one gets it', async () => {

@@ -17,7 +17,8 @@ async function aFixture() {
     database,
     add: (name: string, sql: string) => writeFile(new URL(name, migrations), sql),
     migrate: () => migrate(database, migrations),
-    meta: () => Object.fromEntries(database.prepare<[], [string, number]>('SELECT name, value FROM meta').raw().all()),
+    meta: () =>
+      Object.fromEntries(database.prepare<[], [string, number]>('SELECT name, value FROM meta').raw().all()),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
@@ -27,7 +28,10 @@ const first = "CREATE TABLE one (id INTEGER); INSERT INTO meta (name, value) VAL
 describe('migrations', () => {
   test('run in the order of their numbers, and each once', async () => {
     await using fixture = await aFixture()
-    await fixture.add('0002-more.sql', 'ALTER TABLE one ADD COLUMN note TEXT; INSERT INTO one (note) VALUES (1)')
+    await fixture.add(
+      '0002-more.sql',
+      'ALTER TABLE one ADD COLUMN note TEXT; INSERT INTO one (note) VALUES (1)',
+    )
     await fixture.add('0001-one.sql', first)
     await fixture.add('README.md', 'no migration')
 
@@ -57,7 +61,9 @@ describe('migrations', () => {
     expect(() => fixture.migrate()).toThrow('no such table: nowhere')
 
     expect(fixture.meta().schema).toBe(1)
-    expect(fixture.database.prepare("SELECT name FROM sqlite_schema WHERE name IN ('one', 'two')").pluck().all()).toEqual(['one'])
+    expect(
+      fixture.database.prepare("SELECT name FROM sqlite_schema WHERE name IN ('one', 'two')").pluck().all(),
+    ).toEqual(['one'])
   })
 
   test('a program works with a newer schema that still allows it', async () => {

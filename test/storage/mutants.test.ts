@@ -6,11 +6,16 @@ import { contradictions, writeUntil } from './answers.ts'
 import { copyMutated, mutants, type Scenario } from './mutants.ts'
 import type { WriterOptions } from './writing-program.ts'
 
-/** Lets the program write, breaks something, and looks at what the answers and the database say of each other. */
+/**
+ * Lets the program write, breaks something, and looks at what the answers and the database say of each other.
+ */
 type Run = (folder: string, program: string | undefined) => Promise<string[]>
 
 const enough = 30
-/** Between left and right of one write, and behind it: wherever a pair begins, one of the two is in its middle. */
+/**
+ * Between left and right of one write, and behind it: wherever a pair begins, one of the two is in its
+ * middle.
+ */
 const cuts = [20, 21]
 
 const scenarios: Record<Scenario, Run> = {
@@ -29,7 +34,11 @@ const scenarios: Record<Scenario, Run> = {
       using disk = simulateDisk(`${folder}/${cut}`)
       const environment = await disk.environment()
       disk.cutAtSync(cut)
-      const answers = await writeUntil(path, () => false, { ...optionsOf(program), environment, commitMs: 50 })
+      const answers = await writeUntil(path, () => false, {
+        ...optionsOf(program),
+        environment,
+        commitMs: 50,
+      })
       await disk.loseUnsynced('all', seededRandom(cut))
       found.push(...(await contradictions(path, answers)), ...(answers.length === 0 ? ['no answer'] : []))
     }
@@ -52,11 +61,17 @@ const scenarios: Record<Scenario, Run> = {
   'lost thread': async (folder, program) => {
     const path = `${folder}/gatehouse.db`
     const crash = { point: 'storage.before-commit', failure: 'end-thread', skip: 5 } as const
-    return contradictions(path, await writeUntil(path, ({ length }) => length === enough, { ...optionsOf(program), crash }))
+    return contradictions(
+      path,
+      await writeUntil(path, ({ length }) => length === enough, { ...optionsOf(program), crash }),
+    )
   },
 }
 
-const optionsOf = (program: string | undefined): WriterOptions => ({ callers: 1, ...(program === undefined ? {} : { program }) })
+const optionsOf = (program: string | undefined): WriterOptions => ({
+  callers: 1,
+  ...(program === undefined ? {} : { program }),
+})
 
 describe.skipIf(noSimulatedDisk !== undefined)('the simulated faults', () => {
   test.each(Object.entries(scenarios))('%s: the answers and the database agree', async (_, run) => {
@@ -69,14 +84,18 @@ describe.skipIf(noSimulatedDisk !== undefined)('the simulated faults', () => {
     await using folder = await temporaryFolder()
     const program = await copyMutated(folder.file('copy'), mutant)
 
-    expect(await scenarios[scenario](folder.file('data'), program)).toContainEqual(expect.stringContaining(sign))
+    expect(await scenarios[scenario](folder.file('data'), program)).toContainEqual(
+      expect.stringContaining(sign),
+    )
   })
 })
 
 test('the mutants that docs/storage.md names are those that are tried', async () => {
   const page = await readFile(new URL('../../docs/storage.md', import.meta.url), 'utf8')
   const [, section = ''] = page.split('## What the tests would notice\n')
-  const named = [...(section.split('\n## ')[0]?.matchAll(/^\| (?!mutant|---)([^|]+) \|/gm) ?? [])].map(([, name]) => name)
+  const named = [...(section.split('\n## ')[0]?.matchAll(/^\| (?!mutant|---)([^|]+) \|/gm) ?? [])].map(
+    ([, name]) => name,
+  )
 
   expect(named).toEqual(mutants.map(({ name }) => name))
 })

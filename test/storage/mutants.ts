@@ -7,7 +7,10 @@ export type Scenario = 'power cut' | 'power cut at a sync' | 'failed sync' | 'lo
 
 type Edit = readonly [from: string, to: string]
 
-/** One promise of the storage broken: its name in docs/storage.md, the change, what must bring it to light, and in which form. */
+/**
+ * One promise of the storage broken: its name in docs/storage.md, the change, what must bring it to light,
+ * and in which form.
+ */
 export type Mutant = { name: string; file: string; edits: readonly Edit[]; scenario: Scenario; sign: string }
 
 const writer = 'src/storage/writing-connection.ts'
@@ -39,12 +42,22 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a failed commit is answered as a success',
-    ...{ file: groups, edits: [['for (const step of decided) step.reject(cause)', 'for (const step of decided) step.settle()']] },
+    ...{
+      file: groups,
+      edits: [
+        ['for (const step of decided) step.reject(cause)', 'for (const step of decided) step.settle()'],
+      ],
+    },
     ...{ scenario: 'failed sync', ...lost },
   },
   {
     name: 'a write is answered before its commit',
-    ...{ file: groups, edits: [['this.#engine.commit(', 'for (const step of decided) step.settle()\n    this.#engine.commit(']] },
+    ...{
+      file: groups,
+      edits: [
+        ['this.#engine.commit(', 'for (const step of decided) step.settle()\n    this.#engine.commit('],
+      ],
+    },
     ...{ scenario: 'power cut at a sync', ...lost },
   },
   {
@@ -63,8 +76,13 @@ export const mutants: readonly Mutant[] = [
   },
 ]
 
-/** Puts the storage and the writing program into `folder`, changed by the mutant; gives the program's path. */
-export async function copyMutated(folder: string, { file, edits }: Pick<Mutant, 'file' | 'edits'>): Promise<string> {
+/**
+ * Puts the storage and the writing program into `folder`, changed by the mutant; gives the program's path.
+ */
+export async function copyMutated(
+  folder: string,
+  { file, edits }: Pick<Mutant, 'file' | 'edits'>,
+): Promise<string> {
   const program = 'test/storage/writing-program.ts'
   for (const part of ['src/storage', 'src/lib', 'src/errors.ts', 'migrations', 'package.json', program]) {
     await cp(join(project, part), join(folder, part), { recursive: true })

@@ -48,7 +48,9 @@ describe('the SQLite file', () => {
     await using storage = await openSqlite({ path })
     await storage.update('a', () => value('x'))
 
-    const modes = await Promise.all(['', '-wal', '-shm', '.lock'].map(async (suffix) => (await stat(path + suffix)).mode & 0o777))
+    const modes = await Promise.all(
+      ['', '-wal', '-shm', '.lock'].map(async (suffix) => (await stat(path + suffix)).mode & 0o777),
+    )
 
     expect(modes).toEqual([0o600, 0o600, 0o600, 0o600])
   })
@@ -67,15 +69,24 @@ describe('the SQLite file', () => {
   })
 
   test.each([
-    ['some other text', async (path: string) => writeFile(path, 'not a database, but long enough to be looked at'.repeat(40))],
-    ['the database of another program', async (path: string) => void new Database(path).exec('CREATE TABLE other (id INTEGER)').close()],
+    [
+      'some other text',
+      async (path: string) => writeFile(path, 'not a database, but long enough to be looked at'.repeat(40)),
+    ],
+    [
+      'the database of another program',
+      async (path: string) => void new Database(path).exec('CREATE TABLE other (id INTEGER)').close(),
+    ],
   ])('is refused and left alone when it is %s', async (_, make) => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')
     await make(path)
     const before = await readFile(path)
 
-    await expect(openSqlite({ path })).rejects.toMatchObject({ exitCode: 2, message: `cannot open ${path}: not a Gatehouse database` })
+    await expect(openSqlite({ path })).rejects.toMatchObject({
+      exitCode: 2,
+      message: `cannot open ${path}: not a Gatehouse database`,
+    })
 
     expect(Buffer.compare(await readFile(path), before)).toBe(0)
   })
@@ -85,7 +96,10 @@ describe('the SQLite file', () => {
     await writeFile(folder.file('plain'), '')
     const path = folder.file('plain/gatehouse.db')
 
-    await expect(openSqlite({ path })).rejects.toMatchObject({ exitCode: 2, message: `cannot open ${path}: ENOTDIR` })
+    await expect(openSqlite({ path })).rejects.toMatchObject({
+      exitCode: 2,
+      message: `cannot open ${path}: ENOTDIR`,
+    })
   })
 })
 
@@ -94,20 +108,26 @@ describe('the SQLite writer', () => {
     ['full', 'storage is full'],
     ['read-only', 'storage is read-only'],
     ['io', 'storage is unavailable'],
-  ])('answers a %s disk with "%s", reads go on, and it writes again when that is over', async (failure, message) => {
-    await using folder = await temporaryFolder()
-    const faults = new StorageFaults()
-    await using storage = await openSqlite({ path: folder.file('gatehouse.db'), faults })
-    await storage.update('a', () => value('before'))
-    faults.arm('storage.before-commit', failure)
+  ])(
+    'answers a %s disk with "%s", reads go on, and it writes again when that is over',
+    async (failure, message) => {
+      await using folder = await temporaryFolder()
+      const faults = new StorageFaults()
+      await using storage = await openSqlite({ path: folder.file('gatehouse.db'), faults })
+      await storage.update('a', () => value('before'))
+      faults.arm('storage.before-commit', failure)
 
-    await expect(storage.update('a', () => value('lost'))).rejects.toMatchObject({ kind: 'unavailable', message })
-    expect((await storage.get('a'))?.value.toString()).toBe('before')
-    await storage.update('a', (current) => Buffer.concat([current ?? value(''), value(' and after')]))
+      await expect(storage.update('a', () => value('lost'))).rejects.toMatchObject({
+        kind: 'unavailable',
+        message,
+      })
+      expect((await storage.get('a'))?.value.toString()).toBe('before')
+      await storage.update('a', (current) => Buffer.concat([current ?? value(''), value(' and after')]))
 
-    expect((await storage.get('a'))?.value.toString()).toBe('before and after')
-    expect(storage.stats()).toMatchObject({ commits: 2, failedCommits: 1 })
-  })
+      expect((await storage.get('a'))?.value.toString()).toBe('before and after')
+      expect(storage.stats()).toMatchObject({ commits: 2, failedCommits: 1 })
+    },
+  )
 
   test('tells why writes fail once for each reason, and when they work again', async () => {
     await using folder = await temporaryFolder()
@@ -151,7 +171,9 @@ describe('the SQLite writer', () => {
     await using folder = await temporaryFolder()
     await using storage = await openSqlite({ path: folder.file('gatehouse.db') })
 
-    await Promise.all(Array.from({ length: 32 }, (_, index) => storage.update(`n/${index}`, () => value('x'))))
+    await Promise.all(
+      Array.from({ length: 32 }, (_, index) => storage.update(`n/${index}`, () => value('x'))),
+    )
 
     expect(storage.stats()).toMatchObject({ commits: 1, steps: 32 })
   })
@@ -160,7 +182,9 @@ describe('the SQLite writer', () => {
     await using folder = await temporaryFolder()
     await using storage = await openSqlite({ path: folder.file('gatehouse.db') })
 
-    await Promise.all(Array.from({ length: 1_000 }, (_, index) => storage.update(`n/${index}`, () => value('x'))))
+    await Promise.all(
+      Array.from({ length: 1_000 }, (_, index) => storage.update(`n/${index}`, () => value('x'))),
+    )
 
     expect(storage.stats()).toMatchObject({ commits: 4, steps: 1_000 })
   })
@@ -179,7 +203,11 @@ describe('the SQLite writer', () => {
   test('goes on when a checkpoint fails', async () => {
     await using folder = await temporaryFolder()
     const faults = new StorageFaults()
-    await using storage = await openSqlite({ path: folder.file('gatehouse.db'), logGoalBytes: 64 * 1024, faults })
+    await using storage = await openSqlite({
+      path: folder.file('gatehouse.db'),
+      logGoalBytes: 64 * 1024,
+      faults,
+    })
     const large = Buffer.alloc(32 * 1024)
     faults.arm('storage.checkpoint', 'io')
 
@@ -227,7 +255,8 @@ describe('the SQLite writer', () => {
     }
     await expect(writeMany()).rejects.toMatchObject({
       kind: 'unavailable',
-      message: 'storage is full: the write-ahead log has reached its limit of 0.5 MiB, because another program keeps reading the database',
+      message:
+        'storage is full: the write-ahead log has reached its limit of 0.5 MiB, because another program keeps reading the database',
     })
     const logBytes = storage.stats().logBytes
     reading.close()
@@ -243,7 +272,8 @@ describe('a database file that is not sound', () => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')
     await using filled = await openSqlite({ path })
-    for (let index = 0; index < 40; index += 1) await filled.update(`n/${index}`, () => Buffer.alloc(1_000, `${index}/`))
+    for (let index = 0; index < 40; index += 1)
+      await filled.update(`n/${index}`, () => Buffer.alloc(1_000, `${index}/`))
     await filled[Symbol.asyncDispose]()
     const key = damagePageOf(path, 'n/20')
     const kinds: string[] = []
@@ -254,7 +284,10 @@ describe('a database file that is not sound', () => {
       kind: 'internal',
       message: 'database disk image is malformed',
     })
-    await expect(storage.update('other', () => value('x'))).rejects.toMatchObject({ kind: 'unavailable', message: 'storage is unavailable' })
+    await expect(storage.update('other', () => value('x'))).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'storage is unavailable',
+    })
 
     expect(kinds).toEqual(['corrupt', 'corrupt'])
     expect((await storage.get('n/39'))?.value.length).toBe(1_000)

@@ -31,7 +31,13 @@ export type WriterOptions = {
 
 /** Resolves when the process has the database; rejects with what it printed when it could not get it. */
 export async function startWriter(path: string, options: WriterOptions = {}): Promise<Writer> {
-  const { callers = 16, commitMs = 0, crash, environment = {}, program = fileURLToPath(import.meta.url) } = options
+  const {
+    callers = 16,
+    commitMs = 0,
+    crash,
+    environment = {},
+    program = fileURLToPath(import.meta.url),
+  } = options
   const child = spawn(process.execPath, [program, path, JSON.stringify({ callers, commitMs, crash })], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
@@ -61,10 +67,13 @@ async function errorText(child: ChildProcess): Promise<string> {
 }
 
 /**
- * Writes pairs of records until it is killed, and prints each key once its write is answered: `+` for a success, `-` for a refusal, at
- * which it kills itself.
+ * Writes pairs of records until it is killed, and prints each key once its write is answered: `+` for a
+ * success, `-` for a refusal, at which it kills itself.
  */
-async function write(path: string, { callers, commitMs, crash }: { callers: number; commitMs: number; crash?: Crash }): Promise<void> {
+async function write(
+  path: string,
+  { callers, commitMs, crash }: { callers: number; commitMs: number; crash?: Crash },
+): Promise<void> {
   const faults = new StorageFaults()
   const storage = await openSqlite({ path, faults })
   process.stdout.write('ready\n')
@@ -87,4 +96,5 @@ async function write(path: string, { callers, commitMs, crash }: { callers: numb
 }
 
 const [, program, path, options] = process.argv
-if (program === fileURLToPath(import.meta.url) && path !== undefined) await write(path, JSON.parse(options ?? ''))
+if (program === fileURLToPath(import.meta.url) && path !== undefined)
+  await write(path, JSON.parse(options ?? ''))

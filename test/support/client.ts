@@ -1,6 +1,9 @@
 import { request } from 'node:http'
 
-/** A JSON body as tests look into it: any member may be asked for, and compared; `String(…)` makes a text of one. */
+/**
+ * A JSON body as tests look into it: any member may be asked for, and compared; `String(…)` makes a text of
+ * one.
+ */
 export interface Json {
   readonly [member: string]: Json
 }
@@ -13,7 +16,11 @@ export type Answer = {
   readonly body: Json
 }
 
-export type CallOptions = { headers?: Record<string, string>; raw?: string | Uint8Array; localAddress?: string }
+export type CallOptions = {
+  headers?: Record<string, string>
+  raw?: string | Uint8Array
+  localAddress?: string
+}
 
 /** A plain HTTP client for a listening server, with or without a token. */
 export class Client {
@@ -30,12 +37,18 @@ export class Client {
   }
 
   read = (path: string, options?: CallOptions) => this.call('GET', path, undefined, options)
-  list = (path: string, options?: CallOptions) => this.call('GET', path.includes('?') ? `${path}&list=true` : `${path}?list=true`, undefined, options)
+  list = (path: string, options?: CallOptions) =>
+    this.call('GET', path.includes('?') ? `${path}&list=true` : `${path}?list=true`, undefined, options)
   write = (path: string, body?: unknown, options?: CallOptions) => this.call('POST', path, body, options)
   delete = (path: string, options?: CallOptions) => this.call('DELETE', path, undefined, options)
 
   /** `path` is below `/v1/`, unless it begins with a slash. */
-  call(method: string, path: string, body?: unknown, { headers = {}, raw, localAddress }: CallOptions = {}): Promise<Answer> {
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    { headers = {}, raw, localAddress }: CallOptions = {},
+  ): Promise<Answer> {
     const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
     const length = payload === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(payload)) }
     const token = this.#token === undefined ? {} : { 'X-Vault-Token': this.#token }

@@ -7,9 +7,10 @@ import { startServer } from '../../src/server.ts'
 import { type FailPoint, StorageFaults } from '../../src/storage/faults.ts'
 
 /**
- * The server as `src/main.ts` runs it, which sooner believes that something is gone upstream: a test does not wait ten minutes. At a signal SIGUSR2 it
- * ends itself in the midst of a write that is to come: `KILL_FILE` holds the fail point, and how many groups of writes pass it before. `PATIENCE_MS`: for how long
- * it looks for what it does not find by its id.
+ * The server as `src/main.ts` runs it, which sooner believes that something is gone upstream: a test does not
+ * wait ten minutes. At a signal SIGUSR2 it ends itself in the midst of a write that is to come: `KILL_FILE`
+ * holds the fail point, and how many groups of writes pass it before. `PATIENCE_MS`: for how long it looks
+ * for what it does not find by its id.
  */
 const config = readConfig(process.env, { dev: false, warn: () => {} })
 const rootToken = {

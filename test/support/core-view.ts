@@ -5,7 +5,11 @@ import { systemRandom } from '../../src/lib/random.ts'
 import { openMemory } from '../../src/storage/sqlite.ts'
 import { FakeClock } from './fake-clock.ts'
 
-export type CoreView = AsyncDisposable & { readonly barrier: Barrier; readonly view: View; readonly clock: FakeClock }
+export type CoreView = AsyncDisposable & {
+  readonly barrier: Barrier
+  readonly view: View
+  readonly clock: FakeClock
+}
 
 /** The core's view over a real engine in memory and a real barrier, with a clock the test owns. */
 export async function openCoreView(): Promise<CoreView> {
@@ -13,5 +17,10 @@ export async function openCoreView(): Promise<CoreView> {
   const clock = new FakeClock(Date.UTC(2026, 0, 2, 3, 4, 5, 250))
   const log = { error: () => {} }
   const barrier = await openBarrier({ storage, sealKey: randomBytes(32), clock, random: systemRandom, log })
-  return { barrier, view: barrier.view('core/'), clock, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() }
+  return {
+    barrier,
+    view: barrier.view('core/'),
+    clock,
+    [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
+  }
 }

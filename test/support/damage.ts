@@ -1,11 +1,16 @@
 import Database from 'better-sqlite3'
 
-/** Flips one bit in the value of the first record whose key matches, in the file of a server that is stopped; gives its key. */
+/**
+ * Flips one bit in the value of the first record whose key matches, in the file of a server that is stopped;
+ * gives its key.
+ */
 export function damage(file: string, like: string): string {
   const database = new Database(file)
   try {
     const row = database
-      .prepare<[string], { key: string; value: Buffer }>('SELECT key, value FROM records WHERE key LIKE ? ORDER BY key LIMIT 1')
+      .prepare<[string], { key: string; value: Buffer }>(
+        'SELECT key, value FROM records WHERE key LIKE ? ORDER BY key LIMIT 1',
+      )
       .get(like)
     if (row === undefined) throw new Error(`no record is like ${like}`)
     const value = Buffer.from(row.value)

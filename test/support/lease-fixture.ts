@@ -11,11 +11,18 @@ import { aMount, defaultTtl, openTokenFixture } from './token-fixture.ts'
 
 const practiceMount = (name: string): Mount =>
   // no plugin of the product: its name is known where it is registered only
-  ({ ...aMount({ table: 'secret', path: `${name}/`, accessor: `${name}_1` }), type: 'practice', plugin: 'practice' as Mount['plugin'] })
+  ({
+    ...aMount({ table: 'secret', path: `${name}/`, accessor: `${name}_1` }),
+    type: 'practice',
+    plugin: 'practice' as Mount['plugin'],
+  })
 
 export type LeaseHouseOptions = { callLimitMs?: number; sweepAgainMs?: number }
 
-/** Leases over a real store and a real provider, two mounts of the practice engine, and a clock the test owns. Nothing runs by itself: `expire` does. */
+/**
+ * Leases over a real store and a real provider, two mounts of the practice engine, and a clock the test owns.
+ * Nothing runs by itself: `expire` does.
+ */
 export async function openLeaseFixture({ callLimitMs = 500, ...limits }: LeaseHouseOptions = {}) {
   const opened = new AsyncDisposableStack()
   const fixture = opened.use(await openTokenFixture())
@@ -25,7 +32,10 @@ export async function openLeaseFixture({ callLimitMs = 500, ...limits }: LeaseHo
   const other = practiceMount('other')
   for (const mount of [practice, other]) fixture.mounts.set(mount.accessor, mount)
   const logged: string[] = []
-  const log = { warn: (_: object, text: string) => void logged.push(text), error: (_: object, text: string) => void logged.push(text) }
+  const log = {
+    warn: (_: object, text: string) => void logged.push(text),
+    error: (_: object, text: string) => void logged.push(text),
+  }
   let leases: LeaseStore
   const revoker = new TokenRevoker({ ...fixture.parts, onRevoked: (token) => leases.endOwned(token) })
   const openLeases = (): LeaseStore => {
@@ -51,7 +61,10 @@ export async function openLeaseFixture({ callLimitMs = 500, ...limits }: LeaseHo
     const { id: credential } = (await response.json()) as { id: string }
     const terms = roles.get(role) ?? { ttl: 0, maxTtl: 0, renewable: true }
     const secret = { ...terms, internal: { credential, role } }
-    return { ...(await leases.issue({ caller: { token }, mount, path: `${mount.path}creds/${role}`, secret })), credential }
+    return {
+      ...(await leases.issue({ caller: { token }, mount, path: `${mount.path}creds/${role}`, secret })),
+      credential,
+    }
   }
   const ref = (id: string) => ({ namespace: 'root', id })
   return {
@@ -75,7 +88,13 @@ export async function openLeaseFixture({ callLimitMs = 500, ...limits }: LeaseHo
     irrevocable: async () => Array.fromAsync(leases.irrevocable(['root'])),
     /** Every key that has to do with leases. */
     rows: async () =>
-      (await Promise.all([leasePrefix, 'lease-due/', 'lease-retry/', 'lease-owner/', irrevocablePrefix].map((p) => view.listKeys(p)))).flat(),
+      (
+        await Promise.all(
+          [leasePrefix, 'lease-due/', 'lease-retry/', 'lease-owner/', irrevocablePrefix].map((p) =>
+            view.listKeys(p),
+          ),
+        )
+      ).flat(),
     /** The same records and provider, met by a server that has just started. */
     restart: async () => {
       await leases[Symbol.asyncDispose]()

@@ -1,6 +1,11 @@
 import type { Outcome } from './process.ts'
 
-export type LogLine = { readonly level: string; readonly event?: string; readonly msg: string; readonly [field: string]: unknown }
+export type LogLine = {
+  readonly level: string
+  readonly event?: string
+  readonly msg: string
+  readonly [field: string]: unknown
+}
 
 /** The lines of a JSON log. Throws on a line that is not JSON. */
 export const logLines = ({ stderr }: Pick<Outcome, 'stderr'>): LogLine[] =>

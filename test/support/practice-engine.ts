@@ -52,14 +52,21 @@ export function practiceBackend({ providerUrl, roles }: PracticeOptions): LeaseB
 }
 
 async function made(providerUrl: string): Promise<string> {
-  const response = await fetch(`${providerUrl}/credentials`, { method: 'POST', signal: AbortSignal.timeout(10_000) })
+  const response = await fetch(`${providerUrl}/credentials`, {
+    method: 'POST',
+    signal: AbortSignal.timeout(10_000),
+  })
   const body: unknown = await response.json()
-  if (typeof body !== 'object' || body === null || !('id' in body)) throw fail('upstream', 'the provider gave no credential')
+  if (typeof body !== 'object' || body === null || !('id' in body))
+    throw fail('upstream', 'the provider gave no credential')
   return String(body.id)
 }
 
 async function ended(providerUrl: string, { internal }: Lease, signal: AbortSignal): Promise<void> {
-  const { status } = await fetch(`${providerUrl}/credentials/${internal['credential']}`, { method: 'DELETE', signal }).catch((cause: unknown) => {
+  const { status } = await fetch(`${providerUrl}/credentials/${internal['credential']}`, {
+    method: 'DELETE',
+    signal,
+  }).catch((cause: unknown) => {
     throw fail('upstream', 'the provider cannot be reached', { cause })
   })
   if (status === 400) throw refuse('invalid', 'the provider refuses')

@@ -5,7 +5,10 @@ import { openLog } from '../../src/log.ts'
 import { startServer } from '../../src/server.ts'
 import { type PracticeRole, practiceEngine } from './practice-engine.ts'
 
-/** The server as `src/main.ts` runs it, with the practice engine. `PRACTICE_PROVIDER` is its provider; without one, credentials are made up. */
+/**
+ * The server as `src/main.ts` runs it, with the practice engine. `PRACTICE_PROVIDER` is its provider; without
+ * one, credentials are made up.
+ */
 const config = readConfig(process.env, { dev: false, warn: () => {} })
 const role = (ttl: number): PracticeRole => ({ ttl, maxTtl: 0, renewable: true })
 const roles = new Map([

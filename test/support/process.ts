@@ -7,8 +7,8 @@ import { Client } from './client.ts'
 const project = join(import.meta.dirname, '../..')
 
 /**
- * As `npm start` has them. Compiled code that the cache keeps is good for these flags only: with others, a start takes twice the CPU time,
- * and its end makes the cache useless for the next one.
+ * As `npm start` has them. Compiled code that the cache keeps is good for these flags only: with others, a
+ * start takes twice the CPU time, and its end makes the cache useless for the next one.
  */
 const startScriptFlags = ['--expose-gc', '--disable-sigusr1']
 
@@ -49,7 +49,10 @@ export type ServerProcess = AsyncDisposable & {
   stop(signal?: NodeJS.Signals): Promise<Outcome>
 }
 
-/** Starts the server on a free port and waits until it listens; rejects with what it printed when it ends before. */
+/**
+ * Starts the server on a free port and waits until it listens; rejects with what it printed when it ends
+ * before.
+ */
 export async function startProcess(options: ProcessOptions): Promise<ServerProcess> {
   const child = new StartedProcess('src/main.ts', options)
   await child.logged('listening on ')
@@ -82,7 +85,8 @@ export async function startProcess(options: ProcessOptions): Promise<ServerProce
 }
 
 /** Runs a program of this project to its end. */
-export const runProcess = (program: string, options: ProcessOptions): Promise<Outcome> => new StartedProcess(program, options).ended
+export const runProcess = (program: string, options: ProcessOptions): Promise<Outcome> =>
+  new StartedProcess(program, options).ended
 
 /** Runs a server that is expected to refuse its start. */
 export const runServer = (options: ProcessOptions): Promise<Outcome> => runProcess('src/main.ts', options)
@@ -96,8 +100,12 @@ export class StartedProcess {
   #isGone = false
 
   constructor(program: string, { folder, settings = {}, args = [], environment = {} }: ProcessOptions) {
-    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOUSE_') && !name.startsWith('VITEST'))
-    const own = Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(([name, value]) => [`GATEHOUSE_${name}`, value] as const)
+    const inherited = Object.entries(process.env).filter(
+      ([name]) => !name.startsWith('GATEHOUSE_') && !name.startsWith('VITEST'),
+    )
+    const own = Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(
+      ([name, value]) => [`GATEHOUSE_${name}`, value] as const,
+    )
     this.#child = spawn(process.execPath, [...startScriptFlags, join(project, program), ...args], {
       cwd: folder,
       env: { ...Object.fromEntries([...inherited, ...own]), ...environment },
@@ -124,7 +132,8 @@ export class StartedProcess {
 
   async logged(text: string): Promise<void> {
     while (!this.stderr.includes(text)) {
-      if (this.#isGone) throw new Error(`the process ended before it said "${text}":\n${this.stdout}${this.stderr}`)
+      if (this.#isGone)
+        throw new Error(`the process ended before it said "${text}":\n${this.stdout}${this.stderr}`)
       await Promise.race([once(this.#child.stderr ?? this.#child, 'data'), this.ended])
     }
   }

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
 
 /** The version in package.json. */
-export const productVersion = (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version
+export const productVersion = (
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+).version

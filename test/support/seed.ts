@@ -8,6 +8,7 @@ const asked = process.env['TEST_SEED'] ?? '4'
 
 if (asked !== 'random') {
   const seed = Number(asked)
-  if (!Number.isSafeInteger(seed)) throw new Error(`TEST_SEED is a whole number or "random", not ${JSON.stringify(asked)}`)
+  if (!Number.isSafeInteger(seed))
+    throw new Error(`TEST_SEED is a whole number or "random", not ${JSON.stringify(asked)}`)
   fc.configureGlobal({ seed })
 }

@@ -19,11 +19,27 @@ export type TestServerOptions = Partial<ServerParts> & {
 
 export const quietLog = pino({ level: 'silent' })
 
-/** A development server on a free port of 127.0.0.1: in memory, root token `root`. Settings without their `GATEHOUSE_`. */
-export async function startTestServer({ settings = {}, environment = {}, ...parts }: TestServerOptions = {}): Promise<TestServer> {
-  const named = Object.fromEntries(Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(([name, value]) => [`GATEHOUSE_${name}`, value]))
+/**
+ * A development server on a free port of 127.0.0.1: in memory, root token `root`. Settings without their
+ * `GATEHOUSE_`.
+ */
+export async function startTestServer({
+  settings = {},
+  environment = {},
+  ...parts
+}: TestServerOptions = {}): Promise<TestServer> {
+  const named = Object.fromEntries(
+    Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(([name, value]) => [
+      `GATEHOUSE_${name}`,
+      value,
+    ]),
+  )
   const config = readConfig({ ...environment, ...named }, { dev: true, warn: () => {} })
-  const server = await startServer(config, { log: quietLog, rootToken: { keep: () => {}, tell: () => {} }, ...parts })
+  const server = await startServer(config, {
+    log: quietLog,
+    rootToken: { keep: () => {}, tell: () => {} },
+    ...parts,
+  })
   const anonymous = new Client(server.url)
   return {
     url: server.url,

@@ -4,10 +4,13 @@ import { type ServerProcess, startProcess } from './process.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 /**
- * Gives folders of a server that was started, filled and stopped in order, once for all tests of a file: each test has a copy of its own. The function
- * that is returned puts one into an empty folder and resolves with the root token.
+ * Gives folders of a server that was started, filled and stopped in order, once for all tests of a file: each
+ * test has a copy of its own. The function that is returned puts one into an empty folder and resolves with
+ * the root token.
  */
-export function stoppedServer(fill: (server: ServerProcess) => Promise<unknown> = async () => {}): (folder: string) => Promise<string> {
+export function stoppedServer(
+  fill: (server: ServerProcess) => Promise<unknown> = async () => {},
+): (folder: string) => Promise<string> {
   const opened = new AsyncDisposableStack()
   afterAll(() => opened.disposeAsync())
   const make = async () => {

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** A folder of its own, gone with everything in it when disposed. */
-export async function temporaryFolder(): Promise<AsyncDisposable & { path: string; file(name: string): string }> {
+export async function temporaryFolder(): Promise<
+  AsyncDisposable & { path: string; file(name: string): string }
+> {
   const path = await mkdtemp(join(tmpdir(), 'gatehouse-'))
   return {
     path,

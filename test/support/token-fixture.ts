@@ -34,7 +34,12 @@ export const aMount = (changes: Partial<Mount> = {}): Mount => ({
   ...changes,
 })
 
-export const tokenMount = aMount({ path: 'auth/token/', type: 'token', plugin: 'token', accessor: 'auth_token_1' })
+export const tokenMount = aMount({
+  path: 'auth/token/',
+  type: 'token',
+  plugin: 'token',
+  accessor: 'auth_token_1',
+})
 export const jwtMount = aMount()
 export const otherJwtMount = aMount({ path: 'auth/jwt2/', accessor: 'auth_jwt_2' })
 
@@ -72,18 +77,36 @@ export const aLogin = (changes: Partial<LoginAuth> = {}): LoginAuth => ({
   ...changes,
 })
 
-/** Tokens and identity over a real store, with mounts and role terms the test may change. Root's id is `root`. */
+/**
+ * Tokens and identity over a real store, with mounts and role terms the test may change. Root's id is `root`.
+ */
 export async function openTokenFixture() {
   const { view, clock, ...core } = await openCoreView()
   const mounts = new Map([tokenMount, jwtMount, otherJwtMount].map((mount) => [mount.accessor, mount]))
   const revoked: Token[] = []
-  const fixture = { roleTerms: { ok: true, ttl: 0, maxTtl: 0, period: 0 } as RenewalTerms, cleanUpFails: false }
-  const storeParts = { view, clock, random: systemRandom, sealer: core.barrier, mountOf: (accessor: string) => mounts.get(accessor) }
+  const fixture = {
+    roleTerms: { ok: true, ttl: 0, maxTtl: 0, period: 0 } as RenewalTerms,
+    cleanUpFails: false,
+  }
+  const storeParts = {
+    view,
+    clock,
+    random: systemRandom,
+    sealer: core.barrier,
+    mountOf: (accessor: string) => mounts.get(accessor),
+  }
   const tokens = await TokenStore.open(storeParts)
   const identity = await IdentityStore.open(storeParts)
   const roles = new TokenRoleStore(view)
   const spent = await ReplayStore.open(storeParts)
-  const parts = { ...storeParts, tokens, identity, roles, spent, systemTtl: { defaultTtl, maxTtl: defaultTtl } }
+  const parts = {
+    ...storeParts,
+    tokens,
+    identity,
+    roles,
+    spent,
+    systemTtl: { defaultTtl, maxTtl: defaultTtl },
+  }
   const revoker = new TokenRevoker({
     ...parts,
     onRevoked: async (token) => {
@@ -103,14 +126,43 @@ export async function openTokenFixture() {
     const caller = request.caller ?? root
     return createToken(
       { ...parts, revoker, policyExists: (name) => knownPolicies.has(name) },
-      { mount: tokenMount, caller, sudo: caller === root, form: 'create', ...request, input: { ...nothingAsked, ...input } },
+      {
+        mount: tokenMount,
+        caller,
+        sudo: caller === root,
+        form: 'create',
+        ...request,
+        input: { ...nothingAsked, ...input },
+      },
     )
   }
   const lookup = async (id: string) => must(await tokens.lookup(id))
   const renew = (token: Token, increment = 0, id = 'shown') =>
     renewToken({ ...parts, renewalTerms: async () => fixture.roleTerms }, { token, id, increment })
-  const login = (auth: Partial<LoginAuth> = {}, mount = jwtMount) => issueLogin(parts, { mount, path: `${mount.path}login`, auth: aLogin(auth) })
+  const login = (auth: Partial<LoginAuth> = {}, mount = jwtMount) =>
+    issueLogin(parts, { mount, path: `${mount.path}login`, auth: aLogin(auth) })
   /** The same records seen by a server that has just started. */
-  const restarted = async () => ({ tokens: await TokenStore.open(storeParts), identity: await IdentityStore.open(storeParts) })
-  return { ...core, view, clock, mounts, revoked, fixture, tokens, identity, roles, revoker, parts, root, create, lookup, renew, login, restarted }
+  const restarted = async () => ({
+    tokens: await TokenStore.open(storeParts),
+    identity: await IdentityStore.open(storeParts),
+  })
+  return {
+    ...core,
+    view,
+    clock,
+    mounts,
+    revoked,
+    fixture,
+    tokens,
+    identity,
+    roles,
+    revoker,
+    parts,
+    root,
+    create,
+    lookup,
+    renew,
+    login,
+    restarted,
+  }
 }

@@ -3,7 +3,15 @@ import { ServiceError, StartError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Storage, StoredRecord } from '../../storage/storage.ts'
-import { defaultKeyLimits, firstKeyring, type KeyLimits, Keyring, type KeyStatus, keyringKey, type RotationRules } from './keyring.ts'
+import {
+  defaultKeyLimits,
+  firstKeyring,
+  type KeyLimits,
+  Keyring,
+  type KeyStatus,
+  keyringKey,
+  type RotationRules,
+} from './keyring.ts'
 import { Resealer, type ResealerLog } from './resealer.ts'
 import { keyBytes } from './seal.ts'
 import { openValue, sealValue } from './sealed-value.ts'
@@ -40,7 +48,8 @@ export type BarrierParts = {
 }
 
 /** Whether the store has no records. Only an empty store may be initialised. */
-export const isEmpty = async (storage: Storage): Promise<boolean> => (await storage.listKeys('', { limit: 1 })).length === 0
+export const isEmpty = async (storage: Storage): Promise<boolean> =>
+  (await storage.listKeys('', { limit: 1 })).length === 0
 
 /**
  * Opens the encryption layer of a store. Initialises an empty store in one atomic write, of which only one
@@ -55,7 +64,9 @@ export async function openBarrier(parts: BarrierParts): Promise<Barrier> {
     throw new StartError(5, 'seal key does not open this store', { cause })
   })
   // a store that cannot be written can still be read
-  await keyring.reserve().catch((err: unknown) => parts.log.error({ key: keyringKey, err }, 'no encryptions could be reserved'))
+  await keyring
+    .reserve()
+    .catch((err: unknown) => parts.log.error({ key: keyringKey, err }, 'no encryptions could be reserved'))
   return new Barrier(storage, keyring, parts.log, initialized)
 }
 
@@ -161,7 +172,11 @@ function firstKeys({ sealKey, clock, random }: BarrierParts): Pick<StoredRecord,
  * Creates the first records in the staging storage, encrypted for the same keys and places as in the real
  * storage.
  */
-async function stage(parts: BarrierParts, { staging, fill }: FirstStart, keys: ReturnType<typeof firstKeys>): Promise<StoredRecord[]> {
+async function stage(
+  parts: BarrierParts,
+  { staging, fill }: FirstStart,
+  keys: ReturnType<typeof firstKeys>,
+): Promise<StoredRecord[]> {
   await staging.write(keys)
   const barrier = await openBarrier({ ...parts, storage: staging })
   await fill(barrier)
@@ -169,29 +184,45 @@ async function stage(parts: BarrierParts, { staging, fill }: FirstStart, keys: R
   return await staging.list('')
 }
 
-const sealRootKey = (rootKey: Uint8Array, sealKey: Uint8Array, random: Random) => sealValue({ term: 0, key: sealKey, random }, rootKeyKey, rootKey)
+const sealRootKey = (rootKey: Uint8Array, sealKey: Uint8Array, random: Random) =>
+  sealValue({ term: 0, key: sealKey, random }, rootKeyKey, rootKey)
 
 /**
  * Decrypts the root key with the seal key or the previous one. A store that cannot be written can still be
  * read.
  */
-async function openRootKey({ storage, sealKey, previousSealKey, sealKeyChanged, random, log }: BarrierParts): Promise<Buffer> {
+async function openRootKey({
+  storage,
+  sealKey,
+  previousSealKey,
+  sealKeyChanged,
+  random,
+  log,
+}: BarrierParts): Promise<Buffer> {
   const record = await storage.get(rootKeyKey)
   const opened = record === undefined ? undefined : tryOpen(sealKey, record)
   if (opened !== undefined) return opened
-  const previous = record === undefined || previousSealKey === undefined ? undefined : tryOpen(previousSealKey, record)
-  if (record === undefined || previous === undefined) throw new StartError(5, 'seal key does not open this store')
+  const previous =
+    record === undefined || previousSealKey === undefined ? undefined : tryOpen(previousSealKey, record)
+  if (record === undefined || previous === undefined)
+    throw new StartError(5, 'seal key does not open this store')
   try {
-    const isWritten = await storage.write([{ key: rootKeyKey, value: sealRootKey(previous, sealKey, random), expect: record.revision }])
+    const isWritten = await storage.write([
+      { key: rootKeyKey, value: sealRootKey(previous, sealKey, random), expect: record.revision },
+    ])
     if (isWritten) sealKeyChanged?.()
   } catch (err) {
     if (!isUnavailable(err)) throw err
-    log.error({ key: rootKeyKey, err }, 'the seal key could not be changed: the former one still opens this store')
+    log.error(
+      { key: rootKeyKey, err },
+      'the seal key could not be changed: the former one still opens this store',
+    )
   }
   return previous
 }
 
-const isUnavailable = (error: unknown): error is ServiceError => error instanceof ServiceError && error.kind === 'unavailable'
+const isUnavailable = (error: unknown): error is ServiceError =>
+  error instanceof ServiceError && error.kind === 'unavailable'
 
 function tryOpen(key: Uint8Array, record: StoredRecord): Buffer | undefined {
   try {

@@ -27,7 +27,11 @@ type Ring = { terms: Term[]; rotation?: RotationRules }
  * When a new term starts automatically. `interval`: seconds after the previous one, 0 for never;
  * `max_operations`: encryptions per term.
  */
-export type RotationRules = { readonly enabled: boolean; readonly interval: number; readonly max_operations: number }
+export type RotationRules = {
+  readonly enabled: boolean
+  readonly interval: number
+  readonly max_operations: number
+}
 
 export type KeyLimits = {
   /**
@@ -41,10 +45,20 @@ export type KeyLimits = {
 
 export const defaultKeyLimits: KeyLimits = { perKey: 3_865_470_566, block: 1_000_000 }
 
-export type KeyringParts = { storage: Storage; rootKey: Buffer; clock: Clock; random: Random; limits: KeyLimits }
+export type KeyringParts = {
+  storage: Storage
+  rootKey: Buffer
+  clock: Clock
+  random: Random
+  limits: KeyLimits
+}
 
 /** The encrypted first keyring of a store, with one term. */
-export function firstKeyring({ rootKey, clock, random }: Pick<KeyringParts, 'rootKey' | 'clock' | 'random'>): Buffer {
+export function firstKeyring({
+  rootKey,
+  clock,
+  random,
+}: Pick<KeyringParts, 'rootKey' | 'clock' | 'random'>): Buffer {
   return sealRing({ terms: [newTerm(1, { clock, random })] }, rootKey, random)
 }
 
@@ -173,7 +187,10 @@ export class Keyring {
   async retire(active: number, kept: ReadonlySet<number>): Promise<void> {
     const now = this.#parts.clock.now()
     const isOver = (ring: Ring, term: Term, index: number) =>
-      term.term < active && index < ring.terms.length - 1 && !kept.has(term.term) && outUntil(term, ring.terms[index + 1]) <= now
+      term.term < active &&
+      index < ring.terms.length - 1 &&
+      !kept.has(term.term) &&
+      outUntil(term, ring.terms[index + 1]) <= now
     if (!this.#terms.some((term, index) => isOver({ terms: [...this.#terms] }, term, index))) return
     await this.#changeRing((ring) => {
       ring.terms = ring.terms.filter((term, index) => !isOver(ring, term, index))
@@ -191,8 +208,10 @@ export class Keyring {
    */
   seal(place: string, plain: Uint8Array): Buffer {
     if (this.#sealing === undefined) throw sealedError()
-    if (this.#left <= this.#parts.limits.block / 2 && this.#reserving === undefined) this.#reserveInBackground()
-    if (this.#left === 0) throw new ServiceError('unavailable', 'storage is unavailable', { reason: 'no_encryptions_reserved' })
+    if (this.#left <= this.#parts.limits.block / 2 && this.#reserving === undefined)
+      this.#reserveInBackground()
+    if (this.#left === 0)
+      throw new ServiceError('unavailable', 'storage is unavailable', { reason: 'no_encryptions_reserved' })
     this.#left -= 1
     return sealValue(this.#sealing, place, plain)
   }
@@ -270,7 +289,8 @@ export class Keyring {
 
   #adopt(ring: Ring): void {
     const held = new Set(ring.terms.map(({ term }) => term))
-    for (const { term, key } of ring.terms) if (!this.#keys.has(term)) this.#keys.set(term, Buffer.from(key, 'base64'))
+    for (const { term, key } of ring.terms)
+      if (!this.#keys.has(term)) this.#keys.set(term, Buffer.from(key, 'base64'))
     for (const [term, key] of this.#keys) {
       if (held.has(term)) continue
       key.fill(0)
@@ -289,7 +309,8 @@ const dayMs = 86_400_000
 const unnotedMs = 32 * dayMs
 
 /** Time after which no client-held text needs a term. `next` is the following term. */
-const outUntil = (term: Term, next: Term | undefined): number => term.out_until ?? Date.parse(next?.install_time ?? '') + unnotedMs
+const outUntil = (term: Term, next: Term | undefined): number =>
+  term.out_until ?? Date.parse(next?.install_time ?? '') + unnotedMs
 
 /** The error of every call on a sealed barrier. */
 export const sealedError = () => new ServiceError('sealed', 'Vault is sealed')
@@ -314,4 +335,5 @@ const sealRing = (ring: Ring, rootKey: Uint8Array, random: Random) =>
   sealValue({ term: 0, key: rootKey, random }, keyringKey, Buffer.from(JSON.stringify(ring)))
 
 // the ciphertext is authenticated, so sealRing wrote this JSON
-const openRing = (sealed: Uint8Array, rootKey: Uint8Array): Ring => JSON.parse(openValue(rootKey, keyringKey, sealed).toString('utf8')) as Ring
+const openRing = (sealed: Uint8Array, rootKey: Uint8Array): Ring =>
+  JSON.parse(openValue(rootKey, keyringKey, sealed).toString('utf8')) as Ring

@@ -5,7 +5,11 @@ import { termOf } from './sealed-value.ts'
 
 export type ResealerLog = { error(fields: object, text: string): void }
 
-export type ResealerParts = { readonly storage: Storage; readonly keyring: Keyring; readonly log: ResealerLog }
+export type ResealerParts = {
+  readonly storage: Storage
+  readonly keyring: Keyring
+  readonly log: ResealerLog
+}
 
 const pageSize = 32
 /** Delay before a retry, and before the next check whether client-held texts still need an older term. */
@@ -37,7 +41,11 @@ export class Resealer implements AsyncDisposable {
     if (this.#isStopped) return
     this.#running ??= this.#run()
       .catch((err: unknown) => {
-        if (!this.#parts.keyring.isDropped) this.#parts.log.error({ err }, 'records could not be sealed under the newest key; it is tried again')
+        if (!this.#parts.keyring.isDropped)
+          this.#parts.log.error(
+            { err },
+            'records could not be sealed under the newest key; it is tried again',
+          )
       })
       .finally(() => {
         this.#running = undefined
@@ -78,7 +86,10 @@ export class Resealer implements AsyncDisposable {
     this.#stuck.clear()
     for (let after: string | undefined; ; await nextTurn()) {
       if (this.#isStopped || this.#parts.keyring.isDropped) return false
-      const page: StoredRecord[] = await this.#parts.storage.list('', { limit: pageSize, ...(after === undefined ? {} : { after }) })
+      const page: StoredRecord[] = await this.#parts.storage.list('', {
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      })
       await this.#reseal(page, active)
       after = page.at(-1)?.key
       if (after === undefined) return true

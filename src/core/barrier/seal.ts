@@ -20,18 +20,31 @@ export function parseSealKey(text: string): Buffer | undefined {
  * Reads a seal key file. Throws a StartError (5) if it is missing, unreadable or invalid, or open to other
  * users without `allowOpen`.
  */
-export async function readSealKeyFile(path: string, { allowOpen = false }: { allowOpen?: boolean } = {}): Promise<Buffer> {
+export async function readSealKeyFile(
+  path: string,
+  { allowOpen = false }: { allowOpen?: boolean } = {},
+): Promise<Buffer> {
   const { text, mode } = await readWithMode(path).catch((cause: unknown) => {
-    throw new StartError(5, isMissing(cause) ? `seal key file ${path} is missing` : `seal key file ${path} can not be read: ${systemCode(cause)}`, {
-      cause,
-    })
+    throw new StartError(
+      5,
+      isMissing(cause)
+        ? `seal key file ${path} is missing`
+        : `seal key file ${path} can not be read: ${systemCode(cause)}`,
+      {
+        cause,
+      },
+    )
   })
   if (mode.open !== 0 && !allowOpen) {
     const remedy = `run chmod 600 ${path}, or set GATEHOUSE_ALLOW_OPEN_KEY_FILE=true`
-    throw new StartError(5, `seal key file ${path} is open to others (mode 0${mode.all.toString(8)}): ${remedy}`)
+    throw new StartError(
+      5,
+      `seal key file ${path} is open to others (mode 0${mode.all.toString(8)}): ${remedy}`,
+    )
   }
   const key = parseSealKey(text)
-  if (key === undefined) throw new StartError(5, `seal key file ${path} does not hold 32 bytes as hex or base64`)
+  if (key === undefined)
+    throw new StartError(5, `seal key file ${path} does not hold 32 bytes as hex or base64`)
   return key
 }
 
@@ -39,7 +52,10 @@ export async function readSealKeyFile(path: string, { allowOpen = false }: { all
 async function readWithMode(path: string): Promise<{ text: string; mode: { all: number; open: number } }> {
   await using file = await open(path, 'r')
   const status = await file.stat()
-  return { text: await file.readFile('utf8'), mode: { all: status.mode & 0o777, open: openBits(status, process.getuid?.() ?? status.uid) } }
+  return {
+    text: await file.readFile('utf8'),
+    mode: { all: status.mode & 0o777, open: openBits(status, process.getuid?.() ?? status.uid) },
+  }
 }
 
 /**
@@ -54,7 +70,10 @@ export function openBits({ mode, uid: owner }: { mode: number; uid: number }, ui
  * Creates a key file, atomically and durably, that only its owner can read. Throws `EEXIST` if the file
  * exists; with `replaceEmpty`, replaces an empty file.
  */
-export function makeSealKeyFile(path: string, { replaceEmpty = false }: { replaceEmpty?: boolean } = {}): Buffer {
+export function makeSealKeyFile(
+  path: string,
+  { replaceEmpty = false }: { replaceEmpty?: boolean } = {},
+): Buffer {
   const key = randomBytes(keyBytes)
   makePrivateFolder(dirname(path))
   makePrivateFile(path, `${key.toString('hex')}\n`, { suffix: randomBytes(6).toString('hex'), replaceEmpty })
@@ -75,7 +94,12 @@ export type SealKeySource = {
  * Loads the seal key, or creates one (`made`) if the store is empty. Throws a StartError: 2 for an invalid
  * setting, 5 for a missing or damaged key. docs/storage.md#seal-key
  */
-export async function loadSealKey({ text, file, allowOpen, storeIsEmpty }: SealKeySource): Promise<{ key: Buffer; made: boolean }> {
+export async function loadSealKey({
+  text,
+  file,
+  allowOpen,
+  storeIsEmpty,
+}: SealKeySource): Promise<{ key: Buffer; made: boolean }> {
   if (text !== undefined) {
     const key = parseSealKey(text)
     if (key === undefined) throw new StartError(2, 'GATEHOUSE_SEAL_KEY must be 32 bytes as hex or base64')
@@ -86,11 +110,13 @@ export async function loadSealKey({ text, file, allowOpen, storeIsEmpty }: SealK
       // a killed start may have left an empty file
       return { key: makeSealKeyFile(file, { replaceEmpty: true }), made: true }
     } catch (cause) {
-      if (!hasCode(cause, 'EEXIST')) throw new StartError(5, `seal key file ${file} can not be made: ${systemCode(cause)}`, { cause })
+      if (!hasCode(cause, 'EEXIST'))
+        throw new StartError(5, `seal key file ${file} can not be made: ${systemCode(cause)}`, { cause })
     }
   }
   return { key: await readSealKeyFile(file, { allowOpen }), made: false }
 }
 
-const hasCode = (cause: unknown, code: string) => typeof cause === 'object' && cause !== null && 'code' in cause && cause.code === code
+const hasCode = (cause: unknown, code: string) =>
+  typeof cause === 'object' && cause !== null && 'code' in cause && cause.code === code
 const isMissing = (cause: unknown) => hasCode(cause, 'ENOENT')

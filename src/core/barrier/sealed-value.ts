@@ -45,7 +45,9 @@ export function termOf(sealed: Uint8Array): number | undefined {
 export function openValue(key: Uint8Array, place: string, sealed: Uint8Array): Buffer {
   const bytes = view(sealed)
   const tagAt = bytes.length - tagBytes
-  const decipher = createDecipheriv(algorithm, key, bytes.subarray(nonceAt, textAt), { authTagLength: tagBytes })
+  const decipher = createDecipheriv(algorithm, key, bytes.subarray(nonceAt, textAt), {
+    authTagLength: tagBytes,
+  })
   decipher.setAAD(Buffer.from(place))
   decipher.setAuthTag(bytes.subarray(tagAt))
   const plain = decipher.update(bytes.subarray(textAt, tagAt))
@@ -53,4 +55,5 @@ export function openValue(key: Uint8Array, place: string, sealed: Uint8Array): B
   return plain
 }
 
-const view = (bytes: Uint8Array): Buffer => (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+const view = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

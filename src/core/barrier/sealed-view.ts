@@ -124,7 +124,10 @@ export class SealedView implements View {
   }
 
   #fullRange({ after, limit }: Range): Range {
-    return { ...(after === undefined ? {} : { after: this.#prefix + after }), ...(limit === undefined ? {} : { limit }) }
+    return {
+      ...(after === undefined ? {} : { after: this.#prefix + after }),
+      ...(limit === undefined ? {} : { limit }),
+    }
   }
 
   #viewRecord({ key, value, revision }: StoredRecord): ViewRecord {

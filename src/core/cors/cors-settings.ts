@@ -9,7 +9,10 @@ export type CorsSettings = {
   readonly credentials: boolean
 }
 
-/** Request headers that every allowed page may send. docs/contract/http.md#pages-of-other-origins, docs/contract/messages.md#entity-tags */
+/**
+ * Request headers that every allowed page may send. docs/contract/http.md#pages-of-other-origins,
+ * docs/contract/messages.md#entity-tags
+ */
 const usualHeaders = [
   'Content-Type',
   'Authorization',
@@ -35,7 +38,11 @@ export function allowedHeaders({ headers }: Pick<CorsSettings, 'headers'>): read
   return [...byName.values()]
 }
 
-const stored = z.object({ origins: z.array(z.string()), headers: z.array(z.string()), credentials: z.boolean() })
+const stored = z.object({
+  origins: z.array(z.string()),
+  headers: z.array(z.string()),
+  credentials: z.boolean(),
+})
 
 /** The settings in a stored record; throws when it is none. */
 export const readCorsSettings = (record: unknown): CorsSettings => stored.parse(record)

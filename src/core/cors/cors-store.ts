@@ -4,7 +4,10 @@ import { type CorsSettings, readCorsSettings } from './cors-settings.ts'
 
 const key = 'cors'
 
-/** The one record of what other origins may do, and the copy that every request looks at: it follows each commit before its writer is answered. */
+/**
+ * The one record of what other origins may do, and the copy that every request looks at: it follows each
+ * commit before its writer is answered.
+ */
 export class CorsStore {
   readonly #view: View
   readonly #turns = new KeyedMutex()
@@ -14,8 +17,17 @@ export class CorsStore {
     this.#view = view
   }
 
-  /** A record that can not be read, which `onFailure` is told, counts as none: then no page of another origin reads anything. */
-  static async open({ view, onFailure }: { view: View; onFailure(error: unknown): void }): Promise<CorsStore> {
+  /**
+   * A record that can not be read, which `onFailure` is told, counts as none: then no page of another origin
+   * reads anything.
+   */
+  static async open({
+    view,
+    onFailure,
+  }: {
+    view: View
+    onFailure(error: unknown): void
+  }): Promise<CorsStore> {
     const store = new CorsStore(view)
     try {
       store.#current = await store.read()

@@ -1,13 +1,31 @@
 import { refuse } from '../../errors.ts'
 import { parseDuration } from '../../lib/duration.ts'
 import { quoted } from '../../lib/go-text.ts'
-import { isJsonNumber, type JsonObject, JsonSyntaxError, type JsonValue, jsonNumber, parseLossless } from '../../lib/json.ts'
+import {
+  isJsonNumber,
+  type JsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+  jsonNumber,
+  parseLossless,
+} from '../../lib/json.ts'
 import { systemRandom } from '../../lib/random.ts'
 import type { Entity } from '../identity/entity.ts'
 import { parseTemplate } from '../policies/templates.ts'
 
 /** Claims the server sets itself. docs/contract/identity-tokens.md */
-const reservedClaims = ['iat', 'aud', 'exp', 'iss', 'sub', 'namespace', 'nonce', 'auth_time', 'at_hash', 'c_hash']
+const reservedClaims = [
+  'iat',
+  'aud',
+  'exp',
+  'iss',
+  'sub',
+  'namespace',
+  'nonce',
+  'auth_time',
+  'at_hash',
+  'c_hash',
+]
 
 const isReserved = (name: string): boolean => reservedClaims.includes(name)
 
@@ -26,40 +44,62 @@ export type ClaimContext = {
 /** What stands for `{{ … }}` once it is known whose token it is. */
 type Directive = (context: ClaimContext) => JsonValue
 
-/** A template taken apart: JSON in which a text that is a mark stands for a directive; an object, or the mark of what gives one. */
-export type ClaimTemplate = { readonly claims: JsonValue; readonly directives: ReadonlyMap<string, Directive> }
+/**
+ * A template taken apart: JSON in which a text that is a mark stands for a directive; an object, or the mark
+ * of what gives one.
+ */
+export type ClaimTemplate = {
+  readonly claims: JsonValue
+  readonly directives: ReadonlyMap<string, Directive>
+}
 
 /**
- * The claims of a role: a JSON object in which a value can be `{{ … }}`. It is read as JSON once, here: what is filled in later stands as a whole
- * value where the directive stood, so no name of a person can become a claim. An empty text is no claims. Throws what a write of it is told. docs/contract/identity-tokens.md.
+ * The claims of a role: a JSON object in which a value can be `{{ … }}`. It is read as JSON once, here: what
+ * is filled in later stands as a whole value where the directive stood, so no name of a person can become a
+ * claim. An empty text is no claims. Throws what a write of it is told. docs/contract/identity-tokens.md.
  */
 export function parseClaimTemplate(text: string): ClaimTemplate {
-  if (text.length > maxTemplateLength) throw refuse('invalid', `error parsing template: it is longer than ${maxTemplateLength} characters`)
+  if (text.length > maxTemplateLength)
+    throw refuse('invalid', `error parsing template: it is longer than ${maxTemplateLength} characters`)
   const { literals, names } = directivesOf(text)
   // nobody who writes a template can know them, so nothing else in it is taken for one
   const secret = systemRandom.uuid()
   const marks = names.map((_, index) => `${secret}:${index}`)
   const directives = new Map(names.map((name, index) => [marks[index] ?? '', directiveOf(name)]))
-  const json = literals.map((literal, index) => literal + (index < marks.length ? JSON.stringify(marks[index]) : '')).join('')
+  const json = literals
+    .map((literal, index) => literal + (index < marks.length ? JSON.stringify(marks[index]) : ''))
+    .join('')
   const claims = text === '' ? {} : parsed(json)
-  if (!isSound(claims, directives, maxDepth)) throw badJson('a directive can only stand for a value, and nesting has an end')
+  if (!isSound(claims, directives, maxDepth))
+    throw badJson('a directive can only stand for a value, and nesting has an end')
   if (!isObject(fillMarks(claims, directives, nobody))) throw badJson('it must be a JSON object')
   const reserved = isObject(claims) ? Object.keys(claims).find(isReserved) : undefined
-  if (reserved !== undefined) throw refuse('invalid', `top level key ${quoted(reserved)} not allowed. Restricted keys: ${reservedClaims.join(', ')}`)
+  if (reserved !== undefined)
+    throw refuse(
+      'invalid',
+      `top level key ${quoted(reserved)} not allowed. Restricted keys: ${reservedClaims.join(', ')}`,
+    )
   return { claims, directives }
 }
 
-/** The claims of one person at one moment. What is not there is an empty text or object; metadata that are all of the claims can not name a reserved one. */
+/**
+ * The claims of one person at one moment. What is not there is an empty text or object; metadata that are all
+ * of the claims can not name a reserved one.
+ */
 export function fillClaims({ claims, directives }: ClaimTemplate, context: ClaimContext): JsonObject {
   const filled = fillMarks(claims, directives, context)
-  return isObject(filled) ? Object.fromEntries(Object.entries(filled).filter(([name]) => !isReserved(name))) : {}
+  return isObject(filled)
+    ? Object.fromEntries(Object.entries(filled).filter(([name]) => !isReserved(name)))
+    : {}
 }
 
 function directivesOf(text: string): { literals: readonly string[]; names: readonly string[] } {
   const template = parseTemplate(text)
-  if (template === 'unbalanced') throw refuse('invalid', 'error parsing template: unbalanced templating characters')
+  if (template === 'unbalanced')
+    throw refuse('invalid', 'error parsing template: unbalanced templating characters')
   if (template === undefined) return { literals: [text], names: [] }
-  if (template.names.length > maxDirectives) throw refuse('invalid', `error parsing template: it has more than ${maxDirectives} directives`)
+  if (template.names.length > maxDirectives)
+    throw refuse('invalid', `error parsing template: it has more than ${maxDirectives} directives`)
   return template
 }
 
@@ -85,15 +125,24 @@ function isSound(value: JsonValue, directives: ReadonlyMap<string, Directive>, d
   if (typeof value !== 'object' || value === null || isJsonNumber(value)) return true
   if (depthLeft === 0) return false
   const names = Array.isArray(value) ? [] : Object.keys(value)
-  return !names.some((name) => directives.has(name)) && Object.values(value).every((item) => isSound(item, directives, depthLeft - 1))
+  return (
+    !names.some((name) => directives.has(name)) &&
+    Object.values(value).every((item) => isSound(item, directives, depthLeft - 1))
+  )
 }
 
 /** The value with what its marks stand for. A member may have any name, `__proto__` too. */
-function fillMarks(value: JsonValue, directives: ReadonlyMap<string, Directive>, context: ClaimContext): JsonValue {
+function fillMarks(
+  value: JsonValue,
+  directives: ReadonlyMap<string, Directive>,
+  context: ClaimContext,
+): JsonValue {
   if (typeof value === 'string') return directives.get(value)?.(context) ?? value
   if (Array.isArray(value)) return value.map((item) => fillMarks(item, directives, context))
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, fillMarks(item, directives, context)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, fillMarks(item, directives, context)]),
+  )
 }
 
 const aliasPrefix = 'identity.entity.aliases.'
@@ -105,7 +154,11 @@ function directiveOf(name: string): Directive {
     : name.startsWith(entityPrefix)
       ? entityDirective(name.slice(entityPrefix.length))
       : timeDirective(name)
-  if (directive === undefined) throw refuse('invalid', 'error parsing template: no value could be found for one of the template directives')
+  if (directive === undefined)
+    throw refuse(
+      'invalid',
+      'error parsing template: no value could be found for one of the template directives',
+    )
   return directive
 }
 
@@ -130,7 +183,8 @@ function aliasDirective(selector: string): Directive | undefined {
   const dot = selector.indexOf('.')
   if (dot < 0) return undefined
   const [accessor, field] = [selector.slice(0, dot), selector.slice(dot + 1)]
-  const aliasOf = ({ entity }: ClaimContext) => entity.aliases.find(({ mount_accessor }) => mount_accessor === accessor)
+  const aliasOf = ({ entity }: ClaimContext) =>
+    entity.aliases.find(({ mount_accessor }) => mount_accessor === accessor)
   if (field === 'id') return (context) => aliasOf(context)?.id ?? ''
   if (field === 'name') return (context) => aliasOf(context)?.name ?? ''
   const own = metadataValue(field, 'metadata')
@@ -158,4 +212,5 @@ function timeDirective(name: string): Directive | undefined {
   return ({ now }) => secondsAt(now, sign * duration.seconds)
 }
 
-const secondsAt = (now: number, shift: number): JsonValue => jsonNumber(String(Math.floor(now / 1000) + shift))
+const secondsAt = (now: number, shift: number): JsonValue =>
+  jsonNumber(String(Math.floor(now / 1000) + shift))

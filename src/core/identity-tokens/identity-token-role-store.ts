@@ -7,7 +7,13 @@ import type { KeyedMutex } from '../keyed-mutex.ts'
 import { roleKey, roleOfKeyKey } from './issuer-keys.ts'
 import { readNamedKey } from './named-key.ts'
 import type { NamedKeyStore } from './named-key-store.ts'
-import { changedRole, checkAgainstKey, type ReadyRole, readIdentityTokenRole, type SentIdentityTokenRole } from './identity-token-role.ts'
+import {
+  changedRole,
+  checkAgainstKey,
+  type ReadyRole,
+  readIdentityTokenRole,
+  type SentIdentityTokenRole,
+} from './identity-token-role.ts'
 
 export type IdentityTokenRoleStoreParts = {
   /** The root of everything stored, with plain numbers. */
@@ -45,7 +51,10 @@ export class IdentityTokenRoleStore {
     return (await this.#parts.view.listKeys(prefix)).map((key) => key.slice(prefix.length))
   }
 
-  /** Makes a role, or changes what was sent of it. Its key is written with it, so that nobody removes or shortens the key in between. */
+  /**
+   * Makes a role, or changes what was sent of it. Its key is written with it, so that nobody removes or
+   * shortens the key in between.
+   */
   write(mount: string, name: string, sent: SentIdentityTokenRole): Promise<void> {
     const { view, keys, random } = this.#parts
     return this.#change(mount, name, async () => {

@@ -25,27 +25,47 @@ const newRole: IdentityTokenRole = { key: '', ttl: 86_400, template: '', client_
 const clientIdLength = 26
 
 /** The role after a write, but for its key, which `checkAgainstKey` looks at. Throws the first refusal. */
-export function changedRole(before: IdentityTokenRole | undefined, sent: SentIdentityTokenRole, random: Random): IdentityTokenRole {
+export function changedRole(
+  before: IdentityTokenRole | undefined,
+  sent: SentIdentityTokenRole,
+  random: Random,
+): IdentityTokenRole {
   const role = { ...(before ?? newRole), ...sent }
   if (role.key === '') throw refuse('invalid', 'the key parameter is required')
   const template = decodedTemplate(role.template)
   parseClaimTemplate(template)
-  return { key: role.key, ttl: role.ttl, template, client_id: role.client_id || base62(random, clientIdLength) }
+  return {
+    key: role.key,
+    ttl: role.ttl,
+    template,
+    client_id: role.client_id || base62(random, clientIdLength),
+  }
 }
 
 /** Throws when the role cannot use its key. */
 export function checkAgainstKey(role: IdentityTokenRole, key: KeySettings | undefined): void {
   if (key === undefined) throw refuse('invalid', `cannot find key ${quoted(role.key)}`)
   if (role.ttl > key.verification_ttl)
-    throw refuse('invalid', "a role's token ttl cannot be longer than the verification_ttl of the key it references")
+    throw refuse(
+      'invalid',
+      "a role's token ttl cannot be longer than the verification_ttl of the key it references",
+    )
 }
 
 /** A template may come as base64: a text that can be read so is. */
-const decodedTemplate = (text: string): string => (isBase64(text) ? Buffer.from(text, 'base64').toString('utf8') : text)
+const decodedTemplate = (text: string): string =>
+  isBase64(text) ? Buffer.from(text, 'base64').toString('utf8') : text
 
 /** A stored record as a role. The record was sealed by this server. */
 export function readIdentityTokenRole(value: unknown): ReadyRole {
-  if (typeof value === 'object' && value !== null && 'key' in value && 'ttl' in value && 'template' in value && 'client_id' in value) {
+  if (
+    typeof value === 'object' &&
+    value !== null &&
+    'key' in value &&
+    'ttl' in value &&
+    'template' in value &&
+    'client_id' in value
+  ) {
     // sealed as one: only its presence is checked
     const role = value as IdentityTokenRole
     return { role, claims: parseClaimTemplate(role.template) }

@@ -25,15 +25,18 @@ export type IdentityTokensParts = {
 }
 
 /** An identity mount as the issuer it is: its uuid, and the namespace it serves. */
-export type IssuerPlace = { readonly mount: string; readonly namespace: { readonly id: string; readonly path: string } }
+export type IssuerPlace = {
+  readonly mount: string
+  readonly namespace: { readonly id: string; readonly path: string }
+}
 
 type IssuerConfig = { readonly issuer: string }
 
 const cacheLimit = 10_000
 
 /**
- * The server as an issuer of identity tokens, one in each namespace: configuration, keys, roles, and the tokens. All of it lies with the data of the
- * namespace's identity mount. docs/contract/identity-tokens.md.
+ * The server as an issuer of identity tokens, one in each namespace: configuration, keys, roles, and the
+ * tokens. All of it lies with the data of the namespace's identity mount. docs/contract/identity-tokens.md.
  */
 export class IdentityTokens {
   readonly #parts: IdentityTokensParts
@@ -56,7 +59,9 @@ export class IdentityTokens {
 
   /** "" when none is configured. */
   async configuredIssuer(mount: string): Promise<string> {
-    const config = await this.#configs.read(mount, async () => readConfig(await this.#view.get(configKey(mount))))
+    const config = await this.#configs.read(mount, async () =>
+      readConfig(await this.#view.get(configKey(mount))),
+    )
     return config?.issuer ?? ''
   }
 

@@ -24,8 +24,14 @@ export async function identityTokenProblem(request: IntrospectionRequest): Promi
   if (typeof header === 'string') return `error parsing token: ${header}`
   const key = keys.byId.get(header.kid)
   const verifier = key?.alg === header.alg ? await verifierOf(key) : undefined
-  if (verifier === undefined || !(await isSigned(() => compactVerify(token, verifier)))) return 'unable to validate the token signature'
-  const wanted = { issuer, clockTolerance: leewaySeconds, currentDate: new Date(now), ...(clientId === '' ? {} : { audience: clientId }) }
+  if (verifier === undefined || !(await isSigned(() => compactVerify(token, verifier))))
+    return 'unable to validate the token signature'
+  const wanted = {
+    issuer,
+    clockTolerance: leewaySeconds,
+    currentDate: new Date(now),
+    ...(clientId === '' ? {} : { audience: clientId }),
+  }
   const verified = await jwtVerify(token, verifier, wanted).catch(textOf)
   if (typeof verified === 'string') return `error validating claims: ${verified}`
   const { sub = '' } = verified.payload
@@ -42,9 +48,13 @@ function headerOf(token: string): TokenHeader | string {
   try {
     decodeJwt(token)
     const { alg = '', kid = '' } = decodeProtectedHeader(token)
-    return isSigningAlgorithm(alg) && typeof kid === 'string' ? { alg, kid } : 'unexpected signature algorithm'
+    return isSigningAlgorithm(alg) && typeof kid === 'string'
+      ? { alg, kid }
+      : 'unexpected signature algorithm'
   } catch (error) {
-    return error instanceof errors.JOSEError || error instanceof TypeError ? 'it is no signed JWT in compact form' : textOf(error)
+    return error instanceof errors.JOSEError || error instanceof TypeError
+      ? 'it is no signed JWT in compact form'
+      : textOf(error)
   }
 }
 

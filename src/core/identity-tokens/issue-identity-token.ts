@@ -27,20 +27,41 @@ export type IdentityTokenRequest = {
 /** Entities with many groups and long metadata, named again and again by a template. */
 const maxPayloadBytes = 262_144
 
-/** A JWT that says who the caller is, signed after a role. Throws when the role or the caller may have none. docs/contract/identity-tokens.md */
+/**
+ * A JWT that says who the caller is, signed after a role. Throws when the role or the caller may have none.
+ * docs/contract/identity-tokens.md
+ */
 export async function issueIdentityToken(request: IdentityTokenRequest): Promise<IssuedIdentityToken> {
   const { roleName, role, key, identity, issuer, namespace, now } = request
   const { key: keyName, client_id, ttl } = role.role
   if (!allowsClient(key.key, client_id)) {
-    throw refuse('invalid', `the key ${quoted(keyName)} does not list the client ID of the role ${quoted(roleName)} as an allowed client ID`)
+    throw refuse(
+      'invalid',
+      `the key ${quoted(keyName)} does not list the client ID of the role ${quoted(roleName)} as an allowed client ID`,
+    )
   }
   if (identity === undefined) throw refuse('invalid', "no entity associated with the request's token")
   const iat = Math.floor(now / 1000)
   const own = { iss: issuer, sub: identity.entity.id, aud: client_id, exp: iat + ttl, iat, namespace }
   const payload = Buffer.from(
-    stringifyJson({ ...own, ...fillClaims(role.claims, { entity: identity.entity, groups: identityIn(identity, namespace).groups, now }) }),
+    stringifyJson({
+      ...own,
+      ...fillClaims(role.claims, {
+        entity: identity.entity,
+        groups: identityIn(identity, namespace).groups,
+        now,
+      }),
+    }),
   )
-  if (payload.length > maxPayloadBytes) throw refuse('invalid', `the claims of the role ${quoted(roleName)} are longer than ${maxPayloadBytes} bytes`)
+  if (payload.length > maxPayloadBytes)
+    throw refuse(
+      'invalid',
+      `the claims of the role ${quoted(roleName)} are longer than ${maxPayloadBytes} bytes`,
+    )
   const { kid, alg } = key.key.signing.publicKey
-  return { token: await new CompactSign(payload).setProtectedHeader({ alg, kid }).sign(key.signer), client_id, ttl }
+  return {
+    token: await new CompactSign(payload).setProtectedHeader({ alg, kid }).sign(key.signer),
+    client_id,
+    ttl,
+  }
 }

@@ -17,8 +17,9 @@ export type KeyRotatorParts = {
 const duePage = 100
 
 /**
- * Rotates keys whose period is over, in the background, one after the other. After the server stood still each is rotated once, whatever it missed:
- * its next period begins then. Disposing waits for the rotation at hand.
+ * Rotates keys whose period is over, in the background, one after the other. After the server stood still
+ * each is rotated once, whatever it missed: its next period begins then. Disposing waits for the rotation at
+ * hand.
  */
 export class KeyRotator implements AsyncDisposable {
   readonly #parts: KeyRotatorParts
@@ -36,7 +37,10 @@ export class KeyRotator implements AsyncDisposable {
     this.#timer.unref()
   }
 
-  /** Rotates all that is due, and gives back how many; joins a run under way. Failures are reported, never thrown; what failed is tried again by the next run. */
+  /**
+   * Rotates all that is due, and gives back how many; joins a run under way. Failures are reported, never
+   * thrown; what failed is tried again by the next run.
+   */
   rotateDue(): Promise<number> {
     this.#running ??= this.#rotateDue().finally(() => {
       this.#running = undefined
@@ -49,7 +53,10 @@ export class KeyRotator implements AsyncDisposable {
     let count = 0
     try {
       for (let after: string | undefined; ; ) {
-        const page = await root.listKeys(dueRotations, { limit: duePage, ...(after === undefined ? {} : { after }) })
+        const page = await root.listKeys(dueRotations, {
+          limit: duePage,
+          ...(after === undefined ? {} : { after }),
+        })
         for (const key of page) {
           const due = readDueKey(key)
           if (this.#stopped || (due !== undefined && due.at > clock.now())) return count

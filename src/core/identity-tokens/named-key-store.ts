@@ -40,7 +40,9 @@ export type ReadyKey = { readonly key: NamedKey; readonly signer: CryptoKey }
 const cacheLimit = 2_000
 const rolesAPage = 500
 
-/** The named keys of all issuers; `mount` is the uuid of an identity mount. docs/contract/identity-tokens.md */
+/**
+ * The named keys of all issuers; `mount` is the uuid of an identity mount. docs/contract/identity-tokens.md
+ */
 export class NamedKeyStore {
   readonly #parts: NamedKeyStoreParts
   readonly #ready = new RecordCache<ReadyKey>(cacheLimit)
@@ -85,7 +87,8 @@ export class NamedKeyStore {
         const known = before ?? (name === defaultKeyName ? defaultKeySettings : undefined)
         const settings = changedSettings(name, known, sent, await this.#longestRoleTtl(mount, name))
         const isFresh = before?.algorithm !== settings.algorithm
-        if (isFresh && fresh?.algorithm !== settings.algorithm) fresh = await this.#freshKeys(settings.algorithm)
+        if (isFresh && fresh?.algorithm !== settings.algorithm)
+          fresh = await this.#freshKeys(settings.algorithm)
         return withSettings(before, settings, isFresh ? fresh : undefined, this.#parts.clock.now())
       }),
     )
@@ -98,26 +101,39 @@ export class NamedKeyStore {
       this.#change(mount, name, async () => {
         const roles = await this.#rolesUsing(mount, name)
         if (roles.length === 0) return undefined
-        throw refuse('invalid', `unable to delete key ${quoted(name)} because it is currently referenced by these roles: ${roles.join(', ')}`)
+        throw refuse(
+          'invalid',
+          `unable to delete key ${quoted(name)} because it is currently referenced by these roles: ${roles.join(', ')}`,
+        )
       }),
     )
   }
 
-  /** The next key pair signs from now on. The former one stays published for so many seconds, or as long as the key says. */
+  /**
+   * The next key pair signs from now on. The former one stays published for so many seconds, or as long as
+   * the key says.
+   */
   rotate(mount: string, name: string, verificationTtl: number | undefined): Promise<void> {
     return this.#parts.turns.take(mount, async () => {
-      if ((await this.stored(mount, name)) === undefined) throw refuse('invalid', `no named key found at ${quoted(name)}`)
+      if ((await this.stored(mount, name)) === undefined)
+        throw refuse('invalid', `no named key found at ${quoted(name)}`)
       await this.#change(mount, name, async (before) => {
         if (before === undefined) return undefined
         const now = this.#parts.clock.now()
         if (verificationTtl !== 0 && isFullOfFormerKeys(before, now))
-          throw refuse('invalid', `too many former keys of ${quoted(name)} are still published; rotate with verification_ttl 0 or wait`)
+          throw refuse(
+            'invalid',
+            `too many former keys of ${quoted(name)} are still published; rotate with verification_ttl 0 or wait`,
+          )
         return this.#rotated(before, verificationTtl ?? before.verification_ttl)
       })
     })
   }
 
-  /** A rotation whose time has come; false when it was not due any more. Of two who try, one rotates: the other finds another time in the key. */
+  /**
+   * A rotation whose time has come; false when it was not due any more. Of two who try, one rotates: the
+   * other finds another time in the key.
+   */
   rotateDue(due: DueRotation): Promise<boolean> {
     let didRotate = false
     return this.#parts.turns.take(due.mount, async () => {
@@ -131,23 +147,36 @@ export class NamedKeyStore {
     })
   }
 
-  /** The stored record of a key, its key pairs made if it is `default` and has none. Only for who has the turn of the mount. */
+  /**
+   * The stored record of a key, its key pairs made if it is `default` and has none. Only for who has the turn
+   * of the mount.
+   */
   async stored(mount: string, name: string): Promise<ViewRecord | undefined> {
     const at = namedKeyKey(mount, name)
     const record = await this.#parts.view.read(at)
     if (record !== undefined || name !== defaultKeyName) return record
     await this.#change(mount, name, async (before) => {
       if (before !== undefined) return before
-      return withSettings(undefined, defaultKeySettings, await this.#freshKeys(defaultKeySettings.algorithm), this.#parts.clock.now())
+      return withSettings(
+        undefined,
+        defaultKeySettings,
+        await this.#freshKeys(defaultKeySettings.algorithm),
+        this.#parts.clock.now(),
+      )
     })
     return this.#parts.view.read(at)
   }
 
   /**
-   * Reads, changes and writes one key with the time of its rotation. `change` gives the key as it shall be, undefined for none; it may run again.
-   * A failed write may be stored all the same: the copies go in any case.
+   * Reads, changes and writes one key with the time of its rotation. `change` gives the key as it shall be,
+   * undefined for none; it may run again. A failed write may be stored all the same: the copies go in any
+   * case.
    */
-  async #change(mount: string, name: string, change: (before: NamedKey | undefined) => Promise<NamedKey | undefined>): Promise<void> {
+  async #change(
+    mount: string,
+    name: string,
+    change: (before: NamedKey | undefined) => Promise<NamedKey | undefined>,
+  ): Promise<void> {
     const at = namedKeyKey(mount, name)
     try {
       for (let attempt = 0; attempt < writeAttempts; attempt++) {
@@ -174,7 +203,10 @@ export class NamedKeyStore {
   }
 
   async #freshKeys(algorithm: SigningAlgorithm): Promise<FreshKeys & { algorithm: SigningAlgorithm }> {
-    const [signing, next] = await Promise.all([newSigningKey(algorithm, this.#parts.random), newSigningKey(algorithm, this.#parts.random)])
+    const [signing, next] = await Promise.all([
+      newSigningKey(algorithm, this.#parts.random),
+      newSigningKey(algorithm, this.#parts.random),
+    ])
     return { algorithm, signing, next }
   }
 
@@ -196,7 +228,10 @@ export class NamedKeyStore {
     const prefix = roleOfKeyKey(mount, name, '')
     let longest = 0
     for (let after: string | undefined; ; ) {
-      const page = await this.#parts.view.list(prefix, { limit: rolesAPage, ...(after === undefined ? {} : { after }) })
+      const page = await this.#parts.view.list(prefix, {
+        limit: rolesAPage,
+        ...(after === undefined ? {} : { after }),
+      })
       for (const { value } of page) if (typeof value === 'number') longest = Math.max(longest, value)
       after = page.at(-1)?.key
       if (page.length < rolesAPage) return longest
@@ -204,8 +239,16 @@ export class NamedKeyStore {
   }
 }
 
-function dueEntries(mount: string, name: string, before: NamedKey | undefined, after: NamedKey | undefined): ViewEntry[] {
+function dueEntries(
+  mount: string,
+  name: string,
+  before: NamedKey | undefined,
+  after: NamedKey | undefined,
+): ViewEntry[] {
   if (before?.next_rotation === after?.next_rotation) return []
-  const gone = before === undefined ? [] : [{ key: dueKey({ at: before.next_rotation, mount, name }), value: undefined }]
-  return after === undefined ? gone : [...gone, { key: dueKey({ at: after.next_rotation, mount, name }), value: true }]
+  const gone =
+    before === undefined ? [] : [{ key: dueKey({ at: before.next_rotation, mount, name }), value: undefined }]
+  return after === undefined
+    ? gone
+    : [...gone, { key: dueKey({ at: after.next_rotation, mount, name }), value: true }]
 }

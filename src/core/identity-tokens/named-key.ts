@@ -12,7 +12,9 @@ export type KeySettings = {
 }
 
 /** The same as sent: what is left out stays as it is. */
-export type SentKeySettings = { readonly [Name in keyof KeySettings]?: Name extends 'algorithm' ? string : KeySettings[Name] }
+export type SentKeySettings = {
+  readonly [Name in keyof KeySettings]?: Name extends 'algorithm' ? string : KeySettings[Name]
+}
 
 /** A public key that signs no more; published until a time in milliseconds. */
 export type FormerKey = { readonly publicKey: PublicKey; readonly until: number }
@@ -29,7 +31,12 @@ export type NamedKey = KeySettings & {
 /** The key that is in every namespace from the start. */
 export const defaultKeyName = 'default'
 
-const newKeySettings: KeySettings = { algorithm: 'RS256', rotation_period: 86_400, verification_ttl: 86_400, allowed_client_ids: [] }
+const newKeySettings: KeySettings = {
+  algorithm: 'RS256',
+  rotation_period: 86_400,
+  verification_ttl: 86_400,
+  allowed_client_ids: [],
+}
 
 /** What the key `default` is until someone changes it. */
 export const defaultKeySettings: KeySettings = { ...newKeySettings, allowed_client_ids: ['*'] }
@@ -39,17 +46,28 @@ const mostPeriodsPublished = 10
 /** Rotated by hand again and again, a key must not grow without end. */
 const mostFormerKeys = 100
 
-/** The settings after a write. Throws the first refusal. `longestRoleTtl` is that of the roles that use the key. docs/contract/identity-tokens.md */
-export function changedSettings(name: string, before: KeySettings | undefined, sent: SentKeySettings, longestRoleTtl: number): KeySettings {
+/**
+ * The settings after a write. Throws the first refusal. `longestRoleTtl` is that of the roles that use the
+ * key. docs/contract/identity-tokens.md
+ */
+export function changedSettings(
+  name: string,
+  before: KeySettings | undefined,
+  sent: SentKeySettings,
+  longestRoleTtl: number,
+): KeySettings {
   const settings = { ...(before ?? newKeySettings), ...sent }
   const { algorithm, rotation_period, verification_ttl, allowed_client_ids } = settings
-  if (rotation_period < leastRotationPeriod) throw refuse('invalid', 'rotation_period must be at least one minute')
-  if (verification_ttl > mostPeriodsPublished * rotation_period) throw refuse('invalid', 'verification_ttl cannot be longer than 10x rotation_period')
+  if (rotation_period < leastRotationPeriod)
+    throw refuse('invalid', 'rotation_period must be at least one minute')
+  if (verification_ttl > mostPeriodsPublished * rotation_period)
+    throw refuse('invalid', 'verification_ttl cannot be longer than 10x rotation_period')
   if (longestRoleTtl > verification_ttl) {
     const why = `because it is currently referenced by one or more roles with a token ttl greater than ${verification_ttl} seconds`
     throw refuse('invalid', `unable to update key ${quoted(name)} ${why}`)
   }
-  if (!isSigningAlgorithm(algorithm)) throw refuse('invalid', `unknown signing algorithm ${quoted(algorithm)}`)
+  if (!isSigningAlgorithm(algorithm))
+    throw refuse('invalid', `unknown signing algorithm ${quoted(algorithm)}`)
   return { algorithm, rotation_period, verification_ttl, allowed_client_ids }
 }
 
@@ -57,10 +75,16 @@ export function changedSettings(name: string, before: KeySettings | undefined, s
 export type FreshKeys = { readonly signing: SigningKey; readonly next: SigningKey }
 
 /**
- * A key after a write of its settings; `fresh` is there when it is new or its algorithm another one. The former public keys stay published. A shorter
- * rotation period counts from now, a longer one from the next rotation on.
+ * A key after a write of its settings; `fresh` is there when it is new or its algorithm another one. The
+ * former public keys stay published. A shorter rotation period counts from now, a longer one from the next
+ * rotation on.
  */
-export function withSettings(before: NamedKey | undefined, settings: KeySettings, fresh: FreshKeys | undefined, now: number): NamedKey {
+export function withSettings(
+  before: NamedKey | undefined,
+  settings: KeySettings,
+  fresh: FreshKeys | undefined,
+  now: number,
+): NamedKey {
   const period = now + settings.rotation_period * 1000
   const keys = fresh ?? before
   if (keys === undefined) throw new Error('a new named key has no key pairs')
@@ -70,7 +94,10 @@ export function withSettings(before: NamedKey | undefined, settings: KeySettings
     ...settings,
     signing: keys.signing,
     next: keys.next,
-    former: [...stillPublished(before?.former ?? [], now), ...retired.map(({ publicKey }) => ({ publicKey, until }))].slice(-mostFormerKeys),
+    former: [
+      ...stillPublished(before?.former ?? [], now),
+      ...retired.map(({ publicKey }) => ({ publicKey, until })),
+    ].slice(-mostFormerKeys),
     next_rotation: before === undefined ? period : Math.min(period, before.next_rotation),
   }
 }
@@ -88,9 +115,11 @@ export function rotated(key: NamedKey, next: SigningKey, verificationTtl: number
 }
 
 /** Whether a rotation by hand would push out a public key whose time is not over. */
-export const isFullOfFormerKeys = (key: NamedKey, now: number): boolean => stillPublished(key.former, now).length >= mostFormerKeys
+export const isFullOfFormerKeys = (key: NamedKey, now: number): boolean =>
+  stillPublished(key.former, now).length >= mostFormerKeys
 
-const stillPublished = (former: readonly FormerKey[], now: number): FormerKey[] => former.filter(({ until }) => until > now)
+const stillPublished = (former: readonly FormerKey[], now: number): FormerKey[] =>
+  former.filter(({ until }) => until > now)
 
 /** All public keys that verify tokens of a key at a time. */
 export const publicKeysOf = (key: NamedKey, now: number): PublicKey[] => [
@@ -104,7 +133,12 @@ export const nextChangeOf = (key: NamedKey, now: number): number =>
   Math.min(key.next_rotation, ...stillPublished(key.former, now).map(({ until }) => until))
 
 /** What a reader sees of it. */
-export const shownSettings = ({ algorithm, rotation_period, verification_ttl, allowed_client_ids }: KeySettings): KeySettings => ({
+export const shownSettings = ({
+  algorithm,
+  rotation_period,
+  verification_ttl,
+  allowed_client_ids,
+}: KeySettings): KeySettings => ({
   rotation_period,
   verification_ttl,
   algorithm,
@@ -116,7 +150,14 @@ export const allowsClient = ({ allowed_client_ids }: KeySettings, clientId: stri
 
 /** A stored record as a key. The record was sealed by this server. */
 export function readNamedKey(value: unknown): NamedKey {
-  if (typeof value === 'object' && value !== null && 'signing' in value && 'next' in value && 'former' in value && 'next_rotation' in value) {
+  if (
+    typeof value === 'object' &&
+    value !== null &&
+    'signing' in value &&
+    'next' in value &&
+    'former' in value &&
+    'next_rotation' in value
+  ) {
     // sealed as one: only its presence is checked
     return value as NamedKey
   }

@@ -15,7 +15,10 @@ export type KeySet = {
 
 const cacheLimit = 1_000
 
-/** What anyone may read without a token: made once, and anew when a key or role changes or the time of a former key is over. */
+/**
+ * What anyone may read without a token: made once, and anew when a key or role changes or the time of a
+ * former key is over.
+ */
 export class PublishedKeys {
   readonly #keys: NamedKeyStore
   readonly #clock: Clock

@@ -1,7 +1,10 @@
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import type { Random } from '../../lib/random.ts'
 
-/** What identity tokens can be signed with, in the order the discovery document has them. docs/contract/identity-tokens.md */
+/**
+ * What identity tokens can be signed with, in the order the discovery document has them.
+ * docs/contract/identity-tokens.md
+ */
 export const signingAlgorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const
 
 export type SigningAlgorithm = (typeof signingAlgorithms)[number]
@@ -22,12 +25,16 @@ const rsaBits = 2048
 /** A fresh key pair under a random id. Made on the thread pool: RSA takes a tenth of a second. */
 export async function newSigningKey(algorithm: SigningAlgorithm, random: Random): Promise<SigningKey> {
   const pair = await generateKeyPair(algorithm, { modulusLength: rsaBits, extractable: true })
-  const [publicNumbers, privateKey] = await Promise.all([exportJWK(pair.publicKey), exportJWK(pair.privateKey)])
+  const [publicNumbers, privateKey] = await Promise.all([
+    exportJWK(pair.publicKey),
+    exportJWK(pair.privateKey),
+  ])
   return { publicKey: { ...publicNumbers, kid: random.uuid(), alg: algorithm, use: 'sig' }, privateKey }
 }
 
 /** The private half, ready to sign. */
-export const signerOf = ({ publicKey, privateKey }: SigningKey): Promise<CryptoKey> => keyOf(privateKey, publicKey.alg)
+export const signerOf = ({ publicKey, privateKey }: SigningKey): Promise<CryptoKey> =>
+  keyOf(privateKey, publicKey.alg)
 
 /** A public key, ready to verify. */
 export const verifierOf = (publicKey: PublicKey): Promise<CryptoKey> => keyOf(publicKey, publicKey.alg)

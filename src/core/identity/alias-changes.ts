@@ -47,7 +47,8 @@ export function putAlias(parts: AliasParts, sent: AliasWrite): Promise<AliasIds 
       if (stored === undefined) throw refuse('invalid', 'invalid alias ID provided')
       return update(parts, stored, write)
     }
-    if (name === '' || mountAccessor === '') throw refuse('invalid', "'id' or 'mount_accessor' and 'name' must be provided")
+    if (name === '' || mountAccessor === '')
+      throw refuse('invalid', "'id' or 'mount_accessor' and 'name' must be provided")
     checkMount(parts, namespace, mountAccessor)
     const row = await records.aliasRow(namespace, mountAccessor, name)
     return row.found === undefined ? create(parts, write, row) : update(parts, row.found, write)
@@ -57,11 +58,14 @@ export function putAlias(parts: AliasParts, sent: AliasWrite): Promise<AliasIds 
 function checkMount({ mountOf }: AliasParts, namespace: string, accessor: string): void {
   const mount = mountOf(accessor)
   if (mount === undefined) throw refuse('invalid', `invalid mount accessor ${quoted(accessor)}`)
-  if (mount.namespace !== namespace) throw refuse('denied', 'matching mount is in a different namespace than request')
+  if (mount.namespace !== namespace)
+    throw refuse('denied', 'matching mount is in a different namespace than request')
 }
 
 function checkCustomMetadata(metadata: AliasWrite['customMetadata']): void {
-  const faults = metadata ? customMetadataFaults(metadata).map((fault) => `custom_metadata validation failed: ${fault}`) : []
+  const faults = metadata
+    ? customMetadataFaults(metadata).map((fault) => `custom_metadata validation failed: ${fault}`)
+    : []
   const [first] = faults
   if (first !== undefined) throw refuse('invalid', faults.length === 1 ? first : causeList(...faults))
 }
@@ -71,7 +75,13 @@ async function create({ store }: AliasParts, write: AliasWrite, row: AliasRow): 
   const { namespace, name, mountAccessor, canonicalId, customMetadata = null } = write
   const birth = { namespace, now: clock.now(), random }
   const resemblance = resemblanceOf(await records.resembled(write, canonicalId))
-  const draft = { name, mount_accessor: mountAccessor, metadata: null, custom_metadata: customMetadata, ...resemblance }
+  const draft = {
+    name,
+    mount_accessor: mountAccessor,
+    metadata: null,
+    custom_metadata: customMetadata,
+    ...resemblance,
+  }
   if (canonicalId === '') {
     const entity = newEntity(birth, draft)
     const entries: ViewEntry[] = [
@@ -84,7 +94,8 @@ async function create({ store }: AliasParts, write: AliasWrite, row: AliasRow): 
   }
   const owner = await records.byId(namespace, canonicalId)
   if (owner === undefined) throw refuse('invalid', 'invalid canonical ID')
-  if (aliasAt(owner.entity, mountAccessor) !== undefined) throw refuse('invalid', 'Alias already exists for requested entity and mount accessor')
+  if (aliasAt(owner.entity, mountAccessor) !== undefined)
+    throw refuse('invalid', 'Alias already exists for requested entity and mount accessor')
   const alias = newAlias(birth, draft, owner.entity.id)
   const entries: ViewEntry[] = [
     withAliases(owner, [...owner.entity.aliases, alias], birth.now),
@@ -95,7 +106,11 @@ async function create({ store }: AliasParts, write: AliasWrite, row: AliasRow): 
   return { result: idsOf(alias, owner.entity.id), change: { entries, entityIds: [owner.entity.id] } }
 }
 
-async function update(parts: AliasParts, stored: StoredAlias, write: AliasWrite): Promise<Drawn<AliasIds | undefined>> {
+async function update(
+  parts: AliasParts,
+  stored: StoredAlias,
+  write: AliasWrite,
+): Promise<Drawn<AliasIds | undefined>> {
   const { store } = parts
   const { alias, entity } = stored
   const wanted: EntityAlias = {
@@ -110,60 +125,110 @@ async function update(parts: AliasParts, stored: StoredAlias, write: AliasWrite)
   const next = isNewName ? await withResemblance(store, entity, wanted) : wanted
   const stays = next.canonical_id === entity.id
   if (stays && isSame(alias, next)) return { result: undefined }
-  if (stays && next.mount_accessor !== alias.mount_accessor && aliasAt(entity, next.mount_accessor) !== undefined) {
-    throw refuse('invalid', "Alias cannot be updated as the entity already has an alias for the given 'mount_accessor' ")
+  if (
+    stays &&
+    next.mount_accessor !== alias.mount_accessor &&
+    aliasAt(entity, next.mount_accessor) !== undefined
+  ) {
+    throw refuse(
+      'invalid',
+      "Alias cannot be updated as the entity already has an alias for the given 'mount_accessor' ",
+    )
   }
   if (!isSame(alias, next)) checkMount(parts, write.namespace, next.mount_accessor)
   const row = await newRowOf(store, entity.namespace_id, alias, next)
   const target = stays ? undefined : await targetOf(store, write.namespace, next)
   const owner = target?.entity ?? entity
-  const entries: ViewEntry[] = [...rowEntries(store, alias, next, owner, row), ...ownerEntries(stored, target, next, store.clock.now())]
+  const entries: ViewEntry[] = [
+    ...rowEntries(store, alias, next, owner, row),
+    ...ownerEntries(stored, target, next, store.clock.now()),
+  ]
   return { result: idsOf(next, owner.id), change: { entries, entityIds: [entity.id, owner.id] } }
 }
 
-async function withResemblance({ records }: IdentityStore, entity: Entity, { resembles, ...alias }: EntityAlias): Promise<EntityAlias> {
+async function withResemblance(
+  { records }: IdentityStore,
+  entity: Entity,
+  { resembles, ...alias }: EntityAlias,
+): Promise<EntityAlias> {
   return { ...alias, ...resemblanceOf(await records.resembled(placeOf(entity, alias), alias.canonical_id)) }
 }
 
-const resemblanceOf = (entityId: string | undefined) => (entityId === undefined ? {} : { resembles: entityId })
+const resemblanceOf = (entityId: string | undefined) =>
+  entityId === undefined ? {} : { resembles: entityId }
 
 /** The entity an alias moves to. */
-async function targetOf({ records }: IdentityStore, namespace: string, next: EntityAlias): Promise<StoredEntity> {
+async function targetOf(
+  { records }: IdentityStore,
+  namespace: string,
+  next: EntityAlias,
+): Promise<StoredEntity> {
   const target = await records.byId(namespace, next.canonical_id)
   if (target === undefined) throw refuse('invalid', "given 'canonical_id' is not associated with an entity")
   if (aliasAt(target.entity, next.mount_accessor) !== undefined) {
-    throw refuse('invalid', 'Alias cannot be updated as the given entity already has an alias for this mount ')
+    throw refuse(
+      'invalid',
+      'Alias cannot be updated as the given entity already has an alias for this mount ',
+    )
   }
   return target
 }
 
 const isSame = (alias: EntityAlias, next: EntityAlias): boolean =>
-  alias.name === next.name && alias.mount_accessor === next.mount_accessor && sameMetadata(alias.custom_metadata, next.custom_metadata ?? {})
+  alias.name === next.name &&
+  alias.mount_accessor === next.mount_accessor &&
+  sameMetadata(alias.custom_metadata, next.custom_metadata ?? {})
 
 /**
  * The row for the new mount and name; undefined if both are unchanged. Throws `invalid` if they are taken.
  */
-async function newRowOf({ records }: IdentityStore, namespace: string, alias: EntityAlias, next: EntityAlias): Promise<AliasRow | undefined> {
+async function newRowOf(
+  { records }: IdentityStore,
+  namespace: string,
+  alias: EntityAlias,
+  next: EntityAlias,
+): Promise<AliasRow | undefined> {
   if (next.mount_accessor === alias.mount_accessor && sameName(next.name, alias.name)) return undefined
   const row = await records.aliasRow(namespace, next.mount_accessor, next.name)
-  if (row.found !== undefined) throw refuse('invalid', 'alias with combination of mount accessor and name already exists')
+  if (row.found !== undefined)
+    throw refuse('invalid', 'alias with combination of mount accessor and name already exists')
   return row
 }
 
 /** The rows that lead to the alias: by mount and name, and by id. */
-function rowEntries({ records }: IdentityStore, alias: EntityAlias, next: EntityAlias, owner: Entity, row: AliasRow | undefined): ViewEntry[] {
+function rowEntries(
+  { records }: IdentityStore,
+  alias: EntityAlias,
+  next: EntityAlias,
+  owner: Entity,
+  row: AliasRow | undefined,
+): ViewEntry[] {
   const before = records.keys.alias(owner.namespace_id, alias.mount_accessor, alias.name)
-  const byName = row === undefined ? [{ key: before, value: owner.id }] : [{ key: before, value: undefined }, leadingTo(owner, row)]
+  const byName =
+    row === undefined
+      ? [{ key: before, value: owner.id }]
+      : [{ key: before, value: undefined }, leadingTo(owner, row)]
   const oldAlike = row === undefined ? [] : records.alikeEntries(placeOf(owner, alias), undefined)
-  return [...byName, ...oldAlike, ...records.alikeEntries(placeOf(owner, next), owner.id), records.aliasIdEntry(next, owner.id)]
+  return [
+    ...byName,
+    ...oldAlike,
+    ...records.alikeEntries(placeOf(owner, next), owner.id),
+    records.aliasIdEntry(next, owner.id),
+  ]
 }
 
 const leadingTo = ({ id }: Entity, { key, expect }: AliasRow): ViewEntry => ({ key, value: id, expect })
 
-function ownerEntries(stored: StoredAlias, target: StoredEntity | undefined, next: EntityAlias, now: number): ViewEntry[] {
+function ownerEntries(
+  stored: StoredAlias,
+  target: StoredEntity | undefined,
+  next: EntityAlias,
+  now: number,
+): ViewEntry[] {
   const { entity, alias } = stored
   const others = entity.aliases.filter((one) => one !== alias)
-  if (target !== undefined) return [withAliases(stored, others, now), withAliases(target, [...target.entity.aliases, next], now)]
+  if (target !== undefined)
+    return [withAliases(stored, others, now), withAliases(target, [...target.entity.aliases, next], now)]
   return [
     withAliases(
       stored,
@@ -173,13 +238,20 @@ function ownerEntries(stored: StoredAlias, target: StoredEntity | undefined, nex
   ]
 }
 
-const withAliases = ({ entity, revision }: StoredEntity, aliases: readonly EntityAlias[], now: number): ViewEntry => ({
+const withAliases = (
+  { entity, revision }: StoredEntity,
+  aliases: readonly EntityAlias[],
+  now: number,
+): ViewEntry => ({
   key: entityKey(entity.id),
   value: byHand({ ...entity, aliases }, now),
   expect: revision,
 })
 
-const idsOf = (alias: EntityAlias | undefined, entityId: string): AliasIds => ({ id: alias?.id ?? '', canonical_id: entityId })
+const idsOf = (alias: EntityAlias | undefined, entityId: string): AliasIds => ({
+  id: alias?.id ?? '',
+  canonical_id: entityId,
+})
 
 /**
  * Deletes an alias, but not its entity and tokens. No-op if there is no such alias.
@@ -191,7 +263,10 @@ export function deleteAlias(store: IdentityStore, namespace: string, id: string)
     if (stored === undefined) return { result: undefined }
     const { entity, alias } = stored
     const others = entity.aliases.filter((one) => one !== alias)
-    const entries = [withAliases(stored, others, store.clock.now()), ...store.records.aliasGoneEntries(entity, alias)]
+    const entries = [
+      withAliases(stored, others, store.clock.now()),
+      ...store.records.aliasGoneEntries(entity, alias),
+    ]
     return { result: undefined, change: { entries, entityIds: [entity.id] } }
   })
 }

@@ -40,14 +40,23 @@ export function putEntity(store: IdentityStore, write: EntityWrite): Promise<Ent
   })
 }
 
-async function targetOf({ records }: IdentityStore, namespace: string, id: string, name: string): Promise<StoredEntity | undefined> {
+async function targetOf(
+  { records }: IdentityStore,
+  namespace: string,
+  id: string,
+  name: string,
+): Promise<StoredEntity | undefined> {
   if (id === '') return name === '' ? undefined : records.byName(namespace, name)
   const stored = await records.byId(namespace, id)
   if (stored === undefined) throw refuse('invalid', 'entity not found from id')
   return stored
 }
 
-function create({ records, clock, random }: IdentityStore, { namespace, fields }: EntityWrite, name: string): Drawn<Entity> {
+function create(
+  { records, clock, random }: IdentityStore,
+  { namespace, fields }: EntityWrite,
+  name: string,
+): Drawn<Entity> {
   const fresh = newEntity({ namespace, now: clock.now(), random })
   const entity: Entity = { ...fresh, ...(name === '' ? {} : { name }), ...checked(fields) }
   const entries = [
@@ -57,11 +66,20 @@ function create({ records, clock, random }: IdentityStore, { namespace, fields }
   return { result: entity, change: { entries, entityIds: [entity.id] } }
 }
 
-async function update(store: IdentityStore, { entity, revision }: StoredEntity, fields: EntityFields, name: string): Promise<Drawn<undefined>> {
+async function update(
+  store: IdentityStore,
+  { entity, revision }: StoredEntity,
+  fields: EntityFields,
+  name: string,
+): Promise<Drawn<undefined>> {
   const { keys } = store.records
   const isRenamed = name !== '' && !sameName(name, entity.name)
-  if (isRenamed && (await store.records.byName(entity.namespace_id, name)) !== undefined) throw refuse('invalid', 'entity name is already in use')
-  const changed = byHand({ ...entity, ...(name === '' ? {} : { name }), ...checked(fields) }, store.clock.now())
+  if (isRenamed && (await store.records.byName(entity.namespace_id, name)) !== undefined)
+    throw refuse('invalid', 'entity name is already in use')
+  const changed = byHand(
+    { ...entity, ...(name === '' ? {} : { name }), ...checked(fields) },
+    store.clock.now(),
+  )
   const entries = [
     { key: entityKey(entity.id), value: changed, expect: revision },
     ...(isRenamed
@@ -87,7 +105,11 @@ function checked({ metadata, policies, disabled }: EntityFields): Partial<Entity
 }
 
 /** Marks an entity as written through the API, so that a tidy keeps it. `now` is in milliseconds. */
-export const byHand = (entity: Entity, now: number): Entity => ({ ...entity, made_by_login: false, last_update_time: formatTime(now) })
+export const byHand = (entity: Entity, now: number): Entity => ({
+  ...entity,
+  made_by_login: false,
+  last_update_time: formatTime(now),
+})
 
 /** Identifies an entity by id or name. */
 export type EntityRef = { readonly id: string } | { readonly name: string }
@@ -98,14 +120,20 @@ export type EntityRef = { readonly id: string } | { readonly name: string }
  */
 export function deleteEntity(store: IdentityStore, namespace: string, ref: EntityRef): Promise<void> {
   const draw = async (): Promise<Drawn<undefined>> => {
-    const stored = 'id' in ref ? await store.records.byId(namespace, ref.id) : await store.records.byName(namespace, ref.name)
+    const stored =
+      'id' in ref
+        ? await store.records.byId(namespace, ref.id)
+        : await store.records.byName(namespace, ref.name)
     return stored === undefined ? { result: undefined } : gone(store, stored)
   }
   return store.memberships.inTurn(() => store.change(draw))
 }
 
 /** The change that deletes an entity. */
-export async function gone({ records, memberships }: IdentityStore, stored: StoredEntity): Promise<Drawn<undefined>> {
+export async function gone(
+  { records, memberships }: IdentityStore,
+  stored: StoredEntity,
+): Promise<Drawn<undefined>> {
   const { entity } = stored
   const left = await memberships.entityGone(entity.id)
   return {

@@ -9,7 +9,11 @@ export type ListRange = { readonly after: string; readonly limit: number }
 const pageSize = 100
 
 /** Entities of a namespace, ordered by id. Lets other work run between pages. */
-export async function* entitiesOf(records: EntityRecords, namespace: string, after = ''): AsyncGenerator<Entity, void, undefined> {
+export async function* entitiesOf(
+  records: EntityRecords,
+  namespace: string,
+  after = '',
+): AsyncGenerator<Entity, void, undefined> {
   yield* paged(
     (page) => records.page(namespace, page),
     ({ id }) => id,
@@ -17,7 +21,11 @@ export async function* entitiesOf(records: EntityRecords, namespace: string, aft
   )
 }
 
-async function* paged<T>(read: (page: Page) => Promise<T[]>, idOf: (item: T) => string, after: string): AsyncGenerator<T, void, undefined> {
+async function* paged<T>(
+  read: (page: Page) => Promise<T[]>,
+  idOf: (item: T) => string,
+  after: string,
+): AsyncGenerator<T, void, undefined> {
   for (let from = after; ; ) {
     const items = await read({ limit: pageSize, ...(from === '' ? {} : { after: from }) })
     yield* items
@@ -32,7 +40,10 @@ async function* paged<T>(read: (page: Page) => Promise<T[]>, idOf: (item: T) => 
  * Sorts the names of all items, since storage orders them by hash. With a limit, memory stays bounded by
  * about twice the limit.
  */
-export async function namesInOrder(items: AsyncIterable<{ readonly name: string }>, { after, limit }: ListRange): Promise<string[]> {
+export async function namesInOrder(
+  items: AsyncIterable<{ readonly name: string }>,
+  { after, limit }: ListRange,
+): Promise<string[]> {
   let names: string[] = []
   for await (const { name } of items) {
     if (name <= after) continue
@@ -46,13 +57,21 @@ export async function namesInOrder(items: AsyncIterable<{ readonly name: string 
  * Aliases of a namespace, ordered by id. Merges two walks: one over entities, for aliases whose id is derived
  * from the entity's id, and one over alias id rows, for the others.
  */
-export const aliasesOf = (records: EntityRecords, namespace: string, after: string): AsyncGenerator<EntityAlias, void, undefined> =>
+export const aliasesOf = (
+  records: EntityRecords,
+  namespace: string,
+  after: string,
+): AsyncGenerator<EntityAlias, void, undefined> =>
   inOrder(firstAliases(records, namespace, after), otherAliases(records, namespace, after))
 
 /** Length of the prefix that the ids of an entity and its first alias share. */
 const sharedDigits = 14
 
-async function* firstAliases(records: EntityRecords, namespace: string, after: string): AsyncGenerator<EntityAlias, void, undefined> {
+async function* firstAliases(
+  records: EntityRecords,
+  namespace: string,
+  after: string,
+): AsyncGenerator<EntityAlias, void, undefined> {
   for await (const entity of entitiesOf(records, namespace, after.slice(0, sharedDigits))) {
     const id = firstAliasId(entity.id)
     const alias = id > after ? entity.aliases.find((one) => one.id === id) : undefined
@@ -60,7 +79,11 @@ async function* firstAliases(records: EntityRecords, namespace: string, after: s
   }
 }
 
-async function* otherAliases(records: EntityRecords, namespace: string, after: string): AsyncGenerator<EntityAlias, void, undefined> {
+async function* otherAliases(
+  records: EntityRecords,
+  namespace: string,
+  after: string,
+): AsyncGenerator<EntityAlias, void, undefined> {
   const rows = paged(
     (page) => records.aliasIdPage(namespace, page),
     ({ id }) => id,
@@ -73,7 +96,10 @@ async function* otherAliases(records: EntityRecords, namespace: string, after: s
   }
 }
 
-async function* inOrder(a: AsyncGenerator<EntityAlias>, b: AsyncGenerator<EntityAlias>): AsyncGenerator<EntityAlias, void, undefined> {
+async function* inOrder(
+  a: AsyncGenerator<EntityAlias>,
+  b: AsyncGenerator<EntityAlias>,
+): AsyncGenerator<EntityAlias, void, undefined> {
   let [left, right] = [await a.next(), await b.next()]
   while (left.done !== true || right.done !== true) {
     if (right.done === true || (left.done !== true && left.value.id < right.value.id)) {

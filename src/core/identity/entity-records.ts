@@ -1,8 +1,23 @@
 import type { View, ViewEntry } from '../barrier/view.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'
 import { canonicalName } from './canonical-name.ts'
-import { aliasOf, type Entity, type EntityAlias, entityIdOfFirstAlias, firstAliasId, readEntity } from './entity.ts'
-import { aliasIdKey, aliasIdPrefix, entityKey, entityPrefix, type IdentityKeys, isIdentityId, mergedKey } from './identity-keys.ts'
+import {
+  aliasOf,
+  type Entity,
+  type EntityAlias,
+  entityIdOfFirstAlias,
+  firstAliasId,
+  readEntity,
+} from './entity.ts'
+import {
+  aliasIdKey,
+  aliasIdPrefix,
+  entityKey,
+  entityPrefix,
+  type IdentityKeys,
+  isIdentityId,
+  mergedKey,
+} from './identity-keys.ts'
 import { foldedName } from './same-name.ts'
 
 /** A stored entity and the revision that a change must expect. */
@@ -11,7 +26,11 @@ export type StoredEntity = { readonly entity: Entity; readonly revision: number 
 export type StoredAlias = StoredEntity & { readonly alias: EntityAlias }
 
 /** The row that maps mount and name to an entity, as read; `found` is the alias, if it exists. */
-export type AliasRow = { readonly key: string; readonly expect: number | 'absent'; readonly found: StoredAlias | undefined }
+export type AliasRow = {
+  readonly key: string
+  readonly expect: number | 'absent'
+  readonly found: StoredAlias | undefined
+}
 
 /** A name at a mount. */
 export type AliasPlace = { readonly namespace: string; readonly mountAccessor: string; readonly name: string }
@@ -76,7 +95,11 @@ export class EntityRecords {
     const row = await this.#view.read(key)
     const stored = typeof row?.value === 'string' ? await this.byId(namespace, row.value) : undefined
     const alias = stored === undefined ? undefined : aliasOf(stored.entity, mountAccessor, name)
-    return { key, expect: row?.revision ?? 'absent', found: stored === undefined || alias === undefined ? undefined : { ...stored, alias } }
+    return {
+      key,
+      expect: row?.revision ?? 'absent',
+      found: stored === undefined || alias === undefined ? undefined : { ...stored, alias },
+    }
   }
 
   async byAliasId(namespace: string, id: string): Promise<StoredAlias | undefined> {
@@ -91,15 +114,23 @@ export class EntityRecords {
   /** Entities, ordered by id. */
   async page(namespace: string, { after, limit }: Page): Promise<Entity[]> {
     const prefix = entityPrefix(namespace)
-    const records = await this.#view.list(prefix, { limit, ...(after === undefined ? {} : { after: prefix + after }) })
+    const records = await this.#view.list(prefix, {
+      limit,
+      ...(after === undefined ? {} : { after: prefix + after }),
+    })
     return records.map(({ value }) => readEntity(value))
   }
 
   /** The rows of alias ids, in order, each with the id of its entity. */
   async aliasIdPage(namespace: string, { after, limit }: Page): Promise<{ id: string; entityId: string }[]> {
     const prefix = aliasIdPrefix(namespace)
-    const records = await this.#view.list(prefix, { limit, ...(after === undefined ? {} : { after: prefix + after }) })
-    return records.flatMap(({ key, value }) => (typeof value === 'string' ? [{ id: key.slice(prefix.length), entityId: value }] : []))
+    const records = await this.#view.list(prefix, {
+      limit,
+      ...(after === undefined ? {} : { after: prefix + after }),
+    })
+    return records.flatMap(({ key, value }) =>
+      typeof value === 'string' ? [{ id: key.slice(prefix.length), entityId: value }] : [],
+    )
   }
 
   /** Maps an alias id to `entityId`; deletes the row if the alias id is derived from the entity's id. */
@@ -123,7 +154,9 @@ export class EntityRecords {
    */
   async resembled({ namespace, mountAccessor, name }: AliasPlace, of?: string): Promise<string | undefined> {
     const canonical = canonicalName(name)
-    const plain = isCanonical(name) ? undefined : (await this.byAlias(namespace, mountAccessor, canonical))?.entity.id
+    const plain = isCanonical(name)
+      ? undefined
+      : (await this.byAlias(namespace, mountAccessor, canonical))?.entity.id
     if (plain !== undefined && plain !== of) return plain
     const rows = await this.#view.list(this.keys.alikePrefix(namespace, mountAccessor, name), { limit: 2 })
     const own = this.keys.alike(namespace, mountAccessor, name)
@@ -136,7 +169,9 @@ export class EntityRecords {
    * canonical form.
    */
   alikeEntries({ namespace, mountAccessor, name }: AliasPlace, entityId: string | undefined): ViewEntry[] {
-    return isCanonical(name) ? [] : [{ key: this.keys.alike(namespace, mountAccessor, name), value: entityId }]
+    return isCanonical(name)
+      ? []
+      : [{ key: this.keys.alike(namespace, mountAccessor, name), value: entityId }]
   }
 
   /** Deletes the rows that lead to an alias. */

@@ -45,7 +45,8 @@ export type Entity = {
  * the record. Throws `internal`.
  */
 export function readEntity(value: unknown): Entity {
-  if (!looksLikeEntity(value)) throw fail('internal', 'internal error', { cause: new Error('a stored entity has an invalid shape') })
+  if (!looksLikeEntity(value))
+    throw fail('internal', 'internal error', { cause: new Error('a stored entity has an invalid shape') })
   return value
 }
 
@@ -70,7 +71,8 @@ export const aliasAt = (entity: Entity, mountAccessor: string): EntityAlias | un
   entity.aliases.find((alias) => alias.mount_accessor === mountAccessor)
 
 /** Day of the entity's last login or, without one, of its creation. */
-export const lastLoginDay = (entity: Entity): string => entity.last_login_day ?? entity.creation_time.slice(0, dayLength)
+export const lastLoginDay = (entity: Entity): string =>
+  entity.last_login_day ?? entity.creation_time.slice(0, dayLength)
 
 const dayLength = '2026-01-02'.length
 const versionAt = 14
@@ -83,6 +85,8 @@ const versionAt = 14
 export const firstAliasId = (entityId: string): string => withVersion(entityId, '8')
 
 /** Id of the entity that was created together with this alias; undefined for any other alias id. */
-export const entityIdOfFirstAlias = (aliasId: string): string | undefined => (aliasId[versionAt] === '8' ? withVersion(aliasId, '4') : undefined)
+export const entityIdOfFirstAlias = (aliasId: string): string | undefined =>
+  aliasId[versionAt] === '8' ? withVersion(aliasId, '4') : undefined
 
-const withVersion = (id: string, version: string): string => `${id.slice(0, versionAt)}${version}${id.slice(versionAt + 1)}`
+const withVersion = (id: string, version: string): string =>
+  `${id.slice(0, versionAt)}${version}${id.slice(versionAt + 1)}`

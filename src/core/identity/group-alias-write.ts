@@ -7,7 +7,16 @@ import { suffixOf } from '../namespaces/suffix.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Group, GroupAlias } from './group.ts'
 import { aliasIdKey, groupKey } from './group-keys.ts'
-import { changedNow, type GroupParts, type GroupStep, groupAliasKey, groupNameKey, newGroup, type StoredGroup, storedGroup } from './group-parts.ts'
+import {
+  changedNow,
+  type GroupParts,
+  type GroupStep,
+  groupAliasKey,
+  groupNameKey,
+  newGroup,
+  type StoredGroup,
+  storedGroup,
+} from './group-parts.ts'
 import type { AliasRow } from './group-reader.ts'
 import { isIdentityId } from './identity-keys.ts'
 import { foldedName } from './same-name.ts'
@@ -25,7 +34,11 @@ export type AliasWrite = {
 export type WrittenAlias = { readonly alias: GroupAlias; readonly changed: boolean }
 
 /** The stored group with this alias id. */
-export async function groupOfAlias(parts: GroupParts, namespace: string, aliasId: string): Promise<StoredGroup | undefined> {
+export async function groupOfAlias(
+  parts: GroupParts,
+  namespace: string,
+  aliasId: string,
+): Promise<StoredGroup | undefined> {
   const id = isIdentityId(aliasId) ? await parts.view.get(aliasIdKey(aliasId)) : undefined
   return typeof id === 'string' ? storedGroup(parts, namespace, id) : undefined
 }
@@ -48,8 +61,12 @@ export async function aliasWrite(parts: GroupParts, write: AliasWrite): Promise<
   checkMount(parts, write)
   const rowKey = groupAliasKey(parts, namespace, mountAccessor, name)
   const row = await parts.view.read(rowKey)
-  const isOwnRow = row !== undefined && known !== undefined && rowKey === groupAliasKey(parts, namespace, known.mount_accessor, known.name)
-  if (row !== undefined && !isOwnRow) throw refuse('invalid', 'combination of mount and group alias name is already in use')
+  const isOwnRow =
+    row !== undefined &&
+    known !== undefined &&
+    rowKey === groupAliasKey(parts, namespace, known.mount_accessor, known.name)
+  if (row !== undefined && !isOwnRow)
+    throw refuse('invalid', 'combination of mount and group alias name is already in use')
   const before = target?.group ?? newGroup(parts, namespace, 'external')
 
   const now = formatTime(parts.clock.now())
@@ -64,12 +81,15 @@ export async function aliasWrite(parts: GroupParts, write: AliasWrite): Promise<
   const value: AliasRow = { group: group.id, name: foldedName(name) }
   const replaced = [known, target?.group.alias ?? undefined].filter((one) => one !== undefined)
   const entries: ViewEntry[] = [
-    ...replaced.flatMap((one) => aliasEnd(parts, namespace, one)).filter(({ key }) => key !== rowKey && key !== aliasIdKey(alias.id)),
+    ...replaced
+      .flatMap((one) => aliasEnd(parts, namespace, one))
+      .filter(({ key }) => key !== rowKey && key !== aliasIdKey(alias.id)),
     { key: groupKey(group.id), value: group, expect: target?.revision ?? 'absent' },
     { key: rowKey, value, expect: row?.revision ?? 'absent' },
     { key: aliasIdKey(alias.id), value: group.id },
   ]
-  if (target === undefined) entries.push({ key: groupNameKey(parts, namespace, group.name), value: group.id, expect: 'absent' })
+  if (target === undefined)
+    entries.push({ key: groupNameKey(parts, namespace, group.name), value: group.id, expect: 'absent' })
   const left = source !== undefined && source.group.id !== group.id ? source : undefined
   if (left !== undefined) entries.push(withoutAlias(parts, left))
   return {
@@ -78,7 +98,8 @@ export async function aliasWrite(parts: GroupParts, write: AliasWrite): Promise<
     groups: [group.id, ...(left === undefined ? [] : [left.group.id])],
     entities: new Set(),
     written: () => {
-      for (const one of replaced) parts.reader.aliasChanged(namespace, one.mount_accessor, foldedName(one.name), undefined)
+      for (const one of replaced)
+        parts.reader.aliasChanged(namespace, one.mount_accessor, foldedName(one.name), undefined)
       parts.reader.aliasChanged(namespace, mountAccessor, value.name, group.id)
     },
   }
@@ -87,7 +108,11 @@ export async function aliasWrite(parts: GroupParts, write: AliasWrite): Promise<
 /**
  * The write that deletes a group alias. Keeps the group; each member leaves it at its next login or renewal.
  */
-export async function aliasRemoval(parts: GroupParts, namespace: string, id: string): Promise<GroupStep<undefined> | undefined> {
+export async function aliasRemoval(
+  parts: GroupParts,
+  namespace: string,
+  id: string,
+): Promise<GroupStep<undefined> | undefined> {
   const stored = await groupOfAlias(parts, namespace, id)
   const alias = stored?.group.alias ?? undefined
   if (stored === undefined || alias === undefined) return undefined
@@ -96,12 +121,17 @@ export async function aliasRemoval(parts: GroupParts, namespace: string, id: str
     result: undefined,
     groups: [stored.group.id],
     entities: new Set(),
-    written: () => parts.reader.aliasChanged(namespace, alias.mount_accessor, foldedName(alias.name), undefined),
+    written: () =>
+      parts.reader.aliasChanged(namespace, alias.mount_accessor, foldedName(alias.name), undefined),
   }
 }
 
 /** Deletes the rows of an alias. */
-export const aliasEnd = (parts: GroupParts, namespace: string, { id, mount_accessor, name }: GroupAlias): ViewEntry[] => [
+export const aliasEnd = (
+  parts: GroupParts,
+  namespace: string,
+  { id, mount_accessor, name }: GroupAlias,
+): ViewEntry[] => [
   { key: groupAliasKey(parts, namespace, mount_accessor, name), value: undefined },
   { key: aliasIdKey(id), value: undefined },
 ]
@@ -122,7 +152,8 @@ async function sourceOf(parts: GroupParts, { namespace, id }: AliasWrite): Promi
 
 function checkMount(parts: GroupParts, { namespace, mountAccessor }: AliasWrite): void {
   const mount = parts.mountOf(mountAccessor)
-  if (mount === undefined || mount.namespace !== namespace) throw refuse('invalid', `invalid mount accessor ${quoted(mountAccessor)}`)
+  if (mount === undefined || mount.namespace !== namespace)
+    throw refuse('invalid', `invalid mount accessor ${quoted(mountAccessor)}`)
   if (mount.local) throw refuse('invalid', `mount accessor ${quoted(mountAccessor)} is a local mount`)
 }
 

@@ -12,7 +12,11 @@ const membersAtOnce = 500
  * members for one write, their memberships are ignored from then on, and a note asks `dropMembers` to delete
  * them.
  */
-export async function groupEnd(parts: GroupParts, namespace: string, id: string): Promise<GroupStep<{ rest: boolean }> | undefined> {
+export async function groupEnd(
+  parts: GroupParts,
+  namespace: string,
+  id: string,
+): Promise<GroupStep<{ rest: boolean }> | undefined> {
   const stored = await storedGroup(parts, namespace, id)
   if (stored === undefined) return undefined
   const { group, revision } = stored
@@ -39,7 +43,8 @@ export async function groupEnd(parts: GroupParts, namespace: string, id: string)
     entities: new Set(),
     written: () => {
       parts.reader.forgetChanges(id)
-      if (alias !== null) parts.reader.aliasChanged(namespace, alias.mount_accessor, foldedName(alias.name), undefined)
+      if (alias !== null)
+        parts.reader.aliasChanged(namespace, alias.mount_accessor, foldedName(alias.name), undefined)
     },
   }
 }
@@ -49,7 +54,10 @@ export async function dropMembers({ view }: Pick<GroupParts, 'view'>, id: string
   for (;;) {
     const members = await view.listKeys(memberPrefix(id), { limit: membersAtOnce })
     const isLast = members.length < membersAtOnce
-    await view.write([...memberEnds(id, members), ...(isLast ? [{ key: goneKey(id), value: undefined }] : [])])
+    await view.write([
+      ...memberEnds(id, members),
+      ...(isLast ? [{ key: goneKey(id), value: undefined }] : []),
+    ])
     if (isLast) return
   }
 }

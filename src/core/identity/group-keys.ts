@@ -12,14 +12,16 @@ export const groupKey = (id: string): string => groupPrefix(namespaceIdOf(id)) +
 export const namePrefix = (namespaceId: string): string => `group-name/${namespaceId}/`
 
 /** The aliases at one mount: hash of the name → `AliasRow`. */
-export const aliasPrefix = (namespaceId: string, mountAccessor: string): string => `group-alias/${namespaceId}/${mountAccessor}/`
+export const aliasPrefix = (namespaceId: string, mountAccessor: string): string =>
+  `group-alias/${namespaceId}/${mountAccessor}/`
 export const aliasIdPrefix = (namespaceId: string): string => `group-alias-id/${namespaceId}/`
 /** Alias id → group id. */
 export const aliasIdKey = (id: string): string => aliasIdPrefix(namespaceIdOf(id)) + id
 
 /** Groups that have an entity as a direct member. */
 export const membershipPrefix = (entityId: string): string => `entity-group/${entityId}/`
-export const membershipKey = (entityId: string, groupId: string): string => membershipPrefix(entityId) + groupId
+export const membershipKey = (entityId: string, groupId: string): string =>
+  membershipPrefix(entityId) + groupId
 /** Entities that are direct members of a group. */
 export const memberPrefix = (groupId: string): string => `group-entity/${groupId}/`
 export const memberKey = (groupId: string, entityId: string): string => memberPrefix(groupId) + entityId

@@ -40,7 +40,11 @@ export type GroupStep<Result> = {
 }
 
 /** The group with this id; undefined if it belongs to another namespace. */
-export async function storedGroup({ view }: Pick<GroupParts, 'view'>, namespace: string, id: string): Promise<StoredGroup | undefined> {
+export async function storedGroup(
+  { view }: Pick<GroupParts, 'view'>,
+  namespace: string,
+  id: string,
+): Promise<StoredGroup | undefined> {
   const record = isIdentityId(id) ? await view.read(groupKey(id)) : undefined
   if (record === undefined) return undefined
   const group = readGroup(record.value)
@@ -50,8 +54,12 @@ export async function storedGroup({ view }: Pick<GroupParts, 'view'>, namespace:
 export const groupNameKey = ({ keys }: Pick<GroupParts, 'keys'>, namespace: string, name: string): string =>
   namePrefix(namespace) + keys.hashOf('group', namespace, name)
 
-export const groupAliasKey = ({ keys }: Pick<GroupParts, 'keys'>, namespace: string, mountAccessor: string, name: string): string =>
-  aliasPrefix(namespace, mountAccessor) + keys.hashOf('group-alias', namespace, name)
+export const groupAliasKey = (
+  { keys }: Pick<GroupParts, 'keys'>,
+  namespace: string,
+  mountAccessor: string,
+  name: string,
+): string => aliasPrefix(namespace, mountAccessor) + keys.hashOf('group-alias', namespace, name)
 
 /** A new group; not stored yet. */
 export function newGroup({ clock, random }: GroupParts, namespace: string, type: GroupType): Group {

@@ -76,7 +76,9 @@ export class GroupReader {
    * docs/contract/tokens-and-policies.md#policies, docs/contract/identity.md#groups
    */
   async membershipsOf(entityId: string): Promise<Memberships> {
-    const found = await this.#memberships.read(entityId, async () => this.membershipsBy(await this.directOf(entityId)))
+    const found = await this.#memberships.read(entityId, async () =>
+      this.membershipsBy(await this.directOf(entityId)),
+    )
     return found ?? { direct: [], inherited: [] }
   }
 
@@ -93,7 +95,10 @@ export class GroupReader {
         inherited.push(node.group)
       }
     }
-    return { direct: direct.map(({ group }) => group), inherited: inherited.sort((a, b) => (a.id < b.id ? -1 : 1)) }
+    return {
+      direct: direct.map(({ group }) => group),
+      inherited: inherited.sort((a, b) => (a.id < b.id ? -1 : 1)),
+    }
   }
 
   async #nodesOf(ids: readonly string[]): Promise<GroupNode[]> {
@@ -126,7 +131,10 @@ export class GroupReader {
   /** Pages of the key suffixes after a prefix, from after `from`. Yields to the event loop between pages. */
   async *pages(prefix: string, from = ''): AsyncGenerator<string[]> {
     for (let after = from; ; ) {
-      const keys = await this.#view.listKeys(prefix, { limit: pageSize, ...(after === '' ? {} : { after: prefix + after }) })
+      const keys = await this.#view.listKeys(prefix, {
+        limit: pageSize,
+        ...(after === '' ? {} : { after: prefix + after }),
+      })
       const names = keys.map((key) => key.slice(prefix.length))
       yield names
       const last = names.at(-1)
@@ -189,7 +197,10 @@ export class GroupReader {
   async #loadAliases(prefix: string): Promise<Map<string, string>> {
     const aliases = new Map<string, string>()
     for (let after: string | undefined; ; ) {
-      const rows = await this.#view.list(prefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+      const rows = await this.#view.list(prefix, {
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      })
       for (const { value } of rows) {
         const { name, group } = value as AliasRow // written by GroupStore only, and sealed since
         aliases.set(name, group)

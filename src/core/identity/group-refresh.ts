@@ -15,20 +15,33 @@ const none: Memberships = { direct: [], inherited: [] }
  * change. Reads no storage if the mount's aliases and the entity's groups are cached.
  * docs/contract/identity.md#groups
  */
-export async function groupRefresh(parts: GroupParts, login: GroupLogin, changed: (entityId: string) => void): Promise<GroupRefresh> {
+export async function groupRefresh(
+  parts: GroupParts,
+  login: GroupLogin,
+  changed: (entityId: string) => void,
+): Promise<GroupRefresh> {
   const { reader } = parts
   const aliases = await reader.aliasesOf(login.namespace, login.mountAccessor)
   const current = login.entity === 'made' ? none : await reader.membershipsOf(login.entityId)
   const { matched, wanted } = matches(aliases, login.names)
   const external = current.direct.filter(({ type }) => type === 'external')
-  const leaves = external.filter((group) => !wanted.has(group.id) && isOfMount(group, login.mountAccessor)).map(({ id }) => id)
+  const leaves = external
+    .filter((group) => !wanted.has(group.id) && isOfMount(group, login.mountAccessor))
+    .map(({ id }) => id)
   const joins: string[] = []
   for (const id of wanted) {
     // the group of a cached alias may just have been deleted
     if (!external.some((group) => group.id === id) && (await reader.group(id)) !== undefined) joins.push(id)
   }
   const groupIds = [...wanted]
-  const unchanged: GroupRefresh = { matched, groupIds, memberships: current, entries: [], counts: () => [], written: () => undefined }
+  const unchanged: GroupRefresh = {
+    matched,
+    groupIds,
+    memberships: current,
+    entries: [],
+    counts: () => [],
+    written: () => undefined,
+  }
   if (joins.length === 0 && leaves.length === 0) return unchanged
 
   const direct = [...current.direct.map(({ id }) => id).filter((id) => !leaves.includes(id)), ...joins].sort()
@@ -56,7 +69,10 @@ export async function groupRefresh(parts: GroupParts, login: GroupLogin, changed
 }
 
 /** The names of a claim that match a group alias, in folded form, and the ids of those groups. */
-function matches(aliases: ReadonlyMap<string, string>, names: readonly string[]): { matched: string[]; wanted: Set<string> } {
+function matches(
+  aliases: ReadonlyMap<string, string>,
+  names: readonly string[],
+): { matched: string[]; wanted: Set<string> } {
   const matched = new Set<string>()
   const wanted = new Set<string>()
   if (aliases.size > 0) {
@@ -71,4 +87,5 @@ function matches(aliases: ReadonlyMap<string, string>, names: readonly string[])
   return { matched: [...matched], wanted }
 }
 
-const isOfMount = ({ alias }: Group, mountAccessor: string): boolean => alias === null || alias.mount_accessor === mountAccessor
+const isOfMount = ({ alias }: Group, mountAccessor: string): boolean =>
+  alias === null || alias.mount_accessor === mountAccessor

@@ -7,7 +7,13 @@ import { writeAttempts } from '../stored-record.ts'
 import { KeyedMutex } from '../keyed-mutex.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Group, GroupAlias } from './group.ts'
-import { type AliasWrite, aliasRemoval, aliasWrite, groupOfAlias, type WrittenAlias } from './group-alias-write.ts'
+import {
+  type AliasWrite,
+  aliasRemoval,
+  aliasWrite,
+  groupOfAlias,
+  type WrittenAlias,
+} from './group-alias-write.ts'
 import { dropMembers, groupEnd } from './group-end.ts'
 import { changesKey, gonePrefix } from './group-keys.ts'
 import { type GroupParts, type GroupStep, groupNameKey, storedGroup, union } from './group-parts.ts'
@@ -15,7 +21,12 @@ import { type Affected, GroupReader, type Memberships } from './group-reader.ts'
 import { groupRefresh } from './group-refresh.ts'
 import { type GroupWrite, groupWrite, membershipRows, type Written } from './group-write.ts'
 import { IdentityKeys } from './identity-keys.ts'
-import type { GroupLogin, GroupRefresh, MembershipChange, Memberships as MembershipSource } from './memberships.ts'
+import type {
+  GroupLogin,
+  GroupRefresh,
+  MembershipChange,
+  Memberships as MembershipSource,
+} from './memberships.ts'
 import { foldedName } from './same-name.ts'
 
 export type GroupStoreParts = {
@@ -57,7 +68,8 @@ export class GroupStore implements MembershipSource {
   static async open(parts: GroupStoreParts): Promise<GroupStore> {
     const keys = await IdentityKeys.open(parts.view, parts.random)
     const full: GroupParts = { ...parts, keys, reader: new GroupReader(parts.view) }
-    for (const key of await parts.view.listKeys(gonePrefix)) await dropMembers(full, key.slice(gonePrefix.length))
+    for (const key of await parts.view.listKeys(gonePrefix))
+      await dropMembers(full, key.slice(gonePrefix.length))
     return new GroupStore(full)
   }
 
@@ -75,7 +87,10 @@ export class GroupStore implements MembershipSource {
   }
 
   async byName(namespace: string, name: string): Promise<Group | undefined> {
-    const id = canonicalName(name) === '' ? undefined : await this.#parts.view.get(groupNameKey(this.#parts, namespace, name))
+    const id =
+      canonicalName(name) === ''
+        ? undefined
+        : await this.#parts.view.get(groupNameKey(this.#parts, namespace, name))
     return typeof id === 'string' ? this.byId(namespace, id) : undefined
   }
 
@@ -102,7 +117,10 @@ export class GroupStore implements MembershipSource {
   /** Groups of a namespace, ordered by id, with their numbers of members and parents. */
   async *listed(namespace: string, after: string): AsyncGenerator<ListedGroup, void, undefined> {
     for await (const group of this.#parts.reader.groupsOf(namespace, after)) {
-      const [members, parents] = await Promise.all([this.#parts.reader.memberCount(group.id), this.#parts.reader.parentsOf(group.id)])
+      const [members, parents] = await Promise.all([
+        this.#parts.reader.memberCount(group.id),
+        this.#parts.reader.parentsOf(group.id),
+      ])
       yield { ...group, num_member_entities: members, num_parent_groups: parents.length }
     }
   }
@@ -176,7 +194,9 @@ export class GroupStore implements MembershipSource {
       }
     }
     await Promise.all([...changed].map((group) => reader.changesOf(group)))
-    entries.push(...[...changed].map((group) => ({ key: changesKey(group), value: reader.nextChange(group) })))
+    entries.push(
+      ...[...changed].map((group) => ({ key: changesKey(group), value: reader.nextChange(group) })),
+    )
     return { entries, written: () => this.#tell(new Set(to === undefined ? from : [...from, to])) }
   }
 
@@ -199,7 +219,9 @@ export class GroupStore implements MembershipSource {
    * Computes a write and commits it. Retries if another replica changed the records; throws `unavailable`
    * after too many attempts.
    */
-  async #write<Result>(draw: () => Promise<GroupStep<Result> | undefined>): Promise<GroupStep<Result> | undefined> {
+  async #write<Result>(
+    draw: () => Promise<GroupStep<Result> | undefined>,
+  ): Promise<GroupStep<Result> | undefined> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const step = await draw()
       if (step === undefined || step.entries.length === 0) return step

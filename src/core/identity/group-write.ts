@@ -7,7 +7,16 @@ import { namespaceIdOf } from '../namespaces/suffix.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Group, GroupType } from './group.ts'
 import { childKey, groupKey, memberKey, membershipKey, parentKey, structureKey } from './group-keys.ts'
-import { changedNow, type GroupParts, type GroupStep, groupNameKey, newGroup, type StoredGroup, storedGroup, union } from './group-parts.ts'
+import {
+  changedNow,
+  type GroupParts,
+  type GroupStep,
+  groupNameKey,
+  newGroup,
+  type StoredGroup,
+  storedGroup,
+  union,
+} from './group-parts.ts'
 import { entityKey, isIdentityId } from './identity-keys.ts'
 import { metadataProblem } from './metadata.ts'
 import { identityPolicies } from './policies.ts'
@@ -23,33 +32,45 @@ export type GroupFields = {
 }
 
 /** A write of the group with this `id`, else of the group with this name, else of a new group. */
-export type GroupWrite = { readonly namespace: string; readonly id?: string | undefined; readonly fields: GroupFields }
+export type GroupWrite = {
+  readonly namespace: string
+  readonly id?: string | undefined
+  readonly fields: GroupFields
+}
 
 export type Written = { readonly group: Group; readonly created: boolean }
 
 const checkAtOnce = 256
 
 /** The write that creates or updates a group. Throws `invalid`. docs/contract/identity.md#groups */
-export async function groupWrite(parts: GroupParts, { namespace, id, fields }: GroupWrite): Promise<GroupStep<Written>> {
+export async function groupWrite(
+  parts: GroupParts,
+  { namespace, id, fields }: GroupWrite,
+): Promise<GroupStep<Written>> {
   checkRecordSize([fields.name, fields.policies])
   const nameKeyed = namedKey(parts, namespace, id, fields)
   const named = nameKeyed === undefined ? undefined : await parts.view.read(nameKeyed)
   const target = await targetOf(parts, namespace, id, named?.value)
   const before = target?.group ?? newGroup(parts, namespace, 'internal')
   const after = withKind(before, fields, target === undefined)
-  if (named !== undefined && named.value !== before.id) throw refuse('invalid', 'group name is already in use')
+  if (named !== undefined && named.value !== before.id)
+    throw refuse('invalid', 'group name is already in use')
   checkManual(after, fields)
 
   const structure = fields.member_group_ids === undefined ? undefined : await parts.view.read(structureKey)
   const entities = await memberChanges(parts, after, fields.member_entity_ids)
   const groups = await childChanges(parts, after, fields.member_group_ids)
   const group = changedNow(parts, after)
-  const entries: ViewEntry[] = [{ key: groupKey(group.id), value: group, expect: target?.revision ?? 'absent' }, ...nameEntries(parts, target, group)]
+  const entries: ViewEntry[] = [
+    { key: groupKey(group.id), value: group, expect: target?.revision ?? 'absent' },
+    ...nameEntries(parts, target, group),
+  ]
   for (const entity of entities.added) entries.push(...membershipRows(group.id, entity, true))
   for (const entity of entities.removed) entries.push(...membershipRows(group.id, entity, undefined))
   for (const child of groups.added) entries.push(...childRows(group.id, child, true))
   for (const child of groups.removed) entries.push(...childRows(group.id, child, undefined))
-  if (groups.added.length > 0) entries.push({ key: structureKey, value: group.id, expect: structure?.revision ?? 'absent' })
+  if (groups.added.length > 0)
+    entries.push({ key: structureKey, value: group.id, expect: structure?.revision ?? 'absent' })
 
   const leaving = await Promise.all(groups.removed.map((child) => parts.reader.entitiesBelow(child)))
   return {
@@ -61,13 +82,23 @@ export async function groupWrite(parts: GroupParts, { namespace, id, fields }: G
 }
 
 /** Storage key of the sent name; undefined if none was sent. */
-function namedKey(parts: GroupParts, namespace: string, id: string | undefined, { name }: GroupFields): string | undefined {
+function namedKey(
+  parts: GroupParts,
+  namespace: string,
+  id: string | undefined,
+  { name }: GroupFields,
+): string | undefined {
   if (name !== undefined && canonicalName(name) !== '') return groupNameKey(parts, namespace, name)
   if (name !== undefined && id === undefined) throw refuse('invalid', 'empty group name')
   return undefined
 }
 
-async function targetOf(parts: GroupParts, namespace: string, id: string | undefined, named: unknown): Promise<StoredGroup | undefined> {
+async function targetOf(
+  parts: GroupParts,
+  namespace: string,
+  id: string | undefined,
+  named: unknown,
+): Promise<StoredGroup | undefined> {
   if (id === undefined) return typeof named === 'string' ? storedGroup(parts, namespace, named) : undefined
   if (id === '') throw refuse('invalid', 'empty group ID')
   const target = await storedGroup(parts, namespace, id)
@@ -83,7 +114,13 @@ function withKind(group: Group, fields: GroupFields, isNew: boolean): Group {
   if (!isNew && type !== group.type) throw refuse('invalid', 'group type cannot be changed')
   if (!isGroupType(type)) throw refuse('invalid', `invalid group type ${quoted(type)}`)
   const name = fields.name === undefined || canonicalName(fields.name) === '' ? group.name : fields.name
-  return { ...group, name, type, policies, metadata: fields.metadata === undefined ? group.metadata : fields.metadata }
+  return {
+    ...group,
+    name,
+    type,
+    policies,
+    metadata: fields.metadata === undefined ? group.metadata : fields.metadata,
+  }
 }
 
 const isGroupType = (type: string): type is GroupType => type === 'internal' || type === 'external'
@@ -91,7 +128,8 @@ const isGroupType = (type: string): type is GroupType => type === 'internal' || 
 function checkManual({ type, metadata }: Group, fields: GroupFields): void {
   if (type === 'external' && fields.member_entity_ids !== undefined)
     throw refuse('invalid', "member entities can't be set manually for external groups")
-  if (type === 'external' && fields.member_group_ids !== undefined) throw refuse('invalid', "member groups can't be set for external groups")
+  if (type === 'external' && fields.member_group_ids !== undefined)
+    throw refuse('invalid', "member groups can't be set for external groups")
   const problem = metadataProblem(metadata ?? {})
   if (problem !== undefined) throw refuse('invalid', `invalid group metadata: ${problem}`)
 }
@@ -101,10 +139,17 @@ const noChanges: Changes = { added: [], removed: [] }
 
 function difference(before: readonly string[], wanted: ReadonlySet<string>): Changes {
   const known = new Set(before)
-  return { added: [...wanted].filter((id) => !known.has(id)), removed: before.filter((id) => !wanted.has(id)) }
+  return {
+    added: [...wanted].filter((id) => !known.has(id)),
+    removed: before.filter((id) => !wanted.has(id)),
+  }
 }
 
-async function memberChanges(parts: GroupParts, group: Group, sent: readonly string[] | undefined): Promise<Changes> {
+async function memberChanges(
+  parts: GroupParts,
+  group: Group,
+  sent: readonly string[] | undefined,
+): Promise<Changes> {
   if (sent === undefined) return noChanges
   const changes = difference(await parts.reader.membersOf(group.id), named(sent))
   for (let start = 0; start < changes.added.length; start += checkAtOnce) {
@@ -128,16 +173,22 @@ async function hasEntity(parts: GroupParts, group: Group, id: string): Promise<b
 const mayBeMember = (parts: GroupParts, group: Group, id: string): boolean =>
   isIdentityId(id) && parts.isSameOrAbove(namespaceIdOf(id), group.namespace_id)
 
-async function childChanges(parts: GroupParts, group: Group, sent: readonly string[] | undefined): Promise<Changes> {
+async function childChanges(
+  parts: GroupParts,
+  group: Group,
+  sent: readonly string[] | undefined,
+): Promise<Changes> {
   if (sent === undefined) return noChanges
   const wanted = named(sent)
   const changes = difference(await parts.reader.childrenOf(group.id), wanted)
   const above = await parts.reader.ancestorsOf(group.id)
   for (const id of changes.added) {
-    if (id === group.id) throw refuse('invalid', `member group ID ${quoted(id)} is same as the ID of the group`)
+    if (id === group.id)
+      throw refuse('invalid', `member group ID ${quoted(id)} is same as the ID of the group`)
     if (!mayBeMember(parts, group, id) || (await parts.view.read(groupKey(id))) === undefined)
       throw refuse('invalid', `invalid member group ID ${quoted(id)}`)
-    if (above.has(id)) throw refuse('invalid', `cyclic relationship detected for member group ID ${quoted(id)}`)
+    if (above.has(id))
+      throw refuse('invalid', `cyclic relationship detected for member group ID ${quoted(id)}`)
   }
   return changes
 }
@@ -145,7 +196,11 @@ async function childChanges(parts: GroupParts, group: Group, sent: readonly stri
 /** Unique ids, without empty list items. */
 const named = (ids: readonly string[]): Set<string> => new Set(ids.filter((id) => id !== ''))
 
-function nameEntries(parts: GroupParts, target: StoredGroup | undefined, { namespace_id, name, id }: Group): ViewEntry[] {
+function nameEntries(
+  parts: GroupParts,
+  target: StoredGroup | undefined,
+  { namespace_id, name, id }: Group,
+): ViewEntry[] {
   const after = groupNameKey(parts, namespace_id, name)
   const before = target === undefined ? undefined : groupNameKey(parts, namespace_id, target.group.name)
   if (before === after) return []

@@ -44,7 +44,8 @@ export type Group = {
  * the record. Throws `internal`.
  */
 export function readGroup(value: unknown): Group {
-  if (!looksLikeGroup(value)) throw fail('internal', 'internal error', { cause: new Error('a stored group has an invalid shape') })
+  if (!looksLikeGroup(value))
+    throw fail('internal', 'internal error', { cause: new Error('a stored group has an invalid shape') })
   return value
 }
 

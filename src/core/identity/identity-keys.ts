@@ -12,7 +12,14 @@ const idForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9A-Za-z]{6})
 export const isIdentityId = (id: string): boolean => id.length <= 43 && idForm.test(id)
 
 /** Key prefixes of all entity records. */
-export const identityPrefixes = ['entity/', 'entity-name/', 'entity-alias/', 'entity-alias-id/', 'entity-alike/', 'entity-merged/'] as const
+export const identityPrefixes = [
+  'entity/',
+  'entity-name/',
+  'entity-alias/',
+  'entity-alias-id/',
+  'entity-alike/',
+  'entity-merged/',
+] as const
 
 export const entityPrefix = (namespace: string): string => `entity/${namespace}/`
 export const entityKey = (id: string): string => `${entityPrefix(namespaceIdOf(id))}${id}`
@@ -47,7 +54,9 @@ export class IdentityKeys {
     const folded = foldedName(name)
     if (folded.isWellFormed()) return this.#hash(`${kind}/${namespace}/${folded}`).toString('hex')
     // UTF-8 would encode all lone surrogates as the same character
-    return this.#hash(`${kind}-utf16/${namespace}/${Buffer.from(folded, 'utf16le').toString('hex')}`).toString('hex')
+    return this.#hash(
+      `${kind}-utf16/${namespace}/${Buffer.from(folded, 'utf16le').toString('hex')}`,
+    ).toString('hex')
   }
 
   /** Hash of a name that is equal for all names that look alike (canonical-name.ts). */

@@ -10,7 +10,14 @@ import { canonicalName } from './canonical-name.ts'
 import { aliasOf, type Entity, type EntityAlias, lastLoginDay } from './entity.ts'
 import { EntityRecords } from './entity-records.ts'
 import { entityKey, IdentityKeys, identityPrefixes } from './identity-keys.ts'
-import { type GroupLogin, type GroupRefresh, type MemberGroup, type Memberships, type MembershipsOf, noMemberships } from './memberships.ts'
+import {
+  type GroupLogin,
+  type GroupRefresh,
+  type MemberGroup,
+  type Memberships,
+  type MembershipsOf,
+  noMemberships,
+} from './memberships.ts'
 import { metadataProblem, sameMetadata } from './metadata.ts'
 import { newEntity } from './new-entity.ts'
 import { foldedName } from './same-name.ts'
@@ -39,7 +46,11 @@ export type Identity = {
 }
 
 /** Policies of one namespace, and the groups that add them. */
-export type NamespacePolicies = { readonly namespace: string; readonly names: readonly string[]; readonly groups: readonly MemberGroup[] }
+export type NamespacePolicies = {
+  readonly namespace: string
+  readonly names: readonly string[]
+  readonly groups: readonly MemberGroup[]
+}
 
 /** A login's name at its mount. */
 export type LoginAlias = {
@@ -84,7 +95,8 @@ const dayMs = 86_400_000
  * Contains the namespace: a mount that moves to another namespace keeps its accessor, but its users get new
  * entities.
  */
-const cacheKeyOf = ({ namespace, mountAccessor, name }: LoginAlias): string => `${namespace}/${mountAccessor}/${foldedName(name)}`
+const cacheKeyOf = ({ namespace, mountAccessor, name }: LoginAlias): string =>
+  `${namespace}/${mountAccessor}/${foldedName(name)}`
 
 /** The entries of a change, and the entities to drop from the cache. */
 export type IdentityChange = {
@@ -114,7 +126,10 @@ export class IdentityStore {
   readonly #watches = new Set<Set<string>>()
   #day = { from: 0, text: '' }
 
-  private constructor({ view, clock, random, memberships = noMemberships }: IdentityStoreParts, keys: IdentityKeys) {
+  private constructor(
+    { view, clock, random, memberships = noMemberships }: IdentityStoreParts,
+    keys: IdentityKeys,
+  ) {
     this.#view = view
     this.clock = clock
     this.random = random
@@ -150,7 +165,9 @@ export class IdentityStore {
   #load(entityId: string): Promise<Identity | undefined> {
     return this.#identities.read(entityId, async () => {
       const stored = await this.records.ofAnyNamespace(entityId)
-      return stored === undefined ? undefined : identityWith(stored.entity, await this.memberships.membershipsOf(entityId))
+      return stored === undefined
+        ? undefined
+        : identityWith(stored.entity, await this.memberships.membershipsOf(entityId))
     })
   }
 
@@ -163,13 +180,19 @@ export class IdentityStore {
     const cacheKey = cacheKeyOf(alias)
     const known = this.#aliasRows.get(cacheKey)
     const identity = known === undefined ? undefined : await this.identityOf(known.entityId)
-    const found = identity === undefined ? undefined : aliasOf(identity.entity, alias.mountAccessor, alias.name)
-    if (identity !== undefined && found !== undefined && this.#changesOf(identity.entity, found, alias) === undefined) {
+    const found =
+      identity === undefined ? undefined : aliasOf(identity.entity, alias.mountAccessor, alias.name)
+    if (
+      identity !== undefined &&
+      found !== undefined &&
+      this.#changesOf(identity.entity, found, alias) === undefined
+    ) {
       const groups = await this.#groupsOf(alias, identity.entity.id, 'kept')
       if (groups === undefined || groups.entries.length === 0) return unchanged(identity, groups)
       return this.#change(identityWith(identity.entity, groups.memberships), cacheKey, [], groups)
     }
-    if (canonicalName(alias.name) === '') throw refuse('invalid', 'missing name in alias', { reason: 'user_claim_invalid' })
+    if (canonicalName(alias.name) === '')
+      throw refuse('invalid', 'missing name in alias', { reason: 'user_claim_invalid' })
     return this.#readForLogin(alias, cacheKey)
   }
 
@@ -182,7 +205,8 @@ export class IdentityStore {
   async #readForLogin(alias: LoginAlias, cacheKey: string): Promise<LoginIdentity> {
     const rowKey = this.records.keys.alias(alias.namespace, alias.mountAccessor, alias.name)
     const row = await this.#view.read(rowKey)
-    const stored = typeof row?.value === 'string' ? await this.records.byId(alias.namespace, row.value) : undefined
+    const stored =
+      typeof row?.value === 'string' ? await this.records.byId(alias.namespace, row.value) : undefined
     const found = stored === undefined ? undefined : aliasOf(stored.entity, alias.mountAccessor, alias.name)
     if (stored === undefined || found === undefined) {
       const fresh = this.#newEntity(alias, await this.records.resembled(alias))
@@ -198,12 +222,18 @@ export class IdentityStore {
     }
     const changes = this.#changesOf(stored.entity, found, alias)
     const groups = await this.#groupsOf(alias, stored.entity.id, changes === undefined ? 'kept' : 'changed')
-    const identity = identityWith({ ...stored.entity, ...changes }, groups?.memberships ?? (await this.memberships.membershipsOf(stored.entity.id)))
+    const identity = identityWith(
+      { ...stored.entity, ...changes },
+      groups?.memberships ?? (await this.memberships.membershipsOf(stored.entity.id)),
+    )
     if (changes === undefined && (groups === undefined || groups.entries.length === 0)) {
       this.#aliasRows.set(cacheKey, { entityId: stored.entity.id })
       return unchanged(identity, groups)
     }
-    const entries: ViewEntry[] = changes === undefined ? [] : [{ key: entityKey(stored.entity.id), value: identity.entity, expect: stored.revision }]
+    const entries: ViewEntry[] =
+      changes === undefined
+        ? []
+        : [{ key: entityKey(stored.entity.id), value: identity.entity, expect: stored.revision }]
     return this.#change(identity, cacheKey, entries, groups)
   }
 
@@ -212,11 +242,19 @@ export class IdentityStore {
     entityId: string,
     entity: GroupLogin['entity'],
   ): Promise<GroupRefresh | undefined> {
-    return groupNames === undefined ? undefined : this.memberships.refreshForLogin({ namespace, mountAccessor, entityId, entity, names: groupNames })
+    return groupNames === undefined
+      ? undefined
+      : this.memberships.refreshForLogin({ namespace, mountAccessor, entityId, entity, names: groupNames })
   }
 
   /** A login with changes. Afterwards, a new entity is cached and a changed one dropped from the cache. */
-  #change(identity: Identity, cacheKey: string, entries: readonly ViewEntry[], groups: GroupRefresh | undefined, isFresh = false): LoginIdentity {
+  #change(
+    identity: Identity,
+    cacheKey: string,
+    entries: readonly ViewEntry[],
+    groups: GroupRefresh | undefined,
+    isFresh = false,
+  ): LoginIdentity {
     const { id } = identity.entity
     const drops = this.#identities.drops
     return {
@@ -246,7 +284,11 @@ export class IdentityStore {
     const isNewDay = lastLoginDay(entity) < today
     const isOther = isChanged(known, login)
     if (!isNewDay && !isOther) return undefined
-    const replaced = (): EntityAlias => ({ ...known, metadata: login.metadata, last_update_time: formatTime(this.clock.now()) })
+    const replaced = (): EntityAlias => ({
+      ...known,
+      metadata: login.metadata,
+      last_update_time: formatTime(this.clock.now()),
+    })
     return {
       ...(isNewDay ? { last_login_day: today } : {}),
       ...(isOther ? { aliases: entity.aliases.map((one) => (one === known ? replaced() : one)) } : {}),
@@ -255,10 +297,20 @@ export class IdentityStore {
 
   #newEntity(alias: LoginAlias, resembles: string | undefined): Entity {
     const problem = metadataProblem(alias.metadata ?? {})
-    if (problem !== undefined) throw refuse('invalid', `invalid alias metadata: ${problem}`, { reason: 'metadata_invalid' })
+    if (problem !== undefined)
+      throw refuse('invalid', `invalid alias metadata: ${problem}`, { reason: 'metadata_invalid' })
     const resemblance = resembles === undefined ? {} : { resembles }
-    const draft = { mount_accessor: alias.mountAccessor, name: alias.name, metadata: alias.metadata, custom_metadata: null, ...resemblance }
-    return { ...newEntity({ namespace: alias.namespace, now: this.clock.now(), random: this.random }, draft), made_by_login: true }
+    const draft = {
+      mount_accessor: alias.mountAccessor,
+      name: alias.name,
+      metadata: alias.metadata,
+      custom_metadata: null,
+      ...resemblance,
+    }
+    return {
+      ...newEntity({ namespace: alias.namespace, now: this.clock.now(), random: this.random }, draft),
+      made_by_login: true,
+    }
   }
 
   #today(): string {
@@ -276,7 +328,9 @@ export class IdentityStore {
    * Throws `unavailable` after too many attempts.
    */
   async change<T>(draw: () => Promise<Drawn<T>>): Promise<T> {
-    const done = (this.#isLineFree() ? await this.#attempt(draw) : undefined) ?? (await this.inLine(() => this.#retry(draw)))
+    const done =
+      (this.#isLineFree() ? await this.#attempt(draw) : undefined) ??
+      (await this.inLine(() => this.#retry(draw)))
     return done.result
   }
 
@@ -287,7 +341,8 @@ export class IdentityStore {
   async refreshGroups(login: Omit<GroupLogin, 'entity'>): Promise<void> {
     if (this.#isLineFree() && (await this.memberships.refresh(login))) return
     await this.inLine(async () => {
-      for (let attempt = 1; attempt < writeAttempts; attempt += 1) if (await this.memberships.refresh(login)) return
+      for (let attempt = 1; attempt < writeAttempts; attempt += 1)
+        if (await this.memberships.refresh(login)) return
       throw tooBusy()
     })
   }
@@ -376,7 +431,10 @@ type EntityRef = { readonly entityId: string }
  * Combines an entity with its groups. Policies apply only in the namespace of the entity or group that has
  * them. docs/contract/tokens-and-policies.md#policies, docs/contract/namespaces.md#isolation
  */
-function identityWith(entity: Entity, { direct, inherited }: MembershipsOf = { direct: [], inherited: [] }): Identity {
+function identityWith(
+  entity: Entity,
+  { direct, inherited }: MembershipsOf = { direct: [], inherited: [] },
+): Identity {
   if (direct.length === 0) return { entity, policies: entity.policies, groups: [], policiesByNamespace: [] }
   const byNamespace = Map.groupBy([...direct, ...inherited], (group) => group.namespace_id)
   const groups = byNamespace.get(entity.namespace_id) ?? []
@@ -397,7 +455,10 @@ function identityWith(entity: Entity, { direct, inherited }: MembershipsOf = { d
  * their namespace, so a token in a child namespace gets none of the policies of an entity from an ancestor
  * namespace. docs/contract/namespaces.md#isolation
  */
-export function identityIn({ entity, policies, groups, policiesByNamespace }: Identity, namespace: string): Pick<Identity, 'policies' | 'groups'> {
+export function identityIn(
+  { entity, policies, groups, policiesByNamespace }: Identity,
+  namespace: string,
+): Pick<Identity, 'policies' | 'groups'> {
   if (entity.namespace_id === namespace) return { policies, groups }
   const here = policiesByNamespace.find((one) => one.namespace === namespace)
   return { policies: here?.names ?? [], groups: here?.groups ?? [] }
@@ -419,7 +480,8 @@ const unchanged = (identity: Identity, groups: GroupRefresh | undefined): LoginI
 })
 
 /** Whether a login replaces the metadata. A login that spells the name differently does not. */
-const isChanged = (known: EntityAlias, login: LoginAlias): boolean => known.name === login.name && !sameMetadata(known.metadata, login.metadata)
+const isChanged = (known: EntityAlias, login: LoginAlias): boolean =>
+  known.name === login.name && !sameMetadata(known.metadata, login.metadata)
 
 const ignore = (): void => undefined
 

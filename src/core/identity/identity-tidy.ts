@@ -75,7 +75,9 @@ export class IdentityTidy {
       await this.#parts.store.watching(unused, async () => {
         await this.#keepHolders(unused)
         for (const ids of inLanes(unused)) {
-          const ended = await this.#parts.store.memberships.inTurn(() => Promise.all(ids.map((id) => this.#end(request, id, unused))))
+          const ended = await this.#parts.store.memberships.inTurn(() =>
+            Promise.all(ids.map((id) => this.#end(request, id, unused))),
+          )
           for (const entity of ended) {
             if (entity === undefined) continue
             count += 1

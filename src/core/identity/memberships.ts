@@ -10,7 +10,10 @@ export type MemberGroup = {
 }
 
 /** Groups of an entity: direct ones, and those inherited from their parents. */
-export type MembershipsOf = { readonly direct: readonly MemberGroup[]; readonly inherited: readonly MemberGroup[] }
+export type MembershipsOf = {
+  readonly direct: readonly MemberGroup[]
+  readonly inherited: readonly MemberGroup[]
+}
 
 /** The data of a login that affects groups. */
 export type GroupLogin = {
@@ -70,7 +73,14 @@ const noChange = async (): Promise<MembershipChange> => ({ entries: [], written:
 export const noMemberships: Memberships = {
   inTurn: (work) => work(),
   membershipsOf: async () => none,
-  refreshForLogin: async () => ({ matched: [], groupIds: [], memberships: none, entries: [], counts: () => [], written: () => undefined }),
+  refreshForLogin: async () => ({
+    matched: [],
+    groupIds: [],
+    memberships: none,
+    entries: [],
+    counts: () => [],
+    written: () => undefined,
+  }),
   refresh: async () => true,
   entityGone: noChange,
   entitiesMoved: noChange,

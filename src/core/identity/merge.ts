@@ -16,7 +16,12 @@ export type MergeRequest = {
 }
 
 /** Two aliases of one mount; the merged entity can have only one of them. */
-export type Clash = { readonly to: Entity; readonly from: Entity; readonly toAlias: EntityAlias; readonly fromAlias: EntityAlias }
+export type Clash = {
+  readonly to: Entity
+  readonly from: Entity
+  readonly toAlias: EntityAlias
+  readonly fromAlias: EntityAlias
+}
 
 /** Most entities per merge, which is one write. */
 const maxFrom = 1000
@@ -30,14 +35,21 @@ export function mergeEntities(store: IdentityStore, request: MergeRequest): Prom
   if (request.to === '') throw refuse('invalid', 'missing entity id to merge to')
   const from = [...new Set(request.from)]
   if (from.length === 0) throw refuse('invalid', 'missing entity ids to merge from')
-  if (from.length > maxFrom) throw refuse('invalid', `too many entity ids to merge from: at most ${maxFrom} at a time`)
+  if (from.length > maxFrom)
+    throw refuse('invalid', `too many entity ids to merge from: at most ${maxFrom} at a time`)
   if (request.keep.length > 1 && from.length > 1) {
-    throw refuse('invalid', 'aliases conflicts cannot be resolved with multiple from entity ids - merge one entity at a time')
+    throw refuse(
+      'invalid',
+      'aliases conflicts cannot be resolved with multiple from entity ids - merge one entity at a time',
+    )
   }
   return store.memberships.inTurn(() => store.change(() => draw(store, { ...request, from })))
 }
 
-async function draw(store: IdentityStore, { namespace, to, from, keep }: MergeRequest): Promise<Drawn<readonly Clash[]>> {
+async function draw(
+  store: IdentityStore,
+  { namespace, to, from, keep }: MergeRequest,
+): Promise<Drawn<readonly Clash[]>> {
   const target = await store.records.byId(namespace, to)
   if (target === undefined) throw refuse('invalid', 'entity id to merge to is invalid')
   const sources: StoredEntity[] = []
@@ -79,7 +91,12 @@ export type JoinedAliases = { readonly aliases: readonly EntityAlias[]; readonly
  * Joins the aliases of all entities, one per mount. Of two that clash, the one in `keep` wins; if both are in
  * it, the target's. `time` is RFC 3339 text.
  */
-export function joinAliases(target: Entity, sources: readonly Entity[], keep: readonly string[], time: string): JoinedAliases {
+export function joinAliases(
+  target: Entity,
+  sources: readonly Entity[],
+  keep: readonly string[],
+  time: string,
+): JoinedAliases {
   const clashes: Clash[] = []
   const aliases = [...target.aliases]
   const owners = new Map<EntityAlias, Entity>(target.aliases.map((alias) => [alias, target]))
@@ -108,9 +125,17 @@ function mergedEntity(target: Entity, sources: readonly Entity[], aliases: reado
   return { ...target, aliases, merged_entity_ids: [...new Set([...ids, ...sources.map(({ id }) => id)])] }
 }
 
-function mergeEntries({ records }: IdentityStore, target: StoredEntity, sources: readonly StoredEntity[], merged: Entity): ViewEntry[] {
+function mergeEntries(
+  { records }: IdentityStore,
+  target: StoredEntity,
+  sources: readonly StoredEntity[],
+  merged: Entity,
+): ViewEntry[] {
   const kept = new Set(merged.aliases.map(({ id }) => id))
-  const lost = (entity: Entity) => entity.aliases.filter(({ id }) => !kept.has(id)).flatMap((alias) => records.aliasGoneEntries(entity, alias))
+  const lost = (entity: Entity) =>
+    entity.aliases
+      .filter(({ id }) => !kept.has(id))
+      .flatMap((alias) => records.aliasGoneEntries(entity, alias))
   const won = merged.aliases
     .filter((alias) => !target.entity.aliases.includes(alias))
     .flatMap((alias) => [

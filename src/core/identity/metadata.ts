@@ -15,7 +15,8 @@ export function metadataProblem(metadata: Readonly<Record<string, string>>): str
   if (pairs.length > maxPairs) return `metadata cannot contain more than ${maxPairs} key/value pairs`
   for (const [key, value] of pairs) {
     const problem = pairProblem(key, value)
-    if (problem !== undefined) return `failed to load metadata pair (${quoted(key, shownLength)}, ${quoted(value, shownLength)}): ${problem}`
+    if (problem !== undefined)
+      return `failed to load metadata pair (${quoted(key, shownLength)}, ${quoted(value, shownLength)}): ${problem}`
   }
   return undefined
 }
@@ -25,12 +26,20 @@ function pairProblem(key: string, value: string): string | undefined {
   if (!/^[a-zA-Z0-9=/+_-]+$/.test(key)) return 'key contains invalid characters'
   if (key.length > maxKeyLength) return `key is too long (limit: ${maxKeyLength} characters)`
   if (key.startsWith('vault-')) return 'key prefix "vault-" is reserved for internal use'
-  return Buffer.byteLength(value) > maxValueLength ? `value is too long (limit: ${maxValueLength} characters)` : undefined
+  return Buffer.byteLength(value) > maxValueLength
+    ? `value is too long (limit: ${maxValueLength} characters)`
+    : undefined
 }
 
 /** Whether both have the same pairs, in any order. */
-export function sameMetadata(a: Readonly<Record<string, string>> | null, b: Readonly<Record<string, string>> | null): boolean {
+export function sameMetadata(
+  a: Readonly<Record<string, string>> | null,
+  b: Readonly<Record<string, string>> | null,
+): boolean {
   const pairs = Object.entries(b ?? {})
   const known = a ?? {}
-  return Object.keys(known).length === pairs.length && pairs.every(([key, value]) => Object.hasOwn(known, key) && known[key] === value)
+  return (
+    Object.keys(known).length === pairs.length &&
+    pairs.every(([key, value]) => Object.hasOwn(known, key) && known[key] === value)
+  )
 }

@@ -30,7 +30,11 @@ export type NameMigrationParts = {
  * after a crash completes the migration. Returns the number of moved rows; undefined if the migration was
  * done before.
  */
-export async function migrateNames({ view, keys, onFailure }: NameMigrationParts): Promise<number | undefined> {
+export async function migrateNames({
+  view,
+  keys,
+  onFailure,
+}: NameMigrationParts): Promise<number | undefined> {
   if ((await view.get(doneKey)) === done) return undefined
   const moves = new NameMoves(view, keys)
   let moved = 0
@@ -39,7 +43,10 @@ export async function migrateNames({ view, keys, onFailure }: NameMigrationParts
     ['group/', (value: unknown) => moves.ofGroup(value)] as const,
   ]) {
     for (let after: string | undefined; ; await nextTurn()) {
-      const page: string[] = await view.listKeys(prefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+      const page: string[] = await view.listKeys(prefix, {
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      })
       const entries: ViewEntry[] = []
       for (const key of page) {
         try {
@@ -110,7 +117,9 @@ class NameMoves {
     if (from === to) return []
     const known = await this.#view.get(from)
     const target = typeof value === 'string' ? value : value.group
-    const isOwn = known === target || (typeof known === 'object' && known !== null && 'group' in known && known.group === target)
+    const isOwn =
+      known === target ||
+      (typeof known === 'object' && known !== null && 'group' in known && known.group === target)
     return isOwn
       ? [
           { key: to, value },

@@ -4,7 +4,10 @@ import { suffixOf } from '../namespaces/suffix.ts'
 import { type Entity, type EntityAlias, firstAliasId } from './entity.ts'
 
 /** The fields of an alias that the caller chooses. */
-export type AliasDraft = Pick<EntityAlias, 'mount_accessor' | 'name' | 'metadata' | 'custom_metadata' | 'resembles'>
+export type AliasDraft = Pick<
+  EntityAlias,
+  'mount_accessor' | 'name' | 'metadata' | 'custom_metadata' | 'resembles'
+>
 
 /** Namespace and creation time (milliseconds) of a new record. */
 export type Birth = { readonly namespace: string; readonly now: number; readonly random: Random }
@@ -28,8 +31,11 @@ export function newEntity({ namespace, now, random }: Birth, alias?: AliasDraft)
 }
 
 /** A further alias of an entity. */
-export const newAlias = ({ namespace, now, random }: Birth, draft: AliasDraft, entityId: string): EntityAlias =>
-  aliasFrom(draft, random.uuid() + suffixOf(namespace), entityId, formatTime(now))
+export const newAlias = (
+  { namespace, now, random }: Birth,
+  draft: AliasDraft,
+  entityId: string,
+): EntityAlias => aliasFrom(draft, random.uuid() + suffixOf(namespace), entityId, formatTime(now))
 
 const aliasFrom = (draft: AliasDraft, id: string, entityId: string, time: string): EntityAlias => ({
   id,

@@ -8,6 +8,7 @@ import { canonicalName } from './canonical-name.ts'
  */
 export function identityPolicies(names: readonly string[]): string[] {
   const policies = sanitise(names, false)
-  if (policies.some((name) => canonicalName(name) === 'root')) throw refuse('invalid', 'policies cannot contain root')
+  if (policies.some((name) => canonicalName(name) === 'root'))
+    throw refuse('invalid', 'policies cannot contain root')
   return policies
 }

@@ -3,14 +3,16 @@ const isChanged = /\p{Changes_When_NFKC_Casefolded}/u
 const isCherokee = /\p{Script=Cherokee}/u
 
 /**
- * A name by Unicode's simple case folding, and by nothing else: two names are the same person, group or entity exactly if these are equal. Whatever grants
- * access compares so; what withholds it compares widely (canonical-name.ts). The folding is that of no language: the dotted `İ` and the dotless `ı` stay
+ * A name by Unicode's simple case folding, and by nothing else: two names are the same person, group or
+ * entity exactly if these are equal. Whatever grants access compares so; what withholds it compares widely
+ * (canonical-name.ts). The folding is that of no language: the dotted `İ` and the dotless `ı` stay
  * themselves. One letter stays one: `ß` is not `ss`. See docs/contract/identity.md#which-names-are-the-same.
  */
 export function foldedName(name: string): string {
   if (onlyAscii.test(name)) return name.toLowerCase()
   let folded = ''
-  for (const character of name) folded += character <= '\x7f' ? character.toLowerCase() : foldedCharacter(character)
+  for (const character of name)
+    folded += character <= '\x7f' ? character.toLowerCase() : foldedCharacter(character)
   return folded
 }
 
@@ -25,7 +27,9 @@ function foldedCharacter(character: string): string {
   if (folded === undefined) {
     // a regular expression with these flags compares by simple case folding: ECMA-262, Canonicalize
     const equal = new RegExp(`^\\u{${character.codePointAt(0)?.toString(16)}}$`, 'iu')
-    folded = candidatesOf(character).find((candidate) => isOneCharacter(candidate) && equal.test(candidate)) ?? character
+    folded =
+      candidatesOf(character).find((candidate) => isOneCharacter(candidate) && equal.test(candidate)) ??
+      character
     known.set(character, folded)
   }
   return folded
@@ -40,8 +44,11 @@ function candidatesOf(character: string): string[] {
   // Cherokee folds to capitals, which Unicode encoded first
   if (isCherokee.test(character)) return [upper]
   // the last two: Greek letters that were encoded twice, and one of the two ligatures of s and t
-  const others = [character.toLowerCase(), character.normalize('NFC'), '\ufb06'].filter((other) => other !== character)
+  const others = [character.toLowerCase(), character.normalize('NFC'), '\ufb06'].filter(
+    (other) => other !== character,
+  )
   return isOneCharacter(upper) ? [upper.toLowerCase(), ...others] : others
 }
 
-const isOneCharacter = (text: string): boolean => text.length === ((text.codePointAt(0) ?? 0) > 0xffff ? 2 : 1)
+const isOneCharacter = (text: string): boolean =>
+  text.length === ((text.codePointAt(0) ?? 0) > 0xffff ? 2 : 1)

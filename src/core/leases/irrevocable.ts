@@ -10,9 +10,15 @@ const pageSize = 500
  * Yields the irrevocable leases of some namespaces, ordered by expiry time. Reads only their rows, not the
  * records.
  */
-export async function* irrevocableLeases(view: View, namespaces: ReadonlySet<string>): AsyncGenerator<IrrevocableLease> {
+export async function* irrevocableLeases(
+  view: View,
+  namespaces: ReadonlySet<string>,
+): AsyncGenerator<IrrevocableLease> {
   for (let after: string | undefined; ; await nextTurn()) {
-    const page = await view.list(irrevocablePrefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+    const page = await view.list(irrevocablePrefix, {
+      limit: pageSize,
+      ...(after === undefined ? {} : { after }),
+    })
     for (const { key, value } of page) {
       const { namespace, id } = readScheduled(key.slice(irrevocablePrefix.length))
       if (namespaces.has(namespace)) yield { id, ...readRow(value) }

@@ -38,7 +38,9 @@ export function newLease({ mount, path, secret, token, owner, life, now, random 
     mount_accessor: mount.accessor,
     owner,
     ...(ownerEnd === null ? {} : { owner_end: ownerEnd }),
-    ...(token.type === 'batch' && token.entity_id !== '' ? { entity: token.entity_id, cut_off: token.cut_off ?? 0 } : {}),
+    ...(token.type === 'batch' && token.entity_id !== ''
+      ? { entity: token.entity_id, cut_off: token.cut_off ?? 0 }
+      : {}),
     issue_time: now,
     expire_time: cutToOwner(now + life.ttl * 1000, ownerEnd),
     renewable: secret.renewable,

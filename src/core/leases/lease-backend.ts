@@ -41,7 +41,9 @@ export type Dropping = { readonly alongside: readonly ViewEntry[]; dropped(): vo
 
 /** Whether a retry cannot succeed. docs/contract/leases.md#retries */
 export const isUnrecoverable = (cause: unknown): boolean =>
-  cause instanceof ServiceError && (cause.kind === 'invalid' || cause.kind === 'unsupported' || cause.kind === 'missing')
+  cause instanceof ServiceError &&
+  (cause.kind === 'invalid' || cause.kind === 'unsupported' || cause.kind === 'missing')
 
 /** The text of a failure for callers and lists. Hides the details of unexpected errors. */
-export const failureText = (cause: unknown): string => (cause instanceof ServiceError ? cause.message : 'internal error')
+export const failureText = (cause: unknown): string =>
+  cause instanceof ServiceError ? cause.message : 'internal error'

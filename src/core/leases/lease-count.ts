@@ -29,7 +29,10 @@ export class LeaseCount {
   /** Counts the stored leases. Returns early if `stopped` is aborted. */
   async start(stopped: AbortSignal): Promise<void> {
     while (!stopped.aborted) {
-      const page: string[] = await this.#view.listKeys(leasePrefix, { limit: pageSize, ...(this.#counted ? { after: this.#counted } : {}) })
+      const page: string[] = await this.#view.listKeys(leasePrefix, {
+        limit: pageSize,
+        ...(this.#counted ? { after: this.#counted } : {}),
+      })
       this.#count += page.length
       this.#counted = page.at(-1)
       if (page.length < pageSize) break

@@ -4,7 +4,14 @@ import type { Random } from '../../lib/random.ts'
 import type { View } from '../barrier/view.ts'
 import { isUnreadable } from '../stored-record.ts'
 import { isOver } from './lease.ts'
-import { duePrefix, irrevocablePrefix, lanePrefix, readScheduled, retryPrefix, scheduleKey } from './lease-keys.ts'
+import {
+  duePrefix,
+  irrevocablePrefix,
+  lanePrefix,
+  readScheduled,
+  retryPrefix,
+  scheduleKey,
+} from './lease-keys.ts'
 import { type DueRow, findLanes, LeaseLane } from './lease-lane.ts'
 import type { LeaseRecords } from './lease-records.ts'
 import { type LeaseRevoker, RevocationFailure } from './lease-revoker.ts'
@@ -81,12 +88,19 @@ export class LeaseExpiry implements AsyncDisposable {
     for (const accessor of await findLanes(view)) {
       const prefix = lanePrefix(duePrefix, accessor)
       for (let after: string | undefined; !this.#stopped; await nextTurn()) {
-        const page: string[] = await view.listKeys(prefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
-        const due = page.map((key) => ({ key, ...readScheduled(key.slice(prefix.length)) })).filter(({ time }) => time <= now)
+        const page: string[] = await view.listKeys(prefix, {
+          limit: pageSize,
+          ...(after === undefined ? {} : { after }),
+        })
+        const due = page
+          .map((key) => ({ key, ...readScheduled(key.slice(prefix.length)) }))
+          .filter(({ time }) => time <= now)
         await Promise.all(
           due.map((row) =>
             records
-              .change(row, (lease) => (isOver(lease, now) && lease.ended !== true ? { ...lease, ended: true } : undefined))
+              .change(row, (lease) =>
+                isOver(lease, now) && lease.ended !== true ? { ...lease, ended: true } : undefined,
+              )
               .catch((error: unknown) => this.#leaveOut(error)),
           ),
         )
@@ -130,8 +144,13 @@ export class LeaseExpiry implements AsyncDisposable {
   async #resume(): Promise<void> {
     const { view, records } = this.#parts
     for (let after: string | undefined; !this.#stopped; await nextTurn()) {
-      const page: string[] = await view.listKeys(retryPrefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
-      const changes = page.map((key) => records.change(refOf(key), (lease) => (lease.retry ? { ...lease, retry: undefined } : undefined)))
+      const page: string[] = await view.listKeys(retryPrefix, {
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      })
+      const changes = page.map((key) =>
+        records.change(refOf(key), (lease) => (lease.retry ? { ...lease, retry: undefined } : undefined)),
+      )
       await Promise.all(changes.map((change) => change.catch((error: unknown) => this.#leaveOut(error))))
       after = page.at(-1)
       if (after === undefined) break
@@ -163,7 +182,12 @@ export class LeaseExpiry implements AsyncDisposable {
       this.#nextDaily = now + dayMs
       this.#daily ??= this.#retryIrrevocable(now)
     }
-    this.#arm(Math.min(this.#nextDaily, ...[...this.#lanes.values()].filter((lane) => lane.running === undefined).map((lane) => lane.next)))
+    this.#arm(
+      Math.min(
+        this.#nextDaily,
+        ...[...this.#lanes.values()].filter((lane) => lane.running === undefined).map((lane) => lane.next),
+      ),
+    )
   }
 
   #arm(at: number): void {
@@ -183,7 +207,9 @@ export class LeaseExpiry implements AsyncDisposable {
 
   async #settled(): Promise<void> {
     for (;;) {
-      const work = [...this.#lanes.values()].flatMap((lane) => [lane.running ?? [], ...lane.attempts].flat()).concat(this.#daily ?? [])
+      const work = [...this.#lanes.values()]
+        .flatMap((lane) => [lane.running ?? [], ...lane.attempts].flat())
+        .concat(this.#daily ?? [])
       if (work.length === 0) return
       await Promise.all(work)
     }
@@ -236,7 +262,8 @@ export class LeaseExpiry implements AsyncDisposable {
         return scheduleKey(lease) === row.key
       })
       // the row has no lease
-      if (!found && (await records.find(row)) === undefined) await view.write([{ key: row.key, value: undefined }])
+      if (!found && (await records.find(row)) === undefined)
+        await view.write([{ key: row.key, value: undefined }])
     } catch (error) {
       if (!(error instanceof RevocationFailure)) throw error
       if (this.#stopped) return
@@ -258,8 +285,13 @@ export class LeaseExpiry implements AsyncDisposable {
   async #retryIrrevocable(now: number): Promise<void> {
     try {
       for (let after: string | undefined; !this.#stopped; await nextTurn()) {
-        const page = await this.#parts.view.listKeys(irrevocablePrefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
-        const old = page.filter((key) => readScheduled(key.slice(irrevocablePrefix.length)).time < now - leastAgeMs)
+        const page = await this.#parts.view.listKeys(irrevocablePrefix, {
+          limit: pageSize,
+          ...(after === undefined ? {} : { after }),
+        })
+        const old = page.filter(
+          (key) => readScheduled(key.slice(irrevocablePrefix.length)).time < now - leastAgeMs,
+        )
         await Promise.all(old.map((key) => this.#tryAgain(key)))
         after = old.at(-1)
         if (after === undefined) break
@@ -273,7 +305,10 @@ export class LeaseExpiry implements AsyncDisposable {
   async #tryAgain(key: string): Promise<void> {
     const giveBack = await this.#places.take(this.#dailyShare)
     try {
-      await this.#parts.revoker.revoke(readScheduled(key.slice(irrevocablePrefix.length)), (lease) => scheduleKey(lease) === key)
+      await this.#parts.revoker.revoke(
+        readScheduled(key.slice(irrevocablePrefix.length)),
+        (lease) => scheduleKey(lease) === key,
+      )
     } catch (error) {
       if (!(error instanceof RevocationFailure)) this.#leaveOut(error)
     } finally {
@@ -282,4 +317,5 @@ export class LeaseExpiry implements AsyncDisposable {
   }
 }
 
-const refOf = (retryKey: string) => readScheduled(retryKey.slice(retryKey.indexOf('/', retryPrefix.length) + 1))
+const refOf = (retryKey: string) =>
+  readScheduled(retryKey.slice(retryKey.indexOf('/', retryPrefix.length) + 1))

@@ -34,7 +34,9 @@ export const scheduledAt = (lease: Lease): number =>
 
 /** Key of the lease's row in the schedule. */
 export function scheduleKey(lease: Lease): string {
-  const prefix = isIrrevocable(lease) ? irrevocablePrefix : lanePrefix(lease.retry === undefined ? duePrefix : retryPrefix, lease.mount_accessor)
+  const prefix = isIrrevocable(lease)
+    ? irrevocablePrefix
+    : lanePrefix(lease.retry === undefined ? duePrefix : retryPrefix, lease.mount_accessor)
   return `${prefix}${timeText(scheduledAt(lease))}/${lease.namespace}/${lease.id}`
 }
 

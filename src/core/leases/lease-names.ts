@@ -17,7 +17,12 @@ export type NamePage = { readonly after: string; readonly limit: number }
  * Lists the next path level below a prefix of a namespace's secret lease ids. Skips the contents of folders
  * without reading them. May return more names than requested. docs/contract/leases.md#calls
  */
-export async function secretLeaseNames(view: View, namespace: string, prefix: string, wanted: NamePage): Promise<string[]> {
+export async function secretLeaseNames(
+  view: View,
+  namespace: string,
+  prefix: string,
+  wanted: NamePage,
+): Promise<string[]> {
   const base = `${leasePrefix}${namespace}/${prefix}`
   const names: string[] = []
   let limit = 1

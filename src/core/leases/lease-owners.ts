@@ -42,10 +42,15 @@ export class LeaseOwners implements AsyncDisposable {
   async end(owner: string, isMeant: (lease: Lease) => boolean = () => true): Promise<void> {
     const { view, records, clock } = this.#parts
     for (let after: string | undefined; ; await nextTurn()) {
-      const page: string[] = await view.listKeys(ownerPrefix(owner), { limit: pageSize, ...(after === undefined ? {} : { after }) })
+      const page: string[] = await view.listKeys(ownerPrefix(owner), {
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      })
       const now = clock.now()
       const ends = page.map((key) =>
-        records.change(readRef(key.slice(ownerPrefix(owner).length)), (lease) => (isMeant(lease) ? endedNow(lease, now) : undefined)),
+        records.change(readRef(key.slice(ownerPrefix(owner).length)), (lease) =>
+          isMeant(lease) ? endedNow(lease, now) : undefined,
+        ),
       )
       await Promise.all(ends.map((end) => end.catch((error: unknown) => this.#leaveOut(error))))
       after = page.at(-1)
@@ -77,7 +82,8 @@ export class LeaseOwners implements AsyncDisposable {
   }
 
   async settled(): Promise<void> {
-    while (this.#sweeping !== undefined || this.#tidying !== undefined) await Promise.all([this.#sweeping, this.#tidying])
+    while (this.#sweeping !== undefined || this.#tidying !== undefined)
+      await Promise.all([this.#sweeping, this.#tidying])
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -132,7 +138,10 @@ export class LeaseOwners implements AsyncDisposable {
   /** Visits each owner once and skips its other rows. False if the server stopped before the end. */
   async #walk(visit: (owner: string) => Promise<void>): Promise<boolean> {
     for (let after: string | undefined; !this.#stopped; await nextTurn()) {
-      const [key] = await this.#parts.view.listKeys(ownersPrefix, { limit: 1, ...(after === undefined ? {} : { after }) })
+      const [key] = await this.#parts.view.listKeys(ownersPrefix, {
+        limit: 1,
+        ...(after === undefined ? {} : { after }),
+      })
       if (key === undefined) return true
       const owner = key.slice(ownersPrefix.length, key.indexOf('/', ownersPrefix.length))
       await visit(owner).catch((error: unknown) => this.#leaveOut(error))
@@ -156,9 +165,13 @@ export class LeaseOwners implements AsyncDisposable {
     const { view, tokens, records } = this.#parts
     if (!isEntityOwner(owner) && (await tokens.tokenByHash(owner)) === undefined) await this.end(owner)
     for (let after: string | undefined; ; await nextTurn()) {
-      const page: string[] = await view.listKeys(ownerPrefix(owner), { limit: pageSize, ...(after === undefined ? {} : { after }) })
+      const page: string[] = await view.listKeys(ownerPrefix(owner), {
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      })
       for (const key of page) {
-        if ((await records.find(readRef(key.slice(ownerPrefix(owner).length)))) === undefined) await view.write([{ key, value: undefined }])
+        if ((await records.find(readRef(key.slice(ownerPrefix(owner).length)))) === undefined)
+          await view.write([{ key, value: undefined }])
       }
       after = page.at(-1)
       if (page.length < pageSize) return

@@ -66,7 +66,8 @@ export class LeaseRecords {
       const after = change(before)
       if (after === undefined) return before
       const entries: ViewEntry[] = [{ key, value: after, expect: stored.revision }, scheduleRow(after)]
-      if (scheduleKey(before) !== scheduleKey(after)) entries.push({ key: scheduleKey(before), value: undefined })
+      if (scheduleKey(before) !== scheduleKey(after))
+        entries.push({ key: scheduleKey(before), value: undefined })
       if (!(await this.#view.write(entries))) continue
       this.#noteSchedule(after)
       return after

@@ -33,7 +33,9 @@ export function renewed(
 }
 
 /** Leases of a batch token do not outlive it. docs/contract/tokens-and-policies.md#batch-tokens */
-export const cutToOwner = (end: number, ownerEnd: number | null | undefined): number => Math.min(end, ownerEnd ?? Number.POSITIVE_INFINITY)
+export const cutToOwner = (end: number, ownerEnd: number | null | undefined): number =>
+  Math.min(end, ownerEnd ?? Number.POSITIVE_INFINITY)
 
 /** `lease_duration`, rounded to the nearest second. docs/contract/leases.md#lifetime-and-renewal */
-export const shownDuration = (lease: Lease, now: number): number => Math.round((lease.expire_time - now) / 1000)
+export const shownDuration = (lease: Lease, now: number): number =>
+  Math.round((lease.expire_time - now) / 1000)

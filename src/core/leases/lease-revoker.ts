@@ -47,8 +47,11 @@ export class LeaseRevoker {
    */
   async revoke(ref: LeaseRef, still: (lease: Lease) => boolean = () => true): Promise<void> {
     const key = leaseKey(ref)
-    for (let running = this.#running.get(key); running !== undefined; running = this.#running.get(key)) if (await running) return
-    const revocation = this.inTurn(ref, () => this.#revoke(ref, still)).finally(() => this.#running.delete(key))
+    for (let running = this.#running.get(key); running !== undefined; running = this.#running.get(key))
+      if (await running) return
+    const revocation = this.inTurn(ref, () => this.#revoke(ref, still)).finally(() =>
+      this.#running.delete(key),
+    )
     this.#running.set(key, revocation)
     await revocation
   }

@@ -55,7 +55,12 @@ export type LeaseRequest = {
 }
 
 /** The lease fields of a response; `duration` is in seconds. */
-export type IssuedLease = { readonly id: string; readonly renewable: boolean; readonly duration: number; readonly warnings: readonly string[] }
+export type IssuedLease = {
+  readonly id: string
+  readonly renewable: boolean
+  readonly duration: number
+  readonly warnings: readonly string[]
+}
 
 /** Wraps a walk over many items, so that it can be slowed down. */
 type Paced = <T>(items: AsyncIterable<T>) => AsyncIterable<T>
@@ -64,7 +69,8 @@ const asItCan: Paced = (items) => items
 const defaultCallLimitMs = 90_000
 const defaultSweepAgainMs = 60_000
 
-const lastUse = 'Secret cannot be returned; token had one use left, so leased credentials were immediately revoked.'
+const lastUse =
+  'Secret cannot be returned; token had one use left, so leased credentials were immediately revoked.'
 
 /**
  * Issues, looks up, renews, revokes and expires leases of secrets. Also looks up, lists and revokes the
@@ -87,7 +93,9 @@ export class LeaseStore implements AsyncDisposable {
   constructor(parts: LeaseStoreParts) {
     const { view, clock, random, tokens, log } = parts
     this.#parts = parts
-    this.#count = new LeaseCount(view, (count) => log.warn({ event: 'many_leases', count }, 'the number of leases is unusually large'))
+    this.#count = new LeaseCount(view, (count) =>
+      log.warn({ event: 'many_leases', count }, 'the number of leases is unusually large'),
+    )
     this.#records = new LeaseRecords(view, {
       added: (key) => this.#count.added(key),
       removed: (key) => this.#count.removed(key),
@@ -101,7 +109,8 @@ export class LeaseStore implements AsyncDisposable {
     this.expiry = new LeaseExpiry({
       ...{ view, clock, random, records: this.#records, revoker: this.#revoker },
       onError: (err) => log.error({ err }, 'expired leases could not be processed'),
-      onIrrevocable: ({ id, revoke_error }) => log.warn({ event: 'lease_irrevocable', lease_id: id, error: revoke_error }, 'a lease is irrevocable'),
+      onIrrevocable: ({ id, revoke_error }) =>
+        log.warn({ event: 'lease_irrevocable', lease_id: id, error: revoke_error }, 'a lease is irrevocable'),
     })
     this.#tokenLeases = new TokenLeases(tokens)
     this.#owners = new LeaseOwners({
@@ -122,7 +131,9 @@ export class LeaseStore implements AsyncDisposable {
   /** Starts the background work: expiry, the count, and a sweep that a stop interrupted. */
   start(): void {
     this.expiry.start()
-    this.#counting = this.#count.start(this.#stopped.signal).catch((err: unknown) => this.#parts.log.error({ err }, 'leases could not be counted'))
+    this.#counting = this.#count
+      .start(this.#stopped.signal)
+      .catch((err: unknown) => this.#parts.log.error({ err }, 'leases could not be counted'))
     this.#owners.resume()
   }
 
@@ -148,7 +159,10 @@ export class LeaseStore implements AsyncDisposable {
     const lease = newLease({ mount, path, secret, token, owner, life, now, random })
     const ends = token.num_uses < 0
     try {
-      await this.#records.add(ends ? { ...lease, expire_time: now, ended: true } : lease, secret.alongside?.(lease))
+      await this.#records.add(
+        ends ? { ...lease, expire_time: now, ended: true } : lease,
+        secret.alongside?.(lease),
+      )
     } catch (cause) {
       await this.#revokeUnstored(lease)
       secret.abandoned?.()
@@ -167,7 +181,12 @@ export class LeaseStore implements AsyncDisposable {
       await this.#takeBack(lease)
       throw refuse('denied', 'permission denied')
     }
-    return { id: lease.id, renewable: lease.renewable, duration: shownDuration(lease, now), warnings: life.warnings }
+    return {
+      id: lease.id,
+      renewable: lease.renewable,
+      duration: shownDuration(lease, now),
+      warnings: life.warnings,
+    }
   }
 
   async #isStillValid(token: Token): Promise<boolean> {
@@ -224,10 +243,16 @@ export class LeaseStore implements AsyncDisposable {
    * Lists the next path level below a prefix that is empty or ends in a slash. May return more names than
    * `page` requests. docs/contract/leases.md#calls
    */
-  async list(namespace: string, prefix: string, page: NamePage = { after: '', limit: 0 }, paced: Paced = asItCan): Promise<string[]> {
+  async list(
+    namespace: string,
+    prefix: string,
+    page: NamePage = { after: '', limit: 0 },
+    paced: Paced = asItCan,
+  ): Promise<string[]> {
     if (prefix.startsWith(tokenPaths)) {
       const names = new Set<string>()
-      for await (const { id } of paced(this.#tokenLeases.under(namespace, prefix))) names.add(nextName(id, prefix))
+      for await (const { id } of paced(this.#tokenLeases.under(namespace, prefix)))
+        names.add(nextName(id, prefix))
       return [...names].sort()
     }
     const names = await secretLeaseNames(this.#parts.view, namespace, prefix, page)
@@ -241,7 +266,9 @@ export class LeaseStore implements AsyncDisposable {
    * lease does not change. Throws the refusals of docs/contract/leases.md#lifetime-and-renewal.
    */
   renew(ref: LeaseRef, increment: number): Promise<(IssuedLease & { data: object | null }) | undefined> {
-    return this.#tokenLeases.isTokenLease(ref.id) ? this.#refuseTokenRenewal(ref) : this.#revoker.inTurn(ref, () => this.#renew(ref, increment))
+    return this.#tokenLeases.isTokenLease(ref.id)
+      ? this.#refuseTokenRenewal(ref)
+      : this.#revoker.inTurn(ref, () => this.#renew(ref, increment))
   }
 
   async #refuseTokenRenewal(ref: LeaseRef): Promise<never> {
@@ -251,10 +278,14 @@ export class LeaseStore implements AsyncDisposable {
     throw refuse('invalid', 'tokens cannot be renewed through this endpoint')
   }
 
-  async #renew(ref: LeaseRef, increment: number): Promise<(IssuedLease & { data: object | null }) | undefined> {
+  async #renew(
+    ref: LeaseRef,
+    increment: number,
+  ): Promise<(IssuedLease & { data: object | null }) | undefined> {
     const { clock, systemTtl } = this.#parts
     const lease = this.#renewable(await this.#records.find(ref))
-    if (!(await this.#hasBatchOwner(lease))) throw refuse('invalid', 'cannot renew lease, no valid associated token')
+    if (!(await this.#hasBatchOwner(lease)))
+      throw refuse('invalid', 'cannot renew lease, no valid associated token')
     const mount = this.#parts.mountOf(lease.mount_accessor)
     if (mount === undefined || mount.tainted) throw failedToRenew('unsupported path')
     const terms = await this.#revoker
@@ -266,12 +297,23 @@ export class LeaseStore implements AsyncDisposable {
     let warnings: readonly string[] = []
     const now = clock.now()
     const after = await this.#records.change(ref, (stored) => {
-      const result = renewed(this.#renewable(stored), { ...terms, increment }, mountTtl(mount.config, systemTtl), now)
+      const result = renewed(
+        this.#renewable(stored),
+        { ...terms, increment },
+        mountTtl(mount.config, systemTtl),
+        now,
+      )
       warnings = result.warnings
       return result.lease
     })
     const { id, renewable } = this.#present(after)
-    return { id, renewable, duration: shownDuration(this.#present(after), now), warnings, data: terms.data ?? null }
+    return {
+      id,
+      renewable,
+      duration: shownDuration(this.#present(after), now),
+      warnings,
+      data: terms.data ?? null,
+    }
   }
 
   #present(lease: Lease | undefined): Lease {
@@ -304,7 +346,9 @@ export class LeaseStore implements AsyncDisposable {
       if (token !== undefined) await this.#parts.revokeToken(token.accessor)
     } else if (sync) {
       await this.#revoker.revoke(ref).catch((error: unknown) => {
-        throw error instanceof RevocationFailure ? refuse('invalid', `failed to revoke entry: ${failureText(error.cause)}`, { cause: error }) : error
+        throw error instanceof RevocationFailure
+          ? refuse('invalid', `failed to revoke entry: ${failureText(error.cause)}`, { cause: error })
+          : error
       })
     } else await this.#records.change(ref, (lease) => queuedNow(lease, this.#parts.clock.now()))
   }
@@ -348,7 +392,8 @@ export class LeaseStore implements AsyncDisposable {
    * entity to the number of its last cut-off.
    */
   async endCutOff(cutOffs: ReadonlyMap<string, number>): Promise<void> {
-    for (const [entity, count] of cutOffs) await this.#owners.end(entityOwner(entity), ({ cut_off = 0 }) => cut_off < count)
+    for (const [entity, count] of cutOffs)
+      await this.#owners.end(entityOwner(entity), ({ cut_off = 0 }) => cut_off < count)
   }
 
   /** Ends the leases of invalid tokens in the background; resumes after a restart. */
@@ -378,4 +423,5 @@ export class LeaseStore implements AsyncDisposable {
 
 const tokenPaths = 'auth/'
 
-const failedToRenew = (text: string, cause?: unknown) => refuse('invalid', `failed to renew entry: ${text}`, { cause })
+const failedToRenew = (text: string, cause?: unknown) =>
+  refuse('invalid', `failed to renew entry: ${text}`, { cause })

@@ -17,7 +17,9 @@ export type ShownLease = {
   readonly revoke_error?: string
 }
 
-type Shown = Pick<Lease, 'id' | 'path' | 'issue_time' | 'last_renewal' | 'renewable'> & { readonly expire_time: number | null }
+type Shown = Pick<Lease, 'id' | 'path' | 'issue_time' | 'last_renewal' | 'renewable'> & {
+  readonly expire_time: number | null
+}
 
 function shown(lease: Shown, now: number, namespacePath: string): ShownLease {
   return {
@@ -36,12 +38,17 @@ function shown(lease: Shown, now: number, namespacePath: string): ShownLease {
  * Rounds now to the second and truncates the difference; `|| 0` avoids −0.
  * docs/contract/tokens-and-policies.md#lifetimes
  */
-const secondsLeft = (end: number, now: number): number => Math.trunc((end - Math.round(now / 1000) * 1000) / 1000) || 0
+const secondsLeft = (end: number, now: number): number =>
+  Math.trunc((end - Math.round(now / 1000) * 1000) / 1000) || 0
 
 export function shownSecretLease(lease: Lease, now: number, namespacePath: string): ShownLease {
   const base = shown(lease, now, namespacePath)
   const renewable = lease.renewable && !isOver(lease, now) && !isIrrevocable(lease)
-  return { ...base, renewable, ...(lease.revoke_error === undefined ? {} : { revoke_error: lease.revoke_error }) }
+  return {
+    ...base,
+    renewable,
+    ...(lease.revoke_error === undefined ? {} : { revoke_error: lease.revoke_error }),
+  }
 }
 
 export const shownTokenLease = (id: string, token: Token, now: number, namespacePath: string): ShownLease =>
@@ -51,7 +58,8 @@ export const shownTokenLease = (id: string, token: Token, now: number, namespace
 export const isTokenRenewable = (token: Token): boolean => token.renewable && token.expire_time !== null
 
 /** Id of a token's lease. docs/contract/leases.md#what-has-a-lease */
-export const tokenLeaseId = (token: Token, hash: string): string => `${token.path}/h${hash}${suffixOf(token.namespace)}`
+export const tokenLeaseId = (token: Token, hash: string): string =>
+  `${token.path}/h${hash}${suffixOf(token.namespace)}`
 
 const tokenLease = /^(.+)\/h([0-9a-f]{64})(?:\.[0-9A-Za-z]{6})?$/s
 

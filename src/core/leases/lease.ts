@@ -72,7 +72,8 @@ const isCount = (value: unknown): value is number => typeof value === 'number' &
  * Throws `internal`.
  */
 export function readLease(value: unknown): Lease {
-  if (!looksLikeLease(value)) throw fail('internal', 'internal error', { cause: new Error('a stored lease has an invalid shape') })
+  if (!looksLikeLease(value))
+    throw fail('internal', 'internal error', { cause: new Error('a stored lease has an invalid shape') })
   return value
 }
 

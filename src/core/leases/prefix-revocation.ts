@@ -44,7 +44,8 @@ export class PrefixRevocation {
     const ref = { namespace, id: prefix }
     const token = tokenLeases.isTokenLease(prefix) ? await tokenLeases.find(ref) : undefined
     if (token !== undefined) await revokeToken(token.accessor)
-    else if ((await records.find(ref)) !== undefined) await this.#revokePage([ref], mode, { before: 0, total: 1 })
+    else if ((await records.find(ref)) !== undefined)
+      await this.#revokePage([ref], mode, { before: 0, total: 1 })
     else await this.revokeBelow(namespace, `${prefix}/`, mode)
   }
 
@@ -61,7 +62,10 @@ export class PrefixRevocation {
     const total = mode === 'sync' ? await this.#countBelow(base) : 0
     let before = 0
     for (let after: string | undefined; ; await nextTurn()) {
-      const page: string[] = await this.#parts.view.listKeys(base, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+      const page: string[] = await this.#parts.view.listKeys(base, {
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      })
       const refs = page.map((key) => readRef(key.slice(leasePrefix.length)))
       await this.#revokePage(refs, mode, { before, total: Math.max(total, before + refs.length) })
       before += refs.length
@@ -73,7 +77,9 @@ export class PrefixRevocation {
   async #revokeTokens(namespace: string, prefix: string): Promise<void> {
     let accessors: string[] = []
     const revoke = async () => {
-      const outcomes = await Promise.allSettled(accessors.map((accessor) => this.#parts.revokeToken(accessor)))
+      const outcomes = await Promise.allSettled(
+        accessors.map((accessor) => this.#parts.revokeToken(accessor)),
+      )
       accessors = []
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     }
@@ -87,14 +93,21 @@ export class PrefixRevocation {
   async #countBelow(base: string): Promise<number> {
     let count = 0
     for (let after: string | undefined; ; await nextTurn()) {
-      const page: string[] = await this.#parts.view.listKeys(base, { limit: countPage, ...(after === undefined ? {} : { after }) })
+      const page: string[] = await this.#parts.view.listKeys(base, {
+        limit: countPage,
+        ...(after === undefined ? {} : { after }),
+      })
       count += page.length
       after = page.at(-1)
       if (after === undefined) return count
     }
   }
 
-  async #revokePage(refs: readonly LeaseRef[], mode: RevocationMode, { before, total }: { before: number; total: number }): Promise<void> {
+  async #revokePage(
+    refs: readonly LeaseRef[],
+    mode: RevocationMode,
+    { before, total }: { before: number; total: number },
+  ): Promise<void> {
     const { records, revoker, clock } = this.#parts
     const outcomes = await Promise.allSettled(
       refs.map((ref) => {

@@ -8,7 +8,8 @@ const longestError = 240
  * Delay in milliseconds after failure n: 20, 40, 80, 160, 320 s, each ± 50 %. `fraction` is a random number
  * from 0 to 1. docs/contract/leases.md#retries
  */
-export const retryDelayMs = (failure: number, fraction: number): number => 2 ** failure * 10_000 * (0.5 + fraction)
+export const retryDelayMs = (failure: number, fraction: number): number =>
+  2 ** failure * 10_000 * (0.5 + fraction)
 
 /**
  * The lease after a failed revocation: scheduled for a retry, or irrevocable. Undefined (unchanged) if it is
@@ -23,7 +24,12 @@ export function afterFailure(lease: Lease, cause: unknown, now: number, fraction
   return { ...lease, ended: true, retry: { at: now + retryDelayMs(failures, fraction), failures } }
 }
 
-const irrevocable = (lease: Lease, error: string): Lease => ({ ...lease, ended: true, retry: undefined, revoke_error: error.slice(0, longestError) })
+const irrevocable = (lease: Lease, error: string): Lease => ({
+  ...lease,
+  ended: true,
+  retry: undefined,
+  revoke_error: error.slice(0, longestError),
+})
 
 /** The lease, ended now. Undefined (unchanged) if it has ended already: it keeps its retries. */
 export const endedNow = (lease: Lease, now: number): Lease | undefined =>
@@ -33,4 +39,9 @@ export const endedNow = (lease: Lease, now: number): Lease | undefined =>
  * The lease, ended now at a caller's request: due at once, with the failure count reset. An irrevocable lease
  * remains irrevocable. docs/contract/leases.md#retries
  */
-export const queuedNow = (lease: Lease, now: number): Lease => ({ ...lease, retry: undefined, expire_time: now, ended: true })
+export const queuedNow = (lease: Lease, now: number): Lease => ({
+  ...lease,
+  retry: undefined,
+  expire_time: now,
+  ended: true,
+})

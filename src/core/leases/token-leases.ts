@@ -37,7 +37,10 @@ export class TokenLeases {
   /** The leased tokens of a namespace whose lease ids begin with `prefix`. */
   async *under(namespace: string, prefix: string): AsyncGenerator<LeasedToken> {
     for (let after: string | undefined; ; await nextTurn()) {
-      const page: StoredToken[] = await this.#tokens.scan({ limit: pageSize, ...(after === undefined ? {} : { after }) })
+      const page: StoredToken[] = await this.#tokens.scan({
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      })
       for (const stored of page) {
         if (!`${stored.token.path}/`.startsWith(prefix)) continue
         const leased = await this.#leased(stored, namespace)
@@ -49,7 +52,8 @@ export class TokenLeases {
   }
 
   async #leased({ token, hash }: StoredToken, namespace: string): Promise<LeasedToken | undefined> {
-    if (token.namespace !== namespace || token.initial_root === true || !(await this.#tokens.isValid(token))) return undefined
+    if (token.namespace !== namespace || token.initial_root === true || !(await this.#tokens.isValid(token)))
+      return undefined
     return { id: tokenLeaseId(token, hash), token }
   }
 }

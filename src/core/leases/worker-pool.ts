@@ -20,7 +20,9 @@ export class WorkerPool {
   /** Waits for a place. The caller must call the returned function exactly once to release it. */
   take(share: Share): Promise<() => void> {
     const place = this.#place(share)
-    return place === undefined ? new Promise((go) => this.#waiting.push({ share, go })) : Promise.resolve(place)
+    return place === undefined
+      ? new Promise((go) => this.#waiting.push({ share, go }))
+      : Promise.resolve(place)
   }
 
   #place(share: Share): (() => void) | undefined {

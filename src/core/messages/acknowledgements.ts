@@ -2,7 +2,9 @@ import { z } from 'zod'
 import type { Range } from '../../storage/storage.ts'
 import type { View } from '../barrier/view.ts'
 
-/** That an entity acknowledged a message, and when it first did. docs/contract/messages.md#acknowledgements */
+/**
+ * That an entity acknowledged a message, and when it first did. docs/contract/messages.md#acknowledgements
+ */
 export type Acknowledgement = {
   readonly entityId: string
   /** As the entity was called then. */
@@ -40,7 +42,10 @@ export class Acknowledgements {
   async list(namespaceId: string, id: string, range?: Range): Promise<Acknowledgement[]> {
     const folder = folderOf(namespaceId, id)
     const after = range?.after
-    const records = await this.#view.list(folder, { ...range, ...(after === undefined ? {} : { after: folder + after }) })
+    const records = await this.#view.list(folder, {
+      ...range,
+      ...(after === undefined ? {} : { after: folder + after }),
+    })
     return records.map(({ key, value }) => {
       const { entity_name, time } = recordFields.parse(value)
       return { entityId: key.slice(folder.length), entityName: entity_name, time }

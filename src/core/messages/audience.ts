@@ -11,8 +11,14 @@ export type Viewer = {
   readonly groupIds: ReadonlySet<string>
 }
 
-/** Who a caller is to a message's audience: the token, and the entity behind it. docs/contract/messages.md#audience */
-export function viewerOf(token: Pick<Token, 'namespace' | 'policies' | 'entity_id'>, identity: Identity | undefined): Viewer {
+/**
+ * Who a caller is to a message's audience: the token, and the entity behind it.
+ * docs/contract/messages.md#audience
+ */
+export function viewerOf(
+  token: Pick<Token, 'namespace' | 'policies' | 'entity_id'>,
+  identity: Identity | undefined,
+): Viewer {
   const policies = new Map<string, Set<string>>()
   const add = (namespace: string, names: readonly string[]) => {
     const known = policies.get(namespace)
@@ -33,9 +39,9 @@ export function viewerOf(token: Pick<Token, 'namespace' | 'policies' | 'entity_i
 }
 
 /**
- * Is a message for this caller? One hit in any list will do; an audience without a list is everyone, one with empty lists nobody. A policy is hit by
- * its name in the namespace of the message or one above (`line`): a namespace below or beside it can give its own policies any name.
- * docs/contract/messages.md#audience
+ * Is a message for this caller? One hit in any list will do; an audience without a list is everyone, one with
+ * empty lists nobody. A policy is hit by its name in the namespace of the message or one above (`line`): a
+ * namespace below or beside it can give its own policies any name. docs/contract/messages.md#audience
  */
 export function isFor(audience: Audience | undefined, viewer: Viewer, line: readonly string[]): boolean {
   if (audience === undefined) return true

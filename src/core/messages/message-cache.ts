@@ -6,7 +6,10 @@ const bytesPerShelf = 512
 
 type Kept = { readonly shelf: NamespaceMessages; counted: number }
 
-/** The messages of each namespace, read on demand. Messages in use stay cached, so a namespace never has two copies. */
+/**
+ * The messages of each namespace, read on demand. Messages in use stay cached, so a namespace never has two
+ * copies.
+ */
 export class MessageCache {
   readonly #load: (namespaceId: string) => Promise<NamespaceMessages>
   readonly #kept = new Map<string, Kept>()
@@ -31,7 +34,10 @@ export class MessageCache {
     }
   }
 
-  /** The messages that are cached or being read: a copy read before a write became durable must be told of that write. */
+  /**
+   * The messages that are cached or being read: a copy read before a write became durable must be told of
+   * that write.
+   */
   async present(namespaceId: string): Promise<NamespaceMessages | undefined> {
     await this.#loading.get(namespaceId)?.catch(() => undefined)
     return this.#kept.get(namespaceId)?.shelf

@@ -17,7 +17,10 @@ import {
   severities,
 } from './message.ts'
 
-/** The fields of a message on the wire, in the order in which they are converted. docs/contract/messages.md#fields */
+/**
+ * The fields of a message on the wire, in the order in which they are converted.
+ * docs/contract/messages.md#fields
+ */
 export const messageInput = z.object({
   title: stringField.optional().describe('Headline, as plain text'),
   authenticated: boolField.default(true).describe('Shown after login; false: before'),
@@ -36,7 +39,10 @@ export const messageInput = z.object({
 
 type Input = z.output<typeof messageInput>
 
-/** What one look at the fields of a message finds wrong: its text goes out bare. docs/contract/messages.md#checks */
+/**
+ * What one look at the fields of a message finds wrong: its text goes out bare.
+ * docs/contract/messages.md#checks
+ */
 export class InvalidMessage extends ServiceError {
   constructor(text: string) {
     super('invalid', text, { reason: 'message_invalid' })
@@ -46,7 +52,10 @@ export class InvalidMessage extends ServiceError {
 /** A message whose times and type have not been looked at together yet. */
 export type UncheckedMessage = Omit<MessageDraft, 'type'> & { readonly type: string }
 
-/** Throws `InvalidMessage`; a create looks at the start before the link, an update after it. docs/contract/messages.md#order-for-an-update */
+/**
+ * Throws `InvalidMessage`; a create looks at the start before the link, an update after it.
+ * docs/contract/messages.md#order-for-an-update
+ */
 export function readMessageInput(input: Input, operation: 'create' | 'update'): UncheckedMessage {
   const { title, message, end_time, priority, dismissible, acknowledge_required } = input
   if (title === undefined) throw new InvalidMessage('missing title parameter value')
@@ -67,14 +76,17 @@ export function readMessageInput(input: Input, operation: 'create' | 'update'): 
     ...(priority === undefined ? {} : { priority }),
     ...(dismissible === undefined ? {} : { dismissible }),
     ...(acknowledge_required === undefined ? {} : { acknowledge_required }),
-    ...(input.audience === undefined || input.audience === null ? {} : { audience: audienceOf(input.audience, input.authenticated) }),
+    ...(input.audience === undefined || input.audience === null
+      ? {}
+      : { audience: audienceOf(input.audience, input.authenticated) }),
   }
 }
 
 /** docs/contract/messages.md#checks */
 export function checkMessage(message: UncheckedMessage): MessageDraft {
   const { type, start, end } = message
-  if (end !== undefined && end <= start) throw refuse('invalid', 'message start time must occur before end time')
+  if (end !== undefined && end <= start)
+    throw refuse('invalid', 'message start time must occur before end time')
   if (!isType(type)) throw refuse('invalid', 'unrecognized message type')
   return { ...message, type }
 }
@@ -87,7 +99,11 @@ export function inputOf({ id: _, start, end, link, priority, audience, ...rest }
     ...(end === undefined ? {} : { end_time: formatInstant(end) }),
     link: link === null ? null : { [link.title]: link.href },
     ...(priority === undefined ? {} : { priority: jsonNumber(String(priority)) }),
-    ...(audience === undefined ? {} : { audience: Object.fromEntries(Object.entries(audience).map(([list, names]) => [list, [...names]])) }),
+    ...(audience === undefined
+      ? {}
+      : {
+          audience: Object.fromEntries(Object.entries(audience).map(([list, names]) => [list, [...names]])),
+        }),
   }
 }
 
@@ -97,9 +113,13 @@ export const isType = (text: string): text is MessageType => messageTypes.some((
 function linkOf(given: FieldMap | null | undefined): MessageLink | null {
   const [entry, ...more] = Object.entries(given ?? {})
   if (entry === undefined) return null
-  if (more.length > 0) throw new InvalidMessage('invalid number of elements in link parameter value; only a single element can be provided')
+  if (more.length > 0)
+    throw new InvalidMessage(
+      'invalid number of elements in link parameter value; only a single element can be provided',
+    )
   const [title, href] = entry
-  if (typeof href !== 'string') throw new InvalidMessage(`invalid url for ${quoted(title)} key in link parameter value`)
+  if (typeof href !== 'string')
+    throw new InvalidMessage(`invalid url for ${quoted(title)} key in link parameter value`)
   if (title === '' && href === '') return null
   if (title === '') throw new InvalidMessage('missing title key in link parameter value')
   if (href === '') throw new InvalidMessage(`missing url for ${quoted(title)} key in link parameter value`)
@@ -108,7 +128,8 @@ function linkOf(given: FieldMap | null | undefined): MessageLink | null {
 
 function severityOf(text: string): Severity {
   const severity = severities.find((known) => known === text)
-  if (severity === undefined) throw new InvalidMessage(`invalid severity parameter value, must be one of ${severities.join(', ')}`)
+  if (severity === undefined)
+    throw new InvalidMessage(`invalid severity parameter value, must be one of ${severities.join(', ')}`)
   return severity
 }
 
@@ -116,9 +137,14 @@ const audienceLists = ['policies', 'entity_ids', 'group_ids'] as const
 
 function audienceOf(given: FieldMap, authenticated: boolean): Audience {
   if (!authenticated) throw new InvalidMessage('audience needs authenticated messages')
-  const lists = audienceLists.flatMap((name) => (Object.hasOwn(given, name) ? [[name, namesOf(name, given[name])] as const] : []))
+  const lists = audienceLists.flatMap((name) =>
+    Object.hasOwn(given, name) ? [[name, namesOf(name, given[name])] as const] : [],
+  )
   const unknown = Object.keys(given).find((name) => !lists.some(([known]) => known === name))
-  if (unknown !== undefined) throw new InvalidMessage(`invalid audience parameter value, must have no other lists than ${audienceLists.join(', ')}`)
+  if (unknown !== undefined)
+    throw new InvalidMessage(
+      `invalid audience parameter value, must have no other lists than ${audienceLists.join(', ')}`,
+    )
   return Object.fromEntries(lists)
 }
 

@@ -6,7 +6,9 @@ import { formatInstant, hasFourDigitYear, timeNanoseconds } from '../../lib/time
 import { type Instant, type Message, type MessageDraft, messageTypes, severities } from './message.ts'
 
 const texts = z.array(z.string())
-const map = z.custom<FieldMap>((value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value))
+const map = z.custom<FieldMap>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value),
+)
 
 /** What is stored of a message, under its id. */
 const recordFields = z.object({
@@ -25,7 +27,13 @@ const recordFields = z.object({
     .exactOptional(),
   dismissible: z.boolean().exactOptional(),
   acknowledge_required: z.boolean().exactOptional(),
-  audience: z.object({ policies: texts.exactOptional(), entity_ids: texts.exactOptional(), group_ids: texts.exactOptional() }).exactOptional(),
+  audience: z
+    .object({
+      policies: texts.exactOptional(),
+      entity_ids: texts.exactOptional(),
+      group_ids: texts.exactOptional(),
+    })
+    .exactOptional(),
 })
 
 /** Throws when one of its times has a year no text can hold. docs/contract/messages.md#times */
@@ -38,7 +46,12 @@ export function readMessage(id: string, stored: unknown): Message {
   const parsed = recordFields.safeParse(stored)
   if (!parsed.success) throw new ServiceError('internal', 'internal error', { reason: 'record_unreadable' })
   const { start_time, end_time, ...rest } = parsed.data
-  return { ...rest, id, start: timeNanoseconds(start_time), end: end_time === null ? undefined : timeNanoseconds(end_time) }
+  return {
+    ...rest,
+    id,
+    start: timeNanoseconds(start_time),
+    end: end_time === null ? undefined : timeNanoseconds(end_time),
+  }
 }
 
 /** The same draft; throws where storing it would. */
@@ -50,5 +63,8 @@ export function checkStorable(draft: MessageDraft): MessageDraft {
 function timeText(instant: Instant): string {
   const text = formatInstant(instant)
   if (hasFourDigitYear(text)) return text
-  throw refuse('invalid', 'json: error calling MarshalJSON for type time.Time: Time.MarshalJSON: year outside of range [0,9999]')
+  throw refuse(
+    'invalid',
+    'json: error calling MarshalJSON for type time.Time: Time.MarshalJSON: year outside of range [0,9999]',
+  )
 }

@@ -13,8 +13,8 @@ export type { Acknowledgement }
 export type MessageStoreParts = { readonly view: View; readonly random: Random }
 
 /**
- * The messages of all namespaces, a record each; those asked for lately stay in memory. A promise of a write resolves once it is durable; all reject when
- * storage fails. docs/contract/messages.md#room
+ * The messages of all namespaces, a record each; those asked for lately stay in memory. A promise of a write
+ * resolves once it is durable; all reject when storage fails. docs/contract/messages.md#room
  */
 export class MessageStore {
   readonly #view: View
@@ -47,19 +47,33 @@ export class MessageStore {
 
   /** Throws when the namespace is full, counted with the writes that are under way. */
   create(namespaceId: string, draft: MessageDraft): Promise<Message> {
-    return this.#cache.use(namespaceId, (shelf) => this.#write(namespaceId, shelf, { ...draft, id: this.#random.uuid() }))
+    return this.#cache.use(namespaceId, (shelf) =>
+      this.#write(namespaceId, shelf, { ...draft, id: this.#random.uuid() }),
+    )
   }
 
-  /** `change` gives the message as it is to be; what it throws ends the update. Undefined: there is no such message. */
-  update(namespaceId: string, id: string, change: (old: Message) => MessageDraft): Promise<Message | undefined> {
+  /**
+   * `change` gives the message as it is to be; what it throws ends the update. Undefined: there is no such
+   * message.
+   */
+  update(
+    namespaceId: string,
+    id: string,
+    change: (old: Message) => MessageDraft,
+  ): Promise<Message | undefined> {
     const work = async (shelf: NamespaceMessages) => {
       const old = shelf.get(id)
-      return old === undefined ? undefined : await this.#write(namespaceId, shelf, { ...change(old), id }, old)
+      return old === undefined
+        ? undefined
+        : await this.#write(namespaceId, shelf, { ...change(old), id }, old)
     }
     return this.#changes.take(keyOf(namespaceId, id), () => this.#cache.use(namespaceId, work))
   }
 
-  /** With its acknowledgements. Also when the messages of the namespace can not be read: else one damaged record would stand in the way for ever. */
+  /**
+   * With its acknowledgements. Also when the messages of the namespace can not be read: else one damaged
+   * record would stand in the way for ever.
+   */
   async delete(namespaceId: string, id: string): Promise<void> {
     await this.#changes.take(keyOf(namespaceId, id), async () => {
       const isWorthTrying = await this.find(namespaceId, id).then(
@@ -96,7 +110,9 @@ export class MessageStore {
 
   /** By entity id; `after` of the range is one too. Undefined: there is no such message. */
   acknowledgements(namespaceId: string, id: string, range?: Range): Promise<Acknowledgement[] | undefined> {
-    return this.#cache.use(namespaceId, (shelf) => (shelf.get(id) === undefined ? undefined : this.#acknowledgements.list(namespaceId, id, range)))
+    return this.#cache.use(namespaceId, (shelf) =>
+      shelf.get(id) === undefined ? undefined : this.#acknowledgements.list(namespaceId, id, range),
+    )
   }
 
   /** Grows with each change of a message there, acknowledgements apart. Means nothing to another process. */
@@ -110,7 +126,12 @@ export class MessageStore {
     return () => this.#listeners.delete(listener)
   }
 
-  async #write(namespaceId: string, shelf: NamespaceMessages, message: Message, old?: Message): Promise<Message> {
+  async #write(
+    namespaceId: string,
+    shelf: NamespaceMessages,
+    message: Message,
+    old?: Message,
+  ): Promise<Message> {
     const giveBack = shelf.reserve(message, old)
     try {
       await this.#view.write([{ key: keyOf(namespaceId, message.id), value: messageRecord(message) }])
@@ -125,7 +146,9 @@ export class MessageStore {
   async #load(namespaceId: string): Promise<NamespaceMessages> {
     const folder = `${namespaceId}/`
     const records = await this.#view.list(folder)
-    return new NamespaceMessages(records.map(({ key, value }) => readMessage(key.slice(folder.length), value)))
+    return new NamespaceMessages(
+      records.map(({ key, value }) => readMessage(key.slice(folder.length), value)),
+    )
   }
 
   #changed(namespaceId: string): void {

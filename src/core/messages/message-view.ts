@@ -14,12 +14,19 @@ function setFields({ severity, priority, dismissible, acknowledge_required, audi
   }
 }
 
-const timesOf = ({ start, end }: MessageDraft) => ({ start_time: formatInstant(start), end_time: end === undefined ? null : formatInstant(end) })
+const timesOf = ({ start, end }: MessageDraft) => ({
+  start_time: formatInstant(start),
+  end_time: end === undefined ? null : formatInstant(end),
+})
 
 /** Title to address: the form of a link that is also taken in. */
-const linkMap = ({ link }: MessageDraft): Record<string, string> | null => (link === null ? null : { [link.title]: link.href })
+const linkMap = ({ link }: MessageDraft): Record<string, string> | null =>
+  link === null ? null : { [link.title]: link.href }
 
-/** One entry of the two endpoints front ends ask. An address that could run code there is left out, its title stays. docs/contract/messages.md#front-ends */
+/**
+ * One entry of the two endpoints front ends ask. An address that could run code there is left out, its title
+ * stays. docs/contract/messages.md#front-ends
+ */
 export function shownEntry(message: MessageDraft) {
   const { title, message: text, authenticated, type, link, options } = message
   const isSafe = link === null || linkScheme(link.href) === undefined
@@ -53,7 +60,10 @@ export function itemView(message: Message, now: Instant) {
 }
 
 /** The answer to a create: its link has another form. docs/contract/messages.md#create */
-export const createdView = (message: Message, now: Instant) => ({ ...itemView(message, now), link: message.link })
+export const createdView = (message: Message, now: Instant) => ({
+  ...itemView(message, now),
+  link: message.link,
+})
 
 /** One entry of a list. docs/contract/messages.md#list */
 export function listEntry(message: Message, now: Instant) {

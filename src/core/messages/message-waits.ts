@@ -1,6 +1,9 @@
 import { countedAddress } from '../../lib/address.ts'
 
-/** Requests held until there is something to tell: who waits where, and how many per client address. docs/contract/messages.md#waiting */
+/**
+ * Requests held until there is something to tell: who waits where, and how many per client address.
+ * docs/contract/messages.md#waiting
+ */
 export class MessageWaits {
   readonly #mostPerAddress: number
   readonly #countByAddress = new Map<string, number>()
@@ -11,8 +14,19 @@ export class MessageWaits {
     this.#mostPerAddress = mostPerAddress
   }
 
-  /** Begins one of at most `waitMs` for changes in any of the namespaces, ids; undefined when that address has as many as it may. */
-  begin({ address, namespaces, waitMs }: { address: string; namespaces: readonly string[]; waitMs: number }): Wait | undefined {
+  /**
+   * Begins one of at most `waitMs` for changes in any of the namespaces, ids; undefined when that address has
+   * as many as it may.
+   */
+  begin({
+    address,
+    namespaces,
+    waitMs,
+  }: {
+    address: string
+    namespaces: readonly string[]
+    waitMs: number
+  }): Wait | undefined {
     const client = countedAddress(address)
     const count = this.#countByAddress.get(client) ?? 0
     if (count >= this.#mostPerAddress) return undefined
@@ -82,7 +96,10 @@ export class Wait implements Disposable {
     return this.#isOver
   }
 
-  /** Resolves when it is time to look again: at once the first time, then after a change, at the end, or after so many milliseconds. */
+  /**
+   * Resolves when it is time to look again: at once the first time, then after a change, at the end, or after
+   * so many milliseconds.
+   */
   async pause(atMostMs: number): Promise<void> {
     if (!this.#isDue) await this.#change(atMostMs)
     this.#isDue = this.#isOver
@@ -90,7 +107,9 @@ export class Wait implements Disposable {
 
   #change(atMostMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = Number.isFinite(atMostMs) ? setTimeout(() => this.lookAgain(), Math.min(atMostMs, longestTimerMs)) : undefined
+      const timer = Number.isFinite(atMostMs)
+        ? setTimeout(() => this.lookAgain(), Math.min(atMostMs, longestTimerMs))
+        : undefined
       this.#goOn = () => {
         clearTimeout(timer)
         this.#goOn = undefined

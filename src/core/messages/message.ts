@@ -9,7 +9,10 @@ export type MessageType = (typeof messageTypes)[number]
 export const severities = ['info', 'success', 'warning', 'critical'] as const
 export type Severity = (typeof severities)[number]
 
-/** Whom a message is for: whoever one of the lists names. Without any list, everyone. docs/contract/messages.md#audience */
+/**
+ * Whom a message is for: whoever one of the lists names. Without any list, everyone.
+ * docs/contract/messages.md#audience
+ */
 export type Audience = {
   readonly policies?: readonly string[]
   readonly entity_ids?: readonly string[]
@@ -18,7 +21,10 @@ export type Audience = {
 
 export type MessageLink = { readonly title: string; readonly href: string }
 
-/** A message as an operator wrote it. A field of the last group is there only when it was set. docs/contract/messages.md#fields */
+/**
+ * A message as an operator wrote it. A field of the last group is there only when it was set.
+ * docs/contract/messages.md#fields
+ */
 export type MessageDraft = {
   readonly title: string
   /** Base64, exactly as it was sent. */

@@ -5,7 +5,10 @@ import { messageSize } from './message-size.ts'
 /** docs/contract/messages.md#room */
 const maxMessages = 100
 
-/** What all messages of a namespace may take together: the largest request body fits, and one namespace cannot fill the memory. */
+/**
+ * What all messages of a namespace may take together: the largest request body fits, and one namespace cannot
+ * fill the memory.
+ */
 const maxSize = 40 * 1024 * 1024
 
 /** The messages of one namespace, with room held for those that are being written. */
@@ -35,12 +38,17 @@ export class NamespaceMessages {
     return this.#sorted
   }
 
-  /** Holds room for a message that is about to be written, in place of another or as one more; the result gives it back. Throws when there is none. */
+  /**
+   * Holds room for a message that is about to be written, in place of another or as one more; the result
+   * gives it back. Throws when there is none.
+   */
   reserve(message: Message, old?: Message): () => void {
     const places = old === undefined ? 1 : 0
     const size = Math.max(0, messageSize(message) - (old === undefined ? 0 : messageSize(old)))
-    if (places > 0 && this.#messages.size + this.#heldPlaces >= maxMessages) throw refuse('invalid', 'maximum number of messages already exist')
-    if (size > 0 && this.#size + this.#heldSize + size > maxSize) throw refuse('invalid', 'the messages of this namespace take too much space')
+    if (places > 0 && this.#messages.size + this.#heldPlaces >= maxMessages)
+      throw refuse('invalid', 'maximum number of messages already exist')
+    if (size > 0 && this.#size + this.#heldSize + size > maxSize)
+      throw refuse('invalid', 'the messages of this namespace take too much space')
     this.#heldPlaces += places
     this.#heldSize += size
     return () => {

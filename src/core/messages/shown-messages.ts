@@ -37,7 +37,10 @@ type Candidate = Pick<Message, 'id' | 'start' | 'end'> & {
   readonly line: readonly string[]
 }
 
-/** What a namespace shows, written out. It holds as long as nothing is written in `line` and the clock stays within. */
+/**
+ * What a namespace shows, written out. It holds as long as nothing is written in `line` and the clock stays
+ * within.
+ */
 type Plan = {
   /** Ids of the namespace and those above. */
   readonly line: readonly string[]
@@ -53,14 +56,23 @@ type Plan = {
   readonly mostAnswers: number
 }
 
-/** Characters of all texts kept, for each of the two endpoints. What is longer by itself is kept alone: each reader would need a copy of his own. */
+/**
+ * Characters of all texts kept, for each of the two endpoints. What is longer by itself is kept alone: each
+ * reader would need a copy of his own.
+ */
 const maxKeptText = 16 * 1024 * 1024
-/** Different answers kept of one namespace whose messages have audiences; at least one, fewer than this where they are long. */
+/**
+ * Different answers kept of one namespace whose messages have audiences; at least one, fewer than this where
+ * they are long.
+ */
 const maxKeptAnswers = 8
 
 const nanosecondsPerMs = 1_000_000n
 
-/** What front ends are shown in a namespace: active messages of its own and of all above. docs/contract/messages.md#front-ends */
+/**
+ * What front ends are shown in a namespace: active messages of its own and of all above.
+ * docs/contract/messages.md#front-ends
+ */
 export class ShownMessages {
   readonly #parts: ShownMessagesParts
   readonly #before = new WeightedCache<Plan>(maxKeptText)
@@ -93,14 +105,17 @@ export class ShownMessages {
     return shown
   }
 
-  /** The namespace of a message that this caller sees after login; undefined when there is no such message. */
+  /**
+   * The namespace of a message that this caller sees after login; undefined when there is no such message.
+   */
   async ownerOf(namespace: Namespace, id: string, viewer: Viewer): Promise<string | undefined> {
     const now = instantOf(this.#parts.clock.now())
     const line = this.#lineOf(namespace)
     for (const [index, owner] of line.entries()) {
       const message = (await this.#parts.messages.listOf(owner)).find((one) => one.id === id)
       if (message === undefined) continue
-      const isSeen = message.authenticated && isActive(message, now) && isFor(message.audience, viewer, line.slice(index))
+      const isSeen =
+        message.authenticated && isActive(message, now) && isFor(message.audience, viewer, line.slice(index))
       return isSeen ? owner : undefined
     }
     return undefined
@@ -113,7 +128,11 @@ export class ShownMessages {
 
   #holds({ line, versions, madeAtMs, endsAtMs }: Plan): boolean {
     const now = this.#parts.clock.now()
-    return now >= madeAtMs && now < endsAtMs && line.every((id, index) => this.#parts.messages.version(id) === versions[index])
+    return (
+      now >= madeAtMs &&
+      now < endsAtMs &&
+      line.every((id, index) => this.#parts.messages.version(id) === versions[index])
+    )
   }
 
   async #fresh(cache: WeightedCache<Plan>, namespace: Namespace): Promise<Plan> {
@@ -125,10 +144,15 @@ export class ShownMessages {
     const meanwhile = this.#kept(cache, namespace)
     if (meanwhile !== undefined) return meanwhile
     const madeAtMs = clock.now()
-    const candidates = candidatesOf(lists, line, { now: instantOf(madeAtMs), authenticated: cache === this.#after })
+    const candidates = candidatesOf(lists, line, {
+      now: instantOf(madeAtMs),
+      authenticated: cache === this.#after,
+    })
     const isForAll = candidates.every(({ audience }) => audience === undefined)
     const texts = candidates.reduce((sum, { text }) => sum + text.length, 200)
-    const mostAnswers = isForAll ? 0 : Math.max(1, Math.min(maxKeptAnswers, Math.floor(maxKeptText / texts) - 1))
+    const mostAnswers = isForAll
+      ? 0
+      : Math.max(1, Math.min(maxKeptAnswers, Math.floor(maxKeptText / texts) - 1))
     const plan: Plan = {
       line,
       versions,
@@ -139,7 +163,11 @@ export class ShownMessages {
       byHits: new Map(),
       mostAnswers,
     }
-    cache.set(namespace.id, { value: plan, weight: Math.min(maxKeptText, texts * (1 + mostAnswers)), expiresAt: plan.endsAtMs })
+    cache.set(namespace.id, {
+      value: plan,
+      weight: Math.min(maxKeptText, texts * (1 + mostAnswers)),
+      expiresAt: plan.endsAtMs,
+    })
     return plan
   }
 
@@ -157,7 +185,9 @@ const forEveryone = ({ forAll }: Plan): Shown => forAll ?? nothingShown
 
 /** The first millisecond in which a change has come; a clock that shows it exactly is looked at again. */
 const endOf = (change: Instant | undefined): number =>
-  change === undefined ? Number.POSITIVE_INFINITY : Number((change + nanosecondsPerMs - 1n) / nanosecondsPerMs)
+  change === undefined
+    ? Number.POSITIVE_INFINITY
+    : Number((change + nanosecondsPerMs - 1n) / nanosecondsPerMs)
 
 /** All that is not over, in the order of the endpoints. docs/contract/messages.md#namespaces */
 function candidatesOf(
@@ -167,11 +197,22 @@ function candidatesOf(
 ): Candidate[] {
   return lists.flatMap((messages, index) =>
     messages
-      .filter((message) => message.authenticated === authenticated && (message.end === undefined || message.end > now))
+      .filter(
+        (message) =>
+          message.authenticated === authenticated && (message.end === undefined || message.end > now),
+      )
       .toSorted((a, b) => (b.priority ?? 0) - (a.priority ?? 0))
       .map((message) => ({
-        ...{ id: message.id, start: message.start, end: message.end, audience: message.audience, line: line.slice(index) },
-        text: isActive(message, now) ? `${JSON.stringify(message.id)}:${stringifyJson(shownEntry(message))}` : '',
+        ...{
+          id: message.id,
+          start: message.start,
+          end: message.end,
+          audience: message.audience,
+          line: line.slice(index),
+        },
+        text: isActive(message, now)
+          ? `${JSON.stringify(message.id)}:${stringifyJson(shownEntry(message))}`
+          : '',
       })),
   )
 }

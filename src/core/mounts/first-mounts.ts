@@ -22,28 +22,61 @@ const fixedMounts: readonly Fixed[] = [
     seal_wrap: true,
     headers: ['Accept'],
   },
-  { table: 'secret', path: 'cubbyhole/', type: 'cubbyhole', plugin: 'cubbyhole', description: 'per-token private secret storage', local: true },
-  { table: 'secret', path: 'identity/', type: 'identity', plugin: 'identity', description: 'identity store', headers: ['Authorization'] },
-  { table: 'auth', path: 'auth/token/', type: 'token', plugin: 'token', description: 'token based credentials' },
+  {
+    table: 'secret',
+    path: 'cubbyhole/',
+    type: 'cubbyhole',
+    plugin: 'cubbyhole',
+    description: 'per-token private secret storage',
+    local: true,
+  },
+  {
+    table: 'secret',
+    path: 'identity/',
+    type: 'identity',
+    plugin: 'identity',
+    description: 'identity store',
+    headers: ['Authorization'],
+  },
+  {
+    table: 'auth',
+    path: 'auth/token/',
+    type: 'token',
+    plugin: 'token',
+    description: 'token based credentials',
+  },
 ]
 
-/** The mounts a server begins with: the fixed ones and the operator's. Accessors and uuids are fresh, so they must be stored once made. */
+/**
+ * The mounts a server begins with: the fixed ones and the operator's. Accessors and uuids are fresh, so they
+ * must be stored once made.
+ */
 export function firstMounts(random: Random, system: SystemTtls, defaults: readonly DefaultMount[]): Mount[] {
   const namespace = 'root'
   let table = new MountIndex([])
   for (const fixed of fixedMounts) table = table.with([fixedMount(fixed, namespace, table, random)])
   for (const { table: kind, path, type } of defaults) {
     const place: MountPlace = placeOf(namespace, kind, path)
-    table = table.with([newMount(place, { type, options: null }, { table, system, namespaceInTheWay: () => undefined }, random)])
+    table = table.with([
+      newMount(place, { type, options: null }, { table, system, namespaceInTheWay: () => undefined }, random),
+    ])
   }
   return table.all()
 }
 
-/** The mounts a namespace below the root begins with: the fixed ones, with identifiers no mount of `table` has. docs/contract/mounts.md#what-a-mount-shows, docs/contract/namespaces.md#isolation */
+/**
+ * The mounts a namespace below the root begins with: the fixed ones, with identifiers no mount of `table`
+ * has. docs/contract/mounts.md#what-a-mount-shows, docs/contract/namespaces.md#isolation
+ */
 export const namespaceMounts = (random: Random, namespace: string, table: MountIndex): Mount[] =>
   fixedMounts.map((fixed) => fixedMount(fixed, namespace, table, random))
 
-function fixedMount({ headers, local = false, seal_wrap = false, ...fixed }: Fixed, namespace: string, table: MountIndex, random: Random): Mount {
+function fixedMount(
+  { headers, local = false, seal_wrap = false, ...fixed }: Fixed,
+  namespace: string,
+  table: MountIndex,
+  random: Random,
+): Mount {
   const type = namespace === 'root' ? fixed.type : `ns_${fixed.type}`
   return {
     ...fixed,

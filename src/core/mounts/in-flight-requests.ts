@@ -1,7 +1,13 @@
 import type { View } from '../barrier/view.ts'
 import type { Mount } from './mount.ts'
 
-type Room = { readonly view: View; readonly leave: () => void; inside: number; closed: boolean; waiting: (() => void)[] }
+type Room = {
+  readonly view: View
+  readonly leave: () => void
+  inside: number
+  closed: boolean
+  waiting: (() => void)[]
+}
 
 /** What goes on inside each mount: how many requests, whether more may come in, and where its data lie. */
 export class InFlightRequests {
@@ -36,7 +42,10 @@ export class InFlightRequests {
     return this.#byUuid.get(uuid)?.view
   }
 
-  /** Counts one more request inside; what comes back is called once when it has left. Undefined when none may come in. */
+  /**
+   * Counts one more request inside; what comes back is called once when it has left. Undefined when none may
+   * come in.
+   */
   enter({ uuid }: Mount): (() => void) | undefined {
     const room = this.#byUuid.get(uuid)
     if (room === undefined || room.closed) return undefined

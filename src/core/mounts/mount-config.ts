@@ -32,12 +32,13 @@ export type GivenConfig = {
 }
 
 /**
- * Decodes `config` of an enable call: texts want a string or number, flags a bool, lists an array or a comma text; `null` is the zero value and
- * unknown keys are ignored. docs/contract/mounts.md#enabling.
+ * Decodes `config` of an enable call: texts want a string or number, flags a bool, lists an array or a comma
+ * text; `null` is the zero value and unknown keys are ignored. docs/contract/mounts.md#enabling.
  */
 export function decodeConfig(table: MountTable, given: JsonObject | null | undefined): GivenConfig {
   const config: JsonObject = given ?? {}
-  const badConfig = () => refuse('invalid', `unable to convert given ${table === 'auth' ? 'auth' : 'mount'} config information`)
+  const badConfig = () =>
+    refuse('invalid', `unable to convert given ${table === 'auth' ? 'auth' : 'mount'} config information`)
   const text = (value: JsonValue | undefined): string => {
     if (value === undefined || value === null) return ''
     if (isJsonNumber(value)) return numberText(value)
@@ -67,7 +68,10 @@ export function decodeConfig(table: MountTable, given: JsonObject | null | undef
   }
 }
 
-/** A lockout map with anything in it; its threshold is a number, its times are numbers or texts, its switch a bool. */
+/**
+ * A lockout map with anything in it; its threshold is a number, its times are numbers or texts, its switch a
+ * bool.
+ */
 function asksLockout(given: JsonValue | undefined, badConfig: () => Error): boolean {
   if (given === undefined || given === null) return false
   if (typeof given !== 'object' || Array.isArray(given) || isJsonNumber(given)) throw badConfig()
@@ -88,15 +92,20 @@ export function readTtl(given: string): { seconds: number } | { error: string } 
 }
 
 /** The TTLs of a new mount. docs/contract/mounts.md#enabling */
-export function newTtls(given: GivenConfig, system: SystemTtls): Pick<MountConfig, 'default_lease_ttl' | 'max_lease_ttl'> {
+export function newTtls(
+  given: GivenConfig,
+  system: SystemTtls,
+): Pick<MountConfig, 'default_lease_ttl' | 'max_lease_ttl'> {
   const read = (word: string, text: string): number => {
     const ttl = readTtl(text)
-    if ('error' in ttl) throw refuse('invalid', `unable to parse ${word} TTL of ${excerpt(text)}: ${ttl.error}`)
+    if ('error' in ttl)
+      throw refuse('invalid', `unable to parse ${word} TTL of ${excerpt(text)}: ${ttl.error}`)
     return ttl.seconds
   }
   const default_lease_ttl = read('default', given.default_lease_ttl)
   const max_lease_ttl = read('max', given.max_lease_ttl)
-  if (max_lease_ttl > 0 && default_lease_ttl > max_lease_ttl) throw refuse('invalid', 'given default lease TTL greater than given max lease TTL')
+  if (max_lease_ttl > 0 && default_lease_ttl > max_lease_ttl)
+    throw refuse('invalid', 'given default lease TTL greater than given max lease TTL')
   if (max_lease_ttl === 0 && default_lease_ttl > system.maxTtl) {
     throw refuse('invalid', `given default lease TTL greater than system max lease TTL of ${system.maxTtl}`)
   }
@@ -120,10 +129,14 @@ export function visibility(given: string): Pick<MountConfig, 'listing_visibility
 export function checkPluginVersion(given: string, type: string): void {
   if (given === '') return
   if (given.length > 256 || !version.test(given)) {
-    throw refuse('invalid', `version ${JSON.stringify(excerpt(given))} is not a valid semantic version: malformed version: ${excerpt(given)}`)
+    throw refuse(
+      'invalid',
+      `version ${JSON.stringify(excerpt(given))} is not a valid semantic version: malformed version: ${excerpt(given)}`,
+    )
   }
   throw refuse('invalid', `plugin not found in the catalog: ${type}`)
 }
 
 /** docs/contract/mounts.md#tuning: none of our auth types locks users out. */
-export const lockoutRefused = (type: string) => refuse('invalid', `tuning of user lockout configuration for auth type "${type}" not allowed`)
+export const lockoutRefused = (type: string) =>
+  refuse('invalid', `tuning of user lockout configuration for auth type "${type}" not allowed`)

@@ -1,18 +1,34 @@
 import type { Mount, MountConfig } from './mount.ts'
 import type { SystemTtls } from './mount-config.ts'
 
-/** The default lifetime of what this mount issues, in seconds. docs/contract/tokens-and-policies.md#lifetimes */
-export const effectiveDefaultTtl = ({ config }: Pick<Mount, 'config'>, system: SystemTtls): number => config.default_lease_ttl || system.defaultTtl
+/**
+ * The default lifetime of what this mount issues, in seconds. docs/contract/tokens-and-policies.md#lifetimes
+ */
+export const effectiveDefaultTtl = ({ config }: Pick<Mount, 'config'>, system: SystemTtls): number =>
+  config.default_lease_ttl || system.defaultTtl
 
-/** The longest lifetime of what this mount issues, in seconds; a mount's own value may exceed the system's. docs/contract/tokens-and-policies.md#lifetimes */
-export const effectiveMaxTtl = ({ config }: Pick<Mount, 'config'>, system: SystemTtls): number => config.max_lease_ttl || system.maxTtl
+/**
+ * The longest lifetime of what this mount issues, in seconds; a mount's own value may exceed the system's.
+ * docs/contract/tokens-and-policies.md#lifetimes
+ */
+export const effectiveMaxTtl = ({ config }: Pick<Mount, 'config'>, system: SystemTtls): number =>
+  config.max_lease_ttl || system.maxTtl
 
-/** One mount as the reads of `sys/auth` and `sys/mounts` show it. `version` is the reported product version. docs/contract/mounts.md#what-a-mount-shows */
+/**
+ * One mount as the reads of `sys/auth` and `sys/mounts` show it. `version` is the reported product version.
+ * docs/contract/mounts.md#what-a-mount-shows
+ */
 export function mountInfo(mount: Mount, version: string) {
   const { default_lease_ttl, force_no_cache, max_lease_ttl, token_type } = mount.config
   return {
     accessor: mount.accessor,
-    config: { default_lease_ttl, force_no_cache, max_lease_ttl, ...(token_type === undefined ? {} : { token_type }), ...whenSet(mount.config) },
+    config: {
+      default_lease_ttl,
+      force_no_cache,
+      max_lease_ttl,
+      ...(token_type === undefined ? {} : { token_type }),
+      ...whenSet(mount.config),
+    },
     deprecation_status: 'supported',
     description: mount.description,
     external_entropy_access: mount.external_entropy_access,

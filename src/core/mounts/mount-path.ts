@@ -1,7 +1,10 @@
 import { excerpt } from '../../lib/go-text.ts'
 import type { MountTable } from './mount.ts'
 
-/** Where a mount is or shall be: `path` is relative to the namespace, ends in `/`, and begins with `auth/` in the auth table. */
+/**
+ * Where a mount is or shall be: `path` is relative to the namespace, ends in `/`, and begins with `auth/` in
+ * the auth table.
+ */
 export type MountPlace = { readonly namespace: string; readonly table: MountTable; readonly path: string }
 
 /** The longest path a mount may have, in UTF-16 units. */
@@ -28,21 +31,29 @@ const keptAtRoot = new Set(['ui', 'v1', 'docs', 'robots.txt', '.well-known', 'me
 
 const firstSegment = (path: string): string => path.slice(0, path.indexOf('/'))
 
-/** Equal to or below a place that is the server's own, so no secrets mount may be there. docs/contract/mounts.md#enabling */
+/**
+ * Equal to or below a place that is the server's own, so no secrets mount may be there.
+ * docs/contract/mounts.md#enabling
+ */
 export function isReservedPlace({ namespace, path }: Pick<MountPlace, 'namespace' | 'path'>): boolean {
   const first = firstSegment(path)
   return kept.has(first) || (namespace === 'root' && keptAtRoot.has(first))
 }
 
 /** Equal to or below one of the mounts every namespace has; of auth mounts that is `auth/token/`. */
-export const isFixedPlace = (path: string): boolean => (path.startsWith('auth/') ? path.startsWith('auth/token/') : kept.has(firstSegment(path)))
+export const isFixedPlace = (path: string): boolean =>
+  path.startsWith('auth/') ? path.startsWith('auth/token/') : kept.has(firstSegment(path))
 
-/** Why a path (trailing slash) cannot be a mount's, whatever else is mounted. docs/contract/mounts.md#moving */
+/**
+ * Why a path (trailing slash) cannot be a mount's, whatever else is mounted. docs/contract/mounts.md#moving
+ */
 export function pathFault(path: string): string | undefined {
   if (path.length > maxPathLength) return `path is longer than ${maxPathLength} characters`
   const clean = cleaned(path)
   if (clean !== path) return `path '${excerpt(path)}' does not match cleaned path '${excerpt(clean)}'`
-  return /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(path) ? 'path cannot contain non-printable characters' : undefined
+  return /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(path)
+    ? 'path cannot contain non-printable characters'
+    : undefined
 }
 
 function cleaned(path: string): string {

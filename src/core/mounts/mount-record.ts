@@ -35,25 +35,42 @@ const storedMount = z.looseObject({
   tainted: z.boolean(),
   moves: z.number().default(0),
   moving: z
-    .looseObject({ id: z.string(), namespace: z.string(), path: z.string(), source_mount: z.string(), target_mount: z.string() })
+    .looseObject({
+      id: z.string(),
+      namespace: z.string(),
+      path: z.string(),
+      source_mount: z.string(),
+      target_mount: z.string(),
+    })
     .exactOptional(),
 })
 
-/** The record of a mount, its key relative to `mountRecords`. The plugin is not in it: that follows from the type. */
+/**
+ * The record of a mount, its key relative to `mountRecords`. The plugin is not in it: that follows from the
+ * type.
+ */
 export function mountEntry({ plugin, ...stored }: Mount): ViewEntry {
   return { key: stored.uuid, value: stored }
 }
 
-/** The records of new mounts, keys relative to the root of everything stored, for a batch that writes them together with other things. */
+/**
+ * The records of new mounts, keys relative to the root of everything stored, for a batch that writes them
+ * together with other things.
+ */
 export const entriesFor = (mounts: readonly Mount[]): ViewEntry[] =>
   mounts.map((mount) => ({ ...mountEntry(mount), key: `${mountRecords}${mount.uuid}`, expect: 'absent' }))
 
-/** A stored mount. Throws when this server does not know its form: then the server must not start. docs/operations.md#what-a-damaged-store-does */
+/**
+ * A stored mount. Throws when this server does not know its form: then the server must not start.
+ * docs/operations.md#what-a-damaged-store-does
+ */
 export function readMount({ key, value }: ViewRecord): Mount {
   const stored = storedMount.safeParse(value)
   const plugin = stored.success ? pluginOf(stored.data.table, stored.data.type) : undefined
   if (!stored.success || plugin === undefined || stored.data.uuid !== key) {
-    throw new Error(`the mount table cannot be read: record ${mountRecords}${key} is not a mount that this version can read`)
+    throw new Error(
+      `the mount table cannot be read: record ${mountRecords}${key} is not a mount that this version can read`,
+    )
   }
   return { ...stored.data, plugin }
 }

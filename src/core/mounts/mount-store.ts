@@ -21,7 +21,10 @@ export type MountStoreParts = {
   random: Random
   clock: Clock
   system: SystemTtls
-  /** Ends every lease the mount has issued; tokens end by themselves. A rejection leaves the mount where it is. */
+  /**
+   * Ends every lease the mount has issued; tokens end by themselves. A rejection leaves the mount where it
+   * is.
+   */
   revokeLeases(mount: Mount, how: Removal): Promise<void>
   /**
    * Takes back what a mount must not leave behind outside of the server; called when its leases have ended,
@@ -29,8 +32,8 @@ export type MountStoreParts = {
    */
   clear?(mount: Mount, how: Removal): Promise<void>
   /**
-   * Takes back what a mount keeps outside of the server, as far as that can be done; called when its leases have ended, before its data are deleted. A
-   * rejection leaves the mount where it is.
+   * Takes back what a mount keeps outside of the server, as far as that can be done; called when its leases
+   * have ended, before its data are deleted. A rejection leaves the mount where it is.
    */
   empty?(mount: Mount): Promise<void>
   /** A namespace, or a mount in one, at, above or below the path of a secrets mount. */
@@ -47,8 +50,9 @@ export type MountStoreParts = {
 export type Removal = { readonly abandon: boolean }
 
 /**
- * The mounts of the server, kept in storage and as a table in memory. Each change is checked whole, written in one atomic step, and only then seen:
- * a reader finds the table before or after it. docs/contract/mounts.md.
+ * The mounts of the server, kept in storage and as a table in memory. Each change is checked whole, written
+ * in one atomic step, and only then seen: a reader finds the table before or after it.
+ * docs/contract/mounts.md.
  */
 export class MountStore implements AsyncDisposable {
   readonly #parts: MountStoreParts
@@ -71,11 +75,15 @@ export class MountStore implements AsyncDisposable {
     for (const mount of mounts) this.#rooms.add(mount)
   }
 
-  /** Reads the stored table. Rejects when a record cannot be read or the fixed mounts are not there: the server must not start then. */
+  /**
+   * Reads the stored table. Rejects when a record cannot be read or the fixed mounts are not there: the
+   * server must not start then.
+   */
   static async open(parts: MountStoreParts): Promise<MountStore> {
     const mounts = (await recordsOf(parts.view).list('')).map(readMount)
     const store = new MountStore(parts, mounts)
-    if (store.table.at('root', 'sys/') === undefined) throw new Error('the mount table cannot be read: there is no sys/ in it')
+    if (store.table.at('root', 'sys/') === undefined)
+      throw new Error('the mount table cannot be read: there is no sys/ in it')
     return store
   }
 
@@ -92,12 +100,14 @@ export class MountStore implements AsyncDisposable {
   }
 
   /**
-   * Counts a request as inside the mount until what comes back is called. Undefined: the mount is being removed or moved, or is no longer where the
-   * request found it; answer as for a tainted one.
+   * Counts a request as inside the mount until what comes back is called. Undefined: the mount is being
+   * removed or moved, or is no longer where the request found it; answer as for a tainted one.
    */
   enter(mount: Mount): (() => void) | undefined {
     const now = this.#table.byUuid(mount.uuid)
-    return now?.path === mount.path && now.namespace === mount.namespace ? this.#rooms.enter(mount) : undefined
+    return now?.path === mount.path && now.namespace === mount.namespace
+      ? this.#rooms.enter(mount)
+      : undefined
   }
 
   /** docs/contract/mounts.md#enabling */
@@ -128,7 +138,10 @@ export class MountStore implements AsyncDisposable {
     return now?.tainted === true && !this.#ending.has(mount.uuid) ? this.#rooms.enterClosed(mount) : undefined
   }
 
-  /** Removes a mount with everything in it; nothing to do when there is none. A second call joins or resumes a removal under way. docs/contract/mounts.md#disabling */
+  /**
+   * Removes a mount with everything in it; nothing to do when there is none. A second call joins or resumes a
+   * removal under way. docs/contract/mounts.md#disabling
+   */
   async disable(place: MountPlace, how: Removal = { abandon: false }): Promise<void> {
     const mount = await this.#inTurn(async () => {
       const found = this.#table.at(place.namespace, place.path)
@@ -141,23 +154,33 @@ export class MountStore implements AsyncDisposable {
     if (mount !== undefined) await this.#remove(mount, how)
   }
 
-  /** Goes on in the background with the removals and moves that a crash, or a failed revocation of a removal, left unfinished. */
+  /**
+   * Goes on in the background with the removals and moves that a crash, or a failed revocation of a removal,
+   * left unfinished.
+   */
   resume(): void {
     for (const mount of this.#table.all()) {
       if (mount.tainted) {
-        this.#inBackground(this.#remove(mount, { abandon: false }).catch((error: unknown) => this.#parts.onFailure(mount, error)))
+        this.#inBackground(
+          this.#remove(mount, { abandon: false }).catch((error: unknown) =>
+            this.#parts.onFailure(mount, error),
+          ),
+        )
       } else if (mount.moving !== undefined) this.#startMove(mount, mount.moving)
     }
   }
 
-  /** From now on a move that fails is one that the stop of the server cut short: the next start goes on with it. */
+  /**
+   * From now on a move that fails is one that the stop of the server cut short: the next start goes on with
+   * it.
+   */
   stopMoves(): void {
     this.#isStopping = true
   }
 
   /**
-   * Starts a move and gives the id of its migration, once it is stored that it has to be made: data, uuid and accessor stay, leases and tokens end.
-   * See docs/contract/namespaces.md#moving-mounts.
+   * Starts a move and gives the id of its migration, once it is stored that it has to be made: data, uuid and
+   * accessor stay, leases and tokens end. See docs/contract/namespaces.md#moving-mounts.
    */
   remount(from: MoveSide, to: MoveSide): Promise<string> {
     return this.#inTurn(async () => {
@@ -184,10 +207,14 @@ export class MountStore implements AsyncDisposable {
   }
 
   /**
-   * Begins a namespace: its fixed mounts, in one write with the entries of `plan` (full keys). `plan` sees the table no other change can get in
-   * front of, and throws to refuse; `written` is called before anyone else has a turn. False when an expectation did not hold.
+   * Begins a namespace: its fixed mounts, in one write with the entries of `plan` (full keys). `plan` sees
+   * the table no other change can get in front of, and throws to refuse; `written` is called before anyone
+   * else has a turn. False when an expectation did not hold.
    */
-  beginNamespace(namespace: string, { plan, written }: { plan(table: MountIndex): readonly ViewEntry[]; written(): void }): Promise<boolean> {
+  beginNamespace(
+    namespace: string,
+    { plan, written }: { plan(table: MountIndex): readonly ViewEntry[]; written(): void },
+  ): Promise<boolean> {
     return this.#inTurn(async () => {
       const entries = plan(this.#table)
       const mounts = namespaceMounts(this.#parts.random, namespace, this.#table)
@@ -199,7 +226,10 @@ export class MountStore implements AsyncDisposable {
     })
   }
 
-  /** Lets nobody into the mounts of a namespace that is being deleted; resolves once everyone has left, and no change to them is under way. */
+  /**
+   * Lets nobody into the mounts of a namespace that is being deleted; resolves once everyone has left, and no
+   * change to them is under way.
+   */
   async closeNamespace(namespace: string): Promise<void> {
     const mounts = await this.#mountsOf(namespace)
     await Promise.all(mounts.map((mount) => this.#rooms.close(mount)))
@@ -236,7 +266,11 @@ export class MountStore implements AsyncDisposable {
   }
 
   #surroundings(): Surroundings {
-    return { table: this.#table, system: this.#parts.system, namespaceInTheWay: this.#parts.namespaceInTheWay }
+    return {
+      table: this.#table,
+      system: this.#parts.system,
+      namespaceInTheWay: this.#parts.namespaceInTheWay,
+    }
   }
 
   /** One change at a time: each sees the table the one before it left. */
@@ -252,7 +286,10 @@ export class MountStore implements AsyncDisposable {
     this.#table = this.#table.with([mount])
   }
 
-  /** A write that failed may be stored all the same: then the table follows what is stored, so that no path is ever given away twice. */
+  /**
+   * A write that failed may be stored all the same: then the table follows what is stored, so that no path is
+   * ever given away twice.
+   */
   async #write(entry: ViewEntry): Promise<void> {
     try {
       await this.#records.write([entry])
@@ -272,7 +309,11 @@ export class MountStore implements AsyncDisposable {
   }
 
   async #remove(mount: Mount, how: Removal): Promise<void> {
-    for (let running = this.#removals.get(mount.uuid); running !== undefined; running = this.#removals.get(mount.uuid)) {
+    for (
+      let running = this.#removals.get(mount.uuid);
+      running !== undefined;
+      running = this.#removals.get(mount.uuid)
+    ) {
       if (!how.abandon) return running
       // that one may give up nothing and fail
       await running.catch(() => undefined)
@@ -319,7 +360,9 @@ export class MountStore implements AsyncDisposable {
       this.#endMove(move.id, 'success')
     } catch (error) {
       if (this.#isStopping) return
-      await this.#inTurn(() => this.#callOff(mount, move)).catch((cause: unknown) => this.#parts.onFailure(mount, cause))
+      await this.#inTurn(() => this.#callOff(mount, move)).catch((cause: unknown) =>
+        this.#parts.onFailure(mount, cause),
+      )
       this.#endMove(move.id, 'failure')
       this.#parts.onFailure(mount, error)
     } finally {
@@ -329,8 +372,10 @@ export class MountStore implements AsyncDisposable {
 
   async #arrive(mount: Mount, { namespace, path }: MountMove): Promise<void> {
     const current = this.#table.byUuid(mount.uuid)
-    if (current === undefined || current.tainted) throw refuse('invalid', `no matching mount at ${quoted(mount.path)}`)
-    if (!this.#parts.isLive(current.namespace) || !this.#parts.isLive(namespace)) throw refuse('invalid', 'namespace not found')
+    if (current === undefined || current.tainted)
+      throw refuse('invalid', `no matching mount at ${quoted(mount.path)}`)
+    if (!this.#parts.isLive(current.namespace) || !this.#parts.isLive(namespace))
+      throw refuse('invalid', 'namespace not found')
     checkFree({ namespace, table: current.table, path }, this.#surroundings())
     const { moving, ...rest } = current
     await this.#save({ ...rest, namespace, path, moves: current.moves + 1 })
@@ -360,5 +405,6 @@ const recordsOf = (root: View): View => root.view(mountRecords, { numbers: 'plai
 
 function checkRemovable(mount: Mount, place: MountPlace): void {
   if (isTokenType(mount.type)) throw refuse('invalid', 'token credential backend cannot be disabled')
-  if (isFixedMount(mount) || mount.table !== place.table) throw refuse('invalid', `cannot unmount ${quoted(place.path)}`)
+  if (isFixedMount(mount) || mount.table !== place.table)
+    throw refuse('invalid', `cannot unmount ${quoted(place.path)}`)
 }

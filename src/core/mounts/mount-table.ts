@@ -15,8 +15,8 @@ function entryOf(segments: Map<string, Segment>, name: string): Segment {
 }
 
 /**
- * All mounts of the server as they were at one moment; never changed, only replaced as a whole, so a request that was routed with one keeps
- * its answer. docs/contract/mounts.md#routing.
+ * All mounts of the server as they were at one moment; never changed, only replaced as a whole, so a request
+ * that was routed with one keeps its answer. docs/contract/mounts.md#routing.
  */
 export class MountIndex {
   readonly #rootByNamespace = new Map<string, Segment>()
@@ -41,8 +41,9 @@ export class MountIndex {
   }
 
   /**
-   * The mount with the longest path that `path` (relative to the namespace, decoded) begins with; where none does, the one that `path + "/"`
-   * names. Tainted mounts are found too. Time grows with the length of the path only: the walk ends at the first segment no mount has.
+   * The mount with the longest path that `path` (relative to the namespace, decoded) begins with; where none
+   * does, the one that `path + "/"` names. Tainted mounts are found too. Time grows with the length of the
+   * path only: the walk ends at the first segment no mount has.
    */
   resolve(namespace: string, path: string): Resolved | undefined {
     let at = this.#rootByNamespace.get(namespace)
@@ -51,7 +52,8 @@ export class MountIndex {
     while (at !== undefined) {
       const end = path.indexOf('/', start)
       if (end < 0) {
-        const whole: Mount | undefined = found === undefined ? at.next.get(path.slice(start))?.mount : undefined
+        const whole: Mount | undefined =
+          found === undefined ? at.next.get(path.slice(start))?.mount : undefined
         if (whole !== undefined) return { mount: whole, below: '' }
         break
       }
@@ -98,7 +100,10 @@ export class MountIndex {
     return [...this.#byUuid.values()]
   }
 
-  /** A mount of the namespace that stands in the way of a new one at `path`: at the same place, above it, or below it. */
+  /**
+   * A mount of the namespace that stands in the way of a new one at `path`: at the same place, above it, or
+   * below it.
+   */
   inTheWay(namespace: string, path: string): Mount | undefined {
     let at = this.#rootByNamespace.get(namespace)
     for (const name of path.slice(0, -1).split('/')) {
@@ -109,7 +114,10 @@ export class MountIndex {
     return at === undefined ? undefined : firstBelow(at)
   }
 
-  /** The same mounts but for those of `changed`, which come in by uuid, and those of `gone`, which are left out. */
+  /**
+   * The same mounts but for those of `changed`, which come in by uuid, and those of `gone`, which are left
+   * out.
+   */
   with(changed: readonly Mount[], gone: readonly Mount[] = []): MountIndex {
     const next = new Map(this.#byUuid)
     for (const mount of gone) next.delete(mount.uuid)

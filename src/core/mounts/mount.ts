@@ -45,7 +45,10 @@ export type Mount = {
   readonly external_entropy_access: boolean
   /** Being removed: requests get 404. */
   readonly tainted: boolean
-  /** How often it was moved: tokens it issued before the last time are no longer valid. Counted, not timed: a clock may be set. */
+  /**
+   * How often it was moved: tokens it issued before the last time are no longer valid. Counted, not timed: a
+   * clock may be set.
+   */
   readonly moves: number
   /** Set from the moment a move is accepted until it is over: a start goes on with what a crash cut short. */
   readonly moving?: MountMove

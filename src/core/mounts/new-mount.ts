@@ -38,8 +38,16 @@ export type Surroundings = {
   namespaceInTheWay(namespace: string, path: string): string | undefined
 }
 
-/** The mount a request would make, with everything checked that can be. Throws the refusals of docs/contract/mounts.md#enabling, in their order. */
-export function newMount(place: MountPlace, request: MountRequest, around: Surroundings, random: Random): Mount {
+/**
+ * The mount a request would make, with everything checked that can be. Throws the refusals of
+ * docs/contract/mounts.md#enabling, in their order.
+ */
+export function newMount(
+  place: MountPlace,
+  request: MountRequest,
+  around: Surroundings,
+  random: Random,
+): Mount {
   const type = askedType(request)
   const given = decodeConfig(place.table, request.config)
   const ttls = newTtls(given, around.system)
@@ -55,7 +63,12 @@ export function newMount(place: MountPlace, request: MountRequest, around: Surro
     plugin,
     ...identifiers(place, type, around.table, random),
     description: request.description ?? '',
-    config: { ...ttls, force_no_cache: place.table === 'secret' && given.force_no_cache, ...shown, ...given.lists },
+    config: {
+      ...ttls,
+      force_no_cache: place.table === 'secret' && given.force_no_cache,
+      ...shown,
+      ...given.lists,
+    },
     options: request.options === undefined ? {} : request.options && { ...request.options },
     local: request.local ?? false,
     seal_wrap: request.seal_wrap ?? false,
@@ -72,18 +85,29 @@ function askedType({ type, plugin_name: pluginName = '' }: MountRequest): string
   return pluginName
 }
 
-const tokenTypeOf = ({ table }: MountPlace, given: GivenConfig) => (table === 'auth' ? { token_type: tokenType(given.token_type) } : {})
+const tokenTypeOf = ({ table }: MountPlace, given: GivenConfig) =>
+  table === 'auth' ? { token_type: tokenType(given.token_type) } : {}
 
 /** The only type with versions to choose from: not offered here, and whoever asks for it hears just that. */
 const versioned = 'kv'
 
-function checkedPlugin({ table }: MountPlace, type: string, request: MountRequest, given: GivenConfig): PluginName {
+function checkedPlugin(
+  { table }: MountPlace,
+  type: string,
+  request: MountRequest,
+  given: GivenConfig,
+): PluginName {
   if (type !== versioned && (request.options?.version ?? '') !== '') {
-    throw refuse('invalid', `${table === 'auth' ? 'auth method' : 'secrets engine'} ${quoted(type)} does not allow setting a version`)
+    throw refuse(
+      'invalid',
+      `${table === 'auth' ? 'auth method' : 'secrets engine'} ${quoted(type)} does not allow setting a version`,
+    )
   }
   checkPluginVersion(given.plugin_version, excerpt(type))
-  if (table === 'auth' && isTokenType(type)) throw refuse('invalid', 'token credential backend cannot be instantiated')
-  if (table === 'secret' && isFixedSecretType(type)) throw refuse('invalid', `mount type of "${type}" is not mountable`)
+  if (table === 'auth' && isTokenType(type))
+    throw refuse('invalid', 'token credential backend cannot be instantiated')
+  if (table === 'secret' && isFixedSecretType(type))
+    throw refuse('invalid', `mount type of "${type}" is not mountable`)
   const plugin = offeredPlugin(table, type)
   if (plugin === undefined) throw refuse('invalid', `plugin not found in the catalog: ${excerpt(type)}`)
   return plugin
@@ -93,7 +117,8 @@ function checkPlace(place: MountPlace, { table, namespaceInTheWay }: Surrounding
   if (shownPath(place) === '/') throw refuse('invalid', 'backend path must be specified')
   const fault = pathFault(place.path)
   if (fault !== undefined) throw refuse('invalid', fault)
-  if (place.table === 'secret' && isReservedPlace(place)) throw refuse('invalid', `cannot mount ${quoted(place.path)}`)
+  if (place.table === 'secret' && isReservedPlace(place))
+    throw refuse('invalid', `cannot mount ${quoted(place.path)}`)
   const mount = table.inTheWay(place.namespace, place.path)
   if (mount !== undefined) throw refuse('invalid', `path is already in use at ${shownPath(mount)}`)
   const other = place.table === 'secret' ? namespaceInTheWay(place.namespace, place.path) : undefined

@@ -1,7 +1,16 @@
 import { refuse } from '../../errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { Mount, MountConfig } from './mount.ts'
-import { checkPluginVersion, listNames, lockoutRefused, readTtl, type SystemTtls, tokenType, visibility, withoutEmpty } from './mount-config.ts'
+import {
+  checkPluginVersion,
+  listNames,
+  lockoutRefused,
+  readTtl,
+  type SystemTtls,
+  tokenType,
+  visibility,
+  withoutEmpty,
+} from './mount-config.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { isTokenType } from './mount-types.ts'
 
@@ -43,14 +52,21 @@ export function checkTunable(path: string, request: TuneRequest): void {
   if (field !== undefined) throw refuse('invalid', `cannot tune parameter ${field} of ${path}`)
 }
 
-export const nothingToTune = (path: string) => refuse('invalid', `tune of path ${quoted(path)} failed: no mount entry found`)
+export const nothingToTune = (path: string) =>
+  refuse('invalid', `tune of path ${quoted(path)} failed: no mount entry found`)
 
 /** The mount as it is after tuning. Throws the refusals of docs/contract/mounts.md#tuning */
 export function tuned(mount: Mount, request: TuneRequest, system: SystemTtls): Mount {
   checkTunable(mount.path, request)
-  const config: MountConfig = { ...mount.config, ...tunedTtls(mount.config, request, system), ...tunedTokenType(mount, request) }
+  const config: MountConfig = {
+    ...mount.config,
+    ...tunedTtls(mount.config, request, system),
+    ...tunedTokenType(mount, request),
+  }
   if (request.user_lockout_config !== undefined && request.user_lockout_config !== null) {
-    throw mount.table === 'auth' ? lockoutRefused(mount.type) : refuse('invalid', "'user_lockout_config' can only be modified on auth mounts")
+    throw mount.table === 'auth'
+      ? lockoutRefused(mount.type)
+      : refuse('invalid', "'user_lockout_config' can only be modified on auth mounts")
   }
   checkPluginVersion(request.plugin_version ?? '', mount.type)
   const given = listNames.filter((name) => request[name] !== undefined)
@@ -61,10 +77,19 @@ export function tuned(mount: Mount, request: TuneRequest, system: SystemTtls): M
     delete config.listing_visibility
     Object.assign(config, next)
   }
-  return { ...mount, description: request.description ?? mount.description, config, options: merged(mount.options, request.options) }
+  return {
+    ...mount,
+    description: request.description ?? mount.description,
+    config,
+    options: merged(mount.options, request.options),
+  }
 }
 
-function tunedTtls(config: MountConfig, request: TuneRequest, system: SystemTtls): Pick<MountConfig, 'default_lease_ttl' | 'max_lease_ttl'> {
+function tunedTtls(
+  config: MountConfig,
+  request: TuneRequest,
+  system: SystemTtls,
+): Pick<MountConfig, 'default_lease_ttl' | 'max_lease_ttl'> {
   const next = (given: string | undefined, current: number): number => {
     if (given === undefined || given === '') return current
     const ttl = readTtl(given)
@@ -76,15 +101,22 @@ function tunedTtls(config: MountConfig, request: TuneRequest, system: SystemTtls
   const longest = max_lease_ttl || system.maxTtl
   const changed = default_lease_ttl !== config.default_lease_ttl || max_lease_ttl !== config.max_lease_ttl
   if (changed && default_lease_ttl > longest) {
-    throw refuse('invalid', `backend max lease TTL of ${longest} would be less than backend default lease TTL of ${default_lease_ttl}`)
+    throw refuse(
+      'invalid',
+      `backend max lease TTL of ${longest} would be less than backend default lease TTL of ${default_lease_ttl}`,
+    )
   }
   return { default_lease_ttl, max_lease_ttl }
 }
 
-function tunedTokenType({ table, type }: Mount, { token_type: given }: TuneRequest): Pick<MountConfig, 'token_type'> {
+function tunedTokenType(
+  { table, type }: Mount,
+  { token_type: given }: TuneRequest,
+): Pick<MountConfig, 'token_type'> {
   if (given === undefined) return {}
   if (table !== 'auth') throw refuse('invalid', "'token_type' can only be modified on auth mounts")
-  if (isTokenType(type)) throw refuse('invalid', "'token_type' cannot be set for 'token' or 'ns_token' auth mounts")
+  if (isTokenType(type))
+    throw refuse('invalid', "'token_type' cannot be set for 'token' or 'ns_token' auth mounts")
   return { token_type: tokenType(given) }
 }
 

@@ -11,7 +11,10 @@ import type { Namespace, NamespaceRecord } from './namespace.ts'
 import { nameFault } from './namespace-name.ts'
 import type { NamespaceStore } from './namespace-store.ts'
 
-/** One part of what belongs to a namespace that is being deleted. Runs again when it failed or the server stopped: it then takes away what is left. */
+/**
+ * One part of what belongs to a namespace that is being deleted. Runs again when it failed or the server
+ * stopped: it then takes away what is left.
+ */
 export type RemovalStep = { readonly name: string; remove(namespaceId: string): Promise<void> }
 
 export type NamespaceLifeParts = {
@@ -30,7 +33,10 @@ export type NamespaceLifeParts = {
 const firstPauseMs = 1_000
 const longestPauseMs = 60_000
 
-/** How namespaces come and go. docs/contract/namespaces.md#managing-namespaces, docs/contract/namespaces.md#isolation */
+/**
+ * How namespaces come and go. docs/contract/namespaces.md#managing-namespaces,
+ * docs/contract/namespaces.md#isolation
+ */
 export class NamespaceLife implements AsyncDisposable {
   readonly #parts: NamespaceLifeParts
   readonly #turns = new KeyedMutex()
@@ -42,10 +48,15 @@ export class NamespaceLife implements AsyncDisposable {
   }
 
   /**
-   * Makes a namespace below another, with its fixed mounts and the policy `default`, in one write. `metadata` may throw, once nothing else is in the way.
-   * Throws the refusals of docs/contract/namespaces.md#managing-namespaces.
+   * Makes a namespace below another, with its fixed mounts and the policy `default`, in one write. `metadata`
+   * may throw, once nothing else is in the way. Throws the refusals of
+   * docs/contract/namespaces.md#managing-namespaces.
    */
-  create(parent: Namespace, name: string, metadata: () => NamespaceRecord['custom_metadata']): Promise<NamespaceRecord> {
+  create(
+    parent: Namespace,
+    name: string,
+    metadata: () => NamespaceRecord['custom_metadata'],
+  ): Promise<NamespaceRecord> {
     return this.#inTurn(async () => {
       const fault = nameFault(parent, name)
       if (fault !== undefined) throw refuse('invalid', fault)
@@ -63,7 +74,10 @@ export class NamespaceLife implements AsyncDisposable {
   }
 
   /** The namespace with other metadata. Throws when it is being deleted. */
-  replaceMetadata({ id }: Namespace, custom_metadata: NamespaceRecord['custom_metadata']): Promise<NamespaceRecord> {
+  replaceMetadata(
+    { id }: Namespace,
+    custom_metadata: NamespaceRecord['custom_metadata'],
+  ): Promise<NamespaceRecord> {
     return this.#parts.namespaces.change(id, (record) => {
       if (record.tainted) throw refuse('invalid', `namespace ${quoted(record.path)} is being deleted`)
       return { ...record, custom_metadata }
@@ -78,8 +92,13 @@ export class NamespaceLife implements AsyncDisposable {
   async remove(namespace: NamespaceRecord, { abandon = false } = {}): Promise<void> {
     const tainted = await this.#inTurn(async () => {
       const { namespaces } = this.#parts
-      if (namespaces.hasChildren(namespace)) throw refuse('invalid', 'unable to delete namespace containing child namespaces')
-      return namespaces.change(namespace.id, (record) => ({ ...record, tainted: true, ...(abandon ? { abandoned: true } : {}) }))
+      if (namespaces.hasChildren(namespace))
+        throw refuse('invalid', 'unable to delete namespace containing child namespaces')
+      return namespaces.change(namespace.id, (record) => ({
+        ...record,
+        tainted: true,
+        ...(abandon ? { abandoned: true } : {}),
+      }))
     })
     this.#start(tainted)
   }
@@ -101,16 +120,23 @@ export class NamespaceLife implements AsyncDisposable {
   }
 
   /** Undefined: the id it drew was used before. */
-  async #begin(parent: Namespace, { path, name, metadata }: { path: string; name: string; metadata(): NamespaceRecord['custom_metadata'] }) {
+  async #begin(
+    parent: Namespace,
+    { path, name, metadata }: { path: string; name: string; metadata(): NamespaceRecord['custom_metadata'] },
+  ) {
     const { namespaces, mounts, random, firstEntries } = this.#parts
     const { id, entry } = namespaces.freshId()
     const draft = { id, path, uuid: random.uuid(), tainted: false, unlock_key_hash: '' }
     let record: NamespaceRecord | undefined
     const plan = (table: MountIndex): ViewEntry[] => {
       const mount = table.inTheWay(parent.id, `${name}/`)
-      if (mount !== undefined) throw refuse('invalid', `new namespace conflicts with existing mount: ${mount.path}`)
+      if (mount !== undefined)
+        throw refuse('invalid', `new namespace conflicts with existing mount: ${mount.path}`)
       record = { ...draft, custom_metadata: metadata() }
-      return [...[namespaces.entryOf(record), entry].map((one) => ({ ...one, key: `core/${one.key}` })), ...firstEntries(id)]
+      return [
+        ...[namespaces.entryOf(record), entry].map((one) => ({ ...one, key: `core/${one.key}` })),
+        ...firstEntries(id),
+      ]
     }
     const written = () => {
       if (record !== undefined) namespaces.written(record)
@@ -139,7 +165,10 @@ export class NamespaceLife implements AsyncDisposable {
   }
 
   async #removeOnce(namespace: NamespaceRecord): Promise<boolean> {
-    for (const step of [...this.#parts.steps, { name: 'record', remove: () => this.#parts.namespaces.forget(namespace) }]) {
+    for (const step of [
+      ...this.#parts.steps,
+      { name: 'record', remove: () => this.#parts.namespaces.forget(namespace) },
+    ]) {
       if (this.#stopped) return false
       try {
         await step.remove(namespace.id)

@@ -8,23 +8,32 @@ const maxPathLength = 1024
 const reserved = new Set(['root', 'sys', 'audit', 'auth', 'cubbyhole', 'identity', '.', '..'])
 const reservedAtRoot = new Set(['ui', 'v1', 'docs', 'robots.txt', '.well-known', 'metrics', 'health'])
 
-/** Why a name can be no namespace's, whatever there is already. docs/contract/namespaces.md#managing-namespaces */
+/**
+ * Why a name can be no namespace's, whatever there is already.
+ * docs/contract/namespaces.md#managing-namespaces
+ */
 export function nameFault(parent: Namespace, name: string): string | undefined {
   if (name === '') return 'namespace name cannot be empty'
   if (name.includes('/')) return 'namespace name cannot contain /'
   if (reserved.has(name) || (parent.path === '' && reservedAtRoot.has(name))) {
     return `${quoted(`${name}/`)} is a reserved path and cannot be used as a namespace name`
   }
-  if (/\s/u.test(name)) return `${quoted(name)} contains space characters that cannot be used in a namespace name`
+  if (/\s/u.test(name))
+    return `${quoted(name)} contains space characters that cannot be used in a namespace name`
   const wildcard = /[+*]/.exec(name)?.[0]
-  if (wildcard !== undefined) return `${quoted(name)} contains wildcard characters that cannot be used in a namespace name: '${wildcard}'`
-  if (/[^\p{L}\p{M}\p{N}\p{P}\p{S}]/u.test(name)) return `${quoted(name)} contains non-printable characters that cannot be used in a namespace name`
+  if (wildcard !== undefined)
+    return `${quoted(name)} contains wildcard characters that cannot be used in a namespace name: '${wildcard}'`
+  if (/[^\p{L}\p{M}\p{N}\p{P}\p{S}]/u.test(name))
+    return `${quoted(name)} contains non-printable characters that cannot be used in a namespace name`
   if (parent.path.length + name.length >= maxPathLength)
     return `the path of namespace ${quoted(excerpt(name))} is longer than ${maxPathLength} characters`
   return undefined
 }
 
-/** The segments a namespace header names, none for the root; undefined for one that leads out of the root. docs/contract/namespaces.md#the-namespace-of-a-request */
+/**
+ * The segments a namespace header names, none for the root; undefined for one that leads out of the root.
+ * docs/contract/namespaces.md#the-namespace-of-a-request
+ */
 export function segmentsOfHeader(header: string): string[] | undefined {
   const segments: string[] = []
   for (const segment of headerText(header).split('/')) {

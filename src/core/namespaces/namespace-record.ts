@@ -5,7 +5,10 @@ import type { NamespaceRecord } from './namespace.ts'
 /** Where the namespaces are, in the core's view: one record each, by id. */
 export const namespaceRecords = 'namespace/'
 
-/** Every id that was ever given away, so that none is given twice: what carries the id of a deleted namespace can never mean another one. */
+/**
+ * Every id that was ever given away, so that none is given twice: what carries the id of a deleted namespace
+ * can never mean another one.
+ */
 export const usedIds = 'namespace-used/'
 
 /** Fields of a later version stay as they are. */
@@ -21,10 +24,17 @@ const stored = z.looseObject({
 })
 
 function isTextMap(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.values(value).every((text) => typeof text === 'string')
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).every((text) => typeof text === 'string')
+  )
 }
 
-/** A stored namespace. Throws when this server does not know its form: then the server must not start. docs/operations.md#what-a-damaged-store-does */
+/**
+ * A stored namespace. Throws when this server does not know its form: then the server must not start.
+ * docs/operations.md#what-a-damaged-store-does
+ */
 export function readNamespace({ key, value }: ViewRecord): NamespaceRecord {
   const record = stored.safeParse(value)
   if (!record.success || namespaceRecords + record.data.id !== key)

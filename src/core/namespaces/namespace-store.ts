@@ -21,7 +21,10 @@ const pageSize = 500
 /** What a mount at, above or below the path of a namespace finds in its way, as it is shown. */
 const shownAs = (namespace: Namespace): string => `${lastSegment(namespace)}/`
 
-/** All namespaces of the server, in storage and as a tree in memory. Each change is written first and seen then. docs/contract/namespaces.md#managing-namespaces */
+/**
+ * All namespaces of the server, in storage and as a tree in memory. Each change is written first and seen
+ * then. docs/contract/namespaces.md#managing-namespaces
+ */
 export class NamespaceStore {
   readonly #view: View
   readonly #random: Random
@@ -38,7 +41,10 @@ export class NamespaceStore {
     const store = new NamespaceStore(parts)
     const records: NamespaceRecord[] = []
     for (let after: string | undefined; ; ) {
-      const page = await parts.view.list(namespaceRecords, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+      const page = await parts.view.list(namespaceRecords, {
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      })
       records.push(...page.map(readNamespace))
       if (page.length < pageSize) break
       after = page.at(-1)?.key
@@ -53,7 +59,10 @@ export class NamespaceStore {
     return this.#tree.isRootOnly
   }
 
-  /** The namespace of a request, from its header and its path; undefined when the header names none. docs/contract/namespaces.md#the-namespace-of-a-request */
+  /**
+   * The namespace of a request, from its header and its path; undefined when the header names none.
+   * docs/contract/namespaces.md#the-namespace-of-a-request
+   */
   resolve(header: string | undefined, path: string): NamespacePlace | undefined {
     return this.#tree.resolve(header, path)
   }
@@ -89,7 +98,9 @@ export class NamespaceStore {
   /** The ids of the namespaces above the one of this id. */
   above(id: string): string[] {
     const namespace = this.byId(id)
-    return namespace === undefined ? [] : this.lineOf(namespace).flatMap((one) => (one.id === id ? [] : [one.id]))
+    return namespace === undefined
+      ? []
+      : this.lineOf(namespace).flatMap((one) => (one.id === id ? [] : [one.id]))
   }
 
   hasChildren(namespace: Namespace): boolean {
@@ -101,13 +112,19 @@ export class NamespaceStore {
     return id === rootNamespace.id || this.byId(id)?.tainted === false
   }
 
-  /** The path from the namespace of this id down to another; undefined when that is neither it nor below it, or it is gone. */
+  /**
+   * The path from the namespace of this id down to another; undefined when that is neither it nor below it,
+   * or it is gone.
+   */
   pathBelow(id: string, lower: Namespace): string | undefined {
     const upper = this.byId(id)
     return upper && pathBelow(upper, lower)
   }
 
-  /** What of the namespaces is in the way of a secrets mount at `path`, below the namespace of this id. docs/contract/mounts.md#enabling */
+  /**
+   * What of the namespaces is in the way of a secrets mount at `path`, below the namespace of this id.
+   * docs/contract/mounts.md#enabling
+   */
   inTheWay(id: string, path: string): string | undefined {
     const namespace = this.byId(id)
     const first = path.slice(0, path.indexOf('/') + 1)
@@ -115,7 +132,10 @@ export class NamespaceStore {
     return child === undefined || child.id === rootNamespace.id ? undefined : shownAs(child)
   }
 
-  /** Why nothing is served in the namespace now: it or one above it is locked. docs/contract/namespaces.md#locked-namespaces */
+  /**
+   * Why nothing is served in the namespace now: it or one above it is locked.
+   * docs/contract/namespaces.md#locked-namespaces
+   */
   lockRefusal(namespace: Namespace): ServiceError | undefined {
     const locked = this.#tree.lineOf(namespace).find(isLocked)
     if (locked === undefined) return undefined
@@ -123,11 +143,15 @@ export class NamespaceStore {
     return refuse('sealed', text)
   }
 
-  /** An id that no namespace has or had, as far as is known here, and the entries that keep it from ever being given again. */
+  /**
+   * An id that no namespace has or had, as far as is known here, and the entries that keep it from ever being
+   * given again.
+   */
   freshId(): { id: string; entry: ViewEntry } {
     for (;;) {
       const id = base62(this.#random, idLength)
-      if (this.byId(id) === undefined) return { id, entry: { key: usedIds + id, value: true, expect: 'absent' } }
+      if (this.byId(id) === undefined)
+        return { id, entry: { key: usedIds + id, value: true, expect: 'absent' } }
     }
   }
 
@@ -141,7 +165,10 @@ export class NamespaceStore {
     this.#tree.put(record)
   }
 
-  /** Changes what is stored of a namespace; `change` may run again, and throws to refuse. Throws `missing` when it is gone by then. */
+  /**
+   * Changes what is stored of a namespace; `change` may run again, and throws to refuse. Throws `missing`
+   * when it is gone by then.
+   */
   change(id: string, change: (record: NamespaceRecord) => NamespaceRecord): Promise<NamespaceRecord> {
     return this.#turns.take(id, async () => {
       for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
@@ -157,12 +184,16 @@ export class NamespaceStore {
     })
   }
 
-  /** Locks the API of a namespace and all below; gives the key that unlocks it, of which only a hash is kept. docs/contract/namespaces.md#managing-namespaces */
+  /**
+   * Locks the API of a namespace and all below; gives the key that unlocks it, of which only a hash is kept.
+   * docs/contract/namespaces.md#managing-namespaces
+   */
   async lock(namespace: Namespace): Promise<string> {
     if (namespace.id === rootNamespace.id) throw refuse('invalid', 'root namespace cannot be locked/unlocked')
     const key = base62(this.#random, unlockKeyLength)
     await this.change(namespace.id, (record) => {
-      if (isLocked(record)) throw refuse('invalid', `cannot lock namespace "${record.path}": is already locked`)
+      if (isLocked(record))
+        throw refuse('invalid', `cannot lock namespace "${record.path}": is already locked`)
       return { ...record, unlock_key_hash: hashOf(key) }
     })
     return key

@@ -110,6 +110,7 @@ export class NamespaceTree {
 
 const segmentsOf = (path: string): string[] => (path === '' ? [] : path.slice(0, -1).split('/'))
 
-export const lastSegment = ({ path }: Namespace): string => path.slice(path.lastIndexOf('/', path.length - 2) + 1, -1)
+export const lastSegment = ({ path }: Namespace): string =>
+  path.slice(path.lastIndexOf('/', path.length - 2) + 1, -1)
 
 const byPath = (a: Namespace, b: Namespace): number => (a.path < b.path ? -1 : 1)

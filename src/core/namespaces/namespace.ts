@@ -28,7 +28,10 @@ export const rootNamespace: NamespaceRecord = {
   custom_metadata: {},
 }
 
-/** The path from a namespace down to another one, empty for itself; undefined when that is neither it nor below it. */
+/**
+ * The path from a namespace down to another one, empty for itself; undefined when that is neither it nor
+ * below it.
+ */
 export const pathBelow = (upper: Namespace, lower: Namespace): string | undefined =>
   lower.path.startsWith(upper.path) ? lower.path.slice(upper.path.length) : undefined
 

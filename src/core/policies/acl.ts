@@ -1,5 +1,11 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts'
-import { capabilityBits, capabilityNames, neededBit, type AclOperation, resultantNames } from './capabilities.ts'
+import {
+  capabilityBits,
+  capabilityNames,
+  neededBit,
+  type AclOperation,
+  resultantNames,
+} from './capabilities.ts'
 import type { Grants, ParameterRules } from './grants.ts'
 import { parametersAllow, type RequestFields } from './parameters.ts'
 import { compareRank, matches, type Pattern, patternOf, reachesBelow, SegmentedPath } from './pattern.ts'
@@ -9,15 +15,27 @@ import { fillTemplate, type TemplateContext } from './templates.ts'
 
 export type { AclOperation } from './capabilities.ts'
 
-/** What someone wants to do. `path` is relative to the namespace of the policies and has no leading slash; a list's trailing slash may be left out. */
+/**
+ * What someone wants to do. `path` is relative to the namespace of the policies and has no leading slash; a
+ * list's trailing slash may be left out.
+ */
 export type AclRequest = {
   readonly operation: AclOperation
   readonly path: string
-  /** The spelling of the path that counts, where several mean the same thing and `path` is another one: its rule may only take away. */
+  /**
+   * The spelling of the path that counts, where several mean the same thing and `path` is another one: its
+   * rule may only take away.
+   */
   readonly meant?: string | undefined
-  /** Gives `meant`, and the spelling of a rule's path that counts: what denies one spelling denies all of them. */
+  /**
+   * Gives `meant`, and the spelling of a rule's path that counts: what denies one spelling denies all of
+   * them.
+   */
   readonly canonical?: ((path: string) => string) | undefined
-  /** Body of a write, query of a read, top level only, as it was sent: defaults and path parameters are not fields. */
+  /**
+   * Body of a write, query of a read, top level only, as it was sent: defaults and path parameters are not
+   * fields.
+   */
   readonly fields?: RequestFields | undefined
   /** The TTL asked for by `X-Vault-Wrap-TTL`; undefined or 0 without one. */
   readonly wrapTtlSeconds?: number | undefined
@@ -28,15 +46,26 @@ export type Decision = { readonly allowed: boolean; readonly sudo: boolean }
 
 /** What a set of policies gives one caller. It never changes. */
 export interface Acl {
-  /** docs/contract/tokens-and-policies.md#which-rule-decides, docs/contract/tokens-and-policies.md#parameters-wrapping-expiration */
+  /**
+   * docs/contract/tokens-and-policies.md#which-rule-decides,
+   * docs/contract/tokens-and-policies.md#parameters-wrapping-expiration
+   */
   decide(request: AclRequest): Decision
   /** Sorted; `["deny"]` for none. docs/contract/tokens-and-policies.md#asking-for-capabilities */
   capabilities(path: string): string[]
-  /** The data of `sys/internal/ui/resultant-acl`. docs/contract/tokens-and-policies.md#asking-for-capabilities */
+  /**
+   * The data of `sys/internal/ui/resultant-acl`. docs/contract/tokens-and-policies.md#asking-for-capabilities
+   */
   resultant(): JsonObject
-  /** Is anything but deny given on the mount path, which ends in `/`, or below it? docs/contract/mounts.md#listing-for-user-interfaces */
+  /**
+   * Is anything but deny given on the mount path, which ends in `/`, or below it?
+   * docs/contract/mounts.md#listing-for-user-interfaces
+   */
   mountAccess(prefix: string): boolean
-  /** Milliseconds since the epoch: then the Acl must be made anew. Undefined: it holds as long as its policies and its context. */
+  /**
+   * Milliseconds since the epoch: then the Acl must be made anew. Undefined: it holds as long as its policies
+   * and its context.
+   */
   readonly holdsUntil: number | undefined
 }
 
@@ -66,7 +95,8 @@ export function compilePolicies(policies: readonly ParsedPolicy[]): CompiledPoli
   const rules: Rule[] = []
   const conditional: PolicyStanza[] = []
   for (const stanza of policies.flatMap(({ stanzas }) => stanzas)) {
-    if ('pattern' in stanza.label && stanza.expiresAt === undefined) rules.push({ pattern: stanza.label.pattern, grants: stanza.grants })
+    if ('pattern' in stanza.label && stanza.expiresAt === undefined)
+      rules.push({ pattern: stanza.label.pattern, grants: stanza.grants })
     else conditional.push(stanza)
   }
   return { table: new RuleTable(rules), conditional }
@@ -90,11 +120,17 @@ export function bindAcl({ table, conditional }: CompiledPolicies, context: Templ
     if (label.template.isTimed) holdsUntil = Math.min(holdsUntil, nextSecond(context.now))
   }
   const until = Number.isFinite(holdsUntil) ? holdsUntil : undefined
-  return rules.length === 0 ? new RuleAcl(table, undefined, until) : new RuleAcl(table, new RuleTable(rules, table), until)
+  return rules.length === 0
+    ? new RuleAcl(table, undefined, until)
+    : new RuleAcl(table, new RuleTable(rules, table), until)
 }
 
-/** The Acl of a caller with these policies. docs/contract/tokens-and-policies.md#which-rule-decides, docs/contract/tokens-and-policies.md#paths-in-rules */
-export const buildAcl = (policies: readonly ParsedPolicy[], context: TemplateContext): Acl => bindAcl(compilePolicies(policies), context)
+/**
+ * The Acl of a caller with these policies. docs/contract/tokens-and-policies.md#which-rule-decides,
+ * docs/contract/tokens-and-policies.md#paths-in-rules
+ */
+export const buildAcl = (policies: readonly ParsedPolicy[], context: TemplateContext): Acl =>
+  bindAcl(compilePolicies(policies), context)
 
 const nextSecond = (now: number): number => (Math.floor(now / 1000) + 1) * 1000
 
@@ -116,10 +152,16 @@ class RuleAcl implements Acl {
     const rule = this.#ruleFor(operation, path)
     if (rule === undefined) return deniedPlain
     const meant = request.meant ?? canonical?.(path)
-    if (meant !== undefined && canonical !== undefined && this.#deniesSpelling(meant, rule, canonical)) return deniedPlain
+    if (meant !== undefined && canonical !== undefined && this.#deniesSpelling(meant, rule, canonical))
+      return deniedPlain
     const decision = verdict(rule.grants, operation, request)
     const other = meant === undefined || meant === path ? undefined : this.#ruleFor(operation, meant)
-    if (other === undefined || other === rule || !(other.grants.isDeny || isNearer(other.pattern, rule.pattern))) return decision
+    if (
+      other === undefined ||
+      other === rule ||
+      !(other.grants.isDeny || isNearer(other.pattern, rule.pattern))
+    )
+      return decision
     const { allowed, sudo } = verdict(other.grants, operation, request)
     return { allowed: decision.allowed && allowed, sudo: decision.sudo && sudo }
   }
@@ -131,7 +173,8 @@ class RuleAcl implements Acl {
         const meant = canonical(text)
         if (meant === text) continue
         const pattern = patternOf(meant)
-        if ((pattern.kind === 'exact' || isNearer(pattern, decided.pattern)) && matches(pattern, path)) return true
+        if ((pattern.kind === 'exact' || isNearer(pattern, decided.pattern)) && matches(pattern, path))
+          return true
       }
     }
     return false
@@ -153,13 +196,15 @@ class RuleAcl implements Acl {
 
   mountAccess(prefix: string): boolean {
     if (this.#bitsOf(prefix) !== 0) return true
-    for (const { pattern, grants } of this.#rules()) if (grants.bits !== 0 && reachesBelow(pattern, prefix)) return true
+    for (const { pattern, grants } of this.#rules())
+      if (grants.bits !== 0 && reachesBelow(pattern, prefix)) return true
     return false
   }
 
   *#rules(): Iterable<Rule> {
     if (this.#own !== undefined) yield* this.#own.rules()
-    for (const rule of this.#shared.rules()) if (this.#own?.ruleOf(rule.pattern.text) === undefined) yield rule
+    for (const rule of this.#shared.rules())
+      if (this.#own?.ruleOf(rule.pattern.text) === undefined) yield rule
   }
 
   #bitsOf(path: string): number {
@@ -175,8 +220,9 @@ class RuleAcl implements Acl {
   }
 
   /**
-   * A rule for the path without its slash decides if there is none for the path with it. A nearer one that denies also decides:
-   * whoever denies `a/+` means the list of `a/b` too. docs/contract/tokens-and-policies.md#which-rule-decides
+   * A rule for the path without its slash decides if there is none for the path with it. A nearer one that
+   * denies also decides: whoever denies `a/+` means the list of `a/b` too.
+   * docs/contract/tokens-and-policies.md#which-rule-decides
    */
   #findListed(path: string): Rule | undefined {
     if (!path.endsWith('/')) return this.#find(path)
@@ -186,7 +232,9 @@ class RuleAcl implements Acl {
     const listed = this.#best(path)
     const withoutSlash = this.#best(bare)
     if (listed === undefined || withoutSlash === undefined) return listed ?? withoutSlash
-    return withoutSlash.grants.isDeny && isNearer(withoutSlash.pattern, listed.pattern) ? withoutSlash : listed
+    return withoutSlash.grants.isDeny && isNearer(withoutSlash.pattern, listed.pattern)
+      ? withoutSlash
+      : listed
   }
 
   #exact(path: string): Rule | undefined {
@@ -204,8 +252,15 @@ class RuleAcl implements Acl {
 
 const isListing = (operation: AclOperation): boolean => operation === 'list' || operation === 'scan'
 
-/** What one rule says, once it is the one that decides. docs/contract/tokens-and-policies.md#parameters-wrapping-expiration */
-function verdict(grants: Grants, operation: Exclude<AclOperation, 'help'>, { fields, wrapTtlSeconds }: AclRequest): Decision {
+/**
+ * What one rule says, once it is the one that decides.
+ * docs/contract/tokens-and-policies.md#parameters-wrapping-expiration
+ */
+function verdict(
+  grants: Grants,
+  operation: Exclude<AclOperation, 'help'>,
+  { fields, wrapTtlSeconds }: AclRequest,
+): Decision {
   const allowed =
     (grants.bits & neededBit[operation]) !== 0 &&
     wrappingAllows(grants, wrapTtlSeconds ?? 0) &&
@@ -221,17 +276,26 @@ function isNearer(first: Pattern, second: Pattern): boolean {
   return second.kind !== 'exact' && compareRank(first, second) < 0
 }
 
-function wrappingAllows({ minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max }: Grants, wrapTtlSeconds: number): boolean {
+function wrappingAllows(
+  { minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max }: Grants,
+  wrapTtlSeconds: number,
+): boolean {
   if (min === undefined && max === undefined) return true
-  return wrapTtlSeconds > 0 && wrapTtlSeconds >= (min ?? 0) && wrapTtlSeconds <= (max ?? Number.POSITIVE_INFINITY)
+  return (
+    wrapTtlSeconds > 0 && wrapTtlSeconds >= (min ?? 0) && wrapTtlSeconds <= (max ?? Number.POSITIVE_INFINITY)
+  )
 }
 
 function shownGrants(grants: Grants): JsonObject {
   const shown: JsonObject = { capabilities: resultantNames(grants.bits) }
-  if (grants.minWrappingTtlSeconds !== undefined) shown.min_wrapping_ttl = JSON.rawJSON(String(grants.minWrappingTtlSeconds))
-  if (grants.maxWrappingTtlSeconds !== undefined) shown.max_wrapping_ttl = JSON.rawJSON(String(grants.maxWrappingTtlSeconds))
-  if (grants.allowedParameters !== undefined) shown.allowed_parameters = shownParameters(grants.allowedParameters)
-  if (grants.deniedParameters !== undefined) shown.denied_parameters = shownParameters(grants.deniedParameters)
+  if (grants.minWrappingTtlSeconds !== undefined)
+    shown.min_wrapping_ttl = JSON.rawJSON(String(grants.minWrappingTtlSeconds))
+  if (grants.maxWrappingTtlSeconds !== undefined)
+    shown.max_wrapping_ttl = JSON.rawJSON(String(grants.maxWrappingTtlSeconds))
+  if (grants.allowedParameters !== undefined)
+    shown.allowed_parameters = shownParameters(grants.allowedParameters)
+  if (grants.deniedParameters !== undefined)
+    shown.denied_parameters = shownParameters(grants.deniedParameters)
   if (grants.requiredParameters.length > 0) shown.required_parameters = [...grants.requiredParameters]
   return shown
 }

@@ -7,8 +7,9 @@ type Bound = { readonly groups: TemplateContext['groups']; readonly acl: Acl }
 const nobody = {}
 
 /**
- * The Acls of callers who come again: the records of an entity and its groups never change, so that the same ones bring the same rights, as long as
- * the time has no part in them. A copy goes with the entity's record, or with the policies.
+ * The Acls of callers who come again: the records of an entity and its groups never change, so that the same
+ * ones bring the same rights, as long as the time has no part in them. A copy goes with the entity's record,
+ * or with the policies.
  */
 export class BoundAcls {
   readonly #acls = new WeakMap<CompiledPolicies, WeakMap<object, Bound>>()
@@ -23,7 +24,12 @@ export class BoundAcls {
     }
     const entity = context.entity ?? nobody
     const known = byEntity.get(entity)
-    if (known !== undefined && known.groups === context.groups && (known.acl.holdsUntil ?? Number.POSITIVE_INFINITY) > context.now) return known.acl
+    if (
+      known !== undefined &&
+      known.groups === context.groups &&
+      (known.acl.holdsUntil ?? Number.POSITIVE_INFINITY) > context.now
+    )
+      return known.acl
     const acl = bindAcl(policies, context)
     byEntity.set(entity, { groups: context.groups, acl })
     return acl

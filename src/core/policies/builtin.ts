@@ -65,7 +65,9 @@ path "identity/oidc/provider/+/authorize" {
 }
 `
 
-/** What a wrapping token holds; nobody can change it. docs/contract/tokens-and-policies.md#built-in-policies */
+/**
+ * What a wrapping token holds; nobody can change it. docs/contract/tokens-and-policies.md#built-in-policies
+ */
 export const responseWrappingText = `path "cubbyhole/response" {
   capabilities = ["create", "read"]
 }

@@ -17,7 +17,10 @@ export type Capability = keyof typeof capabilityBits
 
 const { create, read, update, delete: remove, list, sudo, patch, scan } = capabilityBits
 
-/** The capability word in a policy; `deny` is no bit. Words of newer servers are known, but permit nothing here (docs/contract/tokens-and-policies.md#capabilities). */
+/**
+ * The capability word in a policy; `deny` is no bit. Words of newer servers are known, but permit nothing
+ * here (docs/contract/tokens-and-policies.md#capabilities).
+ */
 export const capabilityWords: ReadonlyMap<string, number | 'deny'> = new Map<string, number | 'deny'>([
   ...Object.entries(capabilityBits),
   ['deny', 'deny'],
@@ -36,7 +39,16 @@ export const shorthandWords: ReadonlyMap<string, number | 'deny'> = new Map<stri
 ])
 
 const sorted: readonly Capability[] = ['create', 'delete', 'list', 'patch', 'read', 'scan', 'sudo', 'update']
-const resultantOrder: readonly Capability[] = ['create', 'delete', 'list', 'read', 'sudo', 'update', 'patch', 'scan']
+const resultantOrder: readonly Capability[] = [
+  'create',
+  'delete',
+  'list',
+  'read',
+  'sudo',
+  'update',
+  'patch',
+  'scan',
+]
 
 const named = (bits: number, order: readonly Capability[]): string[] =>
   bits === 0 ? ['deny'] : order.filter((capability) => (bits & capabilityBits[capability]) !== 0)
@@ -48,4 +60,12 @@ export const capabilityNames = (bits: number): string[] => named(bits, sorted)
 export const resultantNames = (bits: number): string[] => named(bits, resultantOrder)
 
 /** The bit an operation needs. */
-export const neededBit: Readonly<Record<Exclude<AclOperation, 'help'>, number>> = { create, read, update, patch, delete: remove, list, scan }
+export const neededBit: Readonly<Record<Exclude<AclOperation, 'help'>, number>> = {
+  create,
+  read,
+  update,
+  patch,
+  delete: remove,
+  list,
+  scan,
+}

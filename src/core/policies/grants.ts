@@ -1,6 +1,8 @@
 import type { JsonValue } from '../../lib/json.ts'
 
-/** Parameter names, lower-cased, and the values each may or may not have; an empty list stands for any value. */
+/**
+ * Parameter names, lower-cased, and the values each may or may not have; an empty list stands for any value.
+ */
 export type ParameterRules = ReadonlyMap<string, readonly JsonValue[]>
 
 /** What one rule gives on the paths it decides about. */
@@ -27,7 +29,10 @@ export const denyGrants: Grants = {
   maxWrappingTtlSeconds: undefined,
 }
 
-/** All stanzas for one path, in the order they were read. Takes time by their total length. docs/contract/tokens-and-policies.md#which-rule-decides */
+/**
+ * All stanzas for one path, in the order they were read. Takes time by their total length.
+ * docs/contract/tokens-and-policies.md#which-rule-decides
+ */
 export function mergeGrants(all: readonly Grants[]): Grants {
   if (all.some(({ isDeny }) => isDeny)) return denyGrants
   return {
@@ -41,8 +46,13 @@ export function mergeGrants(all: readonly Grants[]): Grants {
   }
 }
 
-/** The values of each parameter joined, later ones first; where one allows or denies any value, so does the whole. Undefined when there are none. */
-export function mergeParameters(all: readonly (Iterable<readonly [string, readonly JsonValue[]]> | undefined)[]): ParameterRules | undefined {
+/**
+ * The values of each parameter joined, later ones first; where one allows or denies any value, so does the
+ * whole. Undefined when there are none.
+ */
+export function mergeParameters(
+  all: readonly (Iterable<readonly [string, readonly JsonValue[]]> | undefined)[],
+): ParameterRules | undefined {
   const merged = new Map<string, JsonValue[]>()
   const anyValue = new Set<string>()
   for (const rules of all.toReversed()) {
@@ -59,6 +69,7 @@ export function mergeParameters(all: readonly (Iterable<readonly [string, readon
 
 function smallest(all: readonly (number | undefined)[]): number | undefined {
   let found: number | undefined
-  for (const seconds of all) if (seconds !== undefined && (found === undefined || seconds < found)) found = seconds
+  for (const seconds of all)
+    if (seconds !== undefined && (found === undefined || seconds < found)) found = seconds
   return found
 }

@@ -1,9 +1,20 @@
-import { maxNesting, type ObjectNode, type Position, type SyntaxEntry, type SyntaxKey, type SyntaxNode, syntaxFault } from './policy-syntax.ts'
+import {
+  maxNesting,
+  type ObjectNode,
+  type Position,
+  type SyntaxEntry,
+  type SyntaxKey,
+  type SyntaxNode,
+  syntaxFault,
+} from './policy-syntax.ts'
 
 type TokenKind = 'identifier' | 'text' | 'number' | '=' | '{' | '}' | '[' | ']' | ',' | 'end'
 type Token = Position & { readonly kind: TokenKind; readonly text: string }
 
-/** The part of HCL (version 1) that policies are written in. One pass, time linear in the text. docs/contract/tokens-and-policies.md#policies */
+/**
+ * The part of HCL (version 1) that policies are written in. One pass, time linear in the text.
+ * docs/contract/tokens-and-policies.md#policies
+ */
 export function parseHcl(text: string): ObjectNode {
   return new HclParser(new HclScanner(text)).document()
 }
@@ -43,14 +54,16 @@ class HclParser {
     while (this.#next.kind === 'identifier' || this.#next.kind === 'text') keys.push(this.#key())
     if (this.#next.kind === '{') return { keys, value: this.#value() }
     const sign = this.#take()
-    if (sign.kind !== '=') throw syntaxFault(sign, `a key must be followed by '{' or '=', got: ${shown(sign)}`)
+    if (sign.kind !== '=')
+      throw syntaxFault(sign, `a key must be followed by '{' or '=', got: ${shown(sign)}`)
     if (keys.length > 1) throw syntaxFault(sign, `a labelled block needs '{', got: '='`)
     return { keys, value: this.#value() }
   }
 
   #key(): SyntaxKey {
     const token = this.#take()
-    if (token.kind !== 'identifier' && token.kind !== 'text') throw syntaxFault(token, `expected a key, got: ${shown(token)}`)
+    if (token.kind !== 'identifier' && token.kind !== 'text')
+      throw syntaxFault(token, `expected a key, got: ${shown(token)}`)
     return token
   }
 
@@ -70,7 +83,8 @@ class HclParser {
       case '[':
         return this.#nested(token, () => ({ kind: 'list', items: this.#items(), line, column }))
       case 'identifier':
-        if (token.text === 'true' || token.text === 'false') return { kind: 'bool', value: token.text === 'true', line, column }
+        if (token.text === 'true' || token.text === 'false')
+          return { kind: 'bool', value: token.text === 'true', line, column }
     }
     throw syntaxFault(token, `expected a value, got: ${shown(token)}`)
   }
@@ -81,7 +95,8 @@ class HclParser {
       items.push(this.#value())
       const after: Token = this.#next
       if (after.kind === ']') break
-      if (after.kind !== ',') throw syntaxFault(after, `error parsing list, expected comma or list end, got: ${shown(after)}`)
+      if (after.kind !== ',')
+        throw syntaxFault(after, `error parsing list, expected comma or list end, got: ${shown(after)}`)
       this.#take()
     }
     this.#take()
@@ -99,13 +114,25 @@ class HclParser {
 
 const shown = (token: Token): string => (token.kind === 'end' ? 'EOF' : `'${token.kind}'`)
 
-const isLetter = (code: number): boolean => (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || code === 0x5f
+const isLetter = (code: number): boolean =>
+  (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || code === 0x5f
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
-const isWordPart = (code: number): boolean => isLetter(code) || isDigit(code) || code === 0x2d || code === 0x2e
+const isWordPart = (code: number): boolean =>
+  isLetter(code) || isDigit(code) || code === 0x2d || code === 0x2e
 
 const newline = 0x0a
 const signs = '={}[],'
-const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', a: '\x07', b: '\b', f: '\f', v: '\v', '"': '"', '\\': '\\' }
+const escapes: Readonly<Record<string, string>> = {
+  n: '\n',
+  t: '\t',
+  r: '\r',
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  v: '\v',
+  '"': '"',
+  '\\': '\\',
+}
 
 class HclScanner {
   readonly #text: string
@@ -162,7 +189,8 @@ class HclScanner {
   #skipComment(): void {
     const end = this.#text.indexOf('*/', this.#at + 2)
     if (end === -1) throw syntaxFault(this.#position(), 'comment not terminated')
-    for (; this.#at < end + 2; this.#at++) if (this.#text.charCodeAt(this.#at) === newline) this.#startLine(this.#at + 1)
+    for (; this.#at < end + 2; this.#at++)
+      if (this.#text.charCodeAt(this.#at) === newline) this.#startLine(this.#at + 1)
   }
 
   #word(): string {
@@ -207,7 +235,8 @@ class HclScanner {
     let plainFrom = ++this.#at
     for (; ; this.#at++) {
       const character = this.#text.charAt(this.#at)
-      if (character === '' || (character === '\n' && braces === 0)) throw syntaxFault(this.#position(), 'literal not terminated')
+      if (character === '' || (character === '\n' && braces === 0))
+        throw syntaxFault(this.#position(), 'literal not terminated')
       if (character === '\n') this.#startLine(this.#at + 1)
       else if (character === '"' && braces === 0) break
       else if (character === '\\') {
@@ -216,7 +245,11 @@ class HclScanner {
           value += this.#text.slice(plainFrom, this.#at) + this.#escape()
           plainFrom = this.#at + 1
         }
-      } else if (character === '{' && (braces > 0 || (this.#text.charAt(this.#at - 1) === '$' && this.#at > plainFrom))) braces++
+      } else if (
+        character === '{' &&
+        (braces > 0 || (this.#text.charAt(this.#at - 1) === '$' && this.#at > plainFrom))
+      )
+        braces++
       else if (character === '}' && braces > 0) braces--
     }
     value += this.#text.slice(plainFrom, this.#at)
@@ -232,13 +265,19 @@ class HclScanner {
     if (plain !== undefined) return plain
     const length = letter === 'u' ? 4 : letter === 'U' ? 8 : 0
     const digits = this.#text.slice(this.#at + 1, this.#at + 1 + length)
-    const codePoint = length > 0 && /^[0-9A-Fa-f]+$/.test(digits) && digits.length === length ? Number.parseInt(digits, 16) : Number.NaN
+    const codePoint =
+      length > 0 && /^[0-9A-Fa-f]+$/.test(digits) && digits.length === length
+        ? Number.parseInt(digits, 16)
+        : Number.NaN
     if (!(codePoint <= 0x10ffff)) throw syntaxFault(at, 'illegal char escape')
     this.#at += length
     return String.fromCodePoint(codePoint).toWellFormed()
   }
 
-  /** `<<EOF` keeps the lines as they are; `<<-EOF` takes away the indentation of the closing line where every line has it. */
+  /**
+   * `<<EOF` keeps the lines as they are; `<<-EOF` takes away the indentation of the closing line where every
+   * line has it.
+   */
   #heredoc(): string {
     const at = this.#position()
     this.#at += 2
@@ -246,7 +285,8 @@ class HclScanner {
     if (isIndented) this.#at++
     const anchor = this.#word()
     if (this.#text.charAt(this.#at) === '\r') this.#at++
-    if (anchor === '' || this.#text.charCodeAt(this.#at) !== newline) throw syntaxFault(at, 'a heredoc needs a word at the end of its first line')
+    if (anchor === '' || this.#text.charCodeAt(this.#at) !== newline)
+      throw syntaxFault(at, 'a heredoc needs a word at the end of its first line')
     const lines: string[] = []
     for (;;) {
       const start = this.#at + 1
@@ -269,4 +309,5 @@ function heredocText(lines: readonly string[], indent: string): string {
   return lines.map((line) => `${line.slice(cut)}\n`).join('')
 }
 
-const isSign = (character: string): character is '=' | '{' | '}' | '[' | ']' | ',' => character !== '' && signs.includes(character)
+const isSign = (character: string): character is '=' | '{' | '}' | '[' | ']' | ',' =>
+  character !== '' && signs.includes(character)

@@ -10,13 +10,18 @@ import {
 } from './policy-syntax.ts'
 
 /**
- * A policy written as JSON, as the tree its HCL form has: `{"path": {"a": {…}}}` and `{"path": [{"a": {…}}]}` are blocks `path "a" { … }`.
- * docs/contract/tokens-and-policies.md#policies.
+ * A policy written as JSON, as the tree its HCL form has: `{"path": {"a": {…}}}` and `{"path": [{"a": {…}}]}`
+ * are blocks `path "a" { … }`. docs/contract/tokens-and-policies.md#policies.
  */
 export function parseJsonPolicy(text: string): ObjectNode {
   const document = new JsonTreeReader(text).document()
   if (document.kind !== 'object') throw policyFault('a policy in JSON is an object')
-  return { ...document, entries: document.entries.flatMap((entry) => (entry.keys[0].text === 'path' ? blocks(entry.keys[0], entry.value) : [entry])) }
+  return {
+    ...document,
+    entries: document.entries.flatMap((entry) =>
+      entry.keys[0].text === 'path' ? blocks(entry.keys[0], entry.value) : [entry],
+    ),
+  }
 }
 
 function blocks(path: SyntaxKey, value: SyntaxNode): SyntaxEntry[] {
@@ -28,7 +33,10 @@ function blocks(path: SyntaxKey, value: SyntaxNode): SyntaxEntry[] {
   })
 }
 
-/** Reads JSON into a tree with positions; keys given twice are both kept. Texts and numbers are the platform's to judge. */
+/**
+ * Reads JSON into a tree with positions; keys given twice are both kept. Texts and numbers are the platform's
+ * to judge.
+ */
 class JsonTreeReader {
   readonly #text: string
   readonly #token = /[{}[\],:]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\],:"]+/y
@@ -50,13 +58,21 @@ class JsonTreeReader {
   #value(): SyntaxNode {
     const at = this.#position()
     const token = this.#take()
-    if (token === '{') return this.#nested(at, () => ({ kind: 'object', entries: this.#until('}', () => this.#entry()), ...at }))
-    if (token === '[') return this.#nested(at, () => ({ kind: 'list', items: this.#until(']', () => this.#value()), ...at }))
+    if (token === '{')
+      return this.#nested(at, () => ({
+        kind: 'object',
+        entries: this.#until('}', () => this.#entry()),
+        ...at,
+      }))
+    if (token === '[')
+      return this.#nested(at, () => ({ kind: 'list', items: this.#until(']', () => this.#value()), ...at }))
     const value = scalarValue(token)
     if (value === undefined) throw syntaxFault(at, 'not a JSON value')
     if (value === null) return { kind: 'null', ...at }
     if (typeof value === 'string') return { kind: 'text', value, ...at }
-    return typeof value === 'boolean' ? { kind: 'bool', value, ...at } : { kind: 'number', value: token, ...at }
+    return typeof value === 'boolean'
+      ? { kind: 'bool', value, ...at }
+      : { kind: 'number', value: token, ...at }
   }
 
   #entry(): SyntaxEntry {

@@ -4,14 +4,22 @@ import type { Grants, ParameterRules } from './grants.ts'
 /** The fields of a request: body on writes, query on reads. */
 export type RequestFields = Readonly<Record<string, unknown>>
 
-/** Do the parameter rules let these fields pass? docs/contract/tokens-and-policies.md#parameters-wrapping-expiration */
-export function parametersAllow({ requiredParameters, deniedParameters, allowedParameters }: Grants, fields: RequestFields): boolean {
+/**
+ * Do the parameter rules let these fields pass?
+ * docs/contract/tokens-and-policies.md#parameters-wrapping-expiration
+ */
+export function parametersAllow(
+  { requiredParameters, deniedParameters, allowedParameters }: Grants,
+  fields: RequestFields,
+): boolean {
   if (requiredParameters.some((name) => !Object.hasOwn(fields, name.toLowerCase()))) return false
   if (deniedParameters === undefined && allowedParameters === undefined) return true
   const names = Object.keys(fields)
   if (names.length === 0) return true
-  if (deniedParameters !== undefined && names.some((name) => isDenied(deniedParameters, name, fields[name]))) return false
-  if (allowedParameters === undefined || (allowedParameters.size === 1 && allowedParameters.has('*'))) return true
+  if (deniedParameters !== undefined && names.some((name) => isDenied(deniedParameters, name, fields[name])))
+    return false
+  if (allowedParameters === undefined || (allowedParameters.size === 1 && allowedParameters.has('*')))
+    return true
   return names.every((name) => isAllowed(allowedParameters, name, fields[name]))
 }
 
@@ -31,7 +39,9 @@ const includesValue = (values: readonly JsonValue[], value: unknown): boolean =>
 
 /** Only whole texts have wildcards, not those inside lists and objects. */
 const equalsValue = (expected: JsonValue, value: unknown): boolean =>
-  typeof expected === 'string' && typeof value === 'string' ? matchesText(expected, value) : isDeepEqual(expected, value)
+  typeof expected === 'string' && typeof value === 'string'
+    ? matchesText(expected, value)
+    : isDeepEqual(expected, value)
 
 /** `*` at the start, the end or both; a pattern of one character is that character. */
 function matchesText(pattern: string, text: string): boolean {
@@ -65,12 +75,19 @@ function containsText(text: string, part: string): boolean {
 function isDeepEqual(expected: JsonValue, value: unknown): boolean {
   if (isJsonNumber(expected)) return equalsNumber(expected.rawJSON, value)
   if (Array.isArray(expected)) {
-    return Array.isArray(value) && value.length === expected.length && expected.every((item, index) => isDeepEqual(item, value[index]))
+    return (
+      Array.isArray(value) &&
+      value.length === expected.length &&
+      expected.every((item, index) => isDeepEqual(item, value[index]))
+    )
   }
   if (expected === null || typeof expected !== 'object') return expected === value
   if (!isRecord(value)) return false
   const entries = Object.entries(expected)
-  return entries.every(([key, item]) => Object.hasOwn(value, key) && isDeepEqual(item, value[key])) && Object.keys(value).length === entries.length
+  return (
+    entries.every(([key, item]) => Object.hasOwn(value, key) && isDeepEqual(item, value[key])) &&
+    Object.keys(value).length === entries.length
+  )
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -1,6 +1,9 @@
 import { Buffer } from 'node:buffer'
 
-/** What a path label of a policy stands for. `text` is the label, and says all: two patterns of the same text are the same. docs/contract/tokens-and-policies.md#paths-in-rules */
+/**
+ * What a path label of a policy stands for. `text` is the label, and says all: two patterns of the same text
+ * are the same. docs/contract/tokens-and-policies.md#paths-in-rules
+ */
 export type Pattern = ExactPattern | WildcardPattern
 export type ExactPattern = { readonly kind: 'exact'; readonly text: string }
 export type WildcardPattern = PrefixPattern | SegmentPattern
@@ -32,12 +35,25 @@ export function patternOf(text: string): Pattern {
   if (text === '+' || text.startsWith('+/') || text.includes('/+')) {
     const pieces = fixed.split('/')
     const wildcards = pieces.filter((piece) => piece === '+').length
-    return { kind: 'segment', text, head: text.slice(0, text.indexOf('+')), isOpen, wildcards, length, pieces }
+    return {
+      kind: 'segment',
+      text,
+      head: text.slice(0, text.indexOf('+')),
+      isOpen,
+      wildcards,
+      length,
+      pieces,
+    }
   }
-  return isOpen ? { kind: 'prefix', text, head: fixed, isOpen, wildcards: 0, length } : { kind: 'exact', text }
+  return isOpen
+    ? { kind: 'prefix', text, head: fixed, isOpen, wildcards: 0, length }
+    : { kind: 'exact', text }
 }
 
-/** Orders patterns that match the same path, the better one first. docs/contract/tokens-and-policies.md#which-rule-decides */
+/**
+ * Orders patterns that match the same path, the better one first.
+ * docs/contract/tokens-and-policies.md#which-rule-decides
+ */
 export function compareRank(a: WildcardPattern, b: WildcardPattern): number {
   return (
     b.head.length - a.head.length ||
@@ -73,12 +89,16 @@ export class SegmentedPath {
 
 function segmentStarts(path: string): readonly number[] {
   const starts = [0]
-  for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1)) starts.push(slash + 1)
+  for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1))
+    starts.push(slash + 1)
   starts.push(path.length + 1)
   return starts
 }
 
-/** Does the pattern match a path that begins with its head? Takes time by the length of the pattern, not of the path. */
+/**
+ * Does the pattern match a path that begins with its head? Takes time by the length of the pattern, not of
+ * the path.
+ */
 export function matchesBehindHead({ pieces, isOpen }: SegmentPattern, path: SegmentedPath): boolean {
   const { text, starts } = path
   const segments = starts.length - 1
@@ -95,10 +115,15 @@ export function matchesBehindHead({ pieces, isOpen }: SegmentPattern, path: Segm
 
 export function matches(pattern: Pattern, path: string): boolean {
   if (pattern.kind === 'exact') return path === pattern.text
-  return path.startsWith(pattern.head) && (pattern.kind === 'prefix' || matchesBehindHead(pattern, new SegmentedPath(path)))
+  return (
+    path.startsWith(pattern.head) &&
+    (pattern.kind === 'prefix' || matchesBehindHead(pattern, new SegmentedPath(path)))
+  )
 }
 
-/** Is there any path below this prefix, which ends in `/`, that the pattern names and a shorter text does not? */
+/**
+ * Is there any path below this prefix, which ends in `/`, that the pattern names and a shorter text does not?
+ */
 export function reachesBelow(pattern: Pattern, prefix: string): boolean {
   if (pattern.kind !== 'segment') return pattern.text.startsWith(prefix)
   const above = prefix.split('/').slice(0, -1)

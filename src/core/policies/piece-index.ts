@@ -16,8 +16,8 @@ type Place<T> = {
 type Choice = { readonly place: number; readonly text: string; readonly isOpen: boolean }
 
 /**
- * Segment patterns with one head, given in their order, to find the first one that matches a path without looking at them all: each lies under the one
- * of its pieces that the fewest others share.
+ * Segment patterns with one head, given in their order, to find the first one that matches a path without
+ * looking at them all: each lies under the one of its pieces that the fewest others share.
  */
 export class PieceIndex<T extends { readonly pattern: SegmentPattern }> {
   readonly #places = new Map<number, Place<T>>()
@@ -26,7 +26,8 @@ export class PieceIndex<T extends { readonly pattern: SegmentPattern }> {
 
   constructor(items: readonly T[]) {
     const shared = new Map<string, number>()
-    for (const { pattern } of items) for (const choice of choicesOf(pattern)) shared.set(keyOf(choice), (shared.get(keyOf(choice)) ?? 0) + 1)
+    for (const { pattern } of items)
+      for (const choice of choicesOf(pattern)) shared.set(keyOf(choice), (shared.get(keyOf(choice)) ?? 0) + 1)
     for (const [rank, item] of items.entries()) {
       let best: Choice | undefined
       let bestShared = Number.POSITIVE_INFINITY
@@ -54,7 +55,11 @@ export class PieceIndex<T extends { readonly pattern: SegmentPattern }> {
 
   #bucketOf(choice: Choice | undefined): Ranked<T>[] {
     if (choice === undefined) return this.#others
-    const place = this.#places.get(choice.place) ?? { whole: new Map(), beginning: new Map(), lengths: new Set() }
+    const place = this.#places.get(choice.place) ?? {
+      whole: new Map(),
+      beginning: new Map(),
+      lengths: new Set(),
+    }
     this.#places.set(choice.place, place)
     if (choice.isOpen) place.lengths.add(choice.text.length)
     const bucketByText = choice.isOpen ? place.beginning : place.whole
@@ -65,7 +70,11 @@ export class PieceIndex<T extends { readonly pattern: SegmentPattern }> {
 }
 
 /** Ranks within a bucket rise, so that its first match is its best. */
-function firstOf<T>(bucket: readonly Ranked<T>[] | undefined, path: SegmentedPath, best: Ranked<T> | undefined): Ranked<T> | undefined {
+function firstOf<T>(
+  bucket: readonly Ranked<T>[] | undefined,
+  path: SegmentedPath,
+  best: Ranked<T> | undefined,
+): Ranked<T> | undefined {
   if (bucket === undefined) return best
   for (const candidate of bucket) {
     if (best !== undefined && candidate.rank > best.rank) return best

@@ -16,7 +16,10 @@ export type StoredPolicy = { readonly name: string; readonly text: string; reado
 export type PolicyStoreParts = {
   view: View
   clock: Clock
-  /** For how long a copy in memory may miss what another process wrote; without it, no other one writes. What this object writes acts at once. */
+  /**
+   * For how long a copy in memory may miss what another process wrote; without it, no other one writes. What
+   * this object writes acts at once.
+   */
   maxAgeMs?: number
 }
 
@@ -24,13 +27,23 @@ export type PolicyStoreParts = {
 export type PolicySet = {
   readonly namespace: string
   readonly names: readonly string[]
-  /** The path from the caller's namespace down to that of the policies, whose paths count from there; empty for the same. */
+  /**
+   * The path from the caller's namespace down to that of the policies, whose paths count from there; empty
+   * for the same.
+   */
   readonly prefix: string
 }
 
-type LoadedPolicy = { readonly text: string | undefined; readonly parsed: ParsedPolicy | undefined; readonly weight: number }
+type LoadedPolicy = {
+  readonly text: string | undefined
+  readonly parsed: ParsedPolicy | undefined
+  readonly weight: number
+}
 
-type CompiledSet = { readonly sources: readonly (ParsedPolicy | undefined)[]; readonly compiled: CompiledPolicies }
+type CompiledSet = {
+  readonly sources: readonly (ParsedPolicy | undefined)[]
+  readonly compiled: CompiledPolicies
+}
 
 /** Memory a cache entry takes beside the policy text it stands for, roughly, in the same unit. */
 const entryWeight = 256
@@ -38,7 +51,10 @@ const entryWeight = 256
 /** How a policy is called everywhere: blanks around it and capitals make no difference. */
 export const policyName = (written: string): string => written.trim().toLowerCase()
 
-/** The policies of each namespace, and what sets of them give. docs/contract/tokens-and-policies.md#built-in-policies, docs/contract/tokens-and-policies.md#policies */
+/**
+ * The policies of each namespace, and what sets of them give.
+ * docs/contract/tokens-and-policies.md#built-in-policies, docs/contract/tokens-and-policies.md#policies
+ */
 export class PolicyStore {
   readonly #view: View
   readonly #clock: Clock
@@ -82,7 +98,9 @@ export class PolicyStore {
     return (await this.get(namespace, name)) !== undefined
   }
 
-  /** Creates or replaces a policy; the text may be base64. Gives warnings for the caller. Throws `invalid`  */
+  /**
+   * Creates or replaces a policy; the text may be base64. Gives warnings for the caller. Throws `invalid`
+   */
   async put(namespace: string, name: string, text: string): Promise<string[]> {
     const known = policyName(name)
     if (known === '') throw refuse('invalid', 'policy name missing')
@@ -91,7 +109,10 @@ export class PolicyStore {
     const policy = decodePolicyText(text)
     parsePolicy(policy)
     try {
-      await this.#view.update(`${namespace}/${known}`, (current) => ({ ...recordOf(current), ...this.#record(policy) }))
+      await this.#view.update(`${namespace}/${known}`, (current) => ({
+        ...recordOf(current),
+        ...this.#record(policy),
+      }))
     } finally {
       this.forget()
     }
@@ -119,7 +140,10 @@ export class PolicyStore {
     return namespace === 'root' && below === '' ? [...names, 'root'] : names
   }
 
-  /** The records of a new namespace, for a batch that writes them together with other things. Keys are relative to the view of this store. */
+  /**
+   * The records of a new namespace, for a batch that writes them together with other things. Keys are
+   * relative to the view of this store.
+   */
   firstEntries(namespace: string): ViewEntry[] {
     return [{ key: `${namespace}/default`, value: this.#record(defaultPolicyText) }]
   }
@@ -134,14 +158,21 @@ export class PolicyStore {
   }
 
   /**
-   * What these policies give this caller now: those of its token, and `more` that its identity brings. Names without a policy give nothing. `root` gives
-   * everything, in the root namespace, and counts only as the first name of a token: it is the only one there, and never comes from an identity.
+   * What these policies give this caller now: those of its token, and `more` that its identity brings. Names
+   * without a policy give nothing. `root` gives everything, in the root namespace, and counts only as the
+   * first name of a token: it is the only one there, and never comes from an identity.
    */
-  async aclFor(namespace: string, policyNames: readonly string[], context: TemplateContext, more: readonly PolicySet[] = none): Promise<Acl> {
+  async aclFor(
+    namespace: string,
+    policyNames: readonly string[],
+    context: TemplateContext,
+    more: readonly PolicySet[] = none,
+  ): Promise<Acl> {
     if (policyNames[0] === 'root' && namespace === 'root') return rootAcl
     const key = this.#setsKey(namespace, policyNames, more)
     const { compiled } =
-      this.#compiled.get(key, this.#clock.now()) ?? (await this.#compile(key, [{ namespace, names: policyNames, prefix: '' }, ...more]))
+      this.#compiled.get(key, this.#clock.now()) ??
+      (await this.#compile(key, [{ namespace, names: policyNames, prefix: '' }, ...more]))
     return this.#bound.of(compiled, context)
   }
 
@@ -159,7 +190,8 @@ export class PolicyStore {
   /** No two lists of sets have the same key, whatever characters their names are made of. */
   #setsKey(namespace: string, names: readonly string[], more: readonly PolicySet[]): string {
     let key = `${namespace}/${this.#namesKey(names)}`
-    for (const set of more) key += `/${set.prefix.length}:${set.prefix}/${set.namespace}/${this.#namesKey(set.names)}`
+    for (const set of more)
+      key += `/${set.prefix.length}:${set.prefix}/${set.namespace}/${this.#namesKey(set.names)}`
     return key
   }
 
@@ -178,31 +210,45 @@ export class PolicyStore {
     const before = this.#compiled.aged(key)
     const loaded = await Promise.all(eachOnce(sets).map((one) => this.#loadBelow(one)))
     const sources = loaded.map(({ parsed }) => parsed)
-    const isSame = before !== undefined && sources.length === before.sources.length && sources.every((one, index) => one === before.sources[index])
-    const compiled = isSame ? before : { sources, compiled: compilePolicies(sources.filter((one) => one !== undefined)) }
+    const isSame =
+      before !== undefined &&
+      sources.length === before.sources.length &&
+      sources.every((one, index) => one === before.sources[index])
+    const compiled = isSame
+      ? before
+      : { sources, compiled: compilePolicies(sources.filter((one) => one !== undefined)) }
     const weight = loaded.reduce((sum, policy) => sum + policy.weight, entryWeight + key.length)
     // a write since we began may have changed what we read
-    if (generation === this.#generation) this.#compiled.set(key, { value: compiled, weight, expiresAt: this.#clock.now() + this.#maxAgeMs })
+    if (generation === this.#generation)
+      this.#compiled.set(key, { value: compiled, weight, expiresAt: this.#clock.now() + this.#maxAgeMs })
     return compiled
   }
 
   async #loadBelow({ namespace, name, prefix }: NamedPolicy): Promise<LoadedPolicy> {
     const policy = await this.#load(namespace, name)
-    return prefix === '' || policy.parsed === undefined ? policy : { ...policy, parsed: policyBelow(policy.parsed, { prefix, namespace }) }
+    return prefix === '' || policy.parsed === undefined
+      ? policy
+      : { ...policy, parsed: policyBelow(policy.parsed, { prefix, namespace }) }
   }
 
   async #load(namespace: string, name: string): Promise<LoadedPolicy> {
-    if (name === 'response-wrapping') return { text: responseWrappingText, parsed: responseWrapping, weight: 0 }
+    if (name === 'response-wrapping')
+      return { text: responseWrappingText, parsed: responseWrapping, weight: 0 }
     const key = `${namespace}/${name}`
     const cached = this.#parsed.get(key, this.#clock.now())
     if (cached !== undefined) return cached
     const generation = this.#generation
     const text = textOf(name, await this.#view.get(key))
     const before = this.#parsed.aged(key)
-    const parsed = before?.text === text ? before?.parsed : text === undefined ? undefined : reparse(name, text)
+    const parsed =
+      before?.text === text ? before?.parsed : text === undefined ? undefined : reparse(name, text)
     const loaded = { text, parsed, weight: entryWeight + key.length + (text?.length ?? 0) }
     if (generation === this.#generation)
-      this.#parsed.set(key, { value: loaded, weight: loaded.weight, expiresAt: this.#clock.now() + this.#maxAgeMs })
+      this.#parsed.set(key, {
+        value: loaded,
+        weight: loaded.weight,
+        expiresAt: this.#clock.now() + this.#maxAgeMs,
+      })
     return loaded
   }
 }
@@ -215,12 +261,16 @@ type NamedPolicy = { readonly namespace: string; readonly name: string; readonly
 function eachOnce(sets: readonly PolicySet[]): NamedPolicy[] {
   const policies = new Map<string, NamedPolicy>()
   for (const { namespace, names, prefix } of sets) {
-    for (const name of names.map(policyName)) policies.set(JSON.stringify([prefix, namespace, name]), { namespace, name, prefix })
+    for (const name of names.map(policyName))
+      policies.set(JSON.stringify([prefix, namespace, name]), { namespace, name, prefix })
   }
   return [...policies.values()]
 }
 
-/** A folder of policies by its name alone. Not by a pattern: one would look at a run of slashes from each of its places. */
+/**
+ * A folder of policies by its name alone. Not by a pattern: one would look at a run of slashes from each of
+ * its places.
+ */
 export function withoutEndSlashes(path: string): string {
   let end = path.length
   while (path[end - 1] === '/') end--
@@ -252,4 +302,5 @@ function reparse(name: string, text: string): ParsedPolicy {
   }
 }
 
-const unreadable = (name: string, cause?: Error) => fail('internal', `policy ${JSON.stringify(name)} cannot be read`, { cause })
+const unreadable = (name: string, cause?: Error) =>
+  fail('internal', `policy ${JSON.stringify(name)} cannot be read`, { cause })

@@ -26,7 +26,8 @@ export type SyntaxEntry = { readonly keys: readonly [SyntaxKey, ...SyntaxKey[]];
 export const maxNesting = 64
 
 /** What every refusal of a policy text begins with. docs/contract/tokens-and-policies.md#policies */
-export const policyFault = (detail: string): ServiceError => refuse('invalid', `failed to parse policy: ${detail}`)
+export const policyFault = (detail: string): ServiceError =>
+  refuse('invalid', `failed to parse policy: ${detail}`)
 
 /** A refusal that names a place in the text, after what stands there when it is known. */
 export const syntaxFault = ({ line, column }: Position, detail: string, where = ''): ServiceError =>

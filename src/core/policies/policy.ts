@@ -10,7 +10,13 @@ import { denyGrants, type Grants, mergeParameters, type ParameterRules } from '.
 import { parseHcl } from './hcl.ts'
 import { parseJsonPolicy } from './json-policy.ts'
 import { type Pattern, patternOf } from './pattern.ts'
-import { type ObjectNode, policyFault, type SyntaxEntry, type SyntaxNode, syntaxFault } from './policy-syntax.ts'
+import {
+  type ObjectNode,
+  policyFault,
+  type SyntaxEntry,
+  type SyntaxNode,
+  syntaxFault,
+} from './policy-syntax.ts'
 import { parseTemplate, type Template } from './templates.ts'
 
 /** One `path` block. */
@@ -32,26 +38,42 @@ export type ParsedPolicy = {
 /** The greatest length of a policy text, in UTF-16 code units. */
 export const maxPolicyLength = 1024 * 1024
 
-/** A text that is valid standard base64, whatever it says, stands for what it encodes. docs/contract/tokens-and-policies.md#policies */
+/**
+ * A text that is valid standard base64, whatever it says, stands for what it encodes.
+ * docs/contract/tokens-and-policies.md#policies
+ */
 export function decodePolicyText(text: string): string {
   return /[^\r\n]/.test(text) && isBase64(text) ? Buffer.from(text, 'base64').toString('utf8') : text
 }
 
-/** Reads HCL, or JSON if the first character that is no blank is `{`. Throws `invalid` with the texts of docs/contract/tokens-and-policies.md#policies */
+/**
+ * Reads HCL, or JSON if the first character that is no blank is `{`. Throws `invalid` with the texts of
+ * docs/contract/tokens-and-policies.md#policies
+ */
 export function parsePolicy(text: string): ParsedPolicy {
-  if (text.length > maxPolicyLength) throw policyFault(`the text is longer than ${maxPolicyLength} characters`)
+  if (text.length > maxPolicyLength)
+    throw policyFault(`the text is longer than ${maxPolicyLength} characters`)
   const document = /^[ \t\r\n]*\{/.test(text) ? parseJsonPolicy(text) : parseHcl(text)
   assertKnownKeys(document, topLevelKeys, '')
   const stanzas = document.entries.filter(({ keys }) => keys[0].text === 'path').map(stanzaOf)
   return { stanzas, templated: stanzas.some(({ label }) => 'template' in label) }
 }
 
-/** Where a policy counts that is not of the caller's namespace: the path down to its namespace, and the id of that. */
+/**
+ * Where a policy counts that is not of the caller's namespace: the path down to its namespace, and the id of
+ * that.
+ */
 export type PolicyPlace = { readonly prefix: string; readonly namespace: string }
 
-/** The same rules as a namespace above sees them: for paths with the prefix in front, and groups of their own namespace. docs/contract/namespaces.md#isolation */
+/**
+ * The same rules as a namespace above sees them: for paths with the prefix in front, and groups of their own
+ * namespace. docs/contract/namespaces.md#isolation
+ */
 export function policyBelow(policy: ParsedPolicy, place: PolicyPlace): ParsedPolicy {
-  return { ...policy, stanzas: policy.stanzas.map((stanza) => ({ ...stanza, label: labelBelow(stanza.label, place) })) }
+  return {
+    ...policy,
+    stanzas: policy.stanzas.map((stanza) => ({ ...stanza, label: labelBelow(stanza.label, place) })),
+  }
 }
 
 function labelBelow(label: PolicyStanza['label'], { prefix, namespace }: PolicyPlace): PolicyStanza['label'] {
@@ -92,7 +114,8 @@ function stanzaOf({ keys, value: body }: SyntaxEntry): PolicyStanza {
   const written = keys[1]?.text ?? keys[0].text
   const path = written.startsWith('/') ? written.slice(1) : written
   const template = parseTemplate(path)
-  if (template === 'unbalanced') throw policyFault('failed to validate policy templating: unbalanced templating characters')
+  if (template === 'unbalanced')
+    throw policyFault('failed to validate policy templating: unbalanced templating characters')
   const where = `path ${quoted(written)}: `
   if (body.kind !== 'object') throw syntaxFault(body, 'a path takes a block', where)
   assertKnownKeys(body, stanzaKeys, where)
@@ -103,14 +126,25 @@ function stanzaOf({ keys, value: body }: SyntaxEntry): PolicyStanza {
   const capabilities = fields.texts('capabilities')
   const shorthand = fields.text('policy')
   const expiration = fields.text('expiration')
-  if (path.includes('+*')) throw policyFault(`path ${quoted(path)}: invalid use of wildcards ('+*' is forbidden)`)
+  if (path.includes('+*'))
+    throw policyFault(`path ${quoted(path)}: invalid use of wildcards ('+*' is forbidden)`)
   const bits = capabilitiesOf(where, capabilities, shorthand)
   const minWrappingTtlSeconds = fields.duration('min_wrapping_ttl')
   const maxWrappingTtlSeconds = fields.duration('max_wrapping_ttl')
-  if (maxWrappingTtlSeconds !== undefined && minWrappingTtlSeconds !== undefined && maxWrappingTtlSeconds < minWrappingTtlSeconds) {
+  if (
+    maxWrappingTtlSeconds !== undefined &&
+    minWrappingTtlSeconds !== undefined &&
+    maxWrappingTtlSeconds < minWrappingTtlSeconds
+  ) {
     throw policyFault('max_wrapping_ttl cannot be less than min_wrapping_ttl')
   }
-  const granted = { allowedParameters, deniedParameters, requiredParameters, minWrappingTtlSeconds, maxWrappingTtlSeconds }
+  const granted = {
+    allowedParameters,
+    deniedParameters,
+    requiredParameters,
+    minWrappingTtlSeconds,
+    maxWrappingTtlSeconds,
+  }
   return {
     label: template === undefined ? { pattern: patternOf(path) } : { template },
     grants: bits === 'deny' ? denyGrants : { bits, isDeny: false, ...granted },
@@ -133,7 +167,8 @@ function capabilitiesOf(where: string, capabilities: readonly string[], shorthan
 function instantOf(where: string, expiration: string): number {
   const parsed = parseTime(expiration)
   if ('error' in parsed) throw policyFault(`${where}invalid expiration time: ${parsed.error}`)
-  if (!hasFourDigitYear(parsed.time)) throw policyFault(`${where}invalid expiration time: the year has more than four digits`)
+  if (!hasFourDigitYear(parsed.time))
+    throw policyFault(`${where}invalid expiration time: the year has more than four digits`)
   return timeMilliseconds(parsed.time)
 }
 
@@ -149,7 +184,9 @@ class StanzaFields {
 
   /** Of a key given twice the lists add up. */
   texts(name: string): string[] {
-    return this.#values(name, this.#body).flatMap((value) => this.#list(name, value).map((item) => this.#scalar(name, item)))
+    return this.#values(name, this.#body).flatMap((value) =>
+      this.#list(name, value).map((item) => this.#scalar(name, item)),
+    )
   }
 
   text(name: string): string | undefined {
@@ -194,7 +231,8 @@ class StanzaFields {
   }
 
   #scalar(name: string, value: SyntaxNode): string {
-    if (value.kind !== 'text' && value.kind !== 'number') throw syntaxFault(value, `${name}: a text is needed`, this.#where)
+    if (value.kind !== 'text' && value.kind !== 'number')
+      throw syntaxFault(value, `${name}: a text is needed`, this.#where)
     return value.value
   }
 

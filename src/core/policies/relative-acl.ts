@@ -1,7 +1,9 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts'
 import type { Acl, AclRequest, Decision } from './acl.ts'
 
-/** Nothing at all: a token has no rights beside or above its namespace. docs/contract/namespaces.md#isolation */
+/**
+ * Nothing at all: a token has no rights beside or above its namespace. docs/contract/namespaces.md#isolation
+ */
 export const noRights: Acl = {
   decide: ({ operation }) => ({ allowed: operation === 'help', sudo: false }),
   capabilities: () => ['deny'],
@@ -10,7 +12,10 @@ export const noRights: Acl = {
   holdsUntil: undefined,
 }
 
-/** The rights of policies of a namespace as they are seen from one below it, whose paths they name with `prefix` in front. docs/contract/namespaces.md#isolation */
+/**
+ * The rights of policies of a namespace as they are seen from one below it, whose paths they name with
+ * `prefix` in front. docs/contract/namespaces.md#isolation
+ */
 export class RelativeAcl implements Acl {
   readonly #acl: Acl
   readonly #prefix: string
@@ -31,7 +36,9 @@ export class RelativeAcl implements Acl {
       ...request,
       path: prefix + path,
       meant: meant === undefined ? undefined : prefix + meant,
-      canonical: canonical && ((text) => (text.startsWith(prefix) ? prefix + canonical(text.slice(prefix.length)) : text)),
+      canonical:
+        canonical &&
+        ((text) => (text.startsWith(prefix) ? prefix + canonical(text.slice(prefix.length)) : text)),
     })
   }
 
@@ -46,7 +53,11 @@ export class RelativeAcl implements Acl {
   resultant(): JsonObject {
     const whole = this.#acl.resultant()
     if (whole.root === true) return whole
-    return { root: false, exact_paths: this.#below(whole.exact_paths), glob_paths: this.#globsBelow(whole.glob_paths) }
+    return {
+      root: false,
+      exact_paths: this.#below(whole.exact_paths),
+      glob_paths: this.#globsBelow(whole.glob_paths),
+    }
   }
 
   #below(paths: JsonValue | undefined): JsonObject {
@@ -69,7 +80,10 @@ export class RelativeAcl implements Acl {
   }
 }
 
-/** The capabilities of a token as a namespace above its own asks for them: only paths that lead into the token's namespace are in its reach. */
+/**
+ * The capabilities of a token as a namespace above its own asks for them: only paths that lead into the
+ * token's namespace are in its reach.
+ */
 export class AclFromAbove implements Pick<Acl, 'capabilities'> {
   readonly #acl: Acl
   readonly #prefix: string
@@ -80,9 +94,13 @@ export class AclFromAbove implements Pick<Acl, 'capabilities'> {
   }
 
   capabilities(path: string): string[] {
-    return path.startsWith(this.#prefix) ? this.#acl.capabilities(path.slice(this.#prefix.length)) : noRights.capabilities(path)
+    return path.startsWith(this.#prefix)
+      ? this.#acl.capabilities(path.slice(this.#prefix.length))
+      : noRights.capabilities(path)
   }
 }
 
 const entriesOf = (paths: JsonValue | undefined): [string, JsonValue][] =>
-  typeof paths === 'object' && paths !== null && !Array.isArray(paths) ? Object.entries(paths as JsonObject) : []
+  typeof paths === 'object' && paths !== null && !Array.isArray(paths)
+    ? Object.entries(paths as JsonObject)
+    : []

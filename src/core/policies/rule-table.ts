@@ -1,5 +1,12 @@
 import { type Grants, mergeGrants } from './grants.ts'
-import { compareRank, type Pattern, type PrefixPattern, type SegmentedPath, type SegmentPattern, type WildcardPattern } from './pattern.ts'
+import {
+  compareRank,
+  type Pattern,
+  type PrefixPattern,
+  type SegmentedPath,
+  type SegmentPattern,
+  type WildcardPattern,
+} from './pattern.ts'
 import { PieceIndex } from './piece-index.ts'
 
 /** A pattern and what it gives. */
@@ -15,22 +22,31 @@ type Head = {
 }
 
 /**
- * Rules put together once, arranged to find the deciding one fast: a map for exact rules; for the others the heads in order, so that one binary
- * search finds the longest head a path begins with, and its parents are all the shorter ones. docs/contract/tokens-and-policies.md#which-rule-decides.
+ * Rules put together once, arranged to find the deciding one fast: a map for exact rules; for the others the
+ * heads in order, so that one binary search finds the longest head a path begins with, and its parents are
+ * all the shorter ones. docs/contract/tokens-and-policies.md#which-rule-decides.
  */
 export class RuleTable {
   readonly #ruleByText: ReadonlyMap<string, Rule>
   readonly #heads: readonly Head[]
   #denied: readonly Pattern[] | undefined
 
-  /** Rules of the same pattern are merged, also with the one `below` has. docs/contract/tokens-and-policies.md#which-rule-decides */
+  /**
+   * Rules of the same pattern are merged, also with the one `below` has.
+   * docs/contract/tokens-and-policies.md#which-rule-decides
+   */
   constructor(rules: Iterable<Rule>, below?: RuleTable) {
     const ruleByText = new Map<string, Rule>()
     for (const [text, [first, ...more]] of Map.groupBy(rules, ({ pattern }) => pattern.text)) {
       if (first === undefined) continue
       const known = below?.ruleOf(text)
       const all = known === undefined ? [first, ...more] : [known, first, ...more]
-      ruleByText.set(text, all.length === 1 ? first : { pattern: first.pattern, grants: mergeGrants(all.map(({ grants }) => grants)) })
+      ruleByText.set(
+        text,
+        all.length === 1
+          ? first
+          : { pattern: first.pattern, grants: mergeGrants(all.map(({ grants }) => grants)) },
+      )
     }
     this.#ruleByText = ruleByText
     this.#heads = arrangeHeads([...ruleByText.values()].filter(isWildcard))
@@ -38,7 +54,9 @@ export class RuleTable {
 
   /** The patterns that deny. Looked for when they are first asked for. */
   get denied(): readonly Pattern[] {
-    this.#denied ??= [...this.#ruleByText.values()].filter(({ grants }) => grants.isDeny).map(({ pattern }) => pattern)
+    this.#denied ??= [...this.#ruleByText.values()]
+      .filter(({ grants }) => grants.isDeny)
+      .map(({ pattern }) => pattern)
     return this.#denied
   }
 
@@ -60,7 +78,8 @@ export class RuleTable {
     for (let head = this.#longestHead(path.text); head !== undefined; head = head.parent) {
       const { prefix, segments } = head
       const segment = segments?.first(path)
-      if (segment !== undefined) return prefix === undefined || compareRank(segment.pattern, prefix.pattern) < 0 ? segment : prefix
+      if (segment !== undefined)
+        return prefix === undefined || compareRank(segment.pattern, prefix.pattern) < 0 ? segment : prefix
       if (prefix !== undefined) return prefix
     }
     return undefined
@@ -95,7 +114,12 @@ function arrangeHeads(rules: readonly Rule<WildcardPattern>[]): readonly Head[] 
     while (last !== undefined && !text.startsWith(last.text)) last = last.parent
     const own = rulesByHead.get(text) ?? []
     const segments = own.filter(isSegment).sort((a, b) => compareRank(a.pattern, b.pattern))
-    last = { text, prefix: own.find(isPrefix), segments: segments.length === 0 ? undefined : new PieceIndex(segments), parent: last }
+    last = {
+      text,
+      prefix: own.find(isPrefix),
+      segments: segments.length === 0 ? undefined : new PieceIndex(segments),
+      parent: last,
+    }
     heads.push(last)
   }
   return heads

@@ -10,10 +10,18 @@ export type TemplateAlias = {
   readonly custom_metadata?: Metadata
 }
 
-/** What the path templates of a policy are filled from: the caller's entity, its groups (direct and inherited), and the time in milliseconds. */
+/**
+ * What the path templates of a policy are filled from: the caller's entity, its groups (direct and
+ * inherited), and the time in milliseconds.
+ */
 export type TemplateContext = {
   readonly entity?:
-    | { readonly id: string; readonly name: string; readonly metadata?: Metadata; readonly aliases: readonly TemplateAlias[] }
+    | {
+        readonly id: string
+        readonly name: string
+        readonly metadata?: Metadata
+        readonly aliases: readonly TemplateAlias[]
+      }
     | undefined
   readonly groups?: readonly TemplateGroup[] | undefined
   /** The caller's groups of another namespace, for templates of policies of that namespace. */
@@ -33,7 +41,10 @@ export type Template = {
   readonly isTimed: boolean
 }
 
-/** The template of a label, undefined when it has none, `unbalanced` when braces do not pair. docs/contract/tokens-and-policies.md#paths-in-rules */
+/**
+ * The template of a label, undefined when it has none, `unbalanced` when braces do not pair.
+ * docs/contract/tokens-and-policies.md#paths-in-rules
+ */
 export function parseTemplate(label: string): Template | 'unbalanced' | undefined {
   const [first = '', ...rest] = label.split('{{')
   if (first.includes('}}')) return 'unbalanced'
@@ -46,14 +57,22 @@ export function parseTemplate(label: string): Template | 'unbalanced' | undefine
     names.push(name.trim())
     literals.push(literal)
   }
-  return { literals, names, isTimed: names.some((name) => name === 'time.now' || name.startsWith('time.now.')) }
+  return {
+    literals,
+    names,
+    isTimed: names.some((name) => name === 'time.now' || name.startsWith('time.now.')),
+  }
 }
 
 /**
- * The label with its values, or undefined: then the stanza does not exist for this caller. So it is when anything is missing, when a value has
- * `/`, `*` or `+` in it, and always without an entity. docs/contract/tokens-and-policies.md#paths-in-rules.
+ * The label with its values, or undefined: then the stanza does not exist for this caller. So it is when
+ * anything is missing, when a value has `/`, `*` or `+` in it, and always without an entity.
+ * docs/contract/tokens-and-policies.md#paths-in-rules.
  */
-export function fillTemplate({ literals, names, scope }: Template, caller: TemplateContext): string | undefined {
+export function fillTemplate(
+  { literals, names, scope }: Template,
+  caller: TemplateContext,
+): string | undefined {
   if (caller.entity === undefined) return undefined
   const context = scope === undefined ? caller : { ...caller, groups: caller.groupsOf?.(scope) }
   let text = literals[0] ?? ''
@@ -70,9 +89,12 @@ function namedValue(name: string, { entity, groups = [], now }: TemplateContext)
   if (name.startsWith('identity.entity.aliases.')) {
     const [accessor, field] = cutAtDot(name.slice('identity.entity.aliases.'.length))
     const alias = entity?.aliases.find(({ mount_accessor }) => mount_accessor === accessor)
-    return alias && (metadataValue(field, 'custom_metadata.', alias.custom_metadata) ?? ownValue(field, alias))
+    return (
+      alias && (metadataValue(field, 'custom_metadata.', alias.custom_metadata) ?? ownValue(field, alias))
+    )
   }
-  if (name.startsWith('identity.entity.')) return entity && ownValue(name.slice('identity.entity.'.length), entity)
+  if (name.startsWith('identity.entity.'))
+    return entity && ownValue(name.slice('identity.entity.'.length), entity)
   if (name.startsWith('identity.groups.ids.')) {
     const [id, field] = cutAtDot(name.slice('identity.groups.ids.'.length))
     const group = groups.find((candidate) => candidate.id === id)

@@ -1,6 +1,9 @@
 type Entry<V> = { readonly value: V; readonly weight: number; readonly expiresAt: number }
 
-/** Copies in memory, bounded by the sum of their weights: the oldest go first. An entry older than its time is not given out. */
+/**
+ * Copies in memory, bounded by the sum of their weights: the oldest go first. An entry older than its time is
+ * not given out.
+ */
 export class WeightedCache<V> {
   readonly #maxWeight: number
   readonly #entries = new Map<string, Entry<V>>()

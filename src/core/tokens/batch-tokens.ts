@@ -60,7 +60,11 @@ export class BatchTokens {
    * Encrypts a batch token and returns its id. Throws `invalid` if the id would not fit in a request head.
    */
   async seal(record: BatchRecord): Promise<string> {
-    const sealed = await this.#sealer.sealText(place, JSON.stringify(record), record.creation_time + record.ttl * 1000)
+    const sealed = await this.#sealer.sealText(
+      place,
+      JSON.stringify(record),
+      record.creation_time + record.ttl * 1000,
+    )
     const id = `${prefix}${sealed.toString('base64url')}${suffixOf(record.namespace)}`
     if (id.length > maxLength) {
       const text = `batch tokens cannot be longer than ${maxLength} characters: this one has too much in it`

@@ -2,7 +2,12 @@ import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { parseDuration } from '../../lib/duration.ts'
 import type { View } from '../barrier/view.ts'
-import { identityIn, type IdentityStore, type LoginAlias, type LoginIdentity } from '../identity/identity-store.ts'
+import {
+  identityIn,
+  type IdentityStore,
+  type LoginAlias,
+  type LoginIdentity,
+} from '../identity/identity-store.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { checkRecordSize, writeAttempts } from '../stored-record.ts'
 import { authBlock, type Issued } from './auth-block.ts'
@@ -91,7 +96,8 @@ export async function createToken(parts: CreateParts, request: CreateRequest): P
   const decision = decide(request)
   const life = createdLifetime(decision, mountTtl(mount.config, parts.systemTtl), parts.clock.now())
   if (!life.ok) throw refuse('invalid', life.reason)
-  if (life.ttl === 0 && caller.ttl !== 0) throw refuse('invalid', 'expiring root tokens cannot create non-expiring root tokens')
+  if (life.ttl === 0 && caller.ttl !== 0)
+    throw refuse('invalid', 'expiring root tokens cannot create non-expiring root tokens')
   if (decision.type === 'service' && input.id !== '') {
     checkCustomId(input.id)
     await freeId(parts, input.id)
@@ -100,7 +106,9 @@ export async function createToken(parts: CreateParts, request: CreateRequest): P
 
   const draft = createdDraft(request, decision, life.ttl)
   if (draft.type === 'service') checkRecordSize(draft)
-  const made = await (decision.entityAlias === undefined ? store(parts, request, draft) : storeForAlias(parts, request, draft, decision.entityAlias))
+  const made = await (decision.entityAlias === undefined
+    ? store(parts, request, draft)
+    : storeForAlias(parts, request, draft, decision.entityAlias))
   if (!decision.orphan) await checkParentStands(parts, caller, made.token)
   const warnings = [
     ...decision.warnings,
@@ -119,12 +127,26 @@ async function store(parts: CreateParts, { input }: CreateRequest, draft: TokenD
   const { id, token } = made
   parts.tokens.remember(token)
   const identity = token.entity_id === '' ? undefined : await parts.identity.identityOf(token.entity_id)
-  return { id, token, identityPolicies: identity === undefined ? [] : identityIn(identity, token.namespace).policies }
+  return {
+    id,
+    token,
+    identityPolicies: identity === undefined ? [] : identityIn(identity, token.namespace).policies,
+  }
 }
 
 /** Stores token, entity and alias in one write. docs/contract/tokens-and-policies.md#creating-a-token */
-function storeForAlias(parts: CreateParts, { mount, input }: CreateRequest, draft: TokenDraft, name: string): Promise<Made> {
-  const alias: LoginAlias = { namespace: mount.namespace, mountAccessor: mount.accessor, name, metadata: null }
+function storeForAlias(
+  parts: CreateParts,
+  { mount, input }: CreateRequest,
+  draft: TokenDraft,
+  name: string,
+): Promise<Made> {
+  const alias: LoginAlias = {
+    namespace: mount.namespace,
+    mountAccessor: mount.accessor,
+    name,
+    metadata: null,
+  }
   return withLoginIdentity(parts.identity, alias, async (login: LoginIdentity) => {
     const { entity, policies } = login.identity
     if (entity.disabled) throw refuse('denied', 'entity from given entity alias is disabled')
@@ -160,7 +182,11 @@ const parentNotFound = () => refuse('invalid', 'parent token not found')
  * Revokes the new token and throws if its parent was revoked in the meantime. That revocation may have missed
  * this child, which would then be invalid but stay in storage until it expires.
  */
-async function checkParentStands({ tokens, revoker }: CreateParts, caller: Token, made: Token): Promise<void> {
+async function checkParentStands(
+  { tokens, revoker }: CreateParts,
+  caller: Token,
+  made: Token,
+): Promise<void> {
   if ((await tokens.lookupByAccessor(caller.accessor)) !== undefined) return
   if (made.type === 'service') await revoker.revoke(made.accessor)
   throw parentNotFound()
@@ -169,10 +195,15 @@ async function checkParentStands({ tokens, revoker }: CreateParts, caller: Token
 async function checkFamily(tokens: TokenStore, caller: Token): Promise<void> {
   const parent = await tokens.lookupByAccessor(caller.accessor)
   if (parent === undefined) throw parentNotFound()
-  if ((await tokens.generationOf(parent)) >= maxGenerations) throw refuse('invalid', `a token cannot have more than ${maxGenerations - 1} ancestors`)
+  if ((await tokens.generationOf(parent)) >= maxGenerations)
+    throw refuse('invalid', `a token cannot have more than ${maxGenerations - 1} ancestors`)
 }
 
-function createdDraft({ mount, caller, form, role, input }: CreateRequest, decision: Decision, ttl: number): TokenDraft {
+function createdDraft(
+  { mount, caller, form, role, input }: CreateRequest,
+  decision: Decision,
+  ttl: number,
+): TokenDraft {
   const { orphan, type } = decision
   const { path_suffix = '', token_bound_cidrs = [], renewable = true } = role?.record ?? {}
   const inherited = orphan ? [] : caller.bound_cidrs
@@ -213,15 +244,18 @@ function decide({ mount, caller, sudo, form, role, input }: CreateRequest): Deci
   const policies = policiesOf({ role: role?.record, input, caller: caller.policies, sudo, isFromParent })
   checkAssignable(policies)
   if (policies.includes('root')) {
-    if (!isRoot(caller)) throw refuse('invalid', 'root tokens may not be created without parent token being root')
+    if (!isRoot(caller))
+      throw refuse('invalid', 'root tokens may not be created without parent token being root')
     if (type === 'batch') throw refuse('invalid', 'batch tokens cannot be root tokens')
   }
   if (role === undefined && form === 'create' && input.no_parent && !sudo) {
     throw refuse('invalid', 'root or sudo privileges required to create orphan token')
   }
   const asked = spansOf(input)
-  if (asked.period > 0 && !sudo) throw refuse('invalid', 'root or sudo privileges required to create periodic token')
-  const orphan = role === undefined ? form === 'create-orphan' || input.no_parent : role.record.orphan === true
+  if (asked.period > 0 && !sudo)
+    throw refuse('invalid', 'root or sudo privileges required to create periodic token')
+  const orphan =
+    role === undefined ? form === 'create-orphan' || input.no_parent : role.record.orphan === true
   const numUses = type === 'batch' ? 0 : lesser(input.num_uses, role?.record.token_num_uses ?? 0)
   return {
     type,
@@ -242,7 +276,11 @@ function checkCaller(caller: Token): void {
 
 /** Checks a request whose caller belongs to another namespace than the token mount. */
 function checkParentNamespace(input: CreateInput, sudo: boolean): void {
-  if (!sudo) throw refuse('invalid', 'root or sudo privileges required to directly generate a token in a child namespace')
+  if (!sudo)
+    throw refuse(
+      'invalid',
+      'root or sudo privileges required to directly generate a token in a child namespace',
+    )
   if (input.policies.some((name) => name.trim().toLowerCase() === 'root')) {
     throw refuse('invalid', 'root tokens may not be created from a parent namespace')
   }
@@ -250,14 +288,22 @@ function checkParentNamespace(input: CreateInput, sudo: boolean): void {
 
 function checkMayChooseId(mount: Mount, sudo: boolean): void {
   if (!sudo) throw refuse('invalid', 'root or sudo privileges required to specify token id')
-  if (mount.namespace !== 'root') throw refuse('invalid', 'token IDs can only be manually specified in the root namespace')
+  if (mount.namespace !== 'root')
+    throw refuse('invalid', 'token IDs can only be manually specified in the root namespace')
 }
 
-type PoliciesRequest = { role: TokenRoleRecord | undefined; input: CreateInput; caller: readonly string[]; sudo: boolean; isFromParent: boolean }
+type PoliciesRequest = {
+  role: TokenRoleRecord | undefined
+  input: CreateInput
+  caller: readonly string[]
+  sudo: boolean
+  isFromParent: boolean
+}
 
 function policiesOf({ role, input, caller, sudo, isFromParent }: PoliciesRequest): string[] {
   const request = { requested: input.policies, noDefaultPolicy: input.no_default_policy, caller }
-  if (role === undefined || !listsPolicies(role)) return childPolicies({ ...request, sudo, inherits: !isFromParent })
+  if (role === undefined || !listsPolicies(role))
+    return childPolicies({ ...request, sudo, inherits: !isFromParent })
   const policies = rolePolicies(role, isFromParent ? { ...request, caller: [] } : request)
   return input.no_default_policy ? policies.filter((name) => name !== 'default') : policies
 }
@@ -300,7 +346,9 @@ function combined(asked: Spans, role: TokenRoleRecord | undefined): Pick<Decisio
   const both = (what: string, seconds: number) =>
     `${what} specified both during creation call and in role; using the lesser value of ${seconds} seconds`
   const warnings = [
-    ...(asked.explicitMaxTtl > 0 && token_explicit_max_ttl > 0 ? [both('Explicit max TTL', explicitMaxTtl)] : []),
+    ...(asked.explicitMaxTtl > 0 && token_explicit_max_ttl > 0
+      ? [both('Explicit max TTL', explicitMaxTtl)]
+      : []),
     ...(asked.period > 0 && token_period > 0 ? [both('Period', period)] : []),
   ]
   return { spans: { ttl: asked.ttl, explicitMaxTtl, period }, warnings }
@@ -308,7 +356,8 @@ function combined(asked: Spans, role: TokenRoleRecord | undefined): Pick<Decisio
 
 /** A root token without TTL and period never expires, unless it has an explicit max TTL. */
 function createdLifetime({ policies, spans }: Decision, bounds: TtlBounds, now: number): Lifetime {
-  if (policies.includes('root') && spans.ttl === 0 && spans.period === 0) return { ok: true, ttl: spans.explicitMaxTtl, warnings: [] }
+  if (policies.includes('root') && spans.ttl === 0 && spans.period === 0)
+    return { ok: true, ttl: spans.explicitMaxTtl, warnings: [] }
   return lifetime(bounds, spans, now)
 }
 
@@ -317,13 +366,15 @@ function checkCustomId(id: string): void {
     if (id.startsWith(prefix)) throw refuse('invalid', `custom token ID cannot have the '${prefix}' prefix`)
   }
   if (id.includes('.')) throw refuse('invalid', "custom token ID cannot have a '.' in the value")
-  if (id.length > maxIdLength) throw refuse('invalid', `custom token ID cannot be longer than ${maxIdLength} characters`)
+  if (id.length > maxIdLength)
+    throw refuse('invalid', `custom token ID cannot be longer than ${maxIdLength} characters`)
 }
 
 async function unknownPolicies(parts: CreateParts, token: Token): Promise<string[]> {
   const warnings: string[] = []
   for (const name of token.policies) {
-    if (name !== 'root' && !(await parts.policyExists(name, token.namespace))) warnings.push(`Policy "${name}" does not exist`)
+    if (name !== 'root' && !(await parts.policyExists(name, token.namespace)))
+      warnings.push(`Policy "${name}" does not exist`)
   }
   return warnings
 }

@@ -8,9 +8,11 @@ import type { TokenRoleRecord } from './token-role.ts'
  * docs/contract/tokens-and-policies.md#creating-a-token
  */
 export function entityAliasOf(role: TokenRoleRecord | undefined, requested: string): string {
-  if (role === undefined) throw refuse('invalid', "'entity_alias' is only allowed in combination with token role")
+  if (role === undefined)
+    throw refuse('invalid', "'entity_alias' is only allowed in combination with token role")
   const name = foldedName(requested)
   const allowed = role.allowed_entity_aliases ?? []
-  if (!allowed.some((pattern) => globMatches(foldedName(pattern), name))) throw refuse('invalid', "invalid 'entity_alias' value")
+  if (!allowed.some((pattern) => globMatches(foldedName(pattern), name)))
+    throw refuse('invalid', "invalid 'entity_alias' value")
   return requested
 }

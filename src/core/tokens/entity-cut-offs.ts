@@ -72,7 +72,11 @@ export class EntityCutOffs {
 
   /** Entities that may still have invalid tokens in storage, with the number of their last cut-off. */
   unswept(): ReadonlyMap<string, number> {
-    return new Map([...this.#byEntity].filter(([, { swept }]) => !swept).map(([entityId, { stored }]) => [entityId, stored]))
+    return new Map(
+      [...this.#byEntity]
+        .filter(([, { swept }]) => !swept)
+        .map(([entityId, { stored }]) => [entityId, stored]),
+    )
   }
 
   /** Records that the tokens ended by these cut-offs are deleted. Skips entities with a newer cut-off. */
@@ -89,7 +93,9 @@ export class EntityCutOffs {
 }
 
 function readCutOff(value: unknown): Stored {
-  const { count, swept }: Partial<Record<keyof Stored, unknown>> = typeof value === 'object' && value !== null ? value : {}
-  if (typeof count !== 'number' || typeof swept !== 'boolean') throw new Error('a stored cut-off has an invalid shape')
+  const { count, swept }: Partial<Record<keyof Stored, unknown>> =
+    typeof value === 'object' && value !== null ? value : {}
+  if (typeof count !== 'number' || typeof swept !== 'boolean')
+    throw new Error('a stored cut-off has an invalid shape')
   return { count, swept }
 }

@@ -94,7 +94,11 @@ const aliasOfLogin = ({ mount, auth }: LoginRequest): LoginAlias => ({
 })
 
 /** Undefined if another writer changed the entity in the meantime. */
-async function issue(parts: LoginParts, request: LoginRequest, login: LoginIdentity): Promise<Issued | undefined> {
+async function issue(
+  parts: LoginParts,
+  request: LoginRequest,
+  login: LoginIdentity,
+): Promise<Issued | undefined> {
   const { draft, warnings } = loginDraft(parts, request, login)
   const minted = draft.type === 'batch' ? await parts.tokens.mintBatch(draft) : parts.tokens.mint(draft)
   const { proof } = request.auth
@@ -115,7 +119,8 @@ async function issue(parts: LoginParts, request: LoginRequest, login: LoginIdent
 const isSpent = async ({ spent }: LoginParts, { mount, auth: { proof } }: LoginRequest): Promise<boolean> =>
   proof !== undefined && (await spent.isSpent(mount.uuid, proof))
 
-const spentAlready = () => refuse('invalid', 'error validating token: token has been used already', { reason: 'token_replayed' })
+const spentAlready = () =>
+  refuse('invalid', 'error validating token: token has been used already', { reason: 'token_replayed' })
 
 function loginDraft(
   parts: LoginParts,

@@ -7,7 +7,10 @@ export type TtlBounds = { readonly defaultTtl: number; readonly maxTtl: number }
  * The TTL bounds of a mount: its own where set, else the system's. A mount's bounds may exceed the system's.
  * docs/contract/tokens-and-policies.md#lifetimes
  */
-export const mountTtl = (config: { default_lease_ttl: number; max_lease_ttl: number }, system: TtlBounds): TtlBounds => ({
+export const mountTtl = (
+  config: { default_lease_ttl: number; max_lease_ttl: number },
+  system: TtlBounds,
+): TtlBounds => ({
   defaultTtl: config.default_lease_ttl > 0 ? config.default_lease_ttl : system.defaultTtl,
   maxTtl: config.max_lease_ttl > 0 ? config.max_lease_ttl : system.maxTtl,
 })
@@ -29,7 +32,10 @@ export type Lifetime = { ok: true; ttl: number; warnings: string[] } | { ok: fal
  */
 export function lifetime(bounds: TtlBounds, terms: LifetimeTerms, now: number, issuedAt = now): Lifetime {
   const { increment = 0, ttl = 0, period = 0, maxTtl = 0, explicitMaxTtl = 0 } = terms
-  const cap = [maxTtl, explicitMaxTtl].reduce((least, limit) => (limit > 0 && limit < least ? limit : least), bounds.maxTtl)
+  const cap = [maxTtl, explicitMaxTtl].reduce(
+    (least, limit) => (limit > 0 && limit < least ? limit : least),
+    bounds.maxTtl,
+  )
   const warnings: string[] = []
   let granted = increment > 0 ? increment : ttl > 0 ? ttl : bounds.defaultTtl
   let span: number | undefined = cap

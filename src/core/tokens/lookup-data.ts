@@ -13,7 +13,10 @@ export type LookupContext = {
 }
 
 /** `data` of a token lookup: exactly the keys of docs/contract/tokens-and-policies.md#tokens */
-export function lookupData(token: Token, { id, now, identityPolicies, external = [], namespacePath }: LookupContext): Record<string, unknown> {
+export function lookupData(
+  token: Token,
+  { id, now, identityPolicies, external = [], namespacePath }: LookupContext,
+): Record<string, unknown> {
   const spent = token.num_uses < 0
   return {
     id,
@@ -34,22 +37,30 @@ export function lookupData(token: Token, { id, now, identityPolicies, external =
     ...(token.role === undefined ? {} : { role: token.role }),
     ...(token.period === 0 ? {} : { period: token.period }),
     ...(token.bound_cidrs.length === 0 ? {} : { bound_cidrs: token.bound_cidrs }),
-    ...(token.initial_root === true ? {} : { issue_time: formatTime(issueTime(token)), renewable: token.renewable && !spent }),
+    ...(token.initial_root === true
+      ? {}
+      : { issue_time: formatTime(issueTime(token)), renewable: token.renewable && !spent }),
     ...(token.last_renewal === undefined
       ? {}
-      : { last_renewal: formatTime(token.last_renewal), last_renewal_time: Math.floor(token.last_renewal / 1000) }),
+      : {
+          last_renewal: formatTime(token.last_renewal),
+          last_renewal_time: Math.floor(token.last_renewal / 1000),
+        }),
     ...(identityPolicies.length === 0 && external.length === 0
       ? {}
       : {
           identity_policies: identityPolicies,
-          external_namespace_policies: Object.fromEntries(external.map(({ namespace, names }) => [namespace, names])),
+          external_namespace_policies: Object.fromEntries(
+            external.map(({ namespace, names }) => [namespace, names]),
+          ),
         }),
     ...(namespacePath === '' ? {} : { namespace_path: namespacePath }),
   }
 }
 
 /** Batch tokens show whole seconds. docs/contract/tokens-and-policies.md#tokens */
-const issueTime = ({ type, issue_time }: Token): number => (type === 'batch' ? Math.floor(issue_time / 1000) * 1000 : issue_time)
+const issueTime = ({ type, issue_time }: Token): number =>
+  type === 'batch' ? Math.floor(issue_time / 1000) * 1000 : issue_time
 
 /** Rounds now to the second and truncates the difference. docs/contract/tokens-and-policies.md#lifetimes */
 const secondsLeft = ({ expire_time }: Token, now: number): number =>

@@ -14,11 +14,14 @@ export function sanitise(names: readonly string[], addDefault: boolean): string[
 
 /** Merges token and identity policies: unique, sorted. */
 export const joined = (tokenPolicies: readonly string[], identityPolicies: readonly string[]): string[] =>
-  identityPolicies.length === 0 ? [...tokenPolicies] : sanitise([...tokenPolicies, ...identityPolicies], false)
+  identityPolicies.length === 0
+    ? [...tokenPolicies]
+    : sanitise([...tokenPolicies, ...identityPolicies], false)
 
 /** Throws `invalid` if a name may not be assigned to tokens. */
 export function checkAssignable(names: readonly string[]): void {
-  if (names.includes('response-wrapping')) throw refuse('invalid', 'cannot assign policy "response-wrapping"', { reason: 'policy_forbidden' })
+  if (names.includes('response-wrapping'))
+    throw refuse('invalid', 'cannot assign policy "response-wrapping"', { reason: 'policy_forbidden' })
 }
 
 export type RequestedPolicies = {
@@ -37,16 +40,30 @@ export type RequestedPolicies = {
  * Policies of a token created without a role, or with a role that lists no policies. Throws `invalid` if the
  * caller may not assign them. docs/contract/tokens-and-policies.md#creating-a-token
  */
-export function childPolicies({ requested, noDefaultPolicy, caller, sudo, inherits }: RequestedPolicies): string[] {
-  const policies = inherits ? chosen(requested, caller, sudo, !noDefaultPolicy) : sanitise(requested, !noDefaultPolicy)
+export function childPolicies({
+  requested,
+  noDefaultPolicy,
+  caller,
+  sudo,
+  inherits,
+}: RequestedPolicies): string[] {
+  const policies = inherits
+    ? chosen(requested, caller, sudo, !noDefaultPolicy)
+    : sanitise(requested, !noDefaultPolicy)
   return noDefaultPolicy ? policies.filter((name) => name !== 'default') : policies
 }
 
-function chosen(requested: readonly string[], caller: readonly string[], sudo: boolean, addDefault: boolean): string[] {
+function chosen(
+  requested: readonly string[],
+  caller: readonly string[],
+  sudo: boolean,
+  addDefault: boolean,
+): string[] {
   if (requested.length === 0) return sanitise(caller, false)
   if (sudo) return sanitise(requested, addDefault)
   const wanted = sanitise(requested, false)
   const own = new Set(sanitise(caller, false))
-  if (!wanted.every((name) => own.has(name))) throw refuse('invalid', 'child policies must be subset of parent')
+  if (!wanted.every((name) => own.has(name)))
+    throw refuse('invalid', 'child policies must be subset of parent')
   return sanitise(wanted, addDefault && own.has('default'))
 }

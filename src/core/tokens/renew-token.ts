@@ -10,7 +10,9 @@ import type { TokenRoleStore } from './token-role-store.ts'
 import type { TokenStore } from './token-store.ts'
 
 /** The auth method's answer to a renewal: the current terms of the role, or the reason for a refusal. */
-export type RenewalTerms = { ok: true; ttl: number; maxTtl: number; period: number } | { ok: false; reason: string }
+export type RenewalTerms =
+  | { ok: true; ttl: number; maxTtl: number; period: number }
+  | { ok: false; reason: string }
 
 export type RenewParts = {
   readonly tokens: TokenStore
@@ -45,7 +47,8 @@ export async function renewToken(parts: RenewParts, { token, id, increment }: Re
   if (refusal !== undefined) throw cannotRenew(token, id, refusal)
   const mount = parts.mountOf(token.mount_accessor)
   if (mount === undefined) throw refuse('invalid', 'token not found')
-  const current = mount.plugin === 'token' ? await roleTerms(parts.roles, token) : await parts.renewalTerms(token, mount)
+  const current =
+    mount.plugin === 'token' ? await roleTerms(parts.roles, token) : await parts.renewalTerms(token, mount)
   if (current?.ok === false) throw refuse('invalid', `failed to renew entry: ${current.reason}`)
 
   let warnings: string[] = []
@@ -53,7 +56,12 @@ export async function renewToken(parts: RenewParts, { token, id, increment }: Re
     const now = parts.clock.now()
     const late = renewalRefusal(stored, now)
     if (late !== undefined) throw cannotRenew(stored, id, late)
-    const terms: LifetimeTerms = { explicitMaxTtl: stored.explicit_max_ttl, ...ownTerms(stored, mount), ...current, increment }
+    const terms: LifetimeTerms = {
+      explicitMaxTtl: stored.explicit_max_ttl,
+      ...ownTerms(stored, mount),
+      ...current,
+      increment,
+    }
     const life = lifetime(mountTtl(mount.config, parts.systemTtl), terms, now, stored.issue_time)
     if (!life.ok) throw refuse('invalid', life.reason)
     warnings = life.warnings
@@ -61,31 +69,52 @@ export async function renewToken(parts: RenewParts, { token, id, increment }: Re
   })
   if (renewed === undefined) throw refuse('invalid', 'token not found')
   const identity = await refreshedIdentity(parts.identity, renewed, mount)
-  return { auth: authBlock(renewed, id, identity === undefined ? [] : identityIn(identity, renewed.namespace).policies), warnings }
+  return {
+    auth: authBlock(
+      renewed,
+      id,
+      identity === undefined ? [] : identityIn(identity, renewed.namespace).policies,
+    ),
+    warnings,
+  }
 }
 
 /**
  * Adds the entity back to the groups whose alias names matched when this token was issued, and returns the
  * entity. docs/contract/identity.md#groups
  */
-async function refreshedIdentity(identities: IdentityStore, token: Token, { namespace, accessor }: Mount): Promise<Identity | undefined> {
+async function refreshedIdentity(
+  identities: IdentityStore,
+  token: Token,
+  { namespace, accessor }: Mount,
+): Promise<Identity | undefined> {
   const known = token.entity_id === '' ? undefined : await identities.identityOf(token.entity_id)
   if (known === undefined) return undefined
   const entityId = known.entity.id
-  await identities.refreshGroups({ namespace, mountAccessor: accessor, entityId, names: token.group_aliases ?? [] })
+  await identities.refreshGroups({
+    namespace,
+    mountAccessor: accessor,
+    entityId,
+    names: token.group_aliases ?? [],
+  })
   return identities.identityOf(entityId)
 }
 
 /** Terms of a token created with another token: the TTL granted last and its own period. */
-const ownTerms = (token: Token, { plugin }: Mount): LifetimeTerms => (plugin === 'token' ? { ttl: token.granted_ttl, period: token.period } : {})
+const ownTerms = (token: Token, { plugin }: Mount): LifetimeTerms =>
+  plugin === 'token' ? { ttl: token.granted_ttl, period: token.period } : {}
 
 type RoleTerms = { ok: true; period: number; explicitMaxTtl: number } | { ok: false; reason: string }
 
 /** The current terms of a token-store role; undefined for a token made without one. */
-async function roleTerms(roles: TokenRoleStore, { role: name, namespace }: Token): Promise<RoleTerms | undefined> {
+async function roleTerms(
+  roles: TokenRoleStore,
+  { role: name, namespace }: Token,
+): Promise<RoleTerms | undefined> {
   if (name === undefined) return undefined
   const role = await roles.find(namespace, name)
-  if (role === undefined) return { ok: false, reason: `original token role ${quoted(name)} could not be found, not renewing` }
+  if (role === undefined)
+    return { ok: false, reason: `original token role ${quoted(name)} could not be found, not renewing` }
   const { token_period = 0, token_explicit_max_ttl = 0 } = role.record
   return { ok: true, period: token_period, explicitMaxTtl: token_explicit_max_ttl }
 }

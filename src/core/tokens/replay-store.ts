@@ -39,7 +39,10 @@ export class ReplayStore {
   }
 
   static async open(parts: SpentProofsParts): Promise<ReplayStore> {
-    return new ReplayStore(parts, (await openKeyedHashes(parts.view, parts.random, 'proof/keys', ['proof'])).proof)
+    return new ReplayStore(
+      parts,
+      (await openKeyedHashes(parts.view, parts.random, 'proof/keys', ['proof'])).proof,
+    )
   }
 
   /**
@@ -59,11 +62,16 @@ export class ReplayStore {
    * deleted. False for a proof that was issued after the step.
    */
   hadEnded({ endsAt, issuedAt = 0 }: OneTimeProof): boolean {
-    return (this.#parts.clock.stepsBack ?? []).some(({ before, after }) => endsAt < before && issuedAt < after)
+    return (this.#parts.clock.stepsBack ?? []).some(
+      ({ before, after }) => endsAt < before && issuedAt < after,
+    )
   }
 
   async isSpent(mount: string, proof: OneTimeProof): Promise<boolean> {
-    return this.hadEnded(proof) || (await this.#parts.view.get(`${root}${mount}/${this.#idOf(proof)}`)) !== undefined
+    return (
+      this.hadEnded(proof) ||
+      (await this.#parts.view.get(`${root}${mount}/${this.#idOf(proof)}`)) !== undefined
+    )
   }
 
   #idOf({ of }: OneTimeProof): string {
@@ -76,7 +84,10 @@ export class ReplayStore {
    */
   async sweep(toleranceOf: (mount: string) => Promise<number>): Promise<void> {
     for (let after: string | undefined; ; ) {
-      const [first] = await this.#parts.view.listKeys(endRoot, { limit: 1, ...(after === undefined ? {} : { after }) })
+      const [first] = await this.#parts.view.listKeys(endRoot, {
+        limit: 1,
+        ...(after === undefined ? {} : { after }),
+      })
       if (first === undefined) return
       const mount = mountOf(first)
       if (this.#isOver(first, 0)) await this.#sweepMount(mount, await toleranceOf(mount))
@@ -109,6 +120,7 @@ export class ReplayStore {
 }
 
 // proof/end/<mount>/<time>/<id>
-const paddedTime = (time: number): string => String(Math.min(lastTime, Math.max(0, Math.trunc(time)))).padStart(15, '0')
+const paddedTime = (time: number): string =>
+  String(Math.min(lastTime, Math.max(0, Math.trunc(time)))).padStart(15, '0')
 const mountOf = (key: string): string => key.slice(endRoot.length, key.indexOf('/', endRoot.length))
 const timeOf = (key: string): number => Number(key.split('/').at(-2))

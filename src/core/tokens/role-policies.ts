@@ -6,15 +6,27 @@ import type { TokenRoleRecord } from './token-role.ts'
 
 /** Whether a role restricts the policies of its tokens. If not, the rules for tokens without a role apply. */
 export const listsPolicies = (role: TokenRoleRecord): boolean =>
-  [role.allowed_policies, role.disallowed_policies, role.allowed_policies_glob, role.disallowed_policies_glob].some((list) => (list ?? []).length > 0)
+  [
+    role.allowed_policies,
+    role.disallowed_policies,
+    role.allowed_policies_glob,
+    role.disallowed_policies_glob,
+  ].some((list) => (list ?? []).length > 0)
 
-export type RolePoliciesRequest = { requested: readonly string[]; noDefaultPolicy: boolean; caller: readonly string[] }
+export type RolePoliciesRequest = {
+  requested: readonly string[]
+  noDefaultPolicy: boolean
+  caller: readonly string[]
+}
 
 /**
  * Policies of a token created with a role that restricts policies. Throws `invalid` if the role does not
  * allow them. docs/contract/tokens-and-policies.md#creating-a-token
  */
-export function rolePolicies(role: TokenRoleRecord, { requested, noDefaultPolicy, caller }: RolePoliciesRequest): string[] {
+export function rolePolicies(
+  role: TokenRoleRecord,
+  { requested, noDefaultPolicy, caller }: RolePoliciesRequest,
+): string[] {
   const { allowed_policies: allowed = [], allowed_policies_glob: globs = [] } = role
   const forbids = forbidden(role)
   const addDefault = !noDefaultPolicy && role.token_no_default_policy !== true && !forbids('default')
@@ -28,11 +40,15 @@ export function rolePolicies(role: TokenRoleRecord, { requested, noDefaultPolicy
     if (!wanted.every(fits)) throw notAllowed(wanted, own, globs)
   }
   const refused = policies.find(forbids)
-  if (refused !== undefined) throw refuse('invalid', `token policy ${quoted(refused)} is disallowed by this role`)
+  if (refused !== undefined)
+    throw refuse('invalid', `token policy ${quoted(refused)} is disallowed by this role`)
   return policies
 }
 
-function forbidden({ disallowed_policies: names = [], disallowed_policies_glob: globs = [] }: TokenRoleRecord): (name: string) => boolean {
+function forbidden({
+  disallowed_policies: names = [],
+  disallowed_policies_glob: globs = [],
+}: TokenRoleRecord): (name: string) => boolean {
   const known = new Set(names)
   return (name) => known.has(name) || globs.some((glob) => globMatches(glob, name))
 }

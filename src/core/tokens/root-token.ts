@@ -37,9 +37,13 @@ const untoldKey = 'root-token-untold'
  * Passes the first root token to `tell`, unless an earlier start did. If `tell` fails or the process is
  * killed, the next start tries again, so that the token is not lost. Rejects with the error of `tell`.
  */
-export async function tellInitialRootToken(view: View, tell: (id: string) => Promise<void> | void): Promise<void> {
+export async function tellInitialRootToken(
+  view: View,
+  tell: (id: string) => Promise<void> | void,
+): Promise<void> {
   const untold = await view.get(untoldKey)
-  if (typeof untold !== 'object' || untold === null || !('id' in untold) || typeof untold.id !== 'string') return
+  if (typeof untold !== 'object' || untold === null || !('id' in untold) || typeof untold.id !== 'string')
+    return
   await tell(untold.id)
   await view.write([{ key: untoldKey, value: undefined }])
 }
@@ -48,8 +52,14 @@ export async function tellInitialRootToken(view: View, tell: (id: string) => Pro
  * Stores the root token of a development server under the given id; no-op if that token exists.
  * docs/contract/tokens-and-policies.md#tokens
  */
-export async function ensureDevRootToken({ tokens, view, tokenMount }: RootTokenParts, id: string): Promise<void> {
-  const minted = tokens.mint({ ...rootDraft(tokenMount), path: `${tokenMount.path}create`, display_name: 'token' }, id)
+export async function ensureDevRootToken(
+  { tokens, view, tokenMount }: RootTokenParts,
+  id: string,
+): Promise<void> {
+  const minted = tokens.mint(
+    { ...rootDraft(tokenMount), path: `${tokenMount.path}create`, display_name: 'token' },
+    id,
+  )
   await view.write(minted.entries)
 }
 
@@ -60,7 +70,11 @@ const noteKey = 'root-token-made'
  * Creates a further root token. Calls `keep` with its id before the token becomes valid. `now` is in
  * milliseconds. docs/storage.md#seal-key (lost root token)
  */
-export async function createFurtherRootToken({ tokens, view, tokenMount }: RootTokenParts, now: number, keep: (id: string) => void): Promise<void> {
+export async function createFurtherRootToken(
+  { tokens, view, tokenMount }: RootTokenParts,
+  now: number,
+  keep: (id: string) => void,
+): Promise<void> {
   const minted = tokens.mint(rootDraft(tokenMount))
   keep(minted.id)
   await view.write([...minted.entries, { key: noteKey, value: { time: new Date(now).toISOString() } }])

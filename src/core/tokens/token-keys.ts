@@ -66,7 +66,8 @@ export const tokenKey = (hash: string): string => tokenPrefix + hash
 
 /** Rows under `expire/` sort by time: 16 digits hold every time of a JavaScript Date. */
 export const expirePrefix = 'expire/'
-export const expireKey = (ms: number, hash: string): string => `${expirePrefix}${String(ms).padStart(16, '0')}/${hash}`
+export const expireKey = (ms: number, hash: string): string =>
+  `${expirePrefix}${String(ms).padStart(16, '0')}/${hash}`
 
 /** Time and hash of a row under `expire/`. */
 export function readExpireKey(key: string): { time: number; hash: string } {

@@ -105,7 +105,8 @@ export class TokenRevoker {
 
   async #orphan({ hash, token: parent }: StoredToken, child: string): Promise<void> {
     const row = { key: childKey(hash, child), value: undefined }
-    const freed = (token: Token) => (token.parent === parent.accessor && isParent(parent, token) ? { ...token, parent: '' } : undefined)
+    const freed = (token: Token) =>
+      token.parent === parent.accessor && isParent(parent, token) ? { ...token, parent: '' } : undefined
     const after = await this.#tokens.change(child, freed, [row])
     // the child was deleted or has another parent, so `change` did not delete the row
     if (after === undefined || after.parent !== '') await this.#view.write([row])
@@ -114,7 +115,10 @@ export class TokenRevoker {
   /** Deletes at most `sweepPageSize` expired tokens after the row `after`. Undefined if no more are due. */
   async sweepPage(after?: string): Promise<{ last: string; failures: unknown[] } | undefined> {
     const now = this.#clock.now()
-    const page = await this.#view.listKeys(expirePrefix, { limit: sweepPageSize, ...(after === undefined ? {} : { after }) })
+    const page = await this.#view.listKeys(expirePrefix, {
+      limit: sweepPageSize,
+      ...(after === undefined ? {} : { after }),
+    })
     const due = page.filter((key) => readExpireKey(key).time <= now)
     const last = due.at(-1)
     if (last === undefined) return undefined
@@ -179,7 +183,10 @@ export class TokenRevoker {
 
   /** Whether a token is invalid by itself or as a child of `parent`. */
   #isEnded(token: Token, parent: string | undefined): boolean {
-    return !this.#tokens.isUsable(token) || (parent !== undefined && token.parent !== '' && this.#tokens.keys.hashOf(token.parent) === parent)
+    return (
+      !this.#tokens.isUsable(token) ||
+      (parent !== undefined && token.parent !== '' && this.#tokens.keys.hashOf(token.parent) === parent)
+    )
   }
 
   async #destroyOrThrow(hashes: readonly string[], parent?: Place): Promise<void> {
@@ -196,9 +203,13 @@ export class TokenRevoker {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const ended = await this.#endedOf(hashes, parent)
       // concurrently: each may wait for a commit
-      const cleanUps = await Promise.allSettled(ended.map(({ stored }) => stored && this.#onRevoked(stored.token)))
+      const cleanUps = await Promise.allSettled(
+        ended.map(({ stored }) => stored && this.#onRevoked(stored.token)),
+      )
       const failures = cleanUps.flatMap((cleanUp) => (cleanUp.status === 'rejected' ? [cleanUp.reason] : []))
-      const entries = ended.flatMap(({ hash, stored }, at) => (cleanUps[at]?.status === 'rejected' ? [] : this.#deletion(hash, stored, parent?.hash)))
+      const entries = ended.flatMap(({ hash, stored }, at) =>
+        cleanUps[at]?.status === 'rejected' ? [] : this.#deletion(hash, stored, parent?.hash),
+      )
       try {
         if (entries.length === 0 || (await this.#view.write(entries))) return failures
       } finally {
@@ -212,17 +223,22 @@ export class TokenRevoker {
    * The invalid ones of these tokens; of a valid or missing one only the row that led to it is to be deleted.
    */
   async #endedOf(hashes: readonly string[], parent: Place | undefined): Promise<Ended[]> {
-    const found = await Promise.all(hashes.map(async (hash) => ({ hash, stored: await this.#tokens.tokenByHash(hash) })))
+    const found = await Promise.all(
+      hashes.map(async (hash) => ({ hash, stored: await this.#tokens.tokenByHash(hash) })),
+    )
     // check last: if the parent is still the old one here, it was so during the reads above
     if (parent !== undefined && (await this.#isTaken(parent))) return []
     return found.map(({ hash, stored }) =>
-      stored !== undefined && this.#isEnded(stored.token, parent?.hash) ? { hash, stored } : { hash, stored: undefined },
+      stored !== undefined && this.#isEnded(stored.token, parent?.hash)
+        ? { hash, stored }
+        : { hash, stored: undefined },
     )
   }
 
   #deletion(hash: string, stored: StoredToken | undefined, parent: string | undefined): ViewEntry[] {
     const parents = new Set(parent === undefined ? [] : [parent])
-    if (stored === undefined) return [...parents].map((one) => ({ key: childKey(one, hash), value: undefined }))
+    if (stored === undefined)
+      return [...parents].map((one) => ({ key: childKey(one, hash), value: undefined }))
     const { token, revision } = stored
     if (token.parent !== '') parents.add(this.#tokens.keys.hashOf(token.parent))
     return [
@@ -236,4 +252,5 @@ export class TokenRevoker {
 /** The times of a token's rows under `expire/`. */
 const endsOf = ({ expire_time, swept_at }: Token): number[] => [expire_time ?? [], swept_at ?? []].flat()
 
-const ended = (token: Token): Token | undefined => (token.expire_time === revokedAt ? undefined : { ...token, expire_time: revokedAt })
+const ended = (token: Token): Token | undefined =>
+  token.expire_time === revokedAt ? undefined : { ...token, expire_time: revokedAt }

@@ -30,10 +30,16 @@ export class TokenRoleStore {
    * Writes the record that `change` makes from the stored one, and returns the new role. `change` may be
    * called again; an error it throws aborts the write.
    */
-  async change(namespace: string, name: string, change: (before: TokenRoleRecord | undefined) => TokenRoleRecord): Promise<TokenRole> {
+  async change(
+    namespace: string,
+    name: string,
+    change: (before: TokenRoleRecord | undefined) => TokenRoleRecord,
+  ): Promise<TokenRole> {
     const key = roleKey(namespace, name)
     try {
-      const stored = await this.#view.update(key, (current) => change(current === undefined ? undefined : readTokenRole(name, current).record))
+      const stored = await this.#view.update(key, (current) =>
+        change(current === undefined ? undefined : readTokenRole(name, current).record),
+      )
       return readTokenRole(name, stored)
     } finally {
       this.#roles.drop(key)

@@ -1,7 +1,14 @@
 import { z } from 'zod'
 import { refuse } from '../../errors.ts'
 import { parseBoundCidr } from '../../lib/cidr.ts'
-import { boolField, commaListField, convertFields, durationField, intField, stringField } from '../../lib/fields.ts'
+import {
+  boolField,
+  commaListField,
+  convertFields,
+  durationField,
+  intField,
+  stringField,
+} from '../../lib/fields.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { sanitise } from './policy-names.ts'
 import type { TokenType } from './token.ts'
@@ -13,19 +20,31 @@ const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated:
  * docs/contract/tokens-and-policies.md#token-roles
  */
 export const tokenRoleFields = z.object({
-  allowed_policies: commaListField.optional().describe('Policies its tokens may have, and have when none are asked for'),
+  allowed_policies: commaListField
+    .optional()
+    .describe('Policies its tokens may have, and have when none are asked for'),
   disallowed_policies: commaListField.optional().describe('Policies its tokens never have'),
-  allowed_policies_glob: commaListField.optional().describe('Patterns of policies its tokens may have; `*` is any run of characters'),
+  allowed_policies_glob: commaListField
+    .optional()
+    .describe('Patterns of policies its tokens may have; `*` is any run of characters'),
   disallowed_policies_glob: commaListField.optional().describe('Patterns of policies its tokens never have'),
   orphan: boolField.optional().describe('Its tokens outlive their maker'),
   renewable: boolField.optional().describe('Its tokens can be renewed; true by default'),
-  path_suffix: stringField.optional().describe('End of the path of its tokens, by which they can be told apart'),
-  allowed_entity_aliases: commaListField.optional().describe('Names, or patterns of names, its tokens may be made for'),
+  path_suffix: stringField
+    .optional()
+    .describe('End of the path of its tokens, by which they can be told apart'),
+  allowed_entity_aliases: commaListField
+    .optional()
+    .describe('Names, or patterns of names, its tokens may be made for'),
   token_bound_cidrs: commaListField.optional().describe('Addresses that may use its tokens'),
   token_explicit_max_ttl: durationField.optional().describe('Hard end of its tokens, whatever is renewed'),
   token_period: durationField.optional().describe('Renewal period of its tokens'),
-  token_type: stringField.optional().describe('`service`, `batch`, `default-service` (the default) or `default-batch`'),
-  token_no_default_policy: boolField.optional().describe('Leave the `default` policy out, on a role that lists policies'),
+  token_type: stringField
+    .optional()
+    .describe('`service`, `batch`, `default-service` (the default) or `default-batch`'),
+  token_no_default_policy: boolField
+    .optional()
+    .describe('Leave the `default` policy out, on a role that lists policies'),
   token_num_uses: intField.optional().describe('Times a token may be used; 0 is unlimited'),
   period: durationField.optional().meta(instead('token_period')),
   explicit_max_ttl: durationField.optional().meta(instead('token_explicit_max_ttl')),
@@ -46,10 +65,14 @@ export function readTokenRole(name: string, stored: unknown): TokenRole {
  * Applies the sent fields to the stored role and checks the result. Throws the first refusal, in the order of
  * docs/contract/tokens-and-policies.md#token-roles.
  */
-export function changedTokenRole(before: TokenRoleRecord | undefined, sent: TokenRoleRecord): TokenRoleRecord {
+export function changedTokenRole(
+  before: TokenRoleRecord | undefined,
+  sent: TokenRoleRecord,
+): TokenRoleRecord {
   checkPathSuffix(sent.path_suffix ?? '')
   const { token_type: type } = sent
-  if (type !== undefined && !types.has(type)) throw refuse('invalid', `invalid 'token_type' value ${quoted(type)}`)
+  if (type !== undefined && !types.has(type))
+    throw refuse('invalid', `invalid 'token_type' value ${quoted(type)}`)
   const role: TokenRoleRecord = {
     ...before,
     ...sent,
@@ -60,12 +83,24 @@ export function changedTokenRole(before: TokenRoleRecord | undefined, sent: Toke
     ...names('allowed_entity_aliases', sent, lowerUnique),
     ...names('token_bound_cidrs', sent, (list) => boundCidrs(list, 'error parsing role fields: ')),
   }
-  if ((role.token_num_uses ?? 0) < 0) throw refuse('invalid', "error parsing role fields: 'token_num_uses' cannot be negative")
+  if ((role.token_num_uses ?? 0) < 0)
+    throw refuse('invalid', "error parsing role fields: 'token_num_uses' cannot be negative")
   const settled: TokenRoleRecord = {
     ...role,
     ...deprecated('period', 'token_period', sent.period, sent.token_period),
-    ...deprecated('explicit_max_ttl', 'token_explicit_max_ttl', sent.explicit_max_ttl, sent.token_explicit_max_ttl),
-    ...deprecated('bound_cidrs', 'token_bound_cidrs', oldCidrs(sent), role.token_bound_cidrs, sent.token_bound_cidrs !== undefined),
+    ...deprecated(
+      'explicit_max_ttl',
+      'token_explicit_max_ttl',
+      sent.explicit_max_ttl,
+      sent.token_explicit_max_ttl,
+    ),
+    ...deprecated(
+      'bound_cidrs',
+      'token_bound_cidrs',
+      oldCidrs(sent),
+      role.token_bound_cidrs,
+      sent.token_bound_cidrs !== undefined,
+    ),
   }
   if (settled.token_type === 'batch') checkBatchRole(settled)
   return settled
@@ -77,9 +112,12 @@ const types = new Set(['service', 'batch', 'default-service', 'default-batch'])
 
 function checkPathSuffix(suffix: string): void {
   if (suffix === '') return
-  if (suffix.length > maxSuffixLength) throw refuse('invalid', `given role path suffix is longer than ${maxSuffixLength} characters`)
-  if (!/\w[\w\-.]+\w/.test(suffix)) throw refuse('invalid', 'given role path suffix contains invalid characters; must match \\w[\\w-.]+\\w')
-  if (suffix.includes('..')) throw refuse('invalid', 'error registering path suffix: path cannot contain parent references')
+  if (suffix.length > maxSuffixLength)
+    throw refuse('invalid', `given role path suffix is longer than ${maxSuffixLength} characters`)
+  if (!/\w[\w\-.]+\w/.test(suffix))
+    throw refuse('invalid', 'given role path suffix contains invalid characters; must match \\w[\\w-.]+\\w')
+  if (suffix.includes('..'))
+    throw refuse('invalid', 'error registering path suffix: path cannot contain parent references')
 }
 
 type ListField =
@@ -90,7 +128,11 @@ type ListField =
   | 'allowed_entity_aliases'
   | 'token_bound_cidrs'
 
-function names(field: ListField, sent: TokenRoleRecord, clean: (list: readonly string[]) => string[]): TokenRoleRecord {
+function names(
+  field: ListField,
+  sent: TokenRoleRecord,
+  clean: (list: readonly string[]) => string[],
+): TokenRoleRecord {
   const list = sent[field]
   return list === undefined ? {} : { [field]: clean(list) }
 }
@@ -112,7 +154,9 @@ function boundCidrs(texts: readonly string[], prefix: string): string[] {
 
 /** Not checked if `token_bound_cidrs` overrides it. */
 const oldCidrs = (sent: TokenRoleRecord): string[] | undefined =>
-  sent.bound_cidrs === undefined || sent.token_bound_cidrs !== undefined ? undefined : boundCidrs(sent.bound_cidrs, 'error parsing bound_cidrs: ')
+  sent.bound_cidrs === undefined || sent.token_bound_cidrs !== undefined
+    ? undefined
+    : boundCidrs(sent.bound_cidrs, 'error parsing bound_cidrs: ')
 
 /** A deprecated name sent alone sets both fields; the new name clears the deprecated one. */
 function deprecated<Value>(
@@ -127,8 +171,14 @@ function deprecated<Value>(
 }
 
 /** Refuses settings that batch tokens do not support. docs/contract/tokens-and-policies.md#token-roles */
-function checkBatchRole({ orphan = false, token_period = 0, renewable = true, token_explicit_max_ttl = 0 }: TokenRoleRecord): void {
-  const cannot = (tokens: string) => refuse('invalid', `'token_type' cannot be 'batch' when role is set to generate ${tokens}`)
+function checkBatchRole({
+  orphan = false,
+  token_period = 0,
+  renewable = true,
+  token_explicit_max_ttl = 0,
+}: TokenRoleRecord): void {
+  const cannot = (tokens: string) =>
+    refuse('invalid', `'token_type' cannot be 'batch' when role is set to generate ${tokens}`)
   if (!orphan) throw cannot('non-orphan tokens')
   if (token_period !== 0) throw cannot('periodic tokens')
   if (renewable) throw cannot('renewable tokens')
@@ -136,14 +186,23 @@ function checkBatchRole({ orphan = false, token_period = 0, renewable = true, to
 }
 
 /** Warnings of an accepted write. docs/contract/tokens-and-policies.md#token-roles */
-export function tokenRoleWarnings(role: TokenRoleRecord, sent: TokenRoleRecord, mountMaxTtl: number): string[] {
+export function tokenRoleWarnings(
+  role: TokenRoleRecord,
+  sent: TokenRoleRecord,
+  mountMaxTtl: number,
+): string[] {
   const both = (['period', 'bound_cidrs', 'explicit_max_ttl'] as const)
     .filter((name) => sent[name] !== undefined && sent[`token_${name}`] !== undefined)
-    .map((name) => `Both 'token_${name}' and deprecated '${name}' value supplied, ignoring the deprecated value`)
+    .map(
+      (name) => `Both 'token_${name}' and deprecated '${name}' value supplied, ignoring the deprecated value`,
+    )
   const { token_explicit_max_ttl: max = 0 } = role
   if (max <= mountMaxTtl) return both
   const limits = `Given explicit max TTL of ${max} is greater than system/mount allowed value of ${mountMaxTtl} seconds`
-  return [...both, `${limits}; until this is fixed attempting to create tokens against this role will result in an error`]
+  return [
+    ...both,
+    `${limits}; until this is fixed attempting to create tokens against this role will result in an error`,
+  ]
 }
 
 /** `data` of a read. docs/contract/tokens-and-policies.md#token-roles */
@@ -175,7 +234,10 @@ export function shownTokenRole({ name, record }: TokenRole): object {
  * The type of a new token, from the role and the request; undefined if the requested type does not exist.
  * docs/contract/tokens-and-policies.md#creating-a-token, docs/contract/tokens-and-policies.md#token-roles
  */
-export function createdTokenType(role: TokenRoleRecord | undefined, requested: string): TokenType | undefined {
+export function createdTokenType(
+  role: TokenRoleRecord | undefined,
+  requested: string,
+): TokenType | undefined {
   const forced = role?.token_type
   if (forced === 'service' || forced === 'batch') return forced
   if (requested === '') return forced === 'default-batch' ? 'batch' : 'service'

@@ -11,7 +11,15 @@ import { KeyedMutex } from '../keyed-mutex.ts'
 import { batchToken, BatchTokens, isBatchId, type Sealer } from './batch-tokens.ts'
 import { EntityCutOffs } from './entity-cut-offs.ts'
 import { readToken, type Token } from './token.ts'
-import { childKey, childPrefix, expireKey, maxIdLength, TokenKeys, tokenKey, tokenPrefix } from './token-keys.ts'
+import {
+  childKey,
+  childPrefix,
+  expireKey,
+  maxIdLength,
+  TokenKeys,
+  tokenKey,
+  tokenPrefix,
+} from './token-keys.ts'
 
 export type TokenStoreParts = {
   /** The core's view. It stores both tokens and identity, so that a login is one write. */
@@ -89,7 +97,11 @@ export class TokenStore {
   }
 
   static async open(parts: TokenStoreParts): Promise<TokenStore> {
-    return new TokenStore(parts, await TokenKeys.open(parts.view, parts.random), await EntityCutOffs.open(parts.view))
+    return new TokenStore(
+      parts,
+      await TokenKeys.open(parts.view, parts.random),
+      await EntityCutOffs.open(parts.view),
+    )
   }
 
   /**
@@ -134,7 +146,9 @@ export class TokenStore {
   /** A batch token is still valid at its expiry time. docs/contract/tokens-and-policies.md#batch-tokens */
   isExpired(token: Token): boolean {
     if (token.expire_time === null) return false
-    return token.type === 'batch' ? this.#isBatchExpired(token, token.expire_time) : token.expire_time <= this.#clock.now()
+    return token.type === 'batch'
+      ? this.#isBatchExpired(token, token.expire_time)
+      : token.expire_time <= this.#clock.now()
   }
 
   /**
@@ -143,7 +157,9 @@ export class TokenStore {
    */
   #isBatchExpired({ clock_steps = 0 }: Token, expireTime: number): boolean {
     const { stepsBack = [] } = this.#clock
-    return expireTime < this.#clock.now() || stepsBack.slice(clock_steps).some(({ before }) => expireTime < before)
+    return (
+      expireTime < this.#clock.now() || stepsBack.slice(clock_steps).some(({ before }) => expireTime < before)
+    )
   }
 
   /**
@@ -161,7 +177,13 @@ export class TokenStore {
     let generation = 1
     for (let child = token; child.parent !== ''; generation += 1) {
       const ancestor = this.#cache.get(child.parent) ?? (await this.find(child.parent))
-      if (ancestor === undefined || generation > maxGenerations || !isParent(ancestor, child) || !this.isUsable(ancestor)) return 0
+      if (
+        ancestor === undefined ||
+        generation > maxGenerations ||
+        !isParent(ancestor, child) ||
+        !this.isUsable(ancestor)
+      )
+        return 0
       child = ancestor
     }
     return generation
@@ -195,7 +217,8 @@ export class TokenStore {
   async #spendLastUse(hash: string): Promise<Token | undefined> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const stored = await this.tokenByHash(hash)
-      if (stored === undefined || stored.token.num_uses !== 1 || this.isExpired(stored.token)) return undefined
+      if (stored === undefined || stored.token.num_uses !== 1 || this.isExpired(stored.token))
+        return undefined
       const { token, entries } = this.lastUse(stored)
       if (await this.#view.write(entries)) return token
     }
@@ -236,9 +259,12 @@ export class TokenStore {
       expire_time: draft.ttl > 0 ? now + draft.ttl * 1000 : null,
     }
     const hash = this.keys.hashOf(token.accessor)
-    const entries: ViewEntry[] = [{ key: tokenKey(hash), value: token, ...(id === undefined ? {} : { expect: 'absent' }) }]
+    const entries: ViewEntry[] = [
+      { key: tokenKey(hash), value: token, ...(id === undefined ? {} : { expect: 'absent' }) },
+    ]
     if (token.expire_time !== null) entries.push({ key: expireKey(token.expire_time, hash), value: true })
-    if (token.parent !== '') entries.push({ key: childKey(this.keys.hashOf(token.parent), hash), value: true })
+    if (token.parent !== '')
+      entries.push({ key: childKey(this.keys.hashOf(token.parent), hash), value: true })
     return { id: own, token, entries }
   }
 
@@ -247,9 +273,33 @@ export class TokenStore {
    * docs/contract/tokens-and-policies.md#batch-tokens
    */
   async mintBatch(draft: TokenDraft): Promise<Minted> {
-    const { parent, parent_cubbyhole, namespace, policies, path, meta, display_name, ttl, role, entity_id, bound_cidrs, mount_accessor } = draft
+    const {
+      parent,
+      parent_cubbyhole,
+      namespace,
+      policies,
+      path,
+      meta,
+      display_name,
+      ttl,
+      role,
+      entity_id,
+      bound_cidrs,
+      mount_accessor,
+    } = draft
     const record = {
-      ...{ parent, namespace, policies, path, meta, display_name, ttl, entity_id, bound_cidrs, mount_accessor },
+      ...{
+        parent,
+        namespace,
+        policies,
+        path,
+        meta,
+        display_name,
+        ttl,
+        entity_id,
+        bound_cidrs,
+        mount_accessor,
+      },
       ...(role === undefined ? {} : { role }),
       ...(parent_cubbyhole === undefined ? {} : { parent_cubbyhole }),
       ...this.#cutOffOf(draft),
@@ -288,19 +338,26 @@ export class TokenStore {
   /** The service token stored under this hash, valid or not. */
   async tokenByHash(hash: string): Promise<StoredToken | undefined> {
     const record = await this.#view.read(tokenKey(hash))
-    return record === undefined ? undefined : { hash, token: readToken(record.value), revision: record.revision }
+    return record === undefined
+      ? undefined
+      : { hash, token: readToken(record.value), revision: record.revision }
   }
 
   /**
    * Service tokens, valid or not, ordered by hash: at most `limit`, from after `after`. The page is empty
    * only at the end. Skips unreadable records (the log names them) and reports each to `onUnreadable`.
    */
-  async scan({ after, limit }: { after?: string; limit: number }, onUnreadable: (hash: string) => void = () => {}): Promise<StoredToken[]> {
+  async scan(
+    { after, limit }: { after?: string; limit: number },
+    onUnreadable: (hash: string) => void = () => {},
+  ): Promise<StoredToken[]> {
     for (let last = after === undefined ? undefined : tokenKey(after); ; ) {
       const range = { limit, ...(last === undefined ? {} : { after: last }) }
       const page = await this.#readPage(range).catch(() => undefined)
       if (page !== undefined) return page
-      const hashes = (await this.#view.listKeys(tokenPrefix, range)).map((key) => key.slice(tokenPrefix.length))
+      const hashes = (await this.#view.listKeys(tokenPrefix, range)).map((key) =>
+        key.slice(tokenPrefix.length),
+      )
       const readable = await this.#readEach(hashes, onUnreadable)
       const end = hashes.at(-1)
       if (readable.length > 0 || end === undefined) return readable
@@ -310,7 +367,11 @@ export class TokenStore {
 
   async #readPage(range: Range): Promise<StoredToken[]> {
     const records = await this.#view.list(tokenPrefix, range)
-    return records.map(({ key, value, revision }) => ({ hash: key.slice(tokenPrefix.length), token: readToken(value), revision }))
+    return records.map(({ key, value, revision }) => ({
+      hash: key.slice(tokenPrefix.length),
+      token: readToken(value),
+      revision,
+    }))
   }
 
   async #readEach(hashes: readonly string[], onUnreadable: (hash: string) => void): Promise<StoredToken[]> {
@@ -338,11 +399,19 @@ export class TokenStore {
    * Changes a stored token and its expiry row in one write and returns the stored token; undefined if there
    * is no such token. `change` may be called again; it returns undefined to leave the token unchanged.
    */
-  change(hash: string, change: (token: Token, revision: number) => Token | undefined, more: readonly ViewEntry[] = []): Promise<Token | undefined> {
+  change(
+    hash: string,
+    change: (token: Token, revision: number) => Token | undefined,
+    more: readonly ViewEntry[] = [],
+  ): Promise<Token | undefined> {
     return this.#changes.take(hash, () => this.#change(hash, change, more))
   }
 
-  async #change(hash: string, change: (token: Token, revision: number) => Token | undefined, more: readonly ViewEntry[]): Promise<Token | undefined> {
+  async #change(
+    hash: string,
+    change: (token: Token, revision: number) => Token | undefined,
+    more: readonly ViewEntry[],
+  ): Promise<Token | undefined> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const before = await this.tokenByHash(hash)
       if (before === undefined) return undefined
@@ -350,7 +419,8 @@ export class TokenStore {
       if (after === undefined) return before.token
       const entries: ViewEntry[] = [{ key: tokenKey(hash), value: after, expect: before.revision }, ...more]
       if (after.expire_time !== before.token.expire_time) {
-        if (before.token.expire_time !== null) entries.push({ key: expireKey(before.token.expire_time, hash), value: undefined })
+        if (before.token.expire_time !== null)
+          entries.push({ key: expireKey(before.token.expire_time, hash), value: undefined })
         if (after.expire_time !== null) entries.push({ key: expireKey(after.expire_time, hash), value: true })
       }
       try {
@@ -368,6 +438,7 @@ export class TokenStore {
  * Whether the token at the parent's accessor is the child's parent and not a later one with the same chosen
  * id.
  */
-export const isParent = ({ chosen_id, cubbyhole_id }: Token, child: Token): boolean => chosen_id !== true || child.parent_cubbyhole === cubbyhole_id
+export const isParent = ({ chosen_id, cubbyhole_id }: Token, child: Token): boolean =>
+  chosen_id !== true || child.parent_cubbyhole === cubbyhole_id
 
 const isCacheable = (token: Token): boolean => token.num_uses === 0

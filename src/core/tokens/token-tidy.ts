@@ -90,7 +90,8 @@ export class TokenTidy implements AsyncDisposable {
       count.failed += 1
       log.error({ err, ...count }, 'could not tidy tokens')
     }
-    if (count.failed > 0 && !this.#stop.signal.aborted) this.#retry = setTimeout(() => this.start(), retryMs).unref()
+    if (count.failed > 0 && !this.#stop.signal.aborted)
+      this.#retry = setTimeout(() => this.start(), retryMs).unref()
   }
 
   async #tidyTokens(count: Count): Promise<void> {
@@ -127,7 +128,10 @@ export class TokenTidy implements AsyncDisposable {
     const { view } = this.#parts
     let after: string | undefined
     await this.#eachPage(async () => {
-      const rows = await view.listKeys(childFolder, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+      const rows = await view.listKeys(childFolder, {
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      })
       after = rows.at(-1)
       const stale: string[] = []
       for (const row of rows) if (await this.#isStale(row)) stale.push(row)

@@ -74,7 +74,8 @@ const isCount = (value: unknown): value is number => typeof value === 'number' &
  * the record. Throws `internal`.
  */
 export function readToken(value: unknown): Token {
-  if (!looksLikeToken(value)) throw fail('internal', 'internal error', { cause: new Error('a stored token has an invalid shape') })
+  if (!looksLikeToken(value))
+    throw fail('internal', 'internal error', { cause: new Error('a stored token has an invalid shape') })
   return value
 }
 
@@ -82,8 +83,22 @@ function looksLikeToken(value: unknown): value is Token {
   if (typeof value !== 'object' || value === null) return false
   const token: Partial<Record<keyof Token, unknown>> = value
   return (
-    [token.accessor, token.parent, token.namespace, token.entity_id, token.mount_accessor, token.cubbyhole_id].every(isText) &&
-    [token.num_uses, token.issue_time, token.creation_time, token.ttl, token.period, token.explicit_max_ttl].every(isCount) &&
+    [
+      token.accessor,
+      token.parent,
+      token.namespace,
+      token.entity_id,
+      token.mount_accessor,
+      token.cubbyhole_id,
+    ].every(isText) &&
+    [
+      token.num_uses,
+      token.issue_time,
+      token.creation_time,
+      token.ttl,
+      token.period,
+      token.explicit_max_ttl,
+    ].every(isCount) &&
     (token.expire_time === null || isCount(token.expire_time)) &&
     Array.isArray(token.policies) &&
     token.policies.every(isText) &&

@@ -16,7 +16,10 @@ export async function withLoginIdentity<T extends object>(
   issue: (login: LoginIdentity) => Promise<T | undefined>,
 ): Promise<T> {
   const known = await identity.forLogin(alias)
-  const issued = known.entries.length === 0 ? await issue(known) : await identity.inTurn(alias, () => issueInTurn(identity, alias, issue))
+  const issued =
+    known.entries.length === 0
+      ? await issue(known)
+      : await identity.inTurn(alias, () => issueInTurn(identity, alias, issue))
   if (issued === undefined) throw new Error('a write that expects nothing was refused')
   return issued
 }
@@ -44,7 +47,12 @@ async function again<T extends object>(attempt: () => Promise<T | undefined>): P
 }
 
 /** Writes a new token, its entity and `more` at once. False if an expectation of the entries did not hold. */
-export async function writeWithIdentity(view: View, minted: Minted, login: LoginIdentity, more: readonly ViewEntry[] = []): Promise<boolean> {
+export async function writeWithIdentity(
+  view: View,
+  minted: Minted,
+  login: LoginIdentity,
+  more: readonly ViewEntry[] = [],
+): Promise<boolean> {
   const others = login.entries.length === 0 ? more : [...login.entries, ...login.counts(), ...more]
   let written = false
   try {

@@ -5,7 +5,11 @@ import type { Minted } from './token-store.ts'
  * Stores a new token together with `others`. False if an expectation did not hold. After a storage error the
  * token may be stored although no caller learns its id, so this tries to delete it.
  */
-export async function writeMinted(view: View, { entries }: Minted, others: readonly ViewEntry[] = []): Promise<boolean> {
+export async function writeMinted(
+  view: View,
+  { entries }: Minted,
+  others: readonly ViewEntry[] = [],
+): Promise<boolean> {
   const all = others.length === 0 ? entries : [...others, ...entries]
   // a batch token leaves nothing to write
   if (all.length === 0) return true

@@ -55,7 +55,8 @@ const originEntry = 'wrapinfo'
 const maxWrappedBytes = 16 * 1024 * 1024
 
 /** The token is unknown, used, expired or not a wrapping token. docs/contract/wrapping.md#calls */
-export const notAWrappingToken = () => refuse('invalid', 'wrapping token is not valid or does not exist', { reason: 'wrapping_token_invalid' })
+export const notAWrappingToken = () =>
+  refuse('invalid', 'wrapping token is not valid or does not exist', { reason: 'wrapping_token_invalid' })
 
 /**
  * Response wrapping: stores a response in the cubbyhole of a new single-use token.
@@ -110,7 +111,13 @@ export class Wrapper {
   /** The wrapped response of a token whose only use was spent by this request. */
   async spentBody(token: Token): Promise<string> {
     const kept = await this.#entry(token, responseEntry)
-    if (typeof kept !== 'object' || kept === null || !('response' in kept) || typeof kept.response !== 'string') throw notAWrappingToken()
+    if (
+      typeof kept !== 'object' ||
+      kept === null ||
+      !('response' in kept) ||
+      typeof kept.response !== 'string'
+    )
+      throw notAWrappingToken()
     return kept.response
   }
 
@@ -123,7 +130,8 @@ export class Wrapper {
     const hash = tokens.keys.hashOf(token.accessor)
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const stored = await tokens.tokenByHash(hash)
-      if (stored === undefined || stored.token.num_uses < 1 || tokens.isExpired(stored.token)) throw notAWrappingToken()
+      if (stored === undefined || stored.token.num_uses < 1 || tokens.isExpired(stored.token))
+        throw notAWrappingToken()
       const { creation_ttl, creation_path } = await this.origin(stored.token)
       const { minted, entries, info } = this.#prepared({
         namespace: token.namespace,
@@ -140,7 +148,11 @@ export class Wrapper {
     throw fail('unavailable', 'too many changes to one token at a time')
   }
 
-  #prepared({ namespace, path, ttl, body }: Omit<WrapRequest, 'wrappedAccessor'>): { minted: Minted; entries: ViewEntry[]; info: WrapInfo } {
+  #prepared({ namespace, path, ttl, body }: Omit<WrapRequest, 'wrappedAccessor'>): {
+    minted: Minted
+    entries: ViewEntry[]
+    info: WrapInfo
+  } {
     const { tokens, cubbyholes, tokenMountOf } = this.#parts
     const mount = tokenMountOf(namespace)
     if (mount === undefined) throw refuse('missing', 'namespace not found')
@@ -166,14 +178,22 @@ export class Wrapper {
     })
     const cubbyhole = cubbyholes.of(minted.token, namespace)
     if (cubbyhole === undefined) throw refuse('missing', 'namespace not found')
-    const origin: WrapOrigin = { creation_ttl: Math.floor(ttl), creation_time: formatTime(minted.token.creation_time), creation_path: path }
+    const origin: WrapOrigin = {
+      creation_ttl: Math.floor(ttl),
+      creation_time: formatTime(minted.token.creation_time),
+      creation_path: path,
+    }
     const entries = [
       ...minted.entries.map(inCore),
       { key: cubbyhole.fullPrefix + responseEntry, value: { response: body } },
       { key: cubbyhole.fullPrefix + originEntry, value: origin },
     ]
     const { creation_ttl, ...rest } = origin
-    return { minted, entries, info: { token: minted.id, accessor: minted.token.accessor, ttl: creation_ttl, ...rest } }
+    return {
+      minted,
+      entries,
+      info: { token: minted.id, accessor: minted.token.accessor, ttl: creation_ttl, ...rest },
+    }
   }
 
   async #entry(token: Token, name: string): Promise<unknown> {
@@ -191,5 +211,11 @@ export const isWrapping = ({ policies }: Token): boolean => policies.length === 
 const inCore = (entry: ViewEntry): ViewEntry => ({ ...entry, key: `core/${entry.key}` })
 
 function isOrigin(value: unknown): value is WrapOrigin {
-  return typeof value === 'object' && value !== null && 'creation_ttl' in value && 'creation_time' in value && 'creation_path' in value
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'creation_ttl' in value &&
+    'creation_time' in value &&
+    'creation_path' in value
+  )
 }

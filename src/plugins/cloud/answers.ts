@@ -10,13 +10,22 @@ const subscription = '/subscriptions/6f1d3c52-6c0e-4d0f-9a3b-0c1f5f0c9d11'
 
 /** Of a mount that was never told how to rotate. */
 const configExample = ({ type }: FieldNames, whole: object): object =>
-  type === 'cloud' ? whole : Object.fromEntries(Object.entries(whole).filter(([name]) => !laterFields.some((later) => later === name)))
+  type === 'cloud'
+    ? whole
+    : Object.fromEntries(
+        Object.entries(whole).filter(([name]) => !laterFields.some((later) => later === name)),
+      )
 
-/** What a mount of the cloud engine answers, for the API document. docs/contract/cloud.md#configuration, docs/contract/cloud.md#reading-a-role */
+/**
+ * What a mount of the cloud engine answers, for the API document. docs/contract/cloud.md#configuration,
+ * docs/contract/cloud.md#reading-a-role
+ */
 export const answersOf = (names: FieldNames) =>
   ({
     config: {
-      output: configFields.omit({ client_secret: true }).extend({ root_password_expiration_date: text.optional() }),
+      output: configFields
+        .omit({ client_secret: true })
+        .extend({ root_password_expiration_date: text.optional() }),
       example: configExample(names, {
         client_id: '5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10',
         disable_automated_rotation: false,

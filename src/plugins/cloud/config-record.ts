@@ -85,6 +85,8 @@ export const emptyConfig: ConfigRecord = {
 export function readConfigRecord(stored: unknown): ConfigRecord {
   const config = storedConfig.loose().safeParse(stored)
   if (!config.success)
-    throw fail('internal', 'internal error', { cause: new Error('a stored configuration of the cloud engine has an invalid shape') })
+    throw fail('internal', 'internal error', {
+      cause: new Error('a stored configuration of the cloud engine has an invalid shape'),
+    })
   return config.data
 }

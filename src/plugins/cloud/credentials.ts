@@ -87,7 +87,10 @@ function debrisRefusal({ path }: Mount, count: number, { kind, id, error }: Debr
   )
 }
 
-/** Credentials of all mounts of the engine: made, renewed, revoked, and cleaned up after. docs/contract/cloud.md#credentials, docs/contract/cloud.md#undo */
+/**
+ * Credentials of all mounts of the engine: made, renewed, revoked, and cleaned up after.
+ * docs/contract/cloud.md#credentials, docs/contract/cloud.md#undo
+ */
 export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   readonly #parts: CloudCredentialsParts
   readonly #pause: NonNullable<CloudCredentialsParts['pause']>
@@ -104,10 +107,14 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     this.#requestLimitMs = parts.requestLimitMs ?? defaultRequestLimitMs
   }
 
-  /** Begins the work in the background: what an earlier life has left is undone at once, and mounts that want it are reaped from time to time. */
+  /**
+   * Begins the work in the background: what an earlier life has left is undone at once, and mounts that want
+   * it are reaped from time to time.
+   */
   start(): void {
     // a mount that is being removed too: that may be refused
-    for (const mount of this.#parts.everyMount()) this.#inBackground(this.#parts.stateOf(mount).intents.resume())
+    for (const mount of this.#parts.everyMount())
+      this.#inBackground(this.#parts.stateOf(mount).intents.resume())
     this.#tick()
   }
 
@@ -122,7 +129,14 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   /** The intents of a mount, which know how they are undone. */
   openIntents(mount: Mount, state: MountState): Intents {
     const { clock, random, log, leases, rootSecretUsers, patience } = this.#parts
-    const parts = { state, leases, rootSecretUsers, clock, random, patience: { ...usualPatience, ...patience } }
+    const parts = {
+      state,
+      leases,
+      rootSecretUsers,
+      clock,
+      random,
+      patience: { ...usualPatience, ...patience },
+    }
     return new Intents({
       view: state.view,
       clock,
@@ -137,13 +151,28 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     const { clock, random, log, systemTtl } = this.#parts
     const state = this.#parts.stateOf(request.mount)
     const { slots } = this.#placeOf(state)
-    const parts = { state, slots, systemTtl, clock, random, pause: this.#pause, requestLimitMs: this.#requestLimitMs }
+    const parts = {
+      state,
+      slots,
+      systemTtl,
+      clock,
+      random,
+      pause: this.#pause,
+      requestLimitMs: this.#requestLimitMs,
+    }
     try {
       return await makeCredential(request, parts)
     } catch (err) {
       const { path, namespace } = request.mount
       log.warn(
-        { event: 'cloud_credential_failed', err, request_id: request.call.requestId, correlation_id: request.call.requestId, mount: path, namespace },
+        {
+          event: 'cloud_credential_failed',
+          err,
+          request_id: request.call.requestId,
+          correlation_id: request.call.requestId,
+          mount: path,
+          namespace,
+        },
         'a credential could not be made',
       )
       throw err
@@ -170,7 +199,10 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
       const dropped = droppedLease({ ...owned, made_name }, lease, state)
       return dropped && { alongside: dropped.entries, dropped: () => state.intents.undo(dropped.ids) }
     } catch (err) {
-      this.#parts.log.error({ err, event: 'cloud_lease_forced', lease_id: lease.id }, 'nothing is known of what a dropped lease left upstream')
+      this.#parts.log.error(
+        { err, event: 'cloud_lease_forced', lease_id: lease.id },
+        'nothing is known of what a dropped lease left upstream',
+      )
       return undefined
     }
   }
@@ -179,25 +211,39 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     return debrisObjects(await this.#parts.stateOf(mount).intents.debris())
   }
 
-  reap(mount: Mount, { dryRun, correlationId }: { dryRun: boolean; correlationId: string }): Promise<{ objects: ReapedObject[]; deleted: number }> {
+  reap(
+    mount: Mount,
+    { dryRun, correlationId }: { dryRun: boolean; correlationId: string },
+  ): Promise<{ objects: ReapedObject[]; deleted: number }> {
     const state = this.#parts.stateOf(mount)
     const call = this.#call(correlationId)
     return reap({ dryRun }, { state, intents: state.intents, leases: this.#parts.leases, call })
   }
 
   preflight(mount: Mount, correlationId: string): Promise<Preflight> {
-    return preflight({ state: this.#parts.stateOf(mount), clock: this.#parts.clock, call: this.#call(correlationId) })
+    return preflight({
+      state: this.#parts.stateOf(mount),
+      clock: this.#parts.clock,
+      call: this.#call(correlationId),
+    })
   }
 
   whois(mount: Mount, clientId: string): Promise<object> {
     return whois(clientId, this.#parts.stateOf(mount), this.#parts.leases)
   }
 
-  /** For the gauges: how much is left to undo, and when the root secret ends (seconds since the epoch) where a rotation has told. */
+  /**
+   * For the gauges: how much is left to undo, and when the root secret ends (seconds since the epoch) where a
+   * rotation has told.
+   */
   async figures(): Promise<{ mount: Mount; debris: number; rootSecretEnd: number | undefined }[]> {
     const figures = this.#parts.everyMount().map(async (mount) => {
       const end = (await this.#parts.stateOf(mount).findConfig())?.root_password_expiration_date
-      return { mount, debris: (await this.debris(mount)).length, rootSecretEnd: end === undefined ? undefined : Date.parse(end) / 1000 }
+      return {
+        mount,
+        debris: (await this.debris(mount)).length,
+        rootSecretEnd: end === undefined ? undefined : Date.parse(end) / 1000,
+      }
     })
     return Promise.all(figures)
   }
@@ -215,12 +261,25 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     const left = await this.#debrisOf(state, abandon ? 'as it is' : 'tried again')
     const [first] = left
     if (first === undefined) return
-    const call = { deadline: clock.now() + signInMs, correlationId: random.uuid(), signal: this.#stopping.signal }
-    if (!abandon && (await maySignIn(state, call))) throw fail('upstream', debrisRefusal(mount, left.length, first))
-    const why = abandon ? 'a mount was removed and its debris abandoned' : 'a mount that cannot sign in was removed'
+    const call = {
+      deadline: clock.now() + signInMs,
+      correlationId: random.uuid(),
+      signal: this.#stopping.signal,
+    }
+    if (!abandon && (await maySignIn(state, call)))
+      throw fail('upstream', debrisRefusal(mount, left.length, first))
+    const why = abandon
+      ? 'a mount was removed and its debris abandoned'
+      : 'a mount that cannot sign in was removed'
     for (let at = 0; at < left.length; at += mostLogged) {
       this.#parts.log.error(
-        { event: 'cloud_debris_left', mount: mount.path, namespace: mount.namespace, abandoned: abandon, objects: left.slice(at, at + mostLogged) },
+        {
+          event: 'cloud_debris_left',
+          mount: mount.path,
+          namespace: mount.namespace,
+          abandoned: abandon,
+          objects: left.slice(at, at + mostLogged),
+        },
         `${why}: these objects may stay upstream`,
       )
     }
@@ -228,7 +287,9 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
 
   async #debrisOf({ intents }: MountState, how: 'as it is' | 'tried again'): Promise<DebrisObject[]> {
     if (how === 'as it is') return debrisObjects(await intents.debris())
-    return debrisObjects(await intents.undoAll(AbortSignal.any([AbortSignal.timeout(clearingMs), this.#stopping.signal])))
+    return debrisObjects(
+      await intents.undoAll(AbortSignal.any([AbortSignal.timeout(clearingMs), this.#stopping.signal])),
+    )
   }
 
   /** Reaps the mounts whose options ask for it, when it is time. */
@@ -245,7 +306,10 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
       try {
         const { objects, deleted } = await this.reap(mount, { dryRun: false, correlationId: random.uuid() })
         if (objects.length > 0)
-          log.warn({ event: 'cloud_reaped', mount: mount.path, objects: objects.length, deleted }, 'objects without an owner were deleted')
+          log.warn(
+            { event: 'cloud_reaped', mount: mount.path, objects: objects.length, deleted },
+            'objects without an owner were deleted',
+          )
       } catch (err) {
         log.warn({ err, mount: mount.path }, 'a mount could not be reaped')
       } finally {
@@ -262,13 +326,19 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
 
   #inBackground(work: Promise<void>): void {
     const tracked = work
-      .catch((err: unknown) => this.#parts.log.error({ err }, 'work on cloud credentials in the background failed'))
+      .catch((err: unknown) =>
+        this.#parts.log.error({ err }, 'work on cloud credentials in the background failed'),
+      )
       .finally(() => this.#background.delete(tracked))
     this.#background.add(tracked)
   }
 
   #call(correlationId: string) {
-    return { deadline: this.#parts.clock.now() + this.#requestLimitMs, correlationId, signal: this.#stopping.signal }
+    return {
+      deadline: this.#parts.clock.now() + this.#requestLimitMs,
+      correlationId,
+      signal: this.#stopping.signal,
+    }
   }
 
   #stateOfLease({ mount_accessor }: Lease): MountState {

@@ -20,7 +20,9 @@ import type { UpstreamWork } from './upstream-work.ts'
 
 /** How a credential is to be answered. What is not sent is as the mount's options say. */
 export const credentialFields = z.object({
-  wait: stringField.optional().describe('`ready`: the credential is proven before it is answered; `none`: it is not'),
+  wait: stringField
+    .optional()
+    .describe('`ready`: the credential is proven before it is answered; `none`: it is not'),
   wait_limit: durationField.optional().describe('With `wait=ready`: for how long at most'),
   on_timeout: stringField.optional().describe('`return` or `revoke` a credential that is not ready by then'),
 })
@@ -52,8 +54,14 @@ export type CredentialReply = {
   readonly secret: LeasedSecret
 }
 
-/** Makes one credential; the request's own id goes with it everywhere: in the tag upstream, with the lease, in the log. docs/contract/cloud.md#credentials */
-export async function makeCredential(request: CredentialRequest, parts: CredentialParts): Promise<CredentialReply> {
+/**
+ * Makes one credential; the request's own id goes with it everywhere: in the tag upstream, with the lease, in
+ * the log. docs/contract/cloud.md#credentials
+ */
+export async function makeCredential(
+  request: CredentialRequest,
+  parts: CredentialParts,
+): Promise<CredentialReply> {
   const { mount, input } = request
   const readiness = readinessOf(mount, input)
   const { mostInFlight } = engineOptions(mount)
@@ -82,14 +90,21 @@ export async function makeCredential(request: CredentialRequest, parts: Credenti
   }
 }
 
-/** What nobody would get is not made, or does not stay. What has begun goes on: a call that is cut off leaves unknown what it did. */
+/**
+ * What nobody would get is not made, or does not stay. What has begun goes on: a call that is cut off leaves
+ * unknown what it did.
+ */
 function checkIsWaitedFor(gone: AbortSignal): void {
   if (gone.aborted) throw fail('upstream', 'the client is gone: context canceled')
 }
 
 type Made = { readonly made: MadeCredential; readonly role: RoleRecord; readonly work: ReadyParts }
 
-async function makeNow({ call: { requestId }, mount, role: typed }: CredentialRequest, deadline: number, parts: CredentialParts): Promise<Made> {
+async function makeNow(
+  { call: { requestId }, mount, role: typed }: CredentialRequest,
+  deadline: number,
+  parts: CredentialParts,
+): Promise<Made> {
   const { state } = parts
   const upstream = await state.upstream()
   const name = typed.toLowerCase()
@@ -98,22 +113,41 @@ async function makeNow({ call: { requestId }, mount, role: typed }: CredentialRe
   const options = engineOptions(mount)
   const { serviceManagementReference } = options
   const secretSeconds = secretLifetime(role, options, mountTtl(mount.config, parts.systemTtl))
-  const work = { ...parts, upstream, call: { deadline, correlationId: requestId }, serviceManagementReference, secretSeconds }
-  const made = await (role.application_object_id === '' ? issueServicePrincipal(name, role, work) : issuePassword(name, role, work))
+  const work = {
+    ...parts,
+    upstream,
+    call: { deadline, correlationId: requestId },
+    serviceManagementReference,
+    secretSeconds,
+  }
+  const made = await (role.application_object_id === ''
+    ? issueServicePrincipal(name, role, work)
+    : issuePassword(name, role, work))
   return { made, role, work }
 }
 
 function readinessOf(mount: Mount, { wait, wait_limit, on_timeout }: CredentialInput): Readiness | undefined {
   const options = engineOptions(mount)
-  if (wait !== undefined && wait !== 'ready' && wait !== 'none') throw refuse('invalid', "wait must be 'ready' or 'none'")
+  if (wait !== undefined && wait !== 'ready' && wait !== 'none')
+    throw refuse('invalid', "wait must be 'ready' or 'none'")
   if (on_timeout !== undefined && on_timeout !== 'return' && on_timeout !== 'revoke')
     throw refuse('invalid', "on_timeout must be 'return' or 'revoke'")
   if ((wait ?? options.wait) !== 'ready') return undefined
-  return { limitMs: wait_limit === undefined ? options.waitLimitMs : wait_limit * 1000, onTimeout: on_timeout ?? options.onTimeout }
+  return {
+    limitMs: wait_limit === undefined ? options.waitLimitMs : wait_limit * 1000,
+    onTimeout: on_timeout ?? options.onTimeout,
+  }
 }
 
-/** What there is to say of a credential that was waited for. Throws when it is to go because it was not ready in time. */
-async function proven({ data, secret }: MadeCredential, { limitMs, onTimeout }: Readiness, parts: ReadyParts): Promise<string> {
+/**
+ * What there is to say of a credential that was waited for. Throws when it is to go because it was not ready
+ * in time.
+ */
+async function proven(
+  { data, secret }: MadeCredential,
+  { limitMs, onTimeout }: Readiness,
+  parts: ReadyParts,
+): Promise<string> {
   const seconds = await untilReady(data.client_id, secret, limitMs, parts)
   if (seconds !== undefined) return `credentials were ready after ${seconds} s`
   if (onTimeout === 'return') return 'credentials may take a short time to become usable'
@@ -132,7 +166,10 @@ function leased(
     ...issueTerms(role, data, clock.now()),
     renewable: true,
     internal: data,
-    alongside: (lease) => [...state.intents.settling(intents), state.view.fromRoot(issuedEntry(lease, data, asker))],
+    alongside: (lease) => [
+      ...state.intents.settling(intents),
+      state.view.fromRoot(issuedEntry(lease, data, asker)),
+    ],
     abandoned: () => state.intents.undo(intents),
   }
 }

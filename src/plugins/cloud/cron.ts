@@ -9,7 +9,12 @@ export type CronSchedule = {
   readonly eitherDay: boolean
 }
 
-type FieldRange = { readonly name: string; readonly least: number; readonly greatest: number; readonly words?: readonly string[] }
+type FieldRange = {
+  readonly name: string
+  readonly least: number
+  readonly greatest: number
+  readonly words?: readonly string[]
+}
 
 const longestText = 256
 const monthWords = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
@@ -23,13 +28,15 @@ const ranges = {
 } as const satisfies Record<string, FieldRange>
 
 /**
- * Minute, hour, day of month, month and day of week: numbers, three-letter names, `*`, `a-b`, `a-b/n`, every nth and lists of those; `?` is `*`. The text
- * that says why not, else. docs/contract/cloud.md#automatic-rotation.
+ * Minute, hour, day of month, month and day of week: numbers, three-letter names, `*`, `a-b`, `a-b/n`, every
+ * nth and lists of those; `?` is `*`. The text that says why not, else.
+ * docs/contract/cloud.md#automatic-rotation.
  */
 export function parseCron(text: string): CronSchedule | { readonly error: string } {
   if (text.length > longestText) return { error: `a schedule has at most ${longestText} characters` }
   const fields = text.trim().split(/\s+/)
-  if (fields.length !== 5 || text.trim() === '') return { error: `expected exactly 5 fields, found ${text.trim() === '' ? 0 : fields.length}` }
+  if (fields.length !== 5 || text.trim() === '')
+    return { error: `expected exactly 5 fields, found ${text.trim() === '' ? 0 : fields.length}` }
   const [minute = '', hour = '', day = '', month = '', weekday = ''] = fields
   try {
     const schedule = {
@@ -51,7 +58,10 @@ const dayMs = 86_400_000
 /** A leap day falls on a given day of the week at least every 40 years, whatever the century. */
 const longestSearchDays = 40 * 366
 
-/** The first time of the schedule after `after`, both in milliseconds since the epoch; undefined when there is none. */
+/**
+ * The first time of the schedule after `after`, both in milliseconds since the epoch; undefined when there is
+ * none.
+ */
 export function nextTime(schedule: CronSchedule, after: number): number | undefined {
   const firstDay = Math.floor(after / dayMs) * dayMs
   for (let count = 0; count <= longestSearchDays; count++) {

@@ -3,12 +3,28 @@ import type { Leftover } from './intents/intents.ts'
 import { formatTime } from '../../lib/time.ts'
 
 /** One thing that may still be upstream and belongs to nobody. */
-export type DebrisObject = { kind: string; id: string; name: string; since: string; tries: number; error: string }
+export type DebrisObject = {
+  kind: string
+  id: string
+  name: string
+  since: string
+  tries: number
+  error: string
+}
 
-/** What is left to undo, object by object; an id that nobody knows yet is empty. docs/contract/cloud.md#undo */
+/**
+ * What is left to undo, object by object; an id that nobody knows yet is empty. docs/contract/cloud.md#undo
+ */
 export const debrisObjects = (left: readonly Leftover[]): DebrisObject[] =>
   left.flatMap(({ intent, since, tries, error }) =>
-    named(intent).map(({ id, name }) => ({ kind: intent.kind, id, name, since: formatTime(since), tries, error })),
+    named(intent).map(({ id, name }) => ({
+      kind: intent.kind,
+      id,
+      name,
+      since: formatTime(since),
+      tries,
+      error,
+    })),
   )
 
 function named(intent: Intent): { id: string; name: string }[] {

@@ -41,7 +41,10 @@ const emptyingMs = 60_000
 
 const isOurs = ({ plugin }: Mount): boolean => plugin === 'cloud' || plugin === 'azure'
 
-/** The engine over all its mounts: each has its own state, found by the mount's uuid, so it stays when the mount moves. */
+/**
+ * The engine over all its mounts: each has its own state, found by the mount's uuid, so it stays when the
+ * mount moves.
+ */
 export class CloudEngine implements AsyncDisposable {
   readonly rotation: RootRotation
   readonly credentials: CloudCredentials
@@ -59,11 +62,21 @@ export class CloudEngine implements AsyncDisposable {
       applications: new KeyedMutex(),
       rotations: new KeyedMutex(),
       openUpstream: (settings) =>
-        openUpstream(settings, { outbound, clock, stopping: this.#stopping.signal, ...(pause === undefined ? {} : { pause }) }),
+        openUpstream(settings, {
+          outbound,
+          clock,
+          stopping: this.#stopping.signal,
+          ...(pause === undefined ? {} : { pause }),
+        }),
       openIntents: (mount, state) => this.credentials.openIntents(mount, state),
     }
     const enter = (mount: Mount) => mounts.enter(mount)
-    const own = { mounts: () => this.mounts(), everyMount: () => this.#everyMount(), stateOf: (mount: Mount) => this.stateOf(mount), enter }
+    const own = {
+      mounts: () => this.mounts(),
+      everyMount: () => this.#everyMount(),
+      stateOf: (mount: Mount) => this.stateOf(mount),
+      enter,
+    }
     const { leases, systemTtl, patience, requestLimitMs } = parts
     const rootSecretUsers = new RootSecretUsers(own)
     this.credentials = new CloudCredentials({
@@ -92,7 +105,11 @@ export class CloudEngine implements AsyncDisposable {
     const known = this.#stateByUuid.get(mount.uuid)
     if (known !== undefined) return known
     this.#dropGone()
-    const state = new MountState(mount, this.#parts.mounts.viewOf(mount).view('', { numbers: 'plain' }), this.#stateParts)
+    const state = new MountState(
+      mount,
+      this.#parts.mounts.viewOf(mount).view('', { numbers: 'plain' }),
+      this.#stateParts,
+    )
     this.#stateByUuid.set(mount.uuid, state)
     return state
   }
@@ -101,28 +118,39 @@ export class CloudEngine implements AsyncDisposable {
     for (const [uuid, state] of this.#stateByUuid) {
       if (this.#parts.mounts.table.byUuid(uuid) !== undefined) continue
       this.#stateByUuid.delete(uuid)
-      state.intents[Symbol.asyncDispose]().catch((err: unknown) => this.#parts.log.error({ err }, 'work for a mount that is gone could not be ended'))
+      state.intents[Symbol.asyncDispose]().catch((err: unknown) =>
+        this.#parts.log.error({ err }, 'work for a mount that is gone could not be ended'),
+      )
     }
   }
 
-  /** docs/contract/cloud.md#writing-a-configuration. A secret that was about to follow another one is removed. */
+  /**
+   * docs/contract/cloud.md#writing-a-configuration. A secret that was about to follow another one is removed.
+   */
   async putConfig(mount: Mount, input: ConfigInput): Promise<void> {
     const { clock, operator } = this.#parts
     await this.#changeConfig(this.stateOf(mount), (before) => {
       const config = changedConfig(before, input, { operator, now: clock.now() })
-      return { config, drops: before !== undefined && !hasSameCredential(before, config) ? before : undefined }
+      return {
+        config,
+        drops: before !== undefined && !hasSameCredential(before, config) ? before : undefined,
+      }
     })
   }
 
   /** docs/contract/cloud.md#deleting-a-configuration */
   deleteConfig(mount: Mount): Promise<void> {
-    return this.#changeConfig(this.stateOf(mount), (before) => (before === undefined ? 'keep' : { config: undefined, drops: before }))
+    return this.#changeConfig(this.stateOf(mount), (before) =>
+      before === undefined ? 'keep' : { config: undefined, drops: before },
+    )
   }
 
   /** `drops`: a secret that is pending there will never count, and is removed. */
   async #changeConfig(
     state: MountState,
-    change: (before: ConfigRecord | undefined) => { config: ConfigRecord | undefined; drops: ConfigRecord | undefined } | 'keep',
+    change: (
+      before: ConfigRecord | undefined,
+    ) => { config: ConfigRecord | undefined; drops: ConfigRecord | undefined } | 'keep',
   ): Promise<void> {
     let dropped: readonly string[] = []
     try {
@@ -165,7 +193,10 @@ export class CloudEngine implements AsyncDisposable {
     const warnings = await deleteRole(name, this.#work(mount, correlationId))
     // what was being made in the meantime
     if (revoke) await revokeLeasesOfRole(name, state, leases)
-    const left = revoke || role === undefined ? undefined : leftLeasesWarning((await leasesOfRole(name, state, leases)).length, role)
+    const left =
+      revoke || role === undefined
+        ? undefined
+        : leftLeasesWarning((await leasesOfRole(name, state, leases)).length, role)
     return left === undefined ? warnings : [...warnings, left]
   }
 
@@ -181,8 +212,8 @@ export class CloudEngine implements AsyncDisposable {
   }
 
   /**
-   * Of a mount that is being removed: deletes the applications its roles keep, and undoes what is left. What cannot be removed in a minute is logged, for
-   * nobody knows of it any longer then.
+   * Of a mount that is being removed: deletes the applications its roles keep, and undoes what is left. What
+   * cannot be removed in a minute is logged, for nobody knows of it any longer then.
    */
   async empty(mount: Mount): Promise<void> {
     if (!isOurs(mount)) return
@@ -195,15 +226,23 @@ export class CloudEngine implements AsyncDisposable {
       for (const name of await state.roleNames()) {
         const managed = (await state.findRole(name))?.managed
         if (managed === undefined) continue
-        await deleteRole(name, { state, clock, random, call, serviceManagementReference: undefined }).catch((err: unknown) =>
-          log.warn(
-            { err, event: 'cloud_left', ...place, role: name, application: managed.object_id },
-            'an application of a removed mount is left upstream',
-          ),
+        await deleteRole(name, { state, clock, random, call, serviceManagementReference: undefined }).catch(
+          (err: unknown) =>
+            log.warn(
+              { err, event: 'cloud_left', ...place, role: name, application: managed.object_id },
+              'an application of a removed mount is left upstream',
+            ),
         )
       }
-      const left = await Promise.race([state.intents.undoAll(), once(signal, 'abort').then(() => state.intents.debris())])
-      if (left.length > 0) log.warn({ event: 'cloud_left', ...place, objects: debrisObjects(left) }, 'what a removed mount made is left upstream')
+      const left = await Promise.race([
+        state.intents.undoAll(),
+        once(signal, 'abort').then(() => state.intents.debris()),
+      ])
+      if (left.length > 0)
+        log.warn(
+          { event: 'cloud_left', ...place, objects: debrisObjects(left) },
+          'what a removed mount made is left upstream',
+        )
     } catch (err) {
       log.error({ err, ...place }, 'what a removed mount keeps upstream cannot be read')
     }
@@ -212,7 +251,13 @@ export class CloudEngine implements AsyncDisposable {
   #work(mount: Mount, correlationId: string): RoleWork {
     const { clock, random } = this.#parts
     const { serviceManagementReference } = engineOptions(mount)
-    return { state: this.stateOf(mount), clock, random, call: callWithin(clock, correlationId), serviceManagementReference }
+    return {
+      state: this.stateOf(mount),
+      clock,
+      random,
+      call: callWithin(clock, correlationId),
+      serviceManagementReference,
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,7 @@
-/** In what mounts of type `cloud` and `azure` differ: how they call things, and nothing else. docs/contract/cloud.md#names */
+/**
+ * In what mounts of type `cloud` and `azure` differ: how they call things, and nothing else.
+ * docs/contract/cloud.md#names
+ */
 export type FieldNames = {
   readonly type: 'cloud' | 'azure'
   /** How texts call the provider. */
@@ -11,7 +14,12 @@ export type FieldNames = {
   readonly audiences: ReadonlyMap<string, string>
 }
 
-const upstreamAudiences = ['AzureADMyOrg', 'AzureADMultipleOrgs', 'AzureADandPersonalMicrosoftAccount', 'PersonalMicrosoftAccount'] as const
+const upstreamAudiences = [
+  'AzureADMyOrg',
+  'AzureADMultipleOrgs',
+  'AzureADandPersonalMicrosoftAccount',
+  'PersonalMicrosoftAccount',
+] as const
 
 /** The one table. */
 export const fieldNames: Readonly<Record<FieldNames['type'], FieldNames>> = {
@@ -20,7 +28,9 @@ export const fieldNames: Readonly<Record<FieldNames['type'], FieldNames>> = {
     word: 'Cloud',
     roles: 'cloud_roles',
     groups: 'cloud_groups',
-    audiences: new Map(upstreamAudiences.map((name) => [name.replace('Azure', 'Cloud').replace('Microsoft', 'Vendor'), name])),
+    audiences: new Map(
+      upstreamAudiences.map((name) => [name.replace('Azure', 'Cloud').replace('Microsoft', 'Vendor'), name]),
+    ),
   },
   azure: {
     type: 'azure',
@@ -32,4 +42,5 @@ export const fieldNames: Readonly<Record<FieldNames['type'], FieldNames>> = {
 }
 
 /** The names of a mount, by its type. */
-export const namesOf = ({ type }: { readonly type: string }): FieldNames => (type === 'azure' ? fieldNames.azure : fieldNames.cloud)
+export const namesOf = ({ type }: { readonly type: string }): FieldNames =>
+  type === 'azure' ? fieldNames.azure : fieldNames.cloud

@@ -15,7 +15,9 @@ export type { OperatorSettings } from './settings.ts'
 
 export type CloudParts = { readonly engine: CloudEngine; readonly type: FieldNames['type'] }
 
-const roleRemoval = z.object({ revoke: boolField.default(false).describe('Revoke the leases of the role first') })
+const roleRemoval = z.object({
+  revoke: boolField.default(false).describe('Revoke the leases of the role first'),
+})
 const keyList = z.object({ keys: z.array(z.string()) })
 
 /** The cloud credentials engine, below mounts of one type. docs/contract/cloud.md#paths */
@@ -72,7 +74,8 @@ export const cloud: FastifyPluginAsync<CloudParts> = async (app, { engine, type 
   resource(app, '/roles/:name', {
     help: 'A role: what a credential may do, and for how long.',
     canonical: (below) => below.toLowerCase(),
-    exists: async ({ mount, params }) => (await engine.stateOf(mount).findRole(roleName(params))) !== undefined,
+    exists: async ({ mount, params }) =>
+      (await engine.stateOf(mount).findRole(roleName(params))) !== undefined,
     read: {
       summary: 'Read a role',
       ...answers.role,
@@ -96,7 +99,10 @@ export const cloud: FastifyPluginAsync<CloudParts> = async (app, { engine, type 
       statuses: [204, 200],
       input: roleRemoval,
       handle: async ({ mount, params, call, input: { revoke } }) => {
-        const warnings = await engine.deleteRole(mount, roleName(params), { revoke, correlationId: call.requestId })
+        const warnings = await engine.deleteRole(mount, roleName(params), {
+          revoke,
+          correlationId: call.requestId,
+        })
         return warnings.length === 0 ? undefined : { warnings }
       },
     },

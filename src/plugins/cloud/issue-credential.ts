@@ -20,18 +20,33 @@ import { forEachOf, type IssueWork, orRefuse, type UpstreamWork } from './upstre
 type Plan = {
   readonly displayName: string
   readonly tag: string
-  readonly assignments: readonly { readonly name: string; readonly id: string; readonly scope: string; readonly roleDefinitionId: string }[]
+  readonly assignments: readonly {
+    readonly name: string
+    readonly id: string
+    readonly scope: string
+    readonly roleDefinitionId: string
+  }[]
   readonly groups: readonly string[]
 }
 
 /** How far the work has come: what is there upstream for certain. */
-type Progress = { application?: Application; principalId?: string; isUnderway?: boolean; asked?: PendingGrants }
+type Progress = {
+  application?: Application
+  principalId?: string
+  isUnderway?: boolean
+  asked?: PendingGrants
+}
 
 /**
- * Makes an application with a service principal, a secret, and the rights of the role. What it means to make is stored before the first call; when a step
- * fails, the rest is undone. docs/contract/cloud.md#service-principals, docs/contract/cloud.md#undo.
+ * Makes an application with a service principal, a secret, and the rights of the role. What it means to make
+ * is stored before the first call; when a step fails, the rest is undone.
+ * docs/contract/cloud.md#service-principals, docs/contract/cloud.md#undo.
  */
-export async function issueServicePrincipal(name: string, role: RoleRecord, work: IssueWork): Promise<MadeCredential> {
+export async function issueServicePrincipal(
+  name: string,
+  role: RoleRecord,
+  work: IssueWork,
+): Promise<MadeCredential> {
   const plan = planOf(name, role, work)
   const intents = await work.state.intents.recordAll(meant(plan), work.upstream.settings.tenantId)
   const progress: Progress = {}
@@ -58,7 +73,12 @@ export async function issueServicePrincipal(name: string, role: RoleRecord, work
   } catch (error) {
     const [app = '', rights] = intents
     const asked = progress.asked ?? new PendingGrants()
-    const left = rights === undefined ? [] : await asked.narrow(work.state.intents, rights, { assignment_ids: plan.assignments.map(({ id }) => id) })
+    const left =
+      rights === undefined
+        ? []
+        : await asked.narrow(work.state.intents, rights, {
+            assignment_ids: plan.assignments.map(({ id }) => id),
+          })
     await endFailed(work.state.intents, [app, ...left], {
       error: upstreamCause(error),
       made: progress.application !== undefined,
@@ -80,10 +100,15 @@ function planOf(name: string, { roles, groups }: RoleRecord, { state, call, rand
   }
 }
 
-/** The application takes its service principal, its secret and its memberships with it; assignments stay behind it, so they are meant by themselves. */
+/**
+ * The application takes its service principal, its secret and its memberships with it; assignments stay
+ * behind it, so they are meant by themselves.
+ */
 function meant({ displayName, tag, assignments }: Plan): Intent[] {
   const app: Intent = { kind: 'app', display_name: displayName, tag }
-  return assignments.length === 0 ? [app] : [app, { kind: 'roleAssignments', assignment_ids: assignments.map(({ id }) => id) }]
+  return assignments.length === 0
+    ? [app]
+    : [app, { kind: 'roleAssignments', assignment_ids: assignments.map(({ id }) => id) }]
 }
 
 type Making = { readonly work: IssueWork; readonly intents: readonly string[]; readonly progress: Progress }
@@ -113,7 +138,10 @@ async function make(
     const onward = { ...work, call: again }
     return [
       orRefuse('error creating service principal', addSecret(application.id, principal.id, onward)),
-      orRefuse('error while assigning roles', assignRoles(plan, principal.id, { work: onward, progress, asked })),
+      orRefuse(
+        'error while assigning roles',
+        assignRoles(plan, principal.id, { work: onward, progress, asked }),
+      ),
       orRefuse('error while adding group membership', joinGroups(plan, principal.id, onward)),
     ]
   })
@@ -138,12 +166,18 @@ async function inParallel<First>(
 
 type Assigning = { readonly work: IssueWork; readonly progress: Progress; readonly asked: PendingGrants }
 
-function assignRoles({ assignments }: Plan, principalId: string, { work: { upstream, call }, progress, asked }: Assigning): Promise<void> {
+function assignRoles(
+  { assignments }: Plan,
+  principalId: string,
+  { work: { upstream, call }, progress, asked }: Assigning,
+): Promise<void> {
   return forEachOf(assignments, async ({ name, id, scope, roleDefinitionId }) => {
     const assignment = { scope, name, roleDefinitionId, principalId }
     try {
       await upstream.untilReplicated('putRoleAssignment', call, (again) =>
-        untilAnswered(() => asked.asking(id, () => upstream.resourceManager.putRoleAssignment(assignment, again))),
+        untilAnswered(() =>
+          asked.asking(id, () => upstream.resourceManager.putRoleAssignment(assignment, again)),
+        ),
       )
     } catch (error) {
       if (mayComeLate(error)) progress.isUnderway = true
@@ -154,15 +188,29 @@ function assignRoles({ assignments }: Plan, principalId: string, { work: { upstr
 
 const joinGroups = ({ groups }: Plan, principalId: string, { upstream, call }: IssueWork): Promise<void> =>
   forEachOf(groups, (group) =>
-    upstream.untilReplicated('addGroupMember', call, (again) => untilAnswered(() => joinGroup(group, principalId, { upstream }, again))),
+    upstream.untilReplicated('addGroupMember', call, (again) =>
+      untilAnswered(() => joinGroup(group, principalId, { upstream }, again)),
+    ),
   )
 
-/** A request that lost its answer is not made again before the directory was asked whether it has been done: the name is this one request's own. */
-async function createApplication({ displayName, tag }: Plan, role: RoleRecord, work: UpstreamWork): Promise<Application> {
+/**
+ * A request that lost its answer is not made again before the directory was asked whether it has been done:
+ * the name is this one request's own.
+ */
+async function createApplication(
+  { displayName, tag }: Plan,
+  role: RoleRecord,
+  work: UpstreamWork,
+): Promise<Application> {
   const { state, upstream, call, serviceManagementReference } = work
   const signInAudience = state.names.audiences.get(role.sign_in_audience)
   try {
-    const asked = { displayName, tags: [...(role.tags ?? []), tag], signInAudience, serviceManagementReference }
+    const asked = {
+      displayName,
+      tags: [...(role.tags ?? []), tag],
+      signInAudience,
+      serviceManagementReference,
+    }
     return await upstream.directory.createApplication(asked, call)
   } catch (error) {
     if (!(error instanceof UpstreamError) || !error.lost) throw error
@@ -197,7 +245,11 @@ type SecretHolder = {
  * A secret of the service principal; where that is locked, one of the application, which does the same and
  * goes with it as well.
  */
-async function addSecret(applicationId: string, principalId: string, work: IssueWork): Promise<AddedPassword> {
+async function addSecret(
+  applicationId: string,
+  principalId: string,
+  work: IssueWork,
+): Promise<AddedPassword> {
   const { directory } = work.upstream
   const { call } = work
   const principal: SecretHolder = {
@@ -223,10 +275,17 @@ async function addSecret(applicationId: string, principalId: string, work: Issue
 }
 
 const isLocked = (error: unknown): boolean =>
-  error instanceof UpstreamError && lockCodes.some((code) => code === error.code || error.details.includes(code))
+  error instanceof UpstreamError &&
+  lockCodes.some((code) => code === error.code || error.details.includes(code))
 
-/** Nobody knows the secret of an answer that was lost: it is removed as far as it shows, and the next one has another name. */
-async function addPassword(holder: SecretHolder, { upstream, call, clock, random, secretSeconds }: IssueWork): Promise<AddedPassword> {
+/**
+ * Nobody knows the secret of an answer that was lost: it is removed as far as it shows, and the next one has
+ * another name.
+ */
+async function addPassword(
+  holder: SecretHolder,
+  { upstream, call, clock, random, secretSeconds }: IssueWork,
+): Promise<AddedPassword> {
   for (let lost = 1; ; lost++) {
     const displayName = principalPasswordName(random.uuid())
     const password = { displayName, endDateTime: secretEnd(secretSeconds, clock.now()) }
@@ -234,7 +293,8 @@ async function addPassword(holder: SecretHolder, { upstream, call, clock, random
       return await upstream.untilReplicated(holder.step, call, (again) => holder.add(password, again))
     } catch (error) {
       if (!(error instanceof UpstreamError) || !error.lost || lost > mostLost) throw error
-      for (const { keyId, displayName: name } of await holder.passwords()) if (name === displayName) await holder.remove(keyId)
+      for (const { keyId, displayName: name } of await holder.passwords())
+        if (name === displayName) await holder.remove(keyId)
     }
   }
 }
@@ -242,4 +302,5 @@ async function addPassword(holder: SecretHolder, { upstream, call, clock, random
 const mostLost = 3
 
 /** What went wrong upstream, behind what the caller is told. */
-const upstreamCause = (error: unknown): unknown => (error instanceof Error && error.cause instanceof UpstreamError ? error.cause : error)
+const upstreamCause = (error: unknown): unknown =>
+  error instanceof Error && error.cause instanceof UpstreamError ? error.cause : error

@@ -14,9 +14,13 @@ export async function joinGroup(
   try {
     await upstream.directory.addGroupMember(groupId, principalId, call)
   } catch (error) {
-    if (!(error instanceof UpstreamError) || error.status !== 403 || error.operation !== 'addGroupMember') throw error
+    if (!(error instanceof UpstreamError) || error.status !== 403 || error.operation !== 'addGroupMember')
+      throw error
     const group = await upstream.directory.getGroup(groupId, call).catch(() => undefined)
-    const found = [...(group?.isDynamic === true ? [dynamicGroup] : []), ...(group?.isRoleAssignable === true ? [roleAssignableGroup] : [])]
+    const found = [
+      ...(group?.isDynamic === true ? [dynamicGroup] : []),
+      ...(group?.isRoleAssignable === true ? [roleAssignableGroup] : []),
+    ]
     throw new UpstreamError({ ...error, message: error.message, details: [...error.details, ...found] })
   }
 }

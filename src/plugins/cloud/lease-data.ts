@@ -2,7 +2,10 @@ import { z } from 'zod'
 import type { Lease } from '../../core/leases/lease.ts'
 import { refuse } from '../../errors.ts'
 
-/** What every lease of the engine keeps. Ids are those of upstream; the client id and the correlation id lead from one to the other. docs/contract/cloud.md#leases */
+/**
+ * What every lease of the engine keeps. Ids are those of upstream; the client id and the correlation id lead
+ * from one to the other. docs/contract/cloud.md#leases
+ */
 const common = {
   /** Where it was made. */
   tenant_id: z.string(),
@@ -56,4 +59,5 @@ export function required(name: string, value: string | undefined): string {
 }
 
 /** Which of the two it is: only a password has a key id. */
-export const isStatic = (data: StoredLeaseData): data is Partial<StaticLeaseData> => data.secret_type === 'static_service_principal'
+export const isStatic = (data: StoredLeaseData): data is Partial<StaticLeaseData> =>
+  data.secret_type === 'static_service_principal'

@@ -29,4 +29,5 @@ export function secretLifetime(
 }
 
 /** When a secret ends that works so many seconds from now, RFC 3339. */
-export const secretEnd = (seconds: number, now: number): string => new Date(now + seconds * 1000).toISOString()
+export const secretEnd = (seconds: number, now: number): string =>
+  new Date(now + seconds * 1000).toISOString()

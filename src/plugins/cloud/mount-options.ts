@@ -28,14 +28,23 @@ const mostSecretLifetime = 100 * 365 * 86_400
 
 /** A value that means nothing counts as not set. */
 export function engineOptions({ options }: Pick<Mount, 'options'>): EngineOptions {
-  const { wait, wait_limit, on_timeout, max_in_flight, reap_period, secret_lifetime, service_management_reference } = options ?? {}
+  const {
+    wait,
+    wait_limit,
+    on_timeout,
+    max_in_flight,
+    reap_period,
+    secret_lifetime,
+    service_management_reference,
+  } = options ?? {}
   const inFlight = Number(max_in_flight ?? defaultInFlight)
   const period = secondsOf(reap_period) ?? 0
   return {
     wait: wait === 'ready' ? 'ready' : 'none',
     waitLimitMs: (secondsOf(wait_limit) ?? defaultWaitLimit) * 1000,
     onTimeout: on_timeout === 'revoke' ? 'revoke' : 'return',
-    mostInFlight: Number.isInteger(inFlight) && inFlight >= 1 ? Math.min(inFlight, mostInFlight) : defaultInFlight,
+    mostInFlight:
+      Number.isInteger(inFlight) && inFlight >= 1 ? Math.min(inFlight, mostInFlight) : defaultInFlight,
     reapPeriodMs: period === 0 ? 0 : Math.max(period, leastReapPeriod) * 1000,
     secretLifetime: Math.min(secondsOf(secret_lifetime) ?? 0, mostSecretLifetime),
     serviceManagementReference: service_management_reference || undefined,

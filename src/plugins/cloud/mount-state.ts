@@ -34,8 +34,9 @@ const rolePrefix = 'role/'
 const upstreamLifeMs = 30 * 60_000
 
 /**
- * Configuration, roles and upstream client of one mount: in its storage view, with copies in memory that are as new as the last write of this process.
- * A write that failed may be stored all the same, so it ends the copies too.
+ * Configuration, roles and upstream client of one mount: in its storage view, with copies in memory that are
+ * as new as the last write of this process. A write that failed may be stored all the same, so it ends the
+ * copies too.
  */
 export class MountState {
   /** The mount's own storage; numbers are plain. */
@@ -82,8 +83,9 @@ export class MountState {
   }
 
   /**
-   * `change` gives the new configuration from the stored one (undefined: none), or `keep` to leave it, and entries to be written with it in one step.
-   * It may run again; what it throws ends the write. The upstream client is dropped.
+   * `change` gives the new configuration from the stored one (undefined: none), or `keep` to leave it, and
+   * entries to be written with it in one step. It may run again; what it throws ends the write. The upstream
+   * client is dropped.
    */
   changeConfig(change: (before: ConfigRecord | undefined) => ConfigChange | 'keep'): Promise<void> {
     return this.#turns.take(configKey, async () => {
@@ -92,7 +94,11 @@ export class MountState {
           const stored = await this.view.read(configKey)
           const changed = change(stored === undefined ? undefined : readConfigRecord(stored.value))
           if (changed === 'keep') return
-          const entry = { key: configKey, value: changed.config, expect: stored?.revision ?? ('absent' as const) }
+          const entry = {
+            key: configKey,
+            value: changed.config,
+            expect: stored?.revision ?? ('absent' as const),
+          }
           if (await this.view.write([entry, ...(changed.alongside ?? [])])) return
         }
         throw fail('unavailable', 'the configuration is changed by too many at once')
@@ -104,7 +110,10 @@ export class MountState {
     })
   }
 
-  /** The client for what is effective now; kept for 30 minutes or until the configuration changes. Throws what is missing. */
+  /**
+   * The client for what is effective now; kept for 30 minutes or until the configuration changes. Throws what
+   * is missing.
+   */
   async upstream(): Promise<ReadyUpstream> {
     const now = this.#parts.clock.now()
     if (this.#upstream !== undefined && now < this.#upstream.until) return this.#upstream.ready
@@ -138,7 +147,11 @@ export class MountState {
     await this.#writeRole(name, undefined, alongside)
   }
 
-  async #writeRole(name: string, value: RoleRecord | undefined, alongside: readonly ViewEntry[]): Promise<void> {
+  async #writeRole(
+    name: string,
+    value: RoleRecord | undefined,
+    alongside: readonly ViewEntry[],
+  ): Promise<void> {
     try {
       const isWritten = await this.view.write([{ key: rolePrefix + name, value }, ...alongside])
       if (!isWritten) throw new Error('what was to be written with a role was changed meanwhile')
@@ -169,10 +182,16 @@ export class MountState {
     })
   }
 
-  /** Changes of one application's passwords, one after the other. docs/contract/cloud.md#passwords-on-an-application */
+  /**
+   * Changes of one application's passwords, one after the other.
+   * docs/contract/cloud.md#passwords-on-an-application
+   */
   inApplicationTurn<T>(objectId: string, work: () => Promise<T>): Promise<T> {
     return this.#parts.applications.take(objectId.toLowerCase(), work)
   }
 }
 
-export type ConfigChange = { readonly config: ConfigRecord | undefined; readonly alongside?: readonly ViewEntry[] }
+export type ConfigChange = {
+  readonly config: ConfigRecord | undefined
+  readonly alongside?: readonly ViewEntry[]
+}

@@ -3,8 +3,9 @@ import type { IntentLog } from './intents/intent.ts'
 import { isUnsent, UpstreamError } from './upstream/index.ts'
 
 /**
- * The rights that were asked for upstream and may be there. What was refused is not: there is nothing to take back, and taking it back may be refused for the
- * same reason, a permission that is missing, for as long as it lasts. docs/contract/cloud.md#undo.
+ * The rights that were asked for upstream and may be there. What was refused is not: there is nothing to take
+ * back, and taking it back may be refused for the same reason, a permission that is missing, for as long as
+ * it lasts. docs/contract/cloud.md#undo.
  */
 export class PendingGrants {
   readonly #maybe = new Set<string>()
@@ -23,11 +24,12 @@ export class PendingGrants {
   }
 
   /**
-   * Leaves of an intent what may be there, and gives back its id while that is anything. Never rejects: while storage does not write, the undoing looks
-   * for all of it.
+   * Leaves of an intent what may be there, and gives back its id while that is anything. Never rejects: while
+   * storage does not write, the undoing looks for all of it.
    */
   async narrow(intents: IntentLog, id: string, meant: Meant): Promise<string[]> {
-    const [member, ids] = 'assignment_ids' in meant ? ['assignment_ids', meant.assignment_ids] : ['group_ids', meant.group_ids]
+    const [member, ids] =
+      'assignment_ids' in meant ? ['assignment_ids', meant.assignment_ids] : ['group_ids', meant.group_ids]
     const left = ids.filter((right) => this.#maybe.has(right))
     if (left.length === ids.length) return [id]
     try {
@@ -42,7 +44,11 @@ export class PendingGrants {
 
 type Meant = { readonly assignment_ids: readonly string[] } | { readonly group_ids: readonly string[] }
 
-/** Neither this try nor one before it, of which it is a repetition, can have given anything. A conflict tells that something is there. */
+/**
+ * Neither this try nor one before it, of which it is a repetition, can have given anything. A conflict tells
+ * that something is there.
+ */
 const isRefusal = (error: unknown): boolean =>
   error instanceof UpstreamError &&
-  (isUnsent(error) || (!error.lost && !error.inDoubt && error.status >= 400 && error.status !== 409 && !mayComeLate(error)))
+  (isUnsent(error) ||
+    (!error.lost && !error.inDoubt && error.status >= 400 && error.status !== 409 && !mayComeLate(error)))

@@ -4,7 +4,16 @@ import { isGone } from './managed-application.ts'
 import type { MountState, ReadyUpstream } from './mount-state.ts'
 import type { RoleRecord } from './role-record.ts'
 import { suppliesCredential } from './settings.ts'
-import { callerError, classify, type GrantedActions, graphNeeds, type Need, unmet, type UpstreamCall, UpstreamError } from './upstream/index.ts'
+import {
+  callerError,
+  classify,
+  type GrantedActions,
+  graphNeeds,
+  type Need,
+  unmet,
+  type UpstreamCall,
+  UpstreamError,
+} from './upstream/index.ts'
 import { forEachOf } from './upstream-work.ts'
 
 /** One thing that was looked at; `detail` says what was seen. */
@@ -12,7 +21,12 @@ export type Check = { readonly name: string; readonly ok: boolean; readonly deta
 export type Preflight = { readonly ok: boolean; readonly checks: readonly Check[] }
 
 type Seen = { readonly ok: boolean; readonly detail: string }
-type Surroundings = { readonly state: MountState; readonly upstream: ReadyUpstream; readonly call: UpstreamCall; readonly clock: Clock }
+type Surroundings = {
+  readonly state: MountState
+  readonly upstream: ReadyUpstream
+  readonly call: UpstreamCall
+  readonly clock: Clock
+}
 
 const dayMs = 24 * 3600 * 1000
 const leastSecretDays = 14
@@ -21,14 +35,20 @@ const mostUsed = 0.9
 /** Groups, applications and scopes a check asks for: it has the time of one request. */
 const mostLookedAt = 100
 
-/** Looks at all that credentials stand on; what cannot be looked at is not ok, and says why. Nothing is changed. Issue "Preflight". */
+/**
+ * Looks at all that credentials stand on; what cannot be looked at is not ok, and says why. Nothing is
+ * changed. Issue "Preflight".
+ */
 export async function preflight(parts: Omit<Surroundings, 'upstream'>): Promise<Preflight> {
   const { state, call } = parts
   const checks: Check[] = []
   const check = async (name: string, look: () => Promise<Seen>): Promise<boolean> => {
     const seen = await look().catch((error: unknown): Seen => {
       if (!(error instanceof UpstreamError) && !(error instanceof ServiceError)) throw error
-      return { ok: false, detail: error instanceof UpstreamError ? callerError(error).message : error.message }
+      return {
+        ok: false,
+        detail: error instanceof UpstreamError ? callerError(error).message : error.message,
+      }
     })
     checks.push({ name, ...seen })
     return seen.ok
@@ -67,18 +87,31 @@ async function directoryPermissions(around: Surroundings): Promise<Seen> {
   const config = await state.findConfig()
   const roles = await allRoles(state)
   const wanted: Wanted[] = [{ needs: graphNeeds.own, why: 'service principals' }]
-  const applications = new Set(roles.filter((role) => !grantsRights(role)).map((role) => role.application_object_id))
+  const applications = new Set(
+    roles.filter((role) => !grantsRights(role)).map((role) => role.application_object_id),
+  )
   const mayAnyway = unmet(graphNeeds.foreign, claims.roles).length === 0
   const toOwn = async (ids: Iterable<string>, why: string) => {
     const foreign = mayAnyway ? [] : await notOwned(ids, claims.objectId, around)
     if (foreign.length > 0) wanted.push({ needs: graphNeeds.foreign, why, owning: foreign.join(', ') })
   }
   await toOwn(applications, 'passwords of applications that roles name')
-  const groups = new Set(roles.filter(grantsRights).flatMap((role) => (role.groups ?? []).map(({ object_id: id }) => id)))
+  const groups = new Set(
+    roles.filter(grantsRights).flatMap((role) => (role.groups ?? []).map(({ object_id: id }) => id)),
+  )
   if (groups.size > 0) wanted.push({ needs: graphNeeds.members, why: 'group memberships' })
-  if (await hasRoleAssignable(groups, around)) wanted.push({ needs: graphNeeds.roleAssignable, why: 'members of role-assignable groups' })
-  if (!mayAnyway && config !== undefined && config.client_secret !== '' && !suppliesCredential(state.operator)) {
-    const [own] = await unlessDenied(upstream.directory.findApplications({ appId: upstream.settings.clientId }, call), [])
+  if (await hasRoleAssignable(groups, around))
+    wanted.push({ needs: graphNeeds.roleAssignable, why: 'members of role-assignable groups' })
+  if (
+    !mayAnyway &&
+    config !== undefined &&
+    config.client_secret !== '' &&
+    !suppliesCredential(state.operator)
+  ) {
+    const [own] = await unlessDenied(
+      upstream.directory.findApplications({ appId: upstream.settings.clientId }, call),
+      [],
+    )
     await toOwn(own === undefined ? [] : [own.id], 'rotate-root')
   }
   return permissionsSeen(claims.roles, wanted)
@@ -103,12 +136,18 @@ async function unlessDenied<T>(asked: Promise<T>, instead: T): Promise<T> {
 }
 
 /** Of these applications, those the root is no owner of; one that is gone is none. */
-async function notOwned(ids: Iterable<string>, rootId: string | undefined, { upstream, call }: Surroundings): Promise<string[]> {
+async function notOwned(
+  ids: Iterable<string>,
+  rootId: string | undefined,
+  { upstream, call }: Surroundings,
+): Promise<string[]> {
   const foreign: string[] = []
   await forEachOf([...ids].slice(0, mostLookedAt), async (id) => {
-    const owners = await unlessDenied(upstream.directory.listApplicationOwners(id, call), []).catch((error: unknown) => {
-      if (!isGone(error)) throw error
-    })
+    const owners = await unlessDenied(upstream.directory.listApplicationOwners(id, call), []).catch(
+      (error: unknown) => {
+        if (!isGone(error)) throw error
+      },
+    )
     if (owners !== undefined && (rootId === undefined || !owners.includes(rootId))) foreign.push(id)
   })
   return foreign.sort()
@@ -131,7 +170,8 @@ function permissionsSeen(granted: readonly string[], wanted: readonly Wanted[]):
   const has = `has ${granted.length === 0 ? 'none' : granted.toSorted().join(', ')}`
   const lacking = wanted.flatMap(({ needs, why, owning }) =>
     unmet(needs, granted).map(([least]) => {
-      const instead = owning === undefined ? '' : `, or Application.ReadWrite.OwnedBy as an owner of application ${owning}`
+      const instead =
+        owning === undefined ? '' : `, or Application.ReadWrite.OwnedBy as an owner of application ${owning}`
       return `lacks ${least} (for ${why})${instead}`
     }),
   )
@@ -149,16 +189,27 @@ const neededActions = [
  * any, at the subscription.
  */
 async function resourceManagerPermissions({ state, upstream, call }: Surroundings): Promise<Seen> {
-  const scopes = [...new Set((await allRoles(state)).filter(grantsRights).flatMap((role) => (role.roles ?? []).map(({ scope }) => scope)))].sort()
+  const scopes = [
+    ...new Set(
+      (await allRoles(state))
+        .filter(grantsRights)
+        .flatMap((role) => (role.roles ?? []).map(({ scope }) => scope)),
+    ),
+  ].sort()
   if (scopes.length === 0) return actionsSeen(await grantedAt(undefined), 'the subscription')
   const seen: Seen[] = []
   await forEachOf(scopes.slice(0, mostLookedAt), async (scope) => {
     seen.push(actionsSeen(await grantedAt(scope), scope))
   })
   const lacking = seen.filter(({ ok }) => !ok)
-  const skipped = scopes.length > mostLookedAt ? [`${scopes.length - mostLookedAt} further scopes are not looked at`] : []
-  if (lacking.length > 0) return { ok: false, detail: [...lacking.map(({ detail }) => detail).sort(), ...skipped].join('; ') }
-  return { ok: true, detail: [`has ${neededActions.join(', ')} at the scopes of its roles`, ...skipped].join('; ') }
+  const skipped =
+    scopes.length > mostLookedAt ? [`${scopes.length - mostLookedAt} further scopes are not looked at`] : []
+  if (lacking.length > 0)
+    return { ok: false, detail: [...lacking.map(({ detail }) => detail).sort(), ...skipped].join('; ') }
+  return {
+    ok: true,
+    detail: [`has ${neededActions.join(', ')} at the scopes of its roles`, ...skipped].join('; '),
+  }
 
   /** Who may not even ask has no rights there. */
   function grantedAt(scope: string | undefined): Promise<GrantedActions[]> {
@@ -168,15 +219,24 @@ async function resourceManagerPermissions({ state, upstream, call }: Surrounding
 
 function actionsSeen(granted: readonly GrantedActions[], place: string): Seen {
   const lacking = neededActions.filter(
-    (action) => !granted.some(({ actions, notActions }) => actions.some(covers(action)) && !notActions.some(covers(action))),
+    (action) =>
+      !granted.some(
+        ({ actions, notActions }) => actions.some(covers(action)) && !notActions.some(covers(action)),
+      ),
   )
   return {
     ok: lacking.length === 0,
-    detail: lacking.length === 0 ? `has ${neededActions.join(', ')} in ${place}` : `lacks ${lacking.join(', ')} in ${place}`,
+    detail:
+      lacking.length === 0
+        ? `has ${neededActions.join(', ')} in ${place}`
+        : `lacks ${lacking.join(', ')} in ${place}`,
   }
 }
 
-/** A pattern of Resource Manager: `*` stands for anything, case does not count. Linear: the parts between stars are looked for one after the other. */
+/**
+ * A pattern of Resource Manager: `*` stands for anything, case does not count. Linear: the parts between
+ * stars are looked for one after the other.
+ */
 const covers =
   (action: string) =>
   (pattern: string): boolean => {
@@ -202,15 +262,22 @@ async function rootSecret({ state, upstream, call, clock }: Surroundings): Promi
   const principal = await upstream.directory.findServicePrincipal(clientId, call)
   const passwords = [
     ...own.passwordCredentials.map((password) => ({ ...password, holder: 'application' })),
-    ...(principal?.passwordCredentials ?? []).map((password) => ({ ...password, holder: 'service principal' })),
+    ...(principal?.passwordCredentials ?? []).map((password) => ({
+      ...password,
+      holder: 'service principal',
+    })),
   ]
   const byKey = passwords.filter(({ keyId }) => keyId === config?.client_secret_key_id)
-  const candidates = byKey.length > 0 ? byKey : passwords.filter(({ hint }) => hint === clientSecret.slice(0, 3))
+  const candidates =
+    byKey.length > 0 ? byKey : passwords.filter(({ hint }) => hint === clientSecret.slice(0, 3))
   const ends = candidates
-    .flatMap(({ endDateTime, holder }) => (endDateTime === undefined ? [] : [{ end: Date.parse(endDateTime), holder }]))
+    .flatMap(({ endDateTime, holder }) =>
+      endDateTime === undefined ? [] : [{ end: Date.parse(endDateTime), holder }],
+    )
     .filter(({ end }) => !Number.isNaN(end))
   const [found, another] = ends
-  if (found === undefined || another !== undefined) return { ok: true, detail: 'which of the passwords of the root is in use cannot be told' }
+  if (found === undefined || another !== undefined)
+    return { ok: true, detail: 'which of the passwords of the root is in use cannot be told' }
   const days = Math.floor((found.end - clock.now()) / dayMs)
   return {
     ok: days >= leastSecretDays,
@@ -222,11 +289,17 @@ async function clockOffset({ upstream }: Surroundings): Promise<Seen> {
   const offset = upstream.clockOffsetMs()
   if (offset === undefined) return { ok: true, detail: 'upstream does not tell the time' }
   const seconds = Math.round(offset / 1000)
-  return { ok: Math.abs(offset) <= mostOffsetMs, detail: `upstream is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead'}` }
+  return {
+    ok: Math.abs(offset) <= mostOffsetMs,
+    detail: `upstream is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead'}`,
+  }
 }
 
 async function objectQuota({ upstream, call }: Surroundings): Promise<Seen> {
   const quota = await upstream.directory.organization(call)
   if (quota === undefined) return { ok: true, detail: 'the directory does not tell' }
-  return { ok: quota.used <= quota.total * mostUsed, detail: `${quota.used} of ${quota.total} objects are used` }
+  return {
+    ok: quota.used <= quota.total * mostUsed,
+    detail: `${quota.used} of ${quota.total} objects are used`,
+  }
 }

@@ -1,7 +1,10 @@
 import { UpstreamError } from './upstream/index.ts'
 import type { UpstreamWork } from './upstream-work.ts'
 
-/** Whether a credential is proven before it is answered, for how long, and what becomes of one that is not ready in time. docs/contract/cloud.md#ready-when-returned */
+/**
+ * Whether a credential is proven before it is answered, for how long, and what becomes of one that is not
+ * ready in time. docs/contract/cloud.md#ready-when-returned
+ */
 export type Readiness = { readonly limitMs: number; readonly onTimeout: 'return' | 'revoke' }
 
 export type ReadyParts = Omit<UpstreamWork, 'serviceManagementReference'> & {
@@ -12,7 +15,10 @@ export type ReadyParts = Omit<UpstreamWork, 'serviceManagementReference'> & {
 const provenTimes = 3
 const everyMs = 500
 
-/** Asks the login service with the new secret until it was accepted three times in a row; gives back the seconds that took, undefined when the time was over. */
+/**
+ * Asks the login service with the new secret until it was accepted three times in a row; gives back the
+ * seconds that took, undefined when the time was over.
+ */
 export async function untilReady(
   clientId: string,
   secret: string,

@@ -21,19 +21,31 @@ export type ReapParts = {
 }
 
 /**
- * Compares the directory with the records: applications with this mount's tag that no live lease, no role and no work under way owns, and what
- * leases owned that were forced out of the records. They are deleted unless `dryRun`; applications may be restored among the deleted for 30 days. Throws what the caller is told. Issue "Durable intent".
+ * Compares the directory with the records: applications with this mount's tag that no live lease, no role and
+ * no work under way owns, and what leases owned that were forced out of the records. They are deleted unless
+ * `dryRun`; applications may be restored among the deleted for 30 days. Throws what the caller is told. Issue
+ * "Durable intent".
  */
-export async function reap({ dryRun }: { dryRun: boolean }, parts: ReapParts): Promise<{ objects: ReapedObject[]; deleted: number }> {
+export async function reap(
+  { dryRun }: { dryRun: boolean },
+  parts: ReapParts,
+): Promise<{ objects: ReapedObject[]; deleted: number }> {
   const { state, call } = parts
   const upstream = await state.upstream()
   const orphans = await orRefuse(
     'error listing applications',
-    findOrphans(parts, () => upstream.directory.findApplications({ tagPrefix: tagPrefixOf(state.accessor) }, call)),
+    findOrphans(parts, () =>
+      upstream.directory.findApplications({ tagPrefix: tagPrefixOf(state.accessor) }, call),
+    ),
   )
   // of what is in another tenant nothing can be told from here
-  const forgotten = (await findForgotten(state, parts.leases)).filter((row) => elsewhere(row, upstream) === undefined)
-  const passwords = await orRefuse('error reading application', forgottenPasswords(forgotten, { ...parts, upstream }))
+  const forgotten = (await findForgotten(state, parts.leases)).filter(
+    (row) => elsewhere(row, upstream) === undefined,
+  )
+  const passwords = await orRefuse(
+    'error reading application',
+    forgottenPasswords(forgotten, { ...parts, upstream }),
+  )
   const debris = debrisObjects(await parts.intents.debris())
   let deleted = 0
   if (!dryRun) {
@@ -43,16 +55,25 @@ export async function reap({ dryRun }: { dryRun: boolean }, parts: ReapParts): P
     // one that cannot be removed does not keep the others
     const deletions = forEachOf(orphans, ({ id }) => counted(upstream.directory.deleteApplication(id, call)))
     const removals = forEachOf(passwords, ({ app_object_id: objectId, key_id: keyId }) =>
-      state.inApplicationTurn(objectId, () => counted(upstream.directory.removeApplicationPassword(objectId, keyId, call))),
+      state.inApplicationTurn(objectId, () =>
+        counted(upstream.directory.removeApplicationPassword(objectId, keyId, call)),
+      ),
     )
     await Promise.allSettled([deletions, removals])
     await orRefuse('error deleting application', deletions)
     await orRefuse('error removing credentials', removals)
     for (const row of forgotten) await forget(row, upstream.settings.tenantId, parts)
     const left = debrisObjects(
-      await parts.intents.undoAll(AbortSignal.any([AbortSignal.timeout(undoingMs), ...(call.signal === undefined ? [] : [call.signal])])),
+      await parts.intents.undoAll(
+        AbortSignal.any([
+          AbortSignal.timeout(undoingMs),
+          ...(call.signal === undefined ? [] : [call.signal]),
+        ]),
+      ),
     )
-    deleted += debris.filter(({ kind, id, name }) => !left.some((one) => one.kind === kind && one.id === id && one.name === name)).length
+    deleted += debris.filter(
+      ({ kind, id, name }) => !left.some((one) => one.kind === kind && one.id === id && one.name === name),
+    ).length
   }
   return {
     objects: [
@@ -65,7 +86,13 @@ export async function reap({ dryRun }: { dryRun: boolean }, parts: ReapParts): P
         ...{ id: key_id, name: made_name, created: null, reason: 'its lease was forced out of the records' },
       })),
       ...debris.map(({ kind, id, name, since, error }) => ({
-        ...{ kind, id, name, created: since, reason: `it is debris: ${error === '' ? 'not tried yet' : error}` },
+        ...{
+          kind,
+          id,
+          name,
+          created: since,
+          reason: `it is debris: ${error === '' ? 'not tried yet' : error}`,
+        },
       })),
     ],
     deleted,
@@ -94,13 +121,23 @@ async function forgottenPasswords(
   return rows.filter(({ app_object_id, key_id }) => there.has(`${app_object_id}/${key_id}`))
 }
 
-/** The row of a lease that is gone ends with what its application does not take along: assignments, removed in the background until they are. */
+/**
+ * The row of a lease that is gone ends with what its application does not take along: assignments, removed in
+ * the background until they are.
+ */
 async function forget(row: Issued, tenant: string, { state, leases }: ReapParts): Promise<void> {
   const { client_id: clientId, role_assignment_ids: assignments = [] } = row
-  if (row.key_id === undefined && (await ownsApplication(row.app_object_id, { state, leases }, clientId))) return
-  const left = assignments.length === 0 ? [] : [state.intents.recording({ kind: 'roleAssignments', assignment_ids: assignments }, tenant)]
+  if (row.key_id === undefined && (await ownsApplication(row.app_object_id, { state, leases }, clientId)))
+    return
+  const left =
+    assignments.length === 0
+      ? []
+      : [state.intents.recording({ kind: 'roleAssignments', assignment_ids: assignments }, tenant)]
   try {
-    await state.view.write([issuedRemoval(clientId, { namespace: row.namespace, id: row.lease_id }), ...left.map(({ entry }) => entry)])
+    await state.view.write([
+      issuedRemoval(clientId, { namespace: row.namespace, id: row.lease_id }),
+      ...left.map(({ entry }) => entry),
+    ])
   } finally {
     // a write that failed may be stored
     state.intents.undo(left.map(({ id }) => id))
@@ -108,18 +145,27 @@ async function forget(row: Issued, tenant: string, { state, leases }: ReapParts)
 }
 
 /**
- * The directory is read first, then what is meant, then the leases: what was made before the first and is owned now is seen by one of the others, since a
- * lease takes the place of its intent in one step.
+ * The directory is read first, then what is meant, then the leases: what was made before the first and is
+ * owned now is seen by one of the others, since a lease takes the place of its intent in one step.
  */
-async function findOrphans({ state, intents, leases }: ReapParts, listed: () => Promise<Application[]>): Promise<Application[]> {
+async function findOrphans(
+  { state, intents, leases }: ReapParts,
+  listed: () => Promise<Application[]>,
+): Promise<Application[]> {
   const prefix = tagPrefixOf(state.accessor)
   const candidates = (await listed()).filter(({ tags }) => tags.some((tag) => tag.startsWith(prefix)))
-  const meant = new Set((await intents.all()).flatMap(({ intent }) => (intent.kind === 'app' ? [intent.tag] : [])))
+  const meant = new Set(
+    (await intents.all()).flatMap(({ intent }) => (intent.kind === 'app' ? [intent.tag] : [])),
+  )
   const unmeant = candidates.filter(({ tags }) => !tags.some((tag) => meant.has(tag)))
   const leased = new Set((await findIssued(state, leases)).map(({ issued }) => issued.app_object_id))
   const orphans: Application[] = []
   for (const application of unmeant) {
-    if (!leased.has(application.id) && !(await ownsApplication(application.id, { state, leases }, application.appId))) orphans.push(application)
+    if (
+      !leased.has(application.id) &&
+      !(await ownsApplication(application.id, { state, leases }, application.appId))
+    )
+      orphans.push(application)
   }
   return orphans
 }

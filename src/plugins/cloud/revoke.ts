@@ -2,7 +2,13 @@ import type { Lease } from '../../core/leases/lease.ts'
 import { fail, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
-import { isStatic, readLeaseData, required, type DynamicLeaseData, type StaticLeaseData } from './lease-data.ts'
+import {
+  isStatic,
+  readLeaseData,
+  required,
+  type DynamicLeaseData,
+  type StaticLeaseData,
+} from './lease-data.ts'
 import type { Intent } from './intents/intent.ts'
 import { issuedRemoval } from './issued.ts'
 import { isGone } from './managed-application.ts'
@@ -22,7 +28,11 @@ export type RevocationParts = {
   readonly waiting: { count: number }
 }
 
-type Revocation = RevocationParts & { readonly lease: Lease; readonly upstream: ReadyUpstream; readonly call: UpstreamCall }
+type Revocation = RevocationParts & {
+  readonly lease: Lease
+  readonly upstream: ReadyUpstream
+  readonly call: UpstreamCall
+}
 
 /** The lease store gives a revocation 90 s. */
 const limitMs = 85_000
@@ -30,23 +40,39 @@ const limitMs = 85_000
 const youthMs = 600_000
 const purgeEveryMs = 2_000
 const purgeLimitMs = 30_000
-/** More than so many leave the rest of it to the background at once: a purge that lags must not hold up the end of thousands. */
+/**
+ * More than so many leave the rest of it to the background at once: a purge that lags must not hold up the
+ * end of thousands.
+ */
 const mostWaiting = 4
 
-/** Takes back what a lease stands for; may be repeated. Everything it throws is worth another try. docs/contract/cloud.md#revocation */
-export async function revokeCredential(lease: Lease, signal: AbortSignal, parts: RevocationParts): Promise<void> {
+/**
+ * Takes back what a lease stands for; may be repeated. Everything it throws is worth another try.
+ * docs/contract/cloud.md#revocation
+ */
+export async function revokeCredential(
+  lease: Lease,
+  signal: AbortSignal,
+  parts: RevocationParts,
+): Promise<void> {
   const { state, clock, random } = parts
   const data = readLeaseData(lease)
   const upstream = await state.upstream().catch((error: unknown) => {
-    throw error instanceof ServiceError ? fail('upstream', `error during revoke: ${error.message}`, { cause: error }) : error
+    throw error instanceof ServiceError
+      ? fail('upstream', `error during revoke: ${error.message}`, { cause: error })
+      : error
   })
   const reason = elsewhere(data, upstream)
   if (reason !== undefined) throw fail('upstream', `error during revoke: ${reason}`)
-  const call: UpstreamCall = { deadline: clock.now() + limitMs, signal, correlationId: data.correlation_id ?? random.uuid() }
+  const call: UpstreamCall = {
+    deadline: clock.now() + limitMs,
+    signal,
+    correlationId: data.correlation_id ?? random.uuid(),
+  }
   const revocation: Revocation = { ...parts, lease, upstream, call }
-  const left = (await (isStatic(data) ? removePassword(data, revocation) : removePrincipal(data, revocation))).map((intent) =>
-    state.intents.recording(intent, upstream.settings.tenantId),
-  )
+  const left = (
+    await (isStatic(data) ? removePassword(data, revocation) : removePrincipal(data, revocation))
+  ).map((intent) => state.intents.recording(intent, upstream.settings.tenantId))
   // from this step on the lease owns nothing any more: only then may the undoing begin
   const gone = data.client_id === undefined ? [] : [issuedRemoval(data.client_id, lease)]
   await state.view.write([...gone, ...left.map(({ entry }) => entry)])
@@ -54,14 +80,22 @@ export async function revokeCredential(lease: Lease, signal: AbortSignal, parts:
 }
 
 /** Gives back what must be looked after still. */
-async function removePassword(data: Partial<StaticLeaseData>, { state, lease, upstream, call, clock }: Revocation): Promise<Intent[]> {
+async function removePassword(
+  data: Partial<StaticLeaseData>,
+  { state, lease, upstream, call, clock }: Revocation,
+): Promise<Intent[]> {
   const keyId = required('key_id', data.key_id)
   const objectId = required('app_object_id', data.app_object_id)
   const { client_id = '', display_name = '' } = data
   const isRemoved = await state.inApplicationTurn(objectId, () =>
-    removed(upstream.directory.removeApplicationPassword(objectId, keyId, call), 'error removing credentials'),
+    removed(
+      upstream.directory.removeApplicationPassword(objectId, keyId, call),
+      'error removing credentials',
+    ),
   )
-  return isRemoved || !isYoung(lease, clock) ? [] : [{ kind: 'password', application_object_id: objectId, client_id, display_name, key_id: keyId }]
+  return isRemoved || !isYoung(lease, clock)
+    ? []
+    : [{ kind: 'password', application_object_id: objectId, client_id, display_name, key_id: keyId }]
 }
 
 /** Gives back what must be looked after still. */
@@ -77,21 +111,34 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
   // nothing takes them along: what stays is looked after when the rest is gone
   const assigned: string[] = []
   await forEachOf(assignments, async (id) => {
-    const outcome = await tolerated('error unassigning role', upstream.resourceManager.deleteRoleAssignment(id, call), revocation)
+    const outcome = await tolerated(
+      'error unassigning role',
+      upstream.resourceManager.deleteRoleAssignment(id, call),
+      revocation,
+    )
     if (outcome === 'failed') assigned.push(id)
   })
   if (groups.length > 0) {
     const member = required('sp_object_id', principalId)
     await forEachOf(groups, async (id) => {
-      await tolerated('error removing group membership', upstream.directory.removeGroupMember(id, member, call), revocation)
+      await tolerated(
+        'error removing group membership',
+        upstream.directory.removeGroupMember(id, member, call),
+        revocation,
+      )
     })
   }
   if (principalId !== undefined) {
-    await tolerated('error removing service principal', upstream.directory.deleteServicePrincipal(principalId, call), revocation)
+    await tolerated(
+      'error removing service principal',
+      upstream.directory.deleteServicePrincipal(principalId, call),
+      revocation,
+    )
   }
   const isRemoved = await removed(upstream.directory.deleteApplication(objectId, call), '')
   const left: Intent[] = assigned.length === 0 ? [] : [{ kind: 'roleAssignments', assignment_ids: assigned }]
-  const purged = async (id: string) => tolerated('error purging service principal', upstream.directory.purgeDeleted(id, call), revocation)
+  const purged = async (id: string) =>
+    tolerated('error purging service principal', upstream.directory.purgeDeleted(id, call), revocation)
   let purge = forGood && principalId !== undefined ? await purged(principalId) : 'done'
   const isMaybeThere = !isRemoved && isYoung(revocation.lease, revocation.clock)
   const isForGood = !forGood || isMaybeThere || (await isPurged(objectId, revocation))
@@ -106,7 +153,11 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
 }
 
 /** What is done on the way and does not decide: a failure is logged. */
-async function tolerated(text: string, removal: Promise<unknown>, { lease, log }: Revocation): Promise<'done' | 'gone' | 'failed'> {
+async function tolerated(
+  text: string,
+  removal: Promise<unknown>,
+  { lease, log }: Revocation,
+): Promise<'done' | 'gone' | 'failed'> {
   try {
     await removal
     return 'done'
@@ -115,7 +166,13 @@ async function tolerated(text: string, removal: Promise<unknown>, { lease, log }
     if (isGone(error)) return 'gone'
     const { correlation_id: correlationId } = readLeaseData(lease)
     log.warn(
-      { event: 'cloud_revocation', lease_id: lease.id, correlation_id: correlationId, code: error.code, upstream_request_id: error.requestId },
+      {
+        event: 'cloud_revocation',
+        lease_id: lease.id,
+        correlation_id: correlationId,
+        code: error.code,
+        upstream_request_id: error.requestId,
+      },
       `${text}: ${error.message}`,
     )
     return 'failed'
@@ -129,13 +186,18 @@ async function removed(removal: Promise<void>, text: string): Promise<boolean> {
     return true
   } catch (error) {
     if (isGone(error)) return false
-    throw error instanceof UpstreamError ? fail('upstream', callerError(error, text).message, { cause: error }) : error
+    throw error instanceof UpstreamError
+      ? fail('upstream', callerError(error, text).message, { cause: error })
+      : error
   }
 }
 
 const isYoung = ({ issue_time }: Lease, clock: Clock): boolean => clock.now() - issue_time < youthMs
 
-/** It was made so lately that a part of the directory may not know it yet: the undoing looks again until that is certain. */
+/**
+ * It was made so lately that a part of the directory may not know it yet: the undoing looks again until that
+ * is certain.
+ */
 function maybeThere(objectId: string, data: Partial<DynamicLeaseData>, { state, call }: Revocation): Intent {
   const { display_name = '', client_id, sp_object_id } = data
   return {
@@ -149,7 +211,10 @@ function maybeThere(objectId: string, data: Partial<DynamicLeaseData>, { state, 
 }
 
 /** A deleted object turns up among the deleted ones later: that is waited for, if not too many do. */
-async function isPurged(objectId: string, { upstream, call, clock, pause, waiting }: Revocation): Promise<boolean> {
+async function isPurged(
+  objectId: string,
+  { upstream, call, clock, pause, waiting }: Revocation,
+): Promise<boolean> {
   const end = Math.min(clock.now() + purgeLimitMs, call.deadline)
   const mayWait = waiting.count < mostWaiting
   waiting.count += 1

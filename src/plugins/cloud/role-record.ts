@@ -1,13 +1,19 @@
 import { z } from 'zod'
 import { fail } from '../../errors.ts'
 
-/** What a credential may do at one scope, with the name and id that upstream gave. docs/contract/cloud.md#looking-up-roles */
+/**
+ * What a credential may do at one scope, with the name and id that upstream gave.
+ * docs/contract/cloud.md#looking-up-roles
+ */
 const grantedRole = z.object({ role_name: z.string(), role_id: z.string(), scope: z.string() })
 
 /** A group a credential is a member of. docs/contract/cloud.md#looking-up-groups */
 const joinedGroup = z.object({ group_name: z.string(), object_id: z.string() })
 
-/** The application a role with `persist_app` owns, and the rights it was given. docs/contract/cloud.md#persisted-applications */
+/**
+ * The application a role with `persist_app` owns, and the rights it was given.
+ * docs/contract/cloud.md#persisted-applications
+ */
 const managedApplication = z.object({
   /** Where it was made. */
   tenant_id: z.string().exactOptional(),
@@ -20,7 +26,10 @@ const managedApplication = z.object({
 })
 
 const storedRole = z.object({
-  /** Object id of the application credentials are added to; empty: each credential gets its own. Of a managed application, its id. */
+  /**
+   * Object id of the application credentials are added to; empty: each credential gets its own. Of a managed
+   * application, its id.
+   */
   application_object_id: z.string(),
   /** Client id of that application; empty when there is none. */
   application_client_id: z.string(),
@@ -63,6 +72,9 @@ export const emptyRole: RoleRecord = {
 /** A stored record as a role. Fields of a later version stay as they are. Throws kind `internal`. */
 export function readRole(stored: unknown): RoleRecord {
   const role = storedRole.loose().safeParse(stored)
-  if (!role.success) throw fail('internal', 'internal error', { cause: new Error('a stored role of the cloud engine has an invalid shape') })
+  if (!role.success)
+    throw fail('internal', 'internal error', {
+      cause: new Error('a stored role of the cloud engine has an invalid shape'),
+    })
   return role.data
 }

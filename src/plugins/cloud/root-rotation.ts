@@ -23,13 +23,17 @@ export type RootRotationParts = {
 }
 
 const tickMs = 5_000
-/** Between two looks at a pending secret, and between two tries of a rotation that is due. docs/contract/cloud.md#undo */
+/**
+ * Between two looks at a pending secret, and between two tries of a rotation that is due.
+ * docs/contract/cloud.md#undo
+ */
 const againMs = 15_000
 const rotateAgainMs = 60_000
 
 /**
- * What becomes of root secrets by itself: a pending one counts as soon as it works, and rotations that are due begin. A mount is looked at by one run
- * at a time. Disposing waits for the work at hand. docs/contract/cloud.md#promotion, docs/contract/cloud.md#automatic-rotation.
+ * What becomes of root secrets by itself: a pending one counts as soon as it works, and rotations that are
+ * due begin. A mount is looked at by one run at a time. Disposing waits for the work at hand.
+ * docs/contract/cloud.md#promotion, docs/contract/cloud.md#automatic-rotation.
  */
 export class RootRotation implements AsyncDisposable {
   readonly #parts: RootRotationParts
@@ -112,13 +116,17 @@ export class RootRotation implements AsyncDisposable {
   #failed({ path, namespace }: Mount, err: unknown): void {
     // a sealed server tells nobody but its callers
     if (err instanceof ServiceError && err.kind === 'sealed') return
-    this.#parts.log.error({ err, mount: path, namespace }, 'the root secret of a cloud mount could not be rotated; it is tried again')
+    this.#parts.log.error(
+      { err, mount: path, namespace },
+      'the root secret of a cloud mount could not be rotated; it is tried again',
+    )
   }
 
   async #complete(mount: Mount, state: MountState): Promise<void> {
     this.#notBefore.set(mount.uuid, this.#parts.clock.now() + againMs)
     const isUsedElsewhere = (former: ConfigRecord) => this.#isUsedElsewhere(mount, former)
-    if (await completeRotation(this.#work(state), this.#parts.log, isUsedElsewhere)) this.#notBefore.delete(mount.uuid)
+    if (await completeRotation(this.#work(state), this.#parts.log, isUsedElsewhere))
+      this.#notBefore.delete(mount.uuid)
   }
 
   /**
@@ -157,7 +165,10 @@ export function nextStep(config: ConfigRecord | undefined, now: number): 'comple
 /** An automated rotation may begin now. Pure. */
 export const isRotationDue = (config: ConfigRecord, now: number): boolean => dueTime(config, now) <= now
 
-/** When the next automated rotation may begin, or has been due since, in milliseconds since the epoch; infinity for never. Pure. docs/contract/cloud.md#automatic-rotation */
+/**
+ * When the next automated rotation may begin, or has been due since, in milliseconds since the epoch;
+ * infinity for never. Pure. docs/contract/cloud.md#automatic-rotation
+ */
 export function dueTime(config: ConfigRecord, now: number): number {
   const { rotation_counts_from: from, rotation_period, rotation_schedule, rotation_window } = config
   if (!wantsRotation(config) || from === undefined) return Number.POSITIVE_INFINITY

@@ -34,7 +34,11 @@ export class RootSecretUsers {
 
   /** Whether what an intent would remove is in use. */
   async keep(intent: Intent): Promise<boolean> {
-    return intent.kind === 'rootPassword' && intent.secret_digest !== undefined && (await this.of(intent.secret_digest)).length > 0
+    return (
+      intent.kind === 'rootPassword' &&
+      intent.secret_digest !== undefined &&
+      (await this.of(intent.secret_digest)).length > 0
+    )
   }
 
   /**

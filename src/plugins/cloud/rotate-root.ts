@@ -9,29 +9,48 @@ import type { MountState } from './mount-state.ts'
 import { digestOf } from './root-secret-users.ts'
 import { configIsNil } from './roles.ts'
 import { effectiveClientSecret, suppliesCredential } from './settings.ts'
-import { type AddedPassword, type Application, callerError, type PasswordCredential, UpstreamError } from './upstream/index.ts'
+import {
+  type AddedPassword,
+  type Application,
+  callerError,
+  type PasswordCredential,
+  UpstreamError,
+} from './upstream/index.ts'
 import { anyRootPasswordPrefix, rootPasswordName, rootPasswordPrefix } from './upstream-names.ts'
 import { orRefuse, type UpstreamWork } from './upstream-work.ts'
 
 export type RotationWork = Omit<UpstreamWork, 'upstream' | 'serviceManagementReference'>
 
-/** Makes the next root secret and keeps it beside the current one, which goes on until the new one works. docs/contract/cloud.md#root-rotation */
+/**
+ * Makes the next root secret and keeps it beside the current one, which goes on until the new one works.
+ * docs/contract/cloud.md#root-rotation
+ */
 export function rotateRoot({ state, call, clock, random }: RotationWork): Promise<void> {
   return state.inRotationTurn(async () => {
     const config = await state.findConfig()
     if (config === undefined) throw configIsNil()
-    if (suppliesCredential(state.operator)) throw refuse('invalid', 'cannot rotate root: client credentials are provided by the environment')
-    if (effectiveClientSecret(config, state.operator) === '') throw refuse('invalid', 'cannot rotate root: no client secret is configured')
+    if (suppliesCredential(state.operator))
+      throw refuse('invalid', 'cannot rotate root: client credentials are provided by the environment')
+    if (effectiveClientSecret(config, state.operator) === '')
+      throw refuse('invalid', 'cannot rotate root: no client secret is configured')
     const upstream = await state.upstream()
     const application = await ownApplication({ upstream, call })
     const lifetime = config.root_password_ttl || defaultRootPasswordTtl
     const displayName = rootPasswordName(state.accessor, random.uuid())
-    const meant: Intent = { kind: 'rootPassword', application_object_id: application.id, display_name: displayName }
+    const meant: Intent = {
+      kind: 'rootPassword',
+      application_object_id: application.id,
+      display_name: displayName,
+    }
     const id = await state.intents.record(meant, upstream.settings.tenantId)
     let added: AddedPassword | undefined
     try {
       const endDateTime = formatTime(clock.now() + lifetime * 1000)
-      added = await upstream.directory.addApplicationPassword(application.id, { displayName, endDateTime }, call)
+      added = await upstream.directory.addApplicationPassword(
+        application.id,
+        { displayName, endDateTime },
+        call,
+      )
       await state.intents.amend(id, { key_id: added.keyId })
       await keepPending(state, config, {
         settles: id,
@@ -51,20 +70,32 @@ export function rotateRoot({ state, call, clock, random }: RotationWork): Promis
 }
 
 /** The one application the engine signs in as. */
-async function ownApplication({ upstream, call }: Pick<UpstreamWork, 'upstream' | 'call'>): Promise<Application> {
-  const [found, another] = await orRefuse('', upstream.directory.findApplications({ appId: upstream.settings.clientId }, call))
+async function ownApplication({
+  upstream,
+  call,
+}: Pick<UpstreamWork, 'upstream' | 'call'>): Promise<Application> {
+  const [found, another] = await orRefuse(
+    '',
+    upstream.directory.findApplications({ appId: upstream.settings.clientId }, call),
+  )
   if (found === undefined) throw refuse('invalid', 'no application found')
-  if (another !== undefined) throw refuse('invalid', 'multiple applications found - double check your client_id')
+  if (another !== undefined)
+    throw refuse('invalid', 'multiple applications found - double check your client_id')
   return found
 }
 
 /** One that was pending before is of no more use. */
-async function keepPending(state: MountState, read: ConfigRecord, { pending, settles }: { pending: PendingSecret; settles: string }): Promise<void> {
+async function keepPending(
+  state: MountState,
+  read: ConfigRecord,
+  { pending, settles }: { pending: PendingSecret; settles: string },
+): Promise<void> {
   const dropped = droppedPending(state, read)
   try {
     await state.changeConfig((before) => {
       // its owner wrote another credential meanwhile
-      if (before === undefined || !hasSameCredential(before, read)) throw fail('unavailable', 'the configuration was changed meanwhile')
+      if (before === undefined || !hasSameCredential(before, read))
+        throw fail('unavailable', 'the configuration was changed meanwhile')
       return {
         config: { ...before, pending, rotation_counts_from: pending.created },
         alongside: [...state.intents.settling([settles]), ...dropped.entries],
@@ -80,10 +111,20 @@ export const hasSameCredential = (a: ConfigRecord, b: ConfigRecord): boolean =>
   (['tenant_id', 'client_id', 'client_secret', 'environment'] as const).every((name) => a[name] === b[name])
 
 /** A pending secret that will never count, as intents to remove it. */
-export function droppedPending({ intents, accessor, operator }: MountState, config: Pick<ConfigRecord, 'pending' | 'tenant_id'> | undefined) {
+export function droppedPending(
+  { intents, accessor, operator }: MountState,
+  config: Pick<ConfigRecord, 'pending' | 'tenant_id'> | undefined,
+) {
   const { pending, tenant_id: tenant } = config ?? {}
   const dropped =
-    pending === undefined ? [] : [intents.recording(removal(accessor, pending.application_object_id, pending.key_id), operator.tenantId ?? tenant)]
+    pending === undefined
+      ? []
+      : [
+          intents.recording(
+            removal(accessor, pending.application_object_id, pending.key_id),
+            operator.tenantId ?? tenant,
+          ),
+        ]
   return { ids: dropped.map(({ id }) => id), entries: dropped.map(({ entry }) => entry) }
 }
 
@@ -101,8 +142,10 @@ type Meant = Extract<Intent, { kind: 'rootPassword' }>
 export const leastAgeMs = 60_000
 
 /**
- * Looks whether the pending secret works by now, and makes it the current one; what it supersedes is removed after that. Gives back whether there is
- * nothing more to wait for. `isUsedElsewhere` says whether another mount signs in with the former secret: then that stays. Throws what failed. docs/contract/cloud.md#promotion.
+ * Looks whether the pending secret works by now, and makes it the current one; what it supersedes is removed
+ * after that. Gives back whether there is nothing more to wait for. `isUsedElsewhere` says whether another
+ * mount signs in with the former secret: then that stays. Throws what failed.
+ * docs/contract/cloud.md#promotion.
  */
 export function completeRotation(
   { state, call, clock, random }: RotationWork,
@@ -116,13 +159,17 @@ export function completeRotation(
     const { settings } = await state.upstream()
     const next = state.open({ ...settings, clientSecret: pending.client_secret })
     for (let proof = 0; proof < 2; proof++) {
-      if (!(await next.tokens.proveSecret(settings.clientId, pending.client_secret, 'directory', call))) return false
+      if (!(await next.tokens.proveSecret(settings.clientId, pending.client_secret, 'directory', call)))
+        return false
     }
     const application = await next.directory.getApplication(pending.application_object_id, call)
     const principal = await next.directory.findServicePrincipal(settings.clientId, call)
     const passwords = [
       ...application.passwordCredentials.map((password) => ({ ...password, principalId: undefined })),
-      ...(principal?.passwordCredentials ?? []).map((password) => ({ ...password, principalId: principal?.id })),
+      ...(principal?.passwordCredentials ?? []).map((password) => ({
+        ...password,
+        principalId: principal?.id,
+      })),
     ]
     const { own, typed, unknown } = supersededPasswords(passwords, config, state.accessor)
     const isShared = config.client_secret_key_id === '' && (await isUsedElsewhere(config))
@@ -141,9 +188,14 @@ export function completeRotation(
       return { intent, isNow: !(isTyped && isShared), ...state.intents.recording(intent, settings.tenantId) }
     })
     try {
-      return await promote({ config, pending, removals, unknown: isShared ? [] : unknown }, { state, call, clock, random }, log)
+      return await promote(
+        { config, pending, removals, unknown: isShared ? [] : unknown },
+        { state, call, clock, random },
+        log,
+      )
     } finally {
-      // also after a failure whose write is stored; what is removed by now, or was never stored, has nothing to undo
+      // also after a failure whose write is stored; what is removed by now, or was never stored, has nothing
+      // to undo
       state.intents.undo(removals.map(({ id }) => id))
     }
   })
@@ -159,10 +211,19 @@ type Promotion = {
 }
 
 /** `isNow` false: it stays until no mount signs in with it. */
-type Superseded = { readonly intent: Meant; readonly isNow: boolean; readonly id: string; readonly entry: ViewEntry }
+type Superseded = {
+  readonly intent: Meant
+  readonly isNow: boolean
+  readonly id: string
+  readonly entry: ViewEntry
+}
 
 /** First it counts, then what it supersedes is removed. */
-async function promote({ config, pending, removals, unknown }: Promotion, { state, call }: RotationWork, log: RotationLog): Promise<boolean> {
+async function promote(
+  { config, pending, removals, unknown }: Promotion,
+  { state, call }: RotationWork,
+  log: RotationLog,
+): Promise<boolean> {
   let isPromoted = false
   await state.changeConfig((before) => {
     isPromoted = before?.pending?.key_id === pending.key_id && hasSameCredential(before, config)
@@ -171,14 +232,20 @@ async function promote({ config, pending, removals, unknown }: Promotion, { stat
   })
   if (!isPromoted) return true
   const superseded = removals.map(({ intent }) => heldAs(intent.key_id ?? '', intent.service_principal_id))
-  log.info({ event: 'root_rotated', mount: state.accessor, key_id: pending.key_id, superseded }, 'the new root secret is in use')
+  log.info(
+    { event: 'root_rotated', mount: state.accessor, key_id: pending.key_id, superseded },
+    'the new root secret is in use',
+  )
   if (unknown.length > 0) {
     log.warn(
       {
         event: 'root_secret_left',
         mount: state.accessor,
         key_ids: unknown.map(({ keyId }) => keyId),
-        passwords: unknown.map(({ keyId, displayName, principalId }) => ({ ...heldAs(keyId, principalId), name: displayName ?? '' })),
+        passwords: unknown.map(({ keyId, displayName, principalId }) => ({
+          ...heldAs(keyId, principalId),
+          name: displayName ?? '',
+        })),
       },
       'which of these was the former root secret is not known: remove it by hand',
     )
@@ -231,7 +298,9 @@ export function supersededPasswords<Held extends HeldPassword>(
   const others = passwords.filter(({ keyId }) => keyId !== pending?.key_id)
   const own = others.filter(isOwn)
   if (client_secret_key_id !== '') return { own, typed: undefined, unknown: [] }
-  const typedIn = others.filter((password) => !isOwn(password) && password.displayName?.startsWith(anyRootPasswordPrefix) !== true)
+  const typedIn = others.filter(
+    (password) => !isOwn(password) && password.displayName?.startsWith(anyRootPasswordPrefix) !== true,
+  )
   const hinted = typedIn.filter(({ hint }) => hint === client_secret.slice(0, hintLength))
   const [typed, another] = hinted
   if (typed !== undefined && another === undefined) return { own, typed, unknown: [] }
@@ -244,7 +313,11 @@ async function removePasswords(
   { state, upstream, call }: Pick<UpstreamWork, 'state' | 'upstream' | 'call'>,
 ): Promise<void> {
   for (const { intent, id } of removals) {
-    const { application_object_id: applicationId, service_principal_id: principalId, key_id: keyId = '' } = intent
+    const {
+      application_object_id: applicationId,
+      service_principal_id: principalId,
+      key_id: keyId = '',
+    } = intent
     try {
       await state.inApplicationTurn(applicationId, () =>
         principalId === undefined

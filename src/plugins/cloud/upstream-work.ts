@@ -31,7 +31,10 @@ export const callWithin = (clock: Clock, correlationId: string, signal?: AbortSi
   ...(signal === undefined ? {} : { signal }),
 })
 
-/** What comes of it; a failure upstream becomes the caller's, with `text` in front. docs/contract/cloud.md#service-principals */
+/**
+ * What comes of it; a failure upstream becomes the caller's, with `text` in front.
+ * docs/contract/cloud.md#service-principals
+ */
 export async function orRefuse<T>(text: string, work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -40,8 +43,14 @@ export async function orRefuse<T>(text: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Does `work` for each item, four at a time, and waits for all of it; then throws the first failure there was. */
-export async function forEachOf<Item>(items: readonly Item[], work: (item: Item, index: number) => Promise<unknown>): Promise<void> {
+/**
+ * Does `work` for each item, four at a time, and waits for all of it; then throws the first failure there
+ * was.
+ */
+export async function forEachOf<Item>(
+  items: readonly Item[],
+  work: (item: Item, index: number) => Promise<unknown>,
+): Promise<void> {
   const failures: unknown[] = []
   const left = items.entries()
   const worker = async () => {

@@ -3,7 +3,10 @@ import { formatTime } from '../../lib/time.ts'
 import { findIssued, type LeaseLookup } from './issued.ts'
 import type { MountState } from './mount-state.ts'
 
-/** Who asked for the credential with this client id; of an application with several passwords, for the newest. Throws kind `missing` for a stranger. */
+/**
+ * Who asked for the credential with this client id; of an application with several passwords, for the newest.
+ * Throws kind `missing` for a stranger.
+ */
 export async function whois(clientId: string, state: MountState, leases: LeaseLookup): Promise<object> {
   const found = await findIssued(state, leases, clientId)
   const newest = found.toSorted((a, b) => b.lease.issue_time - a.lease.issue_time)[0]

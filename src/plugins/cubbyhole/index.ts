@@ -23,7 +23,10 @@ const oldUnwrapWarning =
   "Reading from 'cubbyhole/response' is deprecated. Please use sys/wrapping/unwrap, which makes sure that the token is a wrapping token."
 
 /** One private store per service token. docs/contract/wrapping.md#cubbyhole */
-export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubbyholes, tokens, longLists }) => {
+export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (
+  app,
+  { cubbyholes, tokens, longLists },
+) => {
   const storeOf = ({ caller, mount }: Exchange<unknown, unknown>): Cubbyhole => {
     if (caller === undefined || caller.token.type !== 'service')
       throw refuse('invalid', "cubbyhole operations are only supported by 'service' type tokens")
@@ -31,7 +34,9 @@ export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubby
     if (store === undefined) throw refuse('denied', 'permission denied')
     return store
   }
-  const entryOf = (exchange: Exchange<unknown, { rest: string }>): { view: Cubbyhole['view']; key: string } => {
+  const entryOf = (
+    exchange: Exchange<unknown, { rest: string }>,
+  ): { view: Cubbyhole['view']; key: string } => {
     const { view, prefix } = storeOf(exchange)
     if (exchange.params.rest === '') throw refuse('invalid', 'missing path')
     return { view, key: prefix + exchange.params.rest }
@@ -55,7 +60,9 @@ export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubby
         const data = await view.get(key)
         if (typeof data !== 'object' || data === null) return undefined
         const { caller } = exchange
-        return caller !== undefined && isWrapping(caller.token) ? { data, warnings: [oldUnwrapWarning] } : { data }
+        return caller !== undefined && isWrapping(caller.token)
+          ? { data, warnings: [oldUnwrapWarning] }
+          : { data }
       },
     },
     write: {
@@ -71,7 +78,8 @@ export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubby
         if (caller === undefined || caller.token.num_uses < 0) return undefined
         await view.write([{ key, value: sent }])
         // if the token ended meanwhile, its cubbyhole may have been emptied before this write
-        if ((await tokens.lookupByAccessor(caller.token.accessor)) === undefined) await cubbyholes.empty(caller.token)
+        if ((await tokens.lookupByAccessor(caller.token.accessor)) === undefined)
+          await cubbyholes.empty(caller.token)
         return undefined
       },
     },
@@ -103,5 +111,9 @@ export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (app, { cubby
 /** Throws for a path that is too long: paths become keys in list responses. */
 function checkPath(path: string): void {
   const bytes = Buffer.byteLength(path)
-  if (bytes > maxPathLength) throw refuse('invalid', `put failed due to key being too large; got ${bytes} bytes, max: ${maxPathLength} bytes`)
+  if (bytes > maxPathLength)
+    throw refuse(
+      'invalid',
+      `put failed due to key being too large; got ${bytes} bytes, max: ${maxPathLength} bytes`,
+    )
 }

@@ -20,7 +20,11 @@ const last = '\u{10ffff}'
  * The sorted names directly below a prefix. A folder is one name that ends in `/`; the walk skips the rest of
  * its keys when it fills a storage page.
  */
-export async function levelOf(view: View, prefix: string, { limit, paced = (names) => names, ...page }: LevelPage): Promise<string[]> {
+export async function levelOf(
+  view: View,
+  prefix: string,
+  { limit, paced = (names) => names, ...page }: LevelPage,
+): Promise<string[]> {
   return Array.fromAsync(atMost(limit, paced(namesOf(view, prefix, page))))
 }
 
@@ -30,7 +34,10 @@ async function* namesOf(
   { after, giveWay }: Pick<LevelPage, 'after' | 'giveWay'>,
 ): AsyncGenerator<string, void, undefined> {
   for (let from = after === '' ? undefined : startAfter(prefix + after); ; await giveWay()) {
-    const keys = await view.listKeys(prefix, { limit: pageSize, ...(from === undefined ? {} : { after: from }) })
+    const keys = await view.listKeys(prefix, {
+      limit: pageSize,
+      ...(from === undefined ? {} : { after: from }),
+    })
     let folder = ''
     for (const key of keys) {
       if (folder !== '' && key.startsWith(folder)) continue

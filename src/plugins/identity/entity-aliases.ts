@@ -14,17 +14,26 @@ import { listRange } from './list-range.ts'
 const fields = z.object({
   name: stringField.default('').describe('Name of the entity at the mount'),
   mount_accessor: stringField.default('').describe('Accessor of the auth mount'),
-  canonical_id: stringField.default('').describe('Id of the entity; without it, a new alias gets a new entity'),
+  canonical_id: stringField
+    .default('')
+    .describe('Id of the entity; without it, a new alias gets a new entity'),
   entity_id: stringField.default('').describe('Old name of canonical_id'),
   custom_metadata: kvField.optional().describe('Text by key; replaces all earlier metadata'),
 })
 const input = fields.extend({ id: stringField.default('').describe('Id of the alias to update') })
 
 /** `identity/entity-alias*`: the names of entities at auth mounts. docs/contract/identity.md#aliases */
-export function entityAliasRoutes(app: FastifyInstance, { identities, mountOf, longLists }: EntityParts): void {
+export function entityAliasRoutes(
+  app: FastifyInstance,
+  { identities, mountOf, longLists }: EntityParts,
+): void {
   const { records } = identities
 
-  const put = async (namespace: string, id: string, values: z.output<typeof fields>): Promise<Reply | undefined> => {
+  const put = async (
+    namespace: string,
+    id: string,
+    values: z.output<typeof fields>,
+  ): Promise<Reply | undefined> => {
     const written = await putAlias(
       { store: identities, mountOf },
       {

@@ -8,7 +8,11 @@ export type MountOf = (accessor: string) => Mount | undefined
  * Type and path of the mount of an alias in this namespace; empty if the mount was removed, or moved to
  * another namespace. docs/contract/identity.md#entities
  */
-export function mountOfAlias(mountOf: MountOf, accessor: string, namespace: string): { mount_type?: string; mount_path?: string } {
+export function mountOfAlias(
+  mountOf: MountOf,
+  accessor: string,
+  namespace: string,
+): { mount_type?: string; mount_path?: string } {
   const mount = mountOf(accessor)
   return mount?.namespace === namespace ? { mount_type: mount.type, mount_path: mount.path } : {}
 }

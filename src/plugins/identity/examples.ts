@@ -40,7 +40,14 @@ export const examples = {
   entityAliases: {
     keys: [aliasId],
     key_info: {
-      [aliasId]: { name: 'alice@example.com', canonical_id: entityId, custom_metadata: null, metadata: null, local: false, ...atMount },
+      [aliasId]: {
+        name: 'alice@example.com',
+        canonical_id: entityId,
+        custom_metadata: null,
+        metadata: null,
+        local: false,
+        ...atMount,
+      },
     },
   },
   group: {
@@ -58,7 +65,10 @@ export const examples = {
     ...times,
   },
   madeGroup: { id: groupId, name: 'ops' },
-  groups: { keys: [groupId], key_info: { [groupId]: { name: 'ops', num_member_entities: 1, num_parent_groups: 0 } } },
+  groups: {
+    keys: [groupId],
+    key_info: { [groupId]: { name: 'ops', num_member_entities: 1, num_parent_groups: 0 } },
+  },
   groupAlias: {
     id: aliasId,
     canonical_id: groupId,
@@ -72,9 +82,21 @@ export const examples = {
     ...times,
   },
   madeGroupAlias: { id: aliasId, canonical_id: groupId },
-  groupAliases: { keys: [aliasId], key_info: { [aliasId]: { name: 'developers', canonical_id: groupId, ...atMount } } },
-  tidied: { count: 1, dry_run: true, sample: [{ id: entityId, name: 'build-7', last_login_day: '2025-06-30' }] },
-  signingKey: { algorithm: 'RS256', rotation_period: 86_400, verification_ttl: 86_400, allowed_client_ids: ['*'] },
+  groupAliases: {
+    keys: [aliasId],
+    key_info: { [aliasId]: { name: 'developers', canonical_id: groupId, ...atMount } },
+  },
+  tidied: {
+    count: 1,
+    dry_run: true,
+    sample: [{ id: entityId, name: 'build-7', last_login_day: '2025-06-30' }],
+  },
+  signingKey: {
+    algorithm: 'RS256',
+    rotation_period: 86_400,
+    verification_ttl: 86_400,
+    allowed_client_ids: ['*'],
+  },
   tokenRole: { key: 'main', ttl: 86_400, template: '', client_id: 'q0H2c8vYw1sT' },
   issuer: { issuer: 'https://vault.example.com' },
   identityToken: { token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln', client_id: 'q0H2c8vYw1sT', ttl: 86_400 },
@@ -86,5 +108,16 @@ export const examples = {
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['RS256'],
   },
-  publicKeys: { keys: [{ kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k1', use: 'sig', alg: 'EdDSA' }] },
+  publicKeys: {
+    keys: [
+      {
+        kty: 'OKP',
+        crv: 'Ed25519',
+        x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+        kid: 'k1',
+        use: 'sig',
+        alg: 'EdDSA',
+      },
+    ],
+  },
 }

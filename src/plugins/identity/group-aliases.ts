@@ -13,13 +13,22 @@ import { listRange } from './list-range.ts'
 const fields = z.object({
   name: stringField.default('').describe('Name of the group at the provider; required'),
   mount_accessor: stringField.default('').describe('Accessor of the auth mount; required'),
-  canonical_id: stringField.default('').describe('Id of an external group; without it, a new alias gets a new group'),
+  canonical_id: stringField
+    .default('')
+    .describe('Id of an external group; without it, a new alias gets a new group'),
 })
 const input = fields.extend({ id: stringField.optional().describe('Id of the group alias to update') })
 
 /** `identity/group-alias*`: the names of external groups at providers. docs/contract/identity.md#groups */
-export function groupAliasRoutes(app: FastifyInstance, { groups, mountOf, longLists }: GroupPluginParts): void {
-  const put = async (namespace: string, id: string | undefined, values: z.output<typeof fields>): Promise<Reply | undefined> => {
+export function groupAliasRoutes(
+  app: FastifyInstance,
+  { groups, mountOf, longLists }: GroupPluginParts,
+): void {
+  const put = async (
+    namespace: string,
+    id: string | undefined,
+    values: z.output<typeof fields>,
+  ): Promise<Reply | undefined> => {
     const { alias, changed } = await groups.putAlias({
       namespace,
       id,

@@ -10,7 +10,8 @@ export const groupData = (group: Group, details: GroupDetails, mountOf: MountOf)
   policies: orNull(group.policies),
   metadata: group.metadata,
   // after a login has changed the members, an empty list stays a list
-  member_entity_ids: details.modifyIndex > group.modify_index ? details.memberEntityIds : orNull(details.memberEntityIds),
+  member_entity_ids:
+    details.modifyIndex > group.modify_index ? details.memberEntityIds : orNull(details.memberEntityIds),
   member_group_ids: orNull(details.memberGroupIds),
   parent_group_ids: orNull(details.parentGroupIds),
   alias: group.alias === null ? {} : aliasFields(group.alias, group.namespace_id, mountOf),
@@ -43,19 +44,31 @@ export const groupAliasData = (alias: GroupAlias, namespaceId: string, mountOf: 
 })
 
 /** A group in a list; `alias` only if it has one. docs/contract/identity.md#groups */
-export const groupInfo = ({ name, alias, namespace_id, num_member_entities, num_parent_groups }: ListedGroup, mountOf: MountOf) => ({
+export const groupInfo = (
+  { name, alias, namespace_id, num_member_entities, num_parent_groups }: ListedGroup,
+  mountOf: MountOf,
+) => ({
   name,
   num_member_entities,
   num_parent_groups,
   ...(alias === null
     ? {}
     : {
-        alias: { id: alias.id, name: alias.name, mount_accessor: alias.mount_accessor, ...mountOfAlias(mountOf, alias.mount_accessor, namespace_id) },
+        alias: {
+          id: alias.id,
+          name: alias.name,
+          mount_accessor: alias.mount_accessor,
+          ...mountOfAlias(mountOf, alias.mount_accessor, namespace_id),
+        },
       }),
 })
 
 /** A group alias in a list. docs/contract/identity.md#groups */
-export const groupAliasInfo = ({ name, canonical_id, mount_accessor }: GroupAlias, namespaceId: string, mountOf: MountOf) => ({
+export const groupAliasInfo = (
+  { name, canonical_id, mount_accessor }: GroupAlias,
+  namespaceId: string,
+  mountOf: MountOf,
+) => ({
   name,
   canonical_id,
   mount_accessor,

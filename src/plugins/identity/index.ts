@@ -12,7 +12,11 @@ import type { IdentityTokenParts } from './oidc-place.ts'
 import { type RevokeTokensParts, revokeTokensRoutes } from './revoke-tokens.ts'
 import { type TidyRouteParts, tidyRoutes } from './tidy.ts'
 
-export type IdentityPluginParts = EntityParts & TidyRouteParts & GroupPluginParts & IdentityTokenParts & RevokeTokensParts
+export type IdentityPluginParts = EntityParts &
+  TidyRouteParts &
+  GroupPluginParts &
+  IdentityTokenParts &
+  RevokeTokensParts
 
 /** `identity/*`: entities, groups, aliases and identity tokens. docs/contract/identity.md */
 export const identity: FastifyPluginAsync<IdentityPluginParts> = async (app, parts) => {

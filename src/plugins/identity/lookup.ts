@@ -12,7 +12,9 @@ export const lookupInput = z.object({
   id: stringField.optional().describe('Id of the object'),
   name: stringField.optional().describe('Name of the object'),
   alias_id: stringField.optional().describe('Id of an alias of the object'),
-  alias_name: stringField.optional().describe('Name of an alias of the object; together with alias_mount_accessor'),
+  alias_name: stringField
+    .optional()
+    .describe('Name of an alias of the object; together with alias_mount_accessor'),
   alias_mount_accessor: stringField.optional().describe('Accessor of the mount of that alias'),
 })
 
@@ -28,12 +30,17 @@ export type Finder<T> = {
  * Finds by the one selector that was sent; throws unless there is exactly one. An empty selector counts as
  * sent, and finds nothing.
  */
-export async function lookUp<T>(finder: Finder<T>, namespace: string, sent: z.output<typeof lookupInput>): Promise<T | undefined> {
+export async function lookUp<T>(
+  finder: Finder<T>,
+  namespace: string,
+  sent: z.output<typeof lookupInput>,
+): Promise<T | undefined> {
   const given = Object.values(sent).filter((value) => value !== undefined).length
   const { id = '', name = '', alias_id = '', alias_name = '', alias_mount_accessor = '' } = sent
   const isPair = given === 2 && alias_name !== '' && alias_mount_accessor !== ''
   if (given === 0) throw refuse('invalid', 'query parameter not supplied')
-  if (given > 1 && !isPair) throw refuse('invalid', 'query parameter conflict; please supply distinct set of query parameters')
+  if (given > 1 && !isPair)
+    throw refuse('invalid', 'query parameter conflict; please supply distinct set of query parameters')
   if (isPair) return finder.byAlias(namespace, alias_mount_accessor, alias_name)
   if (alias_name !== '' || alias_mount_accessor !== '') {
     throw refuse('invalid', "both 'alias_name' and 'alias_mount_accessor' needs to be set")

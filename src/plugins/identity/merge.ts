@@ -11,7 +11,9 @@ const input = z.object({
   to_entity_id: stringField.default('').describe('Id of the entity to merge into'),
   from_entity_ids: commaListField.default([]).describe('Ids of the entities to merge; they are deleted'),
   force: boolField.default(false).describe('Ignored; accepted because clients send it'),
-  conflicting_alias_ids_to_keep: commaListField.default([]).describe('Ids of the aliases to keep where both entities have one at the same mount'),
+  conflicting_alias_ids_to_keep: commaListField
+    .default([])
+    .describe('Ids of the aliases to keep where both entities have one at the same mount'),
 })
 
 /** `identity/entity/merge`. docs/contract/identity.md#merging */
@@ -23,7 +25,12 @@ export function mergeRoutes(app: FastifyInstance, { identities, mountOf }: Entit
       required: ['to_entity_id', 'from_entity_ids'],
       input,
       handle: async ({ mount, input: { to_entity_id, from_entity_ids, conflicting_alias_ids_to_keep } }) => {
-        const request = { namespace: mount.namespace, to: to_entity_id, from: from_entity_ids, keep: conflicting_alias_ids_to_keep }
+        const request = {
+          namespace: mount.namespace,
+          to: to_entity_id,
+          from: from_entity_ids,
+          keep: conflicting_alias_ids_to_keep,
+        }
         const clashes = await mergeEntities(identities, request)
         return clashes.length === 0 ? undefined : clashReply(clashes, mountOf)
       },
@@ -45,9 +52,19 @@ function clashReply(clashes: readonly Clash[], mountOf: MountOf): Reply {
       { entity: to, alias: toAlias },
       { entity: from, alias: fromAlias },
     ].map(({ entity, alias }) => {
-      const { mount_type: mount = '', mount_path = '' } = mountOfAlias(mountOf, alias.mount_accessor, entity.namespace_id)
+      const { mount_type: mount = '', mount_path = '' } = mountOfAlias(
+        mountOf,
+        alias.mount_accessor,
+        entity.namespace_id,
+      )
       return { alias: alias.name, entity: entity.name, entity_id: entity.id, mount, mount_path }
     }),
   )
-  return { raw: { status: 400, contentType: 'application/json', body: `${JSON.stringify({ errors: [errors], data })}\n` } }
+  return {
+    raw: {
+      status: 400,
+      contentType: 'application/json',
+      body: `${JSON.stringify({ errors: [errors], data })}\n`,
+    },
+  }
 }

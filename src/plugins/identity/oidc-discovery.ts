@@ -58,5 +58,10 @@ export function discoveryRoutes(app: FastifyInstance, { identityTokens, now }: I
 
 /** `maxAge` in seconds; 0 sends the default `Cache-Control`. */
 const publicJson = (body: string, maxAge: number): Reply => ({
-  raw: { status: 200, contentType: 'application/json', body, ...(maxAge > 0 ? { cacheControl: `max-age=${maxAge}` } : {}) },
+  raw: {
+    status: 200,
+    contentType: 'application/json',
+    body,
+    ...(maxAge > 0 ? { cacheControl: `max-age=${maxAge}` } : {}),
+  },
 })

@@ -8,9 +8,15 @@ import { examples } from './examples.ts'
 
 const keyInput = z.object({
   algorithm: stringField.optional().describe('RS256 (default), RS384, RS512, ES256, ES384, ES512 or EdDSA'),
-  rotation_period: durationField.optional().describe('How often the signing key pair changes; 24h by default'),
-  verification_ttl: durationField.optional().describe('How long a retired public key stays published; 24h by default'),
-  allowed_client_ids: commaListField.optional().describe('Client ids of the roles that may use the key; * allows all; none by default'),
+  rotation_period: durationField
+    .optional()
+    .describe('How often the signing key pair changes; 24h by default'),
+  verification_ttl: durationField
+    .optional()
+    .describe('How long a retired public key stays published; 24h by default'),
+  allowed_client_ids: commaListField
+    .optional()
+    .describe('Client ids of the roles that may use the key; * allows all; none by default'),
 })
 const keyOutput = z.object({
   algorithm: z.string(),
@@ -65,7 +71,9 @@ export function namedKeyRoutes(app: FastifyInstance, keys: NamedKeyStore): void 
     write: {
       summary: 'Rotate a key of identity tokens',
       input: z.object({
-        verification_ttl: durationField.optional().describe('How long the retired public key stays published, for this rotation only'),
+        verification_ttl: durationField
+          .optional()
+          .describe('How long the retired public key stays published, for this rotation only'),
       }),
       handle: async ({ mount, params, input }) => {
         await keys.rotate(mount.uuid, params.name, input.verification_ttl)

@@ -10,7 +10,9 @@ const roleInput = z.object({
   ttl: durationField.optional().describe('Lifetime of the tokens; 24h by default'),
   template: stringField
     .optional()
-    .describe('Further claims: a JSON object, plain or base64, with placeholders such as {{identity.entity.name}} as values'),
+    .describe(
+      'Further claims: a JSON object, plain or base64, with placeholders such as {{identity.entity.name}} as values',
+    ),
   client_id: stringField.optional().describe('Audience of the tokens; random by default'),
 })
 const roleOutput = z.object({ key: z.string(), ttl: z.int(), template: z.string(), client_id: z.string() })

@@ -26,7 +26,9 @@ export function identityTokenRoutes(app: FastifyInstance, parts: IdentityTokenPa
     write: {
       summary: 'Configure the issuer of identity tokens',
       statuses: [204, 200],
-      input: z.object({ issuer: stringField.optional().describe('Scheme, host and port; empty: the address of the server') }),
+      input: z.object({
+        issuer: stringField.optional().describe('Scheme, host and port; empty: the address of the server'),
+      }),
       handle: async ({ mount, input }) => {
         if (input.issuer === undefined) return undefined
         await identityTokens.configureIssuer(mount.uuid, input.issuer)
@@ -46,7 +48,9 @@ export function identityTokenRoutes(app: FastifyInstance, parts: IdentityTokenPa
       output: z.object({ token: z.string(), client_id: z.string(), ttl: z.int() }),
       handle: async (exchange) => {
         const { params, caller } = exchange
-        return { data: await identityTokens.issue(placeOf(exchange), params.name, caller?.token.entity_id ?? '') }
+        return {
+          data: await identityTokens.issue(placeOf(exchange), params.name, caller?.token.entity_id ?? ''),
+        }
       },
     },
   })
@@ -65,7 +69,13 @@ export function identityTokenRoutes(app: FastifyInstance, parts: IdentityTokenPa
       handle: async (exchange) => {
         const { token, client_id } = exchange.input
         const error = await identityTokens.problemOf(placeOf(exchange), token, client_id)
-        return { raw: { status: 200, contentType: 'application/json', body: JSON.stringify({ active: error === undefined, error }) } }
+        return {
+          raw: {
+            status: 200,
+            contentType: 'application/json',
+            body: JSON.stringify({ active: error === undefined, error }),
+          },
+        }
       },
     },
   })

@@ -12,7 +12,10 @@ export type RevokeTokensParts = {
 }
 
 /** `identity/entity/id/:id/revoke-tokens`, for example when someone leaves or loses a laptop. */
-export function revokeTokensRoutes(app: FastifyInstance, { identities, cutOffs, tidy }: RevokeTokensParts): void {
+export function revokeTokensRoutes(
+  app: FastifyInstance,
+  { identities, cutOffs, tidy }: RevokeTokensParts,
+): void {
   /**
    * The ids of the entity and of all entities merged into it, whose tokens are now its own. Empty for an
    * unknown id and for an entity of another namespace.

@@ -31,14 +31,22 @@ export function tidyRoutes(app: FastifyInstance, { identityTidy, mountOf }: Tidy
       }),
       handle: async ({ mount, input: { unused_for, dry_run } }) => {
         if (unused_for === 0) throw refuse('invalid', "'unused_for' must be more than zero")
-        const { count, sample } = await identityTidy.run({ namespace: mount.namespace, unusedForSeconds: unused_for, dryRun: dry_run })
+        const { count, sample } = await identityTidy.run({
+          namespace: mount.namespace,
+          unusedForSeconds: unused_for,
+          dryRun: dry_run,
+        })
         const life = identityTidy.longestTokenLife(mount.namespace)
         const early = `Entities are always kept for ${shortDuration(life)} after their last login, the longest lifetime of a batch token: batch tokens are not stored.`
         return {
           data: {
             count,
             dry_run,
-            sample: sample.map((entity) => ({ id: entity.id, ...entityInfo(entity, mountOf), last_login_day: lastLoginDay(entity) })),
+            sample: sample.map((entity) => ({
+              id: entity.id,
+              ...entityInfo(entity, mountOf),
+              last_login_day: lastLoginDay(entity),
+            })),
           },
           ...(unused_for < life ? { warnings: [early] } : {}),
         }

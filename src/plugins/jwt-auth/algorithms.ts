@@ -1,5 +1,16 @@
 /** Signature algorithms a token may carry, in the order texts name them. docs/contract/jwt.md#keys */
-export const supportedAlgorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512', 'EdDSA'] as const
+export const supportedAlgorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'EdDSA',
+] as const
 
 export type Algorithm = (typeof supportedAlgorithms)[number]
 

@@ -6,7 +6,10 @@ import { roleFields } from './role.ts'
 const text = z.string()
 const neverSet = z.array(text).nullable()
 
-/** What `auth/jwt/…` answers, for the API document. docs/contract/jwt.md#configuration, docs/contract/jwt.md#roles */
+/**
+ * What `auth/jwt/…` answers, for the API document. docs/contract/jwt.md#configuration,
+ * docs/contract/jwt.md#roles
+ */
 export const answers = {
   config: {
     output: configFields.omit({ oidc_client_secret: true }),
@@ -30,7 +33,11 @@ export const answers = {
     },
   },
   role: {
-    output: roleFields.extend({ bound_audiences: neverSet, allowed_redirect_uris: neverSet, oidc_scopes: neverSet }),
+    output: roleFields.extend({
+      bound_audiences: neverSet,
+      allowed_redirect_uris: neverSet,
+      oidc_scopes: neverSet,
+    }),
     example: {
       role_type: 'jwt',
       user_claim: 'sub',
@@ -62,5 +69,8 @@ export const answers = {
       token_type: 'default',
     },
   },
-  authUrl: { output: z.object({ auth_url: text }), example: { auth_url: 'https://id.example.com/authorize?client_id=vault&state=st_q0H2c8vYw1sT' } },
+  authUrl: {
+    output: z.object({ auth_url: text }),
+    example: { auth_url: 'https://id.example.com/authorize?client_id=vault&state=st_q0H2c8vYw1sT' },
+  },
 } as const satisfies Record<string, DocumentedAnswer>

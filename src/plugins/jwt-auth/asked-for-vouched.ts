@@ -1,6 +1,14 @@
-import { OutboundClient, OutboundError, type OutboundOptions, type OutboundResponse } from '../../core/outbound.ts'
+import {
+  OutboundClient,
+  OutboundError,
+  type OutboundOptions,
+  type OutboundResponse,
+} from '../../core/outbound.ts'
 
-/** A way out that is shut for claims nobody vouches for: they may name any address, and what is sent there is worth stealing. */
+/**
+ * A way out that is shut for claims nobody vouches for: they may name any address, and what is sent there is
+ * worth stealing.
+ */
 export class AskedForVouched extends OutboundClient {
   readonly #outbound: OutboundClient
   readonly #isOpen: () => boolean

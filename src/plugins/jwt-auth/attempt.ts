@@ -12,4 +12,10 @@ export type Attempt = {
   readonly flow: FlowTrace
 }
 
-export const newAttempt = (known: Partial<Attempt> = {}): Attempt => ({ role: '', token: '', isVerified: false, flow: new FlowTrace(), ...known })
+export const newAttempt = (known: Partial<Attempt> = {}): Attempt => ({
+  role: '',
+  token: '',
+  isVerified: false,
+  flow: new FlowTrace(),
+  ...known,
+})

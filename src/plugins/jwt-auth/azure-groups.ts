@@ -1,7 +1,15 @@
 import type { OutboundResponse } from '../../core/outbound.ts'
 import { excerpt, quoted } from '../../lib/go-text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
-import { addPage, DirectoryError, directoryUnavailable, member, ProviderCalls, shownBody, textMember } from './provider-calls.ts'
+import {
+  addPage,
+  DirectoryError,
+  directoryUnavailable,
+  member,
+  ProviderCalls,
+  shownBody,
+  textMember,
+} from './provider-calls.ts'
 import type { ProviderReach } from './provider-reach.ts'
 import { discreetRefusal, type Refusal, refusal, reworded } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
@@ -16,29 +24,50 @@ const successors: ReadonlyMap<string, string> = new Map([
   ['graph.microsoftazure.us', 'graph.microsoft.us'],
 ])
 
-/** `fetch_groups`: the groups of who the access token belongs to, whatever the token says. docs/contract/login-providers.md#azure */
+/**
+ * `fetch_groups`: the groups of who the access token belongs to, whatever the token says.
+ * docs/contract/login-providers.md#azure
+ */
 export async function fetchOwnGroups(reach: ProviderReach): Promise<Fetched | Refusal> {
   const fetched = await fetchGroups(ownGroupsUrl, reach)
-  return 'reason' in fetched ? reworded(fetched, (text) => `unable to fetch groups from Microsoft Graph API: ${text}`) : fetched
+  return 'reason' in fetched
+    ? reworded(fetched, (text) => `unable to fetch groups from Microsoft Graph API: ${text}`)
+    : fetched
 }
 
-/** A token with too many groups names the place to ask instead (a distributed claim). docs/contract/oidc.md#the-callback-in-this-order, docs/contract/login-providers.md#azure */
-export async function fetchGroupsElsewhere(claims: StrictObject, groupsClaim: string, reach: ProviderReach): Promise<Fetched | Refusal> {
+/**
+ * A token with too many groups names the place to ask instead (a distributed claim).
+ * docs/contract/oidc.md#the-callback-in-this-order, docs/contract/login-providers.md#azure
+ */
+export async function fetchGroupsElsewhere(
+  claims: StrictObject,
+  groupsClaim: string,
+  reach: ProviderReach,
+): Promise<Fetched | Refusal> {
   const endpoint = endpointOf(claims, groupsClaim)
   if ('unknown' in endpoint) return unavailable(`unable to get claim sources: ${endpoint.unknown}`)
   const fetched = await fetchGroups(endpoint.url, reach)
-  return 'reason' in fetched ? reworded(fetched, (text) => `${quoted(groupsClaim)} claim not found in token: ${text}`) : fetched
+  return 'reason' in fetched
+    ? reworded(fetched, (text) => `${quoted(groupsClaim)} claim not found in token: ${text}`)
+    : fetched
 }
 
 const unavailable = (text: string): Refusal => refusal('groups_unavailable', text)
-const failed = (cause: string): Refusal => discreetRefusal('groups_unavailable', { text: directoryUnavailable, cause })
+const failed = (cause: string): Refusal =>
+  discreetRefusal('groups_unavailable', { text: directoryUnavailable, cause })
 
-function endpointOf(claims: StrictObject, groupsClaim: string): { readonly url: string } | { readonly unknown: string } {
+function endpointOf(
+  claims: StrictObject,
+  groupsClaim: string,
+): { readonly url: string } | { readonly unknown: string } {
   const source = lookupClaim(claims, `/_claim_names/${groupsClaim}`)
-  if (typeof source !== 'string') return { unknown: `unable to locate groups claim ${quoted(groupsClaim)} in _claim_names` }
+  if (typeof source !== 'string')
+    return { unknown: `unable to locate groups claim ${quoted(groupsClaim)} in _claim_names` }
   const path = `/_claim_sources/${source}/endpoint`
   const endpoint = lookupClaim(claims, path)
-  return typeof endpoint === 'string' ? { url: currentUrl(endpoint) } : { unknown: `unable to locate ${excerpt(path)} in claims` }
+  return typeof endpoint === 'string'
+    ? { url: currentUrl(endpoint) }
+    : { unknown: `unable to locate ${excerpt(path)} in claims` }
 }
 
 function currentUrl(text: string): string {
@@ -55,7 +84,10 @@ async function fetchGroups(url: string, reach: ProviderReach): Promise<Fetched |
   const { caPem, accessToken } = reach
   if (accessToken === undefined) return unavailable('token unavailable to call Microsoft Graph API')
   if (accessToken === '') return unavailable('access token is empty. Cannot call Microsoft Graph API')
-  const options = { caPem, headers: { 'content-type': 'application/json', authorization: `Bearer ${accessToken}` } }
+  const options = {
+    caPem,
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${accessToken}` },
+  }
   const calls = new ProviderCalls(reach)
   const groups: unknown[] = []
   try {
@@ -66,7 +98,8 @@ async function fetchGroups(url: string, reach: ProviderReach): Promise<Fetched |
       if (page === undefined) return failed('unabled to decode response: not a JSON object')
       addPage(groups, page.value)
       if (page.next === '') return { groups, isFetched: true }
-      if (URL.parse(page.next)?.origin !== new URL(url).origin) return failed('the next page is at another host')
+      if (URL.parse(page.next)?.origin !== new URL(url).origin)
+        return failed('the next page is at another host')
       answer = await calls.get(page.next, options)
     }
   } catch (error) {
@@ -76,7 +109,9 @@ async function fetchGroups(url: string, reach: ProviderReach): Promise<Fetched |
 }
 
 /** An answer without any is one of nobody's groups. */
-function pageOf({ body }: OutboundResponse): { readonly value: readonly unknown[]; readonly next: string } | undefined {
+function pageOf({
+  body,
+}: OutboundResponse): { readonly value: readonly unknown[]; readonly next: string } | undefined {
   try {
     const answer: unknown = JSON.parse(body.toString('utf8'))
     if (typeof answer !== 'object' || answer === null) return undefined

@@ -16,18 +16,32 @@ export type BoundClaim = {
   readonly expected: readonly Expected[] | { readonly unusable: string }
 }
 
-/** One accepted value; `comparable` is undefined for what never equals anything (fractions, lists, objects, null). `text` is for error texts. */
+/**
+ * One accepted value; `comparable` is undefined for what never equals anything (fractions, lists, objects,
+ * null). `text` is for error texts.
+ */
 type Expected = { readonly comparable: Comparable | undefined; readonly text: string }
 type Comparable = string | number | bigint | boolean
 
-/** Makes a role's `bound_claims` ready. Numbers are still literal text here (lib/json.ts), so no digit is lost. */
-export function readyBoundClaims(boundClaims: { readonly [claim: string]: JsonValue } | null, type: BoundClaimsType): BoundClaim[] {
-  return Object.entries(boundClaims ?? {}).map(([name, value]) => ({ name, type, expected: expectedValues(value) }))
+/**
+ * Makes a role's `bound_claims` ready. Numbers are still literal text here (lib/json.ts), so no digit is
+ * lost.
+ */
+export function readyBoundClaims(
+  boundClaims: { readonly [claim: string]: JsonValue } | null,
+  type: BoundClaimsType,
+): BoundClaim[] {
+  return Object.entries(boundClaims ?? {}).map(([name, value]) => ({
+    name,
+    type,
+    expected: expectedValues(value),
+  }))
 }
 
 function expectedValues(value: JsonValue): BoundClaim['expected'] {
   if (Array.isArray(value)) return value.map(expectedValue)
-  if (value === null || (typeof value === 'object' && !isJsonNumber(value))) return { unusable: goText(value) }
+  if (value === null || (typeof value === 'object' && !isJsonNumber(value)))
+    return { unusable: goText(value) }
   return [expectedValue(value)]
 }
 
@@ -37,26 +51,44 @@ function expectedValue(value: JsonValue): Expected {
   return { comparable: isJsonNumber(value) ? integerOf(numberText(value)) : undefined, text }
 }
 
-/** Only whole numbers written as such can match; beyond 2^53 as a bigint, the form a token's large numbers have. */
+/**
+ * Only whole numbers written as such can match; beyond 2^53 as a bigint, the form a token's large numbers
+ * have.
+ */
 function integerOf(text: string): number | bigint | undefined {
   if (!/^-?\d{1,400}$/.test(text)) return undefined
   const value = Number(text)
   return Number.isSafeInteger(value) ? value : BigInt(text)
 }
 
-/** An entry is met when any expected value equals any value of the claim; a role's entries must all be met. docs/contract/jwt.md#roles */
+/**
+ * An entry is met when any expected value equals any value of the claim; a role's entries must all be met.
+ * docs/contract/jwt.md#roles
+ */
 export function checkBoundClaim(claims: StrictObject, bound: BoundClaim): Refusal | undefined {
   const claim = lookupClaim(claims, bound.name)
   if (claim === undefined) return refusal('bound_claim_missing', `claim ${quoted(bound.name)} is missing`)
   const actual = asList(claim)
-  if (actual === undefined) return refusal('bound_claim_mismatch', `received claim is not a string, bool, int or list: ${goText(claim)}`)
+  if (actual === undefined)
+    return refusal(
+      'bound_claim_mismatch',
+      `received claim is not a string, bool, int or list: ${goText(claim)}`,
+    )
   if ('unusable' in bound.expected) {
-    return refusal('bound_claim_invalid', `bound claim is not a string, bool, int or list: ${bound.expected.unusable}`)
+    return refusal(
+      'bound_claim_invalid',
+      `bound claim is not a string, bool, int or list: ${bound.expected.unusable}`,
+    )
   }
   const values = Array.isArray(claim) ? actual.map(listedValue) : actual.map(scalarValue)
   const matched = bound.type === 'glob' ? anyGlob(bound.expected, values) : anyEqual(bound.expected, values)
   if (typeof matched !== 'boolean') return matched
-  return matched ? undefined : refusal('bound_claim_mismatch', `claim ${quoted(bound.name)} does not match any associated bound claim values`)
+  return matched
+    ? undefined
+    : refusal(
+        'bound_claim_mismatch',
+        `claim ${quoted(bound.name)} does not match any associated bound claim values`,
+      )
 }
 
 /** A scalar number counts by its integer part. */
@@ -66,7 +98,10 @@ function scalarValue(value: unknown): unknown {
   return Number.isSafeInteger(whole) ? whole : digitsOf(whole)
 }
 
-/** A whole number too large to be exact, as it was written: it was in few digits and an exponent, else it would have come as a bigint. */
+/**
+ * A whole number too large to be exact, as it was written: it was in few digits and an exponent, else it
+ * would have come as a bigint.
+ */
 function digitsOf(value: number): bigint {
   const [mantissa = '', exponent = '0'] = String(value).split('e+')
   const [whole = '', fraction = ''] = mantissa.split('.')
@@ -74,7 +109,8 @@ function digitsOf(value: number): bigint {
 }
 
 /** Inside a list, numbers match nothing. */
-const listedValue = (value: unknown): unknown => (typeof value === 'string' || typeof value === 'boolean' ? value : undefined)
+const listedValue = (value: unknown): unknown =>
+  typeof value === 'string' || typeof value === 'boolean' ? value : undefined
 
 const anyEqual = (expected: readonly Expected[], values: readonly unknown[]): boolean =>
   expected.some(({ comparable }) => comparable !== undefined && values.includes(comparable))
@@ -82,7 +118,8 @@ const anyEqual = (expected: readonly Expected[], values: readonly unknown[]): bo
 function anyGlob(expected: readonly Expected[], values: readonly unknown[]): boolean | Refusal {
   if (values.length === 0) return false
   for (const { comparable, text } of expected) {
-    if (typeof comparable !== 'string') return refusal('bound_claim_invalid', `received claim is not a glob string: ${text}`)
+    if (typeof comparable !== 'string')
+      return refusal('bound_claim_invalid', `received claim is not a glob string: ${text}`)
     if (values.some((value) => typeof value === 'string' && globMatches(comparable, value))) return true
   }
   return false

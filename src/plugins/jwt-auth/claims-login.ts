@@ -11,23 +11,38 @@ import type { StrictObject } from './strict-json.ts'
 import type { Trace } from './trace.ts'
 
 /** What counts beside claims and role, and the way to the provider. */
-export type ClaimsContext = Omit<ProviderReach, 'caPem' | 'userClaim'> & { readonly config: Config; readonly trace: Trace }
+export type ClaimsContext = Omit<ProviderReach, 'caPem' | 'userClaim'> & {
+  readonly config: Config
+  readonly trace: Trace
+}
 
 /**
- * From claims that are vouched for to what the token may do: who it is, then whether the role takes them. One for the JWT login and the OIDC flow.
- * Undefined when something refused and the trace goes on. Only what a provider has to be asked for is waited for. docs/contract/jwt.md#login-in-this-order,
+ * From claims that are vouched for to what the token may do: who it is, then whether the role takes them. One
+ * for the JWT login and the OIDC flow. Undefined when something refused and the trace goes on. Only what a
+ * provider has to be asked for is waited for. docs/contract/jwt.md#login-in-this-order,
  * docs/contract/oidc.md#the-callback-in-this-order
  */
-export function loginByClaims(claims: StrictObject, role: Role, context: ClaimsContext): LoginAuth | undefined | Promise<LoginAuth | undefined> {
+export function loginByClaims(
+  claims: StrictObject,
+  role: Role,
+  context: ClaimsContext,
+): LoginAuth | undefined | Promise<LoginAuth | undefined> {
   const { record } = role
   const { config, trace } = context
   const reach = { ...context, caPem: config.oidc_discovery_ca_pem, userClaim: record.user_claim ?? '' }
-  const name = trace.value('user_claim', readUserClaim(claims, record.user_claim ?? '', record.user_claim_json_pointer ?? false))
+  const name = trace.value(
+    'user_claim',
+    readUserClaim(claims, record.user_claim ?? '', record.user_claim_json_pointer ?? false),
+  )
   const informed = providerRefusal(config) ?? addUserInfo(claims, config, reach)
-  const finish = (mapped: { readonly metadata: Record<string, string> } | undefined, named: readonly string[] | Refusal): LoginAuth | undefined => {
+  const finish = (
+    mapped: { readonly metadata: Record<string, string> } | undefined,
+    named: readonly string[] | Refusal,
+  ): LoginAuth | undefined => {
     const groups = trace.value('groups', named)
     // the groups claim is now in the form bound claims shall see
-    for (const bound of role.boundClaims) trace.check('bound_claims', validating(checkBoundClaim(claims, bound)))
+    for (const bound of role.boundClaims)
+      trace.check('bound_claims', validating(checkBoundClaim(claims, bound)))
     if (name === undefined || mapped === undefined || groups === undefined) return undefined
     return grant(role, { name, metadata: mapped.metadata, groups })
   }
@@ -44,12 +59,19 @@ export function loginByClaims(claims: StrictObject, role: Role, context: ClaimsC
 
 function providerRefusal({ provider_config, oidc_discovery_url }: Config): Refusal | undefined {
   const problem = providerConfigProblem(provider_config, oidc_discovery_url)
-  return problem === undefined ? undefined : refusal('provider_failed', `failed to load custom provider config: ${problem}`)
+  return problem === undefined
+    ? undefined
+    : refusal('provider_failed', `failed to load custom provider config: ${problem}`)
 }
 
-const validating = (refused: Refusal | undefined): Refusal | undefined => refused && reworded(refused, (text) => `error validating claims: ${text}`)
+const validating = (refused: Refusal | undefined): Refusal | undefined =>
+  refused && reworded(refused, (text) => `error validating claims: ${text}`)
 
-type LoginIdentity = { readonly name: string; readonly metadata: Record<string, string>; readonly groups: readonly string[] }
+type LoginIdentity = {
+  readonly name: string
+  readonly metadata: Record<string, string>
+  readonly groups: readonly string[]
+}
 
 /** docs/contract/jwt.md#login-in-this-order */
 function grant({ name: roleName, record }: Role, { name, metadata, groups }: LoginIdentity): LoginAuth {

@@ -4,14 +4,18 @@ import { type Refusal, refusal } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
 
 /**
- * `document`: the product document's reading, a present `exp` or `nbf` is widened by its own leeway on top of the clock skew.
- * `reference`: these two leeways only serve to make up a missing claim. docs/contract/jwt.md.
+ * `document`: the product document's reading, a present `exp` or `nbf` is widened by its own leeway on top of
+ * the clock skew. `reference`: these two leeways only serve to make up a missing claim. docs/contract/jwt.md.
  */
 export type LeewayMode = 'document' | 'reference'
 const leewayMode: LeewayMode = 'document'
 
 /** As stored in the role: 0 means the default, below 0 none. Seconds. */
-export type Leeways = { readonly expiration_leeway: number; readonly not_before_leeway: number; readonly clock_skew_leeway: number }
+export type Leeways = {
+  readonly expiration_leeway: number
+  readonly not_before_leeway: number
+  readonly clock_skew_leeway: number
+}
 
 /** What a role and its mount demand of the registered claims. */
 export type TokenRules = Leeways & {
@@ -32,10 +36,22 @@ export type RegisteredClaims = {
 }
 
 /** Told of each check of a token, and why it was not passed. */
-export type NoteCheck = (name: 'claims' | 'issuer' | 'subject' | 'audience' | 'times', refused: Refusal | undefined) => void
+export type NoteCheck = (
+  name: 'claims' | 'issuer' | 'subject' | 'audience' | 'times',
+  refused: Refusal | undefined,
+) => void
 
-/** docs/contract/jwt.md#login-in-this-order, in that order; without sane types there is nothing more to check. `nowMs` is milliseconds since the epoch. */
-export function checkToken(claims: StrictObject, rules: TokenRules, nowMs: number, note: NoteCheck, mode: LeewayMode = leewayMode): void {
+/**
+ * docs/contract/jwt.md#login-in-this-order, in that order; without sane types there is nothing more to check.
+ * `nowMs` is milliseconds since the epoch.
+ */
+export function checkToken(
+  claims: StrictObject,
+  rules: TokenRules,
+  nowMs: number,
+  note: NoteCheck,
+  mode: LeewayMode = leewayMode,
+): void {
   const registered = readRegistered(claims)
   if ('reason' in registered) {
     note('claims', registered)
@@ -53,7 +69,8 @@ function readRegistered(claims: StrictObject): RegisteredClaims | Refusal {
   const texts = { iss: '', sub: '', jti: '' }
   for (const name of ['iss', 'sub', 'jti'] as const) {
     const value = ownClaim(claims, name) ?? ''
-    if (typeof value !== 'string') return refusal('claim_type_invalid', `json: cannot unmarshal ${name} into a string`)
+    if (typeof value !== 'string')
+      return refusal('claim_type_invalid', `json: cannot unmarshal ${name} into a string`)
     texts[name] = value
   }
   const times = { exp: 0, nbf: 0, iat: 0 }
@@ -61,15 +78,28 @@ function readRegistered(claims: StrictObject): RegisteredClaims | Refusal {
     const value = ownClaim(claims, name) ?? 0
     const seconds = typeof value === 'bigint' ? Number(value) : value
     if (typeof seconds !== 'number' || !Number.isFinite(seconds)) {
-      return refusal('claim_type_invalid', 'go-jose/go-jose/jwt: expected number value to unmarshal NumericDate')
+      return refusal(
+        'claim_type_invalid',
+        'go-jose/go-jose/jwt: expected number value to unmarshal NumericDate',
+      )
     }
     times[name] = Math.trunc(seconds)
   }
   const audiences = Object.hasOwn(claims, 'aud') ? readAudiences(claims.aud) : undefined
   if (audiences === null) {
-    return refusal('claim_type_invalid', 'go-jose/go-jose/jwt: expected string or array value to unmarshal to Audience')
+    return refusal(
+      'claim_type_invalid',
+      'go-jose/go-jose/jwt: expected string or array value to unmarshal to Audience',
+    )
   }
-  return { issuer: texts.iss, subject: texts.sub, audiences, expiresAt: times.exp, notBefore: times.nbf, issuedAt: times.iat }
+  return {
+    issuer: texts.iss,
+    subject: texts.sub,
+    audiences,
+    expiresAt: times.exp,
+    notBefore: times.nbf,
+    issuedAt: times.iat,
+  }
 }
 
 /** Null when it is neither a string nor a list of strings. */
@@ -85,9 +115,15 @@ const checkSubject = (subject: string, bound: string): Refusal | undefined =>
   bound === '' || subject === bound ? undefined : refusal('subject_mismatch', 'invalid subject (sub) claim')
 
 /** Any one match suffices. docs/contract/jwt.md#login-in-this-order */
-export function checkAudience(audiences: readonly string[] | undefined, bound: readonly string[]): Refusal | undefined {
+export function checkAudience(
+  audiences: readonly string[] | undefined,
+  bound: readonly string[],
+): Refusal | undefined {
   if (bound.length === 0 || audiences?.some((audience) => bound.includes(audience))) return undefined
-  return refusal('audience_mismatch', 'invalid audience (aud) claim: audience claim does not match any expected audience')
+  return refusal(
+    'audience_mismatch',
+    'invalid audience (aud) claim: audience claim does not match any expected audience',
+  )
 }
 
 /** A token that names its audience needs a role that says which. docs/contract/jwt.md#login-in-this-order */
@@ -98,19 +134,28 @@ export function checkUnboundAudience(claims: StrictObject, bound: readonly strin
   return refusal('audience_unbound', 'audience claim found in JWT but no audiences bound to the role')
 }
 
-const effective = (stored: number, byDefault: number): number => (stored < 0 ? 0 : stored === 0 ? byDefault : stored)
+const effective = (stored: number, byDefault: number): number =>
+  stored < 0 ? 0 : stored === 0 ? byDefault : stored
 
 /** How long after its own end a token is still accepted, seconds; no less in either leeway mode. */
 export const lastingLeeway = (leeways: Omit<Leeways, 'not_before_leeway'>): number =>
   effective(leeways.expiration_leeway, 150) + effective(leeways.clock_skew_leeway, 60)
 
-/** When a token ends by its own claims, in seconds since the epoch. They are those of a token that was accepted. */
+/**
+ * When a token ends by its own claims, in seconds since the epoch. They are those of a token that was
+ * accepted.
+ */
 export function claimedEnd(claims: StrictObject): number {
-  const [expiresAt = 0, ...starts] = ['exp', 'iat', 'nbf'].map((name) => Math.trunc(Number(ownClaim(claims, name) ?? 0)))
+  const [expiresAt = 0, ...starts] = ['exp', 'iat', 'nbf'].map((name) =>
+    Math.trunc(Number(ownClaim(claims, name) ?? 0)),
+  )
   return expiresAt === 0 ? Math.max(...starts) : expiresAt
 }
 
-/** Rows 5 to 9: missing times are made up from those present, then all are held against the clock; the very boundary is still valid. */
+/**
+ * Rows 5 to 9: missing times are made up from those present, then all are held against the clock; the very
+ * boundary is still valid.
+ */
 function checkTimes(
   { expiresAt, notBefore, issuedAt }: Pick<RegisteredClaims, 'expiresAt' | 'notBefore' | 'issuedAt'>,
   leeways: Leeways,
@@ -118,32 +163,48 @@ function checkTimes(
   mode: LeewayMode,
 ): Refusal | undefined {
   if (expiresAt === 0 && notBefore === 0 && issuedAt === 0) {
-    return refusal('times_missing', 'no issued at (iat), not before (nbf), or expiration time (exp) claims in token')
+    return refusal(
+      'times_missing',
+      'no issued at (iat), not before (nbf), or expiration time (exp) claims in token',
+    )
   }
   const expiration = effective(leeways.expiration_leeway, 150)
   const beforehand = effective(leeways.not_before_leeway, 150)
   const skew = effective(leeways.clock_skew_leeway, 60)
   const own = mode === 'document' ? { expiration, beforehand } : { expiration: 0, beforehand: 0 }
   const end = expiresAt === 0 ? Math.max(issuedAt, notBefore) + expiration : expiresAt + own.expiration
-  const start = notBefore !== 0 ? notBefore - own.beforehand : issuedAt !== 0 ? issuedAt : expiresAt - beforehand
+  const start =
+    notBefore !== 0 ? notBefore - own.beforehand : issuedAt !== 0 ? issuedAt : expiresAt - beforehand
   const now = nowMs / 1000
-  if (now + skew < start) return refusal('not_yet_valid', 'invalid not before (nbf) claim: token not yet valid')
+  if (now + skew < start)
+    return refusal('not_yet_valid', 'invalid not before (nbf) claim: token not yet valid')
   if (now - skew > end) return refusal('expired', 'invalid expiration time (exp) claim: token is expired')
-  if (now + skew < issuedAt) return refusal('issued_in_future', 'invalid issued at (iat) claim: token issued in the future')
+  if (now + skew < issuedAt)
+    return refusal('issued_in_future', 'invalid issued at (iat) claim: token issued in the future')
   return undefined
 }
 
-/** The claim that names the entity alias; a pointer only where the role says so. docs/contract/jwt.md#login-in-this-order */
+/**
+ * The claim that names the entity alias; a pointer only where the role says so.
+ * docs/contract/jwt.md#login-in-this-order
+ */
 export function readUserClaim(claims: StrictObject, name: string, isPointer: boolean): string | Refusal {
   const value = isPointer ? lookupClaim(claims, name) : ownClaim(claims, name)
-  if (value === undefined || value === null) return refusal('user_claim_missing', `claim ${quoted(name)} not found in token`)
-  return typeof value === 'string' ? value : refusal('user_claim_invalid', `claim ${quoted(name)} could not be converted to string`)
+  if (value === undefined || value === null)
+    return refusal('user_claim_missing', `claim ${quoted(name)} not found in token`)
+  return typeof value === 'string'
+    ? value
+    : refusal('user_claim_invalid', `claim ${quoted(name)} could not be converted to string`)
 }
 
 /** A top-level claim of exactly this name. */
-const ownClaim = (claims: StrictObject, name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
+const ownClaim = (claims: StrictObject, name: string): unknown =>
+  Object.hasOwn(claims, name) ? claims[name] : undefined
 
-/** Alias metadata: the mapped claims that are there, and the role's name. docs/contract/jwt.md#login-in-this-order, D12. */
+/**
+ * Alias metadata: the mapped claims that are there, and the role's name.
+ * docs/contract/jwt.md#login-in-this-order, D12.
+ */
 export function readMetadata(
   claims: StrictObject,
   claimMappings: Readonly<Record<string, string>> | null,
@@ -153,22 +214,31 @@ export function readMetadata(
   for (const [claim, key] of Object.entries(claimMappings ?? {})) {
     const value = lookupClaim(claims, claim)
     if (value === undefined) continue
-    if (typeof value !== 'string') return refusal('mapping_invalid', `error converting claim '${excerpt(claim)}' to string`)
+    if (typeof value !== 'string')
+      return refusal('mapping_invalid', `error converting claim '${excerpt(claim)}' to string`)
     pairs.push([key, value])
   }
   // entries, so that a key named __proto__ is a key like any other
   return { metadata: Object.fromEntries([...pairs, ['role', roleName]]) }
 }
 
-/** The group names in the value of a groups claim: a list of strings, or one string. docs/contract/jwt.md#login-in-this-order, D4. */
+/**
+ * The group names in the value of a groups claim: a list of strings, or one string.
+ * docs/contract/jwt.md#login-in-this-order, D4.
+ */
 export function readGroups(value: unknown, groupsClaim: string): string[] | Refusal {
   if (value === undefined || value === null)
-    return refusal('groups_unavailable', `failed to fetch groups: ${quoted(groupsClaim)} claim not found in token`)
+    return refusal(
+      'groups_unavailable',
+      `failed to fetch groups: ${quoted(groupsClaim)} claim not found in token`,
+    )
   const listed = asList(value)
-  if (listed === undefined) return refusal('groups_invalid', `${quoted(groupsClaim)} claim could not be converted to string list`)
+  if (listed === undefined)
+    return refusal('groups_invalid', `${quoted(groupsClaim)} claim could not be converted to string list`)
   const groups: string[] = []
   for (const item of listed) {
-    if (typeof item !== 'string') return refusal('groups_invalid', `value ${goText(item)} in groups claim could not be parsed as string`)
+    if (typeof item !== 'string')
+      return refusal('groups_invalid', `value ${goText(item)} in groups claim could not be parsed as string`)
     if (item !== '') groups.push(item)
   }
   return groups
@@ -177,5 +247,10 @@ export function readGroups(value: unknown, groupsClaim: string): string[] | Refu
 /** A list as it is, a scalar as a list of one, anything else undefined. docs/contract/jwt.md#roles */
 export function asList(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? [value] : undefined
+  return typeof value === 'string' ||
+    typeof value === 'number' ||
+    typeof value === 'bigint' ||
+    typeof value === 'boolean'
+    ? [value]
+    : undefined
 }

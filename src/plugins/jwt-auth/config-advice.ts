@@ -8,7 +8,10 @@ export type FetchedField = {
   readonly caPem: string
 }
 
-/** Why what a configuration names cannot be fetched, with what to do about it where the mistake is a usual one. */
+/**
+ * Why what a configuration names cannot be fetched, with what to do about it where the mistake is a usual
+ * one.
+ */
 export function withAdvice(problem: string, field: FetchedField): string {
   const advice = advices.map((advise) => advise(field, problem)).find((found) => found !== undefined)
   return advice === undefined ? problem : `${problem}: ${advice}`
@@ -20,7 +23,10 @@ type Advise = (field: FetchedField, problem: string) => string | undefined
 const advices: readonly Advise[] = [
   ({ name, url }) => (/^[\s"'`]|[\s"'`]$/.test(url) ? `take the blanks and quotes off ${name}` : undefined),
   ({ name, url }) => (/^https?:\/\//i.test(url) ? undefined : `${name} begins with https://`),
-  ({ name, url }) => (/[{<][^/{}<>]*[}>]|%7B|\$\w/i.test(url.slice(0, maxUrl)) ? `replace the placeholder in ${name}` : undefined),
+  ({ name, url }) =>
+    /[{<][^/{}<>]*[}>]|%7B|\$\w/i.test(url.slice(0, maxUrl))
+      ? `replace the placeholder in ${name}`
+      : undefined,
   ({ name, url }) =>
     name === 'oidc_discovery_url' && url.includes('/.well-known')
       ? `leave ${url.slice(url.indexOf('/.well-known')).slice(0, 64)} out of ${name}`
@@ -33,11 +39,15 @@ const advices: readonly Advise[] = [
     const said = /, discovery says "([^"]*)"$/.exec(problem)?.[1]
     if (said === undefined) return undefined
     if (said === `${url}/`) return `${name} lacks the slash at its end`
-    return url === `${said}/` ? `${name} has a slash too many at its end` : `write ${name} as the provider does`
+    return url === `${said}/`
+      ? `${name} has a slash too many at its end`
+      : `write ${name} as the provider does`
   },
   ({ caField, caPem }, problem) => {
     if (!problem.includes(unknownAuthority)) return undefined
-    return caPem === '' ? `put the provider's authority into ${caField}` : `no certificate in ${caField} is the provider's authority`
+    return caPem === ''
+      ? `put the provider's authority into ${caField}`
+      : `no certificate in ${caField} is the provider's authority`
   },
 ]
 

@@ -1,5 +1,12 @@
 import { type DiscoveryDocument, DiscoveryError } from './discovery.ts'
-import { JwksKeyset, type Keyset, type KeysetParts, type KeysetSource, unavailableKeys, type VerifiedToken } from './keyset.ts'
+import {
+  JwksKeyset,
+  type Keyset,
+  type KeysetParts,
+  type KeysetSource,
+  unavailableKeys,
+  type VerifiedToken,
+} from './keyset.ts'
 import type { Refusal } from './refusal.ts'
 import type { KeySource } from './fetch-jwk-set.ts'
 import type { SharedSource } from './shared-sources.ts'
@@ -11,8 +18,8 @@ export type ReadyProvider = { readonly document: DiscoveryDocument; readonly key
 const recentMs = 3_600_000
 
 /**
- * An OpenID provider found by discovery; discovery is repeated until it succeeds once. Its keys serve JWT logins and the OIDC flow alike.
- * docs/contract/jwt.md#keys
+ * An OpenID provider found by discovery; discovery is repeated until it succeeds once. Its keys serve JWT
+ * logins and the OIDC flow alike. docs/contract/jwt.md#keys
  */
 export class DiscoveredProvider implements Keyset {
   readonly #shared: SharedSource<DiscoveryDocument>
@@ -30,7 +37,9 @@ export class DiscoveredProvider implements Keyset {
       return await keys.verify(token)
     } catch (error) {
       if (!(error instanceof DiscoveryError)) throw error
-      return unavailableKeys(`error configuring token validator: keyset configuration error: ${error.message}`)
+      return unavailableKeys(
+        `error configuring token validator: keyset configuration error: ${error.message}`,
+      )
     }
   }
 
@@ -56,7 +65,10 @@ export class DiscoveredProvider implements Keyset {
     if (this.#ready !== undefined) return this.#ready
     const document = await this.#document()
     // another login may have been here meanwhile
-    this.#ready ??= { document, keys: new JwksKeyset({ url: document.jwks_uri, caPem: this.#shared.place.caPem }, this.#parts) }
+    this.#ready ??= {
+      document,
+      keys: new JwksKeyset({ url: document.jwks_uri, caPem: this.#shared.place.caPem }, this.#parts),
+    }
     return this.#ready
   }
 

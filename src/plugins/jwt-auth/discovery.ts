@@ -23,12 +23,16 @@ export async function discover(
   { url, caPem }: { url: string; caPem: string },
   note?: AnswerNote,
 ): Promise<DiscoveryDocument> {
-  const answer = await outbound.get(`${url.replace(/\/$/, '')}/.well-known/openid-configuration`, { caPem }).catch((cause: unknown) => {
-    throw new DiscoveryError(requestProblem(cause), { cause })
-  })
+  const answer = await outbound
+    .get(`${url.replace(/\/$/, '')}/.well-known/openid-configuration`, { caPem })
+    .catch((cause: unknown) => {
+      throw new DiscoveryError(requestProblem(cause), { cause })
+    })
   if (note !== undefined) note.date = answer.headers.date
   if (answer.status !== 200) {
-    throw new DiscoveryError(`${answer.status} ${answer.statusText}: ${bodyStart(answer)}`, { withoutBody: answerKind(answer) })
+    throw new DiscoveryError(`${answer.status} ${answer.statusText}: ${bodyStart(answer)}`, {
+      withoutBody: answerKind(answer),
+    })
   }
   const document = parseDocument(answer)
   if (document.issuer !== url) throw new DiscoveryError(otherIssuer(url, document.issuer))
@@ -44,7 +48,9 @@ export async function discover(
 /** OpenID Connect Discovery §4.3: the two are compared letter by letter. */
 function otherIssuer(url: string, issuer: unknown): string {
   const expected = `issuer ${quoted(shownUrl(url))} expected`
-  return typeof issuer === 'string' ? `${expected}, discovery says ${quoted(shownUrl(issuer))}` : `${expected}, discovery names none`
+  return typeof issuer === 'string'
+    ? `${expected}, discovery says ${quoted(shownUrl(issuer))}`
+    : `${expected}, discovery names none`
 }
 
 function parseDocument(answer: OutboundResponse): Readonly<Record<string, unknown>> {

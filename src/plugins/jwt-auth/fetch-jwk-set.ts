@@ -13,7 +13,11 @@ export class KeyFetchError extends SourceError {
 }
 
 /** Fetches one JWK set. Throws `KeyFetchError`. */
-export async function fetchJwkSet(outbound: OutboundClient, { url, caPem }: KeySource, note?: AnswerNote): Promise<JwkSet> {
+export async function fetchJwkSet(
+  outbound: OutboundClient,
+  { url, caPem }: KeySource,
+  note?: AnswerNote,
+): Promise<JwkSet> {
   if (url === '') throw new KeyFetchError('get keys failed: the discovery document names no jwks_uri')
   const answer = await outbound.get(url, { caPem }).catch((cause: unknown) => {
     const problem = requestProblem(cause)
@@ -30,6 +34,9 @@ export async function fetchJwkSet(outbound: OutboundClient, { url, caPem }: KeyS
     const problem = cause instanceof Error ? excerpt(cause.message) : ''
     // what a parser of JSON says repeats the text
     const shape = cause instanceof SyntaxError ? 'not JSON' : problem
-    throw new KeyFetchError(`failed to decode keys: ${problem} ${bodyStart(answer)}`, { cause, withoutBody: `${answerKind(answer)}: ${shape}` })
+    throw new KeyFetchError(`failed to decode keys: ${problem} ${bodyStart(answer)}`, {
+      cause,
+      withoutBody: `${answerKind(answer)}: ${shape}`,
+    })
   }
 }

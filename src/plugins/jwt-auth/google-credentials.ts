@@ -17,12 +17,20 @@ export type GoogleSignIn = {
 }
 
 /** A key of a service account, as Google hands it out. */
-type ServiceAccountKey = { readonly email: string; readonly privateKey: string; readonly keyId: string; readonly tokenUri: string }
+type ServiceAccountKey = {
+  readonly email: string
+  readonly privateKey: string
+  readonly keyId: string
+  readonly tokenUri: string
+}
 
 /** An access token, and when it ends (milliseconds since the epoch). */
 export type GoogleToken = { readonly text: string; readonly expiresAt: number }
 
-type SignInParts = { readonly outbound: OutboundClient /** Milliseconds since the epoch. */; readonly now: number }
+type SignInParts = {
+  readonly outbound: OutboundClient /** Milliseconds since the epoch. */
+  readonly now: number
+}
 
 const directoryScopes = [
   'https://www.googleapis.com/auth/admin.directory.group.readonly',
@@ -31,7 +39,8 @@ const directoryScopes = [
 const cloudScope = 'https://www.googleapis.com/auth/cloud-platform'
 const googleTokenUri = 'https://oauth2.googleapis.com/token'
 /** What a machine of Google's Cloud is told about itself. */
-const machineTokenUrl = 'http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token'
+const machineTokenUrl =
+  'http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token'
 const iamUrl = 'https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts'
 const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const lifetimeSeconds = 3600
@@ -51,7 +60,9 @@ export async function signInToGoogle(signIn: GoogleSignIn, parts: SignInParts): 
   const own = await machineToken([cloudScope], parts)
   return asPrincipal(principal, subject, own.text, parts).catch((error: unknown) => {
     throw error instanceof DirectoryError
-      ? new DirectoryError(`failed to impersonate principal: ${quoted(principal)}: ${error.message}`, { cause: error })
+      ? new DirectoryError(`failed to impersonate principal: ${quoted(principal)}: ${error.message}`, {
+          cause: error,
+        })
       : error
   })
 }
@@ -69,7 +80,9 @@ async function machineToken(scopes: readonly string[], { outbound, now }: SignIn
     return tokenOf(await asked(() => outbound.get(url, { headers: { 'metadata-flavor': 'Google' } })), now)
   } catch (error) {
     if (!(error instanceof DirectoryError)) throw error
-    throw new DirectoryError(`failed to find application default credentials: ${error.message}`, { cause: error })
+    throw new DirectoryError(`failed to find application default credentials: ${error.message}`, {
+      cause: error,
+    })
   }
 }
 
@@ -86,26 +99,54 @@ async function grantFor(key: ServiceAccountKey, subject: string, parts: SignInPa
   return exchange(assertion, key.tokenUri, parts)
 }
 
-async function exchange(assertion: string, url: string, { outbound, now }: SignInParts): Promise<GoogleToken> {
+async function exchange(
+  assertion: string,
+  url: string,
+  { outbound, now }: SignInParts,
+): Promise<GoogleToken> {
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   const form = new URLSearchParams({ grant_type: jwtBearer, assertion }).toString()
   return tokenOf(await asked(() => outbound.post(url, form, { headers })), now, assertion)
 }
 
 /** By the principal's own signature where it acts for an administrator, else by its access token. */
-async function asPrincipal(principal: string, subject: string, own: string, parts: SignInParts): Promise<GoogleToken> {
+async function asPrincipal(
+  principal: string,
+  subject: string,
+  own: string,
+  parts: SignInParts,
+): Promise<GoogleToken> {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${own}` }
   const call = (verb: string, body: object) =>
-    asked(() => parts.outbound.post(`${iamUrl}/${encodeURIComponent(principal.toWellFormed())}:${verb}`, JSON.stringify(body), { headers }))
+    asked(() =>
+      parts.outbound.post(
+        `${iamUrl}/${encodeURIComponent(principal.toWellFormed())}:${verb}`,
+        JSON.stringify(body),
+        { headers },
+      ),
+    )
   if (subject === '') {
-    const answer = await call('generateAccessToken', { scope: directoryScopes, lifetime: `${lifetimeSeconds}s` })
+    const answer = await call('generateAccessToken', {
+      scope: directoryScopes,
+      lifetime: `${lifetimeSeconds}s`,
+    })
     const text = textMember(okJson(answer, own), 'accessToken')
     if (text === '') throw new DirectoryError('no access token in the answer')
     return { text, expiresAt: parts.now + lifetimeSeconds * 1000 }
   }
   const iat = Math.floor(parts.now / 1000)
-  const claims = { iss: principal, sub: subject, scope: directoryScopes.join(' '), aud: googleTokenUri, iat, exp: iat + lifetimeSeconds }
-  const signed = textMember(okJson(await call('signJwt', { payload: JSON.stringify(claims) }), own), 'signedJwt')
+  const claims = {
+    iss: principal,
+    sub: subject,
+    scope: directoryScopes.join(' '),
+    aud: googleTokenUri,
+    iat,
+    exp: iat + lifetimeSeconds,
+  }
+  const signed = textMember(
+    okJson(await call('signJwt', { payload: JSON.stringify(claims) }), own),
+    'signedJwt',
+  )
   return exchange(signed, googleTokenUri, parts)
 }
 
@@ -119,15 +160,23 @@ async function asked(ask: () => Promise<OutboundResponse>): Promise<OutboundResp
 
 function tokenOf(answer: OutboundResponse, now: number, ...sent: readonly string[]): GoogleToken {
   if (answer.status !== 200)
-    throw new DirectoryError(`oauth2: cannot fetch token: ${answer.status} ${answer.statusText}\nResponse: ${shownBody(answer, ...sent)}`)
+    throw new DirectoryError(
+      `oauth2: cannot fetch token: ${answer.status} ${answer.statusText}\nResponse: ${shownBody(answer, ...sent)}`,
+    )
   const body = jsonOf(answer)
   const text = textMember(body, 'access_token')
   if (text === '') throw new DirectoryError('oauth2: server response missing access_token')
   const seconds = member(body, 'expires_in')
-  return { text, expiresAt: now + (typeof seconds === 'number' ? Math.min(seconds, lifetimeSeconds) : 0) * 1000 }
+  return {
+    text,
+    expiresAt: now + (typeof seconds === 'number' ? Math.min(seconds, lifetimeSeconds) : 0) * 1000,
+  }
 }
 
-/** The JSON of an answer of a Google API that went well. Throws `DirectoryError` in Google's own words, without the access token that was sent. */
+/**
+ * The JSON of an answer of a Google API that went well. Throws `DirectoryError` in Google's own words,
+ * without the access token that was sent.
+ */
 export function okJson(answer: OutboundResponse, sent: string): unknown {
   if (answer.status === 200) return jsonOf(answer)
   const said = excerpt(withoutSecrets(sent)(messageOf(answer)))
@@ -153,12 +202,17 @@ function privateKeyOf({ privateKey }: ServiceAccountKey): KeyObject {
   }
 }
 
-/** The text itself, or the regular file it names. Of a file it is only said that it is no key: whoever writes configurations shall not learn what files there are. */
+/**
+ * The text itself, or the regular file it names. Of a file it is only said that it is no key: whoever writes
+ * configurations shall not learn what files there are.
+ */
 function readServiceAccount(given: string): ServiceAccountKey | { readonly problem: string } {
   if (given.trimStart().startsWith('{')) return parseServiceAccount(given)
   const text = readKeyFile(given)
   const key = text === undefined ? undefined : parseServiceAccount(text)
-  return key === undefined || 'problem' in key ? { problem: 'neither JSON nor a file with the key of a service account' } : key
+  return key === undefined || 'problem' in key
+    ? { problem: 'neither JSON nor a file with the key of a service account' }
+    : key
 }
 
 function parseServiceAccount(text: string): ServiceAccountKey | { readonly problem: string } {
@@ -169,7 +223,8 @@ function parseServiceAccount(text: string): ServiceAccountKey | { readonly probl
     return { problem: 'not JSON' }
   }
   const type = textMember(parsed, 'type')
-  if (type !== 'service_account') return { problem: `'type' field is ${quoted(type)} (expected "service_account")` }
+  if (type !== 'service_account')
+    return { problem: `'type' field is ${quoted(type)} (expected "service_account")` }
   return {
     email: textMember(parsed, 'client_email'),
     privateKey: textMember(parsed, 'private_key'),

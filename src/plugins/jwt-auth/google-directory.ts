@@ -2,7 +2,15 @@ import type { OutboundClient } from '../../core/outbound.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
 import { type GoogleSignIn, type GoogleToken, okJson, signInToGoogle } from './google-credentials.ts'
-import { addPage, DirectoryError, member, pathStep, ProviderCalls, textMember, UnknownPersonError } from './provider-calls.ts'
+import {
+  addPage,
+  DirectoryError,
+  member,
+  pathStep,
+  ProviderCalls,
+  textMember,
+  UnknownPersonError,
+} from './provider-calls.ts'
 import type { ProviderReach } from './provider-reach.ts'
 import type { StrictObject } from './strict-json.ts'
 
@@ -19,11 +27,24 @@ const directoryUrl = 'https://admin.googleapis.com/admin/directory/v1'
 /** A token is not used in its last minute. */
 const spareMs = 60_000
 
-/** Tokens, by the options they were got with: as long as a configuration is in force, one serves all its logins. */
-const tokenByOptions = new WeakMap<GoogleOptions, { token: Promise<GoogleToken>; expiresAt: number; outbound: OutboundClient }>()
+/**
+ * Tokens, by the options they were got with: as long as a configuration is in force, one serves all its
+ * logins.
+ */
+const tokenByOptions = new WeakMap<
+  GoogleOptions,
+  { token: Promise<GoogleToken>; expiresAt: number; outbound: OutboundClient }
+>()
 
-/** Groups of a person, each once, those of its groups too as far up as the options say; by their addresses. Throws `DirectoryError`. */
-export async function fetchGoogleGroups(claims: StrictObject, options: GoogleOptions, reach: ProviderReach): Promise<readonly string[]> {
+/**
+ * Groups of a person, each once, those of its groups too as far up as the options say; by their addresses.
+ * Throws `DirectoryError`.
+ */
+export async function fetchGoogleGroups(
+  claims: StrictObject,
+  options: GoogleOptions,
+  reach: ProviderReach,
+): Promise<readonly string[]> {
   const directory = await openDirectory(options, reach)
   // the calls of one login are counted, so neither is without bound
   const found = new Set<string>()
@@ -43,11 +64,19 @@ export async function fetchGoogleGroups(claims: StrictObject, options: GoogleOpt
 }
 
 /** A person's custom schemas, by name. Throws `DirectoryError`. */
-export async function fetchGoogleUserInfo(claims: StrictObject, options: GoogleOptions, reach: ProviderReach): Promise<ReadonlyMap<string, unknown>> {
+export async function fetchGoogleUserInfo(
+  claims: StrictObject,
+  options: GoogleOptions,
+  reach: ProviderReach,
+): Promise<ReadonlyMap<string, unknown>> {
   const user = pathStep(userKeyOf(claims, reach.userClaim))
   if (user === undefined) throw new UnknownPersonError(`claim ${quoted(reach.userClaim)} names nobody`)
   const directory = await openDirectory(options, reach)
-  const query = new URLSearchParams({ projection: 'custom', customFieldMask: options.customSchemas, fields: 'customSchemas' })
+  const query = new URLSearchParams({
+    projection: 'custom',
+    customFieldMask: options.customSchemas,
+    fields: 'customSchemas',
+  })
   const schemas = member(await directory(`users/${user}`, query), 'customSchemas')
   return new Map(Object.entries(typeof schemas === 'object' && schemas !== null ? schemas : {}))
 }
@@ -80,7 +109,8 @@ async function groupsOf(userKey: string, domain: string, directory: Directory): 
 function userKeyOf(claims: StrictObject, claim: string): string {
   const key = lookupClaim(claims, claim)
   if (key === undefined) throw new UnknownPersonError(`unable to locate ${quoted(claim)} in claims`)
-  if (typeof key !== 'string') throw new UnknownPersonError(`claim ${quoted(claim)} could not be converted to string`)
+  if (typeof key !== 'string')
+    throw new UnknownPersonError(`claim ${quoted(claim)} could not be converted to string`)
   return key
 }
 
@@ -91,17 +121,23 @@ async function openDirectory(options: GoogleOptions, reach: ProviderReach): Prom
   const { text } = await tokenFor(options, reach)
   const calls = new ProviderCalls(reach)
   return async (path, query) => {
-    const answer = await calls.get(`${directoryUrl}/${path}?${query}`, { headers: { authorization: `Bearer ${text}` } })
+    const answer = await calls.get(`${directoryUrl}/${path}?${query}`, {
+      headers: { authorization: `Bearer ${text}` },
+    })
     // refused before its time: whoever comes next signs in anew
     if (answer.status === 401) tokenByOptions.delete(options)
     return okJson(answer, text)
   }
 }
 
-/** Logins at the same time share one sign-in, unless its way out may be shut; none waits for it once it failed. */
+/**
+ * Logins at the same time share one sign-in, unless its way out may be shut; none waits for it once it
+ * failed.
+ */
 function tokenFor(options: GoogleOptions, { outbound, now }: ProviderReach): Promise<GoogleToken> {
   const known = tokenByOptions.get(options)
-  const isShared = known !== undefined && (known.expiresAt !== Number.POSITIVE_INFINITY || known.outbound === outbound)
+  const isShared =
+    known !== undefined && (known.expiresAt !== Number.POSITIVE_INFINITY || known.outbound === outbound)
   if (isShared && now() < known.expiresAt - spareMs) return known.token
   const token = signInToGoogle(options, { outbound, now: now() })
   const entry = { token, expiresAt: Number.POSITIVE_INFINITY, outbound }

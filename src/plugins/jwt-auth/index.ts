@@ -32,7 +32,10 @@ export type JwtAuthParts = {
 const loginInput = z.object({
   role: lowerStringField.describe('Role to log in with; the configured default when empty'),
   jwt: stringField.meta({ description: 'Signed JWT', writeOnly: true }),
-  distributed_claim_access_token: stringField.meta({ description: 'Access token for a provider that keeps the groups elsewhere', writeOnly: true }),
+  distributed_claim_access_token: stringField.meta({
+    description: 'Access token for a provider that keeps the groups elsewhere',
+    writeOnly: true,
+  }),
 })
 const authUrlInput = z.object({
   role: lowerStringField.describe('Role to log in with; the configured default when empty'),
@@ -48,7 +51,10 @@ const callbackInput = z.object({
   iss: stringField.describe('Issuer the provider says it is'),
 })
 const postedInput = callbackInput.extend({
-  confirmation: stringField.meta({ description: 'One-time value of the page that asks for a confirmation', writeOnly: true }),
+  confirmation: stringField.meta({
+    description: 'One-time value of the page that asks for a confirmation',
+    writeOnly: true,
+  }),
   denied: boolField.describe('Beside `confirmation`: the person refuses'),
 })
 const roleNames = z.object({ keys: z.array(z.string()) })
@@ -96,7 +102,8 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
   resource(app, '/role/:name', {
     help: 'A role: who may log in, and what the token may do.',
     canonical: (below) => below.toLowerCase(),
-    exists: async ({ mount, params }) => (await method.stateOf(mount).findRole(roleName(params))) !== undefined,
+    exists: async ({ mount, params }) =>
+      (await method.stateOf(mount).findRole(roleName(params))) !== undefined,
     read: {
       summary: 'Read a role',
       ...answers.role,
@@ -112,7 +119,11 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
       handle: async ({ call, mount, params, input }) => {
         const unknown = call.converted?.unknown ?? []
         const exists = (name: string) => policyExists(name, mount.namespace)
-        const warnings = await method.putRole(mount, roleName(params), { sent: input, unknown, policyExists: exists })
+        const warnings = await method.putRole(mount, roleName(params), {
+          sent: input,
+          unknown,
+          policyExists: exists,
+        })
         return warnings.length === 0 ? undefined : { warnings }
       },
     },
@@ -125,7 +136,11 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
     },
   })
 
-  const reports = new LoginReports({ reportedMount: (mount) => method.reportedMount(mount), log, counter: parts.counter })
+  const reports = new LoginReports({
+    reportedMount: (mount) => method.reportedMount(mount),
+    log,
+    counter: parts.counter,
+  })
 
   resource(app, '/login', {
     help: 'Log in with a signed JWT.',
@@ -138,10 +153,15 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
       form: 'auth',
       input: loginInput,
       handle: ({ call, mount, input }) =>
-        reports.watch({ call, mount, path: 'login', attempt: newAttempt({ role: input.role, token: input.jwt }) }, async () => {
-          const auth = await method.login(mount, call.remoteAddress, input)
-          return { reply: await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth }) }
-        }),
+        reports.watch(
+          { call, mount, path: 'login', attempt: newAttempt({ role: input.role, token: input.jwt }) },
+          async () => {
+            const auth = await method.login(mount, call.remoteAddress, input)
+            return {
+              reply: await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth }),
+            }
+          },
+        ),
     },
   })
 
@@ -159,7 +179,10 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
           const begun = await method.authorize(mount, input, { remoteAddress: call.remoteAddress, attempt })
           if ('url' in begun) return { reply: { data: { auth_url: begun.url } } }
           const { reason, text, cause } = begun.refused
-          return { reply: { data: { auth_url: '' }, warnings: [text] }, refused: { reason, status: 200, text, cause } }
+          return {
+            reply: { data: { auth_url: '' }, warnings: [text] },
+            refused: { reason, status: 200, text, cause },
+          }
         })
       },
     },
@@ -178,9 +201,17 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
         const { call, mount, input, sent } = exchange
         const attempt = newAttempt()
         return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
-          const returning = { remoteAddress: call.remoteAddress, providerError: providerErrorOf(sent), attempt }
-          const auth = await abortWhenClientLeaves(exchange, (signal) => method.finishLogin(mount, input, { ...returning, signal }))
-          return { reply: await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth }) }
+          const returning = {
+            remoteAddress: call.remoteAddress,
+            providerError: providerErrorOf(sent),
+            attempt,
+          }
+          const auth = await abortWhenClientLeaves(exchange, (signal) =>
+            method.finishLogin(mount, input, { ...returning, signal }),
+          )
+          return {
+            reply: await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth }),
+          }
         })
       },
     },
@@ -191,7 +222,10 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
       handle: ({ call, mount, input, sent }) => {
         const attempt = newAttempt()
         return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
-          const posted = { ...input, confirmation: Object.hasOwn(sent, 'confirmation') ? input.confirmation : undefined }
+          const posted = {
+            ...input,
+            confirmation: Object.hasOwn(sent, 'confirmation') ? input.confirmation : undefined,
+          }
           const { reason, ...page } = await method.answerPosted(mount, posted, {
             providerError: providerErrorOf(sent),
             mountPath: namespaceOf(call).path + mount.path,
@@ -219,7 +253,8 @@ const roleName = ({ name }: { name: string }): string => name.toLowerCase()
 function providerErrorOf(sent: Exchange<unknown, unknown>['sent']): ProviderError | undefined {
   if (!Object.hasOwn(sent, 'error') || sent['error'] === '') return undefined
   // whoever calls may write anything here: what is kept of it has a bound
-  const text = (name: string) => (Object.hasOwn(sent, name) && typeof sent[name] === 'string' ? sent[name].slice(0, 1024) : '')
+  const text = (name: string) =>
+    Object.hasOwn(sent, name) && typeof sent[name] === 'string' ? sent[name].slice(0, 1024) : ''
   return { error: text('error').slice(0, 128), error_description: text('error_description') }
 }
 

@@ -11,8 +11,9 @@ const farthestSeconds = 86_400
 type Issued = { readonly iat: number; readonly aheadSeconds: number; readonly at: number }
 
 /**
- * How far an issuer's clock is ahead, from `iat` of its tokens where it sends no `Date`. A token cannot be used before it is issued, so the clock is at
- * least as far ahead as the freshest token says; how old that one was is not known.
+ * How far an issuer's clock is ahead, from `iat` of its tokens where it sends no `Date`. A token cannot be
+ * used before it is issued, so the clock is at least as far ahead as the freshest token says; how old that
+ * one was is not known.
  */
 export class IssuedTimes {
   /** One for each `iat`, oldest first. */
@@ -23,10 +24,16 @@ export class IssuedTimes {
     if (typeof iat !== 'number' || this.#recent.at(-1)?.iat === iat) return
     const aheadSeconds = Math.ceil(iat - now / 1000) + 0
     if (!(Math.abs(aheadSeconds) <= farthestSeconds)) return
-    this.#recent = [...this.#recent.filter((one) => one.iat !== iat && now - one.at < keptMs).slice(1 - maxKept), { iat, aheadSeconds, at: now }]
+    this.#recent = [
+      ...this.#recent.filter((one) => one.iat !== iat && now - one.at < keptMs).slice(1 - maxKept),
+      { iat, aheadSeconds, at: now },
+    ]
   }
 
-  /** Undefined until a token was seen. It is certain when the clock must be ahead, or when several tokens were as fresh as each other. */
+  /**
+   * Undefined until a token was seen. It is certain when the clock must be ahead, or when several tokens were
+   * as fresh as each other.
+   */
   get estimate(): ClockOffset | undefined {
     const freshest = this.#recent.reduce<Issued | undefined>(
       (best, one) => (best === undefined || one.aheadSeconds >= best.aheadSeconds ? one : best),
@@ -35,6 +42,11 @@ export class IssuedTimes {
     if (freshest === undefined) return undefined
     const { aheadSeconds, at } = freshest
     const agreeing = this.#recent.filter((one) => one.aheadSeconds >= aheadSeconds - agreementSeconds)
-    return { seconds: aheadSeconds, measuredAt: at, isEstimate: true, isCertain: aheadSeconds > 0 || agreeing.length >= leastAgreeing }
+    return {
+      seconds: aheadSeconds,
+      measuredAt: at,
+      isEstimate: true,
+      isCertain: aheadSeconds > 0 || agreeing.length >= leastAgreeing,
+    }
   }
 }

@@ -7,16 +7,24 @@ const maxKeys = 1000
 /** Base64url of a 16,384-bit modulus; a longer one is no key of ours. */
 const maxMemberLength = 2732
 
-/** The keys of one JWK set. A key is made ready when a token first asks for it; one that must not verify anything is skipped. */
+/**
+ * The keys of one JWK set. A key is made ready when a token first asks for it; one that must not verify
+ * anything is skipped.
+ */
 export class JwkSet {
   readonly #keys: readonly LazyKey[]
 
-  /** Throws an Error that says why, when the body is no JWK set at all. RFC 7517 §5, docs/contract/jwt.md#keys */
+  /**
+   * Throws an Error that says why, when the body is no JWK set at all. RFC 7517 §5, docs/contract/jwt.md#keys
+   */
   constructor(body: Buffer) {
     this.#keys = readMembers(body).map((member) => new LazyKey(member))
   }
 
-  /** With a key id only the keys that have that very id, without one all. docs/contract/jwt.md#login-in-this-order */
+  /**
+   * With a key id only the keys that have that very id, without one all.
+   * docs/contract/jwt.md#login-in-this-order
+   */
   candidates(keyId: string): KeyObject[] {
     const named = keyId === '' ? this.#keys : this.#keys.filter((key) => key.id === keyId)
     return named.flatMap(({ ready }) => ('key' in ready ? [ready.key] : []))
@@ -29,7 +37,9 @@ export class JwkSet {
 
   /** The keys that can verify something. Makes all of them ready. */
   usable(): readonly UsableKey[] {
-    return this.#keys.flatMap(({ id, algorithm, ready }) => ('key' in ready ? [{ id, algorithm, key: ready.key }] : []))
+    return this.#keys.flatMap(({ id, algorithm, ready }) =>
+      'key' in ready ? [{ id, algorithm, key: ready.key }] : [],
+    )
   }
 
   /** The keys that are not used, with the reason. Makes all of them ready. */
@@ -54,12 +64,14 @@ function readMembers(body: Buffer): Members[] {
   const document: unknown = JSON.parse(body.toString('utf8'))
   if (!isObject(document)) throw new Error('a JWK set must be a JSON object')
   const keys = document.keys ?? []
-  if (!Array.isArray(keys) || !keys.every(isObject)) throw new Error('"keys" of a JWK set must be a list of objects')
+  if (!Array.isArray(keys) || !keys.every(isObject))
+    throw new Error('"keys" of a JWK set must be a list of objects')
   if (keys.length > maxKeys) throw new Error(`a JWK set may hold at most ${maxKeys} keys`)
   return keys
 }
 
-const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 type ReadyKey = { readonly key: KeyObject } | { readonly problem: string }
 
@@ -85,10 +97,20 @@ class LazyKey {
   }
 }
 
-const membersOf: Readonly<Record<string, readonly string[]>> = { RSA: ['n', 'e'], EC: ['crv', 'x', 'y'], OKP: ['crv', 'x'] }
-const curvesOf: Readonly<Record<string, readonly string[]>> = { EC: ['P-256', 'P-384', 'P-521'], OKP: ['Ed25519'] }
+const membersOf: Readonly<Record<string, readonly string[]>> = {
+  RSA: ['n', 'e'],
+  EC: ['crv', 'x', 'y'],
+  OKP: ['crv', 'x'],
+}
+const curvesOf: Readonly<Record<string, readonly string[]>> = {
+  EC: ['P-256', 'P-384', 'P-521'],
+  OKP: ['Ed25519'],
+}
 
-/** Only what makes the public key is read: `use`, `key_ops` and `alg` are not consulted. docs/contract/jwt.md#login-in-this-order */
+/**
+ * Only what makes the public key is read: `use`, `key_ops` and `alg` are not consulted.
+ * docs/contract/jwt.md#login-in-this-order
+ */
 function publicKeyOf(members: Members): ReadyKey {
   const type = typeof members.kty === 'string' ? members.kty : ''
   const names = Object.hasOwn(membersOf, type) ? membersOf[type] : undefined
@@ -97,10 +119,12 @@ function publicKeyOf(members: Members): ReadyKey {
   for (const name of names) {
     const value = members[name]
     if (typeof value !== 'string') return { problem: `${name} is not a string` }
-    if (value.length > maxMemberLength) return { problem: `${name} is longer than ${maxMemberLength} characters` }
+    if (value.length > maxMemberLength)
+      return { problem: `${name} is longer than ${maxMemberLength} characters` }
     jwk[name] = value
   }
-  if (curvesOf[type]?.includes(jwk['crv'] ?? '') === false) return { problem: `curve ${quoted(jwk['crv'] ?? '')} is not supported` }
+  if (curvesOf[type]?.includes(jwk['crv'] ?? '') === false)
+    return { problem: `curve ${quoted(jwk['crv'] ?? '')} is not supported` }
   return importedKey(jwk, members.x5c)
 }
 
@@ -109,13 +133,22 @@ function importedKey(jwk: Record<string, string>, chain: unknown): ReadyKey {
   try {
     key = createPublicKey({ key: jwk, format: 'jwk' })
   } catch {
-    return { problem: jwk['kty'] === 'EC' ? `the EC point is not on ${jwk['crv']}` : 'the key cannot be read' }
+    return {
+      problem: jwk['kty'] === 'EC' ? `the EC point is not on ${jwk['crv']}` : 'the key cannot be read',
+    }
   }
-  const problem = keyProblem(key) ?? (chain === undefined || isKeyOfLeaf(chain, key) ? undefined : 'the first certificate of x5c has another key')
+  const problem =
+    keyProblem(key) ??
+    (chain === undefined || isKeyOfLeaf(chain, key)
+      ? undefined
+      : 'the first certificate of x5c has another key')
   return problem === undefined ? { key } : { problem }
 }
 
-/** A key that comes with a certificate chain must be the leaf's; the chain itself is not checked. docs/contract/jwt.md#keys */
+/**
+ * A key that comes with a certificate chain must be the leaf's; the chain itself is not checked.
+ * docs/contract/jwt.md#keys
+ */
 function isKeyOfLeaf(chain: unknown, key: KeyObject): boolean {
   const leaf: unknown = Array.isArray(chain) ? chain[0] : undefined
   if (leaf === undefined) return true

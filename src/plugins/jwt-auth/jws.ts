@@ -3,7 +3,10 @@ import { decodeProtectedHeader } from 'jose/decode/protected_header'
 import { RecordCache } from '../../core/record-cache.ts'
 import { parseStrictObject, type StrictObject } from './strict-json.ts'
 
-/** A compact JWS taken apart. Nothing of it is trusted yet: the signature is not checked and the payload not read. */
+/**
+ * A compact JWS taken apart. Nothing of it is trusted yet: the signature is not checked and the payload not
+ * read.
+ */
 export type Jws = {
   /** The header's `alg`; "" when there is none. May be unsupported. */
   readonly algorithm: string
@@ -29,8 +32,9 @@ const notBase64Url = /[^A-Za-z0-9_-]/
 const base64UrlDigits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
 /**
- * Reads the compact serialisation only. Sizes are held against their limits before any work. Header members that name or carry keys (`jwk`, `jku`,
- * `x5u`, `x5c`) are never looked at; `crit` is refused. docs/contract/jwt.md#login-in-this-order, README "limits".
+ * Reads the compact serialisation only. Sizes are held against their limits before any work. Header members
+ * that name or carry keys (`jwk`, `jku`, `x5u`, `x5c`) are never looked at; `crit` is refused.
+ * docs/contract/jwt.md#login-in-this-order, README "limits".
  */
 export function parseJws(text: string, limits: JwsLimits): Jws | MalformedJws {
   if (limits.maxTokenSize > 0 && text.length > limits.maxTokenSize) return { malformed: 'token is too long' }
@@ -60,28 +64,38 @@ function threeParts(token: string): [string, string, string] | undefined {
   return [token.slice(0, first), token.slice(first + 1, second), token.slice(second + 1)]
 }
 
-/** Only the one canonical spelling of the bytes passes; else the place of the first wrong character. RFC 7515 §2, RFC 4648 §3.5. */
+/**
+ * Only the one canonical spelling of the bytes passes; else the place of the first wrong character. RFC 7515
+ * §2, RFC 4648 §3.5.
+ */
 function decodeBase64Url(text: string): Buffer | number {
   const wrong = text.search(notBase64Url)
   if (wrong >= 0) return wrong
   const rest = text.length % 4
   if (rest === 1) return text.length - 1
   const unusedBits = rest === 2 ? 0b1111 : rest === 3 ? 0b11 : 0
-  if (unusedBits !== 0 && (base64UrlDigits.indexOf(text.charAt(text.length - 1)) & unusedBits) !== 0) return text.length - 1
+  if (unusedBits !== 0 && (base64UrlDigits.indexOf(text.charAt(text.length - 1)) & unusedBits) !== 0)
+    return text.length - 1
   return Buffer.from(text, 'base64url')
 }
 
 type Header = { readonly algorithm: string; readonly keyId: string }
 
-/** An issuer signs with few keys, so the same header comes again and again. Only those that passed are kept. */
+/**
+ * An issuer signs with few keys, so the same header comes again and again. Only those that passed are kept.
+ */
 const headers = new RecordCache<Header>(256)
 const longestKeptHeader = 1024
 
-/** jose reads the header; what it lets through is refused before: other spellings of the bytes, members that stand twice, `crit`. */
+/**
+ * jose reads the header; what it lets through is refused before: other spellings of the bytes, members that
+ * stand twice, `crit`.
+ */
 function readHeader(text: string): Header | MalformedJws {
   const bytes = decodeBase64Url(text)
   if (typeof bytes === 'number') return illegalBase64(bytes)
-  if (parseJsonObject(bytes) === undefined) return { malformed: 'header is not a JSON object with unique member names' }
+  if (parseJsonObject(bytes) === undefined)
+    return { malformed: 'header is not a JSON object with unique member names' }
   const header = headerMembers(text)
   if (header === undefined) return { malformed: 'header is not a JSON object with unique member names' }
   if (Object.hasOwn(header, 'crit')) return { malformed: 'unsupported crit header' }
@@ -110,12 +124,13 @@ function ownText(object: StrictObject, name: string): string | undefined {
 }
 
 /**
- * The claims of a verified payload; undefined when it is no JSON object with unique member names. A payload of `null` has no claims at all.
- * docs/contract/jwt.md#login-in-this-order.
+ * The claims of a verified payload; undefined when it is no JSON object with unique member names. A payload
+ * of `null` has no claims at all. docs/contract/jwt.md#login-in-this-order.
  */
 export function parseClaims(payload: Buffer): StrictObject | undefined {
   const claims = parseJsonObject(payload)
   return claims === null ? {} : claims
 }
 
-const parseJsonObject = (bytes: Buffer): StrictObject | null | undefined => (isUtf8(bytes) ? parseStrictObject(bytes.toString('utf8')) : undefined)
+const parseJsonObject = (bytes: Buffer): StrictObject | null | undefined =>
+  isUtf8(bytes) ? parseStrictObject(bytes.toString('utf8')) : undefined

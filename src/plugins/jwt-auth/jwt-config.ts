@@ -1,7 +1,15 @@
 import { z } from 'zod'
 import { caCertificates, type OutboundClient } from '../../core/outbound.ts'
 import { fail, refuse } from '../../errors.ts'
-import { boolField, commaListField, convertFields, lowerStringField, mapField, sliceField, stringField } from '../../lib/fields.ts'
+import {
+  boolField,
+  commaListField,
+  convertFields,
+  lowerStringField,
+  mapField,
+  sliceField,
+  stringField,
+} from '../../lib/fields.ts'
 import { excerpt, goText, quoted } from '../../lib/go-text.ts'
 import { isJsonNumber, type JsonValue } from '../../lib/json.ts'
 import { isSupportedAlgorithm } from './algorithms.ts'
@@ -12,13 +20,23 @@ import { shownUrl } from './shown-url.ts'
 import { parsePublicKeyPem } from './public-key-pem.ts'
 import { fetchJwkSet, KeyFetchError, type KeySource } from './fetch-jwk-set.ts'
 
-/** docs/contract/jwt.md#configuration. Wire names from request to storage. A field that a write omits returns to its zero value. */
+/**
+ * docs/contract/jwt.md#configuration. Wire names from request to storage. A field that a write omits returns
+ * to its zero value.
+ */
 export const configFields = z.object({
   oidc_discovery_url: stringField.describe('OIDC discovery URL, without the .well-known component'),
-  oidc_discovery_ca_pem: stringField.describe('PEM certificates that vouch for the discovery URL; the system’s when empty'),
+  oidc_discovery_ca_pem: stringField.describe(
+    'PEM certificates that vouch for the discovery URL; the system’s when empty',
+  ),
   oidc_client_id: stringField.describe('OAuth client id at the provider'),
-  oidc_client_secret: stringField.meta({ description: 'OAuth client secret at the provider', writeOnly: true }),
-  oidc_public_client: boolField.describe('The client has no secret: it is known by its id, and PKCE keeps the code safe'),
+  oidc_client_secret: stringField.meta({
+    description: 'OAuth client secret at the provider',
+    writeOnly: true,
+  }),
+  oidc_public_client: boolField.describe(
+    'The client has no secret: it is known by its id, and PKCE keeps the code safe',
+  ),
   oidc_response_mode: stringField.describe('`query` or `form_post`; empty is `query`'),
   oidc_response_types: commaListField.describe('`code`, `id_token`; empty is `code`'),
   jwks_url: stringField.describe('URL of a JWK set that verifies signatures'),
@@ -29,8 +47,12 @@ export const configFields = z.object({
   jwt_supported_algs: commaListField.describe('Accepted signature algorithms; all when empty'),
   bound_issuer: stringField.describe('Value `iss` must have; any when empty'),
   provider_config: mapField.describe('Options of a provider that needs special handling'),
-  namespace_in_state: boolField.optional().describe('Carry the namespace in the OIDC state; true for a new configuration'),
-  unsupported_critical_cert_extensions: commaListField.describe('OIDs of critical certificate extensions to tolerate at the provider'),
+  namespace_in_state: boolField
+    .optional()
+    .describe('Carry the namespace in the OIDC state; true for a new configuration'),
+  unsupported_critical_cert_extensions: commaListField.describe(
+    'OIDs of critical certificate extensions to tolerate at the provider',
+  ),
 })
 
 export type ConfigInput = z.output<typeof configFields>
@@ -40,7 +62,8 @@ export type Config = ConfigInput & { readonly namespace_in_state: boolean }
 
 /** A stored record as a configuration. */
 export function readConfig(stored: unknown): Config {
-  if (typeof stored !== 'object' || stored === null) throw new Error('a stored JWT configuration is no object')
+  if (typeof stored !== 'object' || stored === null)
+    throw new Error('a stored JWT configuration is no object')
   const { values } = convertFields(configFields, { ...stored })
   return { ...values, namespace_in_state: values.namespace_in_state ?? true }
 }
@@ -51,34 +74,54 @@ export const replaced = (input: ConfigInput, before: Config | undefined): Config
   namespace_in_state: input.namespace_in_state ?? before?.namespace_in_state ?? true,
 })
 
-/** What a reader gets: all but the secrets. Throws `internal` when its provider could not start any more (a key file that is gone). docs/contract/jwt.md#configuration */
+/**
+ * What a reader gets: all but the secrets. Throws `internal` when its provider could not start any more (a
+ * key file that is gone). docs/contract/jwt.md#configuration
+ */
 export function shownConfig({ oidc_client_secret: _hidden, ...shown }: Config): object {
   const problem = providerConfigProblem(shown.provider_config, shown.oidc_discovery_url)
   if (problem !== undefined) throw fail('internal', problem)
   return { ...shown, provider_config: withoutProviderSecrets(shown.provider_config) }
 }
 
-/** An OpenID client is configured: people can log in by browser. docs/contract/jwt.md#configuration, docs/contract/oidc.md#configuration */
+/**
+ * An OpenID client is configured: people can log in by browser. docs/contract/jwt.md#configuration,
+ * docs/contract/oidc.md#configuration
+ */
 export const hasOidcClient = (config: Config): boolean =>
-  config.oidc_discovery_url !== '' && config.oidc_client_id !== '' && (config.oidc_client_secret !== '' || config.oidc_public_client)
+  config.oidc_discovery_url !== '' &&
+  config.oidc_client_id !== '' &&
+  (config.oidc_client_secret !== '' || config.oidc_public_client)
 
 /** Told of what the caller is not. */
 export type ConfigLog = { warn(fields: object, message: string): void }
 
 /**
- * docs/contract/jwt.md#configuration, in that order; discovery and JWKS are really fetched. Throws the first refusal.
+ * docs/contract/jwt.md#configuration, in that order; discovery and JWKS are really fetched. Throws the first
+ * refusal.
  */
-export async function checkConfig(config: ConfigInput, { outbound, log }: { outbound: OutboundClient; log: ConfigLog }): Promise<void> {
+export async function checkConfig(
+  config: ConfigInput,
+  { outbound, log }: { outbound: OutboundClient; log: ConfigLog },
+): Promise<void> {
   checkSources(config)
   if (config.oidc_discovery_url !== '') await checkDiscovery(config, { outbound, log })
-  if (config.oidc_client_id !== '' && config.oidc_discovery_url === '') throw refuse('invalid', "'oidc_discovery_url' must be set for OIDC")
+  if (config.oidc_client_id !== '' && config.oidc_discovery_url === '')
+    throw refuse('invalid', "'oidc_discovery_url' must be set for OIDC")
   if (config.jwks_pairs.length > 0) {
     if (config.jwks_ca_pem !== '') {
-      throw refuse('invalid', "CA PEMs must be provided as part of the 'jwks_pairs' when using multiple JWKS URLs")
+      throw refuse(
+        'invalid',
+        "CA PEMs must be provided as part of the 'jwks_pairs' when using multiple JWKS URLs",
+      )
     }
-    if (config.bound_issuer !== '') throw refuse('invalid', "Bound issuer is not supported for use with 'jwks_pairs'")
+    if (config.bound_issuer !== '')
+      throw refuse('invalid', "Bound issuer is not supported for use with 'jwks_pairs'")
   }
-  const sources = config.jwks_url === '' ? jwksPairs(config.jwks_pairs) : [{ url: config.jwks_url, caPem: config.jwks_ca_pem }]
+  const sources =
+    config.jwks_url === ''
+      ? jwksPairs(config.jwks_pairs)
+      : [{ url: config.jwks_url, caPem: config.jwks_ca_pem }]
   await checkJwks(sources, { outbound, log })
   for (const pem of config.jwt_validation_pubkeys) {
     const parsed = parsePublicKeyPem(pem)
@@ -89,19 +132,28 @@ export async function checkConfig(config: ConfigInput, { outbound, log }: { outb
 
 function checkSources(config: ConfigInput): void {
   const { oidc_discovery_url, jwt_validation_pubkeys, jwks_url, jwks_pairs } = config
-  const sources = [oidc_discovery_url, jwt_validation_pubkeys, jwks_url, jwks_pairs].filter((source) => source.length > 0)
+  const sources = [oidc_discovery_url, jwt_validation_pubkeys, jwks_url, jwks_pairs].filter(
+    (source) => source.length > 0,
+  )
   if (sources.length !== 1) {
-    throw refuse('invalid', "exactly one of 'jwt_validation_pubkeys', 'jwks_url', 'jwks_pairs' or 'oidc_discovery_url' must be set")
+    throw refuse(
+      'invalid',
+      "exactly one of 'jwt_validation_pubkeys', 'jwks_url', 'jwks_pairs' or 'oidc_discovery_url' must be set",
+    )
   }
   if (config.oidc_public_client) {
-    if (config.oidc_client_secret !== '') throw refuse('invalid', "'oidc_client_secret' must be empty for a public client")
+    if (config.oidc_client_secret !== '')
+      throw refuse('invalid', "'oidc_client_secret' must be empty for a public client")
   } else if ((config.oidc_client_id === '') !== (config.oidc_client_secret === '')) {
     throw refuse('invalid', "both 'oidc_client_id' and 'oidc_client_secret' must be set for OIDC")
   }
 }
 
 /** docs/contract/jwt.md#configuration. Whoever may write a configuration is told why it cannot be used. */
-async function checkDiscovery(config: ConfigInput, { outbound, log }: { outbound: OutboundClient; log: ConfigLog }): Promise<void> {
+async function checkDiscovery(
+  config: ConfigInput,
+  { outbound, log }: { outbound: OutboundClient; log: ConfigLog },
+): Promise<void> {
   const { oidc_discovery_url: url, oidc_discovery_ca_pem: caPem } = config
   const checking = 'error checking oidc discovery URL: '
   const problem = config.oidc_client_id === '' ? undefined : clientProblem(config)
@@ -110,7 +162,10 @@ async function checkDiscovery(config: ConfigInput, { outbound, log }: { outbound
     await discover(outbound, { url, caPem })
   } catch (error) {
     if (!(error instanceof DiscoveryError)) throw error
-    log.warn({ err: error, event: 'discovery_refused' }, 'the OIDC discovery URL of a configuration cannot be used')
+    log.warn(
+      { err: error, event: 'discovery_refused' },
+      'the OIDC discovery URL of a configuration cannot be used',
+    )
     const field = { name: 'oidc_discovery_url', url, caField: 'oidc_discovery_ca_pem', caPem } as const
     throw refuse('invalid', checking + withAdvice(error.withoutBody, field), { cause: error })
   }
@@ -119,18 +174,27 @@ async function checkDiscovery(config: ConfigInput, { outbound, log }: { outbound
 const oid = /^[0-2](?:\.\d{1,20}){1,32}$/
 
 /** With a client, algorithms and OIDs are part of the discovery check. docs/contract/jwt.md#configuration */
-function clientProblem({ jwt_supported_algs, unsupported_critical_cert_extensions }: ConfigInput): string | undefined {
+function clientProblem({
+  jwt_supported_algs,
+  unsupported_critical_cert_extensions,
+}: ConfigInput): string | undefined {
   const unsupported = jwt_supported_algs.find((name) => !isSupportedAlgorithm(name))
   if (unsupported !== undefined) return `unsupported signing algorithm ${quoted(unsupported)}`
   const malformed = unsupported_critical_cert_extensions.find((extension) => !oid.test(extension))
-  return malformed === undefined ? undefined : `invalid OID ${quoted(malformed)} in unsupported_critical_cert_extensions`
+  return malformed === undefined
+    ? undefined
+    : `invalid OID ${quoted(malformed)} in unsupported_critical_cert_extensions`
 }
 
 /** docs/contract/jwt.md#configuration; the first failing one in list order is reported. */
-async function checkJwks(sources: readonly KeySource[], { outbound, log }: { outbound: OutboundClient; log: ConfigLog }): Promise<void> {
+async function checkJwks(
+  sources: readonly KeySource[],
+  { outbound, log }: { outbound: OutboundClient; log: ConfigLog },
+): Promise<void> {
   for (const { url, caPem } of sources) {
     if (url === '') throw refuse('invalid', 'error checking jwks_ca_pem: jwks_url is missing')
-    if (caPem !== '' && caCertificates(caPem).length === 0) throw refuse('invalid', 'error checking jwks_ca_pem: it holds no certificate')
+    if (caPem !== '' && caCertificates(caPem).length === 0)
+      throw refuse('invalid', 'error checking jwks_ca_pem: it holds no certificate')
   }
   const checks = await Promise.allSettled(sources.map((source) => fetchJwkSet(outbound, source)))
   for (const [index, check] of checks.entries()) {
@@ -144,37 +208,49 @@ async function checkJwks(sources: readonly KeySource[], { outbound, log }: { out
   }
 }
 
-const notPairs = 'invalid jwks_pairs: jwks_pairs must be provided as a list of json objects with the fields jwks_url and jwks_ca_pem'
+const notPairs =
+  'invalid jwks_pairs: jwks_pairs must be provided as a list of json objects with the fields jwks_url and jwks_ca_pem'
 
 /** The pairs as key sources. Throws when one has another form. docs/contract/jwt.md#configuration */
 export function jwksPairs(pairs: readonly JsonValue[]): KeySource[] {
   return pairs.map((pair) => {
-    if (typeof pair !== 'object' || pair === null || Array.isArray(pair) || isJsonNumber(pair)) throw refuse('invalid', notPairs)
+    if (typeof pair !== 'object' || pair === null || Array.isArray(pair) || isJsonNumber(pair))
+      throw refuse('invalid', notPairs)
     return { url: pairMember(pair, 'jwks_url'), caPem: pairMember(pair, 'jwks_ca_pem') }
   })
 }
 
 function pairMember(pair: Readonly<Record<string, JsonValue>>, name: string): string {
   const value = pair[name] ?? ''
-  if (typeof value !== 'string') throw refuse('invalid', `invalid jwks_pairs: 1 error(s) decoding:\n\n* '${name}' expected type 'string'`)
+  if (typeof value !== 'string')
+    throw refuse('invalid', `invalid jwks_pairs: 1 error(s) decoding:\n\n* '${name}' expected type 'string'`)
   return value
 }
 
 function checkOptions(config: ConfigInput): void {
   const { jwt_supported_algs, oidc_response_types, oidc_response_mode, provider_config } = config
   const unsupported = jwt_supported_algs.find((name) => !isSupportedAlgorithm(name))
-  if (unsupported !== undefined) throw refuse('invalid', `invalid jwt_supported_algs: unsupported signing algorithm ${quoted(unsupported)}`)
+  if (unsupported !== undefined)
+    throw refuse(
+      'invalid',
+      `invalid jwt_supported_algs: unsupported signing algorithm ${quoted(unsupported)}`,
+    )
   if (!oidc_response_types.every((type) => type === 'code' || type === 'id_token')) {
-    throw refuse('invalid', `invalid response_types ${goText(oidc_response_types)}. 'code' and 'id_token' are allowed`)
+    throw refuse(
+      'invalid',
+      `invalid response_types ${goText(oidc_response_types)}. 'code' and 'id_token' are allowed`,
+    )
   }
   const isQuery = oidc_response_mode === '' || oidc_response_mode === 'query'
   if (isQuery && oidc_response_types.includes('id_token')) {
     throw refuse('invalid', 'query response_mode may not be used with an id_token response_type')
   }
-  if (!isQuery && oidc_response_mode !== 'form_post') throw refuse('invalid', `invalid response_mode: ${quoted(oidc_response_mode)}`)
+  if (!isQuery && oidc_response_mode !== 'form_post')
+    throw refuse('invalid', `invalid response_mode: ${quoted(oidc_response_mode)}`)
   const problem = providerConfigProblem(provider_config, config.oidc_discovery_url)
   if (problem !== undefined) throw refuse('invalid', `invalid provider_config: ${problem}`)
 }
 
 /** The algorithms of the flow; those of a JWT login are others. docs/contract/oidc.md#configuration */
-export const flowAlgorithms = (config: Config): readonly string[] => (config.jwt_supported_algs.length > 0 ? config.jwt_supported_algs : ['RS256'])
+export const flowAlgorithms = (config: Config): readonly string[] =>
+  config.jwt_supported_algs.length > 0 ? config.jwt_supported_algs : ['RS256']

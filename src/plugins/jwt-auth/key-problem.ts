@@ -12,9 +12,10 @@ const curves: ReadonlySet<string | undefined> = new Set(['prime256v1', 'secp384r
 export const unsupportedKey = 'data does not contain any valid public keys'
 
 /**
- * Why a public key must not verify tokens; undefined for one that may. It is asked where a key arrives, since anybody can make signatures that a weak
- * key verifies: with the exponent 1 a signature is its own message, with a point of small order it needs no private key.
- * docs/contract/jwt.md#keys, RFC 8017 §3.1, NIST SP 800-56B §6.2.
+ * Why a public key must not verify tokens; undefined for one that may. It is asked where a key arrives, since
+ * anybody can make signatures that a weak key verifies: with the exponent 1 a signature is its own message,
+ * with a point of small order it needs no private key. docs/contract/jwt.md#keys, RFC 8017 §3.1, NIST SP
+ * 800-56B §6.2.
  */
 export function keyProblem(key: KeyObject): string | undefined {
   switch (key.asymmetricKeyType) {

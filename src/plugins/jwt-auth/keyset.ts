@@ -22,14 +22,24 @@ export type KeysetParts = RemoteKeysParts & {
 }
 
 /** A token whose signature was good. Its claims are still to be checked. */
-export type VerifiedToken = { readonly claims: StrictObject; readonly algorithm: Algorithm; readonly signingInput: Buffer }
+export type VerifiedToken = {
+  readonly claims: StrictObject
+  readonly algorithm: Algorithm
+  readonly signingInput: Buffer
+}
 
-/** The keys of a mount: verify a token's signature, or say why not in the text the caller is told. docs/contract/jwt.md#login-in-this-order */
+/**
+ * The keys of a mount: verify a token's signature, or say why not in the text the caller is told.
+ * docs/contract/jwt.md#login-in-this-order
+ */
 export type Keyset = {
   verify(token: string): Promise<VerifiedToken | Refusal>
   /** Where its keys come from, with those it has now. */
   sources(): readonly KeysetSource[]
-  /** Fetches now what can be fetched, unless that was done too often of late. What fails is told by the sources. */
+  /**
+   * Fetches now what can be fetched, unless that was done too often of late. What fails is told by the
+   * sources.
+   */
   refresh(): Promise<void>
 }
 
@@ -53,7 +63,10 @@ const malformed = 'oidc: malformed jwt: '
 /** What a caller is told, whatever a key server answers or wherever it is. */
 const keysUnavailable = 'keys of the provider are unavailable'
 
-/** Keys given in the configuration; all are tried, key ids do not count. docs/contract/jwt.md#login-in-this-order */
+/**
+ * Keys given in the configuration; all are tried, key ids do not count.
+ * docs/contract/jwt.md#login-in-this-order
+ */
 export class StaticKeyset implements Keyset {
   readonly #keys: readonly KeyObject[]
   readonly #skipped: readonly SkippedKey[]
@@ -73,8 +86,12 @@ export class StaticKeyset implements Keyset {
     const jws = parseJws(token, this.#parts.limits)
     if ('malformed' in jws) return prefixed(signing, malformedToken(jws.malformed, token))
     if (!isSupportedAlgorithm(jws.algorithm)) return refusal('algorithm_unsupported', signing + noStaticKey)
-    if (!(await verifyWithAny(jws, jws.algorithm, this.#keys, this.#parts.gate))) return refusal('signature_invalid', signing + noStaticKey)
-    return prefixed(signing, verified(jws, { algorithm: jws.algorithm, otherwise: noStaticKey, history: this.#history }))
+    if (!(await verifyWithAny(jws, jws.algorithm, this.#keys, this.#parts.gate)))
+      return refusal('signature_invalid', signing + noStaticKey)
+    return prefixed(
+      signing,
+      verified(jws, { algorithm: jws.algorithm, otherwise: noStaticKey, history: this.#history }),
+    )
   }
 
   sources(): readonly KeysetSource[] {
@@ -141,7 +158,10 @@ async function refreshed(keys: RemoteKeys): Promise<void> {
   }
 }
 
-/** Several JWKS URLs; the key id says which, the first that has it wins. Without a key id all are tried in order. docs/contract/jwt.md#login-in-this-order, D11. */
+/**
+ * Several JWKS URLs; the key id says which, the first that has it wins. Without a key id all are tried in
+ * order. docs/contract/jwt.md#login-in-this-order, D11.
+ */
 export class MultiJwksKeyset implements Keyset {
   readonly #pairs: readonly RemoteKeys[]
   readonly #parts: KeysetParts
@@ -188,7 +208,10 @@ export class MultiJwksKeyset implements Keyset {
     const searching = `${validating}error searching for key set with kid ${excerpt(keyId)}: `
     if (this.#pairs.every((pair) => pair.current === undefined || pair.current.isEmpty)) {
       const text = `${searching}failed to refresh all ${this.#pairs.length} JWKS caches - check network connectivity and JWKS endpoints`
-      return discreetRefusal('keys_unavailable', { text, cause: [text, ...refreshes.flatMap(failureOf)].join('; ') })
+      return discreetRefusal('keys_unavailable', {
+        text,
+        cause: [text, ...refreshes.flatMap(failureOf)].join('; '),
+      })
     }
     return refusal('key_unknown', `${searching}no key found with kid ${excerpt(keyId)} in any JWKS endpoint`)
   }
@@ -229,9 +252,17 @@ export const unavailableKeys = (cause: string): Refusal =>
   discreetRefusal('keys_unavailable', { text: `error verifying token: ${keysUnavailable}`, cause })
 
 /** Cached keys first; only if none verifies, keys fetched now. docs/contract/jwt.md#keys */
-async function verifyWithRemote(jws: ReadableJws, keys: RemoteKeys, gate: VerificationGate): Promise<VerifiedToken | Refusal> {
+async function verifyWithRemote(
+  jws: ReadableJws,
+  keys: RemoteKeys,
+  gate: VerificationGate,
+): Promise<VerifiedToken | Refusal> {
   const signedBy = (set: JwkSet) => verifyWithAny(jws, jws.algorithm, set.candidates(jws.keyId), gate)
-  const read = { algorithm: jws.algorithm, otherwise: `${malformed}payload is not a JSON object`, history: keys.history }
+  const read = {
+    algorithm: jws.algorithm,
+    otherwise: `${malformed}payload is not a JSON object`,
+    history: keys.history,
+  }
   const cached = keys.current
   if (cached !== undefined && (await signedBy(cached))) return verified(jws, read)
   try {
@@ -239,7 +270,10 @@ async function verifyWithRemote(jws: ReadableJws, keys: RemoteKeys, gate: Verifi
     if (fresh !== undefined && (await signedBy(fresh))) return verified(jws, read)
   } catch (error) {
     if (!(error instanceof KeyFetchError)) throw error
-    return discreetRefusal('keys_unavailable', { text: keysUnavailable, cause: `fetching keys oidc: ${error.message}` })
+    return discreetRefusal('keys_unavailable', {
+      text: keysUnavailable,
+      cause: `fetching keys oidc: ${error.message}`,
+    })
   }
   const isKnown = jws.keyId === '' || keys.current?.hasKeyId(jws.keyId) === true
   return refusal(isKnown ? 'signature_invalid' : 'key_unknown', noRemoteKey)

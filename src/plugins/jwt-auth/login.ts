@@ -34,13 +34,28 @@ export async function jwtLogin(input: LoginInput, context: LoginContext): Promis
   return auth
 }
 
-/** docs/contract/jwt.md#login-in-this-order, in that order. Undefined when something refused and the trace goes on. */
-export async function examineJwt(input: LoginInput, context: LoginContext, trace: Trace): Promise<LoginAuth | undefined> {
-  const ready = trace.value('config', (await context.state.findConfig()) ?? refusal('config_missing', 'could not load configuration'))
+/**
+ * docs/contract/jwt.md#login-in-this-order, in that order. Undefined when something refused and the trace
+ * goes on.
+ */
+export async function examineJwt(
+  input: LoginInput,
+  context: LoginContext,
+  trace: Trace,
+): Promise<LoginAuth | undefined> {
+  const ready = trace.value(
+    'config',
+    (await context.state.findConfig()) ?? refusal('config_missing', 'could not load configuration'),
+  )
   if (ready === undefined) return undefined
   const role = trace.value('role', await namedRole(input.role || ready.config.default_role, context.state))
   if (role === undefined) return undefined
-  trace.check('role', role.record.role_type === 'oidc' ? refusal('role_type_refused', 'role with oidc role_type is not allowed') : undefined)
+  trace.check(
+    'role',
+    role.record.role_type === 'oidc'
+      ? refusal('role_type_refused', 'role with oidc role_type is not allowed')
+      : undefined,
+  )
   trace.check('token', input.jwt === '' ? refusal('token_missing', 'missing token') : undefined)
   // before any work on the signature
   trace.check('address', checkAddress(role, context.remoteAddress))
@@ -49,7 +64,14 @@ export async function examineJwt(input: LoginInput, context: LoginContext, trace
   checkVerified(token, { role, config: ready.config, nowMs: context.now() }, trace)
   const { config } = ready
   const accessToken = input.distributed_claim_access_token
-  const auth = loginByClaims(token.claims, role, { config, trace, outbound: context.outbound, accessToken, signal: undefined, now: context.now })
+  const auth = loginByClaims(token.claims, role, {
+    config,
+    trace,
+    outbound: context.outbound,
+    accessToken,
+    signal: undefined,
+    now: context.now,
+  })
   return role.record.token_replay_protection === true ? usableOnce(await auth, token) : auth
 }
 
@@ -59,7 +81,10 @@ function usableOnce(auth: LoginAuth | undefined, token: ReadToken): LoginAuth | 
   return auth === undefined || proof === undefined ? auth : { ...auth, proof }
 }
 
-/** docs/contract/jwt.md#login-in-this-order, docs/contract/oidc.md#the-authorization-url; the name is lower-case. */
+/**
+ * docs/contract/jwt.md#login-in-this-order, docs/contract/oidc.md#the-authorization-url; the name is
+ * lower-case.
+ */
 export async function namedRole(name: string, state: MountState): Promise<Role | Refusal> {
   if (name === '') return refusal('role_missing', 'missing role')
   return (await state.findRole(name)) ?? refusal('role_unknown', `role ${quoted(name)} could not be found`)
@@ -67,13 +92,24 @@ export async function namedRole(name: string, state: MountState): Promise<Role |
 
 /** docs/contract/jwt.md#login-in-this-order, docs/contract/oidc.md#the-callback-in-this-order */
 export const checkAddress = ({ record }: Role, remoteAddress: string): Refusal | undefined =>
-  addressMatches(record.token_bound_cidrs, remoteAddress) ? undefined : refusal('address_not_bound', 'permission denied')
+  addressMatches(record.token_bound_cidrs, remoteAddress)
+    ? undefined
+    : refusal('address_not_bound', 'permission denied')
 
 /** What is left of step 8 once the signature is good, and step 9. */
-function checkVerified({ claims, algorithm }: ReadToken, { role, config, nowMs }: { role: Role; config: Config; nowMs: number }, trace: Trace): void {
-  const accepted: readonly string[] = config.jwt_supported_algs.length > 0 ? config.jwt_supported_algs : supportedAlgorithms
-  const unexpected = 'error validating token: invalid algorithm (alg) header parameter: token signed with unexpected algorithm'
-  trace.check('algorithm', accepted.includes(algorithm) ? undefined : refusal('algorithm_not_allowed', unexpected))
+function checkVerified(
+  { claims, algorithm }: ReadToken,
+  { role, config, nowMs }: { role: Role; config: Config; nowMs: number },
+  trace: Trace,
+): void {
+  const accepted: readonly string[] =
+    config.jwt_supported_algs.length > 0 ? config.jwt_supported_algs : supportedAlgorithms
+  const unexpected =
+    'error validating token: invalid algorithm (alg) header parameter: token signed with unexpected algorithm'
+  trace.check(
+    'algorithm',
+    accepted.includes(algorithm) ? undefined : refusal('algorithm_not_allowed', unexpected),
+  )
   const rules = tokenRules(role, config)
   checkToken(claims, rules, nowMs, (name, refused) => {
     trace.check(name, refused && reworded(refused, (text) => `error validating token: ${text}`))

@@ -89,7 +89,10 @@ type Place = {
   refusedConfig: RefusedConfig | undefined
 }
 
-/** The JWT method over all its mounts: each has its own state, found by the mount's uuid, so it stays when the mount moves. */
+/**
+ * The JWT method over all its mounts: each has its own state, found by the mount's uuid, so it stays when the
+ * mount moves.
+ */
 export class JwtMethod {
   readonly #parts: JwtMethodParts
   readonly #keysetParts: Omit<MountStateParts, 'onFetch'>
@@ -120,8 +123,14 @@ export class JwtMethod {
     const { clock, random, mounts } = this.#parts
     const view = mounts.viewOf(mount)
     const pending = new PendingLogins({ view: view.view('', { numbers: 'plain' }), clock, random })
-    const onFetch = (succeeded: boolean) => this.#parts.onFetch(mounts.table.byUuid(mount.uuid) ?? mount, succeeded)
-    const failures = new LoginFailures({ view: view.view('', { numbers: 'plain' }), clock, random, kept: this.#parts.failuresKept })
+    const onFetch = (succeeded: boolean) =>
+      this.#parts.onFetch(mounts.table.byUuid(mount.uuid) ?? mount, succeeded)
+    const failures = new LoginFailures({
+      view: view.view('', { numbers: 'plain' }),
+      clock,
+      random,
+      kept: this.#parts.failuresKept,
+    })
     const state = new MountState(view, { ...this.#keysetParts, onFetch })
     const place: Place = {
       state,
@@ -137,7 +146,8 @@ export class JwtMethod {
   }
 
   #dropGone(): void {
-    for (const uuid of this.#placeByUuid.keys()) if (this.#parts.mounts.table.byUuid(uuid) === undefined) this.#placeByUuid.delete(uuid)
+    for (const uuid of this.#placeByUuid.keys())
+      if (this.#parts.mounts.table.byUuid(uuid) === undefined) this.#placeByUuid.delete(uuid)
   }
 
   /** Replaces a mount's configuration, after all its checks. docs/contract/jwt.md#configuration */
@@ -156,7 +166,8 @@ export class JwtMethod {
       await checkConfig(input, this.#parts)
       place.refusedConfig = undefined
     } catch (error) {
-      if (error instanceof ServiceError) place.refusedConfig = { time: this.#parts.clock.now(), text: error.message }
+      if (error instanceof ServiceError)
+        place.refusedConfig = { time: this.#parts.clock.now(), text: error.message }
       throw error
     }
   }
@@ -173,12 +184,22 @@ export class JwtMethod {
     const warnings = roleWarnings(role.record, bounds)
     if (mount.options?.['role_lint'] !== 'write') return warnings
     const ready = await state.findConfig()
-    const findings = [...(await lintRole(role, { config: ready?.config, policyExists })), ...lintWrite(name, { before, sent, unknown })]
+    const findings = [
+      ...(await lintRole(role, { config: ready?.config, policyExists })),
+      ...lintWrite(name, { before, sent, unknown }),
+    ]
     return [...warnings, ...findings.map(({ code, text }) => `${code}: ${text}`)]
   }
 
-  /** All that is odd about the roles of a mount, or about one; undefined when there is no such role. docs/explain.md#what-the-linter-says */
-  async lint(mount: Mount, roleName: string, policyExists: RoleWrite['policyExists']): Promise<Finding[] | undefined> {
+  /**
+   * All that is odd about the roles of a mount, or about one; undefined when there is no such role.
+   * docs/explain.md#what-the-linter-says
+   */
+  async lint(
+    mount: Mount,
+    roleName: string,
+    policyExists: RoleWrite['policyExists'],
+  ): Promise<Finding[] | undefined> {
     const state = this.stateOf(mount)
     const context = { config: (await state.findConfig())?.config, policyExists }
     const findings: Finding[] = []
@@ -194,7 +215,13 @@ export class JwtMethod {
   explain(mount: Mount, input: ExplainInput, rehearsal: Rehearsal): Promise<Explanation> {
     const { outbound, clock } = this.#parts
     const { maxTokenSize } = this.#keysetParts.limits
-    return explainLogin(input, { state: this.stateOf(mount), ...rehearsal, outbound, maxTokenSize, now: () => clock.now() })
+    return explainLogin(input, {
+      state: this.stateOf(mount),
+      ...rehearsal,
+      outbound,
+      maxTokenSize,
+      now: () => clock.now(),
+    })
   }
 
   /** The refused logins of a mount. docs/explain.md */
@@ -215,7 +242,8 @@ export class JwtMethod {
         const { outbound, clock } = this.#parts
         const { maxTokenSize } = this.#keysetParts.limits
         // whoever sends bad tokens in a row shall not make the server walk through each of them twice
-        if (login.path === 'login' && !this.#traces.take(mount.uuid)) return Promise.resolve(bareTrace(login.reason))
+        if (login.path === 'login' && !this.#traces.take(mount.uuid))
+          return Promise.resolve(bareTrace(login.reason))
         return traceOf(login, { state: place.state, outbound, maxTokenSize, now: () => clock.now() })
       },
       noteEnd: (isLogin) => {
@@ -227,7 +255,9 @@ export class JwtMethod {
   }
 
   /** Of the mounts that were used since the start, whose keys lie in memory. */
-  async keysets(): Promise<readonly { mount: Mount; keys: number; ageSeconds: number | undefined; pending: number }[]> {
+  async keysets(): Promise<
+    readonly { mount: Mount; keys: number; ageSeconds: number | undefined; pending: number }[]
+  > {
     const { mounts, clock } = this.#parts
     const used = [...this.#placeByUuid].flatMap(([uuid, place]) => {
       const mount = mounts.table.byUuid(uuid)
@@ -236,9 +266,17 @@ export class JwtMethod {
     return Promise.all(
       used.map(async ({ mount, place }) => {
         const sources = (await place.state.findConfig())?.keyset.sources() ?? []
-        const fetchedAt = sources.flatMap(({ histories }) => histories.flatMap((history) => history.fetchedAt ?? []))
-        const ageSeconds = fetchedAt.length === 0 ? undefined : Math.max(0, (clock.now() - Math.min(...fetchedAt)) / 1000)
-        return { mount, keys: sources.reduce((sum, { keys }) => sum + keys.length, 0), ageSeconds, pending: await place.pending.total() }
+        const fetchedAt = sources.flatMap(({ histories }) =>
+          histories.flatMap((history) => history.fetchedAt ?? []),
+        )
+        const ageSeconds =
+          fetchedAt.length === 0 ? undefined : Math.max(0, (clock.now() - Math.min(...fetchedAt)) / 1000)
+        return {
+          mount,
+          keys: sources.reduce((sum, { keys }) => sum + keys.length, 0),
+          ageSeconds,
+          pending: await place.pending.total(),
+        }
       }),
     )
   }
@@ -248,7 +286,14 @@ export class JwtMethod {
     const { state, pending, lastLoginAt, lastRefusalAt, refusedConfig } = this.#placeOf(mount)
     const ready = await state.findConfig()
     if (refresh) await ready?.keyset.refresh()
-    return shownStatus({ ready, pendingLogins: await pending.total(), lastLoginAt, lastRefusalAt, refusedConfig, now: this.#parts.clock.now() })
+    return shownStatus({
+      ready,
+      pendingLogins: await pending.total(),
+      lastLoginAt,
+      lastRefusalAt,
+      refusedConfig,
+      now: this.#parts.clock.now(),
+    })
   }
 
   /** docs/contract/jwt.md#login-in-this-order */
@@ -258,12 +303,20 @@ export class JwtMethod {
   }
 
   /** docs/contract/oidc.md#the-authorization-url */
-  authorize(mount: Mount, input: AuthorizeInput, login: Pick<Returning, 'remoteAddress' | 'attempt'>): Promise<Authorization> {
+  authorize(
+    mount: Mount,
+    input: AuthorizeInput,
+    login: Pick<Returning, 'remoteAddress' | 'attempt'>,
+  ): Promise<Authorization> {
     return authorize(input, { ...this.#placeOf(mount), ...login })
   }
 
   /** docs/contract/oidc.md#the-page-of-a-form */
-  answerPosted(mount: Mount, input: PostedInput, posted: Omit<PostedContext, 'state' | 'pending'>): Promise<Page> {
+  answerPosted(
+    mount: Mount,
+    input: PostedInput,
+    posted: Omit<PostedContext, 'state' | 'pending'>,
+  ): Promise<Page> {
     return answerPosted(input, { ...this.#placeOf(mount), ...posted })
   }
 
@@ -277,7 +330,10 @@ export class JwtMethod {
     return waits.during(() => finishLogin(input, context))
   }
 
-  /** Removes what has run out at all mounts: logins nobody came back for, and one-time tokens that no role accepts any more. */
+  /**
+   * Removes what has run out at all mounts: logins nobody came back for, and one-time tokens that no role
+   * accepts any more.
+   */
   async sweep(): Promise<void> {
     const { mounts, spent } = this.#parts
     for (const mount of mounts.table.all()) {
@@ -286,7 +342,10 @@ export class JwtMethod {
     await spent.sweep((uuid) => this.#toleranceAt(mounts.table.byUuid(uuid)))
   }
 
-  /** A mount that is not known here may have been made elsewhere just now; of one whose roles cannot be read nobody knows. */
+  /**
+   * A mount that is not known here may have been made elsewhere just now; of one whose roles cannot be read
+   * nobody knows.
+   */
   async #toleranceAt(mount: Mount | undefined): Promise<number> {
     if (mount === undefined || mount.tainted) return dayMs
     try {

@@ -6,8 +6,15 @@ import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyse
 import { parsePublicKeyPem } from './public-key-pem.ts'
 import { type Role, readRole } from './role.ts'
 
-/** A mount's configuration with the keys it names, and the provider people log in through where it is found by discovery. */
-export type ReadyConfig = { readonly config: Config; readonly keyset: Keyset; readonly provider: DiscoveredProvider | undefined }
+/**
+ * A mount's configuration with the keys it names, and the provider people log in through where it is found by
+ * discovery.
+ */
+export type ReadyConfig = {
+  readonly config: Config
+  readonly keyset: Keyset
+  readonly provider: DiscoveredProvider | undefined
+}
 
 export type MountStateParts = Omit<KeysetParts, 'fetchedAfter'>
 
@@ -16,9 +23,10 @@ const configKey = 'config'
 const roleKey = (name: string) => `role/${name}`
 
 /**
- * Configuration and roles of one mount: in its storage view, and ready-made copies of them in memory. Copies are as new as the last write of this
- * process; a write that failed may be stored all the same, so it ends them too. A mount shares keys with others, but after a write of its configuration only
- * those that were fetched since. docs/contract/jwt.md#keys.
+ * Configuration and roles of one mount: in its storage view, and ready-made copies of them in memory. Copies
+ * are as new as the last write of this process; a write that failed may be stored all the same, so it ends
+ * them too. A mount shares keys with others, but after a write of its configuration only those that were
+ * fetched since. docs/contract/jwt.md#keys.
  */
 export class MountState {
   readonly #view: View
@@ -33,7 +41,10 @@ export class MountState {
     this.#parts = parts
   }
 
-  /** Undefined when the mount was never configured. Callers at the same time share one, and so the keys it fetches. */
+  /**
+   * Undefined when the mount was never configured. Callers at the same time share one, and so the keys it
+   * fetches.
+   */
   findConfig(): Promise<ReadyConfig | undefined> {
     this.#ready ??= this.#load()
     return this.#ready
@@ -44,7 +55,10 @@ export class MountState {
     let ready: ReadyConfig | undefined
     try {
       const stored = await this.#view.get(configKey)
-      ready = stored === undefined ? undefined : readyConfig(readConfig(stored), { ...this.#parts, fetchedAfter: this.#fetchedAfter })
+      ready =
+        stored === undefined
+          ? undefined
+          : readyConfig(readConfig(stored), { ...this.#parts, fetchedAfter: this.#fetchedAfter })
       return ready
     } finally {
       if (ready === undefined) this.#ready = undefined
@@ -54,7 +68,9 @@ export class MountState {
   /** `change` gives the new configuration from the stored one. */
   async changeConfig(change: (before: Config | undefined) => Config): Promise<void> {
     try {
-      await this.#view.update(configKey, (current) => changed(current, change(current === undefined ? undefined : readConfig(current))))
+      await this.#view.update(configKey, (current) =>
+        changed(current, change(current === undefined ? undefined : readConfig(current))),
+      )
     } finally {
       this.#ready = undefined
       this.#fetchedAfter = this.#parts.sources.lastNumber
@@ -69,7 +85,10 @@ export class MountState {
     })
   }
 
-  /** `change` gives the new record from the stored one; what it throws ends the write. Gives back the role as it is now. */
+  /**
+   * `change` gives the new record from the stored one; what it throws ends the write. Gives back the role as
+   * it is now.
+   */
   async changeRole(name: string, change: (before: Role | undefined) => object): Promise<Role> {
     try {
       const stored = await this.#view.update(roleKey(name), (current) =>
@@ -103,19 +122,25 @@ export class MountState {
 }
 
 /** Fields of a later version stay as they are. */
-const changed = (current: unknown, record: object): object => (typeof current === 'object' ? { ...current, ...record } : record)
+const changed = (current: unknown, record: object): object =>
+  typeof current === 'object' ? { ...current, ...record } : record
 
 /** docs/contract/jwt.md#configuration: which source verifies a JWT. */
 function readyConfig(config: Config, parts: KeysetParts): ReadyConfig {
   if (config.oidc_discovery_url !== '') {
-    const provider = new DiscoveredProvider({ url: config.oidc_discovery_url, caPem: config.oidc_discovery_ca_pem }, parts)
+    const provider = new DiscoveredProvider(
+      { url: config.oidc_discovery_url, caPem: config.oidc_discovery_ca_pem },
+      parts,
+    )
     return { config, keyset: provider, provider }
   }
   return { config, keyset: ownKeyset(config, parts), provider: undefined }
 }
 
 function ownKeyset(config: Config, parts: KeysetParts): Keyset {
-  if (config.jwt_validation_pubkeys.length > 0) return new StaticKeyset(config.jwt_validation_pubkeys.map(parsePublicKeyPem), parts)
-  if (config.jwks_url !== '') return new JwksKeyset({ url: config.jwks_url, caPem: config.jwks_ca_pem }, parts)
+  if (config.jwt_validation_pubkeys.length > 0)
+    return new StaticKeyset(config.jwt_validation_pubkeys.map(parsePublicKeyPem), parts)
+  if (config.jwks_url !== '')
+    return new JwksKeyset({ url: config.jwks_url, caPem: config.jwks_ca_pem }, parts)
   return new MultiJwksKeyset(jwksPairs(config.jwks_pairs), parts)
 }

@@ -14,8 +14,8 @@ export type Noted = {
 export type KnownSignature = { readonly isChecked: boolean; readonly refused: Refusal | undefined }
 
 /**
- * Goes on after a refusal and remembers all that was checked. Claims that no signature vouches for are examined all the same: nobody gets a token
- * for what a walk with this trace gives back.
+ * Goes on after a refusal and remembers all that was checked. Claims that no signature vouches for are
+ * examined all the same: nobody gets a token for what a walk with this trace gives back.
  */
 export class NotingTrace implements Trace {
   readonly noted: Noted[] = []
@@ -26,10 +26,14 @@ export class NotingTrace implements Trace {
   #isVouched = false
 
   /**
-   * `instead` gives the claims to examine where no signature vouches for any; with `verifies` a signature is looked at first, unless it is `known` what
-   * came of that.
+   * `instead` gives the claims to examine where no signature vouches for any; with `verifies` a signature is
+   * looked at first, unless it is `known` what came of that.
    */
-  constructor({ verifies, instead, known }: { verifies: boolean; instead: () => ReadToken | undefined; known?: KnownSignature | undefined }) {
+  constructor({
+    verifies,
+    instead,
+    known,
+  }: { verifies: boolean; instead: () => ReadToken | undefined; known?: KnownSignature | undefined }) {
     this.#verifies = verifies
     this.#known = known
     this.#instead = instead
@@ -78,5 +82,10 @@ export const noChecks: ReadonlySet<Noted> = new Set()
 export function unaskedOf(noted: readonly Noted[], role: Role | undefined): ReadonlySet<Noted> {
   const bound = noted.filter(({ name }) => name === 'bound_claims')
   const ofGroups = bound.filter((_, index) => role?.boundClaims[index]?.name === role?.record.groups_claim)
-  return new Set([...noted.filter(({ name, refused }) => refused !== undefined && (name === 'groups' || name === 'provider')), ...ofGroups])
+  return new Set([
+    ...noted.filter(
+      ({ name, refused }) => refused !== undefined && (name === 'groups' || name === 'provider'),
+    ),
+    ...ofGroups,
+  ])
 }

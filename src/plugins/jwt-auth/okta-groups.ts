@@ -1,7 +1,17 @@
 import { RE2JS, RE2JSException } from 're2js'
 import { quoted } from '../../lib/go-text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
-import { addPage, DirectoryError, jsonOf, member, pathStep, ProviderCalls, shownBody, textMember, UnknownPersonError } from './provider-calls.ts'
+import {
+  addPage,
+  DirectoryError,
+  jsonOf,
+  member,
+  pathStep,
+  ProviderCalls,
+  shownBody,
+  textMember,
+  UnknownPersonError,
+} from './provider-calls.ts'
 import type { ProviderReach } from './provider-reach.ts'
 import type { StrictObject } from './strict-json.ts'
 
@@ -30,7 +40,11 @@ export function groupsFilter(expression: string): RE2JS | { readonly problem: st
 }
 
 /** All groups of a person at Okta, page after page. Throws `DirectoryError`. */
-export async function fetchOktaGroups(claims: StrictObject, options: OktaOptions, reach: ProviderReach): Promise<readonly string[]> {
+export async function fetchOktaGroups(
+  claims: StrictObject,
+  options: OktaOptions,
+  reach: ProviderReach,
+): Promise<readonly string[]> {
   const id = userIdOf(claims, options.userIdClaim || reach.userClaim)
   const calls = new ProviderCalls(reach, maxPages)
   const headers = { authorization: `SSWS ${options.apiToken}` }
@@ -38,11 +52,14 @@ export async function fetchOktaGroups(claims: StrictObject, options: OktaOptions
   const seen = new Set<string>()
   for (let url: string | undefined = `${options.origin}/api/v1/users/${id}/groups`; url !== undefined; ) {
     if (seen.size === maxPages || seen.has(url)) {
-      throw new DirectoryError(`okta API pagination exceeded ${maxPages} pages; possible circular Link header`)
+      throw new DirectoryError(
+        `okta API pagination exceeded ${maxPages} pages; possible circular Link header`,
+      )
     }
     seen.add(url)
     const answer = await calls.get(url, { caPem: reach.caPem, headers })
-    if (answer.status !== 200) throw new DirectoryError(`okta api returned ${answer.status}: ${shownBody(answer, options.apiToken)}`)
+    if (answer.status !== 200)
+      throw new DirectoryError(`okta api returned ${answer.status}: ${shownBody(answer, options.apiToken)}`)
     const page = jsonOf(answer)
     if (!Array.isArray(page)) throw new DirectoryError('okta api returned no list')
     addPage(
@@ -58,9 +75,12 @@ export async function fetchOktaGroups(claims: StrictObject, options: OktaOptions
 function userIdOf(claims: StrictObject, claim: string): string {
   if (claim === '') throw new UnknownPersonError('user_id_claim is unset and role has no user_claim')
   const id = lookupClaim(claims, claim)
-  if (id === undefined) throw new UnknownPersonError(`unable to locate ${quoted(claim)} in claims for Okta user lookup`)
-  if (typeof id !== 'string') throw new UnknownPersonError(`claim ${quoted(claim)} is not a string; cannot use for Okta user lookup`)
-  if (id === '') throw new UnknownPersonError(`claim ${quoted(claim)} is empty; cannot use for Okta user lookup`)
+  if (id === undefined)
+    throw new UnknownPersonError(`unable to locate ${quoted(claim)} in claims for Okta user lookup`)
+  if (typeof id !== 'string')
+    throw new UnknownPersonError(`claim ${quoted(claim)} is not a string; cannot use for Okta user lookup`)
+  if (id === '')
+    throw new UnknownPersonError(`claim ${quoted(claim)} is empty; cannot use for Okta user lookup`)
   const step = pathStep(id)
   // whoever the API token is of
   if (step === undefined || id.toLowerCase() === 'me')
@@ -77,7 +97,8 @@ function nextPage(link: string | string[] | undefined, current: string): string 
     const [, target = '', parameters = ''] = /^\s*<([^<>]*)>(.*)$/.exec(part) ?? []
     if (!/;\s*rel="?next"?\s*(?:;|$)/i.test(parameters)) continue
     const url = URL.parse(target, current)
-    if (url === null || url.origin !== new URL(current).origin) throw new DirectoryError('the next page is at another host')
+    if (url === null || url.origin !== new URL(current).origin)
+      throw new DirectoryError('the next page is at another host')
     return url.href
   }
   return undefined

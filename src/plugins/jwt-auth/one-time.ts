@@ -5,8 +5,9 @@ import type { RoleRecord } from './role.ts'
 import type { ReadToken } from './trace.ts'
 
 /**
- * What makes a token the same at each use: who issued it under which id; without an id what was signed, never the signature, of which there can be
- * several. Undefined for claims without an id that no token brought. docs/contract/jwt.md#once-only.
+ * What makes a token the same at each use: who issued it under which id; without an id what was signed, never
+ * the signature, of which there can be several. Undefined for claims without an id that no token brought.
+ * docs/contract/jwt.md#once-only.
  */
 export function oneTimeProof({ claims, signingInput }: ReadToken): OneTimeProof | undefined {
   const issuer = textClaim(claims, 'iss')

@@ -7,7 +7,10 @@ import { withoutSecrets } from './without-secrets.ts'
 const usualMaxCalls = 100
 const maxTimeMs = 30_000
 
-/** A directory that did not give what was asked. The message is for the operator: it may repeat what the directory answered. */
+/**
+ * A directory that did not give what was asked. The message is for the operator: it may repeat what the
+ * directory answered.
+ */
 export class DirectoryError extends Error {
   override readonly name: string = 'DirectoryError'
 }
@@ -31,7 +34,10 @@ export function addPage<T>(found: T[], page: readonly T[]): void {
 
 type CallOptions = Pick<OutboundOptions, 'caPem' | 'headers'>
 
-/** The requests of one login to a directory: so many in 30 seconds, all together, and none once the caller is gone. */
+/**
+ * The requests of one login to a directory: so many in 30 seconds, all together, and none once the caller is
+ * gone.
+ */
 export class ProviderCalls {
   readonly #reach: ProviderReach
   readonly #signal: AbortSignal
@@ -54,7 +60,8 @@ export class ProviderCalls {
   }
 
   async #counted(ask: () => Promise<OutboundResponse>): Promise<OutboundResponse> {
-    if (this.#made === this.#maxCalls) throw new DirectoryError(`asked ${this.#maxCalls} times, and there is more`)
+    if (this.#made === this.#maxCalls)
+      throw new DirectoryError(`asked ${this.#maxCalls} times, and there is more`)
     this.#made += 1
     try {
       return await ask()
@@ -65,10 +72,12 @@ export class ProviderCalls {
 }
 
 /** The beginning of an answer for the operator, without the secrets that were sent. */
-export const shownBody = ({ body }: OutboundResponse, ...sent: readonly string[]): string => excerpt(withoutSecrets(...sent)(body.toString('utf8')))
+export const shownBody = ({ body }: OutboundResponse, ...sent: readonly string[]): string =>
+  excerpt(withoutSecrets(...sent)(body.toString('utf8')))
 
 /** An id as one step of a path; undefined for one that would lead elsewhere. */
-export const pathStep = (id: string): string | undefined => (/^\.{0,2}$/.test(id) ? undefined : encodeURIComponent(id))
+export const pathStep = (id: string): string | undefined =>
+  /^\.{0,2}$/.test(id) ? undefined : encodeURIComponent(id)
 
 /** The JSON of an answer. Throws `DirectoryError`. */
 export function jsonOf({ body }: OutboundResponse): unknown {

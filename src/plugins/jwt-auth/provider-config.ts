@@ -39,15 +39,24 @@ const providers: Readonly<Record<string, Provider>> = {
   secureauth: { options: {}, secrets: [] },
   ibmisam: { options: {}, secrets: [] },
   okta: {
-    options: { org_url: 'string', api_token: 'string', fetch_groups: 'bool', user_id_claim: 'string', groups_cap: 'int', groups_filter: 'string' },
+    options: {
+      org_url: 'string',
+      api_token: 'string',
+      fetch_groups: 'bool',
+      user_id_claim: 'string',
+      groups_cap: 'int',
+      groups_filter: 'string',
+    },
     secrets: ['api_token'],
     problem: oktaProblem,
   },
 }
 
-const providerOf = (name: string): Provider | undefined => (Object.hasOwn(providers, name) ? providers[name] : undefined)
+const providerOf = (name: string): Provider | undefined =>
+  Object.hasOwn(providers, name) ? providers[name] : undefined
 
-const memberOf = (config: ProviderConfig, name: string): JsonValue => (config !== null && Object.hasOwn(config, name) ? (config[name] ?? null) : null)
+const memberOf = (config: ProviderConfig, name: string): JsonValue =>
+  config !== null && Object.hasOwn(config, name) ? (config[name] ?? null) : null
 
 /** The provider a configuration names; undefined when it names none. */
 export function providerName(config: ProviderConfig): string | undefined {
@@ -55,9 +64,13 @@ export function providerName(config: ProviderConfig): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-const isUnset = (config: ProviderConfig): config is null => config === null || Object.keys(config).length === 0
+const isUnset = (config: ProviderConfig): config is null =>
+  config === null || Object.keys(config).length === 0
 
-/** Why a provider cannot start with these options; undefined when it can or none is named. docs/contract/login-providers.md */
+/**
+ * Why a provider cannot start with these options; undefined when it can or none is named.
+ * docs/contract/login-providers.md
+ */
 export function providerConfigProblem(config: ProviderConfig, discoveryUrl: string): string | undefined {
   if (isUnset(config)) return undefined
   const name = memberOf(config, 'provider')
@@ -83,7 +96,9 @@ function typeProblem(config: ProviderConfig, options: Provider['options']): stri
     int: (value) => isJsonNumber(value) && /^-?\d{1,15}$/.test(numberText(value)),
     string: (value) => typeof value === 'string',
   }
-  const wrong = Object.entries(options).find(([name, type]) => memberOf(config, name) !== null && !fits[type](memberOf(config, name)))
+  const wrong = Object.entries(options).find(
+    ([name, type]) => memberOf(config, name) !== null && !fits[type](memberOf(config, name)),
+  )
   if (wrong === undefined) return undefined
   return `decoding failed due to the following error(s):\n\n'${wrong[0]}' expected type '${wrong[1]}'`
 }
@@ -117,7 +132,8 @@ function oktaProblem({ text, flag, count }: Options, discoveryUrl: string): stri
   if (flag('fetch_groups') && given === '') {
     return "'org_url' must be set in provider_config or oidc_discovery_url must be configured when fetch_groups=true"
   }
-  if (flag('fetch_groups') && text('api_token') === '') return "'api_token' is required in provider_config when fetch_groups=true"
+  if (flag('fetch_groups') && text('api_token') === '')
+    return "'api_token' is required in provider_config when fetch_groups=true"
   if (count('groups_cap') < 0) return 'groups_cap must be >= 0'
   const filter = groupsFilter(text('groups_filter'))
   return 'problem' in filter ? `invalid groups_filter regex: ${filter.problem}` : undefined

@@ -11,13 +11,23 @@ import { discreetRefusal, type Refusal, refusal, reworded } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
 
 /** What a mount's configuration says of its provider. */
-export type ProviderSettings = { readonly provider_config: ProviderConfig; readonly oidc_discovery_url: string }
+export type ProviderSettings = {
+  readonly provider_config: ProviderConfig
+  readonly oidc_discovery_url: string
+}
 
 /** A result that is only waited for where a provider has to be asked. */
 type Soon<T> = T | Promise<T>
 
-/** The provider's hook for more claims, which are added; or why they could not be had. docs/contract/jwt.md#login-in-this-order, docs/contract/login-providers.md#gsuite */
-export function addUserInfo(claims: StrictObject, { provider_config: config }: ProviderSettings, reach: ProviderReach): Soon<Refusal | undefined> {
+/**
+ * The provider's hook for more claims, which are added; or why they could not be had.
+ * docs/contract/jwt.md#login-in-this-order, docs/contract/login-providers.md#gsuite
+ */
+export function addUserInfo(
+  claims: StrictObject,
+  { provider_config: config }: ProviderSettings,
+  reach: ProviderReach,
+): Soon<Refusal | undefined> {
   if (providerName(config) !== 'gsuite') return undefined
   const { text, flag } = optionsOf(config)
   if (!flag('fetch_user_info') || text('user_custom_schemas') === '') return undefined
@@ -32,7 +42,10 @@ export function addUserInfo(claims: StrictObject, { provider_config: config }: P
 const setOwn = (claims: StrictObject, name: string, value: unknown): void =>
   void Object.defineProperty(claims, name, { value, enumerable: true, writable: true, configurable: true })
 
-/** The groups of a token through its mount's provider. The claim is left in the form `bound_claims` shall see. docs/contract/jwt.md#login-in-this-order, docs/contract/login-providers.md */
+/**
+ * The groups of a token through its mount's provider. The claim is left in the form `bound_claims` shall see.
+ * docs/contract/jwt.md#login-in-this-order, docs/contract/login-providers.md
+ */
 export function groupsThroughProvider(
   claims: StrictObject,
   claim: GroupsClaim,
@@ -40,31 +53,52 @@ export function groupsThroughProvider(
   reach: ProviderReach,
 ): Soon<string[] | Refusal> {
   const found = providerGroups(claims, claim, settings, reach)
-  return found instanceof Promise ? found.then((late) => namesOf(late, claims, claim)) : namesOf(found, claims, claim)
+  return found instanceof Promise
+    ? found.then((late) => namesOf(late, claims, claim))
+    : namesOf(found, claims, claim)
 }
 
 /** The `groups_claim` of a role, and whether a token may do without. */
 export type GroupsClaim = { readonly name: string; readonly isOptional: boolean }
 
 /** The value of the groups claim as the provider has it. */
-type Groups = { readonly groups: unknown /** It came from a directory, not from the token. */; readonly isFetched?: true }
+type Groups = {
+  readonly groups: unknown /** It came from a directory, not from the token. */
+  readonly isFetched?: true
+}
 
-function namesOf(found: Groups | Refusal, claims: StrictObject, { name: groupsClaim, isOptional }: GroupsClaim): string[] | Refusal {
+function namesOf(
+  found: Groups | Refusal,
+  claims: StrictObject,
+  { name: groupsClaim, isOptional }: GroupsClaim,
+): string[] | Refusal {
   if ('reason' in found) return reworded(found, (text) => `failed to fetch groups: ${text}`)
   setClaim(claims, groupsClaim, found.groups)
   if (isOptional && (found.groups ?? undefined) === undefined && !areElsewhere(claims, groupsClaim)) return []
   const names = readGroups(found.groups, groupsClaim)
   if (found.isFetched !== true || Array.isArray(names)) return names
-  return discreetRefusal(names.reason, { text: `failed to fetch groups: ${directoryUnavailable}`, cause: names.text })
+  return discreetRefusal(names.reason, {
+    text: `failed to fetch groups: ${directoryUnavailable}`,
+    cause: names.text,
+  })
 }
 
 const saysTrue: ReadonlySet<unknown> = new Set([true, 'true'])
 
-/** A token with too many groups for itself has groups all the same: Entra ID points elsewhere, or only says that there are some. */
+/**
+ * A token with too many groups for itself has groups all the same: Entra ID points elsewhere, or only says
+ * that there are some.
+ */
 export const areElsewhere = (claims: StrictObject, groupsClaim: string): boolean =>
-  lookupClaim(claims, `/_claim_names/${groupsClaim}`) !== undefined || saysTrue.has(lookupClaim(claims, 'hasgroups'))
+  lookupClaim(claims, `/_claim_names/${groupsClaim}`) !== undefined ||
+  saysTrue.has(lookupClaim(claims, 'hasgroups'))
 
-function providerGroups(claims: StrictObject, claim: GroupsClaim, settings: ProviderSettings, reach: ProviderReach): Soon<Groups | Refusal> {
+function providerGroups(
+  claims: StrictObject,
+  claim: GroupsClaim,
+  settings: ProviderSettings,
+  reach: ProviderReach,
+): Soon<Groups | Refusal> {
   const groupsClaim = claim.name
   const { provider_config: config } = settings
   const groups = lookupClaim(claims, groupsClaim)
@@ -83,7 +117,12 @@ function providerGroups(claims: StrictObject, claim: GroupsClaim, settings: Prov
           }))
         : none
     case 'okta':
-      return oktaGroups(groups, { claims, options: optionsOf(config), reach, discoveryUrl: settings.oidc_discovery_url })
+      return oktaGroups(groups, {
+        claims,
+        options: optionsOf(config),
+        reach,
+        discoveryUrl: settings.oidc_discovery_url,
+      })
     default:
       return { groups }
   }
@@ -94,7 +133,11 @@ const none: Groups = { groups: undefined }
 type HookParts = { readonly claims: StrictObject; readonly options: Options; readonly reach: ProviderReach }
 
 /** docs/contract/login-providers.md#azure */
-function azureGroups(groups: unknown, { name, isOptional }: GroupsClaim, { claims, options, reach }: HookParts): Soon<Groups | Refusal> {
+function azureGroups(
+  groups: unknown,
+  { name, isOptional }: GroupsClaim,
+  { claims, options, reach }: HookParts,
+): Soon<Groups | Refusal> {
   if (options.flag('fetch_groups')) return fetchOwnGroups(reach)
   if (groups !== undefined || (isOptional && !areElsewhere(claims, name))) return { groups }
   return fetchGroupsElsewhere(claims, name, reach)
@@ -103,7 +146,10 @@ function azureGroups(groups: unknown, { name, isOptional }: GroupsClaim, { claim
 /** A cap of 0 is this many. docs/contract/login-providers.md#okta */
 const usualGroupsCap = 100
 
-/** Okta puts only so many groups into a token: as many may be all, or the first of more. docs/contract/login-providers.md#okta */
+/**
+ * Okta puts only so many groups into a token: as many may be all, or the first of more.
+ * docs/contract/login-providers.md#okta
+ */
 function oktaGroups(
   groups: unknown,
   { claims, options, reach, discoveryUrl }: HookParts & { readonly discoveryUrl: string },
@@ -117,7 +163,9 @@ function oktaGroups(
     const { origin } = new URL(text('org_url') || discoveryUrl)
     const found = { origin, apiToken: text('api_token'), userIdClaim: text('user_id_claim') }
     return { ...filtered(await fetchOktaGroups(claims, found, reach)), isFetched: true as const }
-  }).then((result) => ('reason' in result ? reworded(result, (why) => `unable to fetch groups from Okta API: ${why}`) : result))
+  }).then((result) =>
+    'reason' in result ? reworded(result, (why) => `unable to fetch groups from Okta API: ${why}`) : result,
+  )
 }
 
 /** Names the filter finds something in; a value that is no list of anything stays what it is. */
@@ -129,12 +177,16 @@ function filteredGroups(groups: unknown, expression: string): unknown {
   return listed.filter((name) => typeof name === 'string' && filter.matcher(name).find())
 }
 
-async function orRefused<T>(reason: 'groups_unavailable' | 'provider_failed', ask: () => Promise<T>): Promise<T | Refusal> {
+async function orRefused<T>(
+  reason: 'groups_unavailable' | 'provider_failed',
+  ask: () => Promise<T>,
+): Promise<T | Refusal> {
   try {
     return await ask()
   } catch (error) {
     if (error instanceof UnknownPersonError) return refusal(reason, error.message)
-    if (error instanceof DirectoryError) return discreetRefusal(reason, { text: directoryUnavailable, cause: error.message })
+    if (error instanceof DirectoryError)
+      return discreetRefusal(reason, { text: directoryUnavailable, cause: error.message })
     throw error
   }
 }

@@ -10,8 +10,8 @@ const ecKeyType = Buffer.from('06072a8648ce3d0201', 'hex')
 export type ParsedPublicKey = { readonly key: KeyObject } | { readonly error: string }
 
 /**
- * One element of `jwt_validation_pubkeys`: the first PEM block, of whatever label, holds a SubjectPublicKeyInfo or a certificate, of which only the
- * key counts. docs/contract/jwt.md#keys.
+ * One element of `jwt_validation_pubkeys`: the first PEM block, of whatever label, holds a
+ * SubjectPublicKeyInfo or a certificate, of which only the key counts. docs/contract/jwt.md#keys.
  */
 export function parsePublicKeyPem(pem: string): ParsedPublicKey {
   const block = firstBlock(pem)
@@ -20,7 +20,11 @@ export function parsePublicKeyPem(pem: string): ParsedPublicKey {
   const key = publicKeyOf(block.der)
   if (key === undefined) {
     const isEc = block.der.includes(ecKeyType)
-    return { error: isEc ? 'x509: failed to unmarshal elliptic curve point: it is not on its curve' : 'x509: malformed tbs certificate' }
+    return {
+      error: isEc
+        ? 'x509: failed to unmarshal elliptic curve point: it is not on its curve'
+        : 'x509: malformed tbs certificate',
+    }
   }
   const problem = keyProblem(key)
   return problem === undefined ? { key } : { error: problem }

@@ -53,11 +53,15 @@ export type Refusal = {
   readonly reason: ReasonCode
   readonly text: string
   /**
-   * The whole cause where the caller must not see it, because it repeats what another server answered or where that server is. Only the log,
-   * `failures` and `explain` show it: docs/contract/jwt.md#what-a-caller-is-not-told.
+   * The whole cause where the caller must not see it, because it repeats what another server answered or
+   * where that server is. Only the log, `failures` and `explain` show it:
+   * docs/contract/jwt.md#what-a-caller-is-not-told.
    */
   readonly cause?: string
-  /** What the check wanted and what it got, where only the check knows. For `failures` and `explain`, never for the caller. */
+  /**
+   * What the check wanted and what it got, where only the check knows. For `failures` and `explain`, never
+   * for the caller.
+   */
   readonly compared?: Compared
 }
 
@@ -79,7 +83,10 @@ export const refusal = (reason: ReasonCode, text: string): Refusal => ({ reason,
 export const comparing = (refused: Refusal, compared: Compared): Refusal => ({ ...refused, compared })
 
 /** A refusal that keeps its cause from the caller. */
-export const discreetRefusal = (reason: ReasonCode, { text, cause }: { text: string; cause: string }): Refusal => ({ reason, text, cause })
+export const discreetRefusal = (
+  reason: ReasonCode,
+  { text, cause }: { text: string; cause: string },
+): Refusal => ({ reason, text, cause })
 
 /** A refusal in other words, which go for its cause too. */
 export const reworded = (refused: Refusal, words: (text: string) => string): Refusal => ({
@@ -141,7 +148,12 @@ const checkOf = {
 export type CheckName = (typeof checkOf)[ReasonCode] | 'userinfo'
 
 /** Reasons that the core gives once the JWT is accepted. */
-const coreChecks = { metadata_invalid: 'metadata', policy_forbidden: 'policies', entity_disabled: 'entity', token_replayed: 'replay' } as const
+const coreChecks = {
+  metadata_invalid: 'metadata',
+  policy_forbidden: 'policies',
+  entity_disabled: 'entity',
+  token_replayed: 'replay',
+} as const
 
 /** A reason that the core gives. */
 export type CoreReason = keyof typeof coreChecks

@@ -13,8 +13,9 @@ export type RemoteKeysParts = {
 }
 
 /**
- * The keys of one URL as one mount uses them: those that a fetch brought which began after the mount was configured. There is no greatest age, and keys once
- * fetched serve while the provider is down. docs/contract/jwt.md#keys.
+ * The keys of one URL as one mount uses them: those that a fetch brought which began after the mount was
+ * configured. There is no greatest age, and keys once fetched serve while the provider is down.
+ * docs/contract/jwt.md#keys.
  */
 export class RemoteKeys {
   readonly #shared: SharedSource<JwkSet>
@@ -38,8 +39,9 @@ export class RemoteKeys {
   }
 
   /**
-   * A set newer than `tried`. All who ask at the same time, at any mount, share one fetch. Undefined when tokens that no key verifies came too
-   * often of late; a mount that has no keys yet does not count among those. Throws `KeyFetchError`; the keys already known stay.
+   * A set newer than `tried`. All who ask at the same time, at any mount, share one fetch. Undefined when
+   * tokens that no key verifies came too often of late; a mount that has no keys yet does not count among
+   * those. Throws `KeyFetchError`; the keys already known stay.
    */
   async newerThan(tried: JwkSet | undefined): Promise<JwkSet | undefined> {
     const { current } = this

@@ -2,7 +2,16 @@ import { z } from 'zod'
 import { refuse } from '../../errors.ts'
 import { parseBoundCidr } from '../../lib/cidr.ts'
 import { goDuration } from '../../lib/duration.ts'
-import { boolField, commaListField, convertFields, durationField, kvField, mapField, signedDurationField, stringField } from '../../lib/fields.ts'
+import {
+  boolField,
+  commaListField,
+  convertFields,
+  durationField,
+  kvField,
+  mapField,
+  signedDurationField,
+  stringField,
+} from '../../lib/fields.ts'
 import { goText, quoted } from '../../lib/go-text.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import { type BoundClaim, readyBoundClaims } from './bound-claims.ts'
@@ -10,25 +19,39 @@ import { applyLegacy, shownLegacy, tokenFields } from './token-fields.ts'
 
 /** docs/contract/jwt.md#roles. A field that a write omits keeps its value. Durations are whole seconds. */
 export const roleFields = z.object({
-  role_type: stringField.optional().describe('`oidc` (default) or `jwt`; back to the default by every write that leaves it out'),
+  role_type: stringField
+    .optional()
+    .describe('`oidc` (default) or `jwt`; back to the default by every write that leaves it out'),
   bound_audiences: commaListField.optional().describe('Accepted `aud` values; one match suffices'),
   bound_subject: stringField.optional().describe('Value `sub` must have'),
   bound_claims: mapField.optional().describe('Claim, or JSON pointer, to the value or values it may have'),
-  bound_claims_type: stringField.optional().describe('`string` (default) or `glob`; back to the default by every write that leaves it out'),
-  claim_mappings: kvField.optional().describe('Claim, or JSON pointer, to the metadata field it is copied to'),
+  bound_claims_type: stringField
+    .optional()
+    .describe('`string` (default) or `glob`; back to the default by every write that leaves it out'),
+  claim_mappings: kvField
+    .optional()
+    .describe('Claim, or JSON pointer, to the metadata field it is copied to'),
   user_claim: stringField.optional().describe('Claim whose value names the entity alias'),
   user_claim_json_pointer: boolField.optional().describe('Read `user_claim` as a JSON pointer'),
   groups_claim: stringField.optional().describe('Claim, or JSON pointer, that lists the groups'),
-  groups_claim_optional: boolField.optional().describe('A token without `groups_claim` has no groups, rather than being refused'),
+  groups_claim_optional: boolField
+    .optional()
+    .describe('A token without `groups_claim` has no groups, rather than being refused'),
   oidc_scopes: commaListField.optional().describe('OIDC scopes to ask for besides `openid`'),
   allowed_redirect_uris: commaListField.optional().describe('Redirect URIs an OIDC login may use'),
   verbose_oidc_logging: boolField.optional().describe('Log received OIDC tokens and claims at debug level'),
   max_age: durationField.optional().describe('Greatest time since the user last signed in at the provider'),
   expiration_leeway: signedDurationField.optional().describe('Tolerance of `exp`; 0 is 150 s, negative none'),
   not_before_leeway: signedDurationField.optional().describe('Tolerance of `nbf`; 0 is 150 s, negative none'),
-  clock_skew_leeway: signedDurationField.optional().describe('Tolerance of all times; 0 is 60 s, negative none'),
-  oidc_disable_confirmation: boolField.optional().describe('Do not ask the person to confirm a login whose answer the provider posts'),
-  token_replay_protection: boolField.optional().describe('A JWT logs in once only; no effect on browser logins'),
+  clock_skew_leeway: signedDurationField
+    .optional()
+    .describe('Tolerance of all times; 0 is 60 s, negative none'),
+  oidc_disable_confirmation: boolField
+    .optional()
+    .describe('Do not ask the person to confirm a login whose answer the provider posts'),
+  token_replay_protection: boolField
+    .optional()
+    .describe('A JWT logs in once only; no effect on browser logins'),
   ...tokenFields,
 })
 
@@ -48,19 +71,37 @@ const withoutTypes = { role_type: 'jwt', bound_claims_type: 'string' } as const
 export function readRole(name: string, stored: unknown): Role {
   if (typeof stored !== 'object' || stored === null) throw new Error('a stored JWT role is no object')
   const record = { ...withoutTypes, ...convertFields(roleFields, { ...stored }).values }
-  return { name, record, boundClaims: readyBoundClaims(record.bound_claims ?? null, record.bound_claims_type === 'glob' ? 'glob' : 'string') }
+  return {
+    name,
+    record,
+    boundClaims: readyBoundClaims(
+      record.bound_claims ?? null,
+      record.bound_claims_type === 'glob' ? 'glob' : 'string',
+    ),
+  }
 }
 
 /** The greatest lease time of the role's mount, in seconds. */
 export type RoleBounds = { readonly mountMaxTtl: number }
 
 /**
- * The stored role changed by what was sent, checked as a whole: docs/contract/jwt.md#configuration, docs/contract/jwt.md#roles in that order. Throws the first refusal. Pure: nothing
- * of its arguments is changed.
+ * The stored role changed by what was sent, checked as a whole: docs/contract/jwt.md#configuration,
+ * docs/contract/jwt.md#roles in that order. Throws the first refusal. Pure: nothing of its arguments is
+ * changed.
  */
-export function changedRole(before: RoleRecord | undefined, sent: RoleRecord, bounds: RoleBounds): RoleRecord {
-  const role: RoleRecord = { ...before, ...sent, role_type: sent.role_type || 'oidc', bound_claims_type: sent.bound_claims_type ?? 'string' }
-  if (role.role_type !== 'oidc' && role.role_type !== 'jwt') throw refuse('invalid', `invalid 'role_type': ${goText(role.role_type)}`)
+export function changedRole(
+  before: RoleRecord | undefined,
+  sent: RoleRecord,
+  bounds: RoleBounds,
+): RoleRecord {
+  const role: RoleRecord = {
+    ...before,
+    ...sent,
+    role_type: sent.role_type || 'oidc',
+    bound_claims_type: sent.bound_claims_type ?? 'string',
+  }
+  if (role.role_type !== 'oidc' && role.role_type !== 'jwt')
+    throw refuse('invalid', `invalid 'role_type': ${goText(role.role_type)}`)
   if (sent.token_bound_cidrs !== undefined) role.token_bound_cidrs = boundCidrs(sent.token_bound_cidrs)
   checkTokenFields(role)
   const merged = applyLegacy(role, sent)
@@ -69,7 +110,9 @@ export function changedRole(before: RoleRecord | undefined, sent: RoleRecord, bo
     merged.bound_cidrs = merged.token_bound_cidrs
   }
   if ((merged.token_period ?? 0) > bounds.mountMaxTtl) {
-    const [period, max] = [merged.token_period ?? 0, bounds.mountMaxTtl].map((seconds) => `'"${goDuration(seconds)}"'`)
+    const [period, max] = [merged.token_period ?? 0, bounds.mountMaxTtl].map(
+      (seconds) => `'"${goDuration(seconds)}"'`,
+    )
     throw refuse('invalid', `'period' of ${period} is greater than the backend's maximum lease TTL of ${max}`)
   }
   checkClaimFields(merged, sent)
@@ -93,25 +136,35 @@ function boundCidrs(texts: readonly string[]): string[] {
 /** Steps 5 to 10, before the legacy names count. */
 function checkTokenFields(role: RoleRecord): void {
   const { token_type = '', token_num_uses = 0, token_period = 0, token_ttl = 0, token_max_ttl = 0 } = role
-  if (!['', 'default', 'service', 'batch'].includes(token_type)) throw refuse('invalid', `invalid 'token_type' value ${quoted(token_type)}`)
+  if (!['', 'default', 'service', 'batch'].includes(token_type))
+    throw refuse('invalid', `invalid 'token_type' value ${quoted(token_type)}`)
   if (token_num_uses < 0) throw refuse('invalid', "'token_num_uses' cannot be negative")
   if (token_type === 'batch' && token_period !== 0) {
-    throw refuse('invalid', "'token_type' cannot be 'batch' or 'default_batch' when set to generate periodic tokens")
+    throw refuse(
+      'invalid',
+      "'token_type' cannot be 'batch' or 'default_batch' when set to generate periodic tokens",
+    )
   }
   if (token_type === 'batch' && token_num_uses !== 0) {
-    throw refuse('invalid', "'token_type' cannot be 'batch' or 'default_batch' when set to generate tokens with limited use count")
+    throw refuse(
+      'invalid',
+      "'token_type' cannot be 'batch' or 'default_batch' when set to generate tokens with limited use count",
+    )
   }
-  if (token_max_ttl > 0 && token_ttl > token_max_ttl) throw refuse('invalid', "'token_ttl' cannot be greater than 'token_max_ttl'")
+  if (token_max_ttl > 0 && token_ttl > token_max_ttl)
+    throw refuse('invalid', "'token_ttl' cannot be greater than 'token_max_ttl'")
 }
 
 /** Steps 13 to 17. */
 function checkClaimFields(role: RoleRecord, sent: RoleRecord): void {
   const { bound_claims_type: type = '' } = role
-  if (type !== 'string' && type !== 'glob') throw refuse('invalid', `invalid 'bound_claims_type': ${goText(type)}`)
+  if (type !== 'string' && type !== 'glob')
+    throw refuse('invalid', `invalid 'bound_claims_type': ${goText(type)}`)
   if (type === 'glob') for (const value of Object.values(sent.bound_claims ?? {})) checkGlob(value)
   const targets = new Set<string>()
   for (const key of Object.values(role.claim_mappings ?? {})) {
-    if (key === 'role') throw refuse('invalid', 'metadata key "role" is reserved and may not be a mapping destination')
+    if (key === 'role')
+      throw refuse('invalid', 'metadata key "role" is reserved and may not be a mapping destination')
     if (targets.has(key)) throw refuse('invalid', `multiple keys are mapped to metadata key ${quoted(key)}`)
     targets.add(key)
   }
@@ -135,7 +188,8 @@ function checkRequired(role: RoleRecord): void {
   if (role.role_type === 'jwt' && !isBound(role)) {
     throw refuse('invalid', 'must have at least one bound constraint when creating/updating a role')
   }
-  if (token_max_ttl > 0 && token_ttl > token_max_ttl) throw refuse('invalid', 'ttl should not be greater than max ttl')
+  if (token_max_ttl > 0 && token_ttl > token_max_ttl)
+    throw refuse('invalid', 'ttl should not be greater than max ttl')
 }
 
 const isBound = ({ bound_audiences, token_bound_cidrs, bound_subject, bound_claims }: RoleRecord): boolean =>
@@ -148,7 +202,9 @@ const isBound = ({ bound_audiences, token_bound_cidrs, bound_subject, bound_clai
 export function roleWarnings(role: RoleRecord, { mountMaxTtl }: RoleBounds): string[] {
   const warnings: string[] = []
   if ((role.token_max_ttl ?? 0) > mountMaxTtl) {
-    warnings.push("token max ttl is greater than the system or backend mount's maximum TTL value; issued tokens' max TTL value will be truncated")
+    warnings.push(
+      "token max ttl is greater than the system or backend mount's maximum TTL value; issued tokens' max TTL value will be truncated",
+    )
   }
   if (role.verbose_oidc_logging === true) {
     warnings.push(

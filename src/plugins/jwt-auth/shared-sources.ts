@@ -6,7 +6,10 @@ import { fetchJwkSet, type KeySource } from './fetch-jwk-set.ts'
 import type { JwkSet } from './jwk-set.ts'
 import { type AnswerNote, SourceHistory } from './source-history.ts'
 
-/** Who names both the same shares what was fetched, and how often it may be; a fetch by other roots brings nobody else newer keys. */
+/**
+ * Who names both the same shares what was fetched, and how often it may be; a fetch by other roots brings
+ * nobody else newer keys.
+ */
 const keyOf = ({ url, caPem }: KeySource): string => `${url}\n${caPem}`
 
 /** Told of each fetch that is over. */
@@ -19,8 +22,8 @@ const failureLimit = { capacity: 10, refillMs: 1000 }
 const pruneAbove = 1000
 
 /**
- * Key sets and discovery documents, fetched once for all mounts that name the same URL and the same roots, one fetch of each at a time.
- * docs/contract/jwt.md#keys.
+ * Key sets and discovery documents, fetched once for all mounts that name the same URL and the same roots,
+ * one fetch of each at a time. docs/contract/jwt.md#keys.
  */
 export class SharedSources {
   readonly #numbers: { readonly last: number }
@@ -31,8 +34,12 @@ export class SharedSources {
     const numbers = { last: 0 }
     const limits = { misses: new Buckets(clock, missLimit), failures: new Buckets(clock, failureLimit) }
     const parts = { clock, numbers, limits }
-    this.#keySets = new Registry((place) => new SharedSource({ ...parts, place, fetch: (note) => fetchJwkSet(outbound, place, note) }))
-    this.#documents = new Registry((place) => new SharedSource({ ...parts, place, fetch: (note) => discover(outbound, place, note) }))
+    this.#keySets = new Registry(
+      (place) => new SharedSource({ ...parts, place, fetch: (note) => fetchJwkSet(outbound, place, note) }),
+    )
+    this.#documents = new Registry(
+      (place) => new SharedSource({ ...parts, place, fetch: (note) => discover(outbound, place, note) }),
+    )
     this.#numbers = numbers
   }
 
@@ -107,7 +114,10 @@ export class SharedSource<T> {
     return this.#latest !== undefined && this.#latest.number > number ? this.#latest : undefined
   }
 
-  /** As `fetchedAfter`, fetched now if need be; when that failed too often of late, it throws why without another try. */
+  /**
+   * As `fetchedAfter`, fetched now if need be; when that failed too often of late, it throws why without
+   * another try.
+   */
   async needAfter(number: number, onFetch: OnFetch): Promise<T> {
     for (;;) {
       const known = this.fetchedAfter(number)
@@ -119,7 +129,10 @@ export class SharedSource<T> {
     }
   }
 
-  /** Something newer than what is known and did not serve; undefined when that was asked for too often of late. */
+  /**
+   * Something newer than what is known and did not serve; undefined when that was asked for too often of
+   * late.
+   */
   async newer(onFetch: OnFetch): Promise<T | undefined> {
     if (this.#fetching !== undefined) return this.#fetching.result
     return this.#parts.limits.misses.take(keyOf(this.place)) ? this.#fetch(onFetch) : undefined

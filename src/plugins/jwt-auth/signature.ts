@@ -23,12 +23,21 @@ const heavyAboveRsaBits = 4096
 /** More candidate keys than this go to the thread pool, so that one token cannot hold the event loop. */
 const maxInlineKeys = 4
 const heavyWeight = 8
-/** A token without a key id is tried with every key of a set, up to this weight together: 1,000 cheap checks, 128 heavy ones. */
+/**
+ * A token without a key id is tried with every key of a set, up to this weight together: 1,000 cheap checks,
+ * 128 heavy ones.
+ */
 const maxWeightPerToken = 1024
 
-type KeyFacts = { readonly type: string | undefined; readonly curve: string | undefined; readonly bits: number }
+type KeyFacts = {
+  readonly type: string | undefined
+  readonly curve: string | undefined
+  readonly bits: number
+}
 
-/** What a key is, read once: asking a key object for its details costs as much as a tenth of a verification. */
+/**
+ * What a key is, read once: asking a key object for its details costs as much as a tenth of a verification.
+ */
 const factsByKey = new WeakMap<KeyObject, KeyFacts>()
 
 function factsOf(key: KeyObject): KeyFacts {
@@ -40,23 +49,35 @@ function factsOf(key: KeyObject): KeyFacts {
   return facts
 }
 
-/** The key's type decides which algorithms it may verify; the header never does. docs/contract/jwt.md#login-in-this-order */
+/**
+ * The key's type decides which algorithms it may verify; the header never does.
+ * docs/contract/jwt.md#login-in-this-order
+ */
 function fits(scheme: Scheme, key: KeyObject): boolean {
   const { type, curve } = factsOf(key)
   return type === scheme.keyType && (scheme.keyType !== 'ec' || curve === scheme.curve)
 }
 
 /** What a key can verify. */
-export const algorithmsOf = (key: KeyObject): Algorithm[] => supportedAlgorithms.filter((name) => fits(schemes[name], key))
+export const algorithmsOf = (key: KeyObject): Algorithm[] =>
+  supportedAlgorithms.filter((name) => fits(schemes[name], key))
 
 const isHeavy = (scheme: Scheme, key: KeyObject): boolean =>
-  scheme.keyType === 'ec' ? scheme.curve !== 'prime256v1' : scheme.keyType === 'rsa' && factsOf(key).bits > heavyAboveRsaBits
+  scheme.keyType === 'ec'
+    ? scheme.curve !== 'prime256v1'
+    : scheme.keyType === 'rsa' && factsOf(key).bits > heavyAboveRsaBits
 
 /**
- * Whether one of the keys signed the token. Cheap checks of few keys run at once on the calling thread (measured on two cores: RS256 25 µs, ES256
- * 80 µs, less than a thread-pool hop costs under load); all others go through the gate to the pool, one after the other.
+ * Whether one of the keys signed the token. Cheap checks of few keys run at once on the calling thread
+ * (measured on two cores: RS256 25 µs, ES256 80 µs, less than a thread-pool hop costs under load); all others
+ * go through the gate to the pool, one after the other.
  */
-export async function verifyWithAny(jws: Jws, algorithm: Algorithm, keys: Iterable<KeyObject>, gate: VerificationGate): Promise<boolean> {
+export async function verifyWithAny(
+  jws: Jws,
+  algorithm: Algorithm,
+  keys: Iterable<KeyObject>,
+  gate: VerificationGate,
+): Promise<boolean> {
   const scheme = schemes[algorithm]
   const candidates = [...keys].filter((key) => fits(scheme, key))
   const inline = candidates.length <= maxInlineKeys
@@ -65,7 +86,10 @@ export async function verifyWithAny(jws: Jws, algorithm: Algorithm, keys: Iterab
     const heavy = isHeavy(scheme, key)
     left -= heavy ? heavyWeight : 1
     if (left < 0) break
-    const verified = inline && !heavy ? verifyHere(jws, scheme, key) : await gate.run(heavy ? heavyWeight : 1, () => verifyInPool(jws, scheme, key))
+    const verified =
+      inline && !heavy
+        ? verifyHere(jws, scheme, key)
+        : await gate.run(heavy ? heavyWeight : 1, () => verifyInPool(jws, scheme, key))
     if (verified) return true
   }
   return false
@@ -86,5 +110,7 @@ function verifyHere(jws: Jws, scheme: Scheme, key: KeyObject): boolean {
 
 const verifyInPool = (jws: Jws, scheme: Scheme, key: KeyObject): Promise<boolean> =>
   new Promise((resolve) => {
-    verify(scheme.digest, jws.signingInput, keyInput(scheme, key), jws.signature, (error, verified) => resolve(error === null && verified))
+    verify(scheme.digest, jws.signingInput, keyInput(scheme, key), jws.signature, (error, verified) =>
+      resolve(error === null && verified),
+    )
   })

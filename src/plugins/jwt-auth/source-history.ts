@@ -62,7 +62,10 @@ export class SourceHistory {
       return fetched
     } catch (error) {
       this.#isReachable = false
-      this.#lastError = { time: clock.now(), text: excerpt(error instanceof Error ? error.message : 'failed') }
+      this.#lastError = {
+        time: clock.now(),
+        text: excerpt(error instanceof Error ? error.message : 'failed'),
+      }
       onFetch(false)
       throw error
     } finally {
@@ -71,10 +74,18 @@ export class SourceHistory {
   }
 }
 
-/** A `Date` header is cut to whole seconds, so the difference is rounded up. The answer was written half the round trip ago. docs/explain.md */
+/**
+ * A `Date` header is cut to whole seconds, so the difference is rounded up. The answer was written half the
+ * round trip ago. docs/explain.md
+ */
 function measured(date: string | undefined, sent: number, received: number): ClockOffset | undefined {
   const told = date === undefined ? Number.NaN : Date.parse(date)
   if (Number.isNaN(told)) return undefined
   // plus 0, so that there is no -0
-  return { seconds: Math.ceil((told - (sent + received) / 2) / 1000) + 0, measuredAt: received, isEstimate: false, isCertain: true }
+  return {
+    seconds: Math.ceil((told - (sent + received) / 2) / 1000) + 0,
+    measuredAt: received,
+    isEstimate: false,
+    isCertain: true,
+  }
 }

@@ -1,6 +1,9 @@
 declare global {
   interface JSON {
-    parse(text: string, reviver: (name: string, value: unknown, context: { source?: string }) => unknown): unknown
+    parse(
+      text: string,
+      reviver: (name: string, value: unknown, context: { source?: string }) => unknown,
+    ): unknown
   }
 }
 
@@ -8,14 +11,19 @@ declare global {
 export type StrictObject = { [name: string]: unknown }
 
 const maxDepth = 128
-/** Anyone may send a JWT, and each value costs time before its signature is checked. The most groups of a person fit: 20,000. */
+/**
+ * Anyone may send a JWT, and each value costs time before its signature is checked. The most groups of a
+ * person fit: 20,000.
+ */
 const maxValues = 30_000
 const needsCare = /\d{16}|\\u[dD][89a-fA-F]/
 
 /**
- * A JSON object, or null for the text `null`; undefined for anything else, for a member name given twice in any object, for nesting deeper than
- * 128, and for more than 30,000 values. Integers beyond 2^53 become bigints, fractions there their integer part (those of more than 400 digits, which nothing equals, stay infinite), so that two different ones never compare equal; lone surrogates become U+FFFD, as they would on their
- * way to storage. Time and memory grow with the length of the text only.
+ * A JSON object, or null for the text `null`; undefined for anything else, for a member name given twice in
+ * any object, for nesting deeper than 128, and for more than 30,000 values. Integers beyond 2^53 become
+ * bigints, fractions there their integer part (those of more than 400 digits, which nothing equals, stay
+ * infinite), so that two different ones never compare equal; lone surrogates become U+FFFD, as they would on
+ * their way to storage. Time and memory grow with the length of the text only.
  */
 export function parseStrictObject(text: string): StrictObject | null | undefined {
   const colons = countColons(text)
@@ -30,14 +38,17 @@ export function parseStrictObject(text: string): StrictObject | null | undefined
   }
 }
 
-const isPlainObject = (value: unknown): value is StrictObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isPlainObject = (value: unknown): value is StrictObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function carefully(_name: string, value: unknown, context: { source?: string }): unknown {
   if (typeof value === 'string') return value.toWellFormed()
   if (typeof value !== 'number' || Number.isSafeInteger(value) || context.source === undefined) return value
   const [, whole, fraction] = /^(-?\d{1,400})(\.\d+)?$/.exec(context.source) ?? []
   // what stands behind the point is beyond what a number keeps
-  return whole !== undefined && (fraction === undefined || Math.abs(value) > Number.MAX_SAFE_INTEGER) ? BigInt(whole) : value
+  return whole !== undefined && (fraction === undefined || Math.abs(value) > Number.MAX_SAFE_INTEGER)
+    ? BigInt(whole)
+    : value
 }
 
 /** Colons outside strings; undefined for too many values or too deep a nesting. The text need not be JSON. */

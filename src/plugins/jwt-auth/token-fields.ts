@@ -4,7 +4,10 @@ import { boolField, commaListField, durationField, intField, stringField } from 
 
 const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated: true })
 
-/** Settings of the tokens a role gives out, and their older names, which are still written and read. docs/contract/jwt.md#configuration, docs/contract/jwt.md#roles */
+/**
+ * Settings of the tokens a role gives out, and their older names, which are still written and read.
+ * docs/contract/jwt.md#configuration, docs/contract/jwt.md#roles
+ */
 export const tokenFields = {
   token_ttl: durationField.optional().describe('Lifetime of a token'),
   token_max_ttl: durationField.optional().describe('Greatest lifetime of a token with renewals'),
@@ -27,15 +30,21 @@ const tokenSettings = z.object(tokenFields)
 type TokenSettings = z.output<typeof tokenSettings>
 
 /**
- * The role with each pair of names settled: only the old one sent, both get its value; both sent, the new one counts for both; only the new one
- * sent, the old one is gone. `role` is the stored role with all that was sent laid over it.
+ * The role with each pair of names settled: only the old one sent, both get its value; both sent, the new one
+ * counts for both; only the new one sent, the old one is gone. `role` is the stored role with all that was
+ * sent laid over it.
  */
 export function applyLegacy<Role extends TokenSettings>(role: Role, sent: TokenSettings): Role {
   const policies = sent.policies === undefined ? undefined : sanitise(sent.policies, false)
   return {
     ...role,
     ...settled('policies', 'token_policies', policies, sent.token_policies),
-    ...settled('bound_cidrs', 'token_bound_cidrs', sent.bound_cidrs, sent.token_bound_cidrs === undefined ? undefined : role.token_bound_cidrs),
+    ...settled(
+      'bound_cidrs',
+      'token_bound_cidrs',
+      sent.bound_cidrs,
+      sent.token_bound_cidrs === undefined ? undefined : role.token_bound_cidrs,
+    ),
     ...settled('num_uses', 'token_num_uses', sent.num_uses, sent.token_num_uses),
     ...settled('ttl', 'token_ttl', sent.ttl, sent.token_ttl),
     ...settled('max_ttl', 'token_max_ttl', sent.max_ttl, sent.token_max_ttl),
@@ -43,13 +52,29 @@ export function applyLegacy<Role extends TokenSettings>(role: Role, sent: TokenS
   }
 }
 
-function settled(oldName: keyof TokenSettings, newName: keyof TokenSettings, oldValue: unknown, newValue: unknown): TokenSettings {
-  if (newValue !== undefined) return { [newName]: newValue, [oldName]: oldValue === undefined ? undefined : newValue }
+function settled(
+  oldName: keyof TokenSettings,
+  newName: keyof TokenSettings,
+  oldValue: unknown,
+  newValue: unknown,
+): TokenSettings {
+  if (newValue !== undefined)
+    return { [newName]: newValue, [oldName]: oldValue === undefined ? undefined : newValue }
   return oldValue === undefined ? {} : { [newName]: oldValue, [oldName]: oldValue }
 }
 
-/** Old names show only while the role was last written through them, and hold something. docs/contract/jwt.md#roles */
-export function shownLegacy({ policies = [], bound_cidrs = [], num_uses = 0, ttl = 0, max_ttl = 0, period = 0 }: TokenSettings): object {
+/**
+ * Old names show only while the role was last written through them, and hold something.
+ * docs/contract/jwt.md#roles
+ */
+export function shownLegacy({
+  policies = [],
+  bound_cidrs = [],
+  num_uses = 0,
+  ttl = 0,
+  max_ttl = 0,
+  period = 0,
+}: TokenSettings): object {
   return {
     ...(policies.length > 0 && { policies }),
     ...(bound_cidrs.length > 0 && { bound_cidrs }),

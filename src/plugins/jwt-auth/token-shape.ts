@@ -18,13 +18,20 @@ export function shapeOf(text: string): TokenShape | undefined {
   return likely === undefined ? undefined : { words: likely[1], isCertain: false }
 }
 
-/** A refusal of a text that is no JWT: the caller is told what it surely is, the operator also what it may be. */
+/**
+ * A refusal of a text that is no JWT: the caller is told what it surely is, the operator also what it may be.
+ */
 export function malformedToken(problem: string, token: string): Refusal {
   const shape = shapeOf(token)
   if (shape === undefined) return refusal('token_malformed', problem)
   const cause = `${problem}: ${shape.words}`
   const refused = discreetRefusal('token_malformed', { text: shape.isCertain ? cause : problem, cause })
-  return comparing(refused, { expected: ['a JWT of three parts'], seen: shape.words, detail: 'jwt', hint: '' })
+  return comparing(refused, {
+    expected: ['a JWT of three parts'],
+    seen: shape.words,
+    detail: 'jwt',
+    hint: '',
+  })
 }
 
 const maxLooked = 4096
@@ -49,27 +56,48 @@ const certainShapes: readonly Shape[] = [
 /** The first that fits. */
 const likelyShapes: readonly Shape[] = [
   [(start) => start === '', 'it is blank'],
-  [(start) => /^(?:null|undefined|none|nil|false)$/i.test(start), 'it is the word for a value that is not there'],
-  [(start) => /^hv[sbr]\.|^[sbr]\.[A-Za-z0-9]{24}$/.test(start), 'it looks like a token of a secrets server, not like a JWT'],
-  [(start, text) => partsOf(text) === 3 && headerOf(start) === undefined, 'it has three parts that are not the JSON of a JWT'],
-  [(_start, text) => partsOf(text) === 3 && /[+/=]/.test(text), 'it is encoded with +, / or =, where a JWT has the alphabet of base64url and no ='],
+  [
+    (start) => /^(?:null|undefined|none|nil|false)$/i.test(start),
+    'it is the word for a value that is not there',
+  ],
+  [
+    (start) => /^hv[sbr]\.|^[sbr]\.[A-Za-z0-9]{24}$/.test(start),
+    'it looks like a token of a secrets server, not like a JWT',
+  ],
+  [
+    (start, text) => partsOf(text) === 3 && headerOf(start) === undefined,
+    'it has three parts that are not the JSON of a JWT',
+  ],
+  [
+    (_start, text) => partsOf(text) === 3 && /[+/=]/.test(text),
+    'it is encoded with +, / or =, where a JWT has the alphabet of base64url and no =',
+  ],
   [(_start, text) => partsOf(text) === 3 && !/^[\w.\s-]*$/.test(text), 'it has a character that no JWT has'],
-  [(start, text) => partsOf(text) < 3 && headerOf(start) !== undefined, 'it looks like a JWT that was cut off'],
+  [
+    (start, text) => partsOf(text) < 3 && headerOf(start) !== undefined,
+    'it looks like a JWT that was cut off',
+  ],
   [(_start, text) => partsOf(text) !== 3, 'it looks opaque, like an access token that is no JWT'],
 ]
 
 /** `$NAME`, `$env:NAME`, `${NAME}`, `${{ name }}`, `$(command)`, `%NAME%`, `{{ name }}`, `<name>`. */
 function isVariable(start: string): boolean {
-  return /^(?:\$(?:env:)?[A-Za-z_]\w*|\$\{[\s\S]*\}|\$\([\s\S]*\)|%[A-Za-z_]\w*%|\{\{[\s\S]*\}\}|<[\w .-]+>)$/.test(start)
+  return /^(?:\$(?:env:)?[A-Za-z_]\w*|\$\{[\s\S]*\}|\$\([\s\S]*\)|%[A-Za-z_]\w*%|\{\{[\s\S]*\}\}|<[\w .-]+>)$/.test(
+    start,
+  )
 }
 
 const partsOf = (text: string): number => text.split('.', 7).length
 
 function headerOf(start: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const header: unknown = JSON.parse(Buffer.from(start.split('.', 1)[0] ?? '', 'base64url').toString('utf8'))
+    const header: unknown = JSON.parse(
+      Buffer.from(start.split('.', 1)[0] ?? '', 'base64url').toString('utf8'),
+    )
     // an object of unknown members
-    return typeof header === 'object' && header !== null && !Array.isArray(header) ? (header as Record<string, unknown>) : undefined
+    return typeof header === 'object' && header !== null && !Array.isArray(header)
+      ? (header as Record<string, unknown>)
+      : undefined
   } catch {
     return undefined
   }

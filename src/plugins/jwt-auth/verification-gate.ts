@@ -1,6 +1,6 @@
 /**
- * Lets work of a total weight of at most `capacity` run at once; the rest waits in the order it came. A heavy one at the head is not overtaken, so
- * none starves.
+ * Lets work of a total weight of at most `capacity` run at once; the rest waits in the order it came. A heavy
+ * one at the head is not overtaken, so none starves.
  */
 export class VerificationGate {
   #waiting: { weight: number; start: () => void }[] = []
@@ -30,7 +30,11 @@ export class VerificationGate {
   }
 
   #admit(): void {
-    for (let next = this.#waiting[this.#head]; next !== undefined && next.weight <= this.#free; next = this.#waiting[this.#head]) {
+    for (
+      let next = this.#waiting[this.#head];
+      next !== undefined && next.weight <= this.#free;
+      next = this.#waiting[this.#head]
+    ) {
       this.#free -= next.weight
       this.#head++
       next.start()

@@ -25,7 +25,13 @@ const mount = z.object({
   uuid: text,
 })
 const tuning = z
-  .object({ default_lease_ttl: count, description: text, force_no_cache: z.boolean(), max_lease_ttl: count, options: notes.optional() })
+  .object({
+    default_lease_ttl: count,
+    description: text,
+    force_no_cache: z.boolean(),
+    max_lease_ttl: count,
+    options: notes.optional(),
+  })
   .loose()
 const briefMount = z.object({ description: text, options: notes.nullable(), type: text })
 const exampleMount = {
@@ -44,7 +50,14 @@ const exampleMount = {
   uuid: '0d6a1c9f-2f57-4c88-a4b1-7e0a5f3c9d21',
 }
 
-const namespace = z.object({ id: text, uuid: text, path: text, tainted: z.boolean(), locked: z.boolean(), custom_metadata: notes })
+const namespace = z.object({
+  id: text,
+  uuid: text,
+  path: text,
+  tainted: z.boolean(),
+  locked: z.boolean(),
+  custom_metadata: notes,
+})
 const exampleNamespace = {
   id: 'aB3xY9',
   uuid: '4f0c7d52-98b1-4a5e-8a0d-2b6a7c1e9f34',
@@ -58,7 +71,10 @@ const capabilities = z.record(text, texts)
 const exampleCapabilities = { 'auth/jwt/role/ci': ['read'], capabilities: ['read'] }
 const unlockKey = { output: z.object({ unlock_key: text }), example: { unlock_key: 'q0H2c8vYw1sT' } }
 const randomBytes = { output: z.object({ random_bytes: text }), example: { random_bytes: 'c2VjcmV0' } }
-const digest = { output: z.object({ sum: text }), example: { sum: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad' } }
+const digest = {
+  output: z.object({ sum: text }),
+  example: { sum: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad' },
+}
 const policyKeys = z.object({ keys: texts, policies: texts })
 const inBackground: DocumentedAnswer = { statuses: [202, 200] }
 const maybeWarned: DocumentedAnswer = { statuses: [204, 200] }
@@ -73,14 +89,24 @@ export const answers = {
   mount: { output: z.union([mount, tuning]), example: exampleMount },
   mountOfPath: { output: mount.extend({ path: text }), example: { ...exampleMount, path: 'jwt/' } },
   shownMounts: {
-    output: z.object({ auth: z.record(text, z.union([mount, briefMount])), secret: z.record(text, z.union([mount, briefMount])) }),
+    output: z.object({
+      auth: z.record(text, z.union([mount, briefMount])),
+      secret: z.record(text, z.union([mount, briefMount])),
+    }),
     example: { auth: { 'jwt/': { description: 'CI jobs', options: null, type: 'jwt' } }, secret: {} },
   },
-  remount: { output: z.object({ migration_id: text }), example: { migration_id: '8a1d4b36-6f52-4b0e-9d5c-3c7e2f1a0b98' } },
+  remount: {
+    output: z.object({ migration_id: text }),
+    example: { migration_id: '8a1d4b36-6f52-4b0e-9d5c-3c7e2f1a0b98' },
+  },
   migration: {
     output: z.object({
       migration_id: text,
-      migration_info: z.object({ source_mount: text, status: z.enum(['in-progress', 'success', 'failure']), target_mount: text }),
+      migration_info: z.object({
+        source_mount: text,
+        status: z.enum(['in-progress', 'success', 'failure']),
+        target_mount: text,
+      }),
     }),
     example: {
       migration_id: '8a1d4b36-6f52-4b0e-9d5c-3c7e2f1a0b98',
@@ -104,10 +130,21 @@ export const answers = {
     output: z.object({ name: text, rules: text }),
     example: { name: 'deploy', rules: 'path "cloud/creds/deploy" { capabilities = ["read"] }' },
   },
-  oldPolicies: { output: policyKeys, example: { keys: ['default', 'deploy'], policies: ['default', 'deploy'] } },
+  oldPolicies: {
+    output: policyKeys,
+    example: { keys: ['default', 'deploy'], policies: ['default', 'deploy'] },
+  },
   resultantAcl: {
-    output: z.object({ root: z.boolean(), exact_paths: z.record(text, z.unknown()).optional(), glob_paths: z.record(text, z.unknown()).optional() }),
-    example: { root: false, exact_paths: { 'cloud/creds/deploy': { capabilities: ['read'] } }, glob_paths: {} },
+    output: z.object({
+      root: z.boolean(),
+      exact_paths: z.record(text, z.unknown()).optional(),
+      glob_paths: z.record(text, z.unknown()).optional(),
+    }),
+    example: {
+      root: false,
+      exact_paths: { 'cloud/creds/deploy': { capabilities: ['read'] } },
+      glob_paths: {},
+    },
   },
   serviceTokens: counted('service_tokens'),
   entities: counted('entities'),
@@ -151,17 +188,30 @@ export const answers = {
     example: { lease_count: 1, counts: { cloud_5d3a9c1e: 1 } },
   },
   irrevocableLeases: {
-    output: z.object({ lease_count: count, leases: z.array(z.object({ lease_id: text, mount_id: text, error: text })) }),
+    output: z.object({
+      lease_count: count,
+      leases: z.array(z.object({ lease_id: text, mount_id: text, error: text })),
+    }),
     example: {
       lease_count: 1,
-      leases: [{ lease_id: 'cloud/creds/deploy/2f0Ykq7Xo1mJrC4vT8sLw3nB', mount_id: 'cloud_5d3a9c1e', error: 'the provider refuses' }],
+      leases: [
+        {
+          lease_id: 'cloud/creds/deploy/2f0Ykq7Xo1mJrC4vT8sLw3nB',
+          mount_id: 'cloud_5d3a9c1e',
+          error: 'the provider refuses',
+        },
+      ],
     },
   },
   inBackground,
   wrapped: { form: 'wrapped' },
   wrapOrigin: {
     output: z.object({ creation_ttl: count, creation_time: time, creation_path: text }),
-    example: { creation_ttl: 60, creation_time: '2026-01-01T12:00:00.5Z', creation_path: 'sys/wrapping/wrap' },
+    example: {
+      creation_ttl: 60,
+      creation_time: '2026-01-01T12:00:00.5Z',
+      creation_path: 'sys/wrapping/wrap',
+    },
   },
   unwrapped: {
     form: 'bare',
@@ -170,7 +220,9 @@ export const answers = {
   },
   document: {
     form: 'bare',
-    output: z.object({ openapi: text, info: z.object({}).loose(), paths: z.record(text, z.unknown()) }).loose(),
+    output: z
+      .object({ openapi: text, info: z.object({}).loose(), paths: z.record(text, z.unknown()) })
+      .loose(),
     example: { openapi: '3.1.0', info: { title: 'Gatehouse', version: '0.2.0' }, paths: {} },
   },
 } as const satisfies Record<string, DocumentedAnswer>

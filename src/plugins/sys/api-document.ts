@@ -22,13 +22,25 @@ export function apiDocumentRoute(app: FastifyInstance, { mounts, document }: Api
       summary: 'Read the OpenAPI document',
       ...answers.document,
       input: z.object({
-        generic_mount_paths: boolField.default(false).describe('Describe each mount type once, with the mount path as a parameter'),
+        generic_mount_paths: boolField
+          .default(false)
+          .describe('Describe each mount type once, with the mount path as a parameter'),
       }),
       handle: async ({ mount: { namespace }, caller, input }) => {
         const isShown = (mount: Mount) =>
-          isFixedMount(mount) || mount.config.listing_visibility === 'unauth' || caller?.acl.mountAccess(mount.path) === true
-        const places = input.generic_mount_paths ? genericPlaces(mounts, namespace) : mountsOf(mounts, namespace).filter(isShown).map(placeOf)
-        return { raw: { status: 200, contentType: 'application/json', body: JSON.stringify(await document.describe(places)) } }
+          isFixedMount(mount) ||
+          mount.config.listing_visibility === 'unauth' ||
+          caller?.acl.mountAccess(mount.path) === true
+        const places = input.generic_mount_paths
+          ? genericPlaces(mounts, namespace)
+          : mountsOf(mounts, namespace).filter(isShown).map(placeOf)
+        return {
+          raw: {
+            status: 200,
+            contentType: 'application/json',
+            body: JSON.stringify(await document.describe(places)),
+          },
+        }
       },
     },
   })
@@ -36,7 +48,10 @@ export function apiDocumentRoute(app: FastifyInstance, { mounts, document }: Api
 
 const placeOf = ({ plugin, path }: Mount): DocumentedPlace => ({ group: plugin, path })
 
-const mountsOf = ({ table }: MountStore, namespace: string) => [...table.list(namespace, 'secret'), ...table.list(namespace, 'auth')]
+const mountsOf = ({ table }: MountStore, namespace: string) => [
+  ...table.list(namespace, 'secret'),
+  ...table.list(namespace, 'auth'),
+]
 
 /** The fixed mounts and every plugin that can be mounted. Reveals no existing mount, so anyone may see it. */
 export function genericPlaces(mounts: MountStore, namespace: string): DocumentedPlace[] {

@@ -19,7 +19,9 @@ export function capabilityRoutes(app: FastifyInstance, { access }: { access: Acc
     write: {
       summary: 'Capabilities of the caller',
       ...answers.capabilities,
-      input: paths.extend({ token: stringField.optional().describe('Ignored: the calling token is checked') }),
+      input: paths.extend({
+        token: stringField.optional().describe('Ignored: the calling token is checked'),
+      }),
       handle: ({ input, caller }) => judged(caller?.acl, input),
     },
   })
@@ -69,7 +71,10 @@ function judged(acl: Pick<Acl, 'capabilities'> | undefined, asked: Asked): Reply
   if (list.includes('')) throw fail('invalid', 'missing path')
   // no prototype: a path may be named like a property of Object.prototype
   const rights: Record<string, string[]> = Object.create(null)
-  for (const path of list) rights[path] = acl?.capabilities(path.startsWith('/') ? path.slice(1) : path) ?? ['deny']
+  for (const path of list)
+    rights[path] = acl?.capabilities(path.startsWith('/') ? path.slice(1) : path) ?? ['deny']
   const [only] = list
-  return { data: list.length === 1 && only !== undefined ? { ...rights, capabilities: rights[only] } : rights }
+  return {
+    data: list.length === 1 && only !== undefined ? { ...rights, capabilities: rights[only] } : rights,
+  }
 }

@@ -11,8 +11,12 @@ const input = z.object({
   allowed_origins: commaListField
     .default([])
     .describe('Origins as browsers send them, such as https://app.example.com; a lone * allows every origin'),
-  allowed_headers: commaListField.default([]).describe('Request headers that pages may send in addition to the default ones'),
-  allow_credentials: boolField.default(false).describe('Allow credentialed requests: Access-Control-Allow-Credentials'),
+  allowed_headers: commaListField
+    .default([])
+    .describe('Request headers that pages may send in addition to the default ones'),
+  allow_credentials: boolField
+    .default(false)
+    .describe('Allow credentialed requests: Access-Control-Allow-Credentials'),
 })
 const output = z.object({
   enabled: z.boolean(),
@@ -40,7 +44,11 @@ export function corsRoutes(app: FastifyInstance, { cors }: { cors: Pick<CorsStor
       required: ['allowed_origins'],
       input,
       handle: async ({ input: { allowed_origins, allowed_headers, allow_credentials } }) => {
-        const settings = { origins: allowed_origins, headers: allowed_headers.filter((name) => name !== ''), credentials: allow_credentials }
+        const settings = {
+          origins: allowed_origins,
+          headers: allowed_headers.filter((name) => name !== ''),
+          credentials: allow_credentials,
+        }
         checkSettings(settings)
         await cors.put(settings)
         return undefined
@@ -68,7 +76,8 @@ function shown(settings: CorsSettings | undefined): z.output<typeof output> {
 
 function checkSettings({ origins, headers }: CorsSettings): void {
   if (origins.length === 0) throw fail('invalid', 'at least one origin or the wildcard must be provided')
-  if (origins.length > 1 && origins.includes('*')) throw fail('invalid', "to allow all origins the '*' must be the only value for allowed_origins")
+  if (origins.length > 1 && origins.includes('*'))
+    throw fail('invalid', "to allow all origins the '*' must be the only value for allowed_origins")
   if (origins.length > most.origins) throw refuse('invalid', `allowed_origins: more than ${most.origins}`)
   if (origins.some((origin) => origin.length > most.originLength)) {
     throw refuse('invalid', `allowed_origins: one is longer than ${most.originLength} characters`)
@@ -76,5 +85,6 @@ function checkSettings({ origins, headers }: CorsSettings): void {
   if (headers.length > most.headers) throw refuse('invalid', `allowed_headers: more than ${most.headers}`)
   // the names are sent in Access-Control-Allow-Headers
   const bad = headers.find((name) => name.length > most.headerLength || !headerName.test(name))
-  if (bad !== undefined) throw refuse('invalid', `allowed_headers: ${quoted(bad)} is not the name of a header`)
+  if (bad !== undefined)
+    throw refuse('invalid', `allowed_headers: ${quoted(bad)} is not the name of a header`)
 }

@@ -36,7 +36,9 @@ export function counterRoutes(app: FastifyInstance, { counts }: CounterParts): v
     read: {
       summary: 'Count service tokens',
       ...answers.serviceTokens,
-      handle: async ({ mount }) => ({ data: { counters: { service_tokens: { total: await counts.serviceTokens.of(mount.namespace) } } } }),
+      handle: async ({ mount }) => ({
+        data: { counters: { service_tokens: { total: await counts.serviceTokens.of(mount.namespace) } } },
+      }),
     },
   })
   resource(app, '/internal/counters/entities', {
@@ -44,7 +46,9 @@ export function counterRoutes(app: FastifyInstance, { counts }: CounterParts): v
     read: {
       summary: 'Count entities',
       ...answers.entities,
-      handle: async ({ mount }) => ({ data: { counters: { entities: { total: await counts.entities.of(mount.namespace) } } } }),
+      handle: async ({ mount }) => ({
+        data: { counters: { entities: { total: await counts.entities.of(mount.namespace) } } },
+      }),
     },
   })
   resource(app, '/internal/counters/requests', {
@@ -73,8 +77,12 @@ async function countTokens(tokens: StoredCountParts['tokens']): Promise<Readonly
 async function countEntities(view: View): Promise<ReadonlyMap<string, number>> {
   const byNamespace = new Map<string, number>()
   for (let after: string | undefined; ; await nextTurn()) {
-    const keys = await view.listKeys(entityKeys, { limit: keyPageSize, ...(after === undefined ? {} : { after }) })
-    for (const key of keys) addOne(byNamespace, key.slice(entityKeys.length, key.indexOf('/', entityKeys.length)))
+    const keys = await view.listKeys(entityKeys, {
+      limit: keyPageSize,
+      ...(after === undefined ? {} : { after }),
+    })
+    for (const key of keys)
+      addOne(byNamespace, key.slice(entityKeys.length, key.indexOf('/', entityKeys.length)))
     after = keys.at(-1)
     if (after === undefined) return byNamespace
   }

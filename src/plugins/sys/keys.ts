@@ -11,7 +11,9 @@ type KeyBarrier = Pick<Barrier, 'keyStatus' | 'rotate' | 'rotationRules' | 'chan
 
 const rulesInput = z.object({
   enabled: boolField.optional().describe('Whether data keys rotate automatically'),
-  interval: durationField.optional().describe('Time between two rotations: at least 24h; 0 disables rotation by time'),
+  interval: durationField
+    .optional()
+    .describe('Time between two rotations: at least 24h; 0 disables rotation by time'),
   max_operations: intField.optional().describe('Number of encryptions after which a key rotates'),
 })
 
@@ -22,7 +24,11 @@ const { block: leastOperations, perKey: mostOperations } = defaultKeyLimits
 export function keyRoutes(app: FastifyInstance, { barrier }: { barrier: KeyBarrier }): void {
   resource(app, '/key-status', {
     help: 'The data key that encrypts new records.',
-    read: { summary: 'Read the state of the data key', ...answers.keyStatus, handle: () => ({ data: barrier.keyStatus() }) },
+    read: {
+      summary: 'Read the state of the data key',
+      ...answers.keyStatus,
+      handle: () => ({ data: barrier.keyStatus() }),
+    },
   })
   for (const path of ['/rotate', '/rotate/keyring'] as const) {
     resource(app, path, {
@@ -40,7 +46,11 @@ export function keyRoutes(app: FastifyInstance, { barrier }: { barrier: KeyBarri
   for (const path of ['/rotate/config', '/rotate/keyring/config'] as const) {
     resource(app, path, {
       help: 'When data keys rotate automatically.',
-      read: { summary: 'Read when data keys rotate', ...answers.rotationRules, handle: () => ({ data: barrier.rotationRules() }) },
+      read: {
+        summary: 'Read when data keys rotate',
+        ...answers.rotationRules,
+        handle: () => ({ data: barrier.rotationRules() }),
+      },
       write: {
         summary: 'Set when data keys rotate',
         input: rulesInput,
@@ -56,7 +66,8 @@ export function keyRoutes(app: FastifyInstance, { barrier }: { barrier: KeyBarri
 /** Keeps the rules that were not sent; throws a refusal for a value out of range. */
 function checkedRules(rules: RotationRules, sent: z.output<typeof rulesInput>): RotationRules {
   const { enabled = rules.enabled, interval = rules.interval, max_operations = rules.max_operations } = sent
-  if (interval !== 0 && interval < leastIntervalSeconds) throw refuse('invalid', 'interval must be greater or equal to 24h0m0s')
+  if (interval !== 0 && interval < leastIntervalSeconds)
+    throw refuse('invalid', 'interval must be greater or equal to 24h0m0s')
   if (max_operations < leastOperations || max_operations > mostOperations) {
     throw refuse('invalid', `max_operations must be in the range [${leastOperations},${mostOperations}]`)
   }

@@ -20,18 +20,25 @@ export type LeaseRouteParts = {
 
 const leaseId = stringField.default('').describe('Id of the lease')
 const sync = boolField.default(true).describe('Wait until the secret is revoked')
-const renewInput = z.object({ lease_id: leaseId, increment: durationField.default(0).describe('Wanted TTL, counted from now') })
+const renewInput = z.object({
+  lease_id: leaseId,
+  increment: durationField.default(0).describe('Wanted TTL, counted from now'),
+})
 const revokeInput = z.object({ lease_id: leaseId, sync })
 const typeField = stringField.default('').describe('`irrevocable`')
 const countInput = z.object({
   type: typeField,
   include_child_namespaces: boolField.default(false).describe('Include the leases of all namespaces below'),
 })
-const irrevocableInput = countInput.extend({ limit: stringField.optional().describe('Greatest number of leases to return; `none` for all') })
+const irrevocableInput = countInput.extend({
+  limit: stringField.optional().describe('Greatest number of leases to return; `none` for all'),
+})
 
 const defaultLimit = 10_000
-const halted = 'Command halted because many irrevocable leases were found. To emit the entire list, re-run the command with force set true.'
-const started = "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
+const halted =
+  'Command halted because many irrevocable leases were found. To emit the entire list, re-run the command with force set true.'
+const started =
+  "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
 
 /** `sys/leases` and its old paths. docs/contract/leases.md#calls */
 export function leaseRoutes(app: FastifyInstance, parts: LeaseRouteParts): void {
@@ -47,7 +54,10 @@ export function leaseRoutes(app: FastifyInstance, parts: LeaseRouteParts): void 
     write: {
       summary: 'Tidy up leases',
       ...answers.inBackground,
-      handle: () => (parts.leases.tidy() ? { status: 202, warnings: [started] } : { warnings: ['Tidy operation already in progress.'] }),
+      handle: () =>
+        parts.leases.tidy()
+          ? { status: 202, warnings: [started] }
+          : { warnings: ['Tidy operation already in progress.'] },
     },
   })
 }
@@ -63,7 +73,10 @@ function lookupRoutes(app: FastifyInstance, { leases, longLists }: LeaseRoutePar
       ...answers.lease,
       input: z.object({ lease_id: leaseId }),
       handle: async ({ call, mount, input }) => {
-        const found = await leases.lookup({ namespace: mount.namespace, id: given(input.lease_id) }, namespacePath(call))
+        const found = await leases.lookup(
+          { namespace: mount.namespace, id: given(input.lease_id) },
+          namespacePath(call),
+        )
         if (found === undefined) throw refuse('invalid', 'invalid lease')
         return { data: found }
       },
@@ -77,7 +90,13 @@ function lookupRoutes(app: FastifyInstance, { leases, longLists }: LeaseRoutePar
       ...answers.leaseIds,
       handle: async ({ mount, params, sent, whenGone }) => {
         const page = { after: typeof sent.after === 'string' ? sent.after : '', limit: limitOf(sent.limit) }
-        return { data: { keys: await leases.list(mount.namespace, params.rest, page, (items) => longLists.paced(items, { whenGone })) } }
+        return {
+          data: {
+            keys: await leases.list(mount.namespace, params.rest, page, (items) =>
+              longLists.paced(items, { whenGone }),
+            ),
+          },
+        }
       },
     },
   })
@@ -173,9 +192,13 @@ function prefixRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '
 function irrevocableRoutes(app: FastifyInstance, { leases, namespaces, mountOf }: LeaseRouteParts): void {
   const namespacesOf = (call: Call, withChildren: boolean): string[] => {
     if (call.namespace === undefined) return []
-    return [call.namespace.id, ...(withChildren ? namespaces.descendantsOf(call.namespace).map(({ id }) => id) : [])]
+    return [
+      call.namespace.id,
+      ...(withChildren ? namespaces.descendantsOf(call.namespace).map(({ id }) => id) : []),
+    ]
   }
-  const shownAccessor = (accessor: string) => (mountOf(accessor) === undefined ? 'mount-accessor-not-found' : accessor)
+  const shownAccessor = (accessor: string) =>
+    mountOf(accessor) === undefined ? 'mount-accessor-not-found' : accessor
 
   resource(app, '/leases/count', {
     help: 'How many leases cannot be revoked.',
@@ -187,7 +210,9 @@ function irrevocableRoutes(app: FastifyInstance, { leases, namespaces, mountOf }
         if (!isIrrevocableType(input.type)) return undefined
         const counts: Record<string, number> = {}
         let total = 0
-        for await (const { mountAccessor } of leases.irrevocable(namespacesOf(call, input.include_child_namespaces))) {
+        for await (const { mountAccessor } of leases.irrevocable(
+          namespacesOf(call, input.include_child_namespaces),
+        )) {
           const accessor = shownAccessor(mountAccessor)
           counts[accessor] = (counts[accessor] ?? 0) + 1
           total += 1
@@ -207,8 +232,11 @@ function irrevocableRoutes(app: FastifyInstance, { leases, namespaces, mountOf }
         if (!isIrrevocableType(input.type)) return undefined
         const limit = mostListed(input.limit)
         const listed: { lease_id: string; mount_id: string; error: string }[] = []
-        for await (const { id, mountAccessor, error } of leases.irrevocable(namespacesOf(call, input.include_child_namespaces))) {
-          if (listed.length === limit) return { data: { lease_count: listed.length, leases: listed }, warnings: [halted] }
+        for await (const { id, mountAccessor, error } of leases.irrevocable(
+          namespacesOf(call, input.include_child_namespaces),
+        )) {
+          if (listed.length === limit)
+            return { data: { lease_count: listed.length, leases: listed }, warnings: [halted] }
           listed.push({ lease_id: id, mount_id: shownAccessor(mountAccessor), error })
         }
         return { data: { lease_count: listed.length, leases: listed } }
@@ -224,7 +252,10 @@ function mostListed(limit: string | undefined): number {
   if (limit === undefined || limit === '') return defaultLimit
   if (limit.toLowerCase() === 'none') return Number.POSITIVE_INFINITY
   if (!/^[+-]?\d{1,15}$/.test(limit))
-    throw refuse('invalid', `invalid 'limit' provided: strconv.Atoi: parsing ${JSON.stringify(excerpt(limit))}: invalid syntax`)
+    throw refuse(
+      'invalid',
+      `invalid 'limit' provided: strconv.Atoi: parsing ${JSON.stringify(excerpt(limit))}: invalid syntax`,
+    )
   if (Number(limit) < 1) throw refuse('invalid', "limit must be 'none' or a positive integer")
   return Number(limit)
 }

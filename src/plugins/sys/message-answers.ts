@@ -10,9 +10,16 @@ import type { DocumentedAnswer } from '../../http/resource.ts'
 const text = z.string()
 const time = z.iso.datetime()
 const linkMap = z.record(text, text).nullable()
-const asList = <T extends z.ZodType>(entry: T) => z.object({ keys: z.array(text), key_info: z.record(text, entry) })
+const asList = <T extends z.ZodType>(entry: T) =>
+  z.object({ keys: z.array(text), key_info: z.record(text, entry) })
 
-const told = z.object({ title: text, authenticated: z.boolean(), type: z.enum(messageTypes), start_time: time, end_time: time.nullable() })
+const told = z.object({
+  title: text,
+  authenticated: z.boolean(),
+  type: z.enum(messageTypes),
+  start_time: time,
+  end_time: time.nullable(),
+})
 const set = {
   severity: z.enum(severities).optional(),
   priority: z.int().optional(),
@@ -21,7 +28,12 @@ const set = {
   audience: z.record(text, z.array(text)).optional(),
 }
 const base64 = text.describe('The text in base64')
-const entry = told.extend({ message: base64, link: linkMap, options: z.object({}).loose().nullable(), ...set })
+const entry = told.extend({
+  message: base64,
+  link: linkMap,
+  options: z.object({}).loose().nullable(),
+  ...set,
+})
 const item = entry.extend({ id: text, active: z.boolean() })
 
 const id = '6f1c2f0e-6a1b-4f0e-9c55-0d3a2b1c4d5e'
@@ -70,7 +82,12 @@ export const messageAnswers = {
     output: asList(z.object({ acknowledged_time: time, entity_name: text })),
     example: {
       keys: ['c1f5bd07-3c0a-4b52-8e5e-7b3b0f6b1f7d'],
-      key_info: { 'c1f5bd07-3c0a-4b52-8e5e-7b3b0f6b1f7d': { acknowledged_time: '2026-01-01T12:30:00Z', entity_name: 'alice' } },
+      key_info: {
+        'c1f5bd07-3c0a-4b52-8e5e-7b3b0f6b1f7d': {
+          acknowledged_time: '2026-01-01T12:30:00Z',
+          entity_name: 'alice',
+        },
+      },
     },
   },
   beforeLogin: {

@@ -2,7 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { linkScheme } from '../../core/messages/link.ts'
 import { type Instant, instantOf, type Message, type MessageDraft } from '../../core/messages/message.ts'
-import { checkMessage, InvalidMessage, inputOf, isType, messageInput, readMessageInput } from '../../core/messages/message-input.ts'
+import {
+  checkMessage,
+  InvalidMessage,
+  inputOf,
+  isType,
+  messageInput,
+  readMessageInput,
+} from '../../core/messages/message-input.ts'
 import { checkStorable } from '../../core/messages/message-record.ts'
 import type { MessageStore } from '../../core/messages/message-store.ts'
 import { createdView, itemView, listEntry, shownEntry } from '../../core/messages/message-view.ts'
@@ -21,8 +28,12 @@ export type MessageRouteParts = { readonly messages: MessageStore; readonly cloc
 const base = '/config/ui/custom-messages'
 
 const filters = z.object({
-  authenticated: boolField.optional().describe('true: only messages shown after login; false: only messages shown before'),
-  type: stringField.optional().describe('`banner` or `modal`: only messages of this type; any other value is ignored'),
+  authenticated: boolField
+    .optional()
+    .describe('true: only messages shown after login; false: only messages shown before'),
+  type: stringField
+    .optional()
+    .describe('`banner` or `modal`: only messages of this type; any other value is ignored'),
   active: boolField.optional().describe('true: only messages shown now; false: only messages not shown now'),
 })
 
@@ -41,7 +52,9 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
       ...messageAnswers.list,
       input: filters,
       handle: async ({ mount, input, sent }) => {
-        const all = await saying('failed to retrieve list of custom messages', () => messages.listOf(mount.namespace))
+        const all = await saying('failed to retrieve list of custom messages', () =>
+          messages.listOf(mount.namespace),
+        )
         const moment = now()
         const found = all.filter((message) => isWanted(message, input, moment))
         const shown = pageOf(found, sent)
@@ -49,7 +62,10 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
         const isUnknownType = input.type !== undefined && !isType(input.type)
         return {
           paged: true,
-          data: { keys: shown.map(({ id }) => id), key_info: Object.fromEntries(shown.map((message) => [message.id, listEntry(message, moment)])) },
+          data: {
+            keys: shown.map(({ id }) => id),
+            key_info: Object.fromEntries(shown.map((message) => [message.id, listEntry(message, moment)])),
+          },
           warnings: isUnknownType ? ['Endpoint ignored the unrecognized value of the type filter'] : [],
         }
       },
@@ -61,7 +77,9 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
       input: messageInput,
       handle: async ({ mount, input }) => {
         const fields = readMessageInput(input, 'create')
-        const made = await saying('failed to create custom message', async () => messages.create(mount.namespace, checkMessage(fields)))
+        const made = await saying('failed to create custom message', async () =>
+          messages.create(mount.namespace, checkMessage(fields)),
+        )
         return { data: createdView(made, now()), warnings: warningsFor(made) }
       },
     },
@@ -78,7 +96,9 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
       input: messageInput,
       handle: async ({ input }) => {
         const fields = readMessageInput(input, 'create')
-        const draft = await saying('failed to create custom message', async () => checkStorable(checkMessage(fields)))
+        const draft = await saying('failed to create custom message', async () =>
+          checkStorable(checkMessage(fields)),
+        )
         return { data: shownEntry(draft), warnings: warningsFor(draft) }
       },
     },
@@ -92,14 +112,22 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
       ...messageAnswers.acknowledgements,
       handle: async ({ mount, params, sent }) => {
         const limit = limitOf(sent['limit'])
-        const range = { after: typeof sent['after'] === 'string' ? sent['after'] : '', ...(limit > 0 ? { limit } : {}) }
-        const found = await saying('failed to retrieve custom message', () => messages.acknowledgements(mount.namespace, params.id, range))
+        const range = {
+          after: typeof sent['after'] === 'string' ? sent['after'] : '',
+          ...(limit > 0 ? { limit } : {}),
+        }
+        const found = await saying('failed to retrieve custom message', () =>
+          messages.acknowledgements(mount.namespace, params.id, range),
+        )
         if (found === undefined) throw notFound()
         if (found.length === 0) return undefined
         const data = {
           keys: found.map(({ entityId }) => entityId),
           key_info: Object.fromEntries(
-            found.map(({ entityId, entityName, time }) => [entityId, { acknowledged_time: time, entity_name: entityName }]),
+            found.map(({ entityId, entityName, time }) => [
+              entityId,
+              { acknowledged_time: time, entity_name: entityName },
+            ]),
           ),
         }
         return { paged: true, data }
@@ -114,7 +142,9 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
       summary: 'Read a message',
       ...messageAnswers.read,
       handle: async ({ mount, params }) => {
-        const message = await saying('failed to retrieve custom message', () => messages.find(mount.namespace, params.id))
+        const message = await saying('failed to retrieve custom message', () =>
+          messages.find(mount.namespace, params.id),
+        )
         return itemReply(message, now())
       },
     },
@@ -125,7 +155,9 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
       input: messageInput,
       handle: async ({ mount, params, input }) => {
         const fields = readMessageInput(input, 'update')
-        const message = await saying('failed to update custom message', () => messages.update(mount.namespace, params.id, () => checkMessage(fields)))
+        const message = await saying('failed to update custom message', () =>
+          messages.update(mount.namespace, params.id, () => checkMessage(fields)),
+        )
         return itemReply(message, now(), warningsFor)
       },
     },
@@ -135,7 +167,9 @@ export function messageRoutes(app: FastifyInstance, { messages, clock }: Message
       input: messageInput,
       handle: async ({ mount, params, sent }) => {
         const message = await saying('failed to update custom message', () =>
-          messages.update(mount.namespace, params.id, (old) => checkMessage(readMessageInput(patched(old, sent), 'update'))),
+          messages.update(mount.namespace, params.id, (old) =>
+            checkMessage(readMessageInput(patched(old, sent), 'update')),
+          ),
         )
         return itemReply(message, now(), warningsFor)
       },
@@ -158,12 +192,20 @@ export async function saying<T>(what: string, work: () => Promise<T>): Promise<T
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof ServiceError) || error instanceof InvalidMessage || error.kind === 'sealed') throw error
-    throw refuse('invalid', `${what}: ${error.message}`, { cause: error, ...(error.reason === undefined ? {} : { reason: error.reason }) })
+    if (!(error instanceof ServiceError) || error instanceof InvalidMessage || error.kind === 'sealed')
+      throw error
+    throw refuse('invalid', `${what}: ${error.message}`, {
+      cause: error,
+      ...(error.reason === undefined ? {} : { reason: error.reason }),
+    })
   }
 }
 
-function itemReply(message: Message | undefined, now: Instant, warnings: (message: Message) => string[] = () => []): Reply {
+function itemReply(
+  message: Message | undefined,
+  now: Instant,
+  warnings: (message: Message) => string[] = () => [],
+): Reply {
   if (message === undefined) throw notFound()
   return { data: itemView(message, now), warnings: warnings(message) }
 }
@@ -175,10 +217,15 @@ function warningsFor({ link }: MessageDraft): string[] {
 }
 
 /** The fields of a message after a merge patch. Both were converted before, so this cannot fail. */
-const patched = (old: Message, patch: Readonly<Record<string, JsonValue>>) => convertFields(messageInput, mergePatched(inputOf(old), patch)).values
+const patched = (old: Message, patch: Readonly<Record<string, JsonValue>>) =>
+  convertFields(messageInput, mergePatched(inputOf(old), patch)).values
 
 /** docs/contract/messages.md#list */
-function isWanted(message: Message, { authenticated, type, active }: z.output<typeof filters>, now: Instant): boolean {
+function isWanted(
+  message: Message,
+  { authenticated, type, active }: z.output<typeof filters>,
+  now: Instant,
+): boolean {
   if (authenticated !== undefined && message.authenticated !== authenticated) return false
   if (type !== undefined && isType(type) && message.type !== type) return false
   return active === undefined || isActive(message, now) === active

@@ -21,12 +21,17 @@ export type MetricsRouteParts = {
   now(): number
 }
 
-const query = z.object({ format: z.string().optional().describe('`prometheus` for the Prometheus text format; otherwise JSON') })
+const query = z.object({
+  format: z.string().optional().describe('`prometheus` for the Prometheus text format; otherwise JSON'),
+})
 const about = 'Read the metrics of the server.'
 const counted = z.record(z.string(), z.unknown())
 
 /** `/metrics` and `sys/metrics`. docs/operations.md#health, docs/operations.md#metrics */
-export function metricsRoute(app: FastifyInstance, { metrics, access, authorize, now }: MetricsRouteParts): void {
+export function metricsRoute(
+  app: FastifyInstance,
+  { metrics, access, authorize, now }: MetricsRouteParts,
+): void {
   app.route({
     method: Object.values(carrierOf),
     url: '/-/node/metrics',
@@ -34,8 +39,21 @@ export function metricsRoute(app: FastifyInstance, { metrics, access, authorize,
     config: {
       document: {
         ...{ path: '/sys/metrics', method: 'GET', at: 'v1' },
-        schema: { summary: about, querystring: query, response: { 200: z.object({ Timestamp: z.string(), Gauges: z.array(counted) }).loose() } },
-        answer: { form: 'bare', example: { Timestamp: '2026-03-01 09:30:00 +0000 UTC', Gauges: [], Points: [], Counters: [], Samples: [] } },
+        schema: {
+          summary: about,
+          querystring: query,
+          response: { 200: z.object({ Timestamp: z.string(), Gauges: z.array(counted) }).loose() },
+        },
+        answer: {
+          form: 'bare',
+          example: {
+            Timestamp: '2026-03-01 09:30:00 +0000 UTC',
+            Gauges: [],
+            Points: [],
+            Counters: [],
+            Samples: [],
+          },
+        },
       },
     },
     handler: async (request, reply) => {

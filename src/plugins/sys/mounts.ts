@@ -36,15 +36,25 @@ const enableInput = z.object({
 
 /** An absent field keeps its value. docs/contract/mounts.md#tuning */
 const tuneInput = z.object({
-  default_lease_ttl: stringField.optional().describe('Default TTL of tokens and leases of the mount; `system` or `0` for the system value'),
-  max_lease_ttl: stringField.optional().describe('Maximum TTL of tokens and leases of the mount; `system` or `0` for the system value'),
+  default_lease_ttl: stringField
+    .optional()
+    .describe('Default TTL of tokens and leases of the mount; `system` or `0` for the system value'),
+  max_lease_ttl: stringField
+    .optional()
+    .describe('Maximum TTL of tokens and leases of the mount; `system` or `0` for the system value'),
   description: stringField.optional().describe('Free text'),
   audit_non_hmac_request_keys: commaListField.optional().describe('Request fields written to audit in clear'),
-  audit_non_hmac_response_keys: commaListField.optional().describe('Response fields written to audit in clear'),
+  audit_non_hmac_response_keys: commaListField
+    .optional()
+    .describe('Response fields written to audit in clear'),
   passthrough_request_headers: commaListField.optional().describe('Request headers handed to the plugin'),
   allowed_response_headers: commaListField.optional().describe('Response headers the plugin may set'),
-  listing_visibility: stringField.optional().describe('`unauth`: listed before login; `hidden` or empty: not'),
-  token_type: stringField.optional().describe('Auth mounts only: `default-service`, `default-batch`, `service` or `batch`'),
+  listing_visibility: stringField
+    .optional()
+    .describe('`unauth`: listed before login; `hidden` or empty: not'),
+  token_type: stringField
+    .optional()
+    .describe('Auth mounts only: `default-service`, `default-batch`, `service` or `batch`'),
   options: kvField.optional().describe('Merged into the options; an empty value deletes'),
   user_lockout_config: mapField.optional().describe('Refused: no auth type here locks users out'),
   plugin_version: stringField.optional().describe('Refused: built-in plugins have one version'),
@@ -59,12 +69,17 @@ const moveInput = z.object({
 })
 
 const removalInput = z.object({
-  abandon: boolField.default(false).describe('Abandon objects that the mount cannot delete at the provider; each id is logged. Needs sudo'),
+  abandon: boolField
+    .default(false)
+    .describe('Abandon objects that the mount cannot delete at the provider; each id is logged. Needs sudo'),
 })
 
 const tuneEnd = '/tune'
 
-/** The mount a management path names, and whether it means the mount itself or its tuning. docs/contract/mounts.md#calls */
+/**
+ * The mount a management path names, and whether it means the mount itself or its tuning.
+ * docs/contract/mounts.md#calls
+ */
 function target(sys: Mount, table: MountTable, rest: string): MountPlace & { tunes: boolean } {
   const { asked, tunes } = askedOf(rest)
   return { ...placeOf(sys.namespace, table, asked), tunes }
@@ -85,13 +100,24 @@ function canonicalTarget(folder: string, below: string): string {
 /** Reading a path below a mount reveals the mount, so the caller needs the right to read the mount itself. */
 function checkMayRead({ call, caller }: Exchange<unknown, unknown>, mount: Mount): void {
   const meant = `sys/mounts/${mount.path.slice(0, -1)}`
-  const asked = { operation: 'read', path: call.path, meant, fields: call.sent, wrapTtlSeconds: call.wrapTtl } as const
+  const asked = {
+    operation: 'read',
+    path: call.path,
+    meant,
+    fields: call.sent,
+    wrapTtlSeconds: call.wrapTtl,
+  } as const
   if (caller?.acl.decide(asked).allowed !== true) throw fail('denied', 'permission denied')
 }
 
 /** Throws unless the caller has `delete` and `sudo`; `below` is the canonical path below `sys/`. */
 function checkHasSudo({ call, caller, mount }: Exchange<unknown, unknown>, below: string): void {
-  const asked = { operation: 'delete', path: call.path, meant: mount.path + below, fields: call.sent } as const
+  const asked = {
+    operation: 'delete',
+    path: call.path,
+    meant: mount.path + below,
+    fields: call.sent,
+  } as const
   const verdict = caller?.acl.decide(asked)
   if (verdict?.allowed !== true || !verdict.sudo) throw fail('denied', 'permission denied')
 }
@@ -106,10 +132,21 @@ export function mountRoutes(app: FastifyInstance, parts: MountRouteParts): void 
 
 type TableRoutes = { path: '/auth' | '/mounts'; table: MountTable; sudo: boolean; noun: string }
 
-function tableRoutes(app: FastifyInstance, { mounts, systemTtls, version }: MountRouteParts, { path, table, sudo, noun }: TableRoutes): void {
+function tableRoutes(
+  app: FastifyInstance,
+  { mounts, systemTtls, version }: MountRouteParts,
+  { path, table, sudo, noun }: TableRoutes,
+): void {
   const read = (place: MountPlace, exchange: Exchange<unknown, unknown>): Reply => {
-    const mount = table === 'auth' ? mounts.table.at(place.namespace, place.path) : mounts.table.resolve(place.namespace, place.path)?.mount
-    if (mount === undefined) throw refuse('invalid', `No ${table === 'auth' ? 'auth engine' : 'secret engine mount'} at ${shownPath(place)}`)
+    const mount =
+      table === 'auth'
+        ? mounts.table.at(place.namespace, place.path)
+        : mounts.table.resolve(place.namespace, place.path)?.mount
+    if (mount === undefined)
+      throw refuse(
+        'invalid',
+        `No ${table === 'auth' ? 'auth engine' : 'secret engine mount'} at ${shownPath(place)}`,
+      )
     if (mount.path !== place.path) checkMayRead(exchange, mount)
     return { data: mountInfo(mount, version) }
   }
@@ -125,7 +162,11 @@ function tableRoutes(app: FastifyInstance, { mounts, systemTtls, version }: Moun
       summary: `List the mounted ${noun}`,
       ...answers.mounts,
       handle: ({ mount }) => ({
-        data: Object.fromEntries(mounts.table.list(mount.namespace, table).map((listed) => [shownPath(listed), mountInfo(listed, version)])),
+        data: Object.fromEntries(
+          mounts.table
+            .list(mount.namespace, table)
+            .map((listed) => [shownPath(listed), mountInfo(listed, version)]),
+        ),
       }),
     },
   })
@@ -170,7 +211,10 @@ function tableRoutes(app: FastifyInstance, { mounts, systemTtls, version }: Moun
 /** A path may lead into a namespace below. docs/contract/mounts.md#moving */
 function sideOf(namespaces: NamespaceStore, base: Namespace, asked: string): MoveSide {
   const path = asked.startsWith('/') ? asked.slice(1) : asked
-  const { namespace, taken } = namespaces.resolve(undefined, base.path + path) ?? { namespace: base, taken: base.path.length }
+  const { namespace, taken } = namespaces.resolve(undefined, base.path + path) ?? {
+    namespace: base,
+    taken: base.path.length,
+  }
   return { namespace, path: path.slice(taken - base.path.length) }
 }
 
@@ -188,7 +232,9 @@ function moveRoutes(app: FastifyInstance, { mounts, namespaces }: MountRoutePart
         const id = await mounts.remount(sideOf(namespaces, base, from), sideOf(namespaces, base, to))
         return {
           data: { migration_id: id },
-          warnings: ["Mount move has been queued. Progress will be reported in Gatehouse's server log, tagged with the returned migration_id"],
+          warnings: [
+            "Mount move has been queued. Progress will be reported in Gatehouse's server log, tagged with the returned migration_id",
+          ],
         }
       },
     },
@@ -221,8 +267,15 @@ function listingRoutes(app: FastifyInstance, { mounts, version }: MountRoutePart
           Object.fromEntries(
             mounts.table
               .list(namespace, table)
-              .filter((mount) => mount.config.listing_visibility === 'unauth' || caller?.acl.mountAccess(mount.path) === true)
-              .map((mount) => [shownPath(mount), caller === undefined ? brief(mount) : mountInfo(mount, version)]),
+              .filter(
+                (mount) =>
+                  mount.config.listing_visibility === 'unauth' ||
+                  caller?.acl.mountAccess(mount.path) === true,
+              )
+              .map((mount) => [
+                shownPath(mount),
+                caller === undefined ? brief(mount) : mountInfo(mount, version),
+              ]),
           )
         return { data: { auth: shown('auth'), secret: shown('secret') } }
       },
@@ -239,7 +292,10 @@ function listingRoutes(app: FastifyInstance, { mounts, version }: MountRoutePart
         const { path } = placeOf(namespace, 'secret', params.rest)
         const mount = mounts.table.resolve(namespace, path)?.mount
         if (mount === undefined || caller?.acl.mountAccess(mount.path) !== true) {
-          throw refuse('denied', `preflight capability check returned 403, please ensure client's policies grant access to path ${quoted(path)}`)
+          throw refuse(
+            'denied',
+            `preflight capability check returned 403, please ensure client's policies grant access to path ${quoted(path)}`,
+          )
         }
         return { data: { ...mountInfo(mount, version), path: shownPath(mount) } }
       },

@@ -10,20 +10,35 @@ import { type Exchange, namespaceOf, type Reply, resource } from '../../http/res
 import { boolField, mapField, stringField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 
-export type NamespaceRouteParts = { readonly namespaces: NamespaceStore; readonly namespaceLife: NamespaceLife }
+export type NamespaceRouteParts = {
+  readonly namespaces: NamespaceStore
+  readonly namespaceLife: NamespaceLife
+}
 
 const metadataInput = z.object({
-  custom_metadata: mapField.optional().describe('Notes about the namespace: text by name; replaces all earlier notes'),
+  custom_metadata: mapField
+    .optional()
+    .describe('Notes about the namespace: text by name; replaces all earlier notes'),
 })
-const patchInput = z.object({ custom_metadata: mapField.optional().describe('Notes to change; null deletes one, or all') })
+const patchInput = z.object({
+  custom_metadata: mapField.optional().describe('Notes to change; null deletes one, or all'),
+})
 const removalInput = z.object({
-  abandon: boolField.default(false).describe('Abandon objects that its mounts cannot delete at the provider; each id is logged. Needs sudo'),
+  abandon: boolField
+    .default(false)
+    .describe('Abandon objects that its mounts cannot delete at the provider; each id is logged. Needs sudo'),
 })
-const unlockInput = z.object({ unlock_key: stringField.default('').describe('The key that locking returned; not needed with sudo') })
+const unlockInput = z.object({
+  unlock_key: stringField.default('').describe('The key that locking returned; not needed with sudo'),
+})
 
 /** `sys/namespaces`: namespaces below that of the request. docs/contract/namespaces.md#managing-namespaces */
-export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLife }: NamespaceRouteParts): void {
-  const childOf = (parent: Namespace, rest: string): NamespaceRecord | undefined => namespaces.byPath(`${parent.path}${childName(rest)}/`)
+export function namespaceRoutes(
+  app: FastifyInstance,
+  { namespaces, namespaceLife }: NamespaceRouteParts,
+): void {
+  const childOf = (parent: Namespace, rest: string): NamespaceRecord | undefined =>
+    namespaces.byPath(`${parent.path}${childName(rest)}/`)
 
   resource(app, '/namespaces', {
     help: 'The namespaces below this one.',
@@ -33,7 +48,10 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
       ...answers.namespaces,
       handle: ({ call }) => listed(namespaceOf(call), namespaces.childrenOf(namespaceOf(call))),
     },
-    scan: { summary: 'List all namespaces below', handle: ({ call }) => listed(namespaceOf(call), namespaces.descendantsOf(namespaceOf(call))) },
+    scan: {
+      summary: 'List all namespaces below',
+      handle: ({ call }) => listed(namespaceOf(call), namespaces.descendantsOf(namespaceOf(call))),
+    },
   })
 
   resource(app, '/namespaces/*', {
@@ -54,8 +72,15 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
       handle: async ({ call, params, input }) => {
         const parent = namespaceOf(call)
         const known = childOf(parent, params.rest)
-        if (known !== undefined) return { data: shown(await namespaceLife.replaceMetadata(known, readMetadata(input.custom_metadata))) }
-        return { data: shown(await namespaceLife.create(parent, params.rest, () => readMetadata(input.custom_metadata))) }
+        if (known !== undefined)
+          return {
+            data: shown(await namespaceLife.replaceMetadata(known, readMetadata(input.custom_metadata))),
+          }
+        return {
+          data: shown(
+            await namespaceLife.create(parent, params.rest, () => readMetadata(input.custom_metadata)),
+          ),
+        }
       },
     },
     patch: {
@@ -106,22 +131,41 @@ export function namespaceRoutes(app: FastifyInstance, { namespaces, namespaceLif
   const lockHelp = 'Lock the API of a namespace and all below it.'
   resource(app, '/namespaces/api-lock/lock', {
     help: lockHelp,
-    write: { summary: 'Lock the namespace of the request', ...answers.unlockKey, handle: (exchange) => lock(exchange, '') },
+    write: {
+      summary: 'Lock the namespace of the request',
+      ...answers.unlockKey,
+      handle: (exchange) => lock(exchange, ''),
+    },
   })
   resource(app, '/namespaces/api-lock/lock/*', {
     help: lockHelp,
-    write: { summary: 'Lock a namespace', ...answers.unlockKey, handle: (exchange) => lock(exchange, exchange.params.rest) },
+    write: {
+      summary: 'Lock a namespace',
+      ...answers.unlockKey,
+      handle: (exchange) => lock(exchange, exchange.params.rest),
+    },
   })
 
-  const unlock = async ({ call, caller, input }: Exchange<z.output<typeof unlockInput>, unknown>, rest: string): Promise<Reply | undefined> => {
+  const unlock = async (
+    { call, caller, input }: Exchange<z.output<typeof unlockInput>, unknown>,
+    rest: string,
+  ): Promise<Reply | undefined> => {
     const withoutKey = input.unlock_key === '' && hasSudo(caller, call.path)
-    await namespaces.unlock(lockTarget(namespaces, namespaceOf(call), rest), withoutKey ? undefined : input.unlock_key)
+    await namespaces.unlock(
+      lockTarget(namespaces, namespaceOf(call), rest),
+      withoutKey ? undefined : input.unlock_key,
+    )
     return withoutKey ? { warnings: ['Namespace unlocked using sudo capabilities'] } : undefined
   }
   const unlockHelp = 'Unlock the API of a namespace.'
   resource(app, '/namespaces/api-lock/unlock', {
     help: unlockHelp,
-    write: { summary: 'Unlock the namespace of the request', ...answers.maybeWarned, input: unlockInput, handle: (exchange) => unlock(exchange, '') },
+    write: {
+      summary: 'Unlock the namespace of the request',
+      ...answers.maybeWarned,
+      input: unlockInput,
+      handle: (exchange) => unlock(exchange, ''),
+    },
   })
   resource(app, '/namespaces/api-lock/unlock/*', {
     help: unlockHelp,
@@ -155,7 +199,12 @@ const shown = ({ id, uuid, path, tainted, unlock_key_hash, custom_metadata }: Na
 function listed(base: Namespace, found: readonly NamespaceRecord[]): Reply | undefined {
   if (found.length === 0) return undefined
   const keyOf = ({ path }: Namespace) => path.slice(base.path.length)
-  return { data: { keys: found.map(keyOf), key_info: Object.fromEntries(found.map((one) => [keyOf(one), shown(one)])) } }
+  return {
+    data: {
+      keys: found.map(keyOf),
+      key_info: Object.fromEntries(found.map((one) => [keyOf(one), shown(one)])),
+    },
+  }
 }
 
 /** The namespace of the request, or one below it. */
@@ -166,5 +215,8 @@ function lockTarget(namespaces: NamespaceStore, base: Namespace, rest: string): 
   return found
 }
 
-const hasSudo = (caller: Caller | undefined, path: string, operation: 'update' | 'delete' = 'update'): boolean =>
-  caller?.acl.decide({ operation, path }).sudo === true
+const hasSudo = (
+  caller: Caller | undefined,
+  path: string,
+  operation: 'update' | 'delete' = 'update',
+): boolean => caller?.acl.decide({ operation, path }).sudo === true

@@ -9,7 +9,10 @@ import type { DocumentedAnswer } from '../../http/resource.ts'
 const text = z.string()
 const clusterFields = { cluster_name: text.optional(), cluster_id: text.optional() }
 const cluster = { cluster_name: 'vault-cluster-1a2b3c4d', cluster_id: '1a2b3c4d-7f30-4b1e-8f6a-0c9d2e5b7a41' }
-const status = (shown: string): DocumentedAnswer => ({ output: z.object({ status: text }), example: { status: shown } })
+const status = (shown: string): DocumentedAnswer => ({
+  output: z.object({ status: text }),
+  example: { status: shown },
+})
 
 export const nodeAnswers = {
   live: status('live'),

@@ -47,7 +47,10 @@ const healthQuery = z.object({
   storagecode: code('when the storage is unavailable (503)'),
 })
 const unsealBody = z.object({
-  key: z.string().optional().meta({ description: 'Share of the seal key, as hex or base64', writeOnly: true }),
+  key: z
+    .string()
+    .optional()
+    .meta({ description: 'Share of the seal key, as hex or base64', writeOnly: true }),
   reset: z.boolean().optional().describe('Discard the shares sent so far'),
 })
 const truths = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
@@ -59,14 +62,30 @@ const falsehoods = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False'])
  */
 export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): void {
   const { state, jsonLimits } = parts
-  route(app, { path: 'health/live', verbs: ['GET', 'HEAD'], summary: 'Is the process alive?', answer: nodeAnswers.live }, (reply) =>
-    json(reply, 200, { status: 'live' }),
+  route(
+    app,
+    {
+      path: 'health/live',
+      verbs: ['GET', 'HEAD'],
+      summary: 'Is the process alive?',
+      answer: nodeAnswers.live,
+    },
+    (reply) => json(reply, 200, { status: 'live' }),
   )
-  route(app, { path: 'health/ready', verbs: ['GET', 'HEAD'], summary: 'Are requests served?', answer: nodeAnswers.ready }, async (reply) => {
-    const status = await state.readiness()
-    if (status !== 'ready') reply.header('retry-after', '1')
-    return json(reply, status === 'ready' ? 200 : 503, { status })
-  })
+  route(
+    app,
+    {
+      path: 'health/ready',
+      verbs: ['GET', 'HEAD'],
+      summary: 'Are requests served?',
+      answer: nodeAnswers.ready,
+    },
+    async (reply) => {
+      const status = await state.readiness()
+      if (status !== 'ready') reply.header('retry-after', '1')
+      return json(reply, status === 'ready' ? 200 : 503, { status })
+    },
+  )
   route(
     app,
     {
@@ -78,27 +97,52 @@ export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): vo
     },
     (reply, call) => health(reply, call, state),
   )
-  route(app, { path: 'sys/init', verbs: ['GET', 'POST', 'PUT'], summary: 'Is the server initialized?', answer: nodeAnswers.init }, (reply, call) => {
-    if (call.verb === 'GET') return json(reply, 200, { initialized: state.isInitialized() })
-    return json(reply, 400, { errors: ['Vault is already initialized'] })
-  })
-  route(app, { path: 'sys/seal-status', verbs: ['GET'], summary: 'Is the server sealed?', answer: nodeAnswers.sealStatus }, (reply) =>
-    json(reply, 200, sealStatus(state)),
-  )
-  route(app, { path: 'sys/leader', verbs: ['GET'], summary: 'Which node leads?', answer: nodeAnswers.leader }, (reply) =>
-    json(reply, 200, {
-      ha_enabled: false,
-      is_self: false,
-      active_time: '0001-01-01T00:00:00Z',
-      leader_address: '',
-      leader_cluster_address: '',
-      performance_standby: false,
-      performance_standby_last_remote_wal: 0,
-    }),
+  route(
+    app,
+    {
+      path: 'sys/init',
+      verbs: ['GET', 'POST', 'PUT'],
+      summary: 'Is the server initialized?',
+      answer: nodeAnswers.init,
+    },
+    (reply, call) => {
+      if (call.verb === 'GET') return json(reply, 200, { initialized: state.isInitialized() })
+      return json(reply, 400, { errors: ['Vault is already initialized'] })
+    },
   )
   route(
     app,
-    { path: 'sys/seal', verbs: ['POST', 'PUT'], summary: 'Seal the server until its next start', answer: nodeAnswers.done, needsSudo: true },
+    {
+      path: 'sys/seal-status',
+      verbs: ['GET'],
+      summary: 'Is the server sealed?',
+      answer: nodeAnswers.sealStatus,
+    },
+    (reply) => json(reply, 200, sealStatus(state)),
+  )
+  route(
+    app,
+    { path: 'sys/leader', verbs: ['GET'], summary: 'Which node leads?', answer: nodeAnswers.leader },
+    (reply) =>
+      json(reply, 200, {
+        ha_enabled: false,
+        is_self: false,
+        active_time: '0001-01-01T00:00:00Z',
+        leader_address: '',
+        leader_cluster_address: '',
+        performance_standby: false,
+        performance_standby_last_remote_wal: 0,
+      }),
+  )
+  route(
+    app,
+    {
+      path: 'sys/seal',
+      verbs: ['POST', 'PUT'],
+      summary: 'Seal the server until its next start',
+      answer: nodeAnswers.done,
+      needsSudo: true,
+    },
     async (reply, call, request) => {
       if (!state.isSealed()) await parts.seal(request, call)
       return reply.code(204).header('content-type', 'application/json').send()
@@ -106,7 +150,13 @@ export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): vo
   )
   route(
     app,
-    { path: 'sys/step-down', verbs: ['POST', 'PUT'], summary: 'Step down as leader', answer: nodeAnswers.done, needsSudo: true },
+    {
+      path: 'sys/step-down',
+      verbs: ['POST', 'PUT'],
+      summary: 'Step down as leader',
+      answer: nodeAnswers.done,
+      needsSudo: true,
+    },
     async (reply, call, request) => {
       await parts.stepDown(request, call)
       return reply.code(204).header('content-type', 'application/json').send()
@@ -114,12 +164,22 @@ export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): vo
   )
   route(
     app,
-    { path: 'sys/unseal', verbs: ['POST', 'PUT'], summary: 'Offer a share of the seal key', body: unsealBody, answer: nodeAnswers.sealStatus },
+    {
+      path: 'sys/unseal',
+      verbs: ['POST', 'PUT'],
+      summary: 'Offer a share of the seal key',
+      body: unsealBody,
+      answer: nodeAnswers.sealStatus,
+    },
     (reply, _call, request) => unseal(reply, structOf(request.body, jsonLimits), state),
   )
 }
 
-type Handler = (reply: FastifyReply, call: Call, request: FastifyRequest) => FastifyReply | Promise<FastifyReply>
+type Handler = (
+  reply: FastifyReply,
+  call: Call,
+  request: FastifyRequest,
+) => FastifyReply | Promise<FastifyReply>
 
 type NodePath = {
   path: string
@@ -134,9 +194,18 @@ type NodePath = {
 }
 
 /** Registers and documents one path: `sys/…` below `/v1`, any other path at the root of the server. */
-function route(app: FastifyInstance, { path, verbs, summary, query, body, answer, needsSudo }: NodePath, handle: Handler): void {
+function route(
+  app: FastifyInstance,
+  { path, verbs, summary, query, body, answer, needsSudo }: NodePath,
+  handle: Handler,
+): void {
   const isSys = path.startsWith('sys/')
-  const schema = { summary, ...(query && { querystring: query }), ...(body && { body }), ...(answer.output && { response: { 200: answer.output } }) }
+  const schema = {
+    summary,
+    ...(query && { querystring: query }),
+    ...(body && { body }),
+    ...(answer.output && { response: { 200: answer.output } }),
+  }
   app.route({
     method: Object.values(carrierOf),
     url: isSys ? `/-/node/${path.slice(4)}` : `/-/${path}`,
@@ -164,7 +233,8 @@ function route(app: FastifyInstance, { path, verbs, summary, query, body, answer
   })
 }
 
-const json = (reply: FastifyReply, status: number, body: object): FastifyReply => sendJson(reply, status, `${JSON.stringify(body)}\n`)
+const json = (reply: FastifyReply, status: number, body: object): FastifyReply =>
+  sendJson(reply, status, `${JSON.stringify(body)}\n`)
 
 async function health(reply: FastifyReply, call: Call, state: NodeState): Promise<FastifyReply> {
   const query = new URLSearchParams(call.query)
@@ -178,7 +248,8 @@ async function health(reply: FastifyReply, call: Call, state: NodeState): Promis
     codes[name] = code
   }
   const standbyOk = query.get('standbyok')
-  if (standbyOk !== null && !truths.has(standbyOk) && !falsehoods.has(standbyOk)) return json(reply, 400, { errors: [] })
+  if (standbyOk !== null && !truths.has(standbyOk) && !falsehoods.has(standbyOk))
+    return json(reply, 400, { errors: [] })
   const open = state.isInitialized() && !state.isSealed()
   const storage = open && !(await state.isStorageUp()) ? { storage: 'unavailable' } : {}
   const code = !state.isInitialized()
@@ -237,17 +308,25 @@ function unseal(reply: FastifyReply, fields: ReadonlyMap<string, JsonValue>, sta
       return json(reply, 400, { errors: [text] })
     }
   }
-  if (reset === true) return state.isSealed() ? json(reply, 200, sealStatus(state)) : json(reply, 400, { errors: ['vault is unsealed'] })
-  if (state.isSealed()) return json(reply, 400, { errors: ['restart the server to unseal: this store opens with its key file'] })
+  if (reset === true)
+    return state.isSealed()
+      ? json(reply, 200, sealStatus(state))
+      : json(reply, 400, { errors: ['vault is unsealed'] })
+  if (state.isSealed())
+    return json(reply, 400, { errors: ['restart the server to unseal: this store opens with its key file'] })
   if (typeof key !== 'string' || key === '') {
-    return json(reply, 400, { errors: ["'key' must be specified in request body as JSON, or 'reset' set to true"] })
+    return json(reply, 400, {
+      errors: ["'key' must be specified in request body as JSON, or 'reset' set to true"],
+    })
   }
   if (!isShare(key)) return json(reply, 400, { errors: ["'key' must be a valid hex or base64 string"] })
   return json(reply, 200, sealStatus(state))
 }
 
 const isShare = (key: string): boolean =>
-  key.length % 2 === 0 && key.length >= 32 && /^[0-9a-fA-F]+$/.test(key) ? true : key.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(key)
+  key.length % 2 === 0 && key.length >= 32 && /^[0-9a-fA-F]+$/.test(key)
+    ? true
+    : key.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(key)
 
 function jsonTypeOf(value: JsonValue): string {
   if (Array.isArray(value)) return 'array'
@@ -255,7 +334,10 @@ function jsonTypeOf(value: JsonValue): string {
   return isJsonNumber(value) ? 'number' : typeof value
 }
 
-/** A body read into a fixed struct: keys match in any case, unknown ones are ignored. docs/contract/http.md#bodies */
+/**
+ * A body read into a fixed struct: keys match in any case, unknown ones are ignored.
+ * docs/contract/http.md#bodies
+ */
 function structOf(body: unknown, limits: JsonLimits): Map<string, JsonValue> {
   const fields = readFields(body instanceof Uint8Array ? body : undefined, undefined, limits)
   return new Map(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]))

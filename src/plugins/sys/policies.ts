@@ -5,7 +5,9 @@ import { type Reply, resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 
-const newInput = z.object({ policy: stringField.default('').describe('The rules, as HCL or JSON, plain or base64') })
+const newInput = z.object({
+  policy: stringField.default('').describe('The rules, as HCL or JSON, plain or base64'),
+})
 const oldInput = newInput.extend({ rules: stringField.default('').describe('Old name of policy') })
 
 const named = (folder: string) => (below: string) =>
@@ -13,7 +15,9 @@ const named = (folder: string) => (below: string) =>
 
 /** `sys/policies/acl` and its older form `sys/policy`. docs/contract/tokens-and-policies.md#policies */
 export function policyRoutes(app: FastifyInstance, { policies }: { policies: PolicyStore }): void {
-  const names = async (namespace: string, folder = ''): Promise<Reply> => ({ data: { keys: await policies.list(namespace, folder) } })
+  const names = async (namespace: string, folder = ''): Promise<Reply> => ({
+    data: { keys: await policies.list(namespace, folder) },
+  })
 
   resource(app, '/policies/acl', {
     help: 'List the names of the ACL policies.',
@@ -23,7 +27,10 @@ export function policyRoutes(app: FastifyInstance, { policies }: { policies: Pol
   resource(app, '/policies/acl/*', {
     help: 'Read, write or delete an ACL policy.',
     canonical: named('policies/acl/'),
-    list: { summary: 'List the policies of a folder', handle: ({ mount, params }) => names(mount.namespace, params.rest) },
+    list: {
+      summary: 'List the policies of a folder',
+      handle: ({ mount, params }) => names(mount.namespace, params.rest),
+    },
     read: {
       summary: 'Read a policy',
       ...answers.policy,
@@ -37,9 +44,13 @@ export function policyRoutes(app: FastifyInstance, { policies }: { policies: Pol
       required: ['policy'],
       ...answers.maybeWarned,
       input: newInput,
-      handle: async ({ mount, params, input }) => said(await policies.put(mount.namespace, params.rest, input.policy)),
+      handle: async ({ mount, params, input }) =>
+        said(await policies.put(mount.namespace, params.rest, input.policy)),
     },
-    delete: { summary: 'Delete a policy', handle: ({ mount, params }) => gone(policies.delete(mount.namespace, params.rest)) },
+    delete: {
+      summary: 'Delete a policy',
+      handle: ({ mount, params }) => gone(policies.delete(mount.namespace, params.rest)),
+    },
   })
 
   const oldNames = async (namespace: string, folder = ''): Promise<Reply> => {
@@ -49,8 +60,16 @@ export function policyRoutes(app: FastifyInstance, { policies }: { policies: Pol
   resource(app, '/policy', {
     help: 'List the names of the ACL policies (old form).',
     collection: true,
-    read: { summary: 'List policies (old form)', ...answers.oldPolicies, handle: ({ mount }) => oldNames(mount.namespace) },
-    list: { summary: 'List policies (old form)', ...answers.oldPolicies, handle: ({ mount }) => oldNames(mount.namespace) },
+    read: {
+      summary: 'List policies (old form)',
+      ...answers.oldPolicies,
+      handle: ({ mount }) => oldNames(mount.namespace),
+    },
+    list: {
+      summary: 'List policies (old form)',
+      ...answers.oldPolicies,
+      handle: ({ mount }) => oldNames(mount.namespace),
+    },
   })
   resource(app, '/policy/*', {
     help: 'Read, write or delete an ACL policy (old form).',
@@ -78,12 +97,16 @@ export function policyRoutes(app: FastifyInstance, { policies }: { policies: Pol
         return said(old ? [...warnings, "'rules' is deprecated, please use 'policy' instead"] : warnings)
       },
     },
-    delete: { summary: 'Delete a policy (old form)', handle: ({ mount, params }) => gone(policies.delete(mount.namespace, params.rest)) },
+    delete: {
+      summary: 'Delete a policy (old form)',
+      handle: ({ mount, params }) => gone(policies.delete(mount.namespace, params.rest)),
+    },
   })
 }
 
 /** Without warnings the status is 204. */
-const said = (warnings: readonly string[]): Reply | undefined => (warnings.length === 0 ? undefined : { warnings })
+const said = (warnings: readonly string[]): Reply | undefined =>
+  warnings.length === 0 ? undefined : { warnings }
 
 async function gone(deletion: Promise<void>): Promise<undefined> {
   await deletion

@@ -12,12 +12,16 @@ import { answers } from './answers.ts'
 const randomInput = z.object({
   bytes: intField.default(32).describe('Number of bytes'),
   format: stringField.default('base64').describe('base64 or hex'),
-  source: stringField.default('platform').describe('platform, seal or all; this server has one source for all of them'),
+  source: stringField
+    .default('platform')
+    .describe('platform, seal or all; this server has one source for all of them'),
 })
 const hashInput = z.object({
   input: stringField.default('').describe('Input in base64'),
   format: stringField.default('hex').describe('hex or base64'),
-  algorithm: stringField.default('sha2-256').describe('sha2-224, sha2-256, sha2-384, sha2-512, or sha3 with the same lengths'),
+  algorithm: stringField
+    .default('sha2-256')
+    .describe('sha2-224, sha2-256, sha2-384, sha2-512, or sha3 with the same lengths'),
 })
 
 const mostBytes = 131_072
@@ -35,13 +39,25 @@ export function toolRoutes(app: FastifyInstance, { random }: { random: Random })
     if (input.bytes < 1) throw refuse('invalid', "'bytes' cannot be less than 1")
     if (input.bytes > mostBytes) throw refuse('invalid', `'bytes' should be less than ${mostBytes}`)
     if (!sources.has(input.source))
-      throw refuse('invalid', `unsupported entropy source ${quoted(input.source)}; must be "platform" or "seal", or "all"`)
-    return { data: { random_bytes: encoded(Buffer.from(random.bytes(input.bytes)), input.format, quoted(input.format)) } }
+      throw refuse(
+        'invalid',
+        `unsupported entropy source ${quoted(input.source)}; must be "platform" or "seal", or "all"`,
+      )
+    return {
+      data: {
+        random_bytes: encoded(Buffer.from(random.bytes(input.bytes)), input.format, quoted(input.format)),
+      },
+    }
   }
   const help = 'Random bytes.'
   resource(app, '/tools/random', {
     help,
-    write: { summary: 'Make random bytes', ...answers.randomBytes, input: randomInput, handle: ({ input }) => randomBytes(input) },
+    write: {
+      summary: 'Make random bytes',
+      ...answers.randomBytes,
+      input: randomInput,
+      handle: ({ input }) => randomBytes(input),
+    },
   })
   resource(app, '/tools/random/:urlbytes', {
     help,
@@ -50,7 +66,11 @@ export function toolRoutes(app: FastifyInstance, { random }: { random: Random })
       ...answers.randomBytes,
       input: randomInput,
       handle: ({ input, params }) =>
-        randomBytes(isCount(params.urlbytes) ? { ...input, bytes: Number(params.urlbytes) } : { ...input, source: params.urlbytes }),
+        randomBytes(
+          isCount(params.urlbytes)
+            ? { ...input, bytes: Number(params.urlbytes) }
+            : { ...input, source: params.urlbytes },
+        ),
     },
   })
   resource(app, '/tools/random/:source/:urlbytes', {
@@ -61,14 +81,20 @@ export function toolRoutes(app: FastifyInstance, { random }: { random: Random })
       input: randomInput,
       handle: ({ input, params }) => {
         if (!isCount(params.urlbytes))
-          throw refuse('invalid', `error parsing url-set byte count: strconv.Atoi: parsing ${quoted(params.urlbytes)}: invalid syntax`)
+          throw refuse(
+            'invalid',
+            `error parsing url-set byte count: strconv.Atoi: parsing ${quoted(params.urlbytes)}: invalid syntax`,
+          )
         return randomBytes({ ...input, source: params.source, bytes: Number(params.urlbytes) })
       },
     },
   })
 
   const digest = { summary: 'Compute a digest', ...answers.digest, input: hashInput }
-  resource(app, '/tools/hash', { help: 'A digest.', write: { ...digest, handle: ({ input }) => hashed(input) } })
+  resource(app, '/tools/hash', {
+    help: 'A digest.',
+    write: { ...digest, handle: ({ input }) => hashed(input) },
+  })
   resource(app, '/tools/hash/:urlalgorithm', {
     help: 'A digest.',
     write: { ...digest, handle: ({ input, params }) => hashed({ ...input, algorithm: params.urlalgorithm }) },
@@ -81,10 +107,13 @@ function hashed({ input, format, algorithm }: z.output<typeof hashInput>): Reply
   if (!isBase64(input)) throw refuse('invalid', 'unable to decode input as base64: illegal base64 data')
   const name = algorithms.get(algorithm)
   if (name === undefined) throw refuse('invalid', `unsupported algorithm ${algorithm}`)
-  return { data: { sum: encoded(createHash(name).update(Buffer.from(input, 'base64')).digest(), format, format) } }
+  return {
+    data: { sum: encoded(createHash(name).update(Buffer.from(input, 'base64')).digest(), format, format) },
+  }
 }
 
 function encoded(bytes: Buffer, format: string, shown: string): string {
-  if (format !== 'hex' && format !== 'base64') throw refuse('invalid', `unsupported encoding format ${shown}; must be "hex" or "base64"`)
+  if (format !== 'hex' && format !== 'base64')
+    throw refuse('invalid', `unsupported encoding format ${shown}; must be "hex" or "base64"`)
   return bytes.toString(format)
 }

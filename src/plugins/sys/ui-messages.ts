@@ -35,7 +35,9 @@ const longestWaitSeconds = 60
 const polled = z.object({
   wait: exactDurationField
     .default(0)
-    .describe('With If-None-Match: how long to wait for a change, at most 60 s; as 30s, 1500ms or a number of seconds'),
+    .describe(
+      'With If-None-Match: how long to wait for a change, at most 60 s; as 30s, 1500ms or a number of seconds',
+    ),
 })
 
 export const beforeLoginPath = 'sys/internal/ui/unauthenticated-messages'
@@ -75,9 +77,12 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
       handle: (exchange) => {
         const namespace = namespaceOf(exchange.call)
         const shownTo = (caller: Caller | undefined) =>
-          caller === undefined || isOff ? nothingShown : retrieved(shownMessages.afterLogin(namespace, () => viewerBehind(caller)))
+          caller === undefined || isOff
+            ? nothingShown
+            : retrieved(shownMessages.afterLogin(namespace, () => viewerBehind(caller)))
         // the token may have expired or been revoked while its request was held
-        const lookAgain = async () => shownTo(await access.findCaller(exchange.presented(), exchange.call.remoteAddress, namespace))
+        const lookAgain = async () =>
+          shownTo(await access.findCaller(exchange.presented(), exchange.call.remoteAddress, namespace))
         return conditional(exchange, namespace, () => shownTo(exchange.caller), lookAgain)
       },
     },
@@ -91,12 +96,18 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
       ...messageAnswers.acknowledge,
       anyFields: true,
       handle: async ({ call, caller, params: { id } }) => {
-        const identity = caller?.token.entity_id ? await identities.identityOf(caller.token.entity_id) : undefined
-        if (caller === undefined || identity === undefined) throw refuse('invalid', 'acknowledging needs a token with an entity')
+        const identity = caller?.token.entity_id
+          ? await identities.identityOf(caller.token.entity_id)
+          : undefined
+        if (caller === undefined || identity === undefined)
+          throw refuse('invalid', 'acknowledging needs a token with an entity')
         const { entity } = identity
-        const owner = isOff ? undefined : await shownMessages.ownerOf(namespaceOf(call), id, viewerOf(caller.token, identity))
+        const owner = isOff
+          ? undefined
+          : await shownMessages.ownerOf(namespaceOf(call), id, viewerOf(caller.token, identity))
         const taken = { entityId: entity.id, entityName: entity.name, time: formatTime(clock.now()) }
-        if (owner === undefined || !(await messages.acknowledge(owner, id, taken))) throw fail('missing', 'custom message not found')
+        if (owner === undefined || !(await messages.acknowledge(owner, id, taken)))
+          throw fail('missing', 'custom message not found')
         return undefined
       },
     },
@@ -113,7 +124,12 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
    * Answers one poll. If-None-Match is ignored when the response is to be wrapped: each wrapped response has
    * a token of its own. RFC 9110 §13.1.2
    */
-  function conditional(exchange: Polled, namespace: Namespace, look: Look, lookAgain = look): Reply | Promise<Reply> {
+  function conditional(
+    exchange: Polled,
+    namespace: Namespace,
+    look: Look,
+    lookAgain = look,
+  ): Reply | Promise<Reply> {
     const { call, input, header } = exchange
     const known = call.wrapTtl > 0 ? undefined : header('if-none-match')
     const waitMs = Math.min(input.wait, longestWaitSeconds) * 1000
@@ -130,12 +146,19 @@ export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): vo
   }
 
   /** Holds a request until the shown messages change or its time is up. docs/contract/messages.md#waiting */
-  async function nextShown(held: { first: Shown; waitMs: number; exchange: Polled; namespace: Namespace; look: Look }): Promise<Shown> {
+  async function nextShown(held: {
+    first: Shown
+    waitMs: number
+    exchange: Polled
+    namespace: Namespace
+    look: Look
+  }): Promise<Shown> {
     const { first, waitMs, namespace, look } = held
     const { call, whenSilent } = held.exchange
     const line = parts.namespaces.lineOf(namespace).map(({ id }) => id)
     using wait = messageWaits.begin({ address: call.remoteAddress, namespaces: line, waitMs })
-    if (wait === undefined) throw refuse('throttled', 'too many requests of this address are waiting for messages')
+    if (wait === undefined)
+      throw refuse('throttled', 'too many requests of this address are waiting for messages')
     // a client that closes its sending side gets its response at once
     const unwatch = whenSilent(() => wait.end())
     const goOn = call.setAside?.()
@@ -185,7 +208,10 @@ function replyOf(shown: Shown): WrittenReply {
 const notModified = (shown: Shown): Reply => ({ status: 304, headers: replyOf(shown).headers })
 
 /** The response before login, if it is already written out. */
-export function readyBeforeLogin({ edition, shownMessages }: Pick<UiMessageParts, 'edition' | 'shownMessages'>) {
+export function readyBeforeLogin({
+  edition,
+  shownMessages,
+}: Pick<UiMessageParts, 'edition' | 'shownMessages'>) {
   return (namespace: Namespace): WrittenReply | undefined => {
     const shown = edition === 'community' ? nothingShown : shownMessages.readyBeforeLogin(namespace)
     return shown && replyOf(shown)

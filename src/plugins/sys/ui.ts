@@ -6,6 +6,10 @@ import { answers } from './answers.ts'
 export function uiRoutes(app: FastifyInstance): void {
   resource(app, '/internal/ui/resultant-acl', {
     help: 'What the calling token may do, for user interfaces.',
-    read: { summary: 'Rights of the caller', ...answers.resultantAcl, handle: ({ caller }) => ({ data: caller?.acl.resultant() ?? {} }) },
+    read: {
+      summary: 'Rights of the caller',
+      ...answers.resultantAcl,
+      handle: ({ caller }) => ({ data: caller?.acl.resultant() ?? {} }),
+    },
   })
 }

@@ -17,7 +17,9 @@ export type WrappingParts = {
 type Sent = Readonly<Record<string, JsonValue>>
 
 const tokenInput = z.object({
-  token: stringField.default('').meta({ description: 'The wrapping token; by default the calling token', writeOnly: true }),
+  token: stringField
+    .default('')
+    .meta({ description: 'The wrapping token; by default the calling token', writeOnly: true }),
 })
 
 /** `sys/wrapping/*`. docs/contract/wrapping.md#calls */
@@ -82,7 +84,8 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
       input: tokenInput,
       handle: async (exchange) => {
         const token = await meant(exchange)
-        const body = token === exchange.caller?.token ? await wrapper.spentBody(token) : await wrapper.unwrap(token)
+        const body =
+          token === exchange.caller?.token ? await wrapper.spentBody(token) : await wrapper.unwrap(token)
         return { raw: { status: 200, contentType: 'application/json', body } }
       },
     },
@@ -97,13 +100,16 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
       summary: 'Exchange a wrapping token',
       ...answers.wrapped,
       input: tokenInput,
-      handle: async (exchange) => ({ wrapInfo: await wrapper.rewrap(await meant(exchange), exchange.call.wrapTtl) }),
+      handle: async (exchange) => ({
+        wrapInfo: await wrapper.rewrap(await meant(exchange), exchange.call.wrapTtl),
+      }),
     },
   })
 }
 
 /** The id of a wrapping token ends in its namespace. docs/contract/namespaces.md#calls-that-follow-an-id */
-const followsWrappingToken: Follows = ({ token }, presented) => namespaceIdOf(typeof token === 'string' ? token : presented)
+const followsWrappingToken: Follows = ({ token }, presented) =>
+  namespaceIdOf(typeof token === 'string' ? token : presented)
 
 /** The token in the fields, else the calling token; throws without either. docs/contract/wrapping.md#calls */
 function meantToken({ token }: Sent, presented: string): string {

@@ -8,11 +8,16 @@ import { limitOf, resource } from '../../http/resource.ts'
 import { atMost, only } from '../../lib/async-iterables.ts'
 import { answers } from './answers.ts'
 
-export type AccessorParts = { readonly tokens: TokenStore; readonly tidy: TokenTidy; readonly longLists: LongLists }
+export type AccessorParts = {
+  readonly tokens: TokenStore
+  readonly tidy: TokenTidy
+  readonly longLists: LongLists
+}
 
 const pageSize = 200
 
-const started = "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
+const started =
+  "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
 
 /** `auth/token/accessors` and `auth/token/tidy`. docs/contract/tokens-and-policies.md#tokens */
 export function accessorRoutes(app: FastifyInstance, { tokens, tidy, longLists }: AccessorParts): void {
@@ -29,7 +34,8 @@ export function accessorRoutes(app: FastifyInstance, { tokens, tidy, longLists }
         const warnings = new Set<string>()
         const walked = longLists.paced(storedTokens(tokens, after, warnings), { whenGone })
         const isShown = (token: Token) => token.namespace === mount.namespace && tokens.isUsable(token)
-        for await (const { accessor } of atMost(limitOf(sent.limit), only(walked, isShown))) keys.push(accessor)
+        for await (const { accessor } of atMost(limitOf(sent.limit), only(walked, isShown)))
+          keys.push(accessor)
         return { data: { keys }, warnings: [...warnings], paged: true }
       },
     },
@@ -39,7 +45,10 @@ export function accessorRoutes(app: FastifyInstance, { tokens, tidy, longLists }
     write: {
       summary: 'Tidy up tokens',
       ...answers.inBackground,
-      handle: () => (tidy.start() ? { status: 202, warnings: [started] } : { warnings: ['Tidy operation already in progress.'] }),
+      handle: () =>
+        tidy.start()
+          ? { status: 202, warnings: [started] }
+          : { warnings: ['Tidy operation already in progress.'] },
     },
   })
 }
@@ -48,11 +57,18 @@ export function accessorRoutes(app: FastifyInstance, { tokens, tidy, longLists }
  * All service tokens, read page by page: there may be millions. A token's place follows from its accessor, so
  * the walk can continue after an accessor whose token no longer exists.
  */
-async function* storedTokens(tokens: TokenStore, after: string, warnings: Set<string>): AsyncGenerator<Token, void, undefined> {
+async function* storedTokens(
+  tokens: TokenStore,
+  after: string,
+  warnings: Set<string>,
+): AsyncGenerator<Token, void, undefined> {
   for (let last = after === '' ? undefined : tokens.keys.hashOf(after); ; await nextTurn()) {
-    const page = await tokens.scan({ limit: pageSize, ...(last === undefined ? {} : { after: last }) }, () => {
-      warnings.add('Some tokens could not be read: the log names their records')
-    })
+    const page = await tokens.scan(
+      { limit: pageSize, ...(last === undefined ? {} : { after: last }) },
+      () => {
+        warnings.add('Some tokens could not be read: the log names their records')
+      },
+    )
     for (const { token } of page) yield token
     last = page.at(-1)?.hash
     if (last === undefined) return

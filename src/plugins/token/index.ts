@@ -22,7 +22,14 @@ import {
   followsField,
   followsFieldOrCaller,
 } from '../../http/resource.ts'
-import { boolField, durationField, intField, kvField, stringField, stringListField } from '../../lib/fields.ts'
+import {
+  boolField,
+  durationField,
+  intField,
+  kvField,
+  stringField,
+  stringListField,
+} from '../../lib/fields.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import { accessorRoutes } from './accessors.ts'
 import { answers } from './answers.ts'
@@ -38,13 +45,16 @@ export type TokenPluginParts = CreateParts &
     readonly longLists: LongLists
   }
 
-const durationText = (what: string) => stringField.default('').describe(`${what}: seconds, or text like 1h30m`)
+const durationText = (what: string) =>
+  stringField.default('').describe(`${what}: seconds, or text like 1h30m`)
 
 const createInput = z.object({
   id: stringField.default('').describe('Id of the token; random by default. Needs sudo'),
   policies: stringListField.default([]).describe('Policies of the token; by default those of the caller'),
   meta: kvField.default(null).describe('Notes about the token: text by name'),
-  no_parent: boolField.default(false).describe('Make an orphan: it is not revoked with the calling token. Needs sudo'),
+  no_parent: boolField
+    .default(false)
+    .describe('Make an orphan: it is not revoked with the calling token. Needs sudo'),
   no_default_policy: boolField.default(false).describe('Omit the policy `default`'),
   renewable: boolField.default(true).describe('Whether the token can be renewed'),
   ttl: durationText('Lifetime of the token'),
@@ -54,7 +64,9 @@ const createInput = z.object({
   period: durationText('The token can be renewed without limit, for this long each time (needs sudo)'),
   display_name: stringField.default('').describe('Name of the token in logs'),
   num_uses: intField.default(0).describe('How often the token can be used; 0 means without limit'),
-  entity_alias: stringField.default('').describe('Alias of the entity the token is for; only with a token role that allows it'),
+  entity_alias: stringField
+    .default('')
+    .describe('Alias of the entity the token is for; only with a token role that allows it'),
 })
 const tokenField = stringField.default('').describe('The token')
 const accessorInput = z.object({ accessor: stringField.default('').describe('Accessor of the token') })
@@ -70,7 +82,9 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
 
   const described = async (found: Token, id: string, call: Call): Promise<Reply> => {
     const known = found.entity_id === '' ? undefined : await identity.identityOf(found.entity_id)
-    return { dataText: texts.of({ token: found, known, namespacePath: namespaceOf(call).path }, id, clock.now()) }
+    return {
+      dataText: texts.of({ token: found, known, namespacePath: namespaceOf(call).path }, id, clock.now()),
+    }
   }
   /** The token, if it belongs to the namespace of the mount. */
   const tokenOf = async (id: string, { namespace }: Mount): Promise<Token | undefined> => {
@@ -80,7 +94,10 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
 
   for (const form of ['create', 'create-orphan'] as const) {
     resource(app, `/${form}`, {
-      help: form === 'create' ? 'Make a token that is revoked with the calling token.' : 'Make a token that outlives the calling token.',
+      help:
+        form === 'create'
+          ? 'Make a token that is revoked with the calling token.'
+          : 'Make a token that outlives the calling token.',
       write: {
         summary: form === 'create' ? 'Create a token' : 'Create an orphan token',
         ...answers.auth,
@@ -109,7 +126,12 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     },
   })
 
-  const lookup = async ({ mount, call, caller, input }: Exchange<{ token: string }, unknown>): Promise<Reply> => {
+  const lookup = async ({
+    mount,
+    call,
+    caller,
+    input,
+  }: Exchange<{ token: string }, unknown>): Promise<Reply> => {
     const self = signedIn(caller)
     if (input.token === '' || input.token === self.tokenId) return described(self.token, self.tokenId, call)
     const found = await tokenOf(input.token, mount)
@@ -132,7 +154,12 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     help: 'Look up the calling token.',
     follows: followsCaller,
     read: { summary: 'Look up the calling token', ...answers.lookup, handle: lookupSelf },
-    write: { summary: 'Look up the calling token', ...answers.lookup, input: lookupInput, handle: lookupSelf },
+    write: {
+      summary: 'Look up the calling token',
+      ...answers.lookup,
+      input: lookupInput,
+      handle: lookupSelf,
+    },
   })
   resource(app, '/lookup-accessor', {
     help: 'Look up a token by its accessor.',

@@ -33,12 +33,20 @@ export class LookupTexts {
     // the TTL is computed from the nearest second
     const second = Math.round(now / 1000)
     const kept = this.#kept.get(token.accessor)
-    if (kept?.token === token && kept.known === known && kept.second === second && kept.namespacePath === namespacePath) return kept.afterId
+    if (
+      kept?.token === token &&
+      kept.known === known &&
+      kept.second === second &&
+      kept.namespacePath === namespacePath
+    )
+      return kept.afterId
     const { id: _, ...rest } = lookupData(token, {
       id: '',
       now,
       identityPolicies: known === undefined ? [] : identityIn(known, token.namespace).policies,
-      external: known?.policiesByNamespace.filter(({ namespace, names }) => namespace !== token.namespace && names.length > 0),
+      external: known?.policiesByNamespace.filter(
+        ({ namespace, names }) => namespace !== token.namespace && names.length > 0,
+      ),
       namespacePath,
     })
     const afterId = JSON.stringify(rest).slice(1)

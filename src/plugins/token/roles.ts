@@ -1,6 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { TokenRoleStore } from '../../core/tokens/token-role-store.ts'
-import { changedTokenRole, shownTokenRole, tokenRoleFields, tokenRoleWarnings } from '../../core/tokens/token-role.ts'
+import {
+  changedTokenRole,
+  shownTokenRole,
+  tokenRoleFields,
+  tokenRoleWarnings,
+} from '../../core/tokens/token-role.ts'
 import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
 import { refuse } from '../../errors.ts'
 import { resource } from '../../http/resource.ts'
@@ -13,7 +18,10 @@ export function tokenRoleRoutes(app: FastifyInstance, { roles, systemTtl }: Toke
   resource(app, '/roles', {
     help: 'List token roles.',
     collection: true,
-    list: { summary: 'List token roles', handle: async ({ mount }) => ({ data: { keys: await roles.names(mount.namespace) } }) },
+    list: {
+      summary: 'List token roles',
+      handle: async ({ mount }) => ({ data: { keys: await roles.names(mount.namespace) } }),
+    },
   })
   resource(app, '/roles/:role_name', {
     help: 'A token role: the properties of tokens made with it.',
@@ -32,7 +40,9 @@ export function tokenRoleRoutes(app: FastifyInstance, { roles, systemTtl }: Toke
       input: tokenRoleFields,
       handle: async ({ mount, params, input, sent }) => {
         if (sent.token_type === null) throw refuse('invalid', "Invalid 'token_type' value: null")
-        const role = await roles.change(mount.namespace, params.role_name, (before) => changedTokenRole(before, input))
+        const role = await roles.change(mount.namespace, params.role_name, (before) =>
+          changedTokenRole(before, input),
+        )
         const warnings = tokenRoleWarnings(role.record, input, mountTtl(mount.config, systemTtl).maxTtl)
         return warnings.length === 0 ? undefined : { warnings }
       },

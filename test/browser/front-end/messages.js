@@ -11,7 +11,8 @@ const common = () => ({
   ...(token === undefined ? {} : { 'X-Vault-Token': token }),
 })
 const at = (path) => `${server}/v1/sys/internal/ui/${path}`
-const plain = (base64) => new TextDecoder().decode(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)))
+const plain = (base64) =>
+  new TextDecoder().decode(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)))
 
 function element(name, text, ...children) {
   const made = document.createElement(name)
@@ -34,7 +35,12 @@ async function confirmed(id, box) {
 }
 
 function boxOf(id, { title, message, type, link, dismissible = true, acknowledge_required: mustConfirm }) {
-  const box = element(type === 'modal' ? 'dialog' : 'article', '', element('h2', title), element('p', plain(message)))
+  const box = element(
+    type === 'modal' ? 'dialog' : 'article',
+    '',
+    element('h2', title),
+    element('p', plain(message)),
+  )
   box.append(...Object.entries(link ?? {}).map(linkOf))
   if (type === 'modal') {
     const button = element('button', 'Confirm')
@@ -49,12 +55,18 @@ function boxOf(id, { title, message, type, link, dismissible = true, acknowledge
 }
 
 function show() {
-  const entries = Object.values(shownBy).flatMap((shown) => (shown?.data.keys ?? []).map((id) => [id, shown.data.key_info[id]]))
+  const entries = Object.values(shownBy).flatMap((shown) =>
+    (shown?.data.keys ?? []).map((id) => [id, shown.data.key_info[id]]),
+  )
   for (const [place, type] of [
     ['banners', 'banner'],
     ['modals', 'modal'],
   ]) {
-    document.getElementById(place).replaceChildren(...entries.filter(([, entry]) => entry.type === type).map(([id, entry]) => boxOf(id, entry)))
+    document
+      .getElementById(place)
+      .replaceChildren(
+        ...entries.filter(([, entry]) => entry.type === type).map(([id, entry]) => boxOf(id, entry)),
+      )
   }
   // the one shown last lies on top, and the first is to be read first
   for (const dialog of [...document.querySelectorAll('dialog')].reverse()) dialog.showModal()

@@ -29,7 +29,8 @@ export async function aBarrierFixture(): Promise<BarrierFixture> {
     faults,
     clock,
     unreadable,
-    open: (parts = {}) => openBarrier({ storage, sealKey: sealKey(1), clock, random: systemRandom, log, ...parts }),
+    open: (parts = {}) =>
+      openBarrier({ storage, sealKey: sealKey(1), clock, random: systemRandom, log, ...parts }),
     [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
   }
 }

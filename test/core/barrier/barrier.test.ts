@@ -7,7 +7,10 @@ import { aBarrierFixture, type BarrierFixture, sealKey } from './barrier-fixture
 const wrongKey = { exitCode: 5, message: 'seal key does not open this store' }
 
 /** Opens with first records, as the first start of a server does. */
-async function firstStart(fixture: BarrierFixture, fill: (barrier: Barrier) => Promise<void>): Promise<Barrier> {
+async function firstStart(
+  fixture: BarrierFixture,
+  fill: (barrier: Barrier) => Promise<void>,
+): Promise<Barrier> {
   await using staging = await openMemory()
   return await fixture.open({ first: { staging, fill } })
 }
@@ -22,7 +25,9 @@ describe('the first start', () => {
     })
 
     expect(barrier.initialized).toBe(true)
-    expect(await fixture.storage.listKeys('')).toEqual([keyringKey, rootKeyKey, 'core/mounts', 'core/token'].sort())
+    expect(await fixture.storage.listKeys('')).toEqual(
+      [keyringKey, rootKeyKey, 'core/mounts', 'core/token'].sort(),
+    )
     expect(await barrier.view('core/').get('mounts')).toEqual(['jwt'])
   })
 
@@ -66,7 +71,9 @@ describe('the first start', () => {
     const seen = await Promise.all(barriers.map((barrier) => barrier.view('').get('who')))
 
     expect(barriers.filter(({ initialized }) => initialized)).toHaveLength(1)
-    expect(new Set(seen)).toEqual(new Set([['a', 'b', 'c'][barriers.findIndex(({ initialized }) => initialized)]]))
+    expect(new Set(seen)).toEqual(
+      new Set([['a', 'b', 'c'][barriers.findIndex(({ initialized }) => initialized)]]),
+    )
   })
 })
 
@@ -85,15 +92,23 @@ describe('a later start', () => {
 
   test.each([
     ['another seal key', async () => {}],
-    ['a damaged root key', async ({ storage }: BarrierFixture) => storage.update(rootKeyKey, () => Buffer.alloc(80))],
-    ['a root key that is gone', async ({ storage }: BarrierFixture) => storage.update(rootKeyKey, () => undefined)],
+    [
+      'a damaged root key',
+      async ({ storage }: BarrierFixture) => storage.update(rootKeyKey, () => Buffer.alloc(80)),
+    ],
+    [
+      'a root key that is gone',
+      async ({ storage }: BarrierFixture) => storage.update(rootKeyKey, () => undefined),
+    ],
   ])('with %s is refused with exit code 5, and nothing is written', async (name, damage) => {
     await using fixture = await aBarrierFixture()
     await fixture.open()
     await damage(fixture)
     const before = await fixture.storage.list('')
 
-    await expect(fixture.open({ sealKey: sealKey(name === 'another seal key' ? 2 : 1) })).rejects.toMatchObject(wrongKey)
+    await expect(
+      fixture.open({ sealKey: sealKey(name === 'another seal key' ? 2 : 1) }),
+    ).rejects.toMatchObject(wrongKey)
 
     expect(await fixture.storage.list('')).toEqual(before)
   })
@@ -168,7 +183,9 @@ describe('a new seal key', () => {
     await using fixture = await aBarrierFixture()
     await fixture.open()
 
-    await expect(fixture.open({ sealKey: sealKey(2), previousSealKey: sealKey(3) })).rejects.toMatchObject(wrongKey)
+    await expect(fixture.open({ sealKey: sealKey(2), previousSealKey: sealKey(3) })).rejects.toMatchObject(
+      wrongKey,
+    )
   })
 })
 
@@ -195,7 +212,8 @@ test('a sealed barrier answers every call with "Vault is sealed"', async () => {
     () => barrier.rotate(),
     async () => barrier.keyStatus(),
   ]
-  for (const call of calls) await expect(call()).rejects.toMatchObject({ kind: 'sealed', message: 'Vault is sealed' })
+  for (const call of calls)
+    await expect(call()).rejects.toMatchObject({ kind: 'sealed', message: 'Vault is sealed' })
   expect(await (await fixture.open()).view('core/').get('a')).toBe('one')
 })
 

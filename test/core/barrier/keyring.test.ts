@@ -6,9 +6,13 @@ import { aBarrierFixture, type BarrierFixture } from './barrier-fixture.ts'
 const tiny = { perKey: 10, block: 4 }
 
 /** How many stored records each term has sealed, and what all of them hold. */
-async function termsOf({ storage }: BarrierFixture, prefix: string): Promise<Map<number | undefined, number>> {
+async function termsOf(
+  { storage }: BarrierFixture,
+  prefix: string,
+): Promise<Map<number | undefined, number>> {
   const counts = new Map<number | undefined, number>()
-  for (const { value } of await storage.list(prefix)) counts.set(termOf(value), (counts.get(termOf(value)) ?? 0) + 1)
+  for (const { value } of await storage.list(prefix))
+    counts.set(termOf(value), (counts.get(termOf(value)) ?? 0) + 1)
   return counts
 }
 
@@ -26,14 +30,15 @@ describe('the limit of a data key', () => {
     const counts = await termsOf(fixture, 'n/')
     expect(Math.max(...counts.values())).toBeLessThanOrEqual(tiny.perKey)
     expect(counts.size).toBeGreaterThanOrEqual(6)
-    expect((await barrier.view('n/').list('')).map(({ value }) => value).sort((a, b) => Number(a) - Number(b))).toEqual(
-      Array.from({ length: 60 }, (_, n) => n),
-    )
+    expect(
+      (await barrier.view('n/').list('')).map(({ value }) => value).sort((a, b) => Number(a) - Number(b)),
+    ).toEqual(Array.from({ length: 60 }, (_, n) => n))
   })
 
   test('counts the reservation of a stopped server as used', async () => {
     await using fixture = await aBarrierFixture()
-    for (let start = 0; start < 8; start += 1) await sealMany(await fixture.open({ limits: tiny }), `n/${start}/`, 1)
+    for (let start = 0; start < 8; start += 1)
+      await sealMany(await fixture.open({ limits: tiny }), `n/${start}/`, 1)
 
     const counts = await termsOf(fixture, 'n/')
 
@@ -65,7 +70,10 @@ describe('the limit of a data key', () => {
     const barrier = await fixture.open({ limits: tiny })
     fixture.faults.arm('storage.before-commit', 'full')
 
-    await expect(barrier.view('').update('a', () => 1)).rejects.toMatchObject({ kind: 'unavailable', message: 'storage is full' })
+    await expect(barrier.view('').update('a', () => 1)).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'storage is full',
+    })
     await barrier.view('').update('a', () => 2)
 
     expect(await barrier.view('').get('a')).toBe(2)

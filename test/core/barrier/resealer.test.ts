@@ -15,14 +15,17 @@ async function termsOf({ storage }: BarrierFixture): Promise<(number | undefined
 }
 
 /** Grows with each term. */
-const ringBytes = async ({ storage }: BarrierFixture): Promise<number> => (await storage.get(keyringKey))?.value.length ?? 0
+const ringBytes = async ({ storage }: BarrierFixture): Promise<number> =>
+  (await storage.get(keyringKey))?.value.length ?? 0
 
 async function fill(barrier: Barrier, count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) await barrier.view('n/').update(String(at), () => ({ at }))
 }
 
 const contentOf = async (barrier: Barrier) =>
-  (await barrier.view('n/').list('')).map(({ key, value }) => [key, value]).sort(([a], [b]) => Number(a) - Number(b))
+  (await barrier.view('n/').list(''))
+    .map(({ key, value }) => [key, value])
+    .sort(([a], [b]) => Number(a) - Number(b))
 
 test('after a rotation all records are unchanged under the new term, and the old term is gone', async () => {
   await using fixture = await aBarrierFixture()
@@ -38,7 +41,9 @@ test('after a rotation all records are unchanged under the new term, and the old
   expect(await ringBytes(fixture)).toBe(size)
   expect(await contentOf(barrier)).toEqual(Array.from({ length: 100 }, (_, at) => [String(at), { at }]))
   // nobody sees it as a change
-  expect((await fixture.storage.list('n/')).map(({ key, revision }) => [key, revision])).toEqual(before.map(({ key, revision }) => [key, revision]))
+  expect((await fixture.storage.list('n/')).map(({ key, revision }) => [key, revision])).toEqual(
+    before.map(({ key, revision }) => [key, revision]),
+  )
   expect(await contentOf(await fixture.open())).toHaveLength(100)
 })
 
@@ -64,7 +69,8 @@ test('concurrent writes are neither lost nor undone', async () => {
   const view = barrier.view('n/')
   await using resealer = barrier.resealing(quiet)
   const count = async (key: string) => {
-    for (let at = 0; at < 25; at += 1) await view.update(key, (current) => ({ ...Object(current), count: (Object(current).count ?? 0) + 1 }))
+    for (let at = 0; at < 25; at += 1)
+      await view.update(key, (current) => ({ ...Object(current), count: (Object(current).count ?? 0) + 1 }))
   }
 
   const rotate = async () => {
@@ -77,7 +83,9 @@ test('concurrent writes are neither lost nor undone', async () => {
   await resealer.settled()
 
   expect(await termsOf(fixture)).toEqual([21])
-  expect(await contentOf(await fixture.open())).toEqual(Array.from({ length: 30 }, (_, at) => [String(at), at < 10 ? { at, count: 25 } : { at }]))
+  expect(await contentOf(await fixture.open())).toEqual(
+    Array.from({ length: 30 }, (_, at) => [String(at), at < 10 ? { at, count: 25 } : { at }]),
+  )
 })
 
 test('a reader that knows the revision may write against it', async () => {
@@ -94,29 +102,32 @@ test('a reader that knows the revision may write against it', async () => {
   expect(await view.write([{ key: 'a', value: 3, expect: known?.revision ?? 0 }])).toBe(false)
 })
 
-test.each([0, 1, 2, 5])('resealing that stopped after %i commits resumes at the next start', async (commits) => {
-  await using fixture = await aBarrierFixture()
-  const barrier = await fixture.open()
-  await fill(barrier, 150)
-  await barrier.rotate()
-  const size = await ringBytes(fixture)
-  const failures: unknown[] = []
-  const cut = barrier.resealing({ error: (fields) => void failures.push(fields) })
-  fixture.faults.arm('storage.before-commit', 'full', commits)
-  cut.start()
-  await cut.settled()
-  await cut[Symbol.asyncDispose]()
-  expect(failures).toHaveLength(1)
+test.each([0, 1, 2, 5])(
+  'resealing that stopped after %i commits resumes at the next start',
+  async (commits) => {
+    await using fixture = await aBarrierFixture()
+    const barrier = await fixture.open()
+    await fill(barrier, 150)
+    await barrier.rotate()
+    const size = await ringBytes(fixture)
+    const failures: unknown[] = []
+    const cut = barrier.resealing({ error: (fields) => void failures.push(fields) })
+    fixture.faults.arm('storage.before-commit', 'full', commits)
+    cut.start()
+    await cut.settled()
+    await cut[Symbol.asyncDispose]()
+    expect(failures).toHaveLength(1)
 
-  const next = await fixture.open()
-  await using resealer = next.resealing(quiet)
-  resealer.start()
-  await resealer.settled()
+    const next = await fixture.open()
+    await using resealer = next.resealing(quiet)
+    resealer.start()
+    await resealer.settled()
 
-  expect(await termsOf(fixture)).toEqual([2])
-  expect(await ringBytes(fixture)).toBeLessThan(size)
-  expect(await contentOf(next)).toHaveLength(150)
-})
+    expect(await termsOf(fixture)).toEqual([2])
+    expect(await ringBytes(fixture)).toBeLessThan(size)
+    expect(await contentOf(next)).toHaveLength(150)
+  },
+)
 
 test('the term of a record that cannot be opened stays', async () => {
   await using fixture = await aBarrierFixture()
@@ -165,7 +176,11 @@ test('issuing many values does not write the keyring each time', async () => {
   await barrier.sealText('out/x', 'first', fixture.clock.now() + day)
   const before = await fixture.storage.get(keyringKey)
 
-  await Promise.all(Array.from({ length: 50 }, (_, at) => barrier.sealText('out/x', 'text', fixture.clock.now() + day + at * 1_000)))
+  await Promise.all(
+    Array.from({ length: 50 }, (_, at) =>
+      barrier.sealText('out/x', 'text', fixture.clock.now() + day + at * 1_000),
+    ),
+  )
 
   expect((await fixture.storage.get(keyringKey))?.revision).toBe(before?.revision)
 })

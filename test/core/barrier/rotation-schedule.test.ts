@@ -8,13 +8,25 @@ async function aSchedule() {
   const fixture = await aBarrierFixture()
   const barrier = await fixture.open()
   const errors: unknown[] = []
-  const schedule = new RotationSchedule({ barrier, clock: fixture.clock, intervalMs: 60_000, onError: (error) => void errors.push(error) })
+  const schedule = new RotationSchedule({
+    barrier,
+    clock: fixture.clock,
+    intervalMs: 60_000,
+    onError: (error) => void errors.push(error),
+  })
   const termAfter = async (seconds: number) => {
     fixture.clock.advance(seconds)
     await schedule.rotateIfDue()
     return barrier.keyStatus().term
   }
-  return { fixture, barrier, schedule, errors, termAfter, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() }
+  return {
+    fixture,
+    barrier,
+    schedule,
+    errors,
+    termAfter,
+    [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose](),
+  }
 }
 
 test('a term ends after its interval, and the next one has the full interval', async () => {

@@ -1,6 +1,12 @@
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { loadSealKey, makeSealKeyFile, openBits, parseSealKey, readSealKeyFile } from '../../../src/core/barrier/seal.ts'
+import {
+  loadSealKey,
+  makeSealKeyFile,
+  openBits,
+  parseSealKey,
+  readSealKeyFile,
+} from '../../../src/core/barrier/seal.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const key = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index * 7))
@@ -59,15 +65,20 @@ describe('a seal key file that others than its owner can use', () => {
     return { file, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
   }
 
-  test.each([0o644, 0o640, 0o604, 0o620, 0o602, 0o444])('is refused with exit code 5: mode %o', async (mode) => {
-    await using made = await aKeyFile(mode)
+  test.each([0o644, 0o640, 0o604, 0o620, 0o602, 0o444])(
+    'is refused with exit code 5: mode %o',
+    async (mode) => {
+      await using made = await aKeyFile(mode)
 
-    await expect(readSealKeyFile(made.file)).rejects.toMatchObject({
-      exitCode: 5,
-      message: `seal key file ${made.file} is open to others (mode 0${mode.toString(8)}): run chmod 600 ${made.file}, or set GATEHOUSE_ALLOW_OPEN_KEY_FILE=true`,
-    })
-    await expect(loadSealKey({ file: made.file, storeIsEmpty: false })).rejects.toMatchObject({ exitCode: 5 })
-  })
+      await expect(readSealKeyFile(made.file)).rejects.toMatchObject({
+        exitCode: 5,
+        message: `seal key file ${made.file} is open to others (mode 0${mode.toString(8)}): run chmod 600 ${made.file}, or set GATEHOUSE_ALLOW_OPEN_KEY_FILE=true`,
+      })
+      await expect(loadSealKey({ file: made.file, storeIsEmpty: false })).rejects.toMatchObject({
+        exitCode: 5,
+      })
+    },
+  )
 
   test.each([0o600, 0o400])('is read if only its owner can use it: mode %o', async (mode) => {
     await using made = await aKeyFile(mode)
@@ -79,17 +90,23 @@ describe('a seal key file that others than its owner can use', () => {
     await using made = await aKeyFile(0o644)
 
     expect(await readSealKeyFile(made.file, { allowOpen: true })).toEqual(key)
-    expect(await loadSealKey({ file: made.file, storeIsEmpty: false, allowOpen: true })).toEqual({ key, made: false })
+    expect(await loadSealKey({ file: made.file, storeIsEmpty: false, allowOpen: true })).toEqual({
+      key,
+      made: false,
+    })
   })
 
   // as an orchestrator mounts a secret, and as a package installs a file for a service
-  test.each([0o440, 0o640])('does not mean one that root owns and only the group of the service may read: mode %o', (mode) => {
-    expect(openBits({ mode, uid: 0 }, 1000)).toBe(0)
-    expect(openBits({ mode: mode | 0o004, uid: 0 }, 1000)).toBe(0o004)
-    expect(openBits({ mode: mode | 0o020, uid: 0 }, 1000)).toBe(0o020)
-    expect(openBits({ mode, uid: 1001 }, 1000)).toBe(0o040)
-    expect(openBits({ mode, uid: 0 }, 0)).toBe(0o040)
-  })
+  test.each([0o440, 0o640])(
+    'does not mean one that root owns and only the group of the service may read: mode %o',
+    (mode) => {
+      expect(openBits({ mode, uid: 0 }, 1000)).toBe(0)
+      expect(openBits({ mode: mode | 0o004, uid: 0 }, 1000)).toBe(0o004)
+      expect(openBits({ mode: mode | 0o020, uid: 0 }, 1000)).toBe(0o020)
+      expect(openBits({ mode, uid: 1001 }, 1000)).toBe(0o040)
+      expect(openBits({ mode, uid: 0 }, 0)).toBe(0o040)
+    },
+  )
 })
 
 describe('at start', () => {
@@ -115,29 +132,38 @@ describe('at start', () => {
     await using folder = await temporaryFolder()
     const file = folder.file('seal.key')
 
-    await expect(loadSealKey({ file, storeIsEmpty: false })).rejects.toMatchObject({ exitCode: 5, message: `seal key file ${file} is missing` })
+    await expect(loadSealKey({ file, storeIsEmpty: false })).rejects.toMatchObject({
+      exitCode: 5,
+      message: `seal key file ${file} is missing`,
+    })
 
     await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  test.each([true, false])('a file without a key is refused with exit code 5 and left alone (empty store: %s)', async (storeIsEmpty) => {
-    await using folder = await temporaryFolder()
-    const file = folder.file('seal.key')
-    await writeFile(file, 'no key', { mode: 0o600 })
+  test.each([true, false])(
+    'a file without a key is refused with exit code 5 and left alone (empty store: %s)',
+    async (storeIsEmpty) => {
+      await using folder = await temporaryFolder()
+      const file = folder.file('seal.key')
+      await writeFile(file, 'no key', { mode: 0o600 })
 
-    await expect(loadSealKey({ file, storeIsEmpty })).rejects.toMatchObject({
-      exitCode: 5,
-      message: `seal key file ${file} does not hold 32 bytes as hex or base64`,
-    })
+      await expect(loadSealKey({ file, storeIsEmpty })).rejects.toMatchObject({
+        exitCode: 5,
+        message: `seal key file ${file} does not hold 32 bytes as hex or base64`,
+      })
 
-    expect(await readFile(file, 'utf8')).toBe('no key')
-  })
+      expect(await readFile(file, 'utf8')).toBe('no key')
+    },
+  )
 
   test('a key in the settings takes precedence over the file, which is not created', async () => {
     await using folder = await temporaryFolder()
     const file = folder.file('seal.key')
 
-    expect(await loadSealKey({ text: key.toString('hex'), file, storeIsEmpty: true })).toEqual({ key, made: false })
+    expect(await loadSealKey({ text: key.toString('hex'), file, storeIsEmpty: true })).toEqual({
+      key,
+      made: false,
+    })
 
     await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
   })
@@ -146,6 +172,9 @@ describe('at start', () => {
     await using folder = await temporaryFolder()
     const refused = loadSealKey({ text: 'hunter2', file: folder.file('seal.key'), storeIsEmpty: true })
 
-    await expect(refused).rejects.toMatchObject({ exitCode: 2, message: 'GATEHOUSE_SEAL_KEY must be 32 bytes as hex or base64' })
+    await expect(refused).rejects.toMatchObject({
+      exitCode: 2,
+      message: 'GATEHOUSE_SEAL_KEY must be 32 bytes as hex or base64',
+    })
   })
 })

@@ -74,7 +74,11 @@ test.each([
 test('no nonce of 5,000 consecutive ones is used twice', () => {
   const key = { term: 1, key: Buffer.alloc(32), random: systemRandom }
 
-  const seen = new Set(Array.from({ length: 5_000 }, () => sealValue(key, 'a/b', Buffer.from('x')).subarray(5, 17).toString('hex')))
+  const seen = new Set(
+    Array.from({ length: 5_000 }, () =>
+      sealValue(key, 'a/b', Buffer.from('x')).subarray(5, 17).toString('hex'),
+    ),
+  )
 
   expect(seen.size).toBe(5_000)
 })

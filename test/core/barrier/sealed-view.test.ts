@@ -22,7 +22,11 @@ describe('a view', () => {
     ])
     expect(await view.listKeys('role/', { after: 'role/a', limit: 5 })).toEqual(['role/b'])
     expect(await view.view('role/').get('a')).toBe(1)
-    expect(await fixture.storage.listKeys('mount/1/')).toEqual(['mount/1/config', 'mount/1/role/a', 'mount/1/role/b'])
+    expect(await fixture.storage.listKeys('mount/1/')).toEqual([
+      'mount/1/config',
+      'mount/1/role/a',
+      'mount/1/role/b',
+    ])
   })
 
   test('writes to several places in one step', async () => {
@@ -31,23 +35,36 @@ describe('a view', () => {
     const mount = barrier.view('mount/1/', { numbers: 'literal' })
     const core = barrier.view('core/')
     await mount.write([{ key: 'intent/a', value: 1 }])
-    const elsewhere = [mount.fromRoot({ key: 'intent/a', value: undefined }), mount.view('row/').fromRoot({ key: 'b', value: 2 })]
+    const elsewhere = [
+      mount.fromRoot({ key: 'intent/a', value: undefined }),
+      mount.view('row/').fromRoot({ key: 'b', value: 2 }),
+    ]
 
     const refused = await core.write([{ key: 'lease/b', value: true, expect: 7 }, ...elsewhere])
     expect([refused, await mount.listKeys('')]).toEqual([false, ['intent/a']])
-    const written = await core.write([{ key: 'lease/b', value: true, expect: 'absent' }, ...elsewhere.map((entry) => core.fromRoot(entry))])
+    const written = await core.write([
+      { key: 'lease/b', value: true, expect: 'absent' },
+      ...elsewhere.map((entry) => core.fromRoot(entry)),
+    ])
 
-    expect([written, await mount.listKeys(''), await core.listKeys('')]).toEqual([true, ['row/b'], ['lease/b']])
+    expect([written, await mount.listKeys(''), await core.listKeys('')]).toEqual([
+      true,
+      ['row/b'],
+      ['lease/b'],
+    ])
     expect(await mount.view('', { numbers: 'plain' }).get('row/b')).toBe(2)
   })
 
-  test.each([[null], [false], [0], [''], ['é😀\u0000'], [[1, [2]]], [{ a: { b: [] } }]])('returns what was written: %j', async (value) => {
-    await using fixture = await aBarrierFixture()
-    const view = (await fixture.open()).view('')
-    await view.update('a', () => value)
+  test.each([[null], [false], [0], [''], ['é😀\u0000'], [[1, [2]]], [{ a: { b: [] } }]])(
+    'returns what was written: %j',
+    async (value) => {
+      await using fixture = await aBarrierFixture()
+      const view = (await fixture.open()).view('')
+      await view.update('a', () => value)
 
-    expect(await view.get('a')).toEqual(value)
-  })
+      expect(await view.get('a')).toEqual(value)
+    },
+  )
 
   test('stores nothing in the clear', async () => {
     await using fixture = await aBarrierFixture()
@@ -67,7 +84,9 @@ describe('a view', () => {
     ])
 
     const stored = await fixture.storage.list('')
-    const bodies = stored.filter(({ key }) => key === 'a' || key === 'b').map(({ value }) => Buffer.from(value).toString('hex'))
+    const bodies = stored
+      .filter(({ key }) => key === 'a' || key === 'b')
+      .map(({ value }) => Buffer.from(value).toString('hex'))
 
     expect(new Set(bodies).size).toBe(2)
   })
@@ -81,7 +100,9 @@ describe('a view', () => {
     const value = await view.get('a')
 
     expect(JSON.stringify(value)).toBe('{"n":[1e3,12345678901234567890]}')
-    expect(await fixture.open().then((barrier) => barrier.view('').get('a'))).toEqual({ n: [1000, 12345678901234567000] })
+    expect(await fixture.open().then((barrier) => barrier.view('').get('a'))).toEqual({
+      n: [1000, 12345678901234567000],
+    })
     expect(await view.view('', { numbers: 'plain' }).get('a')).toEqual({ n: [1000, 12345678901234567000] })
   })
 
@@ -157,11 +178,19 @@ describe('a view', () => {
 
 describe.each([
   ['moved from another key', async (value: Uint8Array) => value, true],
-  ['with a flipped bit', async (value: Uint8Array) => Buffer.from(value.map((byte, index) => (index === 20 ? byte ^ 1 : byte))), false],
+  [
+    'with a flipped bit',
+    async (value: Uint8Array) => Buffer.from(value.map((byte, index) => (index === 20 ? byte ^ 1 : byte))),
+    false,
+  ],
   ['cut short', async (value: Uint8Array) => value.subarray(0, -1), false],
   ['empty', async () => new Uint8Array(0), false],
   ['never sealed', async () => Buffer.from('{"policies":["root"],"padding":"long enough for a tag"}'), false],
-  ['of an unknown term', async (value: Uint8Array) => Buffer.from(value.map((byte, index) => (index === 3 ? 9 : byte))), false],
+  [
+    'of an unknown term',
+    async (value: Uint8Array) => Buffer.from(value.map((byte, index) => (index === 3 ? 9 : byte))),
+    false,
+  ],
 ])('a record %s', (_, tamper, isMoved) => {
   test('is an internal error named in the log, for every call, and stays where it is', async () => {
     await using fixture = await aBarrierFixture()
@@ -175,8 +204,14 @@ describe.each([
     const before = await fixture.storage.list('core/')
     const key = target.slice('core/'.length)
 
-    const calls = [() => view.get(key), () => view.list(''), () => view.update(key, () => 'new'), () => view.take(key)]
-    for (const call of calls) await expect(call()).rejects.toMatchObject({ kind: 'internal', message: 'internal error' })
+    const calls = [
+      () => view.get(key),
+      () => view.list(''),
+      () => view.update(key, () => 'new'),
+      () => view.take(key),
+    ]
+    for (const call of calls)
+      await expect(call()).rejects.toMatchObject({ kind: 'internal', message: 'internal error' })
 
     expect(fixture.unreadable).toEqual([target, target, target, target])
     expect(await view.putIfAbsent(key, 'new')).toBe(false)

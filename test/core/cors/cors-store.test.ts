@@ -59,5 +59,9 @@ test('a configuration that could not be stored is not in effect', async () => {
 test('a header is allowed once, whatever its case', () => {
   const headers = allowedHeaders({ headers: ['X-Mine', 'x-mine', 'CONTENT-TYPE', 'If-None-Match'] })
 
-  expect(headers.filter((name) => /^(?:x-mine|content-type|if-none-match)$/i.test(name))).toEqual(['Content-Type', 'If-None-Match', 'X-Mine'])
+  expect(headers.filter((name) => /^(?:x-mine|content-type|if-none-match)$/i.test(name))).toEqual([
+    'Content-Type',
+    'If-None-Match',
+    'X-Mine',
+  ])
 })

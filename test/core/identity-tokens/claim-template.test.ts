@@ -82,16 +82,24 @@ describe('what a directive stands for', () => {
   })
 
   test('metadata can supply all claims except those that the server sets', () => {
-    const entity = anEntity({ metadata: { team: 'red', sub: 'someone-else', iss: 'https://evil', __proto__: 'x' } })
+    const entity = anEntity({
+      metadata: { team: 'red', sub: 'someone-else', iss: 'https://evil', __proto__: 'x' },
+    })
 
     expect(claims(' {{identity.entity.metadata}} ', entity)).toEqual({ team: 'red' })
   })
 
   test('an empty template gives no claims, and text that is no directive stays unchanged', () => {
     expect(claims('')).toEqual({})
-    expect(stringifyJson(fillClaims(parseClaimTemplate('{"n": 1e3, "big": 12345678901234567890}'), { entity: anEntity(), groups, now: 0 }))).toBe(
-      '{"n":1e3,"big":12345678901234567890}',
-    )
+    expect(
+      stringifyJson(
+        fillClaims(parseClaimTemplate('{"n": 1e3, "big": 12345678901234567890}'), {
+          entity: anEntity(),
+          groups,
+          now: 0,
+        }),
+      ),
+    ).toBe('{"n":1e3,"big":12345678901234567890}')
   })
 })
 
@@ -110,7 +118,10 @@ describe('templates that are refused', () => {
     ['{{time.now}}', syntax],
     ['{ {{identity.entity.name}}: 1 }', syntax],
     ['{"a": { {{identity.entity.name}}: 1 } }', syntax],
-    ['{"a": {{identity.entity.nobody}} }', `${template}no value could be found for one of the template directives`],
+    [
+      '{"a": {{identity.entity.nobody}} }',
+      `${template}no value could be found for one of the template directives`,
+    ],
     ['{"a": {{identity.entity.aliases.x}} }', `${template}no value could be found`],
     ['{"a": {{identity.entity.aliases.x.secret}} }', `${template}no value could be found`],
     ['{"a": {{identity.groups.names.ops.id}} }', `${template}no value could be found`],
@@ -127,12 +138,15 @@ describe('templates that are refused', () => {
     expect(refusal(text).startsWith(start)).toBe(true)
   })
 
-  test.each(['iat', 'aud', 'exp', 'iss', 'sub', 'namespace', 'nonce', 'auth_time', 'at_hash', 'c_hash'])('only the server sets %s', (name) => {
-    expect(refusal(`{"${name}": 1}`)).toBe(
-      `top level key "${name}" not allowed. Restricted keys: iat, aud, exp, iss, sub, namespace, nonce, auth_time, at_hash, c_hash`,
-    )
-    expect(refusal(`{"deep": {"${name}": 1} }`)).toBe('accepted')
-  })
+  test.each(['iat', 'aud', 'exp', 'iss', 'sub', 'namespace', 'nonce', 'auth_time', 'at_hash', 'c_hash'])(
+    'only the server sets %s',
+    (name) => {
+      expect(refusal(`{"${name}": 1}`)).toBe(
+        `top level key "${name}" not allowed. Restricted keys: iat, aud, exp, iss, sub, namespace, nonce, auth_time, at_hash, c_hash`,
+      )
+      expect(refusal(`{"deep": {"${name}": 1} }`)).toBe('accepted')
+    },
+  )
 
   test('a template may set jti and nbf', () => {
     expect(refusal('{"jti": "x", "nbf": 5}')).toBe('accepted')
@@ -142,12 +156,23 @@ describe('templates that are refused', () => {
 test('whatever the name of a person, the claims are exactly those of the template', () => {
   const someText = fc.oneof(
     fc.string(),
-    fc.constantFrom('"', '\\', '", "admin": true, "x": "', '{{identity.entity.id}}', '}}', '\u0000', '__proto__'),
+    fc.constantFrom(
+      '"',
+      '\\',
+      '", "admin": true, "x": "',
+      '{{identity.entity.id}}',
+      '}}',
+      '\u0000',
+      '__proto__',
+    ),
   )
   fc.assert(
     fc.property(someText, fc.dictionary(someText, someText), (name, metadata) => {
       const entity = anEntity({ name, metadata })
-      const read = claims('{"n": {{identity.entity.name}}, "m": {{identity.entity.metadata}}, "l": [{{identity.entity.name}}] }', entity)
+      const read = claims(
+        '{"n": {{identity.entity.name}}, "m": {{identity.entity.metadata}}, "l": [{{identity.entity.name}}] }',
+        entity,
+      )
       expect(Object.keys(Object(read))).toEqual(['n', 'm', 'l'])
       expect(read).toMatchObject({ n: name.toWellFormed(), l: [name.toWellFormed()] })
     }),

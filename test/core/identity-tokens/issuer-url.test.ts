@@ -1,9 +1,16 @@
 import { expect, test } from 'vitest'
 import { checkIssuer, issuerUrl } from '../../../src/core/identity-tokens/issuer-url.ts'
 
-const text = 'invalid issuer, which must include only a scheme, host, and optional port (e.g. https://example.com:8200)'
+const text =
+  'invalid issuer, which must include only a scheme, host, and optional port (e.g. https://example.com:8200)'
 
-test.each(['', 'https://vault.example.com:8200', 'http://vault.example.com', 'https://[::1]:8200', 'HTTPS://h'])('%j is an issuer', (issuer) => {
+test.each([
+  '',
+  'https://vault.example.com:8200',
+  'http://vault.example.com',
+  'https://[::1]:8200',
+  'HTTPS://h',
+])('%j is an issuer', (issuer) => {
   expect(() => checkIssuer(issuer)).not.toThrow()
 })
 

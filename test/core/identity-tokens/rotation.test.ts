@@ -27,7 +27,10 @@ const entity: Entity = {
   last_update_time: '',
 }
 
-/** An issuer over a file, with a key `k` (ES256, each hour, two hours published) and a role `r`; opened again by `restarted`. */
+/**
+ * An issuer over a file, with a key `k` (ES256, each hour, two hours published) and a role `r`; opened again
+ * by `restarted`.
+ */
 async function anIssuer() {
   const folder = await temporaryFolder()
   const clock = new FakeClock(Date.UTC(2026, 0, 2))
@@ -35,15 +38,38 @@ async function anIssuer() {
   const problems: unknown[] = []
   const open = async () => {
     const storage = await openSqlite({ path: folder.file('gatehouse.db'), allowNetworkDisk: true })
-    const barrier = await openBarrier({ storage, sealKey, clock, random: systemRandom, log: { error: () => {} } })
+    const barrier = await openBarrier({
+      storage,
+      sealKey,
+      clock,
+      random: systemRandom,
+      log: { error: () => {} },
+    })
     const root = barrier.view('')
     const identityOf = async () => ({ entity, policies: [], groups: [], policiesByNamespace: [] })
-    const tokens = new IdentityTokens({ root, clock, random: systemRandom, apiAddr: () => 'https://gate', identityOf })
-    const rotator = new KeyRotator({ root, keys: tokens.keys, clock, intervalMs: 1000, onError: (error) => problems.push(error) })
+    const tokens = new IdentityTokens({
+      root,
+      clock,
+      random: systemRandom,
+      apiAddr: () => 'https://gate',
+      identityOf,
+    })
+    const rotator = new KeyRotator({
+      root,
+      keys: tokens.keys,
+      clock,
+      intervalMs: 1000,
+      onError: (error) => problems.push(error),
+    })
     return { storage, root, tokens, rotator }
   }
   let current = await open()
-  await current.tokens.keys.write(mount, 'k', { algorithm: 'ES256', rotation_period: hour, verification_ttl: 2 * hour, allowed_client_ids: ['*'] })
+  await current.tokens.keys.write(mount, 'k', {
+    algorithm: 'ES256',
+    rotation_period: hour,
+    verification_ttl: 2 * hour,
+    allowed_client_ids: ['*'],
+  })
   await current.tokens.roles.write(mount, 'r', { key: 'k', ttl: 2 * hour })
   return {
     clock,
@@ -72,7 +98,8 @@ async function anIssuer() {
   }
 }
 
-const kidOf = (token: string): unknown => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString('utf8')).kid
+const kidOf = (token: string): unknown =>
+  JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString('utf8')).kid
 
 test('a key rotates once each period, not before, and the pair that signs was published before', async () => {
   await using issuer = await anIssuer()
@@ -137,7 +164,14 @@ test('after a week without the server each key rotates once, and tokens from bef
 test('of several concurrent rotations, one takes effect', async () => {
   await using issuer = await anIssuer()
   const rotators = [1, 2, 3].map(
-    () => new KeyRotator({ root: issuer.root, keys: issuer.tokens.keys, clock: issuer.clock, intervalMs: 1, onError: () => {} }),
+    () =>
+      new KeyRotator({
+        root: issuer.root,
+        keys: issuer.tokens.keys,
+        clock: issuer.clock,
+        intervalMs: 1,
+        onError: () => {},
+      }),
   )
   issuer.clock.advance(hour)
 
@@ -149,7 +183,13 @@ test('of several concurrent rotations, one takes effect', async () => {
 test('two processes over one store rotate a key once', async () => {
   await using issuer = await anIssuer()
   const identityOf = async () => undefined
-  const other = new IdentityTokens({ root: issuer.root, clock: issuer.clock, random: systemRandom, apiAddr: () => '', identityOf })
+  const other = new IdentityTokens({
+    root: issuer.root,
+    clock: issuer.clock,
+    random: systemRandom,
+    apiAddr: () => '',
+    identityOf,
+  })
   const due = async () => {
     const [key = ''] = await issuer.root.listKeys(dueRotations)
     const [at = '', , name = ''] = key.slice(dueRotations.length).split('/')
@@ -187,7 +227,11 @@ test('a removed namespace leaves nothing to rotate', async () => {
 
 test('a key that cannot be read does not stop the others from rotating', async () => {
   await using issuer = await anIssuer()
-  await issuer.tokens.keys.write(mount, 'l', { algorithm: 'EdDSA', rotation_period: hour, verification_ttl: hour })
+  await issuer.tokens.keys.write(mount, 'l', {
+    algorithm: 'EdDSA',
+    rotation_period: hour,
+    verification_ttl: hour,
+  })
   await issuer.root.write([{ key: `mount/${mount}/oidc/key/k`, value: 'damaged' }])
   issuer.clock.advance(hour)
 
@@ -197,7 +241,13 @@ test('a key that cannot be read does not stop the others from rotating', async (
 test('a role and the removal of its key at the same time: the role has its key, or is refused', async () => {
   await using issuer = await anIssuer()
   const identityOf = async () => undefined
-  const other = new IdentityTokens({ root: issuer.root, clock: issuer.clock, random: systemRandom, apiAddr: () => '', identityOf })
+  const other = new IdentityTokens({
+    root: issuer.root,
+    clock: issuer.clock,
+    random: systemRandom,
+    apiAddr: () => '',
+    identityOf,
+  })
   for (let round = 0; round < 5; round++) {
     await issuer.tokens.keys.write(mount, `x${round}`, { algorithm: 'EdDSA' })
     const [written, removed] = await Promise.allSettled([

@@ -20,14 +20,27 @@ async function openGroups(fixture: Awaited<ReturnType<typeof openTokenFixture>>,
   const login = (groupNames: readonly string[] = [], name = 'alice') =>
     issueLogin(
       { ...fixture.parts, view, identity },
-      { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ groupNames, alias: { name, metadata: { role: 'dev' } } }) },
+      {
+        mount: jwtMount,
+        path: 'auth/jwt/login',
+        auth: aLogin({ groupNames, alias: { name, metadata: { role: 'dev' } } }),
+      },
     )
   return { groups, identity, login }
 }
 
-async function anExternalGroup(groups: GroupStore, alias: string, policies: readonly string[] = []): Promise<string> {
+async function anExternalGroup(
+  groups: GroupStore,
+  alias: string,
+  policies: readonly string[] = [],
+): Promise<string> {
   const { group } = await groups.put({ namespace: 'root', fields: { type: 'external', policies } })
-  await groups.putAlias({ namespace: 'root', name: alias, mountAccessor: jwtMount.accessor, canonicalId: group.id })
+  await groups.putAlias({
+    namespace: 'root',
+    name: alias,
+    mountAccessor: jwtMount.accessor,
+    canonicalId: group.id,
+  })
   return group.id
 }
 
@@ -87,7 +100,10 @@ test('membership, aliases and counts survive a restart', async () => {
   const group = await after.groups.byId('root', id)
 
   expect((await after.identity.identityOf(auth.entity_id))?.policies).toEqual(['web'])
-  expect(group && (await after.groups.details(group))).toMatchObject({ memberEntityIds: [auth.entity_id], modifyIndex: 3 })
+  expect(group && (await after.groups.details(group))).toMatchObject({
+    memberEntityIds: [auth.entity_id],
+    modifyIndex: 3,
+  })
   expect((await after.login(['ENG'])).auth.identity_policies).toEqual(['web'])
   expect((await after.groups.byAlias('root', jwtMount.accessor, 'eng'))?.id).toBe(id)
 })
@@ -101,7 +117,11 @@ test('a login that cannot be written leaves no membership', async () => {
   await expect(
     issueLogin(
       { ...fixture.parts, identity },
-      { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ groupNames: ['eng'], policies: ['response-wrapping'] }) },
+      {
+        mount: jwtMount,
+        path: 'auth/jwt/login',
+        auth: aLogin({ groupNames: ['eng'], policies: ['response-wrapping'] }),
+      },
     ),
   ).rejects.toThrow('cannot assign policy "response-wrapping"')
 
@@ -124,7 +144,11 @@ test('what a stopped server left of a deleted group has no effect and is removed
 
   expect((await identity.identityOf(auth.entity_id))?.groups).toEqual([])
   expect(
-    await Promise.all([memberKey(gone, auth.entity_id), membershipKey(auth.entity_id, gone), goneKey(gone)].map((key) => fixture.view.get(key))),
+    await Promise.all(
+      [memberKey(gone, auth.entity_id), membershipKey(auth.entity_id, gone), goneKey(gone)].map((key) =>
+        fixture.view.get(key),
+      ),
+    ),
   ).toEqual([undefined, undefined, undefined])
 })
 
@@ -167,7 +191,9 @@ test('a deleted namespace takes its groups, their names, aliases and memberships
   fixture.mounts.set('auth_jwt_ns', { ...jwtMount, accessor: 'auth_jwt_ns', namespace: 'aB3xY9' })
   await groups.put({ namespace: 'aB3xY9', fields: { name: 'in', member_entity_ids: [auth.entity_id] } })
   await groups.putAlias({ namespace: 'aB3xY9', name: 'eng', mountAccessor: 'auth_jwt_ns', canonicalId: '' })
-  const kept = (await groups.put({ namespace: 'root', fields: { name: 'out', member_entity_ids: [auth.entity_id] } })).group
+  const kept = (
+    await groups.put({ namespace: 'root', fields: { name: 'out', member_entity_ids: [auth.entity_id] } })
+  ).group
 
   await groups.removeNamespace('aB3xY9')
 

@@ -2,7 +2,14 @@ import { expect, test } from 'vitest'
 import { entityKey } from '../../../src/core/identity/identity-keys.ts'
 import { tokenKey } from '../../../src/core/tokens/token-keys.ts'
 import { issueLogin, type LoginAuth } from '../../../src/core/tokens/issue-login.ts'
-import { aLogin, aMount, defaultTtl, jwtMount, openTokenFixture, otherJwtMount } from '../../support/token-fixture.ts'
+import {
+  aLogin,
+  aMount,
+  defaultTtl,
+  jwtMount,
+  openTokenFixture,
+  otherJwtMount,
+} from '../../support/token-fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof openTokenFixture>>
 
@@ -19,8 +26,11 @@ async function changeEntity(fixture: Fixture, id: string, changes: object) {
   return fixture.restarted()
 }
 
-const loginAt = (fixture: Fixture, { tokens, identity }: Pick<Fixture, 'tokens' | 'identity'>, auth = aLogin()) =>
-  issueLogin({ ...fixture.parts, tokens, identity }, { mount: jwtMount, path: 'auth/jwt/login', auth })
+const loginAt = (
+  fixture: Fixture,
+  { tokens, identity }: Pick<Fixture, 'tokens' | 'identity'>,
+  auth = aLogin(),
+) => issueLogin({ ...fixture.parts, tokens, identity }, { mount: jwtMount, path: 'auth/jwt/login', auth })
 
 test('the first login creates an entity with one alias, and an orphan token', async () => {
   await using fixture = await openTokenFixture()
@@ -68,7 +78,11 @@ test('the first login creates an entity with one alias, and an orphan token', as
       },
     ],
   })
-  expect(await fixture.lookup(auth.client_token)).toMatchObject({ path: 'auth/jwt/login', display_name: 'jwt-alice', internal: { role: 'dev' } })
+  expect(await fixture.lookup(auth.client_token)).toMatchObject({
+    path: 'auth/jwt/login',
+    display_name: 'jwt-alice',
+    internal: { role: 'dev' },
+  })
 })
 
 test('a second login gets another token of the same entity', async () => {
@@ -89,7 +103,9 @@ test('a login with a known name and known metadata writes its token and its expi
 
   await fixture.login()
 
-  const changed = (await fixture.view.list('')).filter(({ key, revision }) => before.get(key) !== revision).map(({ key }) => key.split('/')[0])
+  const changed = (await fixture.view.list(''))
+    .filter(({ key, revision }) => before.get(key) !== revision)
+    .map(({ key }) => key.split('/')[0])
   expect(changed).toEqual(['expire', 'token'])
 })
 
@@ -102,7 +118,11 @@ test('new metadata replaces that of the alias as a whole', async () => {
 
   expect(auth).toMatchObject({ entity_id: first.auth.entity_id, metadata: { role: 'ops' } })
   const [alias] = (await entityOf(fixture, auth.entity_id)).aliases
-  expect(alias).toMatchObject({ metadata: { role: 'ops' }, creation_time: '2026-01-02T03:04:05.25Z', last_update_time: '2026-01-02T03:05:05.25Z' })
+  expect(alias).toMatchObject({
+    metadata: { role: 'ops' },
+    creation_time: '2026-01-02T03:04:05.25Z',
+    last_update_time: '2026-01-02T03:05:05.25Z',
+  })
   expect(alias?.metadata).toEqual({ role: 'ops' })
 })
 
@@ -122,10 +142,16 @@ test('another spelling finds the same entity and changes neither name nor metada
   const first = await fixture.login()
 
   const { auth } = await fixture.login({ alias: { name: 'ALICE', metadata: { role: 'ops' } } })
-  const later = await loginAt(fixture, await fixture.restarted(), aLogin({ alias: { name: 'aLICE', metadata: {} } }))
+  const later = await loginAt(
+    fixture,
+    await fixture.restarted(),
+    aLogin({ alias: { name: 'aLICE', metadata: {} } }),
+  )
 
   expect([auth.entity_id, later.auth.entity_id]).toEqual([first.auth.entity_id, first.auth.entity_id])
-  expect((await entityOf(fixture, auth.entity_id)).aliases).toEqual([expect.objectContaining({ name: 'alice', metadata: { role: 'dev' } })])
+  expect((await entityOf(fixture, auth.entity_id)).aliases).toEqual([
+    expect.objectContaining({ name: 'alice', metadata: { role: 'dev' } }),
+  ])
 })
 
 test('the same name at another mount is another entity', async () => {
@@ -144,7 +170,11 @@ test('policies of the entity are listed separately from those of the token', asy
 
   const { auth } = await loginAt(fixture, restarted, aLogin({ policies: ['q'] }))
 
-  expect(auth).toMatchObject({ token_policies: ['default', 'q'], identity_policies: ['p'], policies: ['default', 'p', 'q'] })
+  expect(auth).toMatchObject({
+    token_policies: ['default', 'q'],
+    identity_policies: ['p'],
+    policies: ['default', 'p', 'q'],
+  })
   expect((await restarted.tokens.lookup(auth.client_token))?.policies).toEqual(['default', 'q'])
 })
 
@@ -188,7 +218,11 @@ test('a disabled entity cannot log in', async () => {
   const { auth } = await fixture.login()
   const restarted = await changeEntity(fixture, auth.entity_id, { disabled: true })
 
-  await expect(loginAt(fixture, restarted)).rejects.toMatchObject({ message: 'permission denied', kind: 'denied', wrapped: false })
+  await expect(loginAt(fixture, restarted)).rejects.toMatchObject({
+    message: 'permission denied',
+    kind: 'denied',
+    wrapped: false,
+  })
 })
 
 test('a name gets a new entity after the old one was deleted', async () => {
@@ -217,7 +251,9 @@ test('concurrent first logins of one name create one entity', async () => {
   await using fixture = await openTokenFixture()
   const other = await fixture.restarted()
 
-  const logins = await Promise.all(Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? fixture.login() : loginAt(fixture, other))))
+  const logins = await Promise.all(
+    Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? fixture.login() : loginAt(fixture, other))),
+  )
 
   expect(new Set(logins.map(({ auth }) => auth.entity_id)).size).toBe(1)
   expect(await fixture.view.listKeys('entity/')).toHaveLength(1)
@@ -231,7 +267,9 @@ test('concurrent logins of one name with different metadata all succeed', async 
   const { auth } = await fixture.login()
   const roles = Array.from({ length: 64 }, (_, at) => `role-${at}`)
 
-  const logins = await Promise.all(roles.map((role) => fixture.login({ alias: { name: 'alice', metadata: { role } } })))
+  const logins = await Promise.all(
+    roles.map((role) => fixture.login({ alias: { name: 'alice', metadata: { role } } })),
+  )
 
   expect(logins.map((login) => login.auth.metadata?.role)).toEqual(roles)
   expect(roles).toContain((await entityOf(fixture, auth.entity_id)).aliases[0]?.metadata?.role)
@@ -244,7 +282,10 @@ test('fields of a later version survive a login', async () => {
 
   await loginAt(fixture, restarted, aLogin({ alias: { name: 'alice', metadata: { role: 'ops' } } }))
 
-  expect(await fixture.view.get(entityKey(auth.entity_id))).toMatchObject({ from_the_future: [1], aliases: [{ metadata: { role: 'ops' } }] })
+  expect(await fixture.view.get(entityKey(auth.entity_id))).toMatchObject({
+    from_the_future: [1],
+    aliases: [{ metadata: { role: 'ops' } }],
+  })
 })
 
 test('the TTLs of role and mount decide, with a warning where one is capped', async () => {
@@ -262,9 +303,20 @@ test('the TTLs of role and mount decide, with a warning where one is capped', as
 test('the token has the uses, bound addresses and periods of the role', async () => {
   await using fixture = await openTokenFixture()
 
-  const { auth } = await fixture.login({ numUses: 3, boundCidrs: ['10.0.0.0/8'], explicitMaxTtl: 7200, period: 60 })
+  const { auth } = await fixture.login({
+    numUses: 3,
+    boundCidrs: ['10.0.0.0/8'],
+    explicitMaxTtl: 7200,
+    period: 60,
+  })
 
   const stored = await fixture.view.get(tokenKey(fixture.tokens.keys.hashOf(auth.accessor)))
-  expect(stored).toMatchObject({ num_uses: 3, bound_cidrs: ['10.0.0.0/8'], explicit_max_ttl: 7200, period: 60, ttl: 60 })
+  expect(stored).toMatchObject({
+    num_uses: 3,
+    bound_cidrs: ['10.0.0.0/8'],
+    explicit_max_ttl: 7200,
+    period: 60,
+    ttl: 60,
+  })
   expect(auth.num_uses).toBe(3)
 })

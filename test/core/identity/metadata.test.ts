@@ -21,7 +21,10 @@ test('the error repeats only part of a value that is far too long', () => {
 })
 
 test('64 pairs at the limits are accepted, 65 are refused', () => {
-  const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`aZ0=/+_-${at}`.padEnd(128, 'x'), 'v'.repeat(512)]))
+  const pairs = (count: number) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, at) => [`aZ0=/+_-${at}`.padEnd(128, 'x'), 'v'.repeat(512)]),
+    )
 
   expect(metadataProblem(pairs(64))).toBeUndefined()
   expect(metadataProblem(pairs(65))).toBe('metadata cannot contain more than 64 key/value pairs')

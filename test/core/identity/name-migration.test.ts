@@ -19,10 +19,17 @@ const mountAccessor = jwtMount.accessor
 async function openStores(view: View, clock: { now(): number }) {
   const parts = { view, clock, random: systemRandom }
   const groups = await GroupStore.open({ ...parts, mountOf: () => jwtMount, isSameOrAbove: () => true })
-  return { groups, identity: await IdentityStore.open({ ...parts, memberships: groups }), keys: await IdentityKeys.open(view, systemRandom) }
+  return {
+    groups,
+    identity: await IdentityStore.open({ ...parts, memberships: groups }),
+    keys: await IdentityKeys.open(view, systemRandom),
+  }
 }
 
-/** Entities and groups of all `names`, in a store as an older version wrote it: each row under the hash of the canonical form. */
+/**
+ * Entities and groups of all `names`, in a store as an older version wrote it: each row under the hash of the
+ * canonical form.
+ */
 async function openOldStore() {
   const { view, clock, ...core } = await openCoreView()
   const { groups, identity, keys } = await openStores(view, clock)
@@ -31,7 +38,10 @@ async function openOldStore() {
   for (const name of names) {
     const entity = await putEntity(identity, { namespace, id: '', name, fields: {} })
     const entityId = entity?.id ?? ''
-    await putAlias({ store: identity, mountOf: () => jwtMount }, { namespace, id: '', name, mountAccessor, canonicalId: entityId })
+    await putAlias(
+      { store: identity, mountOf: () => jwtMount },
+      { namespace, id: '', name, mountAccessor, canonicalId: entityId },
+    )
     const { group } = await groups.put({ namespace, fields: { name, type: 'external' } })
     await groups.putAlias({ namespace, name, mountAccessor, canonicalId: group.id })
     ids[name] = { entity: entityId, group: group.id }
@@ -44,13 +54,23 @@ async function openOldStore() {
       { key: aliasPrefix(namespace, mountAccessor) + hash('group-alias'), value: row },
     )
   }
-  const newRows = ['entity-name/', 'entity-alias/', 'entity-alike/', namePrefix(namespace), aliasPrefix(namespace, mountAccessor)]
+  const newRows = [
+    'entity-name/',
+    'entity-alias/',
+    'entity-alike/',
+    namePrefix(namespace),
+    aliasPrefix(namespace, mountAccessor),
+  ]
   for (const prefix of newRows) await view.deletePrefix(prefix)
   await view.write(aged)
   return { view, clock, ids, ...core }
 }
 
-async function expectAllFound(view: View, clock: { now(): number }, ids: Record<string, { entity: string; group: string }>) {
+async function expectAllFound(
+  view: View,
+  clock: { now(): number },
+  ids: Record<string, { entity: string; group: string }>,
+) {
   const { identity, groups } = await openStores(view, clock)
   for (const name of names) {
     const found = {
@@ -74,7 +94,11 @@ async function expectAllFound(view: View, clock: { now(): number }, ids: Record<
 }
 
 const migrate = async (view: View, failures: string[] = []) =>
-  migrateNames({ view, keys: await IdentityKeys.open(view, systemRandom), onFailure: (key) => failures.push(key) })
+  migrateNames({
+    view,
+    keys: await IdentityKeys.open(view, systemRandom),
+    onFailure: (key) => failures.push(key),
+  })
 
 test('names of an older store are found after the migration, each by its own spelling only', async () => {
   await using store = await openOldStore()
@@ -98,26 +122,29 @@ test('a new store has nothing to move', async () => {
   expect([await migrate(core.view), await migrate(core.view)]).toEqual([0, undefined])
 })
 
-test.each([0, 1, 2])('a crash after %i writes leaves nothing that the next start does not find', async (writes) => {
-  await using store = await openOldStore()
-  let left = writes
-  const dying = new Proxy(store.view, {
-    get: (view, member) => {
-      if (member !== 'write') return Reflect.get(view, member).bind(view)
-      return (batch: readonly ViewEntry[]) => {
-        left -= 1
-        return left < 0 ? Promise.reject(new Error('killed')) : view.write(batch)
-      }
-    },
-  })
-  const failures: string[] = []
-  await migrate(dying, failures).catch(() => failures.push('killed'))
-  expect(failures).not.toEqual([])
+test.each([0, 1, 2])(
+  'a crash after %i writes leaves nothing that the next start does not find',
+  async (writes) => {
+    await using store = await openOldStore()
+    let left = writes
+    const dying = new Proxy(store.view, {
+      get: (view, member) => {
+        if (member !== 'write') return Reflect.get(view, member).bind(view)
+        return (batch: readonly ViewEntry[]) => {
+          left -= 1
+          return left < 0 ? Promise.reject(new Error('killed')) : view.write(batch)
+        }
+      },
+    })
+    const failures: string[] = []
+    await migrate(dying, failures).catch(() => failures.push('killed'))
+    expect(failures).not.toEqual([])
 
-  await migrate(store.view)
+    await migrate(store.view)
 
-  await expectAllFound(store.view, store.clock, store.ids)
-})
+    await expectAllFound(store.view, store.clock, store.ids)
+  },
+)
 
 test('a record that cannot be read does not stop the others from being moved', async () => {
   await using store = await openOldStore()
@@ -129,7 +156,9 @@ test('a record that cannot be read does not stop the others from being moved', a
 
   expect(failures).toEqual([`entity/${namespace}/${broken}`])
   const { identity } = await openStores(store.view, store.clock)
-  expect((await identity.records.byName(namespace, 'ａｄｍｉｎ'))?.entity.id).toBe(store.ids['ａｄｍｉｎ']?.entity)
+  expect((await identity.records.byName(namespace, 'ａｄｍｉｎ'))?.entity.id).toBe(
+    store.ids['ａｄｍｉｎ']?.entity,
+  )
 })
 
 test('names with different lone surrogates have different places', async () => {

@@ -8,10 +8,16 @@ import { aLogin, jwtMount, openTokenFixture } from '../../support/token-fixture.
 
 type Fixture = Awaited<ReturnType<typeof openTokenFixture>>
 
-const many = <T>(count: number, work: (at: number) => Promise<T>) => Promise.all(Array.from({ length: count }, (_, at) => work(at)))
+const many = <T>(count: number, work: (at: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, at) => work(at)))
 
 const put = (fixture: Fixture, fields: { id?: string; name?: string; policies?: string[] }) =>
-  putEntity(fixture.identity, { namespace: 'root', id: fields.id ?? '', name: fields.name ?? '', fields: { policies: fields.policies } })
+  putEntity(fixture.identity, {
+    namespace: 'root',
+    id: fields.id ?? '',
+    name: fields.name ?? '',
+    fields: { policies: fields.policies },
+  })
 
 const made = async (fixture: Fixture, name: string): Promise<string> => {
   const entity = await put(fixture, { name })
@@ -19,9 +25,18 @@ const made = async (fixture: Fixture, name: string): Promise<string> => {
   return entity.id
 }
 
-const aliasParts = (fixture: Fixture) => ({ store: fixture.identity, mountOf: (accessor: string) => fixture.mounts.get(accessor) })
+const aliasParts = (fixture: Fixture) => ({
+  store: fixture.identity,
+  mountOf: (accessor: string) => fixture.mounts.get(accessor),
+})
 const anAlias = (fixture: Fixture, name: string, canonicalId = '') =>
-  putAlias(aliasParts(fixture), { namespace: 'root', id: '', name, mountAccessor: jwtMount.accessor, canonicalId })
+  putAlias(aliasParts(fixture), {
+    namespace: 'root',
+    id: '',
+    name,
+    mountAccessor: jwtMount.accessor,
+    canonicalId,
+  })
 
 /** Every row leads to a record that owns it, and every alias and name has its row. */
 async function expectSound(fixture: Fixture) {
@@ -44,7 +59,9 @@ async function expectSound(fixture: Fixture) {
 test('concurrent writes of one name create one entity', async () => {
   await using fixture = await openTokenFixture()
 
-  const fresh = await many(20, (at) => put(fixture, { name: at % 2 === 0 ? 'bob' : 'BOB', policies: [`p${at}`] }))
+  const fresh = await many(20, (at) =>
+    put(fixture, { name: at % 2 === 0 ? 'bob' : 'BOB', policies: [`p${at}`] }),
+  )
 
   expect(fresh.filter((entity) => entity !== undefined)).toHaveLength(1)
   expect(await fixture.view.listKeys(entityPrefix('root'))).toHaveLength(1)
@@ -69,7 +86,9 @@ test('concurrent logins of a name and writes of its alias leave one alias and on
   const [logins] = await Promise.all([
     many(10, () => fixture.login()),
     many(5, () => anAlias(fixture, 'Alice', target)),
-    many(5, () => issueLogin({ ...fixture.parts, ...other }, { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin() })),
+    many(5, () =>
+      issueLogin({ ...fixture.parts, ...other }, { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin() }),
+    ),
   ])
 
   expect(logins).toHaveLength(10)
@@ -83,7 +102,9 @@ test('of aliases written concurrently for one entity and mount, one stays', asyn
   await using fixture = await openTokenFixture()
   const target = await made(fixture, 'target')
 
-  const results = await Promise.allSettled(Array.from({ length: 8 }, (_, at) => anAlias(fixture, `n${at}`, target)))
+  const results = await Promise.allSettled(
+    Array.from({ length: 8 }, (_, at) => anAlias(fixture, `n${at}`, target)),
+  )
 
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   await expectSound(fixture)
@@ -93,17 +114,29 @@ test('concurrent merges in a ring, deletions and logins leave every row with its
   await using fixture = await openTokenFixture()
   const logins = await many(6, (at) => fixture.login({ alias: { name: `p${at}`, metadata: {} } }))
   const ids = logins.map(({ auth }) => auth.entity_id)
-  const keep = (await fixture.identity.records.page('root', { limit: 100 })).flatMap((entity) => entity.aliases.map(({ id }) => id))
+  const keep = (await fixture.identity.records.page('root', { limit: 100 })).flatMap((entity) =>
+    entity.aliases.map(({ id }) => id),
+  )
 
   await Promise.allSettled([
-    ...ids.map((from, at) => mergeEntities(fixture.identity, { namespace: 'root', to: ids[(at + 1) % ids.length] ?? '', from: [from], keep })),
+    ...ids.map((from, at) =>
+      mergeEntities(fixture.identity, {
+        namespace: 'root',
+        to: ids[(at + 1) % ids.length] ?? '',
+        from: [from],
+        keep,
+      }),
+    ),
     ...ids.slice(0, 2).map((id) => deleteEntity(fixture.identity, 'root', { id })),
     ...ids.map((_, at) => fixture.login({ alias: { name: `P${at}`, metadata: { again: 'yes' } } })),
   ])
 
   await expectSound(fixture)
   const restarted = await fixture.restarted()
-  for (const id of ids) expect((await restarted.identity.identityOf(id))?.entity.id).toBe((await fixture.identity.identityOf(id))?.entity.id)
+  for (const id of ids)
+    expect((await restarted.identity.identityOf(id))?.entity.id).toBe(
+      (await fixture.identity.identityOf(id))?.entity.id,
+    )
 })
 
 test('the day of a login is recorded once a day, with no other change', async () => {
@@ -116,7 +149,10 @@ test('the day of a login is recorded once a day, with no other change', async ()
   const revision = (await fixture.identity.records.byId('root', auth.entity_id))?.revision
   await fixture.login()
 
-  expect((await fixture.identity.identityOf(auth.entity_id))?.entity).toEqual({ ...before, last_login_day: '2026-01-03' })
+  expect((await fixture.identity.identityOf(auth.entity_id))?.entity).toEqual({
+    ...before,
+    last_login_day: '2026-01-03',
+  })
   expect((await fixture.identity.records.byId('root', auth.entity_id))?.revision).toBe(revision)
 })
 

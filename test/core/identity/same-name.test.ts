@@ -23,7 +23,8 @@ test('what folds to the same is the same under the wide comparison too', () => {
   for (let code = 0; code <= lastCodePoint; code += 1) {
     const character = String.fromCodePoint(code)
     const folded = foldedName(character)
-    if (folded !== character && canonicalName(`x${character}x`) !== canonicalName(`x${folded}x`)) apart.push(code.toString(16))
+    if (folded !== character && canonicalName(`x${character}x`) !== canonicalName(`x${folded}x`))
+      apart.push(code.toString(16))
   }
 
   expect(apart).toEqual([])

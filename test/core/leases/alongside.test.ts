@@ -7,10 +7,18 @@ test('what an engine keeps until there is a lease is deleted in the write that s
   await place.write([{ key: 'intent', value: true }])
   const secret = {
     ...{ ttl: 60, maxTtl: 0, renewable: true, internal: { credential: 'x', role: 'ci' } },
-    alongside: ({ id }: { id: string }) => [place.fromRoot({ key: 'intent', value: undefined }), place.fromRoot({ key: 'row', value: id })],
+    alongside: ({ id }: { id: string }) => [
+      place.fromRoot({ key: 'intent', value: undefined }),
+      place.fromRoot({ key: 'row', value: id }),
+    ],
   }
 
-  const { id } = await fixture.leases.issue({ caller: { token: fixture.root }, mount: fixture.practice, path: 'practice/creds/ci', secret })
+  const { id } = await fixture.leases.issue({
+    caller: { token: fixture.root },
+    mount: fixture.practice,
+    path: 'practice/creds/ci',
+    secret,
+  })
 
   expect(await place.list('')).toMatchObject([{ key: 'row', value: id }])
   expect(await fixture.leases.find(fixture.ref(id))).toMatchObject({ id, internal: { credential: 'x' } })
@@ -28,7 +36,12 @@ test('a secret without a lease is revoked after the engine has had its turn, and
   }
   const rows = await fixture.rows()
 
-  const issue = fixture.leases.issue({ caller: { token: fixture.root }, mount: fixture.practice, path: 'practice/creds/ci', secret })
+  const issue = fixture.leases.issue({
+    caller: { token: fixture.root },
+    mount: fixture.practice,
+    path: 'practice/creds/ci',
+    secret,
+  })
 
   await expect(issue).rejects.toMatchObject({ kind: 'internal', message: 'internal error' })
   expect(told).toEqual([false])

@@ -151,7 +151,11 @@ describe('a secret that was issued', () => {
     const write = fixture.view.write
     fixture.view.write = () => Promise.reject(new Error('the disk is full'))
 
-    await expect(fixture.issue()).rejects.toMatchObject({ kind: 'internal', message: 'internal error', wrapped: true })
+    await expect(fixture.issue()).rejects.toMatchObject({
+      kind: 'internal',
+      message: 'internal error',
+      wrapped: true,
+    })
 
     fixture.view.write = write
     expect(fixture.provider.alive.size).toBe(0)
@@ -163,7 +167,15 @@ describe('a batch token', () => {
   const batch = (parent: Token | undefined, end: number): Token => {
     const base = parent ?? aBatchParent
     const { accessor, cubbyhole_id } = parent ?? { accessor: '', cubbyhole_id: '' }
-    return { ...base, type: 'batch', accessor: '', parent: accessor, parent_cubbyhole: cubbyhole_id, expire_time: end, num_uses: 0 }
+    return {
+      ...base,
+      type: 'batch',
+      accessor: '',
+      parent: accessor,
+      parent_cubbyhole: cubbyhole_id,
+      expire_time: end,
+      num_uses: 0,
+    }
   }
   let aBatchParent: Token
 
@@ -175,7 +187,11 @@ describe('a batch token', () => {
     expect(warnings).toEqual([])
 
     fixture.advance(100)
-    expect(await fixture.leases.renew(fixture.ref(id), 3600)).toMatchObject({ id, duration: 200, warnings: [] })
+    expect(await fixture.leases.renew(fixture.ref(id), 3600)).toMatchObject({
+      id,
+      duration: 200,
+      warnings: [],
+    })
   })
 
   test('has leases that end with its parent', async () => {
@@ -200,12 +216,18 @@ describe('a batch token', () => {
   test('of a person who is cut off has leases that end and cannot be renewed; those of later tokens stay', async () => {
     await using fixture = await openLeaseFixture()
     aBatchParent = fixture.root
-    const of = (cut_off: number): Token => ({ ...batch(undefined, fixture.clock.now() + 3600_000), entity_id: 'alice', cut_off })
+    const of = (cut_off: number): Token => ({
+      ...batch(undefined, fixture.clock.now() + 3600_000),
+      entity_id: 'alice',
+      cut_off,
+    })
     const [before, others] = [await fixture.issue(of(0)), await fixture.issue()]
     await fixture.tokens.cutOffs.set(['alice'])
     const after = await fixture.issue(of(1))
     await expect(fixture.issue(of(0))).rejects.toThrow('permission denied')
-    await expect(fixture.leases.renew(fixture.ref(before.id), 0)).rejects.toThrow('cannot renew lease, no valid associated token')
+    await expect(fixture.leases.renew(fixture.ref(before.id), 0)).rejects.toThrow(
+      'cannot renew lease, no valid associated token',
+    )
 
     await fixture.leases.endCutOff(fixture.tokens.cutOffs.unswept())
     fixture.leases.tidy()
@@ -223,7 +245,9 @@ describe('a batch token', () => {
     const { id } = await fixture.issue(batch(parent, fixture.clock.now() + 3600_000))
     fixture.mounts.delete(jwtMount.accessor)
 
-    await expect(fixture.leases.renew(fixture.ref(id), 0)).rejects.toThrow('cannot renew lease, no valid associated token')
+    await expect(fixture.leases.renew(fixture.ref(id), 0)).rejects.toThrow(
+      'cannot renew lease, no valid associated token',
+    )
   })
 })
 
@@ -273,7 +297,9 @@ describe('a secrets mount that is disabled', () => {
 
   test('says how far it got when the provider is down', async () => {
     await using fixture = await openLeaseFixture()
-    const ids = (await Promise.all([fixture.issue(), fixture.issue(), fixture.issue()])).map(({ id }) => id).sort()
+    const ids = (await Promise.all([fixture.issue(), fixture.issue(), fixture.issue()]))
+      .map(({ id }) => id)
+      .sort()
     fixture.provider.mood = 'down'
 
     await expect(fixture.leases.revokeMount(fixture.practice)).rejects.toThrow(
@@ -287,14 +313,18 @@ describe('a secrets mount that is disabled', () => {
     const { id } = await fixture.issue()
     fixture.mounts.set(fixture.practice.accessor, { ...fixture.practice, tainted: true })
 
-    await expect(fixture.leases.renew(fixture.ref(id), 0)).rejects.toThrow('failed to renew entry: unsupported path')
+    await expect(fixture.leases.renew(fixture.ref(id), 0)).rejects.toThrow(
+      'failed to renew entry: unsupported path',
+    )
   })
 })
 
 test('a deleted namespace revokes all leases it can, whatever the provider says of one', async () => {
   await using fixture = await openLeaseFixture()
   const inside = { ...fixture.practice, namespace: 'aB3xY9' }
-  const issued = await Promise.all(Array.from({ length: 70 }, () => fixture.issue(fixture.root, { mount: inside })))
+  const issued = await Promise.all(
+    Array.from({ length: 70 }, () => fixture.issue(fixture.root, { mount: inside })),
+  )
   const [kept] = issued.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const { url } = fixture.provider
   const backend = practiceBackend({ providerUrl: url, roles: fixture.roles })
@@ -306,7 +336,9 @@ test('a deleted namespace revokes all leases it can, whatever the provider says 
     },
   })
 
-  await expect(fixture.leases.removeNamespace('aB3xY9')).rejects.toThrow(`failed to revoke "${kept?.id}" (1 / `)
+  await expect(fixture.leases.removeNamespace('aB3xY9')).rejects.toThrow(
+    `failed to revoke "${kept?.id}" (1 / `,
+  )
   await fixture.expire()
 
   expect([...fixture.provider.alive]).toEqual([kept?.credential])

@@ -32,7 +32,9 @@ describe('a lease that ends', () => {
   test('is revoked once among many others, over pages and mounts', async () => {
     await using fixture = await openLeaseFixture()
     const issued = await Promise.all(
-      Array.from({ length: 300 }, (_, at) => fixture.issue(fixture.root, { mount: at % 2 === 0 ? fixture.practice : fixture.other })),
+      Array.from({ length: 300 }, (_, at) =>
+        fixture.issue(fixture.root, { mount: at % 2 === 0 ? fixture.practice : fixture.other }),
+      ),
     )
     fixture.advance(hour)
 
@@ -63,7 +65,9 @@ describe('a lease that ends', () => {
 
   test('without a record leaves no row in the schedule', async () => {
     await using fixture = await openLeaseFixture()
-    await fixture.view.write([{ key: 'lease-due/practice_1/0000000000000001/root/practice/creds/ci/gone', value: true }])
+    await fixture.view.write([
+      { key: 'lease-due/practice_1/0000000000000001/root/practice/creds/ci/gone', value: true },
+    ])
 
     await fixture.expire()
 
@@ -194,7 +198,9 @@ describe('an irrevocable lease', () => {
     const { fixture, id, credential } = await openWithIrrevocable()
     await using _ = fixture
 
-    expect(await fixture.irrevocable()).toEqual([{ id, mountAccessor: 'practice_1', error: 'the provider refuses' }])
+    expect(await fixture.irrevocable()).toEqual([
+      { id, mountAccessor: 'practice_1', error: 'the provider refuses' },
+    ])
     expect(fixture.provider.asked.get(credential)).toBe(1)
   })
 
@@ -202,7 +208,9 @@ describe('an irrevocable lease', () => {
     const { fixture, id } = await openWithIrrevocable()
     await using _ = fixture
 
-    await expect(fixture.leases.renew(fixture.ref(id), 0)).rejects.toThrow('lease is expired and has failed previous revocation attempts')
+    await expect(fixture.leases.renew(fixture.ref(id), 0)).rejects.toThrow(
+      'lease is expired and has failed previous revocation attempts',
+    )
   })
 
   test('is retried once a day', async () => {
@@ -227,7 +235,9 @@ describe('an irrevocable lease', () => {
   test('ends with a revocation that succeeds, and one that fails changes nothing', async () => {
     const { fixture, id } = await openWithIrrevocable()
     await using _ = fixture
-    await expect(fixture.leases.revoke(fixture.ref(id), { sync: true })).rejects.toThrow('failed to revoke entry: the provider refuses')
+    await expect(fixture.leases.revoke(fixture.ref(id), { sync: true })).rejects.toThrow(
+      'failed to revoke entry: the provider refuses',
+    )
     expect(await fixture.irrevocable()).toHaveLength(1)
 
     fixture.provider.mood = 'up'

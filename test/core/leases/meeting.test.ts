@@ -9,8 +9,9 @@ const someTurns = async () => {
 }
 
 /**
- * A lease that has ended while a renewal of it is under way: its expiry waits for its turn, behind the renewal. `letGo` ends the renewal. Meanwhile the lease
- * was queued, so that what the expiry was about to do is no longer what is to be done.
+ * A lease that has ended while a renewal of it is under way: its expiry waits for its turn, behind the
+ * renewal. `letGo` ends the renewal. Meanwhile the lease was queued, so that what the expiry was about to do
+ * is no longer what is to be done.
  */
 async function openWithWaitingExpiry() {
   const fixture = await openLeaseFixture()
@@ -117,7 +118,10 @@ test('a mount has its own slots, however many others hang', async () => {
     },
   })
   const many = Array.from({ length: 110 })
-  await Promise.all([...many.map(() => fixture.issue()), ...many.map(() => fixture.issue(fixture.root, { mount: fixture.other }))])
+  await Promise.all([
+    ...many.map(() => fixture.issue()),
+    ...many.map(() => fixture.issue(fixture.root, { mount: fixture.other })),
+  ])
   fixture.advance(hour)
   void fixture.expire()
   await someTurns()

@@ -31,7 +31,11 @@ test.each([
 
 describe('a lease after a failure', () => {
   test('waits for its retry', () => {
-    expect(afterFailure(aLease, down, now, 0.5)).toEqual({ ...aLease, ended: true, retry: { at: now + 20_000, failures: 1 } })
+    expect(afterFailure(aLease, down, now, 0.5)).toEqual({
+      ...aLease,
+      ended: true,
+      retry: { at: now + 20_000, failures: 1 },
+    })
   })
 
   test('is irrevocable after the sixth failure', () => {
@@ -43,24 +47,33 @@ describe('a lease after a failure', () => {
 
   test.each([
     { name: 'an invalid request', cause: refuse('invalid', 'no'), error: 'no' },
-    { name: 'an unsupported operation', cause: fail('unsupported', 'unsupported operation'), error: 'unsupported operation' },
+    {
+      name: 'an unsupported operation',
+      cause: fail('unsupported', 'unsupported operation'),
+      error: 'unsupported operation',
+    },
     { name: 'an unsupported path', cause: fail('missing', 'unsupported path'), error: 'unsupported path' },
   ])('is irrevocable at once by $name', ({ cause, error }) => {
     expect(afterFailure(aLease, cause, now, 0.5)).toMatchObject({ revoke_error: error })
   })
 
   test('is retried when permission was denied', () => {
-    expect(afterFailure(aLease, refuse('denied', 'permission denied'), now, 0.5)).toMatchObject({ retry: { failures: 1 } })
+    expect(afterFailure(aLease, refuse('denied', 'permission denied'), now, 0.5)).toMatchObject({
+      retry: { failures: 1 },
+    })
   })
 
   test('keeps at most 240 characters of the error', () => {
-    expect(afterFailure(aLease, refuse('invalid', 'x'.repeat(1000)), now, 0)?.revoke_error).toBe('x'.repeat(240))
+    expect(afterFailure(aLease, refuse('invalid', 'x'.repeat(1000)), now, 0)?.revoke_error).toBe(
+      'x'.repeat(240),
+    )
   })
 
   test('does not show the text of a bug', () => {
-    expect(afterFailure({ ...aLease, retry: { at: 1, failures: 5 } }, new TypeError('secret'), now, 0)?.revoke_error).toBe(
-      'out of retries: internal error',
-    )
+    expect(
+      afterFailure({ ...aLease, retry: { at: 1, failures: 5 } }, new TypeError('secret'), now, 0)
+        ?.revoke_error,
+    ).toBe('out of retries: internal error')
   })
 
   test('that is irrevocable does not change', () => {
@@ -74,6 +87,14 @@ test('ending a lease moves its expiry, and leaves an expired one to its retries'
 })
 
 test('queuing a lease restarts its retries, and an irrevocable one stays irrevocable', () => {
-  expect(queuedNow({ ...aLease, retry: { at: 99_000, failures: 3 } }, now)).toEqual({ ...aLease, retry: undefined, expire_time: now, ended: true })
-  expect(queuedNow({ ...aLease, revoke_error: 'no' }, now)).toMatchObject({ expire_time: now, revoke_error: 'no' })
+  expect(queuedNow({ ...aLease, retry: { at: 99_000, failures: 3 } }, now)).toEqual({
+    ...aLease,
+    retry: undefined,
+    expire_time: now,
+    ended: true,
+  })
+  expect(queuedNow({ ...aLease, revoke_error: 'no' }, now)).toMatchObject({
+    expire_time: now,
+    revoke_error: 'no',
+  })
 })

@@ -7,7 +7,8 @@ const hour = 3600
 type Fixture = Awaited<ReturnType<typeof openLeaseFixture>>
 
 /** A record that was damaged: it opens, and is no lease. */
-const damage = (fixture: Fixture, id: string) => fixture.view.write([{ key: `lease/root/${id}`, value: { id: 'no lease' } }])
+const damage = (fixture: Fixture, id: string) =>
+  fixture.view.write([{ key: `lease/root/${id}`, value: { id: 'no lease' } }])
 
 describe('a lease whose record cannot be read', () => {
   test('does not stop others from being revoked after a start', async () => {
@@ -49,7 +50,9 @@ describe('a lease whose record cannot be read', () => {
         return fixture.issue(await fixture.lookupToken(login.auth.client_token))
       }),
     )
-    const owned = await Promise.all(issued.map(async (one) => ({ ...one, owner: (await fixture.stored(one.id))?.owner ?? '' })))
+    const owned = await Promise.all(
+      issued.map(async (one) => ({ ...one, owner: (await fixture.stored(one.id))?.owner ?? '' })),
+    )
     const [first] = owned.toSorted((a, b) => (a.owner < b.owner ? -1 : 1))
     await damage(fixture, first?.id ?? '')
     return first?.credential

@@ -21,16 +21,33 @@ describe('the audience of a message', () => {
     { name: 'other entities', audience: { entity_ids: ['e0'] }, shown: false },
     { name: 'a group of the caller', audience: { group_ids: ['g1'] }, shown: true },
     { name: 'other groups', audience: { group_ids: ['g0'] }, shown: false },
-    { name: 'a hit in one list of several', audience: { policies: ['x'], entity_ids: ['e0'], group_ids: ['g1'] }, shown: true },
-    { name: 'no hit in any', audience: { policies: ['x'], entity_ids: ['e0'], group_ids: ['g0'] }, shown: false },
+    {
+      name: 'a hit in one list of several',
+      audience: { policies: ['x'], entity_ids: ['e0'], group_ids: ['g1'] },
+      shown: true,
+    },
+    {
+      name: 'no hit in any',
+      audience: { policies: ['x'], entity_ids: ['e0'], group_ids: ['g0'] },
+      shown: false,
+    },
     { name: 'empty lists', audience: { policies: [], entity_ids: [], group_ids: [] }, shown: false },
-    { name: 'an id in the wrong list', audience: { policies: ['e1', 'g1'], entity_ids: ['g1', 'ops'], group_ids: ['e1'] }, shown: false },
+    {
+      name: 'an id in the wrong list',
+      audience: { policies: ['e1', 'g1'], entity_ids: ['g1', 'ops'], group_ids: ['e1'] },
+      shown: false,
+    },
   ])('$name: $shown', ({ audience, shown }) => {
     expect(isFor(audience, viewer, ['root'])).toBe(shown)
   })
 
   test.each([
-    { name: 'a message below the namespace of the policy', line: ['child', 'root'], policy: 'ops', shown: true },
+    {
+      name: 'a message below the namespace of the policy',
+      line: ['child', 'root'],
+      policy: 'ops',
+      shown: true,
+    },
     { name: 'a message beside it', line: ['child', 'root'], policy: 'dev', shown: false },
     { name: 'a message above it', line: ['root'], policy: 'dev', shown: false },
     { name: 'a message in it', line: ['beside', 'root'], policy: 'dev', shown: true },
@@ -39,7 +56,13 @@ describe('the audience of a message', () => {
   })
 
   test('a caller consists of the policies of token and identity, the entity and all its groups', () => {
-    const group = (id: string, namespace_id: string) => ({ id, name: id, namespace_id, policies: [], metadata: null })
+    const group = (id: string, namespace_id: string) => ({
+      id,
+      name: id,
+      namespace_id,
+      policies: [],
+      metadata: null,
+    })
     const identity = {
       entity: { id: 'e1', namespace_id: 'root' },
       policies: ['team'],

@@ -9,7 +9,11 @@ import { openCoreView } from '../../support/core-view.ts'
 import { aMessage } from './message-builder.ts'
 
 const mebibyte = 1024 * 1024
-const taken = (entityId: string, time = '2026-01-01T00:00:00Z') => ({ entityId, entityName: `name of ${entityId}`, time })
+const taken = (entityId: string, time = '2026-01-01T00:00:00Z') => ({
+  entityId,
+  entityName: `name of ${entityId}`,
+  time,
+})
 
 test('a message is read from storage as it was written, with all its fields', async () => {
   await using core = await openCoreView()
@@ -83,7 +87,9 @@ describe("versions of a namespace's messages", () => {
       throw new Error('no')
     })
     await expect(refused).rejects.toThrow('no')
-    await expect(store.create('a', aMessage({ start: 1n << 70n }))).rejects.toThrow('year outside of range [0,9999]')
+    await expect(store.create('a', aMessage({ start: 1n << 70n }))).rejects.toThrow(
+      'year outside of range [0,9999]',
+    )
 
     expect(store.version('a')).toBe(before)
     expect(await store.listOf('a')).toHaveLength(1)
@@ -111,7 +117,8 @@ describe('acknowledgements', () => {
     await using core = await openCoreView()
     const store = new MessageStore({ view: core.view, random: systemRandom })
     const { id } = await store.create('a', aMessage())
-    for (const entity of ['e2', 'e1', 'e3']) expect(await store.acknowledge('a', id, taken(entity))).toBe(true)
+    for (const entity of ['e2', 'e1', 'e3'])
+      expect(await store.acknowledge('a', id, taken(entity))).toBe(true)
     await store.acknowledge('a', id, taken('e1', '2027-01-01T00:00:00Z'))
 
     expect(await store.acknowledgements('a', id)).toEqual([taken('e1'), taken('e2'), taken('e3')])
@@ -127,7 +134,9 @@ describe('acknowledgements', () => {
     const store = new MessageStore({ view: core.view, random: systemRandom })
     const { id } = await store.create('a', aMessage())
 
-    const crowd = Array.from({ length: 40 }, (_, index) => (index === 20 ? store.delete('a', id) : store.acknowledge('a', id, taken(`e${index}`))))
+    const crowd = Array.from({ length: 40 }, (_, index) =>
+      index === 20 ? store.delete('a', id) : store.acknowledge('a', id, taken(`e${index}`)),
+    )
     await Promise.all(crowd)
 
     expect((await core.view.listKeys('')).filter((key) => key.startsWith('message'))).toEqual([])
@@ -138,7 +147,8 @@ test('concurrent creates, updates, deletes and reads, while memory evicts namesp
   await using core = await openCoreView()
   const store = new MessageStore({ view: core.view, random: systemRandom })
   const filler = 'A'.repeat(9 * mebibyte)
-  for (let index = 0; index < 8; index += 1) await store.create(`filler-${index}`, aMessage({ message: filler }))
+  for (let index = 0; index < 8; index += 1)
+    await store.create(`filler-${index}`, aMessage({ message: filler }))
   const first = await Promise.all(Array.from({ length: 20 }, () => store.create('a', aMessage())))
 
   const work = first.flatMap(({ id }, index) => [
@@ -151,7 +161,9 @@ test('concurrent creates, updates, deletes and reads, while memory evicts namesp
 
   const told = await store.listOf('a')
   expect(told).toEqual(await new MessageStore({ view: core.view, random: systemRandom }).listOf('a'))
-  expect(told.map(({ title }) => title).sort()).toEqual([...Array(20).fill('more'), ...Array(10).fill('new')].sort())
+  expect(told.map(({ title }) => title).sort()).toEqual(
+    [...Array(20).fill('more'), ...Array(10).fill('new')].sort(),
+  )
 })
 
 describe('the memory that messages may take', () => {
@@ -161,7 +173,9 @@ describe('the memory that messages may take', () => {
     const shelf = new NamespaceMessages([])
     const giveBack = shelf.reserve(heavy('1', 32 * mebibyte))
 
-    expect(() => shelf.reserve(heavy('2', 32 * mebibyte))).toThrow('the messages of this namespace take too much space')
+    expect(() => shelf.reserve(heavy('2', 32 * mebibyte))).toThrow(
+      'the messages of this namespace take too much space',
+    )
     giveBack()
     shelf.put(heavy('1', 32 * mebibyte))
     expect(() => shelf.reserve(heavy('2', 32 * mebibyte))).toThrow('take too much space')
@@ -177,7 +191,9 @@ describe('the memory that messages may take', () => {
     const least = messageSize(aMessage())
     expect(messageSize(aMessage({ title: 'x'.repeat(1000) }))).toBe(least + 999)
     expect(messageSize(aMessage({ options: { deep } }))).toBeGreaterThan(least + 9000 * 48 + 1000)
-    expect(messageSize(aMessage({ audience: { policies: ['x'.repeat(1000)] } }))).toBeGreaterThan(least + 1000)
+    expect(messageSize(aMessage({ audience: { policies: ['x'.repeat(1000)] } }))).toBeGreaterThan(
+      least + 1000,
+    )
   })
 
   test('the namespaces requested longest ago are evicted, one in use never', async () => {
@@ -191,7 +207,9 @@ describe('the memory that messages may take', () => {
       expect(await shelves.use('held', (again) => again === held)).toBe(true)
     })
 
-    const kept = await Promise.all(Array.from({ length: 20 }, async (_, index) => (await shelves.present(`n${index}`)) !== undefined))
+    const kept = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => (await shelves.present(`n${index}`)) !== undefined),
+    )
     expect(kept.indexOf(true)).toBeGreaterThan(10)
     expect(kept.slice(kept.indexOf(true))).not.toContain(false)
     expect(kept.filter(Boolean).length).toBeLessThanOrEqual(6)
@@ -206,8 +224,12 @@ describe('the memory that messages may take', () => {
       return new NamespaceMessages([])
     })
 
-    const first = await Promise.allSettled(Array.from({ length: 10 }, () => shelves.use('a', (shelf) => shelf.size)))
-    const second = await Promise.all(Array.from({ length: 10 }, () => shelves.use('a', (shelf) => shelf.size)))
+    const first = await Promise.allSettled(
+      Array.from({ length: 10 }, () => shelves.use('a', (shelf) => shelf.size)),
+    )
+    const second = await Promise.all(
+      Array.from({ length: 10 }, () => shelves.use('a', (shelf) => shelf.size)),
+    )
 
     expect(first.every(({ status }) => status === 'rejected')).toBe(true)
     expect(second).toEqual(Array(10).fill(0))

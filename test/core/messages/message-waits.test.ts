@@ -76,7 +76,9 @@ describe('waiting for a change of messages', () => {
   })
 
   test('with a limit of zero nobody waits', () => {
-    expect(new MessageWaits({ mostPerAddress: 0 }).begin({ address, namespaces: ['root'], waitMs: long })).toBeUndefined()
+    expect(
+      new MessageWaits({ mostPerAddress: 0 }).begin({ address, namespaces: ['root'], waitMs: long }),
+    ).toBeUndefined()
   })
 
   test('deleting a namespace ends the waits in it and below, and no others', async () => {

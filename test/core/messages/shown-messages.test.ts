@@ -56,8 +56,14 @@ function expected(
     ...(start >= instantOf(now) ? [start] : []),
     ...(end !== undefined && end > instantOf(now) ? [end] : []),
   ])
-  const data = { keys: active.map(({ id }) => id), key_info: Object.fromEntries(active.map((message) => [message.id, shownEntry(message)])) }
-  return { text: active.length === 0 ? '{}' : stringifyJson(data), next: bounds.sort((a, b) => (a < b ? -1 : 1))[0] }
+  const data = {
+    keys: active.map(({ id }) => id),
+    key_info: Object.fromEntries(active.map((message) => [message.id, shownEntry(message)])),
+  }
+  return {
+    text: active.length === 0 ? '{}' : stringifyJson(data),
+    next: bounds.sort((a, b) => (a < b ? -1 : 1))[0],
+  }
 }
 
 const draft = (origin: number) =>
@@ -81,9 +87,15 @@ const draft = (origin: number) =>
       { requiredKeys: ['title', 'message', 'type', 'authenticated', 'start', 'end', 'link', 'options'] },
     )
     // a message before login has no audience
-    .map(({ audience, ...rest }): MessageDraft => (rest.authenticated && audience !== undefined ? { ...rest, audience } : rest))
+    .map(
+      ({ audience, ...rest }): MessageDraft =>
+        rest.authenticated && audience !== undefined ? { ...rest, audience } : rest,
+    )
 
-type Step = { do: 'create'; place: number; draft: MessageDraft } | { do: 'delete'; place: number } | { do: 'wait'; ms: number }
+type Step =
+  | { do: 'create'; place: number; draft: MessageDraft }
+  | { do: 'delete'; place: number }
+  | { do: 'wait'; ms: number }
 
 const step = (origin: number): fc.Arbitrary<Step> =>
   fc.oneof(
@@ -105,14 +117,19 @@ describe('what is shown', () => {
           const place = one.do === 'wait' ? undefined : places[one.place]?.id
           if (one.do === 'create' && place !== undefined) await here.messages.create(place, one.draft)
           const first = place === undefined ? undefined : (await here.messages.listOf(place))[0]
-          if (one.do === 'delete' && place !== undefined && first !== undefined) await here.messages.delete(place, first.id)
+          if (one.do === 'delete' && place !== undefined && first !== undefined)
+            await here.messages.delete(place, first.id)
 
-          const all = new Map(await Promise.all(places.map(async ({ id }) => [id, await here.messages.listOf(id)] as const)))
+          const all = new Map(
+            await Promise.all(places.map(async ({ id }) => [id, await here.messages.listOf(id)] as const)),
+          )
           for (const namespace of places) {
             for (const viewer of [undefined, ...viewers]) {
               const rules = expected(all, namespace, { now: here.clock.now(), viewer })
               const shown =
-                viewer === undefined ? await here.shown.beforeLogin(namespace) : await here.shown.afterLogin(namespace, async () => viewer)
+                viewer === undefined
+                  ? await here.shown.beforeLogin(namespace)
+                  : await here.shown.afterLogin(namespace, async () => viewer)
               expect(shown.text).toBe(rules.text)
               expect(shown.nextChange).toBe(rules.next === undefined ? undefined : formatInstant(rules.next))
               expect(tagByText.get(shown.text) ?? shown.etag).toBe(shown.etag)
@@ -146,23 +163,46 @@ describe('what is shown', () => {
     expect(second).toBe(first)
   })
 
-  test.each([{}, { authenticated: true, audience: { policies: ['a'] } }])('is serialized once even when it exceeds the cache: %j', async (more) => {
-    await using here = await fixture()
-    const long = 'QUJD'.repeat(5 * 1024 * 1024)
-    const draft = { title: 't', message: long, type: 'banner', authenticated: false, start: 0n, end: undefined, link: null, options: null } as const
-    await here.messages.create('root', { ...draft, ...more })
-    const ask = async (viewer: Viewer) =>
-      'audience' in more ? here.shown.afterLogin(rootNamespace, async () => viewer) : here.shown.beforeLogin(rootNamespace)
+  test.each([{}, { authenticated: true, audience: { policies: ['a'] } }])(
+    'is serialized once even when it exceeds the cache: %j',
+    async (more) => {
+      await using here = await fixture()
+      const long = 'QUJD'.repeat(5 * 1024 * 1024)
+      const draft = {
+        title: 't',
+        message: long,
+        type: 'banner',
+        authenticated: false,
+        start: 0n,
+        end: undefined,
+        link: null,
+        options: null,
+      } as const
+      await here.messages.create('root', { ...draft, ...more })
+      const ask = async (viewer: Viewer) =>
+        'audience' in more
+          ? here.shown.afterLogin(rootNamespace, async () => viewer)
+          : here.shown.beforeLogin(rootNamespace)
 
-    const first = await ask(viewerWith('a'))
+      const first = await ask(viewerWith('a'))
 
-    expect(first.text).toContain(long)
-    expect(await ask(viewerWith('a', 'b'))).toBe(first)
-  })
+      expect(first.text).toContain(long)
+      expect(await ask(viewerWith('a', 'b'))).toBe(first)
+    },
+  )
 
   test('the caller is looked up only when a message has an audience', async () => {
     await using here = await fixture()
-    const common = { title: 't', message: '', type: 'banner', authenticated: true, start: 0n, end: undefined, link: null, options: null } as const
+    const common = {
+      title: 't',
+      message: '',
+      type: 'banner',
+      authenticated: true,
+      start: 0n,
+      end: undefined,
+      link: null,
+      options: null,
+    } as const
     await here.messages.create('root', common)
     let asked = 0
     const find = async () => {
@@ -181,10 +221,20 @@ describe('what is shown', () => {
 
   test('more callers than the cache holds each see their own messages', async () => {
     await using here = await fixture()
-    const common = { title: 't', message: '', type: 'banner', authenticated: true, start: 0n, end: undefined, link: null, options: null } as const
+    const common = {
+      title: 't',
+      message: '',
+      type: 'banner',
+      authenticated: true,
+      start: 0n,
+      end: undefined,
+      link: null,
+      options: null,
+    } as const
     const names = Array.from({ length: 20 }, (_, index) => `p${index}`)
     const ids = new Map<string, string>()
-    for (const name of names) ids.set(name, (await here.messages.create('root', { ...common, audience: { policies: [name] } })).id)
+    for (const name of names)
+      ids.set(name, (await here.messages.create('root', { ...common, audience: { policies: [name] } })).id)
 
     for (const name of [...names, ...names]) {
       const { text } = await here.shown.afterLogin(rootNamespace, async () => viewerWith(name))

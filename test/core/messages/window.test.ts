@@ -31,7 +31,11 @@ test.each([
   { what: 'all over', windows: [window(start - 9n, start - 1n), window(start - 9n, start)], next: undefined },
   { what: 'one without an end that has started', windows: [window(start - 1n)], next: undefined },
   { what: 'an end to come', windows: [window(start - 1n, end)], next: end },
-  { what: 'a start before an end', windows: [window(start - 1n, end), window(start + 5n, end)], next: start + 5n },
+  {
+    what: 'a start before an end',
+    windows: [window(start - 1n, end), window(start + 5n, end)],
+    next: start + 5n,
+  },
   { what: 'a start that is now', windows: [window(start, end)], next: start },
 ])('$what', ({ windows, next }) => {
   expect(nextChange(windows, start)).toBe(next)

@@ -10,7 +10,12 @@ export const aMount = (path: string, set: Partial<Mount> = {}): Mount => ({
   accessor: `accessor of ${set.namespace ?? 'root'}:${path}`,
   uuid: `uuid of ${set.namespace ?? 'root'}:${path}`,
   description: '',
-  config: { default_lease_ttl: 0, max_lease_ttl: 0, force_no_cache: false, ...(path.startsWith('auth/') ? { token_type: 'default-service' } : {}) },
+  config: {
+    default_lease_ttl: 0,
+    max_lease_ttl: 0,
+    force_no_cache: false,
+    ...(path.startsWith('auth/') ? { token_type: 'default-service' } : {}),
+  },
   options: {},
   local: false,
   seal_wrap: false,

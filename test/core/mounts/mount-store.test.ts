@@ -17,13 +17,22 @@ import { FakeClock } from '../../support/fake-clock.ts'
 
 const system = { defaultTtl: 2_764_800, maxTtl: 2_764_800 }
 
-/** An open store in memory whose first mounts are `auth/jwt/` and `cloud/`, and another way into the same records. */
+/**
+ * An open store in memory whose first mounts are `auth/jwt/` and `cloud/`, and another way into the same
+ * records.
+ */
 async function openMounts(parts: Partial<MountStoreParts> = {}) {
   await using opened = new AsyncDisposableStack()
   const faults = new StorageFaults()
   const storage = opened.use(await openMemory({ faults }))
   const clock = new FakeClock()
-  const barrier = await openBarrier({ storage, sealKey: randomBytes(32), clock, random: systemRandom, log: { error: () => {} } })
+  const barrier = await openBarrier({
+    storage,
+    sealKey: randomBytes(32),
+    clock,
+    random: systemRandom,
+    log: { error: () => {} },
+  })
   const root = barrier.view('')
   await root.write(
     entriesFor(
@@ -49,7 +58,15 @@ async function openMounts(parts: Partial<MountStoreParts> = {}) {
     })
   const store = opened.use(await open())
   const held = opened.move()
-  return { store, root, clock, faults, failures, reopen: open, [Symbol.asyncDispose]: () => held.disposeAsync() }
+  return {
+    store,
+    root,
+    clock,
+    faults,
+    failures,
+    reopen: open,
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  }
 }
 
 const auth = (path: string) => placeOf('root', 'auth', path)
@@ -103,17 +120,33 @@ describe('the first mounts', () => {
       description: 'system endpoints used for control, policy and debugging',
       seal_wrap: true,
       options: null,
-      config: { default_lease_ttl: 0, max_lease_ttl: 0, force_no_cache: false, passthrough_request_headers: ['Accept'] },
+      config: {
+        default_lease_ttl: 0,
+        max_lease_ttl: 0,
+        force_no_cache: false,
+        passthrough_request_headers: ['Accept'],
+      },
     })
-    expect(mountAt(mounts.store, 'cubbyhole/')).toMatchObject({ description: 'per-token private secret storage', local: true })
+    expect(mountAt(mounts.store, 'cubbyhole/')).toMatchObject({
+      description: 'per-token private secret storage',
+      local: true,
+    })
     expect(mountAt(mounts.store, 'identity/').config.passthrough_request_headers).toEqual(['Authorization'])
-    expect(mountAt(mounts.store, 'auth/token/')).toMatchObject({ description: 'token based credentials', config: { token_type: 'default-service' } })
+    expect(mountAt(mounts.store, 'auth/token/')).toMatchObject({
+      description: 'token based credentials',
+      config: { token_type: 'default-service' },
+    })
   })
 
   test('of a child namespace have types of their own', () => {
     const mounts = namespaceMounts(systemRandom, 'abc123', new MountIndex([]))
 
-    expect(mounts.map(({ type }) => type).sort()).toEqual(['ns_cubbyhole', 'ns_identity', 'ns_system', 'ns_token'])
+    expect(mounts.map(({ type }) => type).sort()).toEqual([
+      'ns_cubbyhole',
+      'ns_identity',
+      'ns_system',
+      'ns_token',
+    ])
     expect(mounts.every((mount) => mount.namespace === 'abc123')).toBe(true)
   })
 })
@@ -127,13 +160,19 @@ describe('opening', () => {
     await using again = await mounts.reopen()
 
     expect(again.table.all()).toEqual(mounts.store.table.all().toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1)))
-    expect(mountAt(again, 'auth/team/a/').config).toMatchObject({ max_lease_ttl: 3600, listing_visibility: 'unauth' })
+    expect(mountAt(again, 'auth/team/a/').config).toMatchObject({
+      max_lease_ttl: 3600,
+      listing_visibility: 'unauth',
+    })
   })
 
   test.each([
     { name: 'no object', value: 'x' },
     { name: 'another version’s record', value: { table: 'auth' } },
-    { name: 'an unknown type', value: { ...firstMounts(systemRandom, system, [])[0], type: 'kv', uuid: 'some' } },
+    {
+      name: 'an unknown type',
+      value: { ...firstMounts(systemRandom, system, [])[0], type: 'kv', uuid: 'some' },
+    },
     { name: 'a record under another mount’s key', value: firstMounts(systemRandom, system, [])[0] },
   ])('fails when a record is $name', async ({ value }) => {
     await using mounts = await openMounts()
@@ -165,9 +204,16 @@ describe('a change', () => {
   test('of several mounts at one path one is made', async () => {
     await using mounts = await openMounts()
 
-    const outcomes = await Promise.allSettled(['x', 'x', 'x/y', 'x'].map((path) => mounts.store.enable(secret(path), { type: 'cloud' })))
+    const outcomes = await Promise.allSettled(
+      ['x', 'x', 'x/y', 'x'].map((path) => mounts.store.enable(secret(path), { type: 'cloud' })),
+    )
 
-    expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected'])
+    expect(outcomes.map((outcome) => outcome.status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'rejected',
+      'rejected',
+    ])
     expect(paths(mounts.store)).toEqual([...start, 'x/'])
   })
 
@@ -183,16 +229,23 @@ describe('a change', () => {
 })
 
 describe('tune', () => {
-  test.each([auth('nope'), secret('nope'), secret('cloud/below')])('of $path without a mount is refused', async (place) => {
-    await using mounts = await openMounts()
+  test.each([auth('nope'), secret('nope'), secret('cloud/below')])(
+    'of $path without a mount is refused',
+    async (place) => {
+      await using mounts = await openMounts()
 
-    await expect(mounts.store.tune(place, { description: 'd' })).rejects.toThrow(`tune of path "${place.path}" failed: no mount entry found`)
-  })
+      await expect(mounts.store.tune(place, { description: 'd' })).rejects.toThrow(
+        `tune of path "${place.path}" failed: no mount entry found`,
+      )
+    },
+  )
 
   test('of audit/ is refused although nothing is there', async () => {
     await using mounts = await openMounts()
 
-    await expect(mounts.store.tune(secret('audit'), { description: 'd' })).rejects.toThrow('cannot tune parameter description of audit/')
+    await expect(mounts.store.tune(secret('audit'), { description: 'd' })).rejects.toThrow(
+      'cannot tune parameter description of audit/',
+    )
   })
 
   test('finds an auth mount by its full path', async () => {
@@ -214,20 +267,27 @@ describe('disable', () => {
   ])('of $place.path is refused', async ({ place, text }) => {
     await using mounts = await openMounts()
 
-    await expect(mounts.store.disable(place)).rejects.toThrow(expect.objectContaining({ kind: 'invalid', message: text }))
+    await expect(mounts.store.disable(place)).rejects.toThrow(
+      expect.objectContaining({ kind: 'invalid', message: text }),
+    )
     expect(paths(mounts.store)).toEqual(start)
   })
 
-  test.each([secret('none'), secret('sys/x'), secret('auth'), secret('audit'), secret('cloud/x'), auth('none'), auth('token/x')])(
-    'of $path changes nothing',
-    async (place) => {
-      await using mounts = await openMounts()
+  test.each([
+    secret('none'),
+    secret('sys/x'),
+    secret('auth'),
+    secret('audit'),
+    secret('cloud/x'),
+    auth('none'),
+    auth('token/x'),
+  ])('of $path changes nothing', async (place) => {
+    await using mounts = await openMounts()
 
-      await mounts.store.disable(place)
+    await mounts.store.disable(place)
 
-      expect(paths(mounts.store)).toEqual(start)
-    },
-  )
+    expect(paths(mounts.store)).toEqual(start)
+  })
 
   test('deletes the data, and a new mount at the path begins empty with other ids', async () => {
     await using mounts = await openMounts()
@@ -241,7 +301,9 @@ describe('disable', () => {
 
     expect(await dataOf(mounts.root, before)).toEqual([])
     expect(await dataOf(mounts.root, after)).toEqual([])
-    expect(await dataOf(mounts.root, mountAt(mounts.store, 'auth/jwt/'))).toEqual(['mount/' + mountAt(mounts.store, 'auth/jwt/').uuid + '/role/a'])
+    expect(await dataOf(mounts.root, mountAt(mounts.store, 'auth/jwt/'))).toEqual([
+      'mount/' + mountAt(mounts.store, 'auth/jwt/').uuid + '/role/a',
+    ])
     expect([after.uuid === before.uuid, after.accessor === before.accessor]).toEqual([false, false])
     expect(mounts.store.table.byAccessor(before.accessor)).toBeUndefined()
   })
@@ -276,11 +338,15 @@ describe('disable', () => {
     const cloud = mountAt(mounts.store, 'cloud/')
     await mounts.store.viewOf(cloud).write([{ key: 'lease', value: 1 }])
 
-    await expect(mounts.store.disable(secret('cloud'))).rejects.toThrow(expect.objectContaining({ kind: 'invalid', message: 'directory is down' }))
+    await expect(mounts.store.disable(secret('cloud'))).rejects.toThrow(
+      expect.objectContaining({ kind: 'invalid', message: 'directory is down' }),
+    )
 
     expect(mountAt(mounts.store, 'cloud/').tainted).toBe(true)
     expect(await dataOf(mounts.root, cloud)).toHaveLength(1)
-    await expect(mounts.store.enable(secret('cloud'), { type: 'cloud' })).rejects.toThrow('path is already in use at cloud/')
+    await expect(mounts.store.enable(secret('cloud'), { type: 'cloud' })).rejects.toThrow(
+      'path is already in use at cloud/',
+    )
     await expect(mounts.store.tune(secret('cloud'), {})).rejects.toThrow('no mount entry found')
     works = true
     await mounts.store.disable(secret('cloud'))
@@ -372,7 +438,9 @@ describe('remount', () => {
     await mounts.store.tune(auth('jwt'), { description: 'something else happens' })
 
     expect(mounts.store.enter(cloud)).toBeUndefined()
-    await expect(mounts.store.remount(side('cloud'), side('elsewhere'))).rejects.toThrow('no matching mount at "cloud/"')
+    await expect(mounts.store.remount(side('cloud'), side('elsewhere'))).rejects.toThrow(
+      'no matching mount at "cloud/"',
+    )
     expect(mounts.store.table.at('root', 'cloud/')).toBeDefined()
     leave?.()
     await mounts.store[Symbol.asyncDispose]()
@@ -446,7 +514,11 @@ describe('remount', () => {
     const next = await openAgain(mounts.root)
     expect(next.enter(mountAt(next, 'cloud/'))).toBeUndefined()
     next.resume()
-    expect(next.findMigration(id)?.migration_info).toEqual({ source_mount: 'cloud/', status: 'in-progress', target_mount: 'moved/' })
+    expect(next.findMigration(id)?.migration_info).toEqual({
+      source_mount: 'cloud/',
+      status: 'in-progress',
+      target_mount: 'moved/',
+    })
     await next[Symbol.asyncDispose]()
 
     expect(next.findMigration(id)?.migration_info.status).toBe('success')
@@ -458,7 +530,8 @@ describe('remount', () => {
 
   test('that a stop of the server interrupted is completed by the next start', async () => {
     const revoking = gate()
-    const revokeLeases = () => revoking.wait().then(() => Promise.reject(refuse('unavailable', 'the server is stopping')))
+    const revokeLeases = () =>
+      revoking.wait().then(() => Promise.reject(refuse('unavailable', 'the server is stopping')))
     await using mounts = await openMounts({ revokeLeases })
     await mounts.store.remount(side('cloud'), side('moved'))
     await revoking.reached
@@ -487,27 +560,38 @@ describe('remount', () => {
     expect(next.enter(mountAt(next, 'cloud/'))).toBeDefined()
   })
 
-  test.each(['storage.before-commit', 'storage.after-commit'] as const)('that cannot be stored (%s) is refused, and never happens', async (point) => {
-    await using mounts = await openMounts()
-    const before = mountAt(mounts.store, 'cloud/')
-    mounts.faults.arm(point, 'io')
+  test.each(['storage.before-commit', 'storage.after-commit'] as const)(
+    'that cannot be stored (%s) is refused, and never happens',
+    async (point) => {
+      await using mounts = await openMounts()
+      const before = mountAt(mounts.store, 'cloud/')
+      mounts.faults.arm(point, 'io')
 
-    await expect(mounts.store.remount(side('cloud'), side('moved'))).rejects.toThrow()
+      await expect(mounts.store.remount(side('cloud'), side('moved'))).rejects.toThrow()
 
-    expect(mountAt(mounts.store, 'cloud/')).toEqual(before)
-    expect(mounts.store.enter(before)).toBeDefined()
-    expect(inOrder(await openAgain(mounts.root))).toEqual(inOrder(mounts.store))
-  })
+      expect(mountAt(mounts.store, 'cloud/')).toEqual(before)
+      expect(mounts.store.enter(before)).toBeDefined()
+      expect(inOrder(await openAgain(mounts.root))).toEqual(inOrder(mounts.store))
+    },
+  )
 })
 
 test('fields of a later version survive a change', async () => {
   await using mounts = await openMounts()
   const { uuid } = mountAt(mounts.store, 'auth/jwt/')
   const key = `core/mounts/${uuid}`
-  await mounts.root.update(key, (stored) => ({ ...Object(stored), later: [1], config: { ...Object(stored).config, later: 2 } }))
+  await mounts.root.update(key, (stored) => ({
+    ...Object(stored),
+    later: [1],
+    config: { ...Object(stored).config, later: 2 },
+  }))
   await using reopened = await mounts.reopen()
 
   await reopened.tune(auth('jwt'), { description: 'new', default_lease_ttl: '1h' })
 
-  expect(await mounts.root.get(key)).toMatchObject({ description: 'new', later: [1], config: { default_lease_ttl: 3600, later: 2 } })
+  expect(await mounts.root.get(key)).toMatchObject({
+    description: 'new',
+    later: [1],
+    config: { default_lease_ttl: 3600, later: 2 },
+  })
 })

@@ -67,7 +67,12 @@ test('a mount is found by exact path, accessor and uuid', () => {
 })
 
 test('a listing shows one table of one namespace, sorted by path', () => {
-  expect(table.list('root', 'secret').map((mount) => mount.path)).toEqual(['cloud/', 'sys/', 'team/a/', 'team/ab/'])
+  expect(table.list('root', 'secret').map((mount) => mount.path)).toEqual([
+    'cloud/',
+    'sys/',
+    'team/a/',
+    'team/ab/',
+  ])
   expect(table.list('root', 'auth').map((mount) => mount.path)).toEqual(['auth/team/a/jwt/', 'auth/token/'])
 })
 

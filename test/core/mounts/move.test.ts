@@ -47,13 +47,27 @@ test.each([
   { from: 'cloud', to: 'docs', text: 'cannot remount to destination docs/' },
   { from: 'auth/jwt', to: 'auth/token', text: 'cannot remount to destination "auth/token/"' },
   { from: 'auth/jwt', to: 'auth/token/x', text: 'cannot remount to destination "auth/token/x/"' },
-  { from: 'cloud', to: 'x\u0007y', text: 'invalid destination mount: path cannot contain non-printable characters' },
-  { from: 'cloud', to: 'a//b', text: "invalid destination mount: path 'a//b/' does not match cleaned path 'a/b/'" },
-  { from: 'cloud', to: '../b', text: "invalid destination mount: path '../b/' does not match cleaned path 'b/'" },
+  {
+    from: 'cloud',
+    to: 'x\u0007y',
+    text: 'invalid destination mount: path cannot contain non-printable characters',
+  },
+  {
+    from: 'cloud',
+    to: 'a//b',
+    text: "invalid destination mount: path 'a//b/' does not match cleaned path 'a/b/'",
+  },
+  {
+    from: 'cloud',
+    to: '../b',
+    text: "invalid destination mount: path '../b/' does not match cleaned path 'b/'",
+  },
   { from: 'auth/jwt', to: 'auth/', text: 'invalid destination mount: path cannot be empty' },
   { from: 'cloud', to: '/', text: 'invalid destination mount: path cannot be empty' },
 ])('a move from "$from" to "$to" is refused', ({ from, to, text }) => {
-  expect(() => planMove(side(from), side(to), around)).toThrow(expect.objectContaining({ kind: 'invalid', wrapped: false, message: text }))
+  expect(() => planMove(side(from), side(to), around)).toThrow(
+    expect.objectContaining({ kind: 'invalid', wrapped: false, message: text }),
+  )
 })
 
 test.each([

@@ -17,7 +17,11 @@ const table = new MountIndex(
     { table: 'secret', path: 'a/b', type: 'cloud' },
   ]),
 )
-const around = { table, system, namespaceInTheWay: (_: string, path: string) => (path.startsWith('ns1/') ? 'ns1/' : undefined) }
+const around = {
+  table,
+  system,
+  namespaceInTheWay: (_: string, path: string) => (path.startsWith('ns1/') ? 'ns1/' : undefined),
+}
 
 const enable = (kind: 'auth' | 'secret', path: string, request: Partial<MountRequest>, namespace = 'root') =>
   newMount(placeOf(namespace, kind, path), { type: '', ...request }, around, systemRandom)
@@ -30,20 +34,66 @@ function config(json: string): JsonObject {
 
 test.each<{ name: string; request: Partial<MountRequest>; text: string; kind?: 'auth' | 'secret' }>([
   { name: 'no type', request: {}, text: 'backend type must be specified as a string' },
-  { name: 'plugin without a name', request: { type: 'plugin' }, text: 'plugin_name must be provided for plugin backend' },
-  { name: 'plugin with an unknown name', request: { type: 'plugin', plugin_name: 'x' }, text: 'plugin not found in the catalog: x' },
+  {
+    name: 'plugin without a name',
+    request: { type: 'plugin' },
+    text: 'plugin_name must be provided for plugin backend',
+  },
+  {
+    name: 'plugin with an unknown name',
+    request: { type: 'plugin', plugin_name: 'x' },
+    text: 'plugin not found in the catalog: x',
+  },
   { name: 'unknown type', request: { type: 'nope' }, text: 'plugin not found in the catalog: nope' },
   { name: 'a secrets type', request: { type: 'cloud' }, text: 'plugin not found in the catalog: cloud' },
-  { name: 'an auth type', request: { type: 'jwt' }, text: 'plugin not found in the catalog: jwt', kind: 'secret' },
-  { name: 'a member every object has', request: { type: 'constructor' }, text: 'plugin not found in the catalog: constructor' },
+  {
+    name: 'an auth type',
+    request: { type: 'jwt' },
+    text: 'plugin not found in the catalog: jwt',
+    kind: 'secret',
+  },
+  {
+    name: 'a member every object has',
+    request: { type: 'constructor' },
+    text: 'plugin not found in the catalog: constructor',
+  },
   { name: 'type token', request: { type: 'token' }, text: 'token credential backend cannot be instantiated' },
   { name: 'type system', request: { type: 'system' }, text: 'plugin not found in the catalog: system' },
-  { name: 'type system', request: { type: 'system' }, text: 'mount type of "system" is not mountable', kind: 'secret' },
-  { name: 'type cubbyhole', request: { type: 'cubbyhole' }, text: 'mount type of "cubbyhole" is not mountable', kind: 'secret' },
-  { name: 'type identity', request: { type: 'identity' }, text: 'mount type of "identity" is not mountable', kind: 'secret' },
-  { name: 'type token', request: { type: 'token' }, text: 'mount type of "token" is not mountable', kind: 'secret' },
-  { name: 'type ns_system', request: { type: 'ns_system' }, text: 'mount type of "ns_system" is not mountable', kind: 'secret' },
-  { name: 'a version', request: { type: 'jwt', options: { version: '2' } }, text: 'auth method "jwt" does not allow setting a version' },
+  {
+    name: 'type system',
+    request: { type: 'system' },
+    text: 'mount type of "system" is not mountable',
+    kind: 'secret',
+  },
+  {
+    name: 'type cubbyhole',
+    request: { type: 'cubbyhole' },
+    text: 'mount type of "cubbyhole" is not mountable',
+    kind: 'secret',
+  },
+  {
+    name: 'type identity',
+    request: { type: 'identity' },
+    text: 'mount type of "identity" is not mountable',
+    kind: 'secret',
+  },
+  {
+    name: 'type token',
+    request: { type: 'token' },
+    text: 'mount type of "token" is not mountable',
+    kind: 'secret',
+  },
+  {
+    name: 'type ns_system',
+    request: { type: 'ns_system' },
+    text: 'mount type of "ns_system" is not mountable',
+    kind: 'secret',
+  },
+  {
+    name: 'a version',
+    request: { type: 'jwt', options: { version: '2' } },
+    text: 'auth method "jwt" does not allow setting a version',
+  },
   {
     name: 'a version',
     request: { type: 'cloud', options: { version: '2' } },
@@ -57,7 +107,9 @@ test.each<{ name: string; request: Partial<MountRequest>; text: string; kind?: '
     kind: 'secret',
   },
 ])('enable $kind: $name is refused', ({ request, text, kind = 'auth' }) => {
-  expect(() => enable(kind, 'new', request)).toThrow(expect.objectContaining({ kind: 'invalid', wrapped: false, message: text }))
+  expect(() => enable(kind, 'new', request)).toThrow(
+    expect.objectContaining({ kind: 'invalid', wrapped: false, message: text }),
+  )
 })
 
 const unconvertible = 'unable to convert given auth config information'
@@ -65,11 +117,26 @@ const unconvertible = 'unable to convert given auth config information'
 test.each([
   { json: '{"default_lease_ttl":"x"}', text: 'unable to parse default TTL of x: time: invalid duration "x"' },
   { json: '{"max_lease_ttl":"x"}', text: 'unable to parse max TTL of x: time: invalid duration "x"' },
-  { json: '{"max_lease_ttl":1.5}', text: 'unable to parse max TTL of 1.5: time: missing unit in duration "1.5"' },
-  { json: '{"default_lease_ttl":"-1h"}', text: "unable to parse default TTL of -1h: cannot provide negative value '-3600'" },
-  { json: '{"default_lease_ttl":"2h","max_lease_ttl":"1h"}', text: 'given default lease TTL greater than given max lease TTL' },
-  { json: '{"default_lease_ttl":"9999h"}', text: 'given default lease TTL greater than system max lease TTL of 2764800' },
-  { json: '{"default_lease_ttl":"9999h","max_lease_ttl":"system"}', text: 'given default lease TTL greater than system max lease TTL of 2764800' },
+  {
+    json: '{"max_lease_ttl":1.5}',
+    text: 'unable to parse max TTL of 1.5: time: missing unit in duration "1.5"',
+  },
+  {
+    json: '{"default_lease_ttl":"-1h"}',
+    text: "unable to parse default TTL of -1h: cannot provide negative value '-3600'",
+  },
+  {
+    json: '{"default_lease_ttl":"2h","max_lease_ttl":"1h"}',
+    text: 'given default lease TTL greater than given max lease TTL',
+  },
+  {
+    json: '{"default_lease_ttl":"9999h"}',
+    text: 'given default lease TTL greater than system max lease TTL of 2764800',
+  },
+  {
+    json: '{"default_lease_ttl":"9999h","max_lease_ttl":"system"}',
+    text: 'given default lease TTL greater than system max lease TTL of 2764800',
+  },
   { json: '{"default_lease_ttl":true}', text: unconvertible },
   { json: '{"default_lease_ttl":["1h"]}', text: unconvertible },
   { json: '{"default_lease_ttl":{}}', text: unconvertible },
@@ -82,14 +149,22 @@ test.each([
   { json: '{"listing_visibility":true}', text: unconvertible },
   { json: '{"user_lockout_config":{"lockout_threshold":"5"}}', text: unconvertible },
   { json: '{"user_lockout_config":"x"}', text: unconvertible },
-  { json: '{"user_lockout_config":{"lockout_threshold":5}}', text: 'tuning of user lockout configuration for auth type "jwt" not allowed' },
+  {
+    json: '{"user_lockout_config":{"lockout_threshold":5}}',
+    text: 'tuning of user lockout configuration for auth type "jwt" not allowed',
+  },
   { json: '{"token_type":"foo"}', text: "invalid value for 'token_type'" },
   { json: '{"token_type":5}', text: "invalid value for 'token_type'" },
   { json: '{"listing_visibility":"foo"}', text: 'invalid listing_visibility foo' },
-  { json: '{"plugin_version":"x"}', text: 'version "x" is not a valid semantic version: malformed version: x' },
+  {
+    json: '{"plugin_version":"x"}',
+    text: 'version "x" is not a valid semantic version: malformed version: x',
+  },
   { json: '{"plugin_version":"v1.2.3"}', text: 'plugin not found in the catalog: jwt' },
 ])('enable with config $json is refused', ({ json, text }) => {
-  expect(() => enable('auth', 'new', { type: 'jwt', config: config(json) })).toThrow(expect.objectContaining({ kind: 'invalid', message: text }))
+  expect(() => enable('auth', 'new', { type: 'jwt', config: config(json) })).toThrow(
+    expect.objectContaining({ kind: 'invalid', message: text }),
+  )
 })
 
 test('the text for an unreadable config names the table', () => {
@@ -101,7 +176,20 @@ test('the text for an unreadable config names the table', () => {
 test.each<{ kind: 'auth' | 'secret'; path: string; text: string }>([
   { kind: 'auth', path: '', text: 'backend path must be specified' },
   { kind: 'secret', path: '/', text: 'backend path must be specified' },
-  ...['auth', 'sys', 'audit', 'cubbyhole', 'identity', 'ui', 'v1', 'docs', 'robots.txt', '.well-known', 'metrics', 'health'].flatMap((name) => [
+  ...[
+    'auth',
+    'sys',
+    'audit',
+    'cubbyhole',
+    'identity',
+    'ui',
+    'v1',
+    'docs',
+    'robots.txt',
+    '.well-known',
+    'metrics',
+    'health',
+  ].flatMap((name) => [
     { kind: 'secret' as const, path: name, text: `cannot mount "${name}/"` },
     { kind: 'secret' as const, path: `${name}/x`, text: `cannot mount "${name}/x/"` },
   ]),
@@ -121,7 +209,9 @@ test.each<{ kind: 'auth' | 'secret'; path: string; text: string }>([
   { kind: 'secret', path: 'x\u0007y', text: 'path cannot contain non-printable characters' },
   { kind: 'secret', path: 'x'.repeat(1024), text: 'path is longer than 1024 characters' },
 ])('enable $kind at $path is refused', ({ kind, path, text }) => {
-  expect(() => enable(kind, path, { type: kind === 'auth' ? 'jwt' : 'cloud' })).toThrow(expect.objectContaining({ kind: 'invalid', message: text }))
+  expect(() => enable(kind, path, { type: kind === 'auth' ? 'jwt' : 'cloud' })).toThrow(
+    expect.objectContaining({ kind: 'invalid', message: text }),
+  )
 })
 
 test.each<{ kind: 'auth' | 'secret'; path: string; namespace?: string }>([
@@ -137,7 +227,9 @@ test.each<{ kind: 'auth' | 'secret'; path: string; namespace?: string }>([
   { kind: 'secret', path: 'docs', namespace: 'abc123' },
   { kind: 'secret', path: 'cloud', namespace: 'abc123' },
 ])('enable $kind at $path is allowed', ({ kind, path, namespace }) => {
-  expect(enable(kind, path, { type: kind === 'auth' ? 'oidc' : 'azure' }, namespace).path).toBe(`${kind === 'auth' ? 'auth/' : ''}${path}/`)
+  expect(enable(kind, path, { type: kind === 'auth' ? 'oidc' : 'azure' }, namespace).path).toBe(
+    `${kind === 'auth' ? 'auth/' : ''}${path}/`,
+  )
 })
 
 const unset = { default_lease_ttl: 0, force_no_cache: false, max_lease_ttl: 0, token_type: 'default-service' }
@@ -147,14 +239,23 @@ test.each([
   { json: '{"default_lease_ttl":"60"}', set: { default_lease_ttl: 60 } },
   { json: '{"default_lease_ttl":"1d"}', set: { default_lease_ttl: 86_400 } },
   { json: '{"default_lease_ttl":"","max_lease_ttl":"0s"}', set: {} },
-  { json: '{"default_lease_ttl":null,"listing_visibility":null,"token_type":null,"force_no_cache":null}', set: {} },
-  { json: '{"default_lease_ttl":"9999h","max_lease_ttl":"9999h"}', set: { default_lease_ttl: 35_996_400, max_lease_ttl: 35_996_400 } },
+  {
+    json: '{"default_lease_ttl":null,"listing_visibility":null,"token_type":null,"force_no_cache":null}',
+    set: {},
+  },
+  {
+    json: '{"default_lease_ttl":"9999h","max_lease_ttl":"9999h"}',
+    set: { default_lease_ttl: 35_996_400, max_lease_ttl: 35_996_400 },
+  },
   { json: '{"default_lease_ttl":"system","max_lease_ttl":"1h"}', set: { max_lease_ttl: 3600 } },
   { json: '{"force_no_cache":true}', set: {} },
   { json: '{"audit_non_hmac_request_keys":[]}', set: {} },
   { json: '{"audit_non_hmac_request_keys":"a, b"}', set: { audit_non_hmac_request_keys: ['a', 'b'] } },
   { json: '{"audit_non_hmac_response_keys":[1]}', set: { audit_non_hmac_response_keys: ['1'] } },
-  { json: '{"passthrough_request_headers":["x-a","X-A"]}', set: { passthrough_request_headers: ['x-a', 'X-A'] } },
+  {
+    json: '{"passthrough_request_headers":["x-a","X-A"]}',
+    set: { passthrough_request_headers: ['x-a', 'X-A'] },
+  },
   { json: '{"listing_visibility":"unauth"}', set: { listing_visibility: 'unauth' } },
   { json: '{"token_type":"batch"}', set: { token_type: 'batch' } },
   { json: '{"token_type":""}', set: {} },
@@ -178,8 +279,16 @@ test('a mount keeps the name of its type, and its ids show it', () => {
   const auth = enable('auth', 'new', { type: 'oidc' })
   const secret = enable('secret', 'new', { type: 'azure' })
 
-  expect(auth).toMatchObject({ type: 'oidc', plugin: 'jwt', accessor: expect.stringMatching(/^auth_oidc_[0-9a-f]{8}$/) })
-  expect(secret).toMatchObject({ type: 'azure', plugin: 'azure', accessor: expect.stringMatching(/^azure_[0-9a-f]{8}$/) })
+  expect(auth).toMatchObject({
+    type: 'oidc',
+    plugin: 'jwt',
+    accessor: expect.stringMatching(/^auth_oidc_[0-9a-f]{8}$/),
+  })
+  expect(secret).toMatchObject({
+    type: 'azure',
+    plugin: 'azure',
+    accessor: expect.stringMatching(/^azure_[0-9a-f]{8}$/),
+  })
   expect(auth.uuid).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
 })
 
@@ -192,7 +301,12 @@ test('an accessor is never used twice', () => {
   const random = { bytes: () => bytes.shift() ?? new Uint8Array(4), uuid: systemRandom.uuid }
   const first = newMount(placeOf('root', 'auth', 'one'), { type: 'jwt' }, around, random)
 
-  const second = newMount(placeOf('root', 'auth', 'two'), { type: 'jwt' }, { ...around, table: table.with([first]) }, random)
+  const second = newMount(
+    placeOf('root', 'auth', 'two'),
+    { type: 'jwt' },
+    { ...around, table: table.with([first]) },
+    random,
+  )
 
   expect([first.accessor, second.accessor]).toEqual(['auth_jwt_01010101', 'auth_jwt_02020202'])
 })
@@ -203,12 +317,19 @@ test('a secrets mount shows everything that was set and no token type', () => {
     description: 'd',
     seal_wrap: true,
     options: { a: '1' },
-    config: config('{"force_no_cache":true,"default_lease_ttl":3600,"max_lease_ttl":"86400","listing_visibility":"unauth","token_type":"batch"}'),
+    config: config(
+      '{"force_no_cache":true,"default_lease_ttl":3600,"max_lease_ttl":"86400","listing_visibility":"unauth","token_type":"batch"}',
+    ),
   })
 
   expect(mountInfo(mount, '1.16.3+ent')).toEqual({
     accessor: mount.accessor,
-    config: { default_lease_ttl: 3600, force_no_cache: true, listing_visibility: 'unauth', max_lease_ttl: 86_400 },
+    config: {
+      default_lease_ttl: 3600,
+      force_no_cache: true,
+      listing_visibility: 'unauth',
+      max_lease_ttl: 86_400,
+    },
     deprecation_status: 'supported',
     description: 'd',
     external_entropy_access: false,

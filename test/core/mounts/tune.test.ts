@@ -42,10 +42,30 @@ test.each<{ name: string; mount: Mount; request: TuneRequest; text: string }>([
     request: { max_lease_ttl: 'system' },
     text: 'backend max lease TTL of 2764800 would be less than backend default lease TTL of 35996400',
   },
-  { name: 'default unreadable', mount: auth, request: { default_lease_ttl: 'x' }, text: 'time: invalid duration "x"' },
-  { name: 'maximum unreadable', mount: auth, request: { max_lease_ttl: 'x' }, text: 'time: invalid duration "x"' },
-  { name: 'negative', mount: auth, request: { max_lease_ttl: '-5' }, text: "cannot provide negative value '-5'" },
-  { name: 'token_type unknown', mount: auth, request: { token_type: 'foo' }, text: "invalid value for 'token_type'" },
+  {
+    name: 'default unreadable',
+    mount: auth,
+    request: { default_lease_ttl: 'x' },
+    text: 'time: invalid duration "x"',
+  },
+  {
+    name: 'maximum unreadable',
+    mount: auth,
+    request: { max_lease_ttl: 'x' },
+    text: 'time: invalid duration "x"',
+  },
+  {
+    name: 'negative',
+    mount: auth,
+    request: { max_lease_ttl: '-5' },
+    text: "cannot provide negative value '-5'",
+  },
+  {
+    name: 'token_type unknown',
+    mount: auth,
+    request: { token_type: 'foo' },
+    text: "invalid value for 'token_type'",
+  },
   {
     name: 'token_type of a secrets mount',
     mount: secret,
@@ -58,7 +78,12 @@ test.each<{ name: string; mount: Mount; request: TuneRequest; text: string }>([
     request: { token_type: 'batch' },
     text: "'token_type' cannot be set for 'token' or 'ns_token' auth mounts",
   },
-  { name: 'visibility', mount: auth, request: { listing_visibility: 'foo' }, text: 'invalid listing_visibility foo' },
+  {
+    name: 'visibility',
+    mount: auth,
+    request: { listing_visibility: 'foo' },
+    text: 'invalid listing_visibility foo',
+  },
   {
     name: 'lockout',
     mount: auth,
@@ -77,9 +102,24 @@ test.each<{ name: string; mount: Mount; request: TuneRequest; text: string }>([
     request: { plugin_version: 'x' },
     text: 'version "x" is not a valid semantic version: malformed version: x',
   },
-  { name: 'sys', mount: fixed('sys/', 'system'), request: { max_lease_ttl: '1h' }, text: 'cannot tune parameter max_lease_ttl of sys/' },
-  { name: 'sys', mount: fixed('sys/', 'system'), request: { description: 'x' }, text: 'cannot tune parameter description of sys/' },
-  { name: 'cubbyhole', mount: fixed('cubbyhole/', 'cubbyhole'), request: { options: {} }, text: 'cannot tune parameter options of cubbyhole/' },
+  {
+    name: 'sys',
+    mount: fixed('sys/', 'system'),
+    request: { max_lease_ttl: '1h' },
+    text: 'cannot tune parameter max_lease_ttl of sys/',
+  },
+  {
+    name: 'sys',
+    mount: fixed('sys/', 'system'),
+    request: { description: 'x' },
+    text: 'cannot tune parameter description of sys/',
+  },
+  {
+    name: 'cubbyhole',
+    mount: fixed('cubbyhole/', 'cubbyhole'),
+    request: { options: {} },
+    text: 'cannot tune parameter options of cubbyhole/',
+  },
   {
     name: 'identity',
     mount: fixed('identity/', 'identity'),
@@ -87,7 +127,9 @@ test.each<{ name: string; mount: Mount; request: TuneRequest; text: string }>([
     text: 'cannot tune parameter listing_visibility of identity/',
   },
 ])('tune is refused: $name', ({ mount, request, text }) => {
-  expect(() => tuned(mount, request, system)).toThrow(expect.objectContaining({ kind: 'invalid', wrapped: false, message: text }))
+  expect(() => tuned(mount, request, system)).toThrow(
+    expect.objectContaining({ kind: 'invalid', wrapped: false, message: text }),
+  )
 })
 
 test.each([
@@ -99,15 +141,25 @@ test.each([
   { from: [600, 1200], request: { default_lease_ttl: 'system' }, after: [0, 1200] },
   { from: [600, 1200], request: { default_lease_ttl: '0', max_lease_ttl: '0' }, after: [0, 0] },
   { from: [600, 1200], request: {}, after: [600, 1200] },
-])('tuning TTLs of $from with $request leaves $after', ({ from: [before = 0, longest = 0] = [], request, after }) => {
-  const { config } = tuned(withTtls(before, longest), request, system)
+])(
+  'tuning TTLs of $from with $request leaves $after',
+  ({ from: [before = 0, longest = 0] = [], request, after }) => {
+    const { config } = tuned(withTtls(before, longest), request, system)
 
-  expect([config.default_lease_ttl, config.max_lease_ttl]).toEqual(after)
-})
+    expect([config.default_lease_ttl, config.max_lease_ttl]).toEqual(after)
+  },
+)
 
 test.each<{ request: TuneRequest; shown: object; from?: Partial<Mount['config']> }>([
-  { request: { audit_non_hmac_request_keys: ['a', 'b'] }, shown: { audit_non_hmac_request_keys: ['a', 'b'] } },
-  { from: { audit_non_hmac_request_keys: ['a'] }, request: { audit_non_hmac_request_keys: ['c'] }, shown: { audit_non_hmac_request_keys: ['c'] } },
+  {
+    request: { audit_non_hmac_request_keys: ['a', 'b'] },
+    shown: { audit_non_hmac_request_keys: ['a', 'b'] },
+  },
+  {
+    from: { audit_non_hmac_request_keys: ['a'] },
+    request: { audit_non_hmac_request_keys: ['c'] },
+    shown: { audit_non_hmac_request_keys: ['c'] },
+  },
   { from: { audit_non_hmac_request_keys: ['a'] }, request: { audit_non_hmac_request_keys: [] }, shown: {} },
   {
     from: { allowed_response_headers: ['X-C'] },
@@ -116,7 +168,11 @@ test.each<{ request: TuneRequest; shown: object; from?: Partial<Mount['config']>
   },
   { request: { listing_visibility: 'hidden' }, shown: { listing_visibility: 'hidden' } },
   { from: { listing_visibility: 'hidden' }, request: { listing_visibility: '' }, shown: {} },
-  { from: { listing_visibility: 'hidden' }, request: { description: '' }, shown: { listing_visibility: 'hidden' } },
+  {
+    from: { listing_visibility: 'hidden' },
+    request: { description: '' },
+    shown: { listing_visibility: 'hidden' },
+  },
   { request: { token_type: 'batch' }, shown: { token_type: 'batch' } },
   { from: { token_type: 'batch' }, request: { token_type: '' }, shown: { token_type: 'default-service' } },
   { request: { options: { k: 'v' } }, shown: { options: { k: 'v' } } },
@@ -146,14 +202,23 @@ test('options are merged, and an empty value deletes its key', () => {
 })
 
 test('the server’s own mounts take the audit lists', () => {
-  expect(tuned(fixed('sys/', 'system'), { audit_non_hmac_request_keys: ['a'] }, system).config.audit_non_hmac_request_keys).toEqual(['a'])
+  expect(
+    tuned(fixed('sys/', 'system'), { audit_non_hmac_request_keys: ['a'] }, system).config
+      .audit_non_hmac_request_keys,
+  ).toEqual(['a'])
 })
 
 test('tuning does not alter the mount it was given', () => {
-  const mount = aMount('auth/jwt/', { config: { ...auth.config, listing_visibility: 'unauth', allowed_response_headers: ['X'] } })
+  const mount = aMount('auth/jwt/', {
+    config: { ...auth.config, listing_visibility: 'unauth', allowed_response_headers: ['X'] },
+  })
   const before = structuredClone(mount)
 
-  tuned(mount, { listing_visibility: '', allowed_response_headers: [], max_lease_ttl: '1h', options: { a: 'b' } }, system)
+  tuned(
+    mount,
+    { listing_visibility: '', allowed_response_headers: [], max_lease_ttl: '1h', options: { a: 'b' } },
+    system,
+  )
 
   expect(mount).toEqual(before)
 })

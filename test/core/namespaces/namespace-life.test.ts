@@ -20,7 +20,13 @@ async function openFixture(options: HouseOptions = {}) {
   await using opened = new AsyncDisposableStack()
   const storage = opened.use(await openMemory())
   const clock = new FakeClock()
-  const barrier = await openBarrier({ storage, sealKey: randomBytes(32), clock, random: systemRandom, log: { error: () => {} } })
+  const barrier = await openBarrier({
+    storage,
+    sealKey: randomBytes(32),
+    clock,
+    random: systemRandom,
+    log: { error: () => {} },
+  })
   const root = barrier.view('')
   await root.write(entriesFor(firstMounts(systemRandom, system, [])))
   const open = async ({ random = systemRandom, step }: HouseOptions) => {
@@ -43,7 +49,10 @@ async function openFixture(options: HouseOptions = {}) {
       mounts,
       random: systemRandom,
       firstEntries: () => [],
-      steps: [...(step === undefined ? [] : [step]), { name: 'mounts', remove: (id) => mounts.removeNamespace(id) }],
+      steps: [
+        ...(step === undefined ? [] : [step]),
+        { name: 'mounts', remove: (id) => mounts.removeNamespace(id) },
+      ],
       onFailure: (_, name) => failures.push(name),
       onRemoved: ({ path }) => ended.resolve(path),
     })
@@ -125,7 +134,10 @@ test('a removal that a stop interrupted resumes on request', async () => {
 test('the id of a deleted namespace is never reused', async () => {
   let drawn = 0
   // the first two namespaces draw the same id
-  const random: Random = { uuid: () => systemRandom.uuid(), bytes: (count) => new Uint8Array(count).fill(drawn++ < 2 ? 1 : 2) }
+  const random: Random = {
+    uuid: () => systemRandom.uuid(),
+    bytes: (count) => new Uint8Array(count).fill(drawn++ < 2 ? 1 : 2),
+  }
   await using fixture = await openFixture({ random })
   const first = await fixture.life.create(rootNamespace, 'a', none)
   await fixture.life.remove(first)
@@ -142,9 +154,14 @@ test('a namespace with others inside, and one below a dying one, are refused', a
   const parent = await fixture.life.create(rootNamespace, 'a', none)
   await fixture.life.create(parent, 'b', none)
 
-  await expect(fixture.life.remove(parent)).rejects.toThrow('unable to delete namespace containing child namespaces')
+  await expect(fixture.life.remove(parent)).rejects.toThrow(
+    'unable to delete namespace containing child namespaces',
+  )
   const child = fixture.namespaces.byPath('a/b/')
   if (child === undefined) throw new Error('the child is not there')
-  const [removed, made] = await Promise.allSettled([fixture.life.remove(child), fixture.life.create(child, 'c', none)])
+  const [removed, made] = await Promise.allSettled([
+    fixture.life.remove(child),
+    fixture.life.create(child, 'c', none),
+  ])
   expect([removed.status, made.status]).toEqual(['fulfilled', 'rejected'])
 })

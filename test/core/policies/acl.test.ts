@@ -118,7 +118,12 @@ test.each([
   ['first wildcard further right, both open', '+/*', 'foo/+/*', 'foo/bar/bar/baz'],
   ['not open, the longer pattern', 'foo/+/+/*', 'foo/+/bar/baz', 'foo/bar/bar/baz'],
   ['fewer wildcards in the middle', 'foo/+/+/baz', 'foo/+/bar/baz', 'foo/bar/bar/baz'],
-  ['first wildcard further right, a parenthesis is only a character', 'foo/+/(ar/baz', 'foo/(ar/+/baz', 'foo/(ar/(ar/baz'],
+  [
+    'first wildcard further right, a parenthesis is only a character',
+    'foo/+/(ar/baz',
+    'foo/(ar/+/baz',
+    'foo/(ar/(ar/baz',
+  ],
   ['not open, the shorter pattern', 'foo/bar/+/baz*', 'foo/bar/+/baz', 'foo/bar/bar/baz'],
   ['longer', 'foo/bar/+/b*', 'foo/bar/+/ba*', 'foo/bar/bar/baz'],
   ['fewer wildcards, both open', 'secret/+/+/foo/*', 'secret/*', 'secret/a/b/foo/x'],
@@ -155,16 +160,35 @@ path "foo/metadata/*" { capabilities = ["list", "scan"] }
 path "foo/metadata/private/*" { policy = "deny" }
 path "foo/metadata/private/granted/*" { capabilities = ["list", "scan"] }
 `
-const stanza = (path: string, ...capabilities: string[]) => `path "${path}" { capabilities = ${JSON.stringify(capabilities)} }\n`
+const stanza = (path: string, ...capabilities: string[]) =>
+  `path "${path}" { capabilities = ${JSON.stringify(capabilities)} }\n`
 
 test.each<[string, string, AclOperation, string, boolean]>([
   ['a list by a rule without the slash', stanza('cloud/roles', 'list'), 'list', 'cloud/roles/', true],
   ['a list by a rule with the slash', stanza('cloud/roles/', 'list'), 'list', 'cloud/roles/', true],
-  ['a deny with the slash decides', stanza('cloud/roles/', 'deny') + stanza('cloud/roles', 'list'), 'list', 'cloud/roles/', false],
-  ['an exact rule without the slash beats a prefix', stanza('cloud/*', 'read') + stanza('cloud/roles', 'list'), 'list', 'cloud/roles/', true],
+  [
+    'a deny with the slash decides',
+    stanza('cloud/roles/', 'deny') + stanza('cloud/roles', 'list'),
+    'list',
+    'cloud/roles/',
+    false,
+  ],
+  [
+    'an exact rule without the slash beats a prefix',
+    stanza('cloud/*', 'read') + stanza('cloud/roles', 'list'),
+    'list',
+    'cloud/roles/',
+    true,
+  ],
   ['a prefix covers its folder', stanza('secret/*', 'list'), 'list', 'secret/', true],
   ['a prefix covers its folder, slash left out', stanza('secret/*', 'list'), 'list', 'secret', true],
-  ['a prefix covers no read of its folder without the slash', stanza('secret/*', 'read'), 'read', 'secret', false],
+  [
+    'a prefix covers no read of its folder without the slash',
+    stanza('secret/*', 'read'),
+    'read',
+    'secret',
+    false,
+  ],
   ['a segment may be empty in a list', stanza('foo/+', 'list'), 'list', 'foo/', true],
   ['a prefix behind a segment, no slash', stanza('+/*', 'read'), 'read', 'foo', false],
   ['a prefix behind a segment, nothing behind the slash', stanza('+/*', 'read'), 'read', 'foo/', true],
@@ -190,22 +214,82 @@ test.each<[string, string, AclOperation, string, boolean]>([
   ['a leading slash does not count', stanza('/foo/bar', 'read'), 'read', 'foo/bar', true],
   ['a trailing slash counts', stanza('foo/bar/', 'read'), 'read', 'foo/bar', false],
   ['deny ends the other capabilities', stanza('a', 'sudo', 'deny', 'read'), 'read', 'a', false],
-  ['an exact rule without capabilities denies', stanza('secret/*', 'read') + stanza('secret/x'), 'read', 'secret/x', false],
-  ['an exact rule without capabilities denies nothing beside it', stanza('secret/*', 'read') + stanza('secret/x'), 'read', 'secret/y', true],
+  [
+    'an exact rule without capabilities denies',
+    stanza('secret/*', 'read') + stanza('secret/x'),
+    'read',
+    'secret/x',
+    false,
+  ],
+  [
+    'an exact rule without capabilities denies nothing beside it',
+    stanza('secret/*', 'read') + stanza('secret/x'),
+    'read',
+    'secret/y',
+    true,
+  ],
   ['update does not create', stanza('auth/jwt/role/*', 'update'), 'create', 'auth/jwt/role/x', false],
   ['update updates', stanza('auth/jwt/role/*', 'update'), 'update', 'auth/jwt/role/x', true],
   ['create creates', stanza('auth/jwt/role/*', 'create'), 'create', 'auth/jwt/role/x', true],
   ['create does not update', stanza('auth/jwt/role/*', 'create'), 'update', 'auth/jwt/role/x', false],
-  ['a deny of any segment, without the slash', stanza('a/*', 'list') + stanza('a/+', 'deny'), 'list', 'a/b', false],
-  ['a deny of any segment, with the slash', stanza('a/*', 'list') + stanza('a/+', 'deny'), 'list', 'a/b/', false],
+  [
+    'a deny of any segment, without the slash',
+    stanza('a/*', 'list') + stanza('a/+', 'deny'),
+    'list',
+    'a/b',
+    false,
+  ],
+  [
+    'a deny of any segment, with the slash',
+    stanza('a/*', 'list') + stanza('a/+', 'deny'),
+    'list',
+    'a/b/',
+    false,
+  ],
   ['a deny of any segment, scanned', stanza('a/*', 'scan') + stanza('a/+', 'deny'), 'scan', 'a/b/', false],
-  ['a deny of any segment, one level below it', stanza('a/*', 'list') + stanza('a/+', 'deny'), 'list', 'a/b/c/', true],
-  ['a deny of any segment, and one above it', stanza('a/*', 'list') + stanza('a/+', 'deny'), 'list', 'a/', false],
-  ['a deny of any segment that ends in a slash', stanza('a/*', 'list') + stanza('a/+/', 'deny'), 'list', 'a/b', false],
-  ['a deny of any segment, beside an open rule as near', stanza('a/+/*', 'list') + stanza('a/+', 'deny'), 'list', 'a/b/', false],
+  [
+    'a deny of any segment, one level below it',
+    stanza('a/*', 'list') + stanza('a/+', 'deny'),
+    'list',
+    'a/b/c/',
+    true,
+  ],
+  [
+    'a deny of any segment, and one above it',
+    stanza('a/*', 'list') + stanza('a/+', 'deny'),
+    'list',
+    'a/',
+    false,
+  ],
+  [
+    'a deny of any segment that ends in a slash',
+    stanza('a/*', 'list') + stanza('a/+/', 'deny'),
+    'list',
+    'a/b',
+    false,
+  ],
+  [
+    'a deny of any segment, beside an open rule as near',
+    stanza('a/+/*', 'list') + stanza('a/+', 'deny'),
+    'list',
+    'a/b/',
+    false,
+  ],
   ['a deny in the middle', stanza('a/*', 'list') + stanza('a/+/c', 'deny'), 'list', 'a/b/c/', false],
-  ['a nearer rule beats a deny of any segment', stanza('a/b/*', 'list') + stanza('a/+', 'deny'), 'list', 'a/b/', true],
-  ['an exact rule beats a deny of any segment', stanza('a/b', 'list') + stanza('a/+', 'deny'), 'list', 'a/b/', true],
+  [
+    'a nearer rule beats a deny of any segment',
+    stanza('a/b/*', 'list') + stanza('a/+', 'deny'),
+    'list',
+    'a/b/',
+    true,
+  ],
+  [
+    'an exact rule beats a deny of any segment',
+    stanza('a/b', 'list') + stanza('a/+', 'deny'),
+    'list',
+    'a/b/',
+    true,
+  ],
   [
     'a segment without the slash gives no list where a prefix decides',
     stanza('cloud/*', 'read') + stanza('cloud/+', 'list'),
@@ -213,15 +297,39 @@ test.each<[string, string, AclOperation, string, boolean]>([
     'cloud/roles/',
     false,
   ],
-  ['a segment with the slash decides about a list', stanza('cloud/*', 'read') + stanza('cloud/+/', 'list'), 'list', 'cloud/roles/', true],
-  ['an exact rule beats the deny of a prefix', stanza('cloud/*', 'deny') + stanza('cloud/roles', 'list'), 'list', 'cloud/roles/', true],
+  [
+    'a segment with the slash decides about a list',
+    stanza('cloud/*', 'read') + stanza('cloud/+/', 'list'),
+    'list',
+    'cloud/roles/',
+    true,
+  ],
+  [
+    'an exact rule beats the deny of a prefix',
+    stanza('cloud/*', 'deny') + stanza('cloud/roles', 'list'),
+    'list',
+    'cloud/roles/',
+    true,
+  ],
   ['a blank in a path', stanza('cloud/a b', 'read'), 'read', 'cloud/a b', true],
   ['a blank is not a plus', stanza('cloud/a b', 'read'), 'read', 'cloud/a+b', false],
   ['case of the path', stanza('Foo/bar', 'read'), 'read', 'foo/bar', false],
   ['sudo alone', stanza('a', 'sudo'), 'update', 'a', false],
   ['words of newer servers', stanza('a', 'subscribe', 'recover'), 'read', 'a', false],
-  ['a deny on an earlier wildcard', stanza('c/+/prod', 'deny') + stanza('c/creds/*', 'read'), 'read', 'c/creds/prod', true],
-  ['a prefix is not a rule for its own star', stanza('pre*', 'read') + stanza('pre/*', 'deny'), 'read', 'pre/*', false],
+  [
+    'a deny on an earlier wildcard',
+    stanza('c/+/prod', 'deny') + stanza('c/creds/*', 'read'),
+    'read',
+    'c/creds/prod',
+    true,
+  ],
+  [
+    'a prefix is not a rule for its own star',
+    stanza('pre*', 'read') + stanza('pre/*', 'deny'),
+    'read',
+    'pre/*',
+    false,
+  ],
 ])('%s: %s: %s of %s is %j', (_name, text, operation, path, allowed) => {
   expect(can(aclOf(text), operation, path)).toBe(allowed)
 })
@@ -246,7 +354,12 @@ test.each([
 
 test('stanzas of one path add up across policies, deny overrides them, and a leading slash names the same path', () => {
   const acl = aclOf(
-    stanza('a', 'read') + stanza('a', 'update') + stanza('b', 'read') + stanza('b', 'deny') + stanza('b', 'list') + stanza('c/*', 'read'),
+    stanza('a', 'read') +
+      stanza('a', 'update') +
+      stanza('b', 'read') +
+      stanza('b', 'deny') +
+      stanza('b', 'list') +
+      stanza('c/*', 'read'),
     stanza('a', 'delete') + stanza('/b', 'create') + stanza('c/+', 'update') + stanza('c/*', 'sudo'),
   )
 
@@ -368,15 +481,45 @@ const parameterRows: ParameterRow[] = [
   ['an allowed name, wrapped too briefly', b4, { hello: '1' }, false, 50],
   ['an allowed name, wrapped', b4, { hello: '1' }, true, 450],
   ['a denied name beside an allowed one', b4, { zap: '1' }, false],
-  ['one name allowed and denied', 'allowed_parameters = { steve = [] } denied_parameters = { steve = [] }', { steve: '1' }, false],
+  [
+    'one name allowed and denied',
+    'allowed_parameters = { steve = [] } denied_parameters = { steve = [] }',
+    { steve: '1' },
+    false,
+  ],
   ['only a greatest TTL, not wrapped', 'max_wrapping_ttl = 400', { x: '1' }, false],
   ['only a greatest TTL, wrapped too long', 'max_wrapping_ttl = 400', { x: '1' }, false, 450],
   ['only a greatest TTL, wrapped', 'max_wrapping_ttl = 400', { x: '1' }, true, 350],
-  ['all allowed and all denied', 'allowed_parameters = { "*" = [] } denied_parameters = { "*" = [] }', { one: '1' }, false],
-  ['all allowed but one', 'allowed_parameters = { "*" = [] } denied_parameters = { foo = [] }', { one: '1' }, true],
-  ['all allowed but one, that one', 'allowed_parameters = { "*" = [] } denied_parameters = { foo = [] }', { foo: '1' }, false],
-  ['all allowed but one, that one in capitals', 'allowed_parameters = { "*" = [] } denied_parameters = { foo = [] }', { FOO: '1' }, false],
-  ['one allowed, all denied', 'allowed_parameters = { pear = [] } denied_parameters = { "*" = [] }', { pear: '1' }, false],
+  [
+    'all allowed and all denied',
+    'allowed_parameters = { "*" = [] } denied_parameters = { "*" = [] }',
+    { one: '1' },
+    false,
+  ],
+  [
+    'all allowed but one',
+    'allowed_parameters = { "*" = [] } denied_parameters = { foo = [] }',
+    { one: '1' },
+    true,
+  ],
+  [
+    'all allowed but one, that one',
+    'allowed_parameters = { "*" = [] } denied_parameters = { foo = [] }',
+    { foo: '1' },
+    false,
+  ],
+  [
+    'all allowed but one, that one in capitals',
+    'allowed_parameters = { "*" = [] } denied_parameters = { foo = [] }',
+    { FOO: '1' },
+    false,
+  ],
+  [
+    'one allowed, all denied',
+    'allowed_parameters = { pear = [] } denied_parameters = { "*" = [] }',
+    { pear: '1' },
+    false,
+  ],
   ['empty maps allow everything', 'allowed_parameters = {} denied_parameters = {}', { four: '1' }, true],
   [
     'several denied',
@@ -387,7 +530,12 @@ const parameterRows: ParameterRow[] = [
   ['a required name is missing', 'required_parameters = ["foo"]', { cold: '1', warm: '1' }, false],
   ['a required name is there', 'required_parameters = ["foo"]', { cold: '1', foo: '1' }, true],
   ['a required name is there as null', 'required_parameters = ["foo"]', { foo: null }, true],
-  ['a required name is compared in lower case, a sent one as it is', 'required_parameters = ["Foo"]', { Foo: '1' }, false],
+  [
+    'a required name is compared in lower case, a sent one as it is',
+    'required_parameters = ["Foo"]',
+    { Foo: '1' },
+    false,
+  ],
   ['a required name is lower-cased', 'required_parameters = ["Foo"]', { foo: '1' }, true],
   ['an allowed value', 'allowed_parameters = { allow = ["good"] }', { allow: 'good' }, true],
   ['a value that is not allowed', 'allowed_parameters = { allow = ["good"] }', { allow: 'bad' }, false],
@@ -406,8 +554,18 @@ const parameterRows: ParameterRow[] = [
   ['several names with their values', b19, { m: 'good1', allow: 'good' }, true],
   ['a map', 'allowed_parameters = { map = [{ good = "one" }] }', { map: { good: 'one' } }, true],
   ['another map', 'allowed_parameters = { map = [{ good = "one" }] }', { map: { bad: 'one' } }, false],
-  ['a map, more than it', 'allowed_parameters = { map = [{ good = "one" }] }', { map: { good: 'one', bad: 'one' } }, false],
-  ['a map, no pattern inside', 'allowed_parameters = { map = [{ good = "o*" }] }', { map: { good: 'one' } }, false],
+  [
+    'a map, more than it',
+    'allowed_parameters = { map = [{ good = "one" }] }',
+    { map: { good: 'one', bad: 'one' } },
+    false,
+  ],
+  [
+    'a map, no pattern inside',
+    'allowed_parameters = { map = [{ good = "o*" }] }',
+    { map: { good: 'one' } },
+    false,
+  ],
   ['a boolean', 'allowed_parameters = { bool = [false] }', { bool: false }, true],
   ['the other boolean', 'allowed_parameters = { bool = [false] }', { bool: true }, false],
   ['a boolean as text', 'allowed_parameters = { bool = [false] }', { bool: 'false' }, false],
@@ -421,19 +579,38 @@ const parameterRows: ParameterRow[] = [
   ['nothing sent, all denied', 'denied_parameters = { "*" = [] }', {}, true],
   ['both ends', 'allowed_parameters = { x = ["*good*"] }', { x: 'a good b' }, true],
   ['both ends, long', 'allowed_parameters = { x = ["*ababababc*"] }', { x: 'abababababababcab' }, true],
-  ['both ends, long, not in', 'allowed_parameters = { x = ["*ababababc*"] }', { x: 'abababababababab' }, false],
+  [
+    'both ends, long, not in',
+    'allowed_parameters = { x = ["*ababababc*"] }',
+    { x: 'abababababababab' },
+    false,
+  ],
   ['lists', 'allowed_parameters = { x = [["a", 1]] }', { x: ['a', 1] }, true],
   ['lists, order', 'allowed_parameters = { x = [["a", 1]] }', { x: [1, 'a'] }, false],
   ['a field of the prototype is not sent', 'required_parameters = ["constructor"]', { a: '1' }, false],
-  ['braces in a value are text', 'allowed_parameters = { x = ["{{identity.entity.name}}"] }', { x: '{{identity.entity.name}}' }, true],
-  ['names that differ in capitals, any value in one', 'denied_parameters = { Foo = [] foo = ["b"] }', { foo: 'a' }, false],
+  [
+    'braces in a value are text',
+    'allowed_parameters = { x = ["{{identity.entity.name}}"] }',
+    { x: '{{identity.entity.name}}' },
+    true,
+  ],
+  [
+    'names that differ in capitals, any value in one',
+    'denied_parameters = { Foo = [] foo = ["b"] }',
+    { foo: 'a' },
+    false,
+  ],
 ]
 
-test.each(parameterRows)('parameters, %s: %s with %j is %j (wrap %s)', (_name, rule, fields, allowed, wrapTtlSeconds) => {
-  const acl = aclOf(`path "p" { capabilities = ["create", "update"] ${rule} }`)
+test.each(parameterRows)(
+  'parameters, %s: %s with %j is %j (wrap %s)',
+  (_name, rule, fields, allowed, wrapTtlSeconds) => {
+    const acl = aclOf(`path "p" { capabilities = ["create", "update"] ${rule} }`)
 
-  for (const operation of both) expect(acl.decide({ operation, path: 'p', fields, wrapTtlSeconds }).allowed).toBe(allowed)
-})
+    for (const operation of both)
+      expect(acl.decide({ operation, path: 'p', fields, wrapTtlSeconds }).allowed).toBe(allowed)
+  },
+)
 
 test.each([
   ['1', '1', true],
@@ -451,7 +628,9 @@ test.each([
   const acl = aclOf(`path "p" { capabilities = ["update"] allowed_parameters = { n = [${written}] } }`)
   const fields = parseJson(Buffer.from(`{"n":${sent}}`), { maxStrings: 0, maxMemory: 0, maxDepth: 0 })
 
-  expect(acl.decide({ operation: 'update', path: 'p', fields: { ...(fields as object) } }).allowed).toBe(allowed)
+  expect(acl.decide({ operation: 'update', path: 'p', fields: { ...(fields as object) } }).allowed).toBe(
+    allowed,
+  )
 })
 
 test('null in a JSON policy is null in a request and nothing else', () => {
@@ -462,24 +641,34 @@ test('null in a JSON policy is null in a request and nothing else', () => {
 })
 
 test('a stanza without parameters does not lift the parameters of another', () => {
-  const acl = aclOf('path "p" { capabilities = ["update"] allowed_parameters = { x = [] } }', stanza('p', 'update'))
+  const acl = aclOf(
+    'path "p" { capabilities = ["update"] allowed_parameters = { x = [] } }',
+    stanza('p', 'update'),
+  )
 
   expect(acl.decide({ operation: 'update', path: 'p', fields: { y: '1' } }).allowed).toBe(false)
 })
 
 test('delete and list ignore parameters', () => {
-  const acl = aclOf('path "p" { capabilities = ["delete", "list"] allowed_parameters = { x = [] } required_parameters = ["z"] }')
+  const acl = aclOf(
+    'path "p" { capabilities = ["delete", "list"] allowed_parameters = { x = [] } required_parameters = ["z"] }',
+  )
 
   expect(acl.decide({ operation: 'delete', path: 'p', fields: { y: '1' } }).allowed).toBe(true)
   expect(acl.decide({ operation: 'list', path: 'p', fields: { y: '1' } }).allowed).toBe(true)
 })
 
-test.each<AclOperation>(['delete', 'list', 'scan', 'read', 'patch'])('wrapping TTLs apply to %s too', (operation) => {
-  const acl = aclOf('path "p" { capabilities = ["delete", "list", "scan", "read", "patch"] min_wrapping_ttl = 10 }')
+test.each<AclOperation>(['delete', 'list', 'scan', 'read', 'patch'])(
+  'wrapping TTLs apply to %s too',
+  (operation) => {
+    const acl = aclOf(
+      'path "p" { capabilities = ["delete", "list", "scan", "read", "patch"] min_wrapping_ttl = 10 }',
+    )
 
-  expect(acl.decide({ operation, path: 'p' }).allowed).toBe(false)
-  expect(acl.decide({ operation, path: 'p', wrapTtlSeconds: 10 }).allowed).toBe(true)
-})
+    expect(acl.decide({ operation, path: 'p' }).allowed).toBe(false)
+    expect(acl.decide({ operation, path: 'p', wrapTtlSeconds: 10 }).allowed).toBe(true)
+  },
+)
 
 test('when two stanzas have wrapping TTLs, the smaller ones apply', () => {
   const acl = aclOf(
@@ -492,9 +681,13 @@ test('when two stanzas have wrapping TTLs, the smaller ones apply', () => {
 })
 
 test('a minimum wrapping TTL above the maximum, after merging, allows nothing', () => {
-  const acl = aclOf('path "p" { capabilities = ["update"] min_wrapping_ttl = 100 }', 'path "p" { capabilities = ["update"] max_wrapping_ttl = 50 }')
+  const acl = aclOf(
+    'path "p" { capabilities = ["update"] min_wrapping_ttl = 100 }',
+    'path "p" { capabilities = ["update"] max_wrapping_ttl = 50 }',
+  )
 
-  for (const wrapTtlSeconds of [0, 40, 75, 120]) expect(acl.decide({ operation: 'update', path: 'p', wrapTtlSeconds }).allowed).toBe(false)
+  for (const wrapTtlSeconds of [0, 40, 75, 120])
+    expect(acl.decide({ operation: 'update', path: 'p', wrapTtlSeconds }).allowed).toBe(false)
 })
 
 test('the values of one parameter are joined, and an empty list still allows any value', () => {
@@ -503,7 +696,9 @@ test('the values of one parameter are joined, and an empty list still allows any
     'path "p" { allowed_parameters = { test = ["3", "4"] empty = ["1"] } }',
   )
 
-  expect(acl.resultant().exact_paths).toMatchObject({ p: { allowed_parameters: { test: ['3', '4', '1', '2'], empty: [] } } })
+  expect(acl.resultant().exact_paths).toMatchObject({
+    p: { allowed_parameters: { test: ['3', '4', '1', '2'], empty: [] } },
+  })
 })
 
 test('required parameters of two stanzas are both required', () => {

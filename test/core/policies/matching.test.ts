@@ -3,13 +3,17 @@ import { expect, test } from 'vitest'
 import { type Acl, type AclOperation, buildAcl } from '../../../src/core/policies/acl.ts'
 import { parsePolicy } from '../../../src/core/policies/policy.ts'
 
-/** The rules of docs/contract/tokens-and-policies.md#paths-in-rules and #which-rule-decides again, literally and slowly. */
+/**
+ * The rules of docs/contract/tokens-and-policies.md#paths-in-rules and #which-rule-decides again, literally
+ * and slowly.
+ */
 function decidingPattern(patterns: readonly string[], path: string, isList: boolean): string | undefined {
   const bare = isList && path.endsWith('/') ? path.slice(0, -1) : undefined
   const isSegment = (pattern: string) => pattern === '+' || pattern.startsWith('+/') || pattern.includes('/+')
   const isOpen = (pattern: string) => pattern.endsWith('*')
   const fixed = (pattern: string) => (isOpen(pattern) ? pattern.slice(0, -1) : pattern)
-  const exact = (wanted: string) => patterns.find((pattern) => pattern === wanted && !isSegment(pattern) && !isOpen(pattern))
+  const exact = (wanted: string) =>
+    patterns.find((pattern) => pattern === wanted && !isSegment(pattern) && !isOpen(pattern))
   const matches = (pattern: string, wanted: string) => {
     if (!isSegment(pattern)) return isOpen(pattern) && wanted.startsWith(fixed(pattern))
     const pieces = fixed(pattern).split('/')
@@ -22,7 +26,8 @@ function decidingPattern(patterns: readonly string[], path: string, isList: bool
     })
   }
   const firstWildcard = (pattern: string) => (isSegment(pattern) ? pattern.indexOf('+') : pattern.length - 1)
-  const plusses = (pattern: string) => (isSegment(pattern) ? pattern.split('/').filter((piece) => piece.replace(/\*$/, '') === '+').length : 0)
+  const plusses = (pattern: string) =>
+    isSegment(pattern) ? pattern.split('/').filter((piece) => piece.replace(/\*$/, '') === '+').length : 0
   const isBetter = (a: string, b: string) => {
     if (firstWildcard(a) !== firstWildcard(b)) return firstWildcard(a) > firstWildcard(b)
     if (isOpen(a) !== isOpen(b)) return !isOpen(a)
@@ -38,7 +43,12 @@ function decidingPattern(patterns: readonly string[], path: string, isList: bool
     }
     return found
   }
-  return exact(path) ?? (bare === undefined ? undefined : exact(bare)) ?? best(path) ?? (bare === undefined ? undefined : best(bare))
+  return (
+    exact(path) ??
+    (bare === undefined ? undefined : exact(bare)) ??
+    best(path) ??
+    (bare === undefined ? undefined : best(bare))
+  )
 }
 
 const piece = fc.constantFrom('a', 'b', 'ab', '+', '+', '', 'ü', '+a', 'a+', '\u{1f600}')
@@ -47,7 +57,10 @@ const pattern = fc
   .map(([pieces, open]) => `${pieces.join('/')}${open ? '*' : ''}`)
   .filter((text) => !text.includes('+*') && !text.startsWith('/'))
 const path = fc
-  .array(fc.constantFrom('a', 'b', 'ab', '', 'ü', '+a', 'a+', '\u{1f600}', 'abc'), { minLength: 1, maxLength: 5 })
+  .array(fc.constantFrom('a', 'b', 'ab', '', 'ü', '+a', 'a+', '\u{1f600}', 'abc'), {
+    minLength: 1,
+    maxLength: 5,
+  })
   .map((pieces) => pieces.join('/'))
 
 /** Each pattern is told by the parameter it demands, so that the rule that decided can be seen. */
@@ -77,14 +90,24 @@ test('of any patterns, the one that the rules name decides', () => {
 
 test('it does not matter which rules come from templates', () => {
   fc.assert(
-    fc.property(fc.uniqueArray(pattern, { minLength: 1, maxLength: 8 }), fc.integer({ min: 0, max: 8 }), path, (patterns, cut, wanted) => {
-      const own = patterns.slice(0, cut).map((text) => `{{identity.entity.metadata.none}}${text}`)
-      const text = `${policyOf(own)}\n${policyOf(patterns.slice(cut), Math.min(cut, patterns.length))}`
-      const acl = buildAcl([parsePolicy(text)], { entity: { id: 'e', name: 'n', aliases: [], metadata: { none: '' } }, now: 0 })
+    fc.property(
+      fc.uniqueArray(pattern, { minLength: 1, maxLength: 8 }),
+      fc.integer({ min: 0, max: 8 }),
+      path,
+      (patterns, cut, wanted) => {
+        const own = patterns.slice(0, cut).map((text) => `{{identity.entity.metadata.none}}${text}`)
+        const text = `${policyOf(own)}\n${policyOf(patterns.slice(cut), Math.min(cut, patterns.length))}`
+        const acl = buildAcl([parsePolicy(text)], {
+          entity: { id: 'e', name: 'n', aliases: [], metadata: { none: '' } },
+          now: 0,
+        })
 
-      expect(decidedBy(acl, patterns, 'read', wanted)).toBe(decidingPattern(patterns, wanted, false))
-      expect(decidedBy(acl, patterns, 'list', wanted)).toBe(decidingPattern(patterns, wanted.endsWith('/') ? wanted : `${wanted}/`, true))
-    }),
+        expect(decidedBy(acl, patterns, 'read', wanted)).toBe(decidingPattern(patterns, wanted, false))
+        expect(decidedBy(acl, patterns, 'list', wanted)).toBe(
+          decidingPattern(patterns, wanted.endsWith('/') ? wanted : `${wanted}/`, true),
+        )
+      },
+    ),
     { numRuns: 3_000 },
   )
 })
@@ -93,10 +116,14 @@ test('a mount is reached exactly when some path below it could be', () => {
   const mountPath = fc.constantFrom('a/', 'a/b/', 'ab/', 'ü/')
   fc.assert(
     fc.property(pattern, mountPath, (text, mount) => {
-      const acl = buildAcl([parsePolicy(`path ${JSON.stringify(text)} { capabilities = ["read"] }`)], { now: 0 })
+      const acl = buildAcl([parsePolicy(`path ${JSON.stringify(text)} { capabilities = ["read"] }`)], {
+        now: 0,
+      })
       // one pattern: filling its wildcards in all ways that matter finds a path if there is one
       const fillings = ['a', 'b', 'ab', 'ü', '', 'x']
-      const reached = pathsBelow(text, mount, fillings).some((wanted) => acl.decide({ operation: 'read', path: wanted }).allowed)
+      const reached = pathsBelow(text, mount, fillings).some(
+        (wanted) => acl.decide({ operation: 'read', path: wanted }).allowed,
+      )
 
       expect(acl.mountAccess(mount)).toBe(reached || acl.capabilities(mount)[0] !== 'deny')
     }),
@@ -111,7 +138,9 @@ function pathsBelow(text: string, mount: string, fillings: readonly string[]): s
     .split('/')
     .map((part, index) => (part === '+' ? (above[index] ?? fillings[0] ?? '') : part))
     .join('/')
-  const candidates = text.endsWith('*') ? [filled, ...fillings.map((filling) => `${mount}${filling}`), `${mount}a/b/c/d/e`] : [filled]
+  const candidates = text.endsWith('*')
+    ? [filled, ...fillings.map((filling) => `${mount}${filling}`), `${mount}a/b/c/d/e`]
+    : [filled]
   return candidates.filter((wanted) => wanted.startsWith(mount))
 }
 
@@ -145,7 +174,8 @@ test('10,000 stanzas of each kind match a path of 100 kB quickly', () => {
 test('a thousand nested prefixes match quickly', () => {
   const lines = Array.from(
     { length: 1_000 },
-    (_, index) => `path "${'a'.repeat(index + 1)}*" { capabilities = ["${index % 2 === 0 ? 'read' : 'update'}"] }`,
+    (_, index) =>
+      `path "${'a'.repeat(index + 1)}*" { capabilities = ["${index % 2 === 0 ? 'read' : 'update'}"] }`,
   )
   const acl = buildAcl([parsePolicy(lines.join('\n'))], { now: 0 })
 
@@ -156,16 +186,24 @@ test('a thousand nested prefixes match quickly', () => {
 
 test('values match long texts quickly', () => {
   const glob = `*${'ab'.repeat(50_000)}c*`
-  const acl = buildAcl([parsePolicy(`path "p" { capabilities = ["update"] allowed_parameters = { x = ["${glob}"] } }`)], { now: 0 })
+  const acl = buildAcl(
+    [parsePolicy(`path "p" { capabilities = ["update"] allowed_parameters = { x = ["${glob}"] } }`)],
+    { now: 0 },
+  )
 
-  expect(acl.decide({ operation: 'update', path: 'p', fields: { x: 'ab'.repeat(1_000_000) } }).allowed).toBe(false)
-  expect(acl.decide({ operation: 'update', path: 'p', fields: { x: `${'ab'.repeat(100_000)}c` } }).allowed).toBe(true)
+  expect(acl.decide({ operation: 'update', path: 'p', fields: { x: 'ab'.repeat(1_000_000) } }).allowed).toBe(
+    false,
+  )
+  expect(
+    acl.decide({ operation: 'update', path: 'p', fields: { x: `${'ab'.repeat(100_000)}c` } }).allowed,
+  ).toBe(true)
 })
 
 test('thousands of stanzas for one path are merged quickly', () => {
   const lines = Array.from(
     { length: 9_000 },
-    (_, index) => `path "p" { capabilities = ["update"] allowed_parameters = { x${index} = ["${index}"] y = ["${index}"] } }`,
+    (_, index) =>
+      `path "p" { capabilities = ["update"] allowed_parameters = { x${index} = ["${index}"] y = ["${index}"] } }`,
   )
   const acl = buildAcl([parsePolicy(lines.join('\n'))], { now: 0 })
 

@@ -16,7 +16,10 @@ async function openStore() {
 const capabilities = async (store: PolicyStore, names: string[], path: string, context = anyone) =>
   (await store.aclFor('root', names, context)).capabilities(path)
 
-/** What `default` grants (docs/contract/tokens-and-policies.md#built-in-policies). Only its templated paths depend on the caller. */
+/**
+ * What `default` grants (docs/contract/tokens-and-policies.md#built-in-policies). Only its templated paths
+ * depend on the caller.
+ */
 const defaultRights: [path: string, capabilities: string[]][] = [
   ['auth/token/lookup-self', ['read']],
   ['auth/token/renew-self', ['update']],
@@ -109,11 +112,20 @@ test.each([
   ['a built-in name', 'response-wrapping', text, 'cannot update "response-wrapping" policy'],
   ['the name root', ' Root', text, 'cannot update "root" policy'],
   ['no name', ' ', text, 'policy name missing'],
-  ['an unknown capability', 'web', 'path "/" { capabilities = ["read","banana"] }', 'failed to parse policy: path "/": invalid capability "banana"'],
+  [
+    'an unknown capability',
+    'web',
+    'path "/" { capabilities = ["read","banana"] }',
+    'failed to parse policy: path "/": invalid capability "banana"',
+  ],
 ])('%s: writing %j is refused and changes nothing', async (_name, name, policy, message) => {
   await using store = await openStore()
 
-  await expect(store.put('root', name, policy)).rejects.toMatchObject({ kind: 'invalid', wrapped: false, message })
+  await expect(store.put('root', name, policy)).rejects.toMatchObject({
+    kind: 'invalid',
+    wrapped: false,
+    message,
+  })
 
   expect(await store.list('root')).toEqual(['default', 'root'])
 })
@@ -263,7 +275,8 @@ test('names are distinct whatever characters they contain', async () => {
   await store.put('root', 'b', 'path "b" { capabilities = ["read"] }')
   expect(await capabilities(store, ['a', 'b'], 'b')).toEqual(['read'])
 
-  for (const name of ['a/1:b', 'a,b', 'a\0b', 'a/b']) expect(await capabilities(store, [name], 'b')).toEqual(['deny'])
+  for (const name of ['a/1:b', 'a,b', 'a\0b', 'a/b'])
+    expect(await capabilities(store, [name], 'b')).toEqual(['deny'])
 })
 
 test('rights are the union of all policies named', async () => {
@@ -277,7 +290,8 @@ test('rights are the union of all policies named', async () => {
 test('an ACL is built for its caller, though the policies are shared', async () => {
   await using store = await openStore()
   await store.put('root', 'own', 'path "u/{{identity.entity.name}}" { capabilities = ["read"] }')
-  const acl = (name: string) => store.aclFor('root', ['own'], { entity: { id: name, name, aliases: [] }, now: 0 })
+  const acl = (name: string) =>
+    store.aclFor('root', ['own'], { entity: { id: name, name, aliases: [] }, now: 0 })
 
   expect((await acl('bob')).capabilities('u/bob')).toEqual(['read'])
   expect((await acl('eve')).capabilities('u/bob')).toEqual(['deny'])
@@ -289,7 +303,11 @@ test('unknown fields of a record are kept', async () => {
 
   await store.put('root', 'web', 'path "b" {}')
 
-  expect(await store.core.view.get('root/web')).toEqual({ policy: 'path "b" {}', modified: '2026-01-02T03:04:05.25Z', version: 7 })
+  expect(await store.core.view.get('root/web')).toEqual({
+    policy: 'path "b" {}',
+    modified: '2026-01-02T03:04:05.25Z',
+    version: 7,
+  })
 })
 
 test.each([{ policy: 'path "a" { unknown = 1 }' }, { policy: 5 }, {}, null])(
@@ -298,7 +316,10 @@ test.each([{ policy: 'path "a" { unknown = 1 }' }, { policy: 5 }, {}, null])(
     await using store = await openStore()
     await store.core.view.putIfAbsent('root/web', record)
 
-    await expect(store.aclFor('root', ['default', 'web'], anyone)).rejects.toMatchObject({ kind: 'internal', message: 'policy "web" cannot be read' })
+    await expect(store.aclFor('root', ['default', 'web'], anyone)).rejects.toMatchObject({
+      kind: 'internal',
+      message: 'policy "web" cannot be read',
+    })
   },
 )
 
@@ -350,7 +371,9 @@ test('a policy that comes from both token and identity counts once', async () =>
   await using store = await openStore()
   await store.put('root', 'p', 'path "x" { capabilities = ["read"] allowed_parameters = { a = ["1"] } }')
 
-  const acl = await store.aclFor('root', ['p'], anyone, [{ namespace: 'root', names: ['p', 'P'], prefix: '' }])
+  const acl = await store.aclFor('root', ['p'], anyone, [
+    { namespace: 'root', names: ['p', 'P'], prefix: '' },
+  ])
 
   expect(acl.resultant()).toMatchObject({ exact_paths: { x: { allowed_parameters: { a: ['1'] } } } })
 })

@@ -73,38 +73,96 @@ test.each<[string, string[]]>([
 
 test('CRLF is a line break like any other', () => {
   expect(aclOf(forms.replaceAll('\n', '\r\n')).capabilities('f')).toEqual(['read'])
-  expect(refusalOf('\r\npath "a" {\r\n\r\n bad = 1\r\n}')).toBe('1 error occurred:\n\t* path "a": invalid key "bad" on line 4\n\n')
+  expect(refusalOf('\r\npath "a" {\r\n\r\n bad = 1\r\n}')).toBe(
+    '1 error occurred:\n\t* path "a": invalid key "bad" on line 4\n\n',
+  )
 })
 
 test.each([
   ['capability', 'path "/" { capabilities = ["read","banana"] }', 'path "/": invalid capability "banana"'],
   ['shorthand', 'path "/" { policy = "banana" }', 'path "/": invalid policy "banana"'],
   ['case of a capability', 'path "a" { capabilities = ["Read"] }', 'path "a": invalid capability "Read"'],
-  ['a bad capability after a deny', 'path "a" { capabilities = ["deny", "x"] }', 'path "a": invalid capability "x"'],
+  [
+    'a bad capability after a deny',
+    'path "a" { capabilities = ["deny", "x"] }',
+    'path "a": invalid capability "x"',
+  ],
   [
     'key of a stanza',
     'path "/" {\n  policy = "read"\n  capabilites = ["read"]\n}',
     '1 error occurred:\n\t* path "/": invalid key "capabilites" on line 3\n\n',
   ],
   ['top-level key', '\nbad = "x"\n', '1 error occurred:\n\t* invalid key "bad" on line 2\n\n'],
-  ['top-level keys', 'bad = "x"\nworse = 1', '2 errors occurred:\n\t* invalid key "bad" on line 1\n\t* invalid key "worse" on line 2\n\n'],
+  [
+    'top-level keys',
+    'bad = "x"\nworse = 1',
+    '2 errors occurred:\n\t* invalid key "bad" on line 1\n\t* invalid key "worse" on line 2\n\n',
+  ],
   [
     'keys of one stanza',
     'path "a" {\n capabilities = ["read"]\n foo = 1\n bar = 2\n}',
     '2 errors occurred:\n\t* path "a": invalid key "foo" on line 3\n\t* path "a": invalid key "bar" on line 4\n\n',
   ],
-  ['the first bad stanza only', 'path "a" { x = 1 }\npath "b" { y = 1 }', '1 error occurred:\n\t* path "a": invalid key "x" on line 1\n\n'],
-  ['control groups', 'path "a" { control_group = {} }', '1 error occurred:\n\t* path "a": invalid key "control_group" on line 1\n\n'],
-  ['wildcards', 'path "foo/+*" { capabilities = ["read"] }', `path "foo/+*": invalid use of wildcards ('+*' is forbidden)`],
-  ['wildcards, slash cut', 'path "/foo/+*" { capabilities = ["read"] }', `path "foo/+*": invalid use of wildcards ('+*' is forbidden)`],
-  ['wildcards inside', 'path "a/+*/b" { capabilities = ["read"] }', `path "a/+*/b": invalid use of wildcards ('+*' is forbidden)`],
-  ['wrapping TTLs', 'path "a" { min_wrapping_ttl = 400 max_wrapping_ttl = 300 }', 'max_wrapping_ttl cannot be less than min_wrapping_ttl'],
-  ['least TTL', 'path "a" { min_wrapping_ttl = "abc" }', 'error parsing min_wrapping_ttl: time: invalid duration "abc"'],
-  ['greatest TTL', 'path "a" { max_wrapping_ttl = "1y" }', 'error parsing max_wrapping_ttl: time: unknown unit "y" in duration "1y"'],
-  ['template', 'path "a/{{identity.entity.id" {}', 'failed to validate policy templating: unbalanced templating characters'],
-  ['template, only closed', 'path "a/}}" {}', 'failed to validate policy templating: unbalanced templating characters'],
-  ['template, closed twice', 'path "a/{{x}}}}" {}', 'failed to validate policy templating: unbalanced templating characters'],
-  ['expiration', 'path "x" { expiration = "tomorrow" }', 'path "x": invalid expiration time: could not parse string as date and time'],
+  [
+    'the first bad stanza only',
+    'path "a" { x = 1 }\npath "b" { y = 1 }',
+    '1 error occurred:\n\t* path "a": invalid key "x" on line 1\n\n',
+  ],
+  [
+    'control groups',
+    'path "a" { control_group = {} }',
+    '1 error occurred:\n\t* path "a": invalid key "control_group" on line 1\n\n',
+  ],
+  [
+    'wildcards',
+    'path "foo/+*" { capabilities = ["read"] }',
+    `path "foo/+*": invalid use of wildcards ('+*' is forbidden)`,
+  ],
+  [
+    'wildcards, slash cut',
+    'path "/foo/+*" { capabilities = ["read"] }',
+    `path "foo/+*": invalid use of wildcards ('+*' is forbidden)`,
+  ],
+  [
+    'wildcards inside',
+    'path "a/+*/b" { capabilities = ["read"] }',
+    `path "a/+*/b": invalid use of wildcards ('+*' is forbidden)`,
+  ],
+  [
+    'wrapping TTLs',
+    'path "a" { min_wrapping_ttl = 400 max_wrapping_ttl = 300 }',
+    'max_wrapping_ttl cannot be less than min_wrapping_ttl',
+  ],
+  [
+    'least TTL',
+    'path "a" { min_wrapping_ttl = "abc" }',
+    'error parsing min_wrapping_ttl: time: invalid duration "abc"',
+  ],
+  [
+    'greatest TTL',
+    'path "a" { max_wrapping_ttl = "1y" }',
+    'error parsing max_wrapping_ttl: time: unknown unit "y" in duration "1y"',
+  ],
+  [
+    'template',
+    'path "a/{{identity.entity.id" {}',
+    'failed to validate policy templating: unbalanced templating characters',
+  ],
+  [
+    'template, only closed',
+    'path "a/}}" {}',
+    'failed to validate policy templating: unbalanced templating characters',
+  ],
+  [
+    'template, closed twice',
+    'path "a/{{x}}}}" {}',
+    'failed to validate policy templating: unbalanced templating characters',
+  ],
+  [
+    'expiration',
+    'path "x" { expiration = "tomorrow" }',
+    'path "x": invalid expiration time: could not parse string as date and time',
+  ],
   ['JSON, capability', '{"path": {"a": {"capabilities": ["nope"]}}}', 'path "a": invalid capability "nope"'],
   ['JSON, top-level key', '{"paths": {}}', '1 error occurred:\n\t* invalid key "paths" on line 1\n\n'],
   [
@@ -113,11 +171,31 @@ test.each([
     '1 error occurred:\n\t* path "a\\n\\"": invalid key "bad" on line 5\n\n',
   ],
   ['a number as capability', 'path "a" { capabilities = [1] }', 'path "a": invalid capability "1"'],
-  ['a list as one text', 'path "a" { capabilities = "read" }', 'path "a": At 1:27: capabilities: a list is needed'],
-  ['parameters as text', 'path "a" { allowed_parameters = "x" }', 'path "a": At 1:33: allowed_parameters: a map of lists is needed'],
-  ['parameters as list', 'path "a" { denied_parameters = [] }', 'path "a": At 1:32: denied_parameters: a map of lists is needed'],
-  ['parameter values as text', 'path "a" { allowed_parameters = { x = "y" } }', 'path "a": At 1:39: allowed_parameters: a list is needed'],
-  ['required as text', 'path "a" { required_parameters = "x" }', 'path "a": At 1:34: required_parameters: a list is needed'],
+  [
+    'a list as one text',
+    'path "a" { capabilities = "read" }',
+    'path "a": At 1:27: capabilities: a list is needed',
+  ],
+  [
+    'parameters as text',
+    'path "a" { allowed_parameters = "x" }',
+    'path "a": At 1:33: allowed_parameters: a map of lists is needed',
+  ],
+  [
+    'parameters as list',
+    'path "a" { denied_parameters = [] }',
+    'path "a": At 1:32: denied_parameters: a map of lists is needed',
+  ],
+  [
+    'parameter values as text',
+    'path "a" { allowed_parameters = { x = "y" } }',
+    'path "a": At 1:39: allowed_parameters: a list is needed',
+  ],
+  [
+    'required as text',
+    'path "a" { required_parameters = "x" }',
+    'path "a": At 1:34: required_parameters: a list is needed',
+  ],
   ['a path that is no block', 'path = "x"', 'path "path": At 1:8: a path takes a block'],
   ['a label on a key', 'path "a" { capabilities "x" { } }', 'path "a": At 1:25: only path has a label'],
   ['a word as policy', 'path "a" { policy = true }', 'path "a": At 1:21: policy: a text is needed'],
@@ -175,12 +253,17 @@ test.each([
   expect(refusalOf(text)).toMatch(new RegExp(`^At ${place}: `))
 })
 
-test.each(['', ' \n\t', '# only a comment', '/* and\nanother */ // third', '{}', '\n {"name": "x", "path": {}}', '{"path": []}'])(
-  'an empty policy is a policy: %j',
-  (text) => {
-    expect(parsePolicy(text).stanzas).toEqual([])
-  },
-)
+test.each([
+  '',
+  ' \n\t',
+  '# only a comment',
+  '/* and\nanother */ // third',
+  '{}',
+  '\n {"name": "x", "path": {}}',
+  '{"path": []}',
+])('an empty policy is a policy: %j', (text) => {
+  expect(parsePolicy(text).stanzas).toEqual([])
+})
 
 test.each([
   '{"path": {"a": {"capabilities": ["read"]}, "b": {"policy": "read"}}}',
@@ -195,7 +278,11 @@ test.each([
 })
 
 test('shorthand and capabilities add up on one line', () => {
-  expect(aclOf('path "a" { policy = "read" capabilities = ["update"] }').capabilities('a')).toEqual(['list', 'read', 'update'])
+  expect(aclOf('path "a" { policy = "read" capabilities = ["update"] }').capabilities('a')).toEqual([
+    'list',
+    'read',
+    'update',
+  ])
 })
 
 test.each([
@@ -212,7 +299,8 @@ test.each([
 })
 
 test('a heredoc keeps its lines; with a dash it loses the indentation of its last one', () => {
-  const value = (text: string) => JSON.stringify(aclOf(`path "p" { denied_parameters = { x = [${text}] } }`).resultant())
+  const value = (text: string) =>
+    JSON.stringify(aclOf(`path "p" { denied_parameters = { x = [${text}] } }`).resultant())
 
   expect(value('<<EOF\n  a\n\n b\nEOF\n')).toContain(JSON.stringify('  a\n\n b\n'))
   expect(value('<<-EOF\n    a\n   b\n  EOF\n')).toContain(JSON.stringify('  a\n b\n'))
@@ -229,7 +317,9 @@ test('names like those of object members are ordinary parameter names', () => {
   const acl = aclOf('path "__proto__" { capabilities = ["update"] denied_parameters = { constructor = [] } }')
 
   expect(acl.decide({ operation: 'update', path: '__proto__', fields: { a: '1' } }).allowed).toBe(true)
-  expect(acl.decide({ operation: 'update', path: '__proto__', fields: { constructor: '1' } }).allowed).toBe(false)
+  expect(acl.decide({ operation: 'update', path: '__proto__', fields: { constructor: '1' } }).allowed).toBe(
+    false,
+  )
   expect(JSON.stringify(acl.resultant())).toContain('"__proto__":')
 })
 
@@ -256,7 +346,8 @@ test.each([
   ['JSON', (depth: number) => `{"path":{"a":{"comment":${'['.repeat(depth)}${']'.repeat(depth)}}}}`],
 ])('nesting is limited: %s', (_name, textOf) => {
   expect(parsePolicy(textOf(40)).stanzas).toHaveLength(1)
-  for (const depth of [70, 100_000]) expect(refusalOf(textOf(depth))).toMatch(/^At 1:\d+: nested more than 64 levels deep$/)
+  for (const depth of [70, 100_000])
+    expect(refusalOf(textOf(depth))).toMatch(/^At 1:\d+: nested more than 64 levels deep$/)
 })
 
 test('the error for many unknown keys stays short', () => {
@@ -284,7 +375,16 @@ const fragment = fc.oneof(
     '-1.5e3',
     'true',
   ),
-  fc.constantFrom('allowed_parameters', 'min_wrapping_ttl', 'expiration', 'path "a" { ', '{"path":', '"a":', ':', 'null'),
+  fc.constantFrom(
+    'allowed_parameters',
+    'min_wrapping_ttl',
+    'expiration',
+    'path "a" { ',
+    '{"path":',
+    '"a":',
+    ':',
+    'null',
+  ),
   fc.string({ unit: 'binary' }),
 )
 
@@ -304,12 +404,26 @@ test('any text is either a policy or refused', () => {
 
 test('a JSON policy means the same in HCL', () => {
   const word = fc.string({ unit: 'grapheme', maxLength: 8 }).filter((text) => !/[{}]|\+\*/.test(text))
-  const capabilities = fc.subarray(['create', 'read', 'update', 'delete', 'list', 'sudo', 'patch', 'scan', 'deny'])
+  const capabilities = fc.subarray([
+    'create',
+    'read',
+    'update',
+    'delete',
+    'list',
+    'sudo',
+    'patch',
+    'scan',
+    'deny',
+  ])
   fc.assert(
     fc.property(fc.dictionary(word, capabilities), (capabilitiesByPath) => {
       const entries = Object.entries(capabilitiesByPath)
-      const hcl = entries.map(([path, words]) => `path ${hclQuoted(path)} { capabilities = ${JSON.stringify(words)} }`).join('\n')
-      const json = JSON.stringify({ path: Object.fromEntries(entries.map(([path, words]) => [path, { capabilities: words }])) })
+      const hcl = entries
+        .map(([path, words]) => `path ${hclQuoted(path)} { capabilities = ${JSON.stringify(words)} }`)
+        .join('\n')
+      const json = JSON.stringify({
+        path: Object.fromEntries(entries.map(([path, words]) => [path, { capabilities: words }])),
+      })
 
       expect(aclOf(hcl).resultant()).toEqual(aclOf(json).resultant())
     }),

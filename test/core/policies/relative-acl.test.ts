@@ -42,7 +42,10 @@ test('denials, mounts and the rights as a whole are relative too', () => {
 })
 
 test('a token has no rights beside or above its namespace', () => {
-  expect(noRights.decide({ operation: 'read', path: 'auth/token/lookup-self' })).toEqual({ allowed: false, sudo: false })
+  expect(noRights.decide({ operation: 'read', path: 'auth/token/lookup-self' })).toEqual({
+    allowed: false,
+    sudo: false,
+  })
   expect(noRights.capabilities('x')).toEqual(['deny'])
   expect(noRights.mountAccess('x/')).toBe(false)
 })
@@ -59,9 +62,24 @@ path "g/{{identity.groups.names.admins.id}}" { capabilities = ["read"] }
   const entity = { id: 'e', name: 'e', aliases: [] }
   const context = { entity, groups: [{ id: 'ours', name: 'admins' }], now: 0 }
   const without = buildAcl([theirs], context)
-  const withTheirs = buildAcl([theirs], { ...context, groupsOf: (id: string) => (id === 'abc123' ? [{ id: 'theirs', name: 'admins' }] : undefined) })
+  const withTheirs = buildAcl([theirs], {
+    ...context,
+    groupsOf: (id: string) => (id === 'abc123' ? [{ id: 'theirs', name: 'admins' }] : undefined),
+  })
 
-  expect(['x', 'ns1/x', 'ns1/y/1/zz', 'y/1/zz'].map((path) => without.capabilities(path))).toEqual([['deny'], ['read'], ['read'], ['deny']])
-  expect(['ns1/g/ours', 'ns1/g/theirs'].map((path) => without.capabilities(path))).toEqual([['deny'], ['deny']])
-  expect(['ns1/g/ours', 'ns1/g/theirs', 'g/theirs'].map((path) => withTheirs.capabilities(path))).toEqual([['deny'], ['read'], ['deny']])
+  expect(['x', 'ns1/x', 'ns1/y/1/zz', 'y/1/zz'].map((path) => without.capabilities(path))).toEqual([
+    ['deny'],
+    ['read'],
+    ['read'],
+    ['deny'],
+  ])
+  expect(['ns1/g/ours', 'ns1/g/theirs'].map((path) => without.capabilities(path))).toEqual([
+    ['deny'],
+    ['deny'],
+  ])
+  expect(['ns1/g/ours', 'ns1/g/theirs', 'g/theirs'].map((path) => withTheirs.capabilities(path))).toEqual([
+    ['deny'],
+    ['read'],
+    ['deny'],
+  ])
 })

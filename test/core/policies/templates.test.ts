@@ -11,13 +11,20 @@ const bob: NonNullable<TemplateContext['entity']> = {
   name: 'bob',
   metadata: { team: 'blue', empty: '', 'a.b': 'dotted', star: 'x*', slash: 'a/b', plus: '+' },
   aliases: [
-    { id: 'a-1', name: 'carl', mount_accessor: 'auth_jwt_1', metadata: { dept: 'd1' }, custom_metadata: { site: 'here' } },
+    {
+      id: 'a-1',
+      name: 'carl',
+      mount_accessor: 'auth_jwt_1',
+      metadata: { dept: 'd1' },
+      custom_metadata: { site: 'here' },
+    },
     { id: 'a-2', name: '', mount_accessor: 'auth_jwt_2', metadata: null },
   ],
 }
 const groups = [{ id: 'g-1', name: 'ops', metadata: { floor: '3' } }]
 
-const aclOf = (text: string, context: Partial<TemplateContext> = {}) => buildAcl([parsePolicy(text)], { entity: bob, groups, now, ...context })
+const aclOf = (text: string, context: Partial<TemplateContext> = {}) =>
+  buildAcl([parsePolicy(text)], { entity: bob, groups, now, ...context })
 
 test.each([
   ['identity.entity.id', 'e-1'],
@@ -65,7 +72,9 @@ test.each([
   'time.now.times.2',
   '',
 ])('{{%s}} drops its stanza and no other', (name) => {
-  const acl = aclOf(`path "x/{{${name}}}*" { capabilities = ["read"] }\npath "plain" { capabilities = ["read"] }`)
+  const acl = aclOf(
+    `path "x/{{${name}}}*" { capabilities = ["read"] }\npath "plain" { capabilities = ["read"] }`,
+  )
 
   for (const path of ['x/', 'x/x', 'x/a/b']) expect(acl.capabilities(path)).toEqual(['deny'])
   expect(acl.capabilities('plain')).toEqual(['read'])
@@ -85,13 +94,16 @@ test('several templates may stand in one path, and wildcards around them stay wi
 })
 
 test('a template drops its stanza when the name of the entity has a slash', () => {
-  const acl = aclOf('path "secret/{{identity.entity.name}}/*" { capabilities = ["read"] }', { entity: { ...bob, name: 'a/b' } })
+  const acl = aclOf('path "secret/{{identity.entity.name}}/*" { capabilities = ["read"] }', {
+    entity: { ...bob, name: 'a/b' },
+  })
 
   expect(acl.capabilities('secret/a/b/x')).toEqual(['deny'])
 })
 
 test('a stanza for a group applies to its members only', () => {
-  const text = 'path "{{identity.groups.names.ops.id}}" { capabilities = ["read"] }\npath "plain" { capabilities = ["read"] }'
+  const text =
+    'path "{{identity.groups.names.ops.id}}" { capabilities = ["read"] }\npath "plain" { capabilities = ["read"] }'
 
   expect(aclOf(text, { groups: [] }).capabilities('g-1')).toEqual(['deny'])
   expect(aclOf(text, { groups: [] }).capabilities('plain')).toEqual(['read'])
@@ -113,7 +125,10 @@ test('without an entity every stanza with a template is dropped', () => {
 test('a resolved template is merged with the stanzas of its path, deny included', () => {
   const templated = 'path "u/{{identity.entity.name}}" { capabilities = ["update"] }\n'
 
-  expect(aclOf(`${templated}path "u/bob" { capabilities = ["read"] }`).capabilities('u/bob')).toEqual(['read', 'update'])
+  expect(aclOf(`${templated}path "u/bob" { capabilities = ["read"] }`).capabilities('u/bob')).toEqual([
+    'read',
+    'update',
+  ])
   expect(aclOf(`${templated}path "u/bob" { policy = "deny" }`).capabilities('u/bob')).toEqual(['deny'])
 })
 
@@ -148,7 +163,11 @@ test.each<[string, string, number | undefined]>([
     'path "a" { expiration = "2099-01-01T00:00:00Z" }\npath "b" { expiration = "2027-01-01T00:00:00+01:00" }',
     Date.UTC(2026, 11, 31, 23),
   ],
-  ['this second', 'path "{{time.now.plus.1h}}" { expiration = "2099-01-01T00:00:00Z" }', (seconds + 1) * 1000],
+  [
+    'this second',
+    'path "{{time.now.plus.1h}}" { expiration = "2099-01-01T00:00:00Z" }',
+    (seconds + 1) * 1000,
+  ],
   ['an entity does not age', 'path "{{identity.entity.id}}" {}', undefined],
 ])('an ACL tells how long it is valid: %s', (_name, text, expected) => {
   expect(aclOf(text).holdsUntil).toBe(expected)

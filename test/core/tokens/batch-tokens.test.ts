@@ -10,8 +10,11 @@ import { aMount, jwtMount, openTokenFixture, tokenMount } from '../../support/to
 
 type Fixture = Awaited<ReturnType<typeof openTokenFixture>>
 
-const aBatch = async (fixture: Fixture, input: Parameters<Fixture['create']>[0] = {}, request: Parameters<Fixture['create']>[1] = {}) =>
-  (await fixture.create({ type: 'batch', policies: ['web'], ttl: '20m', ...input }, request)).auth
+const aBatch = async (
+  fixture: Fixture,
+  input: Parameters<Fixture['create']>[0] = {},
+  request: Parameters<Fixture['create']>[1] = {},
+) => (await fixture.create({ type: 'batch', policies: ['web'], ttl: '20m', ...input }, request)).auth
 
 test('a batch token is its id, and nothing is stored', async () => {
   await using fixture = await openTokenFixture()
@@ -19,7 +22,14 @@ test('a batch token is its id, and nothing is stored', async () => {
 
   const auth = await aBatch(fixture, { meta: { user: 'a' }, renewable: true })
 
-  expect(auth).toMatchObject({ accessor: '', token_type: 'batch', renewable: false, lease_duration: 1200, orphan: false, metadata: { user: 'a' } })
+  expect(auth).toMatchObject({
+    accessor: '',
+    token_type: 'batch',
+    renewable: false,
+    lease_duration: 1200,
+    orphan: false,
+    metadata: { user: 'a' },
+  })
   expect(auth.client_token).toMatch(/^hvb\.[A-Za-z0-9_-]+$/)
   expect(await fixture.view.listKeys('')).toEqual(before)
 })
@@ -29,7 +39,12 @@ test('a look-up shows a batch token in whole seconds', async () => {
   const { client_token: id } = await aBatch(fixture)
   fixture.clock.advance(1)
 
-  const shown = lookupData(await fixture.lookup(id), { id, now: fixture.clock.now(), identityPolicies: [], namespacePath: '' })
+  const shown = lookupData(await fixture.lookup(id), {
+    id,
+    now: fixture.clock.now(),
+    identityPolicies: [],
+    namespacePath: '',
+  })
 
   expect(shown).toMatchObject({
     accessor: '',
@@ -92,7 +107,10 @@ test('no character of a batch token can be changed, cut or added', async () => {
   await using fixture = await openTokenFixture()
   const { client_token: id } = await aBatch(fixture)
 
-  const changed = Array.from(id, (character, at) => id.slice(0, at) + (character === 'A' ? 'B' : 'A') + id.slice(at + 1)).slice(4)
+  const changed = Array.from(
+    id,
+    (character, at) => id.slice(0, at) + (character === 'A' ? 'B' : 'A') + id.slice(at + 1),
+  ).slice(4)
   const others = [
     id.slice(0, -1),
     `${id}A`,
@@ -106,7 +124,8 @@ test('no character of a batch token can be changed, cut or added', async () => {
     'hvb.',
     'hvb.A',
   ]
-  for (const other of [...changed, ...others]) expect(await fixture.tokens.lookup(other), other).toBeUndefined()
+  for (const other of [...changed, ...others])
+    expect(await fixture.tokens.lookup(other), other).toBeUndefined()
   expect(await fixture.tokens.lookup(id)).toBeDefined()
 })
 
@@ -124,13 +143,17 @@ test('another spelling of the same bytes is not the token', async () => {
     ttl: 60,
     entity_id: '',
   }
-  const ids = await Promise.all(['', 'a', 'ab'].map((mount_accessor) => batch.seal({ ...record, bound_cidrs: [], mount_accessor })))
+  const ids = await Promise.all(
+    ['', 'a', 'ab'].map((mount_accessor) => batch.seal({ ...record, bound_cidrs: [], mount_accessor })),
+  )
 
   for (const id of ids) {
     expect(batch.open(id)).toBeDefined()
     // the last character has bits that stand for nothing, unless the length is a multiple of three
     const last = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-    const spellings = Array.from(last, (character) => id.slice(0, -1) + character).filter((spelling) => batch.open(spelling) !== undefined)
+    const spellings = Array.from(last, (character) => id.slice(0, -1) + character).filter(
+      (spelling) => batch.open(spelling) !== undefined,
+    )
     expect(spellings).toEqual([id])
   }
 })
@@ -194,8 +217,14 @@ test('a batch token cannot create tokens and cannot be renewed', async () => {
   await using fixture = await openTokenFixture()
   const batch = await fixture.lookup((await aBatch(fixture)).client_token)
 
-  await expect(fixture.create({}, { caller: batch, sudo: true })).rejects.toMatchObject({ message: 'batch tokens cannot create more tokens' })
-  await expect(fixture.renew(batch)).rejects.toMatchObject({ message: 'batch tokens cannot be renewed', kind: 'invalid', wrapped: false })
+  await expect(fixture.create({}, { caller: batch, sudo: true })).rejects.toMatchObject({
+    message: 'batch tokens cannot create more tokens',
+  })
+  await expect(fixture.renew(batch)).rejects.toMatchObject({
+    message: 'batch tokens cannot be renewed',
+    kind: 'invalid',
+    wrapped: false,
+  })
 })
 
 const none = undefined
@@ -226,8 +255,18 @@ test('a mount of type batch drops role fields that batch tokens cannot have', as
 
   const { auth } = await fixture.login({ tokenType: 'service', numUses: 3, period: 600 }, mount)
 
-  expect(auth).toMatchObject({ token_type: 'batch', num_uses: 0, renewable: false, orphan: true, accessor: '' })
-  expect(await fixture.lookup(auth.client_token)).toMatchObject({ num_uses: 0, period: 0, entity_id: auth.entity_id })
+  expect(auth).toMatchObject({
+    token_type: 'batch',
+    num_uses: 0,
+    renewable: false,
+    orphan: true,
+    accessor: '',
+  })
+  expect(await fixture.lookup(auth.client_token)).toMatchObject({
+    num_uses: 0,
+    period: 0,
+    entity_id: auth.entity_id,
+  })
 })
 
 test('a batch login of a known name writes nothing, and of a new name only the entity', async () => {

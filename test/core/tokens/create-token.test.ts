@@ -5,7 +5,11 @@ import { defaultTtl, openTokenFixture } from '../../support/token-fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof openTokenFixture>>
 
-const refusal = async (fixture: Fixture, input: Partial<CreateInput>, request: Partial<CreateRequest> = {}) => {
+const refusal = async (
+  fixture: Fixture,
+  input: Partial<CreateInput>,
+  request: Partial<CreateRequest> = {},
+) => {
   const failure: unknown = await fixture.create(input, request).then(
     () => undefined,
     (error: unknown) => error,
@@ -14,7 +18,8 @@ const refusal = async (fixture: Fixture, input: Partial<CreateInput>, request: P
 }
 
 /** A valid token made by root, as the caller of another creation. */
-const callerWith = async (fixture: Fixture, input: Partial<CreateInput>) => fixture.lookup((await fixture.create(input)).auth.client_token)
+const callerWith = async (fixture: Fixture, input: Partial<CreateInput>) =>
+  fixture.lookup((await fixture.create(input)).auth.client_token)
 
 test('a child of root is root, does not expire and gets no warnings', async () => {
   await using fixture = await openTokenFixture()
@@ -41,8 +46,19 @@ test('a child of root is root, does not expire and gets no warnings', async () =
 const customId =
   'Supplying a custom ID for the token uses the weaker SHA1 hashing instead of the more secure SHA2-256 HMAC for token obfuscation. SHA1 hashed tokens on the wire leads to less secure lookups.'
 
-test.each<{ row: string; input: Partial<CreateInput>; auth: object; warnings?: string[]; data?: object; absent?: string[] }>([
-  { row: 'named policies', input: { policies: ['web'] }, auth: { policies: ['default', 'web'], lease_duration: defaultTtl, renewable: true } },
+test.each<{
+  row: string
+  input: Partial<CreateInput>
+  auth: object
+  warnings?: string[]
+  data?: object
+  absent?: string[]
+}>([
+  {
+    row: 'named policies',
+    input: { policies: ['web'] },
+    auth: { policies: ['default', 'web'], lease_duration: defaultTtl, renewable: true },
+  },
   {
     row: 'unknown policies',
     input: { policies: ['nope', 'also'] },
@@ -51,19 +67,30 @@ test.each<{ row: string; input: Partial<CreateInput>; auth: object; warnings?: s
   },
   { row: 'a TTL', input: { policies: ['web'], ttl: '1h' }, auth: { lease_duration: 3600 } },
   { row: 'a TTL by its old name', input: { policies: ['web'], lease: '1h' }, auth: { lease_duration: 3600 } },
-  { row: 'lease beside ttl is not even read', input: { policies: ['web'], ttl: '1h', lease: 'x' }, auth: { lease_duration: 3600 } },
+  {
+    row: 'lease beside ttl is not even read',
+    input: { policies: ['web'], ttl: '1h', lease: 'x' },
+    auth: { lease_duration: 3600 },
+  },
   {
     row: 'a TTL above the maximum',
     input: { policies: ['web'], ttl: '800h' },
     auth: { lease_duration: 2764800 },
     warnings: ['TTL of "800h" exceeded the effective max_ttl of "768h"; TTL value is capped accordingly'],
   },
-  { row: 'a period', input: { policies: ['web'], period: '24h' }, auth: { lease_duration: 86400 }, data: { period: 86400, creation_ttl: 86400 } },
+  {
+    row: 'a period',
+    input: { policies: ['web'], period: '24h' },
+    auth: { lease_duration: 86400 },
+    data: { period: 86400, creation_ttl: 86400 },
+  },
   {
     row: 'a cut period is shown as asked',
     input: { policies: ['web'], period: '600', explicit_max_ttl: '400' },
     auth: { lease_duration: 400 },
-    warnings: ['period of "10m" exceeded the effective max_ttl of "6m40s"; period value is capped accordingly'],
+    warnings: [
+      'period of "10m" exceeded the effective max_ttl of "6m40s"; period value is capped accordingly',
+    ],
     data: { period: 600, explicit_max_ttl: 400, ttl: 400 },
   },
   {
@@ -72,7 +99,12 @@ test.each<{ row: string; input: Partial<CreateInput>; auth: object; warnings?: s
     auth: { policies: ['root'], lease_duration: 5400, renewable: true },
     data: { explicit_max_ttl: 5400, creation_ttl: 5400 },
   },
-  { row: 'a period of zero', input: { policies: ['web'], period: '0s' }, auth: { lease_duration: defaultTtl }, absent: ['period'] },
+  {
+    row: 'a period of zero',
+    input: { policies: ['web'], period: '0s' },
+    auth: { lease_duration: defaultTtl },
+    absent: ['period'],
+  },
   {
     row: 'an id of its own',
     input: { id: 'foobar', policies: ['web'] },
@@ -80,7 +112,12 @@ test.each<{ row: string; input: Partial<CreateInput>; auth: object; warnings?: s
     warnings: [customId],
     data: { id: 'foobar' },
   },
-  { row: 'a display name', input: { display_name: 'foo_bar.baz!' }, auth: {}, data: { display_name: 'token-foo-bar-baz' } },
+  {
+    row: 'a display name',
+    input: { display_name: 'foo_bar.baz!' },
+    auth: {},
+    data: { display_name: 'token-foo-bar-baz' },
+  },
   {
     row: 'no policy at all',
     input: { policies: ['default'], no_default_policy: true },
@@ -89,9 +126,24 @@ test.each<{ row: string; input: Partial<CreateInput>; auth: object; warnings?: s
     absent: ['token_policies'],
   },
   { row: 'not renewable', input: { policies: ['web'], renewable: false }, auth: { renewable: false } },
-  { row: 'limited uses', input: { policies: ['web'], num_uses: 3 }, auth: { num_uses: 3 }, data: { num_uses: 3 } },
-  { row: 'metadata', input: { meta: { user: 'armon' } }, auth: { metadata: { user: 'armon' } }, data: { meta: { user: 'armon' } } },
-  { row: 'no_parent', input: { no_parent: true }, auth: { orphan: true }, data: { orphan: true, path: 'auth/token/create' } },
+  {
+    row: 'limited uses',
+    input: { policies: ['web'], num_uses: 3 },
+    auth: { num_uses: 3 },
+    data: { num_uses: 3 },
+  },
+  {
+    row: 'metadata',
+    input: { meta: { user: 'armon' } },
+    auth: { metadata: { user: 'armon' } },
+    data: { meta: { user: 'armon' } },
+  },
+  {
+    row: 'no_parent',
+    input: { no_parent: true },
+    auth: { orphan: true },
+    data: { orphan: true, path: 'auth/token/create' },
+  },
   { row: 'the type service', input: { policies: ['web'], type: 'service' }, auth: { token_type: 'service' } },
 ])('$row: create $input', async ({ input, auth, warnings = [], data = {}, absent = [] }) => {
   await using fixture = await openTokenFixture()
@@ -101,7 +153,12 @@ test.each<{ row: string; input: Partial<CreateInput>; auth: object; warnings?: s
   expect(made.auth).toMatchObject(auth)
   expect(made.warnings).toEqual(warnings)
   const id = made.auth.client_token
-  const shown = lookupData(await fixture.lookup(id), { id, now: fixture.clock.now(), identityPolicies: [], namespacePath: '' })
+  const shown = lookupData(await fixture.lookup(id), {
+    id,
+    now: fixture.clock.now(),
+    identityPolicies: [],
+    namespacePath: '',
+  })
   expect(shown).toMatchObject(data)
   for (const key of absent) expect([...Object.keys(shown), ...Object.keys(made.auth)]).not.toContain(key)
 })
@@ -120,7 +177,10 @@ test.each<{ input: Partial<CreateInput>; text: string }>([
   { input: { num_uses: -1 }, text: 'number of uses cannot be negative' },
   { input: { type: 'foo' }, text: "invalid 'token_type' value" },
   { input: { type: 'default-service' }, text: "invalid 'token_type' value" },
-  { input: { type: 'batch', num_uses: 3, policies: ['web'] }, text: 'batch tokens cannot have "num_uses" set' },
+  {
+    input: { type: 'batch', num_uses: 3, policies: ['web'] },
+    text: 'batch tokens cannot have "num_uses" set',
+  },
   {
     input: { type: 'batch', num_uses: 3, period: '1h', explicit_max_ttl: '1h' },
     text: 'batch tokens cannot have "explicit_max_ttl" set',
@@ -143,12 +203,19 @@ test.each<{ input: Partial<CreateInput>; text: string }>([
 
 test.each<{ input: Partial<CreateInput>; sudo?: boolean; text: string }>([
   { input: { policies: ['db'] }, text: 'child policies must be subset of parent' },
-  { input: { policies: ['root'] }, sudo: true, text: 'root tokens may not be created without parent token being root' },
+  {
+    input: { policies: ['root'] },
+    sudo: true,
+    text: 'root tokens may not be created without parent token being root',
+  },
   { input: { period: '1h' }, text: 'root or sudo privileges required to create periodic token' },
   { input: { no_parent: true }, text: 'root or sudo privileges required to create orphan token' },
   { input: { id: 'x' }, text: 'root or sudo privileges required to specify token id' },
   { input: { id: 'x', policies: ['db'] }, text: 'root or sudo privileges required to specify token id' },
-  { input: { no_parent: true, period: '1h' }, text: 'root or sudo privileges required to create orphan token' },
+  {
+    input: { no_parent: true, period: '1h' },
+    text: 'root or sudo privileges required to create orphan token',
+  },
 ])('a caller with policy web cannot create $input: $text', async ({ input, sudo = false, text }) => {
   await using fixture = await openTokenFixture()
   const caller = await callerWith(fixture, { policies: ['web'] })
@@ -160,7 +227,9 @@ test('an expiring root token cannot create a non-expiring one', async () => {
   await using fixture = await openTokenFixture()
   const caller = await callerWith(fixture, { ttl: '2h' })
 
-  expect(await refusal(fixture, {}, { caller, sudo: true })).toMatchObject({ text: 'expiring root tokens cannot create non-expiring root tokens' })
+  expect(await refusal(fixture, {}, { caller, sudo: true })).toMatchObject({
+    text: 'expiring root tokens cannot create non-expiring root tokens',
+  })
   const made = await fixture.create({ ttl: '1h' }, { caller, sudo: true })
   expect(made.auth).toMatchObject({ policies: ['root'], lease_duration: 3600 })
 })
@@ -181,8 +250,12 @@ test('a token with limited uses cannot create tokens, and on its last use the er
   const first = await fixture.tokens.spendUse(caller)
   const last = first === undefined ? undefined : await fixture.tokens.spendUse(first)
 
-  expect(await refusal(fixture, {}, { caller: first })).toMatchObject({ text: 'restricted use token cannot generate child tokens' })
-  expect(await refusal(fixture, {}, { caller: last })).toMatchObject({ text: 'parent token lookup failed: no parent found' })
+  expect(await refusal(fixture, {}, { caller: first })).toMatchObject({
+    text: 'restricted use token cannot generate child tokens',
+  })
+  expect(await refusal(fixture, {}, { caller: last })).toMatchObject({
+    text: 'parent token lookup failed: no parent found',
+  })
 })
 
 test('a token that was revoked meanwhile cannot create a child', async () => {

@@ -70,7 +70,11 @@ test('no token issued before a cut-off is answered survives it, however many log
 
 test('a cut-off that could not be written still applies on this server', async () => {
   await using fixture = await openTokenFixture()
-  const failing = { ...fixture.view, list: async () => [], update: () => Promise.reject(new Error('no storage')) }
+  const failing = {
+    ...fixture.view,
+    list: async () => [],
+    update: () => Promise.reject(new Error('no storage')),
+  }
   const cutOffs = await EntityCutOffs.open(failing)
 
   await expect(cutOffs.set(['someone'])).rejects.toThrow('no storage')

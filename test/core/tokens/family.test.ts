@@ -28,7 +28,9 @@ test('a family of the maximum depth ends with its head, from the lowest up', asy
     kind: 'invalid',
     wrapped: false,
   })
-  expect((await fixture.create({}, { caller: last, sudo: true, form: 'create-orphan' })).auth.orphan).toBe(true)
+  expect((await fixture.create({}, { caller: last, sudo: true, form: 'create-orphan' })).auth.orphan).toBe(
+    true,
+  )
   await fixture.revoker.revoke(head.accessor)
 
   expect(fixture.revoked).toHaveLength(maxGenerations - 1)
@@ -39,12 +41,18 @@ test('a family of the maximum depth ends with its head, from the lowest up', asy
 test('a family whose head became an orphan may grow again', async () => {
   await using fixture = await openTokenFixture()
   const middle = await lineOf(fixture, 3)
-  const last = await fixture.lookup((await fixture.create({}, { caller: middle, sudo: true })).auth.client_token)
+  const last = await fixture.lookup(
+    (await fixture.create({}, { caller: middle, sudo: true })).auth.client_token,
+  )
   expect(await fixture.tokens.generationOf(last)).toBe(4)
 
   await fixture.revoker.revokeOrphan(middle.accessor)
 
-  expect(await fixture.tokens.generationOf(await fixture.tokens.lookupByAccessor(last.accessor).then((token) => token ?? last))).toBe(1)
+  expect(
+    await fixture.tokens.generationOf(
+      await fixture.tokens.lookupByAccessor(last.accessor).then((token) => token ?? last),
+    ),
+  ).toBe(1)
 })
 
 test('a server that stops between the first write of a revocation and the last ends the family at its next start', async () => {
@@ -65,7 +73,12 @@ test('a server that stops between the first write of a revocation and the last e
 
 test('a deleted namespace revokes its tokens and their descendants, and nothing else', async () => {
   await using fixture = await openTokenFixture()
-  const mount = aMount({ path: 'auth/token/', plugin: 'token', namespace: 'aB3xY9', accessor: 'auth_token_2' })
+  const mount = aMount({
+    path: 'auth/token/',
+    plugin: 'token',
+    namespace: 'aB3xY9',
+    accessor: 'auth_token_2',
+  })
   fixture.mounts.set(mount.accessor, mount)
   const inside = await fixture.create({ policies: ['web'] }, { mount })
   const outside = await fixture.create({ policies: ['web'] })
@@ -86,7 +99,9 @@ test('a page of tokens skips what cannot be read, and paging never ends before t
 
   const seen: string[] = []
   for (let after: string | undefined; ; ) {
-    const page = await fixture.tokens.scan({ limit: 2, ...(after === undefined ? {} : { after }) }, (hash) => unreadable.push(hash))
+    const page = await fixture.tokens.scan({ limit: 2, ...(after === undefined ? {} : { after }) }, (hash) =>
+      unreadable.push(hash),
+    )
     if (page.length === 0) break
     seen.push(...page.map(({ hash }) => hash))
     after = seen.at(-1)

@@ -46,7 +46,12 @@ test('a development root token looks like one made through auth/token/create, an
 
 test('the lookup of a login token shows its times, remaining TTL, identity policies and namespace', async () => {
   await using fixture = await openTokenFixture()
-  const { auth } = await fixture.login({ ttl: 3600, policies: ['web'], boundCidrs: ['127.0.0.1'], explicitMaxTtl: 7200 })
+  const { auth } = await fixture.login({
+    ttl: 3600,
+    policies: ['web'],
+    boundCidrs: ['127.0.0.1'],
+    explicitMaxTtl: 7200,
+  })
   fixture.clock.advance(60)
 
   const context = { id: '', now: fixture.clock.now(), identityPolicies: ['p'], namespacePath: 'team/' }
@@ -84,7 +89,16 @@ test('the lookup after a renewal shows its time and keeps the TTL at creation', 
   fixture.clock.advance(60)
   await fixture.renew(await fixture.lookup(auth.client_token))
 
-  const shown = lookupData(await fixture.lookup(auth.client_token), { id: '', now: fixture.clock.now(), ...plain })
+  const shown = lookupData(await fixture.lookup(auth.client_token), {
+    id: '',
+    now: fixture.clock.now(),
+    ...plain,
+  })
 
-  expect(shown).toMatchObject({ creation_ttl: 3600, ttl: 600, last_renewal: '2026-01-02T03:05:05.25Z', last_renewal_time: 1767323105 })
+  expect(shown).toMatchObject({
+    creation_ttl: 3600,
+    ttl: 600,
+    last_renewal: '2026-01-02T03:05:05.25Z',
+    last_renewal_time: 1767323105,
+  })
 })

@@ -54,7 +54,9 @@ test.each([
   { who: web, requested: ['default'] },
   { who: web, requested: ['root', 'web'] },
 ])('$requested is more than the caller has', ({ who, requested }) => {
-  expect(() => childPolicies({ ...who, requested, noDefaultPolicy: false, inherits: true })).toThrow('child policies must be subset of parent')
+  expect(() => childPolicies({ ...who, requested, noDefaultPolicy: false, inherits: true })).toThrow(
+    'child policies must be subset of parent',
+  )
 })
 
 test.each([

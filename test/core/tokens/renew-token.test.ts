@@ -13,29 +13,40 @@ const terms = (changes: Partial<{ ttl: number; maxTtl: number; period: number }>
 
 test('a renewal of a created token keeps the last increment as its TTL', async () => {
   await using fixture = await openTokenFixture()
-  const token = await fixture.lookup((await fixture.create({ policies: ['web'], ttl: '1h' })).auth.client_token)
+  const token = await fixture.lookup(
+    (await fixture.create({ policies: ['web'], ttl: '1h' })).auth.client_token,
+  )
 
   const durations: number[] = []
-  for (const increment of [1800, 0, 7200, 0]) durations.push((await fixture.renew(token, increment)).auth.lease_duration)
+  for (const increment of [1800, 0, 7200, 0])
+    durations.push((await fixture.renew(token, increment)).auth.lease_duration)
 
   expect(durations).toEqual([1800, 1800, 7200, 7200])
 })
 
 test('a period ignores the increment', async () => {
   await using fixture = await openTokenFixture()
-  const token = await fixture.lookup((await fixture.create({ policies: ['web'], period: '24h' })).auth.client_token)
+  const token = await fixture.lookup(
+    (await fixture.create({ policies: ['web'], period: '24h' })).auth.client_token,
+  )
 
   expect((await fixture.renew(token, 60)).auth.lease_duration).toBe(86400)
 })
 
 test('the explicit maximum ends a periodic token', async () => {
   await using fixture = await openTokenFixture()
-  const token = await fixture.lookup((await fixture.create({ policies: ['web'], period: '5', explicit_max_ttl: '4' })).auth.client_token)
+  const token = await fixture.lookup(
+    (await fixture.create({ policies: ['web'], period: '5', explicit_max_ttl: '4' })).auth.client_token,
+  )
   fixture.clock.advance(2)
 
   expect((await fixture.renew(token)).auth.lease_duration).toBe(2)
   fixture.clock.advance(1.9)
-  await expect(fixture.renew(token)).rejects.toMatchObject({ message: 'past the max TTL, cannot renew', kind: 'invalid', wrapped: false })
+  await expect(fixture.renew(token)).rejects.toMatchObject({
+    message: 'past the max TTL, cannot renew',
+    kind: 'invalid',
+    wrapped: false,
+  })
 })
 
 test('a late renewal gets the remaining time, with a warning', async () => {
@@ -44,10 +55,16 @@ test('a late renewal gets the remaining time, with a warning', async () => {
   const id = (await fixture.login({ ttl: 600, maxTtl: 1200 })).auth.client_token
 
   fixture.clock.advance(480)
-  expect(await fixture.renew(await fixture.lookup(id))).toMatchObject({ auth: { lease_duration: 600 }, warnings: [] })
+  expect(await fixture.renew(await fixture.lookup(id))).toMatchObject({
+    auth: { lease_duration: 600 },
+    warnings: [],
+  })
   fixture.clock.advance(480)
   const warnings = ['TTL of "10m" exceeded the effective max_ttl of "4m"; TTL value is capped accordingly']
-  expect(await fixture.renew(await fixture.lookup(id))).toMatchObject({ auth: { lease_duration: 240 }, warnings })
+  expect(await fixture.renew(await fixture.lookup(id))).toMatchObject({
+    auth: { lease_duration: 240 },
+    warnings,
+  })
 })
 
 test.each([
@@ -73,7 +90,9 @@ test('a renewal uses the current tuning of the mount', async () => {
 
 test('a renewal keeps the explicit maximum of the login', async () => {
   await using fixture = await openTokenFixture()
-  const token = await fixture.lookup((await fixture.login({ ttl: 600, explicitMaxTtl: 700 })).auth.client_token)
+  const token = await fixture.lookup(
+    (await fixture.login({ ttl: 600, explicitMaxTtl: 700 })).auth.client_token,
+  )
   fixture.clock.advance(200)
 
   expect((await fixture.renew(token, 600)).auth.lease_duration).toBe(500)
@@ -85,7 +104,11 @@ test('deleting a role ends renewals, not the token', async () => {
   fixture.fixture.roleTerms = { ok: false, reason: 'role dev does not exist during renewal' }
 
   const text = 'failed to renew entry: role dev does not exist during renewal'
-  await expect(fixture.renew(await fixture.lookup(auth.client_token))).rejects.toMatchObject({ message: text, kind: 'invalid', wrapped: false })
+  await expect(fixture.renew(await fixture.lookup(auth.client_token))).rejects.toMatchObject({
+    message: text,
+    kind: 'invalid',
+    wrapped: false,
+  })
   expect(await fixture.tokens.lookup(auth.client_token)).toBeDefined()
 })
 
@@ -108,7 +131,11 @@ test.each([
   const token = await fixture.lookup((await fixture.create(input)).auth.client_token)
 
   await expect(fixture.renew(token)).rejects.toMatchObject({ message: text, kind: 'invalid', wrapped: false })
-  await expect(fixture.renew(token, 0, '')).rejects.toMatchObject({ message: 'invalid request', kind: 'invalid', wrapped: true })
+  await expect(fixture.renew(token, 0, '')).rejects.toMatchObject({
+    message: 'invalid request',
+    kind: 'invalid',
+    wrapped: true,
+  })
 })
 
 test('the initial root token has no lease to renew', async () => {
@@ -116,7 +143,10 @@ test('the initial root token has no lease to renew', async () => {
   const token = await fixture.lookup(await createInitialRootToken({ ...fixture.parts, tokenMount }))
 
   await expect(fixture.renew(token)).rejects.toMatchObject({ message: 'invalid lease ID', wrapped: false })
-  await expect(fixture.renew(token, 0, '')).rejects.toMatchObject({ message: 'invalid request', wrapped: true })
+  await expect(fixture.renew(token, 0, '')).rejects.toMatchObject({
+    message: 'invalid request',
+    wrapped: true,
+  })
 })
 
 test('a token that expired or was revoked meanwhile is not brought back', async () => {
@@ -137,17 +167,23 @@ test('a token has one expiry row, at its current end', async () => {
 
   for (const increment of [60, 120, 30]) await fixture.renew(token, increment)
 
-  expect(await fixture.view.listKeys('expire/')).toEqual([expect.stringContaining(`expire/000${fixture.clock.now() + 30_000}/`)])
+  expect(await fixture.view.listKeys('expire/')).toEqual([
+    expect.stringContaining(`expire/000${fixture.clock.now() + 30_000}/`),
+  ])
 })
 
 test('concurrent renewals of one token all succeed, also while its uses are spent', async () => {
   await using fixture = await openTokenFixture()
-  const token = await fixture.lookup((await fixture.create({ policies: ['web'], ttl: '1h', num_uses: 1000 })).auth.client_token)
+  const token = await fixture.lookup(
+    (await fixture.create({ policies: ['web'], ttl: '1h', num_uses: 1000 })).auth.client_token,
+  )
 
   const spending = Promise.all(Array.from({ length: 64 }, () => fixture.tokens.spendUse(token)))
   const renewals = await Promise.all(Array.from({ length: 64 }, (_, at) => fixture.renew(token, 100 + at)))
 
-  expect(renewals.map(({ auth }) => auth.lease_duration)).toEqual(Array.from({ length: 64 }, (_, at) => 100 + at))
+  expect(renewals.map(({ auth }) => auth.lease_duration)).toEqual(
+    Array.from({ length: 64 }, (_, at) => 100 + at),
+  )
   expect(new Set((await spending).map((spent) => spent?.num_uses)).size).toBe(64)
   expect(await fixture.tokens.find(token.accessor)).toMatchObject({ num_uses: 936, granted_ttl: 163 })
   expect(await fixture.view.listKeys('expire/')).toHaveLength(1)

@@ -22,30 +22,39 @@ const outcome = (login: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof Error ? error.message : 'failed'),
   )
 
-test.each(['service', 'batch'])('a proof is spent with the %s token it makes, at its mount only', async (tokenType) => {
-  await using fixture = await openTokenFixture()
-  const go = (changes: Partial<LoginAuth> = {}, mount = jwtMount) => outcome(fixture.login({ tokenType, proof, ...changes }, mount))
+test.each(['service', 'batch'])(
+  'a proof is spent with the %s token it makes, at its mount only',
+  async (tokenType) => {
+    await using fixture = await openTokenFixture()
+    const go = (changes: Partial<LoginAuth> = {}, mount = jwtMount) =>
+      outcome(fixture.login({ tokenType, proof, ...changes }, mount))
 
-  expect(await go()).toBe('ok')
-  expect(await go()).toBe(used)
-  expect(await go({ alias: { name: 'bob', metadata: {} } })).toBe(used)
-  expect(await go({ proof: { ...proof, of: 'issuer\0other' } })).toBe('ok')
-  expect(await go({}, { ...otherJwtMount, uuid: 'uuid-2' })).toBe('ok')
-  expect(await go({ ...aLogin(), tokenType })).toBe(used)
-  expect(await outcome(fixture.login({ tokenType }))).toBe('ok')
-})
+    expect(await go()).toBe('ok')
+    expect(await go()).toBe(used)
+    expect(await go({ alias: { name: 'bob', metadata: {} } })).toBe(used)
+    expect(await go({ proof: { ...proof, of: 'issuer\0other' } })).toBe('ok')
+    expect(await go({}, { ...otherJwtMount, uuid: 'uuid-2' })).toBe('ok')
+    expect(await go({ ...aLogin(), tokenType })).toBe(used)
+    expect(await outcome(fixture.login({ tokenType }))).toBe('ok')
+  },
+)
 
 test('a refused login spends nothing', async () => {
   await using fixture = await openTokenFixture()
 
-  expect(await outcome(fixture.login({ proof, policies: ['root'] }))).toBe('auth methods cannot create root tokens')
-  expect(await outcome(fixture.login({ proof, alias: { name: '', metadata: {} } }))).toBe('missing name in alias')
+  expect(await outcome(fixture.login({ proof, policies: ['root'] }))).toBe(
+    'auth methods cannot create root tokens',
+  )
+  expect(await outcome(fixture.login({ proof, alias: { name: '', metadata: {} } }))).toBe(
+    'missing name in alias',
+  )
   expect(await outcome(fixture.login({ proof }))).toBe('ok')
 })
 
 test('a plan spends nothing, and knows what is spent', async () => {
   await using fixture = await openTokenFixture()
-  const plan = () => outcome(planLogin(fixture.parts, { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ proof }) }))
+  const plan = () =>
+    outcome(planLogin(fixture.parts, { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ proof }) }))
 
   expect(await plan()).toBe('ok')
   expect(await plan()).toBe('ok')
@@ -62,7 +71,9 @@ test.each([
   await using fixture = await openTokenFixture()
   if (known) await fixture.login()
 
-  const outcomes = await Promise.all(Array.from({ length: 64 }, () => outcome(fixture.login({ tokenType, proof }))))
+  const outcomes = await Promise.all(
+    Array.from({ length: 64 }, () => outcome(fixture.login({ tokenType, proof }))),
+  )
 
   expect(outcomes.filter((one) => one === 'ok')).toHaveLength(1)
   expect(outcomes.filter((one) => one === used)).toHaveLength(63)
@@ -74,11 +85,34 @@ test('of two servers on one storage one wins, and both know after a restart', as
   const sealKey = randomBytes(32)
   const clock = new FakeClock()
   const serve = async (storage: Awaited<ReturnType<typeof openSqlite>>) => {
-    const barrier = await openBarrier({ storage, sealKey, clock, random: systemRandom, log: { error: () => {} } })
-    const parts = { view: barrier.view('core/'), clock, random: systemRandom, sealer: barrier, mountOf: () => jwtMount }
-    const stores = { spent: await ReplayStore.open(parts), tokens: await TokenStore.open(parts), identity: await IdentityStore.open(parts) }
+    const barrier = await openBarrier({
+      storage,
+      sealKey,
+      clock,
+      random: systemRandom,
+      log: { error: () => {} },
+    })
+    const parts = {
+      view: barrier.view('core/'),
+      clock,
+      random: systemRandom,
+      sealer: barrier,
+      mountOf: () => jwtMount,
+    }
+    const stores = {
+      spent: await ReplayStore.open(parts),
+      tokens: await TokenStore.open(parts),
+      identity: await IdentityStore.open(parts),
+    }
     const all = { ...parts, ...stores, systemTtl: { defaultTtl: 3600, maxTtl: 3600 } }
-    return (of: string) => outcome(issueLogin(all, { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ proof: { ...proof, of } }) }))
+    return (of: string) =>
+      outcome(
+        issueLogin(all, {
+          mount: jwtMount,
+          path: 'auth/jwt/login',
+          auth: aLogin({ proof: { ...proof, of } }),
+        }),
+      )
   }
   const many = <T>(work: () => Promise<T>) => Promise.all(Array.from({ length: 32 }, work))
   {
@@ -129,7 +163,8 @@ test('the tolerance is read only where a proof has expired, and each mount has i
       asked.push(mount)
       return tolerances[mount] ?? 0
     })
-  for (const mount of [jwtMount, { ...otherJwtMount, uuid: 'uuid-2' }]) await fixture.login({ proof: { of: 'a', endsAt: clock.now() } }, mount)
+  for (const mount of [jwtMount, { ...otherJwtMount, uuid: 'uuid-2' }])
+    await fixture.login({ proof: { of: 'a', endsAt: clock.now() } }, mount)
   await fixture.login({ proof: { of: 'a', endsAt: clock.now() + 1e9 } }, { ...otherJwtMount, uuid: 'uuid-3' })
 
   await sweep()

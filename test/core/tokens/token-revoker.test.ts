@@ -18,8 +18,10 @@ async function family(fixture: Fixture) {
   return { parent, son, daughter, grandson }
 }
 
-const isValid = async (fixture: Fixture, { id }: { id: string }) => (await fixture.tokens.lookup(id)) !== undefined
-const rowsOf = (fixture: Fixture) => Promise.all(['token/', 'expire/', 'child/'].map((prefix) => fixture.view.listKeys(prefix)))
+const isValid = async (fixture: Fixture, { id }: { id: string }) =>
+  (await fixture.tokens.lookup(id)) !== undefined
+const rowsOf = (fixture: Fixture) =>
+  Promise.all(['token/', 'expire/', 'child/'].map((prefix) => fixture.view.listKeys(prefix)))
 
 test('a token is revoked with all its descendants, deepest first, and leaves no row', async () => {
   await using fixture = await openTokenFixture()
@@ -88,10 +90,16 @@ test('a clean-up that fails leaves the family unusable, and a sweep ends it late
   const before = await rowsOf(fixture)
   const { parent, grandson } = await family(fixture)
   const errors: unknown[] = []
-  await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => errors.push(error) })
+  await using sweeper = new TokenSweeper({
+    revoker: fixture.revoker,
+    intervalMs: 1,
+    onError: (error) => errors.push(error),
+  })
 
   fixture.fixture.cleanUpFails = true
-  await expect(fixture.revoker.revoke(parent.token.accessor)).rejects.toThrow('the cubbyhole cannot be emptied')
+  await expect(fixture.revoker.revoke(parent.token.accessor)).rejects.toThrow(
+    'the cubbyhole cannot be emptied',
+  )
   const { tokens } = await fixture.restarted()
   expect(await tokens.lookup(parent.id)).toBeUndefined()
   expect(await tokens.lookup(grandson.id)).toBeUndefined()
@@ -107,10 +115,16 @@ test('a sweep deletes expired tokens with their descendants, and nothing else', 
   await using fixture = await openTokenFixture()
   const short = await fixture.login({ ttl: 60 })
   const long = await fixture.login({ ttl: 600 })
-  const parent = await fixture.lookup((await fixture.create({ policies: ['web'], ttl: '60' })).auth.client_token)
+  const parent = await fixture.lookup(
+    (await fixture.create({ policies: ['web'], ttl: '60' })).auth.client_token,
+  )
   await child(fixture, parent)
   fixture.clock.advance(60)
-  await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+  await using sweeper = new TokenSweeper({
+    revoker: fixture.revoker,
+    intervalMs: 1,
+    onError: (error) => expect.unreachable(String(error)),
+  })
 
   await sweeper.sweep()
 
@@ -127,7 +141,11 @@ test('one sweep deletes more expired tokens than fit a page', async () => {
   await using fixture = await openTokenFixture()
   for (let number = 0; number < 450; number += 1) await fixture.login({ ttl: 60 })
   fixture.clock.advance(61)
-  await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+  await using sweeper = new TokenSweeper({
+    revoker: fixture.revoker,
+    intervalMs: 1,
+    onError: (error) => expect.unreachable(String(error)),
+  })
 
   await Promise.all([sweeper.sweep(), sweeper.sweep()])
 
@@ -144,7 +162,11 @@ test('an outdated expiry row is dropped, and the token stays', async () => {
     { key: `expire/0000000000000005/${hash}`, value: true },
     { key: 'expire/0000000000000006/of-nobody', value: true },
   ])
-  await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+  await using sweeper = new TokenSweeper({
+    revoker: fixture.revoker,
+    intervalMs: 1,
+    onError: (error) => expect.unreachable(String(error)),
+  })
 
   await sweeper.sweep()
 
@@ -170,7 +192,11 @@ describe('a token whose last use is spent', () => {
     await using fixture = await openTokenFixture()
     const before = await rowsOf(fixture)
     const token = await spentAndLeft(fixture, fields)
-    await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+    await using sweeper = new TokenSweeper({
+      revoker: fixture.revoker,
+      intervalMs: 1,
+      onError: (error) => expect.unreachable(String(error)),
+    })
 
     fixture.clock.advance(graceSeconds - 1)
     await sweeper.sweep()
@@ -196,7 +222,11 @@ describe('a token whose last use is spent', () => {
     await fixture.renew(token, 60)
 
     fixture.clock.advance(60)
-    await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+    await using sweeper = new TokenSweeper({
+      revoker: fixture.revoker,
+      intervalMs: 1,
+      onError: (error) => expect.unreachable(String(error)),
+    })
     await sweeper.sweep()
 
     expect(await rowsOf(fixture)).toEqual(before)
@@ -218,11 +248,17 @@ describe('a token whose last use is spent', () => {
 test('a record that cannot be read does not stop a sweep', async () => {
   await using fixture = await openTokenFixture()
   const broken = await fixture.lookup((await fixture.login({ ttl: 60 })).auth.client_token)
-  await fixture.view.write([{ key: `token/${fixture.tokens.keys.hashOf(broken.accessor)}`, value: 'not a token' }])
+  await fixture.view.write([
+    { key: `token/${fixture.tokens.keys.hashOf(broken.accessor)}`, value: 'not a token' },
+  ])
   const { auth } = await fixture.login({ ttl: 90 })
   fixture.clock.advance(120)
   const errors: unknown[] = []
-  await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => errors.push(error) })
+  await using sweeper = new TokenSweeper({
+    revoker: fixture.revoker,
+    intervalMs: 1,
+    onError: (error) => errors.push(error),
+  })
 
   await sweeper.sweep()
 
@@ -235,7 +271,11 @@ test('tokens of a disabled mount are swept when they expire', async () => {
   await fixture.login({ ttl: 60 })
   fixture.mounts.delete(jwtMount.accessor)
   fixture.clock.advance(60)
-  await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1, onError: (error) => expect.unreachable(String(error)) })
+  await using sweeper = new TokenSweeper({
+    revoker: fixture.revoker,
+    intervalMs: 1,
+    onError: (error) => expect.unreachable(String(error)),
+  })
 
   await sweeper.sweep()
 
@@ -244,7 +284,8 @@ test('tokens of a disabled mount are swept when they expire', async () => {
 
 test('tokens that expire in centuries sort after those that expire today', async () => {
   await using fixture = await openTokenFixture()
-  for (let number = 0; number < 70; number += 1) await fixture.create({ policies: ['root'], explicit_max_ttl: '9223372036' })
+  for (let number = 0; number < 70; number += 1)
+    await fixture.create({ policies: ['root'], explicit_max_ttl: '9223372036' })
   const { auth } = await fixture.login({ ttl: 60 })
   fixture.clock.advance(60)
 

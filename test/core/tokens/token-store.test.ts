@@ -17,15 +17,22 @@ test('an id and an accessor lead to the token, also after a restart', async () =
   const byId = await tokens.lookup(auth.client_token)
   const byAccessor = await tokens.lookupByAccessor(auth.accessor)
 
-  expect(byId).toMatchObject({ accessor: auth.accessor, display_name: 'jwt-alice', entity_id: auth.entity_id })
+  expect(byId).toMatchObject({
+    accessor: auth.accessor,
+    display_name: 'jwt-alice',
+    entity_id: auth.entity_id,
+  })
   expect(byAccessor).toEqual(byId)
 })
 
-test.each(['', 'root ', ' root', 'Root', 'hvs.unknown', 'x'.repeat(4097)])('%j is not the token root', async (id) => {
-  await using fixture = await openTokenFixture()
+test.each(['', 'root ', ' root', 'Root', 'hvs.unknown', 'x'.repeat(4097)])(
+  '%j is not the token root',
+  async (id) => {
+    await using fixture = await openTokenFixture()
 
-  expect(await fixture.tokens.lookup(id)).toBeUndefined()
-})
+    expect(await fixture.tokens.lookup(id)).toBeUndefined()
+  },
+)
 
 test('an accessor is no id, and an id no accessor', async () => {
   await using fixture = await openTokenFixture()
@@ -37,15 +44,30 @@ test('an accessor is no id, and an id no accessor', async () => {
 
 test('neither id nor accessor nor name of a login is in the stored bytes or keys', async () => {
   await using storage = await openMemory()
-  const barrier = await openBarrier({ storage, sealKey: randomBytes(32), clock: systemClock, random: systemRandom, log: { error: () => {} } })
+  const barrier = await openBarrier({
+    storage,
+    sealKey: randomBytes(32),
+    clock: systemClock,
+    random: systemRandom,
+    log: { error: () => {} },
+  })
   const view = barrier.view('core/')
-  const tokens = await TokenStore.open({ view, clock: systemClock, random: systemRandom, sealer: barrier, mountOf: () => tokenMount })
+  const tokens = await TokenStore.open({
+    view,
+    clock: systemClock,
+    random: systemRandom,
+    sealer: barrier,
+    mountOf: () => tokenMount,
+  })
   const { id, token, entries } = tokens.mint({ ...draft, policies: ['web'] })
   await view.write(entries)
 
-  const stored = (await storage.list('')).map(({ key, value }) => `${key}\n${Buffer.from(value).toString('latin1')}`).join('\n')
+  const stored = (await storage.list(''))
+    .map(({ key, value }) => `${key}\n${Buffer.from(value).toString('latin1')}`)
+    .join('\n')
 
-  for (const secret of [id, id.slice(4), token.accessor, token.cubbyhole_id]) expect(stored).not.toContain(secret)
+  for (const secret of [id, id.slice(4), token.accessor, token.cubbyhole_id])
+    expect(stored).not.toContain(secret)
 })
 
 test('a token is refused from the moment it expires', async () => {
@@ -81,15 +103,22 @@ test('a token issued after its mount was moved is valid', async () => {
 
   const { auth } = await fixture.login({}, moved)
 
-  expect(await fixture.tokens.lookup(auth.client_token)).toMatchObject({ path: 'auth/team/login', display_name: 'team-alice' })
+  expect(await fixture.tokens.lookup(auth.client_token)).toMatchObject({
+    path: 'auth/team/login',
+    display_name: 'team-alice',
+  })
   fixture.mounts.set(moved.accessor, { ...moved, moves: 2 })
   expect(await fixture.tokens.lookup(auth.client_token)).toBeUndefined()
 })
 
 test('no child outlives the expiry of an ancestor', async () => {
   await using fixture = await openTokenFixture()
-  const parent = await fixture.lookup((await fixture.create({ policies: ['web'], ttl: '60' })).auth.client_token)
-  const child = await fixture.lookup((await fixture.create({ ttl: '1h' }, { caller: parent, sudo: false })).auth.client_token)
+  const parent = await fixture.lookup(
+    (await fixture.create({ policies: ['web'], ttl: '60' })).auth.client_token,
+  )
+  const child = await fixture.lookup(
+    (await fixture.create({ ttl: '1h' }, { caller: parent, sudo: false })).auth.client_token,
+  )
   const grandchild = await fixture.create({ ttl: '1h' }, { caller: child, sudo: false })
 
   expect(await fixture.tokens.lookup(grandchild.auth.client_token)).toBeDefined()
@@ -102,7 +131,8 @@ test('uses count down to −1, and then the token is refused', async () => {
   const { auth } = await fixture.create({ policies: ['web'], num_uses: 2 })
 
   const uses: (number | undefined)[] = []
-  for (let use = 0; use < 2; use += 1) uses.push((await fixture.tokens.spendUse(await fixture.lookup(auth.client_token)))?.num_uses)
+  for (let use = 0; use < 2; use += 1)
+    uses.push((await fixture.tokens.spendUse(await fixture.lookup(auth.client_token)))?.num_uses)
 
   expect(uses).toEqual([1, -1])
   expect(await fixture.tokens.lookup(auth.client_token)).toBeUndefined()
@@ -111,7 +141,9 @@ test('uses count down to −1, and then the token is refused', async () => {
 
 test('of many concurrent requests, only as many as there are uses succeed', async () => {
   await using fixture = await openTokenFixture()
-  const token = await fixture.lookup((await fixture.create({ policies: ['web'], num_uses: 3 })).auth.client_token)
+  const token = await fixture.lookup(
+    (await fixture.create({ policies: ['web'], num_uses: 3 })).auth.client_token,
+  )
 
   const spent = await Promise.all(Array.from({ length: 20 }, () => fixture.tokens.spendUse(token)))
 
@@ -128,19 +160,28 @@ test('a token without a limit is not written when it is used', async () => {
 
 test('fields of a later version survive a change', async () => {
   await using fixture = await openTokenFixture()
-  const token = await fixture.lookup((await fixture.create({ policies: ['web'], num_uses: 3 })).auth.client_token)
+  const token = await fixture.lookup(
+    (await fixture.create({ policies: ['web'], num_uses: 3 })).auth.client_token,
+  )
   const key = tokenKey(fixture.tokens.keys.hashOf(token.accessor))
   await fixture.view.write([{ key, value: { ...token, from_the_future: { a: 1 } } }])
 
   await fixture.tokens.spendUse(token)
   await fixture.renew(token, 60)
 
-  expect(await fixture.view.get(key)).toMatchObject({ num_uses: 2, granted_ttl: 60, from_the_future: { a: 1 } })
+  expect(await fixture.view.get(key)).toMatchObject({
+    num_uses: 2,
+    granted_ttl: 60,
+    from_the_future: { a: 1 },
+  })
 })
 
-test.each([undefined, null, 'x', {}, { accessor: 'a' }])('the stored record %j is refused, never taken for a token', (value) => {
-  expect(() => readToken(value)).toThrow('internal error')
-})
+test.each([undefined, null, 'x', {}, { accessor: 'a' }])(
+  'the stored record %j is refused, never taken for a token',
+  (value) => {
+    expect(() => readToken(value)).toThrow('internal error')
+  },
+)
 
 test('a record whose policies are no texts is refused', async () => {
   await using fixture = await openTokenFixture()

@@ -6,8 +6,20 @@ type Fixture = Awaited<ReturnType<typeof openTokenFixture>>
 
 function tidyOf(fixture: Fixture, tokens = fixture.tokens) {
   const logged: object[] = []
-  const log = { info: (fields: object) => void logged.push(fields), error: (fields: object) => void logged.push(fields) }
-  return { tidy: new TokenTidy({ tokens, revoker: fixture.revoker, view: fixture.view, log, endMadeByBatch: async () => {} }), logged }
+  const log = {
+    info: (fields: object) => void logged.push(fields),
+    error: (fields: object) => void logged.push(fields),
+  }
+  return {
+    tidy: new TokenTidy({
+      tokens,
+      revoker: fixture.revoker,
+      view: fixture.view,
+      log,
+      endMadeByBatch: async () => {},
+    }),
+    logged,
+  }
 }
 
 const recordsOf = (fixture: Fixture) => fixture.view.listKeys('token/')
@@ -116,7 +128,9 @@ test('a stopped tidy does not start again', async () => {
 
 test('tidy keeps a token that was renewed after its page was read', async () => {
   await using fixture = await openTokenFixture()
-  const caller = await fixture.lookup((await fixture.create({ policies: ['web'], ttl: '10s' })).auth.client_token)
+  const caller = await fixture.lookup(
+    (await fixture.create({ policies: ['web'], ttl: '10s' })).auth.client_token,
+  )
   const { tidy } = tidyOf(
     fixture,
     withStalePages(fixture, async () => {
@@ -148,7 +162,10 @@ test('tidy keeps a child that became an orphan after its page was read', async (
   expect(await fixture.tokens.lookup(child.client_token)).toMatchObject({ parent: '' })
 })
 
-/** The tokens of a fixture, of which something happens between the reading of the first page and the look at it. */
+/**
+ * The tokens of a fixture, of which something happens between the reading of the first page and the look at
+ * it.
+ */
 function withStalePages({ tokens }: Fixture, happens: () => Promise<void>): Fixture['tokens'] {
   let pages = 0
   const scan: Fixture['tokens']['scan'] = async (...range) => {

@@ -15,7 +15,11 @@ test('after kill -9 amid unwraps each answer is still wrapped or spent, and none
     await using server = await startProcess({ folder: folder.path })
     const root = server.as(server.rootToken)
     for (let at = 0; at < count; at += 1) {
-      const { body } = await root.write('sys/wrapping/wrap', { secret: `secret ${at}` }, { headers: { 'X-Vault-Wrap-TTL': '1h' } })
+      const { body } = await root.write(
+        'sys/wrapping/wrap',
+        { secret: `secret ${at}` },
+        { headers: { 'X-Vault-Wrap-TTL': '1h' } },
+      )
       tokens.push(String(body.wrap_info?.token))
     }
     const waiting = [...tokens.entries()]
@@ -23,7 +27,10 @@ test('after kill -9 amid unwraps each answer is still wrapped or spent, and none
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         const [at, token] = next
         const client = at % 2 === 0 ? server.as(token) : root
-        const { status, body } = await client.write('sys/wrapping/unwrap', at % 2 === 0 ? undefined : { token })
+        const { status, body } = await client.write(
+          'sys/wrapping/unwrap',
+          at % 2 === 0 ? undefined : { token },
+        )
         if (status === 200) see(body.data?.secret)
         if (given.size === enough) server.signal('SIGKILL')
       }

@@ -51,7 +51,13 @@ const list = fc.oneof(
 )
 const role = fc.record(
   {
-    ...{ cloud_roles: list, cloud_groups: list, application_object_id: odd, tags: odd, sign_in_audience: fc.oneof(fc.constant('CloudADMyOrg'), odd) },
+    ...{
+      cloud_roles: list,
+      cloud_groups: list,
+      application_object_id: odd,
+      tags: odd,
+      sign_in_audience: fc.oneof(fc.constant('CloudADMyOrg'), odd),
+    },
     ...{ ttl: odd, max_ttl: odd, explicit_max_ttl: odd, permanently_delete: odd },
   },
   { requiredKeys: [] },
@@ -64,7 +70,13 @@ const config = fc.record(
       rotation_period: odd,
       rotation_policy: odd,
     },
-    ...{ environment: odd, root_password_ttl: odd, identity_token_ttl: odd, identity_token_audience: odd, disable_automated_rotation: odd },
+    ...{
+      environment: odd,
+      root_password_ttl: odd,
+      identity_token_ttl: odd,
+      identity_token_audience: odd,
+      disable_automated_rotation: odd,
+    },
   },
   { requiredKeys: [] },
 )

@@ -28,29 +28,35 @@ async function timePasses(fixture: EngineFixture): Promise<void> {
 }
 
 describe('whenever the server ends while the root secret is rotated', () => {
-  test.each(moments)('after $writes writes, the last one $last: the root signs in, and has one secret', async ({ writes, last }) => {
-    await using fixture = await openEngineFixture()
-    fixture.breakStorage(writes, last)
-    await trying(fixture.engine.rotateRoot(fixture.mount, correlationId))
-    fixture.clock.advance(60)
-    await fixture.engine.rotation.look()
+  test.each(moments)(
+    'after $writes writes, the last one $last: the root signs in, and has one secret',
+    async ({ writes, last }) => {
+      await using fixture = await openEngineFixture()
+      fixture.breakStorage(writes, last)
+      await trying(fixture.engine.rotateRoot(fixture.mount, correlationId))
+      fixture.clock.advance(60)
+      await fixture.engine.rotation.look()
 
-    await nextLife(fixture)
+      await nextLife(fixture)
 
-    await rootIsWell(fixture)
-  })
+      await rootIsWell(fixture)
+    },
+  )
 
-  test.each(moments)('or refuses one write after $writes, which is $last, and goes on', async ({ writes, last }) => {
-    await using fixture = await openEngineFixture()
-    fixture.refuseOneWrite(writes, last)
-    await trying(fixture.engine.rotateRoot(fixture.mount, correlationId))
-    fixture.clock.advance(60)
-    await fixture.engine.rotation.look()
+  test.each(moments)(
+    'or refuses one write after $writes, which is $last, and goes on',
+    async ({ writes, last }) => {
+      await using fixture = await openEngineFixture()
+      fixture.refuseOneWrite(writes, last)
+      await trying(fixture.engine.rotateRoot(fixture.mount, correlationId))
+      fixture.clock.advance(60)
+      await fixture.engine.rotation.look()
 
-    await timePasses(fixture)
+      await timePasses(fixture)
 
-    await rootIsWell(fixture)
-  })
+      await rootIsWell(fixture)
+    },
+  )
 })
 
 test.each(moments.slice(0, 6))(
@@ -70,7 +76,12 @@ test.each(moments.slice(0, 6))(
 async function rootIsWell(fixture: EngineFixture): Promise<void> {
   const { client_secret, client_id } = await fixture.config()
   const { tokens } = await fixture.state.upstream()
-  expect(await tokens.proveSecret(client_id, client_secret, 'directory', { deadline: fixture.clock.now() + 60_000, correlationId })).toBe(true)
+  expect(
+    await tokens.proveSecret(client_id, client_secret, 'directory', {
+      deadline: fixture.clock.now() + 60_000,
+      correlationId,
+    }),
+  ).toBe(true)
   expect(await fixture.config()).not.toHaveProperty('pending')
   expect(await fixture.rootPasswords()).toHaveLength(1)
 }
@@ -90,9 +101,14 @@ async function rightsBothWays(fixture: EngineFixture) {
     ...(managed?.role_assignments.map(({ id }) => id) ?? []),
     ...(managed?.group_ids.map((id) => `${id}/${managed.service_principal_id}`) ?? []),
   ]
-  const applications = fixture.directory.inventory().filter(({ kind, deleted }) => kind === 'application' && !deleted)
+  const applications = fixture.directory
+    .inventory()
+    .filter(({ kind, deleted }) => kind === 'application' && !deleted)
   return {
-    meant: { rights: meant.map((id) => id.toLowerCase()).sort(), applications: managed === undefined ? [] : [managed.object_id] },
+    meant: {
+      rights: meant.map((id) => id.toLowerCase()).sort(),
+      applications: managed === undefined ? [] : [managed.object_id],
+    },
     there: { rights: rightsOf(fixture), applications: applications.map(({ id }) => id) },
   }
 }
@@ -106,7 +122,11 @@ describe('whenever the server ends while a role that keeps its application is', 
     fixture.engine.putRole(
       fixture.mount,
       'kept',
-      { persist_app: true, cloud_roles: JSON.stringify([granted(fixture, guid)]), cloud_groups: JSON.stringify([{ group_name: group }]) },
+      {
+        persist_app: true,
+        cloud_roles: JSON.stringify([granted(fixture, guid)]),
+        cloud_groups: JSON.stringify([{ group_name: group }]),
+      },
       correlationId,
     )
 
@@ -135,28 +155,39 @@ describe('whenever the server ends while a role that keeps its application is', 
     expect(there.rights).toHaveLength(2)
   })
 
-  test.each(moments)('changed while one write after $writes is refused, which is $last', async ({ writes, last }) => {
-    await using fixture = await openEngineFixture()
-    await write(fixture, guids.reader, 'foo')
-    fixture.refuseOneWrite(writes, last)
-    await trying(write(fixture, guids.owner, 'bar'))
+  test.each(moments)(
+    'changed while one write after $writes is refused, which is $last',
+    async ({ writes, last }) => {
+      await using fixture = await openEngineFixture()
+      await write(fixture, guids.reader, 'foo')
+      fixture.refuseOneWrite(writes, last)
+      await trying(write(fixture, guids.owner, 'bar'))
 
-    await timePasses(fixture)
+      await timePasses(fixture)
 
-    const { meant, there } = await rightsBothWays(fixture)
-    expect(there).toEqual(meant)
-    expect(there.rights).toHaveLength(2)
-  })
+      const { meant, there } = await rightsBothWays(fixture)
+      expect(there).toEqual(meant)
+      expect(there.rights).toHaveLength(2)
+    },
+  )
 
-  test.each(moments.slice(0, 4))('deleted: after $writes writes, the last one $last', async ({ writes, last }) => {
-    await using fixture = await openEngineFixture()
-    await write(fixture, guids.reader, 'foo')
-    fixture.breakStorage(writes, last)
-    await trying(fixture.engine.deleteRole(fixture.mount, 'kept', { revoke: false, correlationId: correlationId }))
+  test.each(moments.slice(0, 4))(
+    'deleted: after $writes writes, the last one $last',
+    async ({ writes, last }) => {
+      await using fixture = await openEngineFixture()
+      await write(fixture, guids.reader, 'foo')
+      fixture.breakStorage(writes, last)
+      await trying(
+        fixture.engine.deleteRole(fixture.mount, 'kept', { revoke: false, correlationId: correlationId }),
+      )
 
-    await nextLife(fixture)
+      await nextLife(fixture)
 
-    await fixture.engine.deleteRole(fixture.mount, 'kept', { revoke: false, correlationId: correlationId })
-    expect(await rightsBothWays(fixture)).toEqual({ meant: { rights: [], applications: [] }, there: { rights: [], applications: [] } })
-  })
+      await fixture.engine.deleteRole(fixture.mount, 'kept', { revoke: false, correlationId: correlationId })
+      expect(await rightsBothWays(fixture)).toEqual({
+        meant: { rights: [], applications: [] },
+        there: { rights: [], applications: [] },
+      })
+    },
+  )
 })

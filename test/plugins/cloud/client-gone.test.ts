@@ -7,7 +7,9 @@ let fixture: EngineFixture
 beforeEach(async () => {
   fixture = await openEngineFixture()
   const scope = `/subscriptions/${fixture.directory.subscriptionId}`
-  const cloud_roles = JSON.stringify([{ role_id: `${scope}/providers/Microsoft.Authorization/roleDefinitions/${guids.reader}`, scope }])
+  const cloud_roles = JSON.stringify([
+    { role_id: `${scope}/providers/Microsoft.Authorization/roleDefinitions/${guids.reader}`, scope },
+  ])
   await fixture.engine.putRole(fixture.mount, 'ci', { cloud_roles }, 'c0ffee00-0000-4000-8000-000000000000')
 })
 afterEach(() => fixture[Symbol.asyncDispose]())
@@ -31,7 +33,8 @@ function ask(input: Parameters<EngineFixture['engine']['credentials']['make']>[0
   return { answer, listeners, hangUp }
 }
 
-const living = () => fixture.directory.inventory().filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
+const living = () =>
+  fixture.directory.inventory().filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
 const calls = () => fixture.directory.journal.entries({ operation: 'createApplication' }).length
 
 test('a credential is undone when its client has disconnected', async () => {

@@ -1,4 +1,8 @@
-import { type Directory, type DirectoryOptions, startDirectory } from '../../../simulators/directory/directory.ts'
+import {
+  type Directory,
+  type DirectoryOptions,
+  startDirectory,
+} from '../../../simulators/directory/directory.ts'
 import type { Client } from '../../support/client.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
 import { PausingClock } from './upstream/aimed.ts'
@@ -16,7 +20,10 @@ export type CloudFixture = AsyncDisposable & {
   definition(guid: string): string
 }
 
-export type CloudHouseOptions = TestServerOptions & { directory?: Omit<DirectoryOptions, 'now'>; configured?: boolean }
+export type CloudHouseOptions = TestServerOptions & {
+  directory?: Omit<DirectoryOptions, 'now'>
+  configured?: boolean
+}
 
 /** GUIDs of definitions the stand-in has. */
 export const guids = {
@@ -25,8 +32,15 @@ export const guids = {
   reader: 'acdd72a7-3385-48ef-bd42-f606fba81ae7',
 }
 
-/** A server with mounts `cloud/` and `azure/`, aimed at a stand-in that shares its clock; both are configured unless told otherwise. */
-export async function startCloudFixture({ directory: options = {}, configured = true, ...parts }: CloudHouseOptions = {}): Promise<CloudFixture> {
+/**
+ * A server with mounts `cloud/` and `azure/`, aimed at a stand-in that shares its clock; both are configured
+ * unless told otherwise.
+ */
+export async function startCloudFixture({
+  directory: options = {},
+  configured = true,
+  ...parts
+}: CloudHouseOptions = {}): Promise<CloudFixture> {
   await using stack = new AsyncDisposableStack()
   const clock = new PausingClock(Date.UTC(2026, 4, 5, 6, 7, 8))
   const directory = stack.use(await startDirectory({ ...options, now: () => clock.now() }))

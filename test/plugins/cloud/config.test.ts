@@ -43,18 +43,31 @@ describe("a mount of type azure shows what Azure's engine got later only when it
 
   test.each([
     { set: 'nothing', ...written(withSecret), read: plain },
-    { set: 'a period', ...written({ ...withSecret, rotation_period: '30d' }), read: { ...plain, rotation_period: 2_592_000 } },
+    {
+      set: 'a period',
+      ...written({ ...withSecret, rotation_period: '30d' }),
+      read: { ...plain, rotation_period: 2_592_000 },
+    },
     {
       set: 'a period that was cleared, and others to what they are anyway',
       ...written(
         { ...withSecret, rotation_period: 10 },
         { rotation_period: 0, identity_token_ttl: 0, disable_automated_rotation: false, rotation_policy: '' },
       ),
-      read: { ...plain, rotation_period: 0, identity_token_ttl: 0, disable_automated_rotation: false, rotation_policy: '' },
+      read: {
+        ...plain,
+        rotation_period: 0,
+        identity_token_ttl: 0,
+        disable_automated_rotation: false,
+        rotation_policy: '',
+      },
     },
     {
       set: 'a schedule, which a later write keeps',
-      ...written({ ...withSecret, rotation_schedule: '0 3 * * 0', rotation_window: 3600 }, { tenant_id: 'tenant-2' }),
+      ...written(
+        { ...withSecret, rotation_schedule: '0 3 * * 0', rotation_window: 3600 },
+        { tenant_id: 'tenant-2' },
+      ),
       read: { ...plain, tenant_id: 'tenant-2', rotation_schedule: '0 3 * * 0', rotation_window: 3600 },
     },
   ])('$set', async ({ writes, read }) => {
@@ -78,9 +91,21 @@ describe("a mount of type azure shows what Azure's engine got later only when it
 describe('what is read after writes', () => {
   test.each([
     { row: 'a new configuration', ...written(withSecret), read: created },
-    { row: 'a lifetime of the root password', ...written({ ...withSecret, root_password_ttl: '1m' }), read: { ...created, root_password_ttl: 60 } },
-    { row: 'an environment', ...written({ ...withSecret, environment: 'AZURECHINACLOUD' }), read: { ...created, environment: 'AZURECHINACLOUD' } },
-    { row: 'another tenant', ...written(withSecret, { tenant_id: 'tenant-2' }), read: { ...created, tenant_id: 'tenant-2' } },
+    {
+      row: 'a lifetime of the root password',
+      ...written({ ...withSecret, root_password_ttl: '1m' }),
+      read: { ...created, root_password_ttl: 60 },
+    },
+    {
+      row: 'an environment',
+      ...written({ ...withSecret, environment: 'AZURECHINACLOUD' }),
+      read: { ...created, environment: 'AZURECHINACLOUD' },
+    },
+    {
+      row: 'another tenant',
+      ...written(withSecret, { tenant_id: 'tenant-2' }),
+      read: { ...created, tenant_id: 'tenant-2' },
+    },
     {
       row: 'another tenant keeps the lifetime',
       ...written({ ...withSecret, root_password_ttl: '1m' }, { tenant_id: 'tenant-2' }),
@@ -96,7 +121,11 @@ describe('what is read after writes', () => {
       ...written({ ...withSecret, root_password_ttl: 86_400, rotation_window: '1h', rotation_schedule: '' }),
       read: { ...created, root_password_ttl: 86_400, rotation_window: 3600 },
     },
-    { row: 'a rotation period', ...written({ ...withSecret, rotation_period: '30d' }), read: { ...created, rotation_period: 2_592_000 } },
+    {
+      row: 'a rotation period',
+      ...written({ ...withSecret, rotation_period: '30d' }),
+      read: { ...created, rotation_period: 2_592_000 },
+    },
     {
       row: 'a rotation schedule',
       ...written({ ...withSecret, rotation_schedule: '0 3 * * sun', rotation_window: 7200 }),
@@ -104,26 +133,52 @@ describe('what is read after writes', () => {
     },
     {
       row: 'from schedule to period',
-      ...written({ ...withSecret, rotation_schedule: '0 3 * * 0' }, { rotation_schedule: '', rotation_period: 10 }),
+      ...written(
+        { ...withSecret, rotation_schedule: '0 3 * * 0' },
+        { rotation_schedule: '', rotation_period: 10 },
+      ),
       read: { ...created, rotation_period: 10 },
     },
-    { row: 'a zero is stored', ...written({ ...withSecret, root_password_ttl: 0 }), read: { ...created, root_password_ttl: 0 } },
-    { row: 'an empty text clears', ...written(withSecret, { client_id: '' }), read: { ...created, client_id: '' } },
-    { row: 'unknown fields pass', ...written({ ...withSecret, password_policy: 'x', use_microsoft_graph_api: true }), read: created },
+    {
+      row: 'a zero is stored',
+      ...written({ ...withSecret, root_password_ttl: 0 }),
+      read: { ...created, root_password_ttl: 0 },
+    },
+    {
+      row: 'an empty text clears',
+      ...written(withSecret, { client_id: '' }),
+      read: { ...created, client_id: '' },
+    },
+    {
+      row: 'unknown fields pass',
+      ...written({ ...withSecret, password_policy: 'x', use_microsoft_graph_api: true }),
+      read: created,
+    },
     {
       row: 'a rotation policy',
       ...written({ ...withSecret, rotation_policy: 'p', disable_automated_rotation: 'true' }),
       read: { ...created, rotation_policy: 'p', disable_automated_rotation: true },
     },
-    { row: 'a TTL of identity tokens', ...written({ ...withSecret, identity_token_ttl: '500' }), read: { ...created, identity_token_ttl: 500 } },
-    ...['azurepubliccloud', 'CloudUSGovernmentCloud', 'AzureUSGovernmentCloud', 'CLOUDCHINACLOUD', 'CloudPublicCloud'].map((environment) => ({
+    {
+      row: 'a TTL of identity tokens',
+      ...written({ ...withSecret, identity_token_ttl: '500' }),
+      read: { ...created, identity_token_ttl: 500 },
+    },
+    ...[
+      'azurepubliccloud',
+      'CloudUSGovernmentCloud',
+      'AzureUSGovernmentCloud',
+      'CLOUDCHINACLOUD',
+      'CloudPublicCloud',
+    ].map((environment) => ({
       row: environment,
       ...written({ ...withSecret, environment }),
       read: { ...created, environment },
     })),
   ])('a written configuration is read: $row', async ({ writes, read }) => {
     const mount = await newMount()
-    for (const body of writes) expect(await server.root.write(`${mount}/config`, body)).toMatchObject({ status: 204, text: '' })
+    for (const body of writes)
+      expect(await server.root.write(`${mount}/config`, body)).toMatchObject({ status: 204, text: '' })
 
     const answer = await server.root.read(`${mount}/config`)
 
@@ -165,7 +220,8 @@ describe('what is read after writes', () => {
 })
 
 const wrapped = (text: string) => `1 error occurred:\n\t* ${text}\n\n`
-const both = 'mutually exclusive fields rotation_schedule and rotation_period were both specified; only one of them can be provided'
+const both =
+  'mutually exclusive fields rotation_schedule and rotation_period were both specified; only one of them can be provided'
 
 describe('what is refused, and leaves everything as it was', () => {
   test.each([
@@ -174,9 +230,21 @@ describe('what is refused, and leaves everything as it was', () => {
       body: { environment: 'AZURECHINACLOUD', identity_token_audience: 'aud' },
       text: "only one of 'client_secret' or 'identity_token_audience' can be set",
     },
-    { row: 'workload identity', body: { client_secret: '', identity_token_audience: 'aud' }, text: 'plugin workload identity not supported' },
-    { row: 'unknown environment', body: { environment: 'invalidEnv' }, text: wrapped('err: no cloud configuration matching the name "invalidEnv"') },
-    { row: 'empty environment', body: { environment: '' }, text: wrapped('err: no cloud configuration matching the name ""') },
+    {
+      row: 'workload identity',
+      body: { client_secret: '', identity_token_audience: 'aud' },
+      text: 'plugin workload identity not supported',
+    },
+    {
+      row: 'unknown environment',
+      body: { environment: 'invalidEnv' },
+      text: wrapped('err: no cloud configuration matching the name "invalidEnv"'),
+    },
+    {
+      row: 'empty environment',
+      body: { environment: '' },
+      text: wrapped('err: no cloud configuration matching the name ""'),
+    },
     {
       row: 'a cloud that is no more',
       body: { environment: 'AzureGermanCloud' },
@@ -187,20 +255,36 @@ describe('what is refused, and leaves everything as it was', () => {
       body: { environment: 'x', rotation_schedule: 'x' },
       text: 'failed to parse provided rotation_schedule: expected exactly 5 fields, found 1',
     },
-    { row: 'a schedule and a period', body: { rotation_schedule: '0 0 * * *', rotation_period: 10 }, text: both },
-    { row: 'a wrong schedule and a period', body: { rotation_schedule: 'x', rotation_period: 10 }, text: both },
+    {
+      row: 'a schedule and a period',
+      body: { rotation_schedule: '0 0 * * *', rotation_period: 10 },
+      text: both,
+    },
+    {
+      row: 'a wrong schedule and a period',
+      body: { rotation_schedule: 'x', rotation_period: 10 },
+      text: both,
+    },
     {
       row: 'a schedule that never comes',
       body: { rotation_schedule: '0 0 31 2 *' },
       text: 'failed to parse provided rotation_schedule: there is no such day',
     },
-    { row: 'a window and a period', body: { rotation_window: 3600, rotation_period: 10 }, text: 'rotation_window does not apply to period' },
+    {
+      row: 'a window and a period',
+      body: { rotation_window: 3600, rotation_period: 10 },
+      text: 'rotation_window does not apply to period',
+    },
     {
       row: 'a window and a period, with an empty schedule',
       body: { rotation_window: 3600, rotation_period: 10, rotation_schedule: '' },
       text: 'rotation_window does not apply to period',
     },
-    { row: 'a window alone', body: { rotation_window: 3600 }, text: 'cannot use rotation_window without rotation_schedule' },
+    {
+      row: 'a window alone',
+      body: { rotation_window: 3600 },
+      text: 'cannot use rotation_window without rotation_schedule',
+    },
     {
       row: 'a window below an hour',
       body: { rotation_window: 3599, rotation_schedule: '0 0 * * *' },
@@ -217,7 +301,12 @@ describe('what is refused, and leaves everything as it was', () => {
       text: 'error converting input for field "disable_automated_rotation"',
       isPart: true,
     },
-    { row: 'an id that is a list', body: { tenant_id: ['a'] }, text: 'error converting input for field "tenant_id"', isPart: true },
+    {
+      row: 'an id that is a list',
+      body: { tenant_id: ['a'] },
+      text: 'error converting input for field "tenant_id"',
+      isPart: true,
+    },
     { row: 'an empty subscription', body: { subscription_id: '' }, text: 'subscription_id is required' },
     { row: 'an empty tenant', body: { tenant_id: '' }, text: 'tenant_id is required' },
   ])('a configuration is refused: $row', async ({ body, text, isPart = false }) => {
@@ -236,7 +325,10 @@ describe('what is refused, and leaves everything as it was', () => {
     const mount = await newMount()
     await server.root.write(`${mount}/config`, { ...withSecret, rotation_schedule: '0 0 * * *' })
 
-    expect(await server.root.write(`${mount}/config`, { rotation_period: 10 })).toMatchObject({ status: 400, body: { errors: [both] } })
+    expect(await server.root.write(`${mount}/config`, { rotation_period: 10 })).toMatchObject({
+      status: 400,
+      body: { errors: [both] },
+    })
   })
 
   test.each([
@@ -245,17 +337,28 @@ describe('what is refused, and leaves everything as it was', () => {
   ])('a new configuration needs both ids: $text', async ({ body, text }) => {
     const mount = await newMount()
 
-    expect(await server.root.write(`${mount}/config`, body)).toMatchObject({ status: 400, body: { errors: [text] } })
+    expect(await server.root.write(`${mount}/config`, body)).toMatchObject({
+      status: 400,
+      body: { errors: [text] },
+    })
   })
 })
 
 test('ids may come from the environment, and are not shown', async () => {
-  const environment = { CLOUD_SUBSCRIPTION_ID: 'sub-e', CLOUD_TENANT_ID: 'tenant-e', CLOUD_CLIENT_ID: 'client-e', CLOUD_CLIENT_SECRET: 'secret-e' }
+  const environment = {
+    CLOUD_SUBSCRIPTION_ID: 'sub-e',
+    CLOUD_TENANT_ID: 'tenant-e',
+    CLOUD_CLIENT_ID: 'client-e',
+    CLOUD_CLIENT_SECRET: 'secret-e',
+  }
   await using other = await startTestServer({ environment })
 
   expect((await other.root.write('cloud/config', {})).status).toBe(204)
 
-  expect((await other.root.read('cloud/config')).body['data']).toEqual({ ...zeros, root_password_ttl: 15_724_800 })
+  expect((await other.root.read('cloud/config')).body['data']).toEqual({
+    ...zeros,
+    root_password_ttl: 15_724_800,
+  })
 })
 
 test('no answer contains the secret', async () => {
@@ -279,11 +382,20 @@ test.each([
 ])('%s %s is unsupported', async (method, path) => {
   const mount = await newMount()
 
-  expect(await server.root.call(method, `${mount}/${path}`)).toMatchObject({ status: 405, body: { errors: [wrapped('unsupported operation')] } })
+  expect(await server.root.call(method, `${mount}/${path}`)).toMatchObject({
+    status: 405,
+    body: { errors: [wrapped('unsupported operation')] },
+  })
 })
 
-test.each(['static-roles/x', 'static-creds/x', 'rotate-role/x', 'roles/-x', 'roles/x-', 'configs'])('%s is no path', async (path) => {
-  const mount = await newMount()
+test.each(['static-roles/x', 'static-creds/x', 'rotate-role/x', 'roles/-x', 'roles/x-', 'configs'])(
+  '%s is no path',
+  async (path) => {
+    const mount = await newMount()
 
-  expect(await server.root.read(`${mount}/${path}`)).toMatchObject({ status: 404, body: { errors: [wrapped('unsupported path')] } })
-})
+    expect(await server.root.read(`${mount}/${path}`)).toMatchObject({
+      status: 404,
+      body: { errors: [wrapped('unsupported path')] },
+    })
+  },
+)

@@ -41,7 +41,10 @@ async function aWorld() {
       await writeFile(killFile, `${point} ${skip}`)
       process.kill(current.server.pid, 'SIGUSR2')
     },
-    /** Kills the server and starts the next one. What upstream keeps back is let go in between, unless it is to come late. */
+    /**
+     * Kills the server and starts the next one. What upstream keeps back is let go in between, unless it is
+     * to come late.
+     */
     restart: async ({ isLate = false } = {}) => {
       await current.server.stop('SIGKILL')
       if (!isLate) directory.release()
@@ -68,7 +71,11 @@ async function configure(root: Client, directory: Directory): Promise<void> {
     client_id: directory.rootClientId,
     client_secret: directory.rootClientSecret,
   })
-  await root.write('cloud/roles/ci', { cloud_roles: readers(directory, 'web'), cloud_groups: '[{"group_name":"foo"}]', permanently_delete: true })
+  await root.write('cloud/roles/ci', {
+    cloud_roles: readers(directory, 'web'),
+    cloud_groups: '[{"group_name":"foo"}]',
+    permanently_delete: true,
+  })
 }
 
 async function debris(root: Client): Promise<{ error: string }[]> {
@@ -76,7 +83,8 @@ async function debris(root: Client): Promise<{ error: string }[]> {
   if (status !== 200) throw new Error(`debris: ${status} ${text}`)
   return (body.data as unknown as { objects: { error: string }[] }).objects
 }
-const living = (directory: Directory) => directory.inventory().filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
+const living = (directory: Directory) =>
+  directory.inventory().filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
 const leases = async (root: Client) => (await root.list('sys/leases/lookup/cloud/creds/ci')).status
 
 /** Asks and does not mind that nobody answers. */
@@ -89,22 +97,25 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]())
 
 describe('kill -9 while a credential is made', () => {
-  test.each(['createApplication', 'createServicePrincipal', 'addServicePrincipalPassword', 'putRoleAssignment', 'addGroupMember'] as const)(
-    'after %s happened upstream: the next start undoes it',
-    async (operation) => {
-      const { directory } = world
-      directory.fault({ kind: 'held', operation })
-      const cut = asking(world.root.read('cloud/creds/ci'))
-      await directory.journal.arrived(operation)
-      expect(living(directory).length).toBeGreaterThan(0)
+  test.each([
+    'createApplication',
+    'createServicePrincipal',
+    'addServicePrincipalPassword',
+    'putRoleAssignment',
+    'addGroupMember',
+  ] as const)('after %s happened upstream: the next start undoes it', async (operation) => {
+    const { directory } = world
+    directory.fault({ kind: 'held', operation })
+    const cut = asking(world.root.read('cloud/creds/ci'))
+    await directory.journal.arrived(operation)
+    expect(living(directory).length).toBeGreaterThan(0)
 
-      await world.restart()
-      await cut
+    await world.restart()
+    await cut
 
-      await until(async () => (await debris(world.root)).length === 0)
-      expect([living(directory), await leases(world.root)]).toEqual([[], 404])
-    },
-  )
+    await until(async () => (await debris(world.root)).length === 0)
+    expect([living(directory), await leases(world.root)]).toEqual([[], 404])
+  })
 
   test.each([
     { point: 'storage.before-commit', skip: 0, isThere: false },
@@ -133,12 +144,20 @@ test.each([
     removal: 'deleteRoleAssignment',
     grant: (directory: Directory) => ({ cloud_roles: readers(directory, 'web', 'data') }),
   },
-  { operation: 'addGroupMember', removal: 'removeGroupMember', grant: () => ({ cloud_groups: '[{"group_name":"foo"}]' }) },
+  {
+    operation: 'addGroupMember',
+    removal: 'removeGroupMember',
+    grant: () => ({ cloud_groups: '[{"group_name":"foo"}]' }),
+  },
 ] as const)(
   'kill -9 in a role change: $operation that upstream does after the next start has looked is undone too',
   async ({ operation, removal, grant }) => {
     const { directory } = world
-    await world.root.write('cloud/roles/kept', { cloud_roles: readers(directory, 'web'), persist_app: true, permanently_delete: true })
+    await world.root.write('cloud/roles/kept', {
+      cloud_roles: readers(directory, 'web'),
+      persist_app: true,
+      permanently_delete: true,
+    })
     const before = living(directory)
     directory.journal.clear()
     directory.fault({ kind: 'late', operation })
@@ -176,8 +195,18 @@ test.each(['deleteRoleAssignment', 'deleteServicePrincipal', 'deleteApplication'
 
 describe('kill -9 around a forced revocation', () => {
   const refuseRemovals = () => {
-    for (const operation of ['deleteRoleAssignment', 'deleteServicePrincipal', 'deleteApplication'] as const) {
-      world.directory.fault({ kind: 'status', operation, status: 400, code: 'Request_BadRequest', times: null })
+    for (const operation of [
+      'deleteRoleAssignment',
+      'deleteServicePrincipal',
+      'deleteApplication',
+    ] as const) {
+      world.directory.fault({
+        kind: 'status',
+        operation,
+        status: 400,
+        code: 'Request_BadRequest',
+        times: null,
+      })
     }
   }
 
@@ -192,7 +221,11 @@ describe('kill -9 around a forced revocation', () => {
 
       await world.restart()
 
-      expect([await leases(world.root), (await debris(world.root)).length > 0].filter((one) => one === 200 || one === true)).toHaveLength(1)
+      expect(
+        [await leases(world.root), (await debris(world.root)).length > 0].filter(
+          (one) => one === 200 || one === true,
+        ),
+      ).toHaveLength(1)
       await world.root.write('sys/leases/revoke-force/cloud/creds/ci')
       await until(async () => (await debris(world.root)).length === 0)
       expect(living(directory)).toEqual([])

@@ -4,15 +4,26 @@ import type { Answer, Json } from '../../support/client.ts'
 import { type CloudFixture, guids } from './cloud-fixture.ts'
 
 /** A role that may read one resource group, and what else a test says. */
-export async function aRole(fixture: CloudFixture, name: string, body: object = {}, mount = 'cloud'): Promise<void> {
+export async function aRole(
+  fixture: CloudFixture,
+  name: string,
+  body: object = {},
+  mount = 'cloud',
+): Promise<void> {
   const lists = mount === 'cloud' ? { cloud_roles: reader(fixture) } : { azure_roles: reader(fixture) }
-  const { status, text } = await fixture.root.write(`${mount}/roles/${name}`, 'application_object_id' in body ? body : { ...lists, ...body })
+  const { status, text } = await fixture.root.write(
+    `${mount}/roles/${name}`,
+    'application_object_id' in body ? body : { ...lists, ...body },
+  )
   if (status !== 204) throw new Error(`role ${name}: ${text}`)
 }
 
 export const reader = (fixture: CloudFixture, ...groups: string[]): string =>
   JSON.stringify(
-    (groups.length === 0 ? ['web'] : groups).map((group) => ({ role_id: fixture.definition(guids.reader), scope: fixture.scope(group) })),
+    (groups.length === 0 ? ['web'] : groups).map((group) => ({
+      role_id: fixture.definition(guids.reader),
+      scope: fixture.scope(group),
+    })),
   )
 
 /** A credential as it was answered. */
@@ -40,9 +51,13 @@ export function credentialOf({ status, text, body }: Answer): Credential {
   }
 }
 
-export const revoke = (fixture: CloudFixture, lease: string): Promise<Answer> => fixture.root.write('sys/leases/revoke', { lease_id: lease })
+export const revoke = (fixture: CloudFixture, lease: string): Promise<Answer> =>
+  fixture.root.write('sys/leases/revoke', { lease_id: lease })
 export const renew = (fixture: CloudFixture, lease: string, increment?: number): Promise<Answer> =>
-  fixture.root.write('sys/leases/renew', { lease_id: lease, ...(increment === undefined ? {} : { increment }) })
+  fixture.root.write('sys/leases/renew', {
+    lease_id: lease,
+    ...(increment === undefined ? {} : { increment }),
+  })
 
 /** Kinds of what exists upstream for a client id, deleted or not. */
 export const kindsOf = (fixture: CloudFixture, clientId: string, { deleted = false } = {}): string[] =>
@@ -78,10 +93,14 @@ export async function until(isSo: () => boolean | Promise<boolean>): Promise<voi
 }
 
 /** Nothing is left to undo. */
-export const cleared = (fixture: CloudFixture, mount = 'cloud'): Promise<void> => until(async () => (await debris(fixture, mount)).length === 0)
+export const cleared = (fixture: CloudFixture, mount = 'cloud'): Promise<void> =>
+  until(async () => (await debris(fixture, mount)).length === 0)
 
 /** Whether the secret gets a token of the stand-in. */
-export async function works(fixture: CloudFixture, { clientId, secret }: Pick<Credential, 'clientId' | 'secret'>): Promise<boolean> {
+export async function works(
+  fixture: CloudFixture,
+  { clientId, secret }: Pick<Credential, 'clientId' | 'secret'>,
+): Promise<boolean> {
   const { Agent, request } = await import('node:https')
   const body = new URLSearchParams({
     client_id: clientId,
@@ -107,6 +126,10 @@ export async function works(fixture: CloudFixture, { clientId, secret }: Pick<Cr
 }
 
 /** A fault of the stand-in: it answers an operation with a status. */
-export const status = (operation: NonNullable<FaultInput['operation']>, code: number, rest: object = {}): FaultInput =>
+export const status = (
+  operation: NonNullable<FaultInput['operation']>,
+  code: number,
+  rest: object = {},
+): FaultInput =>
   // the members of `rest` are those of this kind
   ({ kind: 'status', operation, status: code, ...rest }) as FaultInput

@@ -1,6 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CloudFixture, guids, startCloudFixture } from './cloud-fixture.ts'
-import { aCredential, aRole, cleared, debris, kindsOf, reader, renew, revoke, works } from './credential-steps.ts'
+import {
+  aCredential,
+  aRole,
+  cleared,
+  debris,
+  kindsOf,
+  reader,
+  renew,
+  revoke,
+  works,
+} from './credential-steps.ts'
 
 let fixture: CloudFixture
 
@@ -21,26 +31,42 @@ describe('dynamic credentials', () => {
 
     const answer = await fixture.root.read(`cloud/creds/${name}`)
 
-    expect(answer).toMatchObject({ status: 200, body: { renewable: true, lease_duration: 2764800, warnings: null } })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { renewable: true, lease_duration: 2764800, warnings: null },
+    })
     expect(Object.keys(answer.body.data ?? {}).sort()).toEqual(['client_id', 'client_secret'])
     const [clientId, secret] = [String(answer.body.data?.client_id), String(answer.body.data?.client_secret)]
     expect(clientId).toMatch(uuid)
     expect(String(answer.body.lease_id)).toMatch(new RegExp(`^cloud/creds/${name}/[0-9A-Za-z]{24}$`))
     expect(kindsOf(fixture, clientId)).toEqual([...everything, 'role-assignment'].sort())
     expect(await works(fixture, { clientId, secret })).toBe(true)
-    const application = fixture.directory.inventory().find((thing) => thing.kind === 'application' && thing.clientId === clientId)
+    const application = fixture.directory
+      .inventory()
+      .find((thing) => thing.kind === 'application' && thing.clientId === clientId)
     expect(application?.name).toMatch(new RegExp(`^gatehouse-${name}-[0-9a-f-]{36}$`))
     expect(application?.tags?.slice(0, 2)).toEqual(['team:a', 'team:b'])
-    expect(application?.tags?.at(-1)).toMatch(new RegExp(`^gatehouse:cloud_[0-9a-f]{8}:${String(answer.body.request_id)}$`))
+    expect(application?.tags?.at(-1)).toMatch(
+      new RegExp(`^gatehouse:cloud_[0-9a-f]{8}:${String(answer.body.request_id)}$`),
+    )
   })
 
   test('groups alone are enough', async () => {
     const name = newName()
-    await aRole(fixture, name, { cloud_roles: '[]', cloud_groups: '[{"group_name":"foo"},{"group_name":"bar"}]' })
+    await aRole(fixture, name, {
+      cloud_roles: '[]',
+      cloud_groups: '[{"group_name":"foo"},{"group_name":"bar"}]',
+    })
 
     const credential = await aCredential(fixture, name)
 
-    expect(kindsOf(fixture, credential.clientId)).toEqual(['application', 'group-member', 'group-member', 'password', 'service-principal'])
+    expect(kindsOf(fixture, credential.clientId)).toEqual([
+      'application',
+      'group-member',
+      'group-member',
+      'password',
+      'service-principal',
+    ])
     expect(await works(fixture, credential)).toBe(true)
   })
 
@@ -59,18 +85,28 @@ describe('dynamic credentials', () => {
     const name = newName()
     await aRole(fixture, name)
 
-    expect((await aCredential(fixture, name.toUpperCase())).lease).toMatch(new RegExp(`^cloud/creds/${name.toUpperCase()}/`))
+    expect((await aCredential(fixture, name.toUpperCase())).lease).toMatch(
+      new RegExp(`^cloud/creds/${name.toUpperCase()}/`),
+    )
   })
 
   test('an unknown role is refused', async () => {
-    expect(await fixture.root.read('cloud/creds/nobody')).toMatchObject({ status: 400, body: { errors: ["role 'nobody' does not exist"] } })
+    expect(await fixture.root.read('cloud/creds/nobody')).toMatchObject({
+      status: 400,
+      body: { errors: ["role 'nobody' does not exist"] },
+    })
   })
 })
 
 /** What kind of role, and what else it has. */
 const forms = [
   { form: 'dynamic', body: async () => ({}) },
-  { form: 'static', body: async () => ({ application_object_id: fixture.directory.hand.addApplication({ displayName: 'theirs' }).id }) },
+  {
+    form: 'static',
+    body: async () => ({
+      application_object_id: fixture.directory.hand.addApplication({ displayName: 'theirs' }).id,
+    }),
+  },
   { form: 'persisted', body: async () => ({ persist_app: true }) },
 ]
 
@@ -86,13 +122,19 @@ describe.each(forms)('lifetimes of a $form role', ({ body }) => {
     const second = await aCredential(fixture, name)
     expect(second.duration).toBe(20)
     fixture.clock.advance(15)
-    expect(await renew(fixture, second.lease, 60)).toMatchObject({ status: 200, body: { lease_duration: 15 } })
+    expect(await renew(fixture, second.lease, 60)).toMatchObject({
+      status: 200,
+      body: { lease_duration: 15 },
+    })
 
     await aRole(fixture, name, { ...base, ttl: 20, max_ttl: 0, explicit_max_ttl: 60 })
     const third = await aCredential(fixture, name)
     expect(third.duration).toBe(20)
     fixture.clock.advance(10)
-    expect(await renew(fixture, third.lease, 100)).toMatchObject({ status: 200, body: { lease_duration: 50 } })
+    expect(await renew(fixture, third.lease, 100)).toMatchObject({
+      status: 200,
+      body: { lease_duration: 50 },
+    })
   })
 
   test('the explicit limit caps a lease that has no TTL of its own, and no renewal passes the end of the secret', async () => {
@@ -102,7 +144,9 @@ describe.each(forms)('lifetimes of a $form role', ({ body }) => {
     const { lease, duration, warnings } = await aCredential(fixture, name)
 
     expect(duration).toBe(60)
-    expect(warnings).toEqual(['TTL of "768h" exceeded the effective max_ttl of "1m"; TTL value is capped accordingly'])
+    expect(warnings).toEqual([
+      'TTL of "768h" exceeded the effective max_ttl of "1m"; TTL value is capped accordingly',
+    ])
     fixture.clock.advance(30)
     expect(await renew(fixture, lease, 3600)).toMatchObject({ status: 200, body: { lease_duration: 30 } })
     fixture.clock.advance(29)
@@ -151,7 +195,10 @@ describe('passwords of an application', () => {
   })
 
   test('the third secret of an application for personal accounts is refused with a clear error', async () => {
-    const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs', signInAudience: 'PersonalMicrosoftAccount' })
+    const { id } = fixture.directory.hand.addApplication({
+      displayName: 'theirs',
+      signInAudience: 'PersonalMicrosoftAccount',
+    })
     const name = newName()
     await aRole(fixture, name, { application_object_id: id })
     await aCredential(fixture, name)
@@ -165,7 +212,10 @@ describe('passwords of an application', () => {
   })
 
   test('passwords of the engine that have ended make room for a new one', async () => {
-    const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs', signInAudience: 'PersonalMicrosoftAccount' })
+    const { id } = fixture.directory.hand.addApplication({
+      displayName: 'theirs',
+      signInAudience: 'PersonalMicrosoftAccount',
+    })
     fixture.directory.hand.addPassword(id, { displayName: 'gatehouse-old-1', lifetimeSeconds: -60 })
     fixture.directory.hand.addPassword(id, { displayName: 'somebody else’s', lifetimeSeconds: -60 })
     const name = newName()
@@ -231,7 +281,12 @@ describe('revocation', () => {
     const name = newName()
     await aRole(fixture, name)
     const { clientId, lease } = await aCredential(fixture, name)
-    fixture.directory.fault({ kind: 'status', operation: 'deleteRoleAssignment', status, ...(code === undefined ? {} : { code }) })
+    fixture.directory.fault({
+      kind: 'status',
+      operation: 'deleteRoleAssignment',
+      status,
+      ...(code === undefined ? {} : { code }),
+    })
 
     expect(await revoke(fixture, lease)).toMatchObject({ status: 204 })
     expect(kindsOf(fixture, clientId)).not.toContain('application')
@@ -241,23 +296,44 @@ describe('revocation', () => {
     const name = newName()
     await aRole(fixture, name, { cloud_roles: reader(fixture, 'web', 'data') })
     const { clientId, lease } = await aCredential(fixture, name)
-    const assignments = fixture.directory.inventory().filter((thing) => thing.kind === 'role-assignment' && thing.clientId === clientId)
-    fixture.directory.fault({ kind: 'status', operation: 'deleteRoleAssignment', status: 403, code: 'AuthorizationFailed', times: null })
+    const assignments = fixture.directory
+      .inventory()
+      .filter((thing) => thing.kind === 'role-assignment' && thing.clientId === clientId)
+    fixture.directory.fault({
+      kind: 'status',
+      operation: 'deleteRoleAssignment',
+      status: 403,
+      code: 'AuthorizationFailed',
+      times: null,
+    })
 
     expect(await revoke(fixture, lease)).toMatchObject({ status: 204 })
 
     const left = (await debris(fixture)).map(({ kind, id }) => ({ kind, id: String(id).toLowerCase() }))
-    expect(left).toEqual(expect.arrayContaining(assignments.map(({ id }) => ({ kind: 'roleAssignments', id: id.toLowerCase() }))))
+    expect(left).toEqual(
+      expect.arrayContaining(
+        assignments.map(({ id }) => ({ kind: 'roleAssignments', id: id.toLowerCase() })),
+      ),
+    )
     fixture.directory.clearFaults()
     await cleared(fixture)
-    expect(fixture.directory.inventory().filter((thing) => thing.clientId === clientId && thing.kind === 'role-assignment')).toEqual([])
+    expect(
+      fixture.directory
+        .inventory()
+        .filter((thing) => thing.clientId === clientId && thing.kind === 'role-assignment'),
+    ).toEqual([])
   })
 
   test('an assignment that was removed by hand does not matter', async () => {
     const name = newName()
-    await aRole(fixture, name, { cloud_roles: reader(fixture, 'web', 'data'), cloud_groups: '[{"group_name":"bar"}]' })
+    await aRole(fixture, name, {
+      cloud_roles: reader(fixture, 'web', 'data'),
+      cloud_groups: '[{"group_name":"bar"}]',
+    })
     const { clientId, lease } = await aCredential(fixture, name)
-    const [assignment] = fixture.directory.inventory().filter((thing) => thing.kind === 'role-assignment' && thing.clientId === clientId)
+    const [assignment] = fixture.directory
+      .inventory()
+      .filter((thing) => thing.kind === 'role-assignment' && thing.clientId === clientId)
     fixture.directory.hand.remove(assignment?.id ?? '')
 
     expect(await revoke(fixture, lease)).toMatchObject({ status: 204 })
@@ -270,7 +346,9 @@ describe('revocation', () => {
       const name = newName()
       await aRole(fixture, name, { permanently_delete: forGood })
       const { clientId, lease } = await aCredential(fixture, name)
-      const application = fixture.directory.inventory().find((thing) => thing.kind === 'application' && thing.clientId === clientId)
+      const application = fixture.directory
+        .inventory()
+        .find((thing) => thing.kind === 'application' && thing.clientId === clientId)
       fixture.clock.advance(3600)
       fixture.directory.hand.remove(application?.id ?? '')
 
@@ -286,7 +364,12 @@ describe('revocation', () => {
     const name = newName()
     await aRole(fixture, name)
     const { clientId, lease } = await aCredential(fixture, name)
-    fixture.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 404, code: 'Request_ResourceNotFound' })
+    fixture.directory.fault({
+      kind: 'status',
+      operation: 'deleteApplication',
+      status: 404,
+      code: 'Request_ResourceNotFound',
+    })
 
     expect(await revoke(fixture, lease)).toMatchObject({ status: 204 })
 
@@ -299,7 +382,12 @@ describe('revocation', () => {
     const name = newName()
     await aRole(fixture, name, { application_object_id: id })
     const { lease } = await aCredential(fixture, name)
-    fixture.directory.fault({ kind: 'status', operation: 'removeApplicationPassword', status: 404, code: 'Request_ResourceNotFound' })
+    fixture.directory.fault({
+      kind: 'status',
+      operation: 'removeApplicationPassword',
+      status: 404,
+      code: 'Request_ResourceNotFound',
+    })
 
     expect(await revoke(fixture, lease)).toMatchObject({ status: 204 })
 
@@ -307,21 +395,26 @@ describe('revocation', () => {
     expect(kindsOf(fixture, appId)).toEqual([])
   })
 
-  test.each(['slow', 'lost'] as const)('what turns up among the deleted late is purged all the same, also when an answer was %s', async (kind) => {
-    const name = newName()
-    await aRole(fixture, name, { permanently_delete: true })
-    const { clientId, lease } = await aCredential(fixture, name)
-    fixture.directory.change({ delaySeconds: { deletedToBin: 20 } })
-    fixture.directory.fault(
-      kind === 'lost' ? { kind, operation: 'deleteServicePrincipal' } : { kind, delayMs: 1, operation: 'deleteServicePrincipal' },
-    )
+  test.each(['slow', 'lost'] as const)(
+    'what turns up among the deleted late is purged all the same, also when an answer was %s',
+    async (kind) => {
+      const name = newName()
+      await aRole(fixture, name, { permanently_delete: true })
+      const { clientId, lease } = await aCredential(fixture, name)
+      fixture.directory.change({ delaySeconds: { deletedToBin: 20 } })
+      fixture.directory.fault(
+        kind === 'lost'
+          ? { kind, operation: 'deleteServicePrincipal' }
+          : { kind, delayMs: 1, operation: 'deleteServicePrincipal' },
+      )
 
-    expect(await revoke(fixture, lease)).toMatchObject({ status: 204 })
+      expect(await revoke(fixture, lease)).toMatchObject({ status: 204 })
 
-    expect(await debris(fixture)).toEqual([])
-    fixture.directory.change({ delaySeconds: { deletedToBin: 0 } })
-    expect(kindsOf(fixture, clientId, { deleted: true })).toEqual([])
-  })
+      expect(await debris(fixture)).toEqual([])
+      fixture.directory.change({ delaySeconds: { deletedToBin: 0 } })
+      expect(kindsOf(fixture, clientId, { deleted: true })).toEqual([])
+    },
+  )
 
   test('what turns up later than a revocation waits is purged in the background', async () => {
     const name = newName()
@@ -348,7 +441,10 @@ describe('revocation', () => {
     await fixture.root.write('cloud/config', fixture.config())
 
     expect(renewal).toMatchObject({ status: 200, body: { lease_duration: 600 } })
-    expect(revocation).toMatchObject({ status: 400, body: { errors: ['failed to revoke entry: error during revoke: subscription_id is required'] } })
+    expect(revocation).toMatchObject({
+      status: 400,
+      body: { errors: ['failed to revoke entry: error during revoke: subscription_id is required'] },
+    })
     expect(await revoke(fixture, lease)).toMatchObject({ status: 204 })
   })
 })
@@ -359,7 +455,10 @@ describe('renewal', () => {
     await aRole(fixture, name, { ttl: 100, max_ttl: 1000 })
     const { lease } = await aCredential(fixture, name)
     await aRole(fixture, name, { ttl: 200 })
-    expect(await renew(fixture, lease)).toMatchObject({ status: 200, body: { lease_duration: 200, data: null } })
+    expect(await renew(fixture, lease)).toMatchObject({
+      status: 200,
+      body: { lease_duration: 200, data: null },
+    })
 
     await fixture.root.delete(`cloud/roles/${name}`)
 

@@ -57,10 +57,15 @@ test.each([
 describe('whatever is written', () => {
   test('it is a schedule or an error, never an exception', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom('*', '/', '-', ',', '?', ' ', '0', '1', '31', '7', 'jan', 'x', '\t'), { maxLength: 30 }), (parts) => {
-        const schedule = parseCron(parts.join(''))
-        expect('error' in schedule || schedule.minutes.size > 0).toBe(true)
-      }),
+      fc.property(
+        fc.array(fc.constantFrom('*', '/', '-', ',', '?', ' ', '0', '1', '31', '7', 'jan', 'x', '\t'), {
+          maxLength: 30,
+        }),
+        (parts) => {
+          const schedule = parseCron(parts.join(''))
+          expect('error' in schedule || schedule.minutes.size > 0).toBe(true)
+        },
+      ),
     )
   })
 
@@ -72,21 +77,29 @@ describe('whatever is written', () => {
         fc.integer({ min: 1, max: 9 }).map((step) => `*/${step}`),
       )
     fc.assert(
-      fc.property(field(0, 59), field(0, 23), field(1, 28), field(1, 12), field(0, 6), fc.integer({ min: 0, max: 4e12 }), (m, h, d, mo, w, after) => {
-        const schedule = parseCron([m, h, d, mo, w].join(' '))
-        if ('error' in schedule) throw new Error(schedule.error)
-        const time = nextTime(schedule, after) ?? 0
-        const at = new Date(time)
-        expect(time).toBeGreaterThan(after)
-        expect([
-          time % 60_000,
-          schedule.minutes.has(at.getUTCMinutes()),
-          schedule.hours.has(at.getUTCHours()),
-          schedule.months.has(at.getUTCMonth() + 1),
-        ]).toEqual([0, true, true, true])
-        // nothing lies between: asked again from the minute before, it is the same
-        expect(nextTime(schedule, time - 1)).toBe(time)
-      }),
+      fc.property(
+        field(0, 59),
+        field(0, 23),
+        field(1, 28),
+        field(1, 12),
+        field(0, 6),
+        fc.integer({ min: 0, max: 4e12 }),
+        (m, h, d, mo, w, after) => {
+          const schedule = parseCron([m, h, d, mo, w].join(' '))
+          if ('error' in schedule) throw new Error(schedule.error)
+          const time = nextTime(schedule, after) ?? 0
+          const at = new Date(time)
+          expect(time).toBeGreaterThan(after)
+          expect([
+            time % 60_000,
+            schedule.minutes.has(at.getUTCMinutes()),
+            schedule.hours.has(at.getUTCHours()),
+            schedule.months.has(at.getUTCMonth() + 1),
+          ]).toEqual([0, true, true, true])
+          // nothing lies between: asked again from the minute before, it is the same
+          expect(nextTime(schedule, time - 1)).toBe(time)
+        },
+      ),
     )
   })
 })

@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { type Directory, type DirectoryOptions, startDirectory } from '../../../simulators/directory/directory.ts'
+import {
+  type Directory,
+  type DirectoryOptions,
+  startDirectory,
+} from '../../../simulators/directory/directory.ts'
 import type { View } from '../../../src/core/barrier/view.ts'
 import type { Mount } from '../../../src/core/mounts/mount.ts'
 import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
@@ -26,7 +30,10 @@ export type EngineFixture = AsyncDisposable & {
   readonly state: MountState
   /** The engine ends as by a crash, and another one begins over the same records. */
   restart(): void
-  /** After so many writes storage takes none any longer, until `restart`; the first one that is refused may be stored all the same. */
+  /**
+   * After so many writes storage takes none any longer, until `restart`; the first one that is refused may be
+   * stored all the same.
+   */
   breakStorage(writes: number, last: 'stored' | 'lost'): void
   /** As `breakStorage`, but only that one write is refused. */
   refuseOneWrite(writes: number, last: 'stored' | 'lost'): void
@@ -59,11 +66,33 @@ export async function openEngineFixture({
   const view = core.barrier.view(`mount/${uuid}/`)
   const disk = breakable(view)
   const mount: Mount = {
-    ...{ table: 'secret', namespace: 'root', path: 'cloud/', type: 'cloud', plugin: 'cloud', accessor: 'cloud_1234abcd', uuid, description: '' },
+    ...{
+      table: 'secret',
+      namespace: 'root',
+      path: 'cloud/',
+      type: 'cloud',
+      plugin: 'cloud',
+      accessor: 'cloud_1234abcd',
+      uuid,
+      description: '',
+    },
     config: { default_lease_ttl: 0, max_lease_ttl: 0, force_no_cache: false },
-    ...{ options: null, local: false, seal_wrap: false, external_entropy_access: false, tainted: false, moves: 0 },
+    ...{
+      options: null,
+      local: false,
+      seal_wrap: false,
+      external_entropy_access: false,
+      tainted: false,
+      moves: 0,
+    },
   }
-  const other: Mount = { ...mount, uuid: randomUUID(), path: 'azure/', type: 'azure', accessor: 'azure_5678abcd' }
+  const other: Mount = {
+    ...mount,
+    uuid: randomUUID(),
+    path: 'azure/',
+    type: 'azure',
+    accessor: 'azure_5678abcd',
+  }
   const otherView = core.barrier.view(`mount/${other.uuid}/`)
   const lines: EngineFixture['lines'] = []
   const log = (level: string) => (fields: object) => void lines.push({ level, fields })
@@ -95,9 +124,13 @@ export async function openEngineFixture({
     client_id: directory.rootClientId,
     client_secret: directory.rootClientSecret,
   }
-  await view.write([{ key: 'config', value: { ...emptyConfig, ...root, rotation_counts_from: clock.now(), ...config } }])
+  await view.write([
+    { key: 'config', value: { ...emptyConfig, ...root, rotation_counts_from: clock.now(), ...config } },
+  ])
   if (neighbour !== undefined) {
-    await otherView.write([{ key: 'config', value: { ...emptyConfig, ...root, rotation_counts_from: clock.now(), ...neighbour } }])
+    await otherView.write([
+      { key: 'config', value: { ...emptyConfig, ...root, rotation_counts_from: clock.now(), ...neighbour } },
+    ])
   }
   const ended: CloudEngine[] = []
   stack.defer(async () => {
@@ -124,7 +157,10 @@ export async function openEngineFixture({
     rootPasswords: async () => {
       const state = engine.stateOf(mount)
       const { directory: api } = await state.upstream()
-      const found = await api.getApplication(directory.rootApplicationId, { deadline: clock.now() + 60_000, correlationId: randomUUID() })
+      const found = await api.getApplication(directory.rootApplicationId, {
+        deadline: clock.now() + 60_000,
+        correlationId: randomUUID(),
+      })
       return found.passwordCredentials.map(({ keyId, displayName }) => ({ keyId, displayName }))
     },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
@@ -160,8 +196,15 @@ function aLife(sound: View) {
     throw new ServiceError('unavailable', 'storage is gone')
   }
   const view: View = {
-    ...{ get: (key) => sound.get(key), read: (key) => sound.read(key), fromRoot: (entry) => sound.fromRoot(entry) },
-    ...{ list: (prefix, range) => sound.list(prefix, range), listKeys: (prefix, range) => sound.listKeys(prefix, range) },
+    ...{
+      get: (key) => sound.get(key),
+      read: (key) => sound.read(key),
+      fromRoot: (entry) => sound.fromRoot(entry),
+    },
+    ...{
+      list: (prefix, range) => sound.list(prefix, range),
+      listKeys: (prefix, range) => sound.listKeys(prefix, range),
+    },
     update: (key, change) => guarded(() => sound.update(key, change)),
     take: (key) => guarded(() => sound.take(key)),
     write: (batch) => guarded(() => sound.write(batch)),

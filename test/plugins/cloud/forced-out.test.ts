@@ -1,7 +1,16 @@
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type CloudFixture, startCloudFixture } from './cloud-fixture.ts'
-import { aCredential, aRole, cleared, type Credential, debris, living, until, works } from './credential-steps.ts'
+import {
+  aCredential,
+  aRole,
+  cleared,
+  type Credential,
+  debris,
+  living,
+  until,
+  works,
+} from './credential-steps.ts'
 
 let fixture: CloudFixture
 let lines: Record<string, unknown>[]
@@ -14,19 +23,36 @@ beforeEach(async () => {
 })
 afterEach(() => fixture[Symbol.asyncDispose]())
 
-const everyRemoval = ['deleteRoleAssignment', 'deleteServicePrincipal', 'deleteApplication', 'removeApplicationPassword'] as const
+const everyRemoval = [
+  'deleteRoleAssignment',
+  'deleteServicePrincipal',
+  'deleteApplication',
+  'removeApplicationPassword',
+] as const
 const refuse = (...operations: (typeof everyRemoval)[number][]) => {
   for (const operation of operations) {
-    fixture.directory.fault({ kind: 'status', operation, status: 400, code: 'Request_BadRequest', message: 'no', times: null })
+    fixture.directory.fault({
+      kind: 'status',
+      operation,
+      status: 400,
+      code: 'Request_BadRequest',
+      message: 'no',
+      times: null,
+    })
   }
 }
 const force = (path = 'cloud/creds') => fixture.root.write(`sys/leases/revoke-force/${path}`)
 const disable = (query = '', client = fixture.root) => client.delete(`sys/mounts/cloud${query}`)
 const errorOf = ({ body }: Awaited<ReturnType<typeof disable>>) => String(body['errors']?.[0])
 const reap = async (body: object = {}) =>
-  (await fixture.root.write('cloud/reap', body)).body.data as unknown as { objects: { kind: string; id: string; reason: string }[]; deleted: number }
+  (await fixture.root.write('cloud/reap', body)).body.data as unknown as {
+    objects: { kind: string; id: string; reason: string }[]
+    deleted: number
+  }
 const leftLogged = () =>
-  lines.filter(({ event }) => event === 'cloud_debris_left').flatMap(({ objects }) => objects as { kind: string; id: string }[])
+  lines
+    .filter(({ event }) => event === 'cloud_debris_left')
+    .flatMap(({ objects }) => objects as { kind: string; id: string }[])
 
 async function aForcedCredential(): Promise<Credential> {
   const credential = await aCredential(fixture, 'ci')
@@ -41,7 +67,11 @@ describe('what a lease owned that was dropped by force', () => {
     const credential = await aForcedCredential()
 
     expect(await debris(fixture)).toMatchObject([
-      { kind: 'app', id: expect.stringMatching(/^[0-9a-f-]{36}$/), name: expect.stringMatching(/^gatehouse-ci-/) },
+      {
+        kind: 'app',
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        name: expect.stringMatching(/^gatehouse-ci-/),
+      },
       { kind: 'roleAssignments' },
     ])
     fixture.directory.clearFaults()
@@ -57,7 +87,9 @@ describe('what a lease owned that was dropped by force', () => {
     refuse('removeApplicationPassword')
     await force(forced.lease)
 
-    expect(await debris(fixture)).toMatchObject([{ kind: 'password', name: expect.stringMatching(/^gatehouse-static-/) }])
+    expect(await debris(fixture)).toMatchObject([
+      { kind: 'password', name: expect.stringMatching(/^gatehouse-static-/) },
+    ])
     expect(await works(fixture, forced)).toBe(true)
     fixture.directory.clearFaults()
     await cleared(fixture)
@@ -84,7 +116,10 @@ describe('what a lease owned that was dropped by force', () => {
     const dry = await reap()
     expect(dry).toMatchObject({
       deleted: 0,
-      objects: [{ kind: 'app', reason: expect.stringContaining('it is debris') }, { kind: 'roleAssignments' }],
+      objects: [
+        { kind: 'app', reason: expect.stringContaining('it is debris') },
+        { kind: 'roleAssignments' },
+      ],
     })
     fixture.directory.clearFaults()
     const { deleted } = await reap({ dry_run: false })
@@ -161,7 +196,9 @@ describe('a mount with debris', () => {
 
     expect((await fixture.server.anonymous.write('cloud/reap', { dry_run: false })).status).toBe(403)
     const { body } = await fixture.root.write('auth/token/create', { policies: ['default'] })
-    expect((await fixture.server.as(String(body.auth?.client_token)).write('cloud/reap', {})).status).toBe(403)
+    expect((await fixture.server.as(String(body.auth?.client_token)).write('cloud/reap', {})).status).toBe(
+      403,
+    )
   })
 
   test('is removed once the cloud has let go of it', async () => {
@@ -175,11 +212,19 @@ describe('a mount with debris', () => {
   })
 
   test('of credentials that failed halfway stays likewise', async () => {
-    fixture.directory.fault({ kind: 'status', operation: 'putRoleAssignment', status: 400, code: 'Request_BadRequest' })
+    fixture.directory.fault({
+      kind: 'status',
+      operation: 'putRoleAssignment',
+      status: 400,
+      code: 'Request_BadRequest',
+    })
     refuse('deleteApplication')
     await fixture.root.read('cloud/creds/ci')
 
-    expect(await disable()).toMatchObject({ status: 400, body: { errors: [expect.stringMatching(/^1 object of this mount could not be removed/)] } })
+    expect(await disable()).toMatchObject({
+      status: 400,
+      body: { errors: [expect.stringMatching(/^1 object of this mount could not be removed/)] },
+    })
     fixture.directory.clearFaults()
 
     expect((await disable()).status).toBe(204)
@@ -271,7 +316,8 @@ describe('a namespace with debris', () => {
     await fixture.root.write('team/sys/leases/revoke-force/clouds/creds')
     return { ...credential, lease: '', duration: 0, warnings: body.warnings as never }
   }
-  const failures = () => lines.filter(({ msg }) => String(msg).startsWith('could not remove a namespace')).length
+  const failures = () =>
+    lines.filter(({ msg }) => String(msg).startsWith('could not remove a namespace')).length
 
   test('is being deleted until the cloud has let go of it', async () => {
     const credential = await inTeam()
@@ -289,9 +335,14 @@ describe('a namespace with debris', () => {
 
   test('is given up with ?abandon=true by who has sudo, and each id is logged', async () => {
     await inTeam()
-    await fixture.root.write('sys/policies/acl/some', { policy: 'path "sys/namespaces/*" { capabilities = ["delete"] }' })
+    await fixture.root.write('sys/policies/acl/some', {
+      policy: 'path "sys/namespaces/*" { capabilities = ["delete"] }',
+    })
     const { body } = await fixture.root.write('auth/token/create', { policies: ['some'] })
-    expect((await fixture.server.as(String(body.auth?.client_token)).delete('sys/namespaces/team?abandon=true')).status).toBe(403)
+    expect(
+      (await fixture.server.as(String(body.auth?.client_token)).delete('sys/namespaces/team?abandon=true'))
+        .status,
+    ).toBe(403)
     await fixture.root.delete('sys/namespaces/team')
     await until(() => failures() > 0)
 

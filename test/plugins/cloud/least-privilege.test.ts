@@ -9,7 +9,11 @@ beforeEach(async () => {
 })
 afterEach(() => fixture[Symbol.asyncDispose]())
 
-const [own, every, members] = ['Application.ReadWrite.OwnedBy', 'Application.ReadWrite.All', 'GroupMember.ReadWrite.All']
+const [own, every, members] = [
+  'Application.ReadWrite.OwnedBy',
+  'Application.ReadWrite.All',
+  'GroupMember.ReadWrite.All',
+]
 const roleManagement = 'RoleManagement.ReadWrite.Directory'
 /** From the next token on; the check signs in anew. */
 async function grant(...directoryPermissions: string[]): Promise<void> {
@@ -26,7 +30,11 @@ const refusal = async (answer: ReturnType<typeof fixture.root.read>) => {
   const { status, body } = await answer
   return [status, String(body['errors']?.[0])]
 }
-const ownsItself = () => fixture.directory.hand.addOwner(fixture.directory.rootApplicationId, fixture.directory.rootServicePrincipalId)
+const ownsItself = () =>
+  fixture.directory.hand.addOwner(
+    fixture.directory.rootApplicationId,
+    fixture.directory.rootServicePrincipalId,
+  )
 
 test('without any permission the check names each that is lacking', async () => {
   const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
@@ -107,7 +115,10 @@ describe('Application.ReadWrite.OwnedBy alone', () => {
 
   test('rotates the root secret once the root owns its own application', async () => {
     await grant(own)
-    expect(await refusal(fixture.root.write('cloud/rotate-root'))).toEqual([400, expect.stringContaining(`missing permission: ${every}`)])
+    expect(await refusal(fixture.root.write('cloud/rotate-root'))).toEqual([
+      400,
+      expect.stringContaining(`missing permission: ${every}`),
+    ])
     expect(await check('directory_permissions')).toMatchObject({
       ok: false,
       detail: expect.stringContaining(
@@ -136,7 +147,10 @@ describe('groups', () => {
 
     const [status, text] = await refusal(fixture.root.read('cloud/creds/foo'))
 
-    expect([status, text]).toEqual([400, expect.stringMatching(new RegExp(`; missing permission: ${missing.join(' and ')}$`))])
+    expect([status, text]).toEqual([
+      400,
+      expect.stringMatching(new RegExp(`; missing permission: ${missing.join(' and ')}$`)),
+    ])
     const { detail = '' } = { ...(await check('directory_permissions')) }
     for (const permission of missing) expect(detail).toContain(`lacks ${permission}`)
     expect(detail.match(/lacks /g)).toHaveLength(missing.length)
@@ -160,7 +174,10 @@ describe('groups', () => {
     await aRole(fixture, 'admins', inGroup('admins'))
     await grant(every, members)
 
-    expect(await refusal(fixture.root.read('cloud/creds/admins'))).toEqual([400, expect.stringMatching(`; missing permission: ${roleManagement}$`)])
+    expect(await refusal(fixture.root.read('cloud/creds/admins'))).toEqual([
+      400,
+      expect.stringMatching(`; missing permission: ${roleManagement}$`),
+    ])
     expect(await check('directory_permissions')).toMatchObject({
       ok: false,
       detail: expect.stringContaining(`lacks ${roleManagement} (for members of role-assignable groups)`),
@@ -178,10 +195,9 @@ describe('groups', () => {
     const { id } = fixture.directory.hand.addGroup('theirs', kind)
 
     for (const group of [{ group_name: 'theirs' }, { object_id: id }]) {
-      expect(await refusal(fixture.root.write('cloud/roles/r', { cloud_groups: JSON.stringify([group]) }))).toEqual([
-        400,
-        expect.stringContaining(`group 'theirs' cannot be used: ${advice}`),
-      ])
+      expect(
+        await refusal(fixture.root.write('cloud/roles/r', { cloud_groups: JSON.stringify([group]) })),
+      ).toEqual([400, expect.stringContaining(`group 'theirs' cannot be used: ${advice}`)])
     }
     expect((await fixture.root.read('cloud/roles/r')).status).toBe(404)
   })
@@ -189,15 +205,21 @@ describe('groups', () => {
   test.each([
     { kind: 'dynamic' as const, advice: 'a rule decides who is a member of this group' },
     { kind: 'on-premises' as const, advice: 'this group is synchronized from on-premises' },
-  ])('a group that became $kind since is refused with the reason, and leaves nothing', async ({ kind, advice }) => {
-    await aRole(fixture, 'changed', inGroup('foo'))
-    fixture.directory.hand.changeGroup(fixture.directory.groupIds['foo'] ?? '', kind)
+  ])(
+    'a group that became $kind since is refused with the reason, and leaves nothing',
+    async ({ kind, advice }) => {
+      await aRole(fixture, 'changed', inGroup('foo'))
+      fixture.directory.hand.changeGroup(fixture.directory.groupIds['foo'] ?? '', kind)
 
-    expect(await refusal(fixture.root.read('cloud/creds/changed'))).toEqual([400, expect.stringContaining(`; ${advice}`)])
+      expect(await refusal(fixture.root.read('cloud/creds/changed'))).toEqual([
+        400,
+        expect.stringContaining(`; ${advice}`),
+      ])
 
-    await cleared(fixture)
-    expect(living(fixture)).toEqual([])
-  })
+      await cleared(fixture)
+      expect(living(fixture)).toEqual([])
+    },
+  )
 })
 
 describe('rights on one resource group only', () => {
@@ -221,14 +243,21 @@ describe('rights on one resource group only', () => {
   })
 
   test('a scope elsewhere is refused, with the action and the place', async () => {
-    expect(await refusal(fixture.root.write('cloud/roles/r', { cloud_roles: reader(fixture, 'data') }))).toEqual([
+    expect(
+      await refusal(fixture.root.write('cloud/roles/r', { cloud_roles: reader(fixture, 'data') })),
+    ).toEqual([
       400,
-      expect.stringMatching(/over scope '[^']*\/resourceGroups\/data'.*missing permission: Microsoft\.Authorization\/roleDefinitions\/read$/),
+      expect.stringMatching(
+        /over scope '[^']*\/resourceGroups\/data'.*missing permission: Microsoft\.Authorization\/roleDefinitions\/read$/,
+      ),
     ])
   })
 
   test('the check looks at the scopes of the roles', async () => {
-    expect(await check('resource_manager_permissions')).toMatchObject({ ok: false, detail: expect.stringContaining('in the subscription') })
+    expect(await check('resource_manager_permissions')).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining('in the subscription'),
+    })
     await aRole(fixture, 'ci', { cloud_roles: reader(fixture, 'web') })
     expect(await check('resource_manager_permissions')).toMatchObject({ ok: true })
 
@@ -239,7 +268,9 @@ describe('rights on one resource group only', () => {
     expect(await check('resource_manager_permissions')).toEqual({
       name: 'resource_manager_permissions',
       ok: false,
-      detail: expect.stringMatching(/^lacks Microsoft\.Authorization\/roleDefinitions\/read, .* in \S+\/resourceGroups\/data$/),
+      detail: expect.stringMatching(
+        /^lacks Microsoft\.Authorization\/roleDefinitions\/read, .* in \S+\/resourceGroups\/data$/,
+      ),
     })
   })
 })

@@ -19,23 +19,30 @@ test('disabling a mount deletes its roles and the applications they keep', async
   expect((await fixture.root.list('cloud/roles')).status).toBe(404)
 })
 
-test.each(['sys/mounts/cloud', 'cloud/config'])('with DELETE %s goes a root secret that was about to follow another one', async (path) => {
-  await using fixture = await startCloudFixture()
-  await fixture.root.write('cloud/rotate-root')
-  const passwords = () => alive(fixture).filter(({ kind }) => kind === 'password')
-  expect(passwords()).toHaveLength(1)
+test.each(['sys/mounts/cloud', 'cloud/config'])(
+  'with DELETE %s goes a root secret that was about to follow another one',
+  async (path) => {
+    await using fixture = await startCloudFixture()
+    await fixture.root.write('cloud/rotate-root')
+    const passwords = () => alive(fixture).filter(({ kind }) => kind === 'password')
+    expect(passwords()).toHaveLength(1)
 
-  expect((await fixture.root.delete(path)).status).toBe(204)
-  // without a configuration it waits for the next one
-  if (path === 'cloud/config') {
-    expect((await fixture.root.read('cloud/debris')).body.data?.['objects']).toMatchObject([{ kind: 'rootPassword' }])
-    await fixture.root.write('cloud/config', fixture.config())
-    await fixture.root.write('cloud/reap', { dry_run: false })
-  }
+    expect((await fixture.root.delete(path)).status).toBe(204)
+    // without a configuration it waits for the next one
+    if (path === 'cloud/config') {
+      expect((await fixture.root.read('cloud/debris')).body.data?.['objects']).toMatchObject([
+        { kind: 'rootPassword' },
+      ])
+      await fixture.root.write('cloud/config', fixture.config())
+      await fixture.root.write('cloud/reap', { dry_run: false })
+    }
 
-  expect(passwords()).toEqual([])
-  expect((await fixture.root.read('azure/config/check')).body.data?.['checks']).toContainEqual(expect.objectContaining({ name: 'sign_in', ok: true }))
-})
+    expect(passwords()).toEqual([])
+    expect((await fixture.root.read('azure/config/check')).body.data?.['checks']).toContainEqual(
+      expect.objectContaining({ name: 'sign_in', ok: true }),
+    )
+  },
+)
 
 test('deleting a namespace disables its mounts', async () => {
   await using fixture = await startCloudFixture()
@@ -54,7 +61,13 @@ test('deleting a namespace disables its mounts', async () => {
 test('an application that cannot be removed does not stop the mount from being disabled', async () => {
   await using fixture = await startCloudFixture()
   await fixture.root.write('cloud/roles/kept', { persist_app: true, cloud_groups: foo })
-  fixture.directory.fault({ kind: 'status', status: 403, code: 'Authorization_RequestDenied', message: 'Insufficient privileges.', times: null })
+  fixture.directory.fault({
+    kind: 'status',
+    status: 403,
+    code: 'Authorization_RequestDenied',
+    message: 'Insufficient privileges.',
+    times: null,
+  })
 
   expect((await fixture.root.delete('sys/mounts/cloud')).status).toBe(204)
 

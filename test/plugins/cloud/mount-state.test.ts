@@ -18,7 +18,8 @@ describe('the client of upstream', () => {
   test.each([
     {
       name: 'a written configuration',
-      change: (fixture: Awaited<ReturnType<typeof openEngineFixture>>) => fixture.engine.putConfig(fixture.mount, { root_password_ttl: 1 }),
+      change: (fixture: Awaited<ReturnType<typeof openEngineFixture>>) =>
+        fixture.engine.putConfig(fixture.mount, { root_password_ttl: 1 }),
     },
     {
       name: 'a completed rotation',
@@ -43,7 +44,10 @@ describe('the client of upstream', () => {
 
     await fixture.engine.deleteConfig(fixture.mount)
 
-    await expect(fixture.state.upstream()).rejects.toMatchObject({ kind: 'invalid', message: 'subscription_id is required' })
+    await expect(fixture.state.upstream()).rejects.toMatchObject({
+      kind: 'invalid',
+      message: 'subscription_id is required',
+    })
   })
 
   test('works with settings of the environment alone', async () => {
@@ -61,7 +65,14 @@ describe('records', () => {
     await using fixture = await openEngineFixture()
     await fixture.view.write([
       { key: 'config', value: { ...(await fixture.config()), later: 1 } },
-      { key: 'role/a', value: { ...emptyRole, groups: [{ group_name: 'foo', object_id: fixture.directory.groupIds['foo'] }], later: [2] } },
+      {
+        key: 'role/a',
+        value: {
+          ...emptyRole,
+          groups: [{ group_name: 'foo', object_id: fixture.directory.groupIds['foo'] }],
+          later: [2],
+        },
+      },
     ])
 
     await fixture.engine.putConfig(fixture.mount, { root_password_ttl: 1 })
@@ -71,13 +82,16 @@ describe('records', () => {
     expect(await fixture.view.get('role/a')).toMatchObject({ later: [2], ttl: 7 })
   })
 
-  test.each(['config', 'role/a'])('a damaged %s is an internal error, never treated as absent', async (key) => {
-    await using fixture = await openEngineFixture()
-    await fixture.view.write([{ key, value: { broken: true } }])
-    const reading = key === 'config' ? fixture.state.findConfig() : fixture.state.findRole('a')
+  test.each(['config', 'role/a'])(
+    'a damaged %s is an internal error, never treated as absent',
+    async (key) => {
+      await using fixture = await openEngineFixture()
+      await fixture.view.write([{ key, value: { broken: true } }])
+      const reading = key === 'config' ? fixture.state.findConfig() : fixture.state.findRole('a')
 
-    await expect(reading).rejects.toMatchObject({ kind: 'internal', message: 'internal error' })
-  })
+      await expect(reading).rejects.toMatchObject({ kind: 'internal', message: 'internal error' })
+    },
+  )
 
   test('a failed read is not cached', async () => {
     await using fixture = await openEngineFixture()
@@ -114,15 +128,24 @@ describe('effective settings', () => {
     { environment: 'AZUREPUBLICCLOUD', directoryBase: 'https://graph.microsoft.com' },
     { environment: 'AZUREUSGOVERNMENTCLOUD', directoryBase: 'https://graph.microsoft.us' },
     { environment: 'cloudUSGovernmentCloud', directoryBase: 'https://graph.microsoft.us' },
-  ])('the environment "$environment" has its directory at $directoryBase', ({ environment, directoryBase }) => {
-    expect(effectiveSettings({ ...config, environment }, {}).environment).toMatchObject({
-      directoryBase,
-      directoryScope: `${directoryBase}/.default`,
-    })
-  })
+  ])(
+    'the environment "$environment" has its directory at $directoryBase',
+    ({ environment, directoryBase }) => {
+      expect(effectiveSettings({ ...config, environment }, {}).environment).toMatchObject({
+        directoryBase,
+        directoryScope: `${directoryBase}/.default`,
+      })
+    },
+  )
 
   test('the environment takes precedence', () => {
-    const operator = { subscriptionId: 'S', tenantId: 'T', clientId: 'C', clientSecret: 'X', environment: 'AzureChinaCloud' }
+    const operator = {
+      subscriptionId: 'S',
+      tenantId: 'T',
+      clientId: 'C',
+      clientSecret: 'X',
+      environment: 'AzureChinaCloud',
+    }
 
     expect(effectiveSettings({ ...config, environment: 'AzurePublicCloud' }, operator)).toMatchObject({
       ...{ subscriptionId: 'S', tenantId: 'T', clientId: 'C', clientSecret: 'X' },
@@ -136,12 +159,16 @@ describe('effective settings', () => {
     { missing: { client_id: '' }, text: 'client_id is required', kind: 'invalid' },
     { missing: { client_secret: '' }, text: 'client_secret is required', kind: 'invalid' },
   ])('$text', ({ missing, text, kind }) => {
-    expect(() => effectiveSettings({ ...config, ...missing }, {})).toThrow(expect.objectContaining({ message: text, kind }))
+    expect(() => effectiveSettings({ ...config, ...missing }, {})).toThrow(
+      expect.objectContaining({ message: text, kind }),
+    )
   })
 
   test('an unknown cloud in the environment is the operator’s mistake', () => {
     const text = 'err: no cloud configuration matching the name "x"'
-    expect(() => effectiveSettings(config, { environment: 'x' })).toThrow(expect.objectContaining({ message: text, kind: 'internal' }))
+    expect(() => effectiveSettings(config, { environment: 'x' })).toThrow(
+      expect.objectContaining({ message: text, kind: 'internal' }),
+    )
   })
 })
 

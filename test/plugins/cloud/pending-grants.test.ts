@@ -11,10 +11,15 @@ beforeEach(async () => {
 afterEach(() => fixture[Symbol.asyncDispose]())
 
 const creds = () => fixture.root.read('cloud/creds/ci')
-const calls = (operation: Parameters<typeof fixture.directory.journal.arrived>[0]) => fixture.directory.journal.entries({ operation }).length
+const calls = (operation: Parameters<typeof fixture.directory.journal.arrived>[0]) =>
+  fixture.directory.journal.entries({ operation }).length
 
 describe('where the root may neither give nor take rights', () => {
-  const elsewhere = () => JSON.stringify([...JSON.parse(reader(fixture, 'web')), { role_id: fixture.definition(guids.reader), scope: '/' }])
+  const elsewhere = () =>
+    JSON.stringify([
+      ...JSON.parse(reader(fixture, 'web')),
+      { role_id: fixture.definition(guids.reader), scope: '/' },
+    ])
   beforeEach(() => aRole(fixture, 'ci', { cloud_roles: elsewhere() }))
 
   test('rights that it could not grant need no removal: the rest is undone, and the mount can be disabled', async () => {
@@ -29,7 +34,9 @@ describe('where the root may neither give nor take rights', () => {
   })
 
   test('rights that it never asked for need no removal', async () => {
-    fixture.directory.fault(status('createServicePrincipal', 400, { code: 'Request_BadRequest', message: 'no', times: null }))
+    fixture.directory.fault(
+      status('createServicePrincipal', 400, { code: 'Request_BadRequest', message: 'no', times: null }),
+    )
 
     expect((await creds()).status).toBe(502)
 
@@ -41,7 +48,13 @@ describe('where the root may neither give nor take rights', () => {
 
 test('rights that a subscription of another tenant refuses need no removal either', async () => {
   for (const operation of ['putRoleAssignment', 'deleteRoleAssignment'] as const) {
-    fixture.directory.fault(status(operation, 401, { code: 'InvalidAuthenticationTokenTenant', message: 'wrong issuer', times: null }))
+    fixture.directory.fault(
+      status(operation, 401, {
+        code: 'InvalidAuthenticationTokenTenant',
+        message: 'wrong issuer',
+        times: null,
+      }),
+    )
   }
 
   expect((await creds()).status).toBe(502)
@@ -50,14 +63,19 @@ test('rights that a subscription of another tenant refuses need no removal eithe
   expect([calls('deleteRoleAssignment'), living(fixture)]).toEqual([0, []])
 })
 
-test.each(['lost', 'html'] as const)('a right whose first answer was %s, and that is refused then, is looked for', async (kind) => {
-  await aRole(fixture, 'ci', { cloud_roles: reader(fixture, 'web') })
-  fixture.directory.fault({ kind, operation: 'putRoleAssignment' })
-  fixture.directory.fault(status('putRoleAssignment', 403, { code: 'AuthorizationFailed', message: 'no', times: null }))
+test.each(['lost', 'html'] as const)(
+  'a right whose first answer was %s, and that is refused then, is looked for',
+  async (kind) => {
+    await aRole(fixture, 'ci', { cloud_roles: reader(fixture, 'web') })
+    fixture.directory.fault({ kind, operation: 'putRoleAssignment' })
+    fixture.directory.fault(
+      status('putRoleAssignment', 403, { code: 'AuthorizationFailed', message: 'no', times: null }),
+    )
 
-  expect((await creds()).status).toBe(400)
+    expect((await creds()).status).toBe(400)
 
-  expect(calls('putRoleAssignment')).toBe(2)
-  await cleared(fixture)
-  expect(living(fixture)).toEqual([])
-})
+    expect(calls('putRoleAssignment')).toBe(2)
+    await cleared(fixture)
+    expect(living(fixture)).toEqual([])
+  },
+)

@@ -33,7 +33,8 @@ describe('a policy of the tenant is told with 400 and the way out, and leaves no
     {
       settings: { maximumSecretLifetimeSeconds: 3600 },
       code: 'CredentialInvalidLifetimeAsPerAppPolicy',
-      advice: "lower max_ttl or explicit_max_ttl of the role (of a root secret, root_password_ttl), or the mount option 'secret_lifetime'",
+      advice:
+        "lower max_ttl or explicit_max_ttl of the role (of a root secret, root_password_ttl), or the mount option 'secret_lifetime'",
     },
     {
       settings: { forbidPasswords: true },
@@ -64,18 +65,27 @@ describe('a policy of the tenant is told with 400 and the way out, and leaves no
     for (const asked of [fixture.root.read('cloud/creds/static'), fixture.root.write('cloud/rotate-root')]) {
       const { status, text } = await errorOf(asked)
       expect(status).toBe(400)
-      expect(text).toMatch(/CredentialTypeNotAllowedAsPerAppPolicy: .*; the tenant forbids secrets on applications/)
+      expect(text).toMatch(
+        /CredentialTypeNotAllowedAsPerAppPolicy: .*; the tenant forbids secrets on applications/,
+      )
     }
   })
 
-  test.each(['Request_BadRequest', 'ServiceTreeValueMissing'])('the message says it where the code is %s', async (code) => {
-    const message = 'ServiceManagementReference field is required for Create, but is missing in the request.'
-    fixture.directory.fault({ kind: 'status', operation: 'createApplication', status: 400, code, message })
+  test.each(['Request_BadRequest', 'ServiceTreeValueMissing'])(
+    'the message says it where the code is %s',
+    async (code) => {
+      const message =
+        'ServiceManagementReference field is required for Create, but is missing in the request.'
+      fixture.directory.fault({ kind: 'status', operation: 'createApplication', status: 400, code, message })
 
-    const { status, text } = await errorOf(fixture.root.read('cloud/creds/ci'))
+      const { status, text } = await errorOf(fixture.root.read('cloud/creds/ci'))
 
-    expect([status, text]).toEqual([400, expect.stringContaining("set the mount option 'service_management_reference'")])
-  })
+      expect([status, text]).toEqual([
+        400,
+        expect.stringContaining("set the mount option 'service_management_reference'"),
+      ])
+    },
+  )
 })
 
 test('the mount option service_management_reference goes with each application, kept ones too', async () => {
@@ -86,7 +96,9 @@ test('the mount option service_management_reference goes with each application, 
   expect((await fixture.root.read('cloud/creds/ci')).status).toBe(200)
   await aRole(fixture, 'kept', { persist_app: true })
 
-  const sent = fixture.directory.journal.entries({ operation: 'createApplication' }).map(({ body }) => body?.['serviceManagementReference'])
+  const sent = fixture.directory.journal
+    .entries({ operation: 'createApplication' })
+    .map(({ body }) => body?.['serviceManagementReference'])
   expect(sent).toEqual([reference, reference])
   await tune({ service_management_reference: 'us' })
   expect(await errorOf(fixture.root.read('cloud/creds/ci'))).toMatchObject({
@@ -109,7 +121,8 @@ describe('a secret lasts as long as its lease can, and a day', () => {
     { role: { max_ttl: 600 }, mount: 7200, seconds: 600 + day },
     { role: { explicit_max_ttl: 300 }, mount: 7200, seconds: 300 },
   ])('of a role with $role on a mount with $mount: $seconds s', async ({ role, mount, seconds }) => {
-    if (mount !== undefined) await fixture.root.write('sys/mounts/cloud/tune', { max_lease_ttl: String(mount) })
+    if (mount !== undefined)
+      await fixture.root.write('sys/mounts/cloud/tune', { max_lease_ttl: String(mount) })
     await aRole(fixture, 'limited', role)
 
     await aCredential(fixture, 'limited')
@@ -117,38 +130,55 @@ describe('a secret lasts as long as its lease can, and a day', () => {
     expect(await lifetimeSent()).toBe(seconds)
   })
 
-  test.each(['dynamic', 'static', 'persisted'])('of a $0 role too, and the lease is renewed until its maximum', async (form) => {
-    const application = form === 'static' ? { application_object_id: fixture.directory.hand.addApplication({ displayName: 'theirs' }).id } : {}
-    await aRole(fixture, form, { ...application, ...(form === 'persisted' ? { persist_app: true } : {}), ttl: 60, max_ttl: 100 })
+  test.each(['dynamic', 'static', 'persisted'])(
+    'of a $0 role too, and the lease is renewed until its maximum',
+    async (form) => {
+      const application =
+        form === 'static'
+          ? { application_object_id: fixture.directory.hand.addApplication({ displayName: 'theirs' }).id }
+          : {}
+      await aRole(fixture, form, {
+        ...application,
+        ...(form === 'persisted' ? { persist_app: true } : {}),
+        ttl: 60,
+        max_ttl: 100,
+      })
 
-    const { lease } = await aCredential(fixture, form)
-    expect(await lifetimeSent()).toBe(100 + day)
-    fixture.clock.advance(50)
-    expect(await renew(fixture, lease, 600)).toMatchObject({ status: 200, body: { lease_duration: 50 } })
-  })
+      const { lease } = await aCredential(fixture, form)
+      expect(await lifetimeSent()).toBe(100 + day)
+      fixture.clock.advance(50)
+      expect(await renew(fixture, lease, 600)).toMatchObject({ status: 200, body: { lease_duration: 50 } })
+    },
+  )
 
   test('a maximum that was raised since the issue does not lead past the end of the secret', async () => {
     await aRole(fixture, 'short', { ttl: 60, max_ttl: 60 })
     const { lease } = await aCredential(fixture, 'short')
     await aRole(fixture, 'short', { ttl: 60, max_ttl: 10 * day })
 
-    expect(await renew(fixture, lease, 9 * day)).toMatchObject({ status: 200, body: { lease_duration: day + 60 } })
+    expect(await renew(fixture, lease, 9 * day)).toMatchObject({
+      status: 200,
+      body: { lease_duration: day + 60 },
+    })
   })
 
   test.each([
     { option: '87600h', seconds: 87_600 * 3600, duration: system },
     { option: '3600', seconds: 3600, duration: 3600 },
     { option: 'nonsense', seconds: system + day, duration: system },
-  ])('the mount option secret_lifetime=$option: $seconds s, and a lease of $duration s', async ({ option, seconds, duration }) => {
-    await tune({ secret_lifetime: option })
+  ])(
+    'the mount option secret_lifetime=$option: $seconds s, and a lease of $duration s',
+    async ({ option, seconds, duration }) => {
+      await tune({ secret_lifetime: option })
 
-    expect((await aCredential(fixture, 'ci')).duration).toBe(duration)
+      expect((await aCredential(fixture, 'ci')).duration).toBe(duration)
 
-    expect(await lifetimeSent()).toBe(seconds)
-    await aRole(fixture, 'explicit', { explicit_max_ttl: 300 })
-    await aCredential(fixture, 'explicit')
-    expect(await lifetimeSent()).toBe(300)
-  })
+      expect(await lifetimeSent()).toBe(seconds)
+      await aRole(fixture, 'explicit', { explicit_max_ttl: 300 })
+      await aCredential(fixture, 'explicit')
+      expect(await lifetimeSent()).toBe(300)
+    },
+  )
 })
 
 describe('instance property locks', () => {
@@ -169,7 +199,12 @@ describe('instance property locks', () => {
     const credential = await aCredential(fixture, 'ci')
 
     expect(await works(fixture, credential)).toBe(true)
-    expect(kindsOf(fixture, credential.clientId)).toEqual(['application', 'password', 'role-assignment', 'service-principal'])
+    expect(kindsOf(fixture, credential.clientId)).toEqual([
+      'application',
+      'password',
+      'role-assignment',
+      'service-principal',
+    ])
     expect(fixture.directory.journal.entries({ operation: 'addApplicationPassword' })).toHaveLength(1)
     expect((await revoke(fixture, credential.lease)).status).toBe(204)
     expect([living(fixture), await works(fixture, credential)]).toEqual([[], false])
@@ -187,7 +222,13 @@ describe('instance property locks', () => {
 
   test('an application that is not known everywhere yet is waited for', async () => {
     fixture.directory.change({ lockServicePrincipals: 'always' })
-    fixture.directory.fault({ kind: 'status', operation: 'addApplicationPassword', status: 404, code: 'Request_ResourceNotFound', times: 2 })
+    fixture.directory.fault({
+      kind: 'status',
+      operation: 'addApplicationPassword',
+      status: 404,
+      code: 'Request_ResourceNotFound',
+      times: 2,
+    })
 
     expect(await works(fixture, await aCredential(fixture, 'ci'))).toBe(true)
   })
@@ -220,7 +261,10 @@ describe('what one issuance asks for is asked for at once', () => {
 
     const { status, text } = await errorOf(fixture.root.read('cloud/creds/all'))
 
-    expect([status, text]).toEqual([400, expect.stringMatching(/^error creating service principal: CredentialTypeNotAllowedAsPerAppPolicy: /)])
+    expect([status, text]).toEqual([
+      400,
+      expect.stringMatching(/^error creating service principal: CredentialTypeNotAllowedAsPerAppPolicy: /),
+    ])
     expect(fixture.clock.now() - before).toBeLessThan(30_000)
     await cleared(fixture)
     expect(living(fixture)).toEqual([])

@@ -10,15 +10,20 @@ beforeEach(async () => {
 })
 afterEach(() => fixture[Symbol.asyncDispose]())
 
-const proofs = (clientId: string) => fixture.directory.journal.entries({ operation: 'token' }).filter((entry) => entry.clientId === clientId)
+const proofs = (clientId: string) =>
+  fixture.directory.journal.entries({ operation: 'token' }).filter((entry) => entry.clientId === clientId)
 
 test('what is waited for works at once, wherever it is asked', async () => {
   fixture.directory.change({ delaySeconds: { secretToToken: 9, applicationToToken: 5 }, replicas: 3 })
 
   const credential = await aCredential(fixture, 'cloud/creds/ci?wait=ready')
 
-  expect(credential.warnings).toMatchObject([expect.stringMatching(/^credentials were ready after (?:[3-9]|1\d) s$/)])
-  expect(await Promise.all(Array.from({ length: 6 }, () => works(fixture, credential)))).toEqual(Array.from({ length: 6 }, () => true))
+  expect(credential.warnings).toMatchObject([
+    expect.stringMatching(/^credentials were ready after (?:[3-9]|1\d) s$/),
+  ])
+  expect(await Promise.all(Array.from({ length: 6 }, () => works(fixture, credential)))).toEqual(
+    Array.from({ length: 6 }, () => true),
+  )
   expect(
     proofs(credential.clientId)
       .slice(-9, -6)
@@ -77,12 +82,18 @@ test('a limit that passes with on_timeout=revoke: 502, and nothing is left', asy
 })
 
 test('options of the mount count where a request says nothing', async () => {
-  await fixture.root.write('sys/mounts/cloud/tune', { options: { wait: 'ready', wait_limit: '5s', on_timeout: 'revoke' } })
+  await fixture.root.write('sys/mounts/cloud/tune', {
+    options: { wait: 'ready', wait_limit: '5s', on_timeout: 'revoke' },
+  })
   fixture.directory.change({ delaySeconds: { secretToToken: 7 } })
 
   expect((await fixture.root.read('cloud/creds/ci')).status).toBe(502)
-  expect((await aCredential(fixture, 'cloud/creds/ci?wait_limit=30')).warnings).toMatchObject([expect.stringContaining('were ready after')])
-  expect((await aCredential(fixture, 'cloud/creds/ci?on_timeout=return')).warnings).toMatchObject([expect.stringContaining('a short time')])
+  expect((await aCredential(fixture, 'cloud/creds/ci?wait_limit=30')).warnings).toMatchObject([
+    expect.stringContaining('were ready after'),
+  ])
+  expect((await aCredential(fixture, 'cloud/creds/ci?on_timeout=return')).warnings).toMatchObject([
+    expect.stringContaining('a short time'),
+  ])
   expect((await aCredential(fixture, 'cloud/creds/ci?wait=none')).warnings).toBeNull()
 })
 
@@ -102,14 +113,19 @@ test('a login service that throttles or fails proves nothing', async () => {
   fixture.directory.fault({ kind: 'throttled', operation: 'token', retryAfterSeconds: 3, times: 2 })
   fixture.directory.fault({ kind: 'dropped', operation: 'token', times: 2 })
 
-  expect((await aCredential(fixture, 'cloud/creds/ci?wait=ready')).warnings).toMatchObject([expect.stringContaining('were ready after')])
+  expect((await aCredential(fixture, 'cloud/creds/ci?wait=ready')).warnings).toMatchObject([
+    expect.stringContaining('were ready after'),
+  ])
 })
 
 test.each([
   ['wait=soon', "wait must be 'ready' or 'none'"],
   ['wait=ready&on_timeout=shrug', "on_timeout must be 'return' or 'revoke'"],
 ])('%s is refused before anything is made', async (query, text) => {
-  expect(await fixture.root.read(`cloud/creds/ci?${query}`)).toMatchObject({ status: 400, body: { errors: [text] } })
+  expect(await fixture.root.read(`cloud/creds/ci?${query}`)).toMatchObject({
+    status: 400,
+    body: { errors: [text] },
+  })
   expect(living(fixture)).toEqual([])
 })
 
@@ -118,7 +134,11 @@ test('who waits for a secret is in nobody’s way', async () => {
   fixture.directory.fault({ kind: 'held', operation: 'token', skip: 1 })
   const waiting = fixture.root.read('cloud/creds/ci?wait=ready')
   // the root's own two, and the proof
-  await until(() => fixture.directory.journal.entries({ operation: 'token' }).some(({ clientId }) => clientId !== fixture.directory.rootClientId))
+  await until(() =>
+    fixture.directory.journal
+      .entries({ operation: 'token' })
+      .some(({ clientId }) => clientId !== fixture.directory.rootClientId),
+  )
 
   const other = await fixture.root.read('cloud/creds/ci')
 

@@ -8,7 +8,14 @@ const at = (seconds: number) => issued + seconds * 1000
 const endingAt = (seconds: number) => ({ role: 'ci', key_end_date: new Date(at(seconds)).toISOString() })
 
 const aLease = (internal: Record<string, unknown>): Lease => ({
-  ...{ id: 'cloud/creds/ci/x', namespace: 'root', path: 'cloud/creds/ci', plugin: 'cloud', mount_accessor: 'cloud_1', owner: '' },
+  ...{
+    id: 'cloud/creds/ci/x',
+    namespace: 'root',
+    path: 'cloud/creds/ci',
+    plugin: 'cloud',
+    mount_accessor: 'cloud_1',
+    owner: '',
+  },
   ...{ issue_time: issued, expire_time: at(100), renewable: true, internal },
 })
 
@@ -17,13 +24,57 @@ const tenYears = 10 * 365 * 24 * 3600
 // docs/contract/cloud.md#renewal; spans count from the issue.
 describe('renewal', () => {
   test.each([
-    { name: 'the role’s terms', role: { ttl: 20, max_ttl: 30 }, end: tenYears, now: 5, ttl: 20, maxTtl: 30, renewable: true },
-    { name: 'no terms: only the secret’s end counts', role: {}, end: 60, now: 5, ttl: 0, maxTtl: 60, renewable: true },
-    { name: 'a ttl beyond the end of the secret', role: { ttl: 50 }, end: 60, now: 20, ttl: 40, maxTtl: 60, renewable: false },
-    { name: 'a ttl that just fits is the last one', role: { ttl: 40 }, end: 60, now: 20, ttl: 40, maxTtl: 60, renewable: false },
-    { name: 'a max ttl beyond it', role: { ttl: 10, max_ttl: 100 }, end: 60, now: 20, ttl: 10, maxTtl: 60, renewable: true },
+    {
+      name: 'the role’s terms',
+      role: { ttl: 20, max_ttl: 30 },
+      end: tenYears,
+      now: 5,
+      ttl: 20,
+      maxTtl: 30,
+      renewable: true,
+    },
+    {
+      name: 'no terms: only the secret’s end counts',
+      role: {},
+      end: 60,
+      now: 5,
+      ttl: 0,
+      maxTtl: 60,
+      renewable: true,
+    },
+    {
+      name: 'a ttl beyond the end of the secret',
+      role: { ttl: 50 },
+      end: 60,
+      now: 20,
+      ttl: 40,
+      maxTtl: 60,
+      renewable: false,
+    },
+    {
+      name: 'a ttl that just fits is the last one',
+      role: { ttl: 40 },
+      end: 60,
+      now: 20,
+      ttl: 40,
+      maxTtl: 60,
+      renewable: false,
+    },
+    {
+      name: 'a max ttl beyond it',
+      role: { ttl: 10, max_ttl: 100 },
+      end: 60,
+      now: 20,
+      ttl: 10,
+      maxTtl: 60,
+      renewable: true,
+    },
   ])('$name', ({ role, end, now, ttl, maxTtl, renewable }) => {
-    expect(renewalTerms(aLease(endingAt(end)), { ...emptyRole, ...role }, at(now))).toEqual({ ttl, maxTtl, renewable })
+    expect(renewalTerms(aLease(endingAt(end)), { ...emptyRole, ...role }, at(now))).toEqual({
+      ttl,
+      maxTtl,
+      renewable,
+    })
   })
 
   test('a lease without the end of its secret gets one, ten years after its issue', () => {
@@ -38,7 +89,12 @@ describe('renewal', () => {
   })
 
   test.each([
-    ['an end that is no time', { role: 'ci', key_end_date: 'soon' }, 5, "cannot parse 'key_end_date' to timestamp"],
+    [
+      'an end that is no time',
+      { role: 'ci', key_end_date: 'soon' },
+      5,
+      "cannot parse 'key_end_date' to timestamp",
+    ],
     ['a secret that has ended', endingAt(60), 60, 'past the end of the secret, cannot renew'],
     ['data that are not the engine’s', { role: 7 }, 5, 'internal data of the lease cannot be read'],
   ])('%s is refused', (_name, internal, now, message) => {

@@ -14,8 +14,13 @@ const foo = { cloud_groups: '[{"group_name":"foo"}]' }
 async function withCapabilities(...capabilities: string[]) {
   const name = capabilities.join('-')
   const rules = capabilities.map((capability) => `"${capability}"`).join(', ')
-  await fixture.root.write(`sys/policies/acl/${name}`, { policy: `path "cloud/*" { capabilities = [${rules}] }` })
-  const { body } = await fixture.root.write('auth/token/create', { policies: [name], no_default_policy: true })
+  await fixture.root.write(`sys/policies/acl/${name}`, {
+    policy: `path "cloud/*" { capabilities = [${rules}] }`,
+  })
+  const { body } = await fixture.root.write('auth/token/create', {
+    policies: [name],
+    no_default_policy: true,
+  })
   return fixture.server.as(String(body['auth']?.['client_token']))
 }
 
@@ -66,5 +71,6 @@ test.each([
 })
 
 test('nobody without a token sees anything', async () => {
-  for (const path of ['config', 'roles/a', 'roles', 'rotate-root']) expect((await fixture.server.anonymous.read(`cloud/${path}`)).status).toBe(403)
+  for (const path of ['config', 'roles/a', 'roles', 'rotate-root'])
+    expect((await fixture.server.anonymous.read(`cloud/${path}`)).status).toBe(403)
 })

@@ -10,7 +10,8 @@ beforeEach(async () => {
 afterEach(() => fixture[Symbol.asyncDispose]())
 
 const remove = (name: string, query = '') => fixture.root.delete(`cloud/roles/${name}${query}`)
-const leases = async (name: string) => (await fixture.root.list(`sys/leases/lookup/cloud/creds/${name}`)).status
+const leases = async (name: string) =>
+  (await fixture.root.list(`sys/leases/lookup/cloud/creds/${name}`)).status
 
 describe('a role with live leases', () => {
   test('is deleted with a warning that counts them, and they stay valid', async () => {
@@ -23,7 +24,10 @@ describe('a role with live leases', () => {
 
     expect(answer).toMatchObject({
       status: 200,
-      body: { data: null, warnings: [expect.stringMatching(/^2 live leases of the role are left: .*\?revoke=true/)] },
+      body: {
+        data: null,
+        warnings: [expect.stringMatching(/^2 live leases of the role are left: .*\?revoke=true/)],
+      },
     })
     expect(await Promise.all(made.map((credential) => works(fixture, credential)))).toEqual([true, true])
     expect(await remove('ci')).toMatchObject({ status: 204 })
@@ -38,7 +42,11 @@ describe('a role with live leases', () => {
 
     expect(await remove('ci', '?revoke=true')).toMatchObject({ status: 204 })
 
-    expect(await Promise.all([...made, other].map((credential) => works(fixture, credential)))).toEqual([false, false, true])
+    expect(await Promise.all([...made, other].map((credential) => works(fixture, credential)))).toEqual([
+      false,
+      false,
+      true,
+    ])
     expect([await leases('ci'), await leases('Ci'), await leases('ci-2')]).toEqual([404, 404, 200])
     expect((await fixture.root.read('cloud/roles/ci')).status).toBe(404)
   })
@@ -51,7 +59,13 @@ describe('a role with live leases', () => {
 
     expect(await remove('ci', '?revoke=true')).toMatchObject({
       status: 400,
-      body: { errors: [expect.stringMatching(/^1 of 2 leases of the role could not be revoked, so it stays: failed to revoke entry: .*no/)] },
+      body: {
+        errors: [
+          expect.stringMatching(
+            /^1 of 2 leases of the role could not be revoked, so it stays: failed to revoke entry: .*no/,
+          ),
+        ],
+      },
     })
     expect((await fixture.root.read('cloud/roles/ci')).status).toBe(200)
 
@@ -75,7 +89,10 @@ describe('a role with live leases', () => {
 
     const { status: code, body } = await remove('kept')
 
-    expect([code, body['warnings']]).toEqual([200, ['1 live lease of the role is left, whose credentials ended with the application of the role']])
+    expect([code, body['warnings']]).toEqual([
+      200,
+      ['1 live lease of the role is left, whose credentials ended with the application of the role'],
+    ])
     expect(await works(fixture, credential)).toBe(false)
     expect((await remove('kept', '?revoke=true')).status).toBe(204)
     expect(await leases('kept')).toBe(404)

@@ -15,7 +15,11 @@ const write = (name: string, body: object) => fixture.root.write(`cloud/roles/${
 const read = async (name: string) => (await fixture.root.read(`cloud/roles/${name}`)).body['data']
 const granted = (...roles: object[]) => JSON.stringify(roles)
 const refusal = (text: string) => ({ status: 400, body: { errors: [text] } })
-const owner = (resourceGroup?: string) => ({ role_name: 'Owner', role_id: fixture.definition(guids.owner), scope: fixture.scope(resourceGroup) })
+const owner = (resourceGroup?: string) => ({
+  role_name: 'Owner',
+  role_id: fixture.definition(guids.owner),
+  scope: fixture.scope(resourceGroup),
+})
 const contributor = (resourceGroup?: string) => ({
   role_name: 'Contributor',
   role_id: fixture.definition(guids.contributor),
@@ -39,15 +43,28 @@ const empty = {
 describe('a role is read as written', () => {
   test('all fields can be written, and written again', async () => {
     const name = newName()
-    const first = { cloud_roles: [owner('web'), contributor('data')], cloud_groups: [group('foo'), group('bar')] }
+    const first = {
+      cloud_roles: [owner('web'), contributor('data')],
+      cloud_groups: [group('foo'), group('bar')],
+    }
     const more = { permanently_delete: true, sign_in_audience: 'CloudADMyOrg', tags: ['project:vault_test'] }
-    const texts = { cloud_roles: JSON.stringify(first.cloud_roles), cloud_groups: JSON.stringify(first.cloud_groups) }
-    expect(await write(name, { ...texts, ...more, ttl: 0, max_ttl: 0, explicit_max_ttl: 0 })).toMatchObject({ status: 204, text: '' })
+    const texts = {
+      cloud_roles: JSON.stringify(first.cloud_roles),
+      cloud_groups: JSON.stringify(first.cloud_groups),
+    }
+    expect(await write(name, { ...texts, ...more, ttl: 0, max_ttl: 0, explicit_max_ttl: 0 })).toMatchObject({
+      status: 204,
+      text: '',
+    })
     expect(await read(name)).toEqual({ ...empty, ...first, ...more })
 
     const second = { cloud_roles: [owner('data'), contributor('data')], cloud_groups: [group('bar')] }
     const ttls = { ttl: 300, max_ttl: 3000, explicit_max_ttl: 3000, sign_in_audience: 'CloudADMultipleOrgs' }
-    await write(name, { cloud_roles: JSON.stringify(second.cloud_roles), cloud_groups: JSON.stringify(second.cloud_groups), ...ttls })
+    await write(name, {
+      cloud_roles: JSON.stringify(second.cloud_roles),
+      cloud_groups: JSON.stringify(second.cloud_groups),
+      ...ttls,
+    })
 
     expect(await read(name)).toEqual({ ...empty, ...more, ...second, ...ttls })
   })
@@ -79,12 +96,22 @@ describe('a role is read as written', () => {
 
   test('names and ids are completed from upstream', async () => {
     const name = newName()
-    const cloud_roles = granted({ ...owner(), role_id: '' }, { ...contributor(), role_name: 'will be replaced' })
-    const cloud_groups = JSON.stringify([{ group_name: 'foo' }, { group_name: 'will be replaced', object_id: fixture.directory.groupIds['bar'] }])
+    const cloud_roles = granted(
+      { ...owner(), role_id: '' },
+      { ...contributor(), role_name: 'will be replaced' },
+    )
+    const cloud_groups = JSON.stringify([
+      { group_name: 'foo' },
+      { group_name: 'will be replaced', object_id: fixture.directory.groupIds['bar'] },
+    ])
 
     expect((await write(name, { cloud_roles, cloud_groups })).status).toBe(204)
 
-    expect(await read(name)).toEqual({ ...empty, cloud_roles: [owner(), contributor()], cloud_groups: [group('foo'), group('bar')] })
+    expect(await read(name)).toEqual({
+      ...empty,
+      cloud_roles: [owner(), contributor()],
+      cloud_groups: [group('foo'), group('bar')],
+    })
   })
 
   test('the same Cloud role may be given on two scopes', async () => {
@@ -104,19 +131,39 @@ describe('a role is read as written', () => {
   test('null counts as no list, and unknown members are ignored', async () => {
     const name = newName()
 
-    expect((await write(name, { cloud_roles: 'null', cloud_groups: '[{"group_name":"foo","object_id":null,"colour":7}]' })).status).toBe(204)
+    expect(
+      (
+        await write(name, {
+          cloud_roles: 'null',
+          cloud_groups: '[{"group_name":"foo","object_id":null,"colour":7}]',
+        })
+      ).status,
+    ).toBe(204)
 
     expect(await read(name)).toEqual({ ...empty, cloud_groups: [group('foo')] })
   })
 
   test('fields that are not sent keep their value, also permanently_delete', async () => {
     const name = newName()
-    const body = { cloud_roles: granted(owner()), ttl: 60, max_ttl: 600, permanently_delete: true, tags: 'b,a', sign_in_audience: 'CloudADMyOrg' }
+    const body = {
+      cloud_roles: granted(owner()),
+      ttl: 60,
+      max_ttl: 600,
+      permanently_delete: true,
+      tags: 'b,a',
+      sign_in_audience: 'CloudADMyOrg',
+    }
     await write(name, body)
 
     expect((await write(name, { explicit_max_ttl: '1h' })).status).toBe(204)
 
-    expect(await read(name)).toEqual({ ...empty, ...body, cloud_roles: [owner()], tags: ['a', 'b'], explicit_max_ttl: 3600 })
+    expect(await read(name)).toEqual({
+      ...empty,
+      ...body,
+      cloud_roles: [owner()],
+      tags: ['a', 'b'],
+      explicit_max_ttl: 3600,
+    })
   })
 
   test('a name with an apostrophe and an ampersand is found', async () => {
@@ -159,7 +206,10 @@ describe('ttls', () => {
     { ttls: { ttl: 101, max_ttl: 0 } },
     { ttls: { ttl: 5, max_ttl: 10, explicit_max_ttl: 10 } },
     { ttls: { ttl: 10, explicit_max_ttl: 5 }, text: 'ttl cannot be greater than explicit_max_ttl' },
-    { ttls: { ttl: 10, max_ttl: 10, explicit_max_ttl: 5 }, text: 'ttl cannot be greater than explicit_max_ttl' },
+    {
+      ttls: { ttl: 10, max_ttl: 10, explicit_max_ttl: 5 },
+      text: 'ttl cannot be greater than explicit_max_ttl',
+    },
     { ttls: { max_ttl: 10, explicit_max_ttl: 5 }, text: 'max_ttl cannot be greater than explicit_max_ttl' },
     { ttls: { explicit_max_ttl: 10 } },
     { ttls: { ttl: '1h', max_ttl: '2d' }, shown: { ttl: 3600, max_ttl: 172_800 } },
@@ -168,7 +218,8 @@ describe('ttls', () => {
 
     const answer = await write(name, { cloud_roles: granted(owner()), ...ttls })
 
-    if (text === undefined) expect([answer.status, await read(name)]).toEqual([204, { ...empty, cloud_roles: [owner()], ...shown }])
+    if (text === undefined)
+      expect([answer.status, await read(name)]).toEqual([204, { ...empty, cloud_roles: [owner()], ...shown }])
     else expect(answer).toMatchObject(refusal(text))
   })
 
@@ -180,7 +231,8 @@ describe('ttls', () => {
   })
 })
 
-const noTarget = 'either Cloud role definitions, group definitions, or an Application Object ID must be provided'
+const noTarget =
+  'either Cloud role definitions, group definitions, or an Application Object ID must be provided'
 const audiences =
   'Invalid value for sign_in_audience field. Valid values are: CloudADMyOrg, CloudADMultipleOrgs, CloudADandPersonalVendorAccount, PersonalVendorAccount'
 
@@ -192,7 +244,8 @@ describe('a refused write stores nothing', () => {
     {
       row: 'a role twice on one scope',
       body: () => ({ cloud_roles: granted(owner(), { role_name: 'Owner', scope: fixture.scope() }) }),
-      text: (): string => `duplicate role_id and scope: '${fixture.definition(guids.owner)}', '${fixture.scope()}'`,
+      text: (): string =>
+        `duplicate role_id and scope: '${fixture.definition(guids.owner)}', '${fixture.scope()}'`,
     },
     {
       row: 'a group twice',
@@ -207,15 +260,32 @@ describe('a refused write stores nothing', () => {
     {
       row: 'an ambiguous group name',
       body: () => ({ cloud_groups: granted({ group_name: 'multiple' }) }),
-      text: (): string => "multiple matches found for group_name: 'multiple'. Specify group by ObjectID instead.",
+      text: (): string =>
+        "multiple matches found for group_name: 'multiple'. Specify group by ObjectID instead.",
     },
     { row: 'no target', body: () => ({}), text: (): string => noTarget },
-    { row: 'empty lists', body: () => ({ cloud_roles: '[]', cloud_groups: '[]' }), text: (): string => noTarget },
-    { row: 'an application of its own without rights', body: () => ({ persist_app: true }), text: (): string => noTarget },
+    {
+      row: 'empty lists',
+      body: () => ({ cloud_roles: '[]', cloud_groups: '[]' }),
+      text: (): string => noTarget,
+    },
+    {
+      row: 'an application of its own without rights',
+      body: () => ({ persist_app: true }),
+      text: (): string => noTarget,
+    },
     { row: 'unknown audience', body: () => ({ sign_in_audience: 'asdfg' }), text: (): string => audiences },
     { row: 'an empty audience', body: () => ({ sign_in_audience: '' }), text: (): string => audiences },
-    { row: "Azure's own audience", body: () => ({ sign_in_audience: 'AzureADMyOrg' }), text: (): string => audiences },
-    { row: 'a blank in a tag', body: () => ({ tags: 'environment development' }), text: (): string => 'whitespaces are not allowed in tags' },
+    {
+      row: "Azure's own audience",
+      body: () => ({ sign_in_audience: 'AzureADMyOrg' }),
+      text: (): string => audiences,
+    },
+    {
+      row: 'a blank in a tag',
+      body: () => ({ tags: 'environment development' }),
+      text: (): string => 'whitespaces are not allowed in tags',
+    },
     {
       row: 'a long tag',
       body: () => ({ tags: ['t'.repeat(257)] }),
@@ -231,7 +301,11 @@ describe('a refused write stores nothing', () => {
       body: () => ({ tags: Array.from({ length: 201 }, (_, index) => `t${index}`).join() }),
       text: (): string => 'at most 200 tags are allowed',
     },
-    { row: 'a tag in our name', body: () => ({ tags: ['gatehouse:cloud_1:2'] }), text: (): string => "tags must not begin with 'gatehouse:'" },
+    {
+      row: 'a tag in our name',
+      body: () => ({ tags: ['gatehouse:cloud_1:2'] }),
+      text: (): string => "tags must not begin with 'gatehouse:'",
+    },
     {
       row: 'unknown role',
       body: () => ({ cloud_roles: granted({ role_name: 'Nobody', scope: '/' }) }),
@@ -276,8 +350,28 @@ describe('a refused write stores nothing', () => {
       body: () => ({ application_object_id: fixture.directory.rootApplicationId }),
       text: (): string => 'application_object_id must not refer to the application used by this engine',
     },
-    ...['', ' ', 'asdf', '{', '{}', '"x"', '7', '[null]', '[[]]', '["x"]', '[{"role_name":7}]', '[{"scope":{}}]', '[] x', '[]]'].flatMap((raw) => [
-      { row: `roles ${raw}`, body: () => ({ cloud_roles: raw }), text: (): string => `error parsing Cloud roles '${raw}': `, isPart: true },
+    ...[
+      '',
+      ' ',
+      'asdf',
+      '{',
+      '{}',
+      '"x"',
+      '7',
+      '[null]',
+      '[[]]',
+      '["x"]',
+      '[{"role_name":7}]',
+      '[{"scope":{}}]',
+      '[] x',
+      '[]]',
+    ].flatMap((raw) => [
+      {
+        row: `roles ${raw}`,
+        body: () => ({ cloud_roles: raw }),
+        text: (): string => `error parsing Cloud roles '${raw}': `,
+        isPart: true,
+      },
       {
         row: `groups ${raw.replaceAll('role', 'group')}`,
         body: () => ({ cloud_groups: raw.replaceAll('role', 'group').replace('scope', 'object_id') }),
@@ -285,18 +379,26 @@ describe('a refused write stores nothing', () => {
         isPart: true,
       },
     ]),
-    ...['/a?b', '/a#b', '/a/../b', '/./a', '..', '/a/%2E%2e/b', '/a\\..\\b', '/a\u0000b', '/a\nb'].flatMap((path) => [
-      {
-        row: `scope ${JSON.stringify(path)}`,
-        body: () => ({ cloud_roles: granted({ role_name: 'Owner', scope: path }) }),
-        text: (): string => `invalid scope: '${path}'`,
-      },
-      {
-        row: `role id ${JSON.stringify(path)}`,
-        body: () => ({ cloud_roles: granted({ role_id: `/providers/Microsoft.Authorization/roleDefinitions${path}`, scope: '/' }) }),
-        text: (): string => `no role found for role_id: '/providers/Microsoft.Authorization/roleDefinitions${path}'`,
-      },
-    ]),
+    ...['/a?b', '/a#b', '/a/../b', '/./a', '..', '/a/%2E%2e/b', '/a\\..\\b', '/a\u0000b', '/a\nb'].flatMap(
+      (path) => [
+        {
+          row: `scope ${JSON.stringify(path)}`,
+          body: () => ({ cloud_roles: granted({ role_name: 'Owner', scope: path }) }),
+          text: (): string => `invalid scope: '${path}'`,
+        },
+        {
+          row: `role id ${JSON.stringify(path)}`,
+          body: () => ({
+            cloud_roles: granted({
+              role_id: `/providers/Microsoft.Authorization/roleDefinitions${path}`,
+              scope: '/',
+            }),
+          }),
+          text: (): string =>
+            `no role found for role_id: '/providers/Microsoft.Authorization/roleDefinitions${path}'`,
+        },
+      ],
+    ),
     {
       row: 'another resource as role',
       body: () => ({ cloud_roles: granted({ role_id: fixture.scope(), scope: '/' }) }),
@@ -308,7 +410,12 @@ describe('a refused write stores nothing', () => {
       text: (): string => 'expected at most 200 elements',
       isPart: true,
     },
-    { row: 'a TTL that is no duration', body: () => ({ ttl: 'soon' }), text: (): string => 'error converting input for field "ttl"', isPart: true },
+    {
+      row: 'a TTL that is no duration',
+      body: () => ({ ttl: 'soon' }),
+      text: (): string => 'error converting input for field "ttl"',
+      isPart: true,
+    },
   ])('a role is refused: $row', async ({ body, text, isPart = false }) => {
     const name = newName()
 
@@ -325,7 +432,10 @@ describe('a refused write stores nothing', () => {
     const name = newName()
 
     const known = await write(name, { application_object_id: id, cloud_roles: 'asdf' })
-    const unknown = await write(name, { application_object_id: '11111111-2222-3333-4444-555555555555', cloud_roles: 'asdf' })
+    const unknown = await write(name, {
+      application_object_id: '11111111-2222-3333-4444-555555555555',
+      cloud_roles: 'asdf',
+    })
     const noId = await write(name, { application_object_id: 'abc', cloud_roles: 'asdf' })
 
     expect(String(known.body['errors']?.[0])).toContain("error parsing Cloud roles 'asdf'")
@@ -347,7 +457,11 @@ describe('a refused write stores nothing', () => {
 
 describe('tags', () => {
   test.each([
-    { row: 'two tags', tags: ['project:vault_test', 'team:engineering'], shown: ['project:vault_test', 'team:engineering'] },
+    {
+      row: 'two tags',
+      tags: ['project:vault_test', 'team:engineering'],
+      shown: ['project:vault_test', 'team:engineering'],
+    },
     { row: 'no tags', tags: [], shown: [] },
     { row: 'an empty text', tags: '', shown: [] },
     { row: 'a tag twice', tags: ['team:a', 'team:a'], shown: ['team:a'] },
@@ -365,12 +479,21 @@ describe('tags', () => {
 describe('a mount of type azure', () => {
   test("speaks Azure's names", async () => {
     const name = newName()
-    const body = { azure_roles: granted(owner()), azure_groups: granted(group('foo')), sign_in_audience: 'AzureADandPersonalMicrosoftAccount' }
+    const body = {
+      azure_roles: granted(owner()),
+      azure_groups: granted(group('foo')),
+      sign_in_audience: 'AzureADandPersonalMicrosoftAccount',
+    }
 
     expect((await fixture.root.write(`azure/roles/${name}`, body)).status).toBe(204)
 
     const { cloud_roles: _roles, cloud_groups: _groups, ...shared } = empty
-    const shown = { ...shared, azure_roles: [owner()], azure_groups: [group('foo')], sign_in_audience: body.sign_in_audience }
+    const shown = {
+      ...shared,
+      azure_roles: [owner()],
+      azure_groups: [group('foo')],
+      sign_in_audience: body.sign_in_audience,
+    }
     expect((await fixture.root.read(`azure/roles/${name}`)).body['data']).toEqual(shown)
   })
 
@@ -432,27 +555,57 @@ describe('without a configuration', () => {
     await using other = await startCloudFixture()
     await other.root.write('cloud/config', { [missing]: '' })
 
-    expect(await other.root.write('cloud/roles/a', { cloud_groups: '[{"group_name":"foo"}]' })).toMatchObject(refusal(text))
+    expect(await other.root.write('cloud/roles/a', { cloud_groups: '[{"group_name":"foo"}]' })).toMatchObject(
+      refusal(text),
+    )
   })
 })
 
 test('settings of the environment apply, and stored ones are shown', async () => {
   await using other = await startCloudFixture({ configured: false })
-  const { tenantId, subscriptionId, rootClientId, rootClientSecret, authorityUrl, directoryUrl, resourceManagerUrl, caFile } = other.directory
+  const {
+    tenantId,
+    subscriptionId,
+    rootClientId,
+    rootClientSecret,
+    authorityUrl,
+    directoryUrl,
+    resourceManagerUrl,
+    caFile,
+  } = other.directory
   await using server = await startCloudFixture({
     configured: false,
     environment: {
-      ...{ CLOUD_TENANT_ID: tenantId, CLOUD_SUBSCRIPTION_ID: subscriptionId, CLOUD_CLIENT_ID: rootClientId, CLOUD_CLIENT_SECRET: rootClientSecret },
-      ...{ CLOUD_AUTHORITY_HOST: authorityUrl, CLOUD_DIRECTORY_ENDPOINT: directoryUrl, CLOUD_RESOURCE_MANAGER_ENDPOINT: resourceManagerUrl },
+      ...{
+        CLOUD_TENANT_ID: tenantId,
+        CLOUD_SUBSCRIPTION_ID: subscriptionId,
+        CLOUD_CLIENT_ID: rootClientId,
+        CLOUD_CLIENT_SECRET: rootClientSecret,
+      },
+      ...{
+        CLOUD_AUTHORITY_HOST: authorityUrl,
+        CLOUD_DIRECTORY_ENDPOINT: directoryUrl,
+        CLOUD_RESOURCE_MANAGER_ENDPOINT: resourceManagerUrl,
+      },
       CLOUD_CA_FILE: caFile,
     },
   })
-  await server.root.write('cloud/config', { tenant_id: 'stored-tenant', subscription_id: 'stored-subscription', client_id: 'c', client_secret: 's' })
+  await server.root.write('cloud/config', {
+    tenant_id: 'stored-tenant',
+    subscription_id: 'stored-subscription',
+    client_id: 'c',
+    client_secret: 's',
+  })
 
-  const answer = await server.root.write('cloud/roles/a', { cloud_roles: '[{"role_name":"Owner","scope":"/"}]' })
+  const answer = await server.root.write('cloud/roles/a', {
+    cloud_roles: '[{"role_name":"Owner","scope":"/"}]',
+  })
 
   expect(answer.status).toBe(204)
-  expect((await server.root.read('cloud/config')).body['data']).toMatchObject({ tenant_id: 'stored-tenant', client_id: 'c' })
+  expect((await server.root.read('cloud/config')).body['data']).toMatchObject({
+    tenant_id: 'stored-tenant',
+    client_id: 'c',
+  })
   expect((await server.root.read('cloud/roles/a')).body['data']?.['cloud_roles']?.['0']).toMatchObject({
     role_id: `/subscriptions/${subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${guids.owner}`,
   })
@@ -460,27 +613,42 @@ test('settings of the environment apply, and stored ones are shown', async () =>
 
 describe('when upstream refuses', () => {
   test.each([
-    { operation: 'listRoleDefinitions', body: { cloud_roles: '[{"role_name":"Owner","scope":"/"}]' }, text: 'unable to lookup Cloud role by name: ' },
-    { operation: 'listGroups', body: { cloud_groups: '[{"group_name":"foo"}]' }, text: 'unable to lookup Cloud group: ' },
-    { operation: 'getApplication', body: { application_object_id: '11111111-2222-3333-4444-555555555555' }, text: 'error loading Application: ' },
-  ] as const)('$operation: 403 names the missing permission, and any other status is 502', async ({ operation, body, text }) => {
-    fixture.directory.fault({
-      kind: 'status',
-      status: 403,
-      code: 'Authorization_RequestDenied',
-      message: 'Insufficient privileges to complete the operation.',
-      operation,
-    })
-    const denied = await write(newName(), body)
-    fixture.directory.fault({ kind: 'status', status: 501, code: 'Odd', message: 'odd', operation })
-    const odd = await write(newName(), body)
+    {
+      operation: 'listRoleDefinitions',
+      body: { cloud_roles: '[{"role_name":"Owner","scope":"/"}]' },
+      text: 'unable to lookup Cloud role by name: ',
+    },
+    {
+      operation: 'listGroups',
+      body: { cloud_groups: '[{"group_name":"foo"}]' },
+      text: 'unable to lookup Cloud group: ',
+    },
+    {
+      operation: 'getApplication',
+      body: { application_object_id: '11111111-2222-3333-4444-555555555555' },
+      text: 'error loading Application: ',
+    },
+  ] as const)(
+    '$operation: 403 names the missing permission, and any other status is 502',
+    async ({ operation, body, text }) => {
+      fixture.directory.fault({
+        kind: 'status',
+        status: 403,
+        code: 'Authorization_RequestDenied',
+        message: 'Insufficient privileges to complete the operation.',
+        operation,
+      })
+      const denied = await write(newName(), body)
+      fixture.directory.fault({ kind: 'status', status: 501, code: 'Odd', message: 'odd', operation })
+      const odd = await write(newName(), body)
 
-    expect(denied.status).toBe(400)
-    expect(String(denied.body['errors']?.[0])).toMatch(/^[^\n]*; missing permission: \S+(?: and \S+)*$/)
-    expect(String(denied.body['errors']?.[0])).toContain(text)
-    expect(odd.status).toBe(502)
-    expect(String(odd.body['errors']?.[0])).toContain(text)
-  })
+      expect(denied.status).toBe(400)
+      expect(String(denied.body['errors']?.[0])).toMatch(/^[^\n]*; missing permission: \S+(?: and \S+)*$/)
+      expect(String(denied.body['errors']?.[0])).toContain(text)
+      expect(odd.status).toBe(502)
+      expect(String(odd.body['errors']?.[0])).toContain(text)
+    },
+  )
 
   test('a wrong secret is refused in the words of the login service', async () => {
     await using other = await startCloudFixture()

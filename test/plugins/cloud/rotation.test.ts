@@ -6,10 +6,13 @@ import { emptyConfig } from '../../../src/plugins/cloud/config-record.ts'
 import { startCloudFixture } from './cloud-fixture.ts'
 import { type EngineFixture, openEngineFixture } from './engine-fixture.ts'
 
-const rotate = (fixture: EngineFixture) => fixture.engine.rotateRoot(fixture.mount, 'c0ffee00-0000-4000-8000-000000000000')
+const rotate = (fixture: EngineFixture) =>
+  fixture.engine.rotateRoot(fixture.mount, 'c0ffee00-0000-4000-8000-000000000000')
 const look = (fixture: EngineFixture) => fixture.engine.rotation.look()
-const untilNothingIsLeft = (fixture: EngineFixture) => expect.poll(() => fixture.state.intents.undoAll(), { timeout: 20_000 }).toEqual([])
-const names = async (fixture: EngineFixture) => (await fixture.rootPasswords()).map(({ displayName }) => displayName)
+const untilNothingIsLeft = (fixture: EngineFixture) =>
+  expect.poll(() => fixture.state.intents.undoAll(), { timeout: 20_000 }).toEqual([])
+const names = async (fixture: EngineFixture) =>
+  (await fixture.rootPasswords()).map(({ displayName }) => displayName)
 const ownName = expect.stringMatching(/^gatehouse-root-cloud_1234abcd-[0-9a-f-]{36}$/)
 
 test('a rotation keeps the new secret as pending beside the current one', async () => {
@@ -19,7 +22,10 @@ test('a rotation keeps the new secret as pending beside the current one', async 
 
   const { client_secret, pending } = await fixture.config()
   expect(client_secret).toBe(fixture.directory.rootClientSecret)
-  expect(pending).toMatchObject({ created: fixture.clock.now(), application_object_id: fixture.directory.rootApplicationId })
+  expect(pending).toMatchObject({
+    created: fixture.clock.now(),
+    application_object_id: fixture.directory.rootApplicationId,
+  })
   expect([pending?.client_secret, pending?.key_id]).not.toContain('')
   expect(pending?.client_secret).not.toBe(client_secret)
   expect(Date.parse(pending?.expiration_date ?? '')).toBe(fixture.clock.now() + 3_600_000)
@@ -32,20 +38,25 @@ test('without a lifetime a new secret lasts 182 days', async () => {
 
   await rotate(fixture)
 
-  expect(Date.parse((await fixture.config()).pending?.expiration_date ?? '')).toBe(fixture.clock.now() + 15_724_800_000)
+  expect(Date.parse((await fixture.config()).pending?.expiration_date ?? '')).toBe(
+    fixture.clock.now() + 15_724_800_000,
+  )
 })
 
-test.each([{ age: 1 }, { age: 5 }, { age: 30 }, { age: 50 }, { age: 59.999 }])('after $age s the pending secret is not promoted', async ({ age }) => {
-  await using fixture = await openEngineFixture()
-  await rotate(fixture)
-  const before = await fixture.config()
-  fixture.clock.advance(age)
+test.each([{ age: 1 }, { age: 5 }, { age: 30 }, { age: 50 }, { age: 59.999 }])(
+  'after $age s the pending secret is not promoted',
+  async ({ age }) => {
+    await using fixture = await openEngineFixture()
+    await rotate(fixture)
+    const before = await fixture.config()
+    fixture.clock.advance(age)
 
-  await look(fixture)
+    await look(fixture)
 
-  expect(await fixture.config()).toEqual(before)
-  expect(fixture.lines).toEqual([])
-})
+    expect(await fixture.config()).toEqual(before)
+    expect(fixture.lines).toEqual([])
+  },
+)
 
 test('after 60 s it is promoted, the configured one is deleted, and its expiration is shown', async () => {
   await using fixture = await openEngineFixture()
@@ -70,7 +81,9 @@ test('after 60 s it is promoted, the configured one is deleted, and its expirati
 
 test('the next rotation removes the previous secret, and keeps foreign ones', async () => {
   await using fixture = await openEngineFixture()
-  const stranger = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId, { displayName: 'gatehouse-root-cloud_other-1' })
+  const stranger = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId, {
+    displayName: 'gatehouse-root-cloud_other-1',
+  })
   for (let turn = 0; turn < 3; turn++) {
     await rotate(fixture)
     fixture.clock.advance(60)
@@ -78,7 +91,9 @@ test('the next rotation removes the previous secret, and keeps foreign ones', as
   }
 
   const { client_secret_key_id } = await fixture.config()
-  expect((await fixture.rootPasswords()).map(({ keyId }) => keyId).sort()).toEqual([stranger.keyId, client_secret_key_id].sort())
+  expect((await fixture.rootPasswords()).map(({ keyId }) => keyId).sort()).toEqual(
+    [stranger.keyId, client_secret_key_id].sort(),
+  )
 })
 
 test('a typed-in secret that another mount signs in with stays until that has rotated too', async () => {
@@ -86,7 +101,10 @@ test('a typed-in secret that another mount signs in with stays until that has ro
   const { client_id, client_secret: typed } = await fixture.config()
   const works = async (secret: string) => {
     const { tokens } = await fixture.state.upstream()
-    return tokens.proveSecret(client_id, secret, 'directory', { deadline: fixture.clock.now() + 60_000, correlationId: randomUUID() })
+    return tokens.proveSecret(client_id, secret, 'directory', {
+      deadline: fixture.clock.now() + 60_000,
+      correlationId: randomUUID(),
+    })
   }
   for (const { mount, isLast } of [
     { mount: fixture.mount, isLast: false },
@@ -96,7 +114,9 @@ test('a typed-in secret that another mount signs in with stays until that has ro
     fixture.clock.advance(60)
     await fixture.engine.rotation.look()
     expect(await works(typed)).toBe(!isLast)
-    expect(fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_secret_shared')).toHaveLength(1)
+    expect(
+      fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_secret_shared'),
+    ).toHaveLength(1)
   }
   expect(await works((await fixture.config()).client_secret)).toBe(true)
   expect(await fixture.rootPasswords()).toHaveLength(2)
@@ -117,7 +137,9 @@ test('a second rotation removes the first pending secret at once', async () => {
 })
 
 test('a secret that does not work yet is checked every 15 s', async () => {
-  await using fixture = await openEngineFixture({ directory: { settings: { delaySeconds: { secretToToken: 100 } } } })
+  await using fixture = await openEngineFixture({
+    directory: { settings: { delaySeconds: { secretToToken: 100 } } },
+  })
   await rotate(fixture)
   const old = fixture.directory.rootClientSecret
   fixture.clock.advance(60)
@@ -190,7 +212,9 @@ test('a lost answer leaves no password behind', async () => {
   await using fixture = await openEngineFixture()
   fixture.directory.fault({ kind: 'lost', operation: 'addApplicationPassword' })
 
-  await expect(rotate(fixture)).rejects.toMatchObject({ message: expect.stringContaining('failed to add new password: ') })
+  await expect(rotate(fixture)).rejects.toMatchObject({
+    message: expect.stringContaining('failed to add new password: '),
+  })
 
   expect(await fixture.config()).not.toHaveProperty('pending')
   await untilNothingIsLeft(fixture)
@@ -213,7 +237,9 @@ test.each([
   { name: 'another secret', change: { client_secret: 'typed-anew' } },
   { name: 'another application', change: { client_id: 'another' } },
 ])('$name, written meanwhile, ends the pending one', async ({ change }) => {
-  await using fixture = await openEngineFixture({ config: { client_secret_key_id: 'old', root_password_expiration_date: '2027-01-01T00:00:00Z' } })
+  await using fixture = await openEngineFixture({
+    config: { client_secret_key_id: 'old', root_password_expiration_date: '2027-01-01T00:00:00Z' },
+  })
   await rotate(fixture)
 
   await fixture.engine.putConfig(fixture.mount, change)
@@ -224,7 +250,9 @@ test.each([
   expect(config.client_secret_key_id).toBe('')
   fixture.clock.advance(60)
   await look(fixture)
-  expect((await fixture.config()).client_secret).toBe(change.client_secret ?? fixture.directory.rootClientSecret)
+  expect((await fixture.config()).client_secret).toBe(
+    change.client_secret ?? fixture.directory.rootClientSecret,
+  )
 })
 
 test('other settings, written meanwhile, do not affect it', async () => {
@@ -235,16 +263,32 @@ test('other settings, written meanwhile, do not affect it', async () => {
   fixture.clock.advance(60)
   await look(fixture)
 
-  expect(await fixture.config()).toMatchObject({ root_password_ttl: 5, client_secret_key_id: expect.stringMatching(/./) })
+  expect(await fixture.config()).toMatchObject({
+    root_password_ttl: 5,
+    client_secret_key_id: expect.stringMatching(/./),
+  })
 })
 
-type Refused = { name: string; config: Record<string, unknown> | undefined; environment?: Record<string, string>; text: string }
+type Refused = {
+  name: string
+  config: Record<string, unknown> | undefined
+  environment?: Record<string, string>
+  text: string
+}
 
 describe('what is refused over a socket', () => {
   test.each<Refused>([
     { name: 'no configuration', config: undefined, text: 'config is nil' },
-    { name: 'no secret', config: { client_secret: '' }, text: 'cannot rotate root: no client secret is configured' },
-    { name: 'an unknown application', config: { client_id: '11111111-2222-3333-4444-555555555555' }, text: 'AADSTS700016' },
+    {
+      name: 'no secret',
+      config: { client_secret: '' },
+      text: 'cannot rotate root: no client secret is configured',
+    },
+    {
+      name: 'an unknown application',
+      config: { client_id: '11111111-2222-3333-4444-555555555555' },
+      text: 'AADSTS700016',
+    },
     {
       name: 'id of the environment',
       config: {},
@@ -270,12 +314,31 @@ describe('what is refused over a socket', () => {
   test('an application that cannot be found, or is found twice, is an error', async () => {
     await using fixture = await startCloudFixture()
     const rotated = () => fixture.root.write('cloud/rotate-root')
-    fixture.directory.fault({ kind: 'status', status: 200, body: { value: [] }, operation: 'listApplications' })
+    fixture.directory.fault({
+      kind: 'status',
+      status: 200,
+      body: { value: [] },
+      operation: 'listApplications',
+    })
     expect(await rotated()).toMatchObject({ status: 400, body: { errors: ['no application found'] } })
 
-    const one = { id: 'a', appId: fixture.directory.rootClientId, displayName: 'x', tags: [], passwordCredentials: [] }
-    fixture.directory.fault({ kind: 'status', status: 200, body: { value: [one, { ...one, id: 'b' }] }, operation: 'listApplications' })
-    expect(await rotated()).toMatchObject({ status: 400, body: { errors: ['multiple applications found - double check your client_id'] } })
+    const one = {
+      id: 'a',
+      appId: fixture.directory.rootClientId,
+      displayName: 'x',
+      tags: [],
+      passwordCredentials: [],
+    }
+    fixture.directory.fault({
+      kind: 'status',
+      status: 200,
+      body: { value: [one, { ...one, id: 'b' }] },
+      operation: 'listApplications',
+    })
+    expect(await rotated()).toMatchObject({
+      status: 400,
+      body: { errors: ['multiple applications found - double check your client_id'] },
+    })
   })
 
   test('a rotation answers 204, and the configuration does not show it yet', async () => {
@@ -377,7 +440,9 @@ describe('automatic rotations', () => {
 
     await Promise.all([first, second])
 
-    expect(fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_rotated')).toHaveLength(1)
+    expect(
+      fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_rotated'),
+    ).toHaveLength(1)
   })
 
   const hour = 3600
@@ -386,23 +451,59 @@ describe('automatic rotations', () => {
     { name: 'a period that is over', config: { rotation_period: hour }, after: hour, due: true },
     { name: 'a period that is not', config: { rotation_period: hour }, after: hour - 1, due: false },
     { name: 'none', config: {}, after: 1e9, due: false },
-    { name: 'switched off', config: { rotation_period: hour, disable_automated_rotation: true }, after: 1e9, due: false },
+    {
+      name: 'switched off',
+      config: { rotation_period: hour, disable_automated_rotation: true },
+      after: 1e9,
+      due: false,
+    },
     { name: 'before its time', config: { rotation_schedule: '30 6 * * *' }, after: hour / 2 - 1, due: false },
     { name: 'at its time', config: { rotation_schedule: '30 6 * * *' }, after: hour / 2, due: true },
-    { name: 'any time after, without a window', config: { rotation_schedule: '30 6 * * *' }, after: 20 * hour, due: true },
-    { name: 'in the window', config: { rotation_schedule: '30 6 * * *', rotation_window: hour }, after: 1.5 * hour, due: true },
-    { name: 'after the window', config: { rotation_schedule: '30 6 * * *', rotation_window: hour }, after: 1.5 * hour + 1, due: false },
-    { name: 'the next day', config: { rotation_schedule: '30 6 * * *', rotation_window: hour }, after: 24.5 * hour, due: true },
-    { name: 'years later', config: { rotation_schedule: '* * * * *', rotation_window: hour }, after: 1e8, due: true },
+    {
+      name: 'any time after, without a window',
+      config: { rotation_schedule: '30 6 * * *' },
+      after: 20 * hour,
+      due: true,
+    },
+    {
+      name: 'in the window',
+      config: { rotation_schedule: '30 6 * * *', rotation_window: hour },
+      after: 1.5 * hour,
+      due: true,
+    },
+    {
+      name: 'after the window',
+      config: { rotation_schedule: '30 6 * * *', rotation_window: hour },
+      after: 1.5 * hour + 1,
+      due: false,
+    },
+    {
+      name: 'the next day',
+      config: { rotation_schedule: '30 6 * * *', rotation_window: hour },
+      after: 24.5 * hour,
+      due: true,
+    },
+    {
+      name: 'years later',
+      config: { rotation_schedule: '* * * * *', rotation_window: hour },
+      after: 1e8,
+      due: true,
+    },
   ])('$name: $due', ({ config, after, due }) => {
-    expect(isRotationDue({ ...emptyConfig, ...config, rotation_counts_from: from }, from + after * 1000)).toBe(due)
+    expect(
+      isRotationDue({ ...emptyConfig, ...config, rotation_counts_from: from }, from + after * 1000),
+    ).toBe(due)
   })
 
   test.each([
     { name: 'another period', change: { rotation_period: 700 }, restarts: true },
     { name: 'the same period', change: { rotation_period: 600 }, restarts: false },
     { name: 'something else', change: { root_password_ttl: 5 }, restarts: false },
-    { name: 'a schedule instead', change: { rotation_period: 0, rotation_schedule: '0 0 * * *' }, restarts: true },
+    {
+      name: 'a schedule instead',
+      change: { rotation_period: 0, rotation_schedule: '0 0 * * *' },
+      restarts: true,
+    },
   ])('$name: the period restarts is $restarts', async ({ change, restarts }) => {
     await using fixture = await openEngineFixture({ config: { rotation_period: 600 } })
     const { rotation_counts_from: before } = await fixture.config()
@@ -433,7 +534,13 @@ describe('which passwords a promotion supersedes', () => {
   const password = (keyId: string, displayName: string | undefined, hint: string, principalId?: string) => ({
     ...{ keyId, displayName, hint, endDateTime: undefined, principalId },
   })
-  const pending = { client_secret: 'new', key_id: 'next', created: 0, expiration_date: '', application_object_id: 'app' }
+  const pending = {
+    client_secret: 'new',
+    key_id: 'next',
+    created: 0,
+    expiration_date: '',
+    application_object_id: 'app',
+  }
   const next = password('next', 'gatehouse-root-cloud_1-b', 'new')
   test.each([
     {
@@ -443,15 +550,30 @@ describe('which passwords a promotion supersedes', () => {
       superseded: ['k'],
       unknown: [],
     },
-    { name: 'one by its key id, whatever its name', key: 'k', passwords: [password('k', undefined, 'abc')], superseded: ['k'], unknown: [] },
+    {
+      name: 'one by its key id, whatever its name',
+      key: 'k',
+      passwords: [password('k', undefined, 'abc')],
+      superseded: ['k'],
+      unknown: [],
+    },
     {
       name: 'all that it made',
       key: 'k',
-      passwords: [password('a', 'gatehouse-root-cloud_1-a', 'q'), password('k', 'gatehouse-root-cloud_1-c', 'r')],
+      passwords: [
+        password('a', 'gatehouse-root-cloud_1-a', 'q'),
+        password('k', 'gatehouse-root-cloud_1-c', 'r'),
+      ],
       superseded: ['a', 'k'],
       unknown: [],
     },
-    { name: "not another mount's", key: 'k', passwords: [password('a', 'gatehouse-root-cloud_12-a', 'q')], superseded: [], unknown: [] },
+    {
+      name: "not another mount's",
+      key: 'k',
+      passwords: [password('a', 'gatehouse-root-cloud_12-a', 'q')],
+      superseded: [],
+      unknown: [],
+    },
     {
       name: 'the typed-in one by its hint',
       key: '',
@@ -487,13 +609,21 @@ describe('which passwords a promotion supersedes', () => {
       superseded: [],
       unknown: ['t', 'u'],
     },
-    { name: 'none when no hint fits', key: '', passwords: [password('x', 'theirs', 'xyz')], superseded: [], unknown: ['x'] },
+    {
+      name: 'none when no hint fits',
+      key: '',
+      passwords: [password('x', 'theirs', 'xyz')],
+      superseded: [],
+      unknown: ['x'],
+    },
   ])('$name', ({ key, passwords, superseded, unknown }) => {
     const config = { ...emptyConfig, client_secret: 'abcdef', client_secret_key_id: key, pending }
 
     const found = supersededPasswords([...passwords, next], config, 'cloud_1')
 
-    expect([...found.own, ...(found.typed === undefined ? [] : [found.typed])].map(({ keyId }) => keyId)).toEqual(superseded)
+    expect(
+      [...found.own, ...(found.typed === undefined ? [] : [found.typed])].map(({ keyId }) => keyId),
+    ).toEqual(superseded)
     expect(found.unknown.map(({ keyId }) => keyId)).toEqual(unknown)
   })
 })

@@ -22,7 +22,8 @@ async function works(fixture: EngineFixture, secret: string): Promise<boolean> {
 /** Turns of the loop in which a second request would have come. */
 const mostTurns = 100
 const mountsOf = (fixture: EngineFixture) => [fixture.mount, fixture.neighbour]
-const secrets = (fixture: EngineFixture) => Promise.all(mountsOf(fixture).map(async (mount) => (await configOf(fixture, mount)).client_secret))
+const secrets = (fixture: EngineFixture) =>
+  Promise.all(mountsOf(fixture).map(async (mount) => (await configOf(fixture, mount)).client_secret))
 const typedStays = (fixture: EngineFixture) => works(fixture, fixture.directory.rootClientSecret)
 const untilTypedIsGone = (fixture: EngineFixture) =>
   until(async () => {
@@ -42,7 +43,11 @@ describe('two mounts that share a root secret', () => {
     const looking = look(fixture).finally(() => {
       isOver = true
     })
-    await until(() => fixture.directory.journal.entries({ operation: 'getApplication' }).length === 2 || ++turns > mostTurns)
+    await until(
+      () =>
+        fixture.directory.journal.entries({ operation: 'getApplication' }).length === 2 ||
+        ++turns > mostTurns,
+    )
     await until(() => {
       fixture.directory.release()
       return isOver
@@ -51,16 +56,24 @@ describe('two mounts that share a root secret', () => {
 
     expect(await typedStays(fixture)).toBe(false)
     expect(await fixture.rootPasswords()).toHaveLength(2)
-    expect(await Promise.all((await secrets(fixture)).map((secret) => works(fixture, secret)))).toEqual([true, true])
+    expect(await Promise.all((await secrets(fixture)).map((secret) => works(fixture, secret)))).toEqual([
+      true,
+      true,
+    ])
     await untilTypedIsGone(fixture)
-    for (const mount of mountsOf(fixture)) expect(await fixture.engine.stateOf(mount).intents.all()).toEqual([])
+    for (const mount of mountsOf(fixture))
+      expect(await fixture.engine.stateOf(mount).intents.all()).toEqual([])
   })
 
   test('by their period rotate by themselves, and it goes', async () => {
     await using fixture = await openShared({ rotation_period: 600 })
     fixture.clock.advance(600)
     await look(fixture)
-    expect((await Promise.all(mountsOf(fixture).map((mount) => configOf(fixture, mount)))).every(({ pending }) => pending !== undefined)).toBe(true)
+    expect(
+      (await Promise.all(mountsOf(fixture).map((mount) => configOf(fixture, mount)))).every(
+        ({ pending }) => pending !== undefined,
+      ),
+    ).toBe(true)
     fixture.clock.advance(60)
 
     await look(fixture)
@@ -75,7 +88,10 @@ describe('two mounts that share a root secret', () => {
   })
 
   test('add their new secrets one after the other', async () => {
-    await using fixture = await openEngineFixture({ neighbour: {}, directory: { settings: { strictConcurrency: true } } })
+    await using fixture = await openEngineFixture({
+      neighbour: {},
+      directory: { settings: { strictConcurrency: true } },
+    })
     fixture.directory.fault({ kind: 'held', operation: 'addApplicationPassword' })
     const both = Promise.all(mountsOf(fixture).map((mount) => rotate(fixture, mount)))
     await fixture.directory.journal.arrived('addApplicationPassword')
@@ -85,7 +101,9 @@ describe('two mounts that share a root secret', () => {
     await both
 
     expect(asked).toBe(1)
-    expect(fixture.directory.journal.entries({ operation: 'addApplicationPassword' }).map(({ status }) => status)).toEqual([200, 200])
+    expect(
+      fixture.directory.journal.entries({ operation: 'addApplicationPassword' }).map(({ status }) => status),
+    ).toEqual([200, 200])
   })
 
   test('of which one is slower keep it until that has moved, also over a restart in between', async () => {
@@ -117,13 +135,18 @@ describe('two mounts that share a root secret', () => {
     fixture.directory.clearFaults()
 
     await untilTypedIsGone(fixture)
-    expect(await Promise.all((await secrets(fixture)).map((secret) => works(fixture, secret)))).toEqual([true, true])
+    expect(await Promise.all((await secrets(fixture)).map((secret) => works(fixture, secret)))).toEqual([
+      true,
+      true,
+    ])
     expect(await fixture.rootPasswords()).toHaveLength(2)
   })
 
   test('of which the other gets another secret by hand: it goes then', async () => {
     await using fixture = await openShared()
-    const { secretText } = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId, { displayName: 'by hand' })
+    const { secretText } = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId, {
+      displayName: 'by hand',
+    })
     await rotate(fixture, fixture.mount)
     fixture.clock.advance(60)
     await look(fixture)
@@ -151,7 +174,9 @@ describe('two mounts that share a root secret', () => {
 
   test('of which the rotated one is removed: the other takes over, and it goes when that has moved', async () => {
     await using fixture = await openShared()
-    const { secretText } = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId, { displayName: 'by hand' })
+    const { secretText } = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId, {
+      displayName: 'by hand',
+    })
     await rotate(fixture, fixture.mount)
     fixture.clock.advance(60)
     await look(fixture)
@@ -183,8 +208,12 @@ describe('a root secret on the service principal', () => {
   const openOnPrincipal = async (hint = typed) => {
     const fixture = await openEngineFixture({ config: { client_secret: typed } })
     const { directory } = fixture
-    const { keyId } = directory.hand.addPassword(directory.rootServicePrincipalId, { displayName: 'reset', secretText: typed })
-    if (hint !== typed) directory.hand.addPassword(directory.rootApplicationId, { displayName: 'portal', secretText: hint })
+    const { keyId } = directory.hand.addPassword(directory.rootServicePrincipalId, {
+      displayName: 'reset',
+      secretText: typed,
+    })
+    if (hint !== typed)
+      directory.hand.addPassword(directory.rootApplicationId, { displayName: 'portal', secretText: hint })
     return { fixture, keyId }
   }
 
@@ -196,9 +225,9 @@ describe('a root secret on the service principal', () => {
 
     await look(fixture)
 
-    expect(fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_rotated')).toMatchObject([
-      { fields: { superseded: [{ key_id: keyId, holder: 'service principal' }] } },
-    ])
+    expect(
+      fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_rotated'),
+    ).toMatchObject([{ fields: { superseded: [{ key_id: keyId, holder: 'service principal' }] } }])
     expect([await works(fixture, typed), await typedStays(fixture)]).toEqual([false, true])
     expect(fixture.directory.journal.entries({ operation: 'removeServicePrincipalPassword' })).toHaveLength(1)
     expect((await fixture.rootPasswords()).map(({ displayName }) => displayName)).toEqual([
@@ -233,7 +262,9 @@ describe('a root secret on the service principal', () => {
     await look(fixture)
 
     expect(await works(fixture, typed)).toBe(true)
-    expect(fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_secret_left')).toMatchObject([
+    expect(
+      fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_secret_left'),
+    ).toMatchObject([
       {
         fields: {
           passwords: expect.arrayContaining([

@@ -31,7 +31,11 @@ beforeAll(async () => {
 })
 afterAll(() => fixture[Symbol.asyncDispose]())
 
-const moveTo = (tenantId: string) => fixture.root.write('cloud/config', { tenant_id: tenantId, client_secret: fixture.directory.rootClientSecret })
+const moveTo = (tenantId: string) =>
+  fixture.root.write('cloud/config', {
+    tenant_id: tenantId,
+    client_secret: fixture.directory.rootClientSecret,
+  })
 
 test('a lease of another tenant stays until the mount signs in there again', async () => {
   const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
@@ -42,11 +46,13 @@ test('a lease of another tenant stays until the mount signs in there again', asy
   fixture.directory.journal.clear()
 
   const refusal = `failed to revoke entry: error during revoke: it was made in tenant '${fixture.directory.tenantId}', and the mount signs in to '${other}'`
-  for (const { lease } of [dynamic, password]) expect(await revoke(fixture, lease)).toMatchObject({ status: 400, body: { errors: [refusal] } })
+  for (const { lease } of [dynamic, password])
+    expect(await revoke(fixture, lease)).toMatchObject({ status: 400, body: { errors: [refusal] } })
   expect(fixture.directory.journal.entries()).toEqual([])
 
   await moveTo(fixture.directory.tenantId)
-  for (const { lease } of [dynamic, password]) expect(await revoke(fixture, lease)).toMatchObject({ status: 204 })
+  for (const { lease } of [dynamic, password])
+    expect(await revoke(fixture, lease)).toMatchObject({ status: 204 })
   expect(kindsOf(fixture, dynamic.clientId)).toEqual([])
 })
 
@@ -54,7 +60,10 @@ test('a role keeps an application of another tenant until the mount signs in the
   await aRole(fixture, 'kept', { persist_app: true })
   await moveTo(other)
   const refusal = `error deleting persisted app: it was made in tenant '${fixture.directory.tenantId}', and the mount signs in to '${other}'`
-  expect(await fixture.root.delete('cloud/roles/kept')).toMatchObject({ status: 400, body: { errors: [refusal] } })
+  expect(await fixture.root.delete('cloud/roles/kept')).toMatchObject({
+    status: 400,
+    body: { errors: [refusal] },
+  })
 
   await moveTo(fixture.directory.tenantId)
   expect(await fixture.root.delete('cloud/roles/kept')).toMatchObject({ status: 204 })

@@ -14,7 +14,10 @@ afterEach(() => fixture[Symbol.asyncDispose]())
 
 const left = async () => (await fixture.state.intents.debris()).map(({ intent }) => intent)
 const nothingLeft = () => until(async () => (await left()).length === 0)
-const call = () => ({ deadline: fixture.clock.now() + 60_000, correlationId: '9c1d8f30-0000-4000-8000-000000000001' })
+const call = () => ({
+  deadline: fixture.clock.now() + 60_000,
+  correlationId: '9c1d8f30-0000-4000-8000-000000000001',
+})
 const tag = 'gatehouse:cloud_1234abcd:9c1d8f30-0000-4000-8000-000000000001'
 
 async function anApplication(displayName: string, tags = [tag]) {
@@ -59,7 +62,9 @@ describe('what the server intended before a restart', () => {
     expect(applications()).toEqual([])
 
     fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-2', tag })])
-    await until(async () => (await fixture.state.intents.debris())[0]?.error === 'it is not found by its name')
+    await until(
+      async () => (await fixture.state.intents.debris())[0]?.error === 'it is not found by its name',
+    )
     fixture.clock.advance(601)
     await nothingLeft()
   })
@@ -71,7 +76,12 @@ describe('what the server intended before a restart', () => {
       [{ id: '/a/1', role_id: 'r', scope: 's' }],
     ]
     const { emptyRole } = await import('../../../src/plugins/cloud/role-record.ts')
-    await fixture.state.putRole('kept', { ...emptyRole, persist_app: true, application_object_id: id, managed: { ...managed, role_assignments } })
+    await fixture.state.putRole('kept', {
+      ...emptyRole,
+      persist_app: true,
+      application_object_id: id,
+      managed: { ...managed, role_assignments },
+    })
     const ids = [
       await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag, object_id: id, client_id: appId }),
       await meant({ kind: 'roleAssignments', assignment_ids: ['/A/1'] }),
@@ -99,7 +109,9 @@ describe('what the server intended before a restart', () => {
   })
 
   test('a purge is given up after a day only', async () => {
-    fixture.state.intents.undo([await meant({ kind: 'purge', object_id: '7d2c1b5e-0f43-4c3a-8a52-4f0a9a1f3c77' })])
+    fixture.state.intents.undo([
+      await meant({ kind: 'purge', object_id: '7d2c1b5e-0f43-4c3a-8a52-4f0a9a1f3c77' }),
+    ])
     fixture.clock.advance(23 * 3600)
     await until(async () => Number((await fixture.state.intents.debris())[0]?.tries) >= 3)
 
@@ -114,7 +126,8 @@ describe('what the server intended before a restart', () => {
     const id = () => `${scope()}/providers/Microsoft.Authorization/roleAssignments/${name}`
     const roleDefinitionId = () =>
       `/subscriptions/${fixture.directory.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${guids.reader}`
-    const assignments = () => fixture.directory.inventory().filter((thing) => thing.kind === 'role-assignment')
+    const assignments = () =>
+      fixture.directory.inventory().filter((thing) => thing.kind === 'role-assignment')
     const isLookedFor = () => until(async () => Number((await fixture.state.intents.debris())[0]?.tries) >= 2)
 
     test('an assignment is looked for during a minute from the first look on', async () => {
@@ -127,7 +140,10 @@ describe('what the server intended before a restart', () => {
       await isLookedFor()
       expect((await fixture.state.intents.debris())[0]?.error).toBe('it is not there yet')
 
-      await resourceManager.putRoleAssignment({ scope: scope(), name, principalId, roleDefinitionId: roleDefinitionId() }, call())
+      await resourceManager.putRoleAssignment(
+        { scope: scope(), name, principalId, roleDefinitionId: roleDefinitionId() },
+        call(),
+      )
 
       await nothingLeft()
       expect(assignments()).toEqual([])
@@ -139,22 +155,26 @@ describe('what the server intended before a restart', () => {
         what: 'a membership',
         aRight: (): Intent => ({ kind: 'groupMembership', group_ids: [name], service_principal_id: name }),
       },
-    ])('$what is not looked for any longer than that, and not at all when each call was answered', async ({ aRight }) => {
-      fixture.state.intents.undo([await meant(aRight())], { isUnderway: true })
-      await isLookedFor()
+    ])(
+      '$what is not looked for any longer than that, and not at all when each call was answered',
+      async ({ aRight }) => {
+        fixture.state.intents.undo([await meant(aRight())], { isUnderway: true })
+        await isLookedFor()
 
-      fixture.clock.advance(61)
-      await nothingLeft()
+        fixture.clock.advance(61)
+        await nothingLeft()
 
-      fixture.state.intents.undo([await meant(aRight())])
-      const before = fixture.lines.length
-      await nothingLeft()
-      expect(fixture.lines).toHaveLength(before)
-    })
+        fixture.state.intents.undo([await meant(aRight())])
+        const before = fixture.lines.length
+        await nothingLeft()
+        expect(fixture.lines).toHaveLength(before)
+      },
+    )
   })
 
   test('a membership that a role is being given again stays', async () => {
-    const write = (cloud_groups: string) => fixture.engine.putRole(fixture.mount, 'kept', { persist_app: true, cloud_groups }, tag)
+    const write = (cloud_groups: string) =>
+      fixture.engine.putRole(fixture.mount, 'kept', { persist_app: true, cloud_groups }, tag)
     await write('[{"group_name":"bar"}]')
     const managed = (await fixture.state.findRole('kept'))?.managed
     const group = fixture.directory.groupIds['foo'] ?? ''
@@ -164,11 +184,17 @@ describe('what the server intended before a restart', () => {
     await fixture.directory.journal.arrived('addGroupMember')
 
     fixture.state.intents.undo([
-      await meant({ kind: 'groupMembership', group_ids: [group], service_principal_id: managed?.service_principal_id ?? '' }),
+      await meant({
+        kind: 'groupMembership',
+        group_ids: [group],
+        service_principal_id: managed?.service_principal_id ?? '',
+      }),
     ])
     const marker = await meant({ kind: 'purge', object_id: managed?.object_id ?? '' })
     fixture.state.intents.undo([marker])
-    await until(async () => Number((await fixture.state.intents.debris()).find(({ id }) => id === marker)?.tries) >= 2)
+    await until(
+      async () => Number((await fixture.state.intents.debris()).find(({ id }) => id === marker)?.tries) >= 2,
+    )
     fixture.directory.release()
     await written
     fixture.clock.advance(25 * 3600)
@@ -182,9 +208,9 @@ describe('what the server intended before a restart', () => {
     fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
     await until(async () => Number((await fixture.state.intents.debris())[0]?.tries) >= 3)
 
-    expect(fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'cloud_debris')).toMatchObject([
-      { level: 'warn', fields: { mount: 'cloud/', reason: 'it is not found by its name' } },
-    ])
+    expect(
+      fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'cloud_debris'),
+    ).toMatchObject([{ level: 'warn', fields: { mount: 'cloud/', reason: 'it is not found by its name' } }])
   })
 })
 
@@ -193,7 +219,15 @@ describe('what earlier versions have left of leases that were dropped by force',
   const aRow = async () => {
     const { id, appId } = await anApplication('gatehouse-ci-1')
     const row = {
-      ...{ namespace: 'root', lease_id: 'cloud/creds/ci/x', role: 'ci', entity_id: '', display_name: 'root', client_id: appId, app_object_id: id },
+      ...{
+        namespace: 'root',
+        lease_id: 'cloud/creds/ci/x',
+        role: 'ci',
+        entity_id: '',
+        display_name: 'root',
+        client_id: appId,
+        app_object_id: id,
+      },
       ...{ made_name: 'gatehouse-ci-1', correlation_id: '9c1d8f30-0000-4000-8000-000000000001' },
     }
     await fixture.view.write([{ key: `issued/${appId}/root/cloud/creds/ci/x`, value: row }])
@@ -211,15 +245,28 @@ describe('what earlier versions have left of leases that were dropped by force',
 
   test('keeps the mount while the cloud does not let go of it, and is logged when it is abandoned', async () => {
     await aRow()
-    fixture.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 400, code: 'Request_BadRequest', times: null })
+    fixture.directory.fault({
+      kind: 'status',
+      operation: 'deleteApplication',
+      status: 400,
+      code: 'Request_BadRequest',
+      times: null,
+    })
 
     await expect(clear(false)).rejects.toThrow(/^1 object of this mount could not be removed/)
     fixture.restart()
     await expect(clear(false)).rejects.toThrow(/^1 object of this mount could not be removed/)
     await clear(true)
 
-    expect(fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'cloud_debris_left')).toMatchObject([
-      { fields: { abandoned: true, objects: [{ kind: 'app', id: applications()[0]?.id, name: 'gatehouse-ci-1' }] } },
+    expect(
+      fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'cloud_debris_left'),
+    ).toMatchObject([
+      {
+        fields: {
+          abandoned: true,
+          objects: [{ kind: 'app', id: applications()[0]?.id, name: 'gatehouse-ci-1' }],
+        },
+      },
     ])
   })
 })
@@ -247,12 +294,22 @@ test('a mount is reaped by itself as often as its options say, and not before', 
 // docs/contract/cloud.md#revocation
 test.each([
   [{ secret_type: 'service_principal', role: 'ci' }, "internal data 'app_object_id' not found"],
-  [{ secret_type: 'service_principal', app_object_id: 'a', group_membership_ids: ['g'] }, "internal data 'sp_object_id' not found"],
+  [
+    { secret_type: 'service_principal', app_object_id: 'a', group_membership_ids: ['g'] },
+    "internal data 'sp_object_id' not found",
+  ],
   [{ secret_type: 'static_service_principal', app_object_id: 'a' }, "internal data 'key_id' not found"],
   [{ secret_type: 'static_service_principal', key_id: 'k' }, "internal data 'app_object_id' not found"],
 ])('a lease that kept %j cannot be revoked', async (internal, message) => {
   const lease: Lease = {
-    ...{ id: 'cloud/creds/ci/x', namespace: 'root', path: 'cloud/creds/ci', plugin: 'cloud', mount_accessor: fixture.mount.accessor, owner: '' },
+    ...{
+      id: 'cloud/creds/ci/x',
+      namespace: 'root',
+      path: 'cloud/creds/ci',
+      plugin: 'cloud',
+      mount_accessor: fixture.mount.accessor,
+      owner: '',
+    },
     ...{ issue_time: fixture.clock.now(), expire_time: fixture.clock.now(), renewable: true, internal },
   }
 

@@ -57,7 +57,10 @@ describe('the cubbyhole', () => {
     { name: 'no body', path: 'cubbyhole/a', raw: '', text: 'missing data fields' },
     { name: 'no path', path: 'cubbyhole', raw: '{"a":1}', text: 'missing path' },
   ])('$name is refused', async ({ path, raw, text }) => {
-    expect(await server.root.write(path, undefined, { raw })).toMatchObject({ status: 400, body: errors(text) })
+    expect(await server.root.write(path, undefined, { raw })).toMatchObject({
+      status: 400,
+      body: errors(text),
+    })
   })
 
   test('an entry may have 1 MiB, and no more', async () => {
@@ -68,7 +71,10 @@ describe('the cubbyhole', () => {
     expect((await server.root.write(path, { a: 'x'.repeat(most - around) })).status).toBe(204)
     const answer = await server.root.write(path, { a: 'x'.repeat(most - around + 1) })
 
-    expect(answer).toMatchObject({ status: 400, body: errors(`put failed due to value being too large; got ${most + 1} bytes, max: ${most} bytes`) })
+    expect(answer).toMatchObject({
+      status: 400,
+      body: errors(`put failed due to value being too large; got ${most + 1} bytes, max: ${most} bytes`),
+    })
     expect(String((await server.root.read(path)).body.data?.['a'])).toHaveLength(most - around)
   })
 
@@ -95,7 +101,8 @@ describe('the cubbyhole', () => {
   test('a list is sorted, with folders in it; one of nothing is 404', async () => {
     const path = fresh()
     expect(await server.root.call('LIST', path)).toMatchObject({ status: 404, body: errors() })
-    for (const name of ['b', 'a/x', 'a/y/z', 'a', 'B', 'a-b']) await server.root.write(`${path}/${name}`, { v: 1 })
+    for (const name of ['b', 'a/x', 'a/y/z', 'a', 'B', 'a-b'])
+      await server.root.write(`${path}/${name}`, { v: 1 })
 
     expect((await server.root.call('LIST', path)).body.data).toEqual({ keys: ['B', 'a', 'a-b', 'a/', 'b'] })
     expect((await server.root.list(`${path}/`)).body.data).toEqual({ keys: ['B', 'a', 'a-b', 'a/', 'b'] })
@@ -122,19 +129,26 @@ describe('the cubbyhole', () => {
       '..a': '..a',
       '%ff%fe': '\ufffd\ufffd',
     }
-    for (const target of Object.keys(nameByTarget)) expect((await server.root.write(`${path}/${target}`, { target })).status).toBe(204)
+    for (const target of Object.keys(nameByTarget))
+      expect((await server.root.write(`${path}/${target}`, { target })).status).toBe(204)
 
     const { body } = await server.root.list(path)
 
     expect(new Set(body.data?.keys as unknown as string[])).toEqual(new Set(Object.values(nameByTarget)))
-    for (const target of Object.keys(nameByTarget)) expect((await server.root.read(`${path}/${target}`)).body.data).toEqual({ target })
+    for (const target of Object.keys(nameByTarget))
+      expect((await server.root.read(`${path}/${target}`)).body.data).toEqual({ target })
   })
 
   test('any printable name leads back to what was written under it', async () => {
     const name = fc
       .string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
       .map((text) => text.toWellFormed().replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} /]/gu, '_'))
-      .filter((text) => !text.startsWith('/') && !text.endsWith('/') && text.split('/').every((segment) => !['', '.', '..'].includes(segment)))
+      .filter(
+        (text) =>
+          !text.startsWith('/') &&
+          !text.endsWith('/') &&
+          text.split('/').every((segment) => !['', '.', '..'].includes(segment)),
+      )
     await fc.assert(
       fc.asyncProperty(name, fc.string(), async (path, value) => {
         const target = `cubbyhole/fuzz/${encodeURIComponent(path)}`
@@ -181,7 +195,10 @@ describe('the cubbyhole', () => {
 
   test('it survives a restart', async () => {
     await using folder = await temporaryFolder()
-    const settings = { STORAGE: `sqlite:${folder.file('gatehouse.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
+    const settings = {
+      STORAGE: `sqlite:${folder.file('gatehouse.db')}`,
+      SEAL_KEY_FILE: folder.file('seal.key'),
+    }
     {
       await using before = await startTestServer({ settings })
       await before.root.write('cubbyhole/kept', { a: 'b' })
@@ -200,7 +217,9 @@ describe('the cubbyhole', () => {
   })
 
   test('create and update are told apart', async () => {
-    await server.root.write('sys/policies/acl/once', { policy: 'path "cubbyhole/once/*" { capabilities = ["create", "read"] }' })
+    await server.root.write('sys/policies/acl/once', {
+      policy: 'path "cubbyhole/once/*" { capabilities = ["create", "read"] }',
+    })
     const { client } = await newToken(server.root, { policies: ['once'], no_default_policy: true })
 
     expect((await client.write('cubbyhole/once/a', { a: 1 })).status).toBe(204)
@@ -245,12 +264,19 @@ describe('the cubbyhole', () => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')
     {
-      await using busy = await startTestServer({ settings: { STORAGE: `sqlite:${path}`, SEAL_KEY_FILE: folder.file('seal.key') } })
+      await using busy = await startTestServer({
+        settings: { STORAGE: `sqlite:${path}`, SEAL_KEY_FILE: folder.file('seal.key') },
+      })
       await busy.root.write('sys/namespaces/ns')
-      await busy.root.write('sys/policies/acl/both', { policy: 'path "+/cubbyhole/*" { capabilities = ["create", "update"] }' })
+      await busy.root.write('sys/policies/acl/both', {
+        policy: 'path "+/cubbyhole/*" { capabilities = ["create", "update"] }',
+      })
       await Promise.all(
         Array.from({ length: 60 }, async (_, at) => {
-          const { client } = await newToken(busy.root, { policies: ['default', 'both'], num_uses: at % 4 === 0 ? 3 : 0 })
+          const { client } = await newToken(busy.root, {
+            policies: ['default', 'both'],
+            num_uses: at % 4 === 0 ? 3 : 0,
+          })
           await Promise.all([
             client.write('cubbyhole/a', { a: 1 }),
             client.write('ns/cubbyhole/b', { a: 1 }),

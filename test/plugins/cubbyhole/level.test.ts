@@ -23,8 +23,12 @@ function counting(view: View): { view: View; given: () => number } {
 
 test('what is in a folder is not read through, and a page reads no more than it needs', async () => {
   await using core = await openCoreView()
-  const entries = Array.from({ length: 9000 }, (_, at) => ({ key: `x/${at % 3 === 0 ? 'b/' : at % 3 === 1 ? 'd/e/' : 'f'}${at}`, value: true }))
-  for (let from = 0; from < entries.length; from += 3000) await core.view.write(entries.slice(from, from + 3000))
+  const entries = Array.from({ length: 9000 }, (_, at) => ({
+    key: `x/${at % 3 === 0 ? 'b/' : at % 3 === 1 ? 'd/e/' : 'f'}${at}`,
+    value: true,
+  }))
+  for (let from = 0; from < entries.length; from += 3000)
+    await core.view.write(entries.slice(from, from + 3000))
   await core.view.write(['x/a', 'x/b', 'x/c'].map((key) => ({ key, value: true })))
   const { view, given } = counting(core.view)
 
@@ -42,7 +46,9 @@ test('what is in a folder is not read through, and a page reads no more than it 
 test('pages one behind the other give what one list gives', async () => {
   await using core = await openCoreView()
   const names = ['a', 'a/x', 'a/y/z', 'a-b', 'B', 'ä', '\u{1f600}/x', '\u{ffee}', 'a/', 'zz/1', 'zz/2', 'zz0']
-  await core.view.write(names.filter((name) => !name.endsWith('/')).map((name) => ({ key: `x/${name}`, value: true })))
+  await core.view.write(
+    names.filter((name) => !name.endsWith('/')).map((name) => ({ key: `x/${name}`, value: true })),
+  )
   const all = await levelOf(core.view, 'x/', { after: '', limit: 0, giveWay })
 
   const paged: string[] = []

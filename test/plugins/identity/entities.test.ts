@@ -71,7 +71,11 @@ describe('refusals of entities', () => {
       { metadata: { 'a b': '1' } },
       '400 invalid entity metadata: failed to load metadata pair ("a b", "1"): key contains invalid characters',
     ],
-    ['a blank key', { metadata: { '': '1' } }, '400 invalid entity metadata: failed to load metadata pair ("", "1"): key cannot be blank'],
+    [
+      'a blank key',
+      { metadata: { '': '1' } },
+      '400 invalid entity metadata: failed to load metadata pair ("", "1"): key cannot be blank',
+    ],
     [
       'a reserved key',
       { metadata: { 'vault-x': '1' } },
@@ -103,8 +107,12 @@ test('a name takes its new spelling, and belongs to one entity', async () => {
 
   expect((await server.root.write(`identity/entity/name/${spelt}`, { policies: ['x'] })).status).toBe(204)
   expect(await read(id)).toMatchObject({ name: spelt, policies: ['x'] })
-  expect(verdict(await server.root.write(`identity/entity/id/${other.id}`, { name: name.toUpperCase() }))).toBe('400 entity name is already in use')
-  expect(verdict(await server.root.write('identity/entity', { id, name: other.name }))).toBe('400 entity name is already in use')
+  expect(
+    verdict(await server.root.write(`identity/entity/id/${other.id}`, { name: name.toUpperCase() })),
+  ).toBe('400 entity name is already in use')
+  expect(verdict(await server.root.write('identity/entity', { id, name: other.name }))).toBe(
+    '400 entity name is already in use',
+  )
   expect((await read(other.id))?.name).toBe(other.name)
 })
 
@@ -123,7 +131,15 @@ test('a path by name changes the entity of that name only, whatever the body say
   const { id, name } = await anEntity()
   const other = await anEntity()
 
-  expect((await server.root.write(`identity/entity/name/${name}`, { id: other.id, name: other.name, policies: ['q'] })).status).toBe(204)
+  expect(
+    (
+      await server.root.write(`identity/entity/name/${name}`, {
+        id: other.id,
+        name: other.name,
+        policies: ['q'],
+      })
+    ).status,
+  ).toBe(204)
 
   expect(await read(id)).toMatchObject({ name, policies: ['q'] })
   expect(await read(other.id)).toMatchObject({ name: other.name, policies: [] })
@@ -133,12 +149,16 @@ test('who may write one entity by its name reaches no other one', async () => {
   const { name } = await anEntity()
   const other = await anEntity()
   const policy = fresh('narrow')
-  await server.root.write(`sys/policies/acl/${policy}`, { policy: `path "identity/entity/name/${name}" { capabilities = ["update"] }` })
+  await server.root.write(`sys/policies/acl/${policy}`, {
+    policy: `path "identity/entity/name/${name}" { capabilities = ["update"] }`,
+  })
   const { body } = await server.root.write('auth/token/create', { policies: [policy] })
   const narrow = server.as(String(body.auth?.client_token))
 
   expect((await narrow.write(`identity/entity/name/${name}`, { metadata: { a: 'b' } })).status).toBe(204)
-  expect((await narrow.write(`identity/entity/name/${name}`, { id: other.id, policies: ['stolen'] })).status).toBe(204)
+  expect(
+    (await narrow.write(`identity/entity/name/${name}`, { id: other.id, policies: ['stolen'] })).status,
+  ).toBe(204)
   expect((await narrow.write(`identity/entity/id/${other.id}`, { policies: ['stolen'] })).status).toBe(403)
 
   expect(await read(other.id)).toMatchObject({ policies: [] })
@@ -146,7 +166,10 @@ test('who may write one entity by its name reaches no other one', async () => {
 
 test.each<[object, object]>([
   [{ metadata: ['a=1', 'b=x=y'] }, { metadata: { a: '1', b: 'x=y' } }],
-  [{ metadata: { n: 5, t: true, f: false, d: 1.5, x: null } }, { metadata: { n: '5', t: '1', f: '0', d: '1.5', x: '' } }],
+  [
+    { metadata: { n: 5, t: true, f: false, d: 1.5, x: null } },
+    { metadata: { n: '5', t: '1', f: '0', d: '1.5', x: '' } },
+  ],
   [{ metadata: JSON.parse('{"__proto__":"p"}') }, { metadata: JSON.parse('{"__proto__":"p"}') }],
   [
     { metadata: null, policies: null },
@@ -179,7 +202,13 @@ test('lists are in order and cut by after and limit; names come without key_info
   const infos = Object.values(all?.key_info ?? {})
   expect(infos).toContainEqual({ name: 'zed' })
   expect(infos.find((info) => info.aliases !== undefined)?.aliases).toEqual([
-    { id: expect.any(String), name: 'carl', mount_accessor: mount.accessor, mount_type: 'jwt', mount_path: 'auth/people/' },
+    {
+      id: expect.any(String),
+      name: 'carl',
+      mount_accessor: mount.accessor,
+      mount_type: 'jwt',
+      mount_path: 'auth/people/',
+    },
   ])
   const part = (await other.root.list(`identity/entity/id?after=${keys[1]}&limit=2`)).body.data
   expect(part?.keys).toEqual(keys.slice(2, 4))
@@ -236,7 +265,9 @@ describe('effects on tokens', () => {
   const lookUp = async (token: string) => verdict(await server.as(token).read('auth/token/lookup-self'))
 
   test('policies of an entity take effect on the next request of an existing token', async () => {
-    await server.root.write('sys/policies/acl/secret-a', { policy: 'path "sys/mounts" { capabilities = ["read"] }' })
+    await server.root.write('sys/policies/acl/secret-a', {
+      policy: 'path "sys/mounts" { capabilities = ["read"] }',
+    })
     const { client, entityId } = await people.login(fresh('eve'))
     expect((await client.read('sys/mounts')).status).toBe(403)
 
@@ -276,7 +307,9 @@ describe('effects on tokens', () => {
           ? await server.root.delete(`identity/entity/id/${entityId}`)
           : how === 'by name'
             ? await server.root.delete(`identity/entity/name/${String(entity?.name)}`)
-            : await server.root.write('identity/entity/batch-delete', { entity_ids: [nobody, entityId, entityId] })
+            : await server.root.write('identity/entity/batch-delete', {
+                entity_ids: [nobody, entityId, entityId],
+              })
 
       expect(gone.status).toBe(204)
       expect(await lookUp(token)).toBe('403 permission denied')
@@ -289,7 +322,9 @@ describe('effects on tokens', () => {
   )
 
   test('batch-delete needs ids', async () => {
-    expect(verdict(await server.root.write('identity/entity/batch-delete', { entity_ids: [] }))).toBe('400 missing entity ids to delete')
+    expect(verdict(await server.root.write('identity/entity/batch-delete', { entity_ids: [] }))).toBe(
+      '400 missing entity ids to delete',
+    )
   })
 })
 
@@ -308,7 +343,10 @@ test('an alias of a disabled mount stays, without its path', async () => {
 
 test.each([
   { path: 'identity/entity', fields: { name: 'x'.repeat(1_048_576) } },
-  { path: 'identity/entity/name/huge', fields: { policies: Array.from({ length: 40 }, (_, at) => `${at}${'x'.repeat(30_000)}`) } },
+  {
+    path: 'identity/entity/name/huge',
+    fields: { policies: Array.from({ length: 40 }, (_, at) => `${at}${'x'.repeat(30_000)}`) },
+  },
   { path: 'identity/group', fields: { name: 'x'.repeat(1_048_576) } },
   { path: 'identity/entity-alias', fields: { name: 'x'.repeat(1_048_576), mount_accessor: 'a' } },
   { path: 'identity/group-alias', fields: { name: 'x'.repeat(1_048_576), mount_accessor: 'a' } },
@@ -318,5 +356,7 @@ test.each([
   const answer = await server.root.write(path, fields)
 
   expect(answer.status).toBe(400)
-  expect(answer.text).toMatch(/^\{"errors":\["put failed due to value being too large; got \d{7} bytes, max: 1048576 bytes"\]\}/)
+  expect(answer.text).toMatch(
+    /^\{"errors":\["put failed due to value being too large; got \d{7} bytes, max: 1048576 bytes"\]\}/,
+  )
 })

@@ -17,11 +17,14 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const anEntity = async () => String((await server.root.write('identity/entity', { name: fresh('entity') })).body.data?.id)
+const anEntity = async () =>
+  String((await server.root.write('identity/entity', { name: fresh('entity') })).body.data?.id)
 const put = (fields: object) => server.root.write('identity/entity-alias', fields)
 const read = async (id: string) => (await server.root.read(`identity/entity-alias/id/${id}`)).body?.data
 const namesOf = async (entityId: string) =>
-  Object.values((await server.root.read(`identity/entity/id/${entityId}`)).body.data?.aliases ?? {}).map(({ name }) => String(name))
+  Object.values((await server.root.read(`identity/entity/id/${entityId}`)).body.data?.aliases ?? {}).map(
+    ({ name }) => String(name),
+  )
 
 async function anAlias(entityId = '', name = fresh('alias'), mount = here) {
   const { body } = await put({ name, mount_accessor: mount.accessor, canonical_id: entityId })
@@ -69,13 +72,20 @@ test('without an entity a new one is made; entity_id is the old name of canonica
 
 test('the alias of a login is found by its id, and changed by it', async () => {
   const { entityId } = await here.login(fresh('lena'), { team: 'blue' })
-  const [alias] = Object.values((await server.root.read(`identity/entity/id/${entityId}`)).body.data?.aliases ?? {})
+  const [alias] = Object.values(
+    (await server.root.read(`identity/entity/id/${entityId}`)).body.data?.aliases ?? {},
+  )
   const id = String(alias?.id)
 
   expect(await read(id)).toMatchObject({ canonical_id: entityId, metadata: { role: 'r', team: 'blue' } })
-  expect((await server.root.write(`identity/entity-alias/id/${id}`, { custom_metadata: { site: 'x' } })).status).toBe(200)
+  expect(
+    (await server.root.write(`identity/entity-alias/id/${id}`, { custom_metadata: { site: 'x' } })).status,
+  ).toBe(200)
 
-  expect(await read(id)).toMatchObject({ metadata: { role: 'r', team: 'blue' }, custom_metadata: { site: 'x' } })
+  expect(await read(id)).toMatchObject({
+    metadata: { role: 'r', team: 'blue' },
+    custom_metadata: { site: 'x' },
+  })
 })
 
 describe('refusals', () => {
@@ -91,10 +101,26 @@ describe('refusals', () => {
   test.each<[string, () => object, string]>([
     ['nothing', () => ({}), "400 'id' or 'mount_accessor' and 'name' must be provided"],
     ['no accessor', () => ({ name: 'x' }), "400 'id' or 'mount_accessor' and 'name' must be provided"],
-    ['no name', () => ({ mount_accessor: here.accessor }), "400 'id' or 'mount_accessor' and 'name' must be provided"],
-    ['a name of blanks', () => ({ name: ' \t', mount_accessor: here.accessor }), "400 'id' or 'mount_accessor' and 'name' must be provided"],
-    ['an unknown accessor', () => ({ name: 'x', mount_accessor: 'auth_none_0' }), '400 invalid mount accessor "auth_none_0"'],
-    ['an unknown id', () => ({ id: nobody, name: 'x', mount_accessor: here.accessor }), '400 invalid alias ID provided'],
+    [
+      'no name',
+      () => ({ mount_accessor: here.accessor }),
+      "400 'id' or 'mount_accessor' and 'name' must be provided",
+    ],
+    [
+      'a name of blanks',
+      () => ({ name: ' \t', mount_accessor: here.accessor }),
+      "400 'id' or 'mount_accessor' and 'name' must be provided",
+    ],
+    [
+      'an unknown accessor',
+      () => ({ name: 'x', mount_accessor: 'auth_none_0' }),
+      '400 invalid mount accessor "auth_none_0"',
+    ],
+    [
+      'an unknown id',
+      () => ({ id: nobody, name: 'x', mount_accessor: here.accessor }),
+      '400 invalid alias ID provided',
+    ],
     ['an id of no form', () => ({ id: 'x/../y' }), '400 invalid alias ID provided'],
     [
       'an alias in the way, before the entity is looked for',
@@ -106,13 +132,21 @@ describe('refusals', () => {
       () => ({ id: nobody, custom_metadata: { k: '' } }),
       '400 custom_metadata validation failed: length of value for key "k" is 0 but must be 0 < len(value) <= 512',
     ],
-    ['an unknown entity', () => ({ name: 'new', mount_accessor: here.accessor, canonical_id: nobody }), '400 invalid canonical ID'],
+    [
+      'an unknown entity',
+      () => ({ name: 'new', mount_accessor: here.accessor, canonical_id: nobody }),
+      '400 invalid canonical ID',
+    ],
     [
       'a second alias at the mount',
       () => ({ name: 'new', mount_accessor: here.accessor, canonical_id: alias.entityId }),
       '400 Alias already exists for requested entity and mount accessor',
     ],
-    ['move to nobody', () => ({ id: alias.id, canonical_id: nobody }), "400 given 'canonical_id' is not associated with an entity"],
+    [
+      'move to nobody',
+      () => ({ id: alias.id, canonical_id: nobody }),
+      "400 given 'canonical_id' is not associated with an entity",
+    ],
     [
       'move to nobody, by name',
       () => ({ name: alias.name, mount_accessor: here.accessor, canonical_id: nobody }),
@@ -128,8 +162,16 @@ describe('refusals', () => {
       () => ({ id: alias.id, mount_accessor: there.accessor }),
       "400 Alias cannot be updated as the entity already has an alias for the given 'mount_accessor' ",
     ],
-    ['to an unknown mount', () => ({ id: alias.id, mount_accessor: 'auth_none_0' }), '400 invalid mount accessor "auth_none_0"'],
-    ['to a name that is taken', () => ({ id: alias.id, name: other.name }), '400 alias with combination of mount accessor and name already exists'],
+    [
+      'to an unknown mount',
+      () => ({ id: alias.id, mount_accessor: 'auth_none_0' }),
+      '400 invalid mount accessor "auth_none_0"',
+    ],
+    [
+      'to a name that is taken',
+      () => ({ id: alias.id, name: other.name }),
+      '400 alias with combination of mount accessor and name already exists',
+    ],
     [
       'to a name that is taken in another spelling',
       () => ({ id: alias.id, name: other.name.toUpperCase() }),
@@ -137,7 +179,10 @@ describe('refusals', () => {
     ],
     [
       '65 keys',
-      () => ({ id: alias.id, custom_metadata: Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`k${at}`, 'v'])) }),
+      () => ({
+        id: alias.id,
+        custom_metadata: Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`k${at}`, 'v'])),
+      }),
       '400 custom_metadata validation failed: payload must contain at most 64 keys, provided 65',
     ],
     [
@@ -163,7 +208,11 @@ describe('refusals', () => {
   ])('%s', async (_what, fields, expected) => {
     expect(verdict(await put(fields()))).toBe(expected)
 
-    expect(await read(alias.id)).toMatchObject({ name: alias.name, canonical_id: alias.entityId, mount_accessor: here.accessor })
+    expect(await read(alias.id)).toMatchObject({
+      name: alias.name,
+      canonical_id: alias.entityId,
+      mount_accessor: here.accessor,
+    })
     expect(await read(second.id)).toMatchObject({ canonical_id: alias.entityId })
   })
 })
@@ -173,7 +222,10 @@ test('a write that changes nothing is 204, one that changes the spelling 200', a
 
   expect((await put({ name, mount_accessor: here.accessor, canonical_id: entityId })).status).toBe(204)
   expect((await server.root.write(`identity/entity-alias/id/${id}`, {})).status).toBe(204)
-  expect((await put({ name: name.toUpperCase(), mount_accessor: here.accessor })).body.data).toEqual({ id, canonical_id: entityId })
+  expect((await put({ name: name.toUpperCase(), mount_accessor: here.accessor })).body.data).toEqual({
+    id,
+    canonical_id: entityId,
+  })
 
   expect(await read(id)).toMatchObject({ name: name.toUpperCase() })
   expect((await here.login(name)).entityId).toBe(entityId)
@@ -182,9 +234,12 @@ test('a write that changes nothing is 204, one that changes the spelling 200', a
 test('when an alias moves to another entity, old tokens stay with the old one and logins go to the new one', async () => {
   const sub = fresh('mov')
   const first = await here.login(sub)
-  const [own] = Object.values((await server.root.read(`identity/entity/id/${first.entityId}`)).body.data?.aliases ?? {})
+  const [own] = Object.values(
+    (await server.root.read(`identity/entity/id/${first.entityId}`)).body.data?.aliases ?? {},
+  )
   const target = await anEntity()
-  const move = (to: string) => server.root.write(`identity/entity-alias/id/${String(own?.id)}`, { canonical_id: to })
+  const move = (to: string) =>
+    server.root.write(`identity/entity-alias/id/${String(own?.id)}`, { canonical_id: to })
 
   expect((await move(target)).body.data).toEqual({ id: own?.id, canonical_id: target })
   expect((await here.login(sub)).entityId).toBe(target)
@@ -202,7 +257,14 @@ test('a renamed alias is no longer found by its old name, and is at its new moun
   const { id, name, entityId } = await anAlias(await anEntity())
   const next = fresh('next')
 
-  expect((await server.root.write(`identity/entity-alias/id/${id}`, { name: next, mount_accessor: there.accessor })).status).toBe(200)
+  expect(
+    (
+      await server.root.write(`identity/entity-alias/id/${id}`, {
+        name: next,
+        mount_accessor: there.accessor,
+      })
+    ).status,
+  ).toBe(200)
 
   expect((await there.login(next)).entityId).toBe(entityId)
   expect((await here.login(name)).entityId).not.toBe(entityId)
@@ -211,7 +273,9 @@ test('a renamed alias is no longer found by its old name, and is at its new moun
 test('a deleted alias leaves entity and tokens; the next login makes another entity', async () => {
   const sub = fresh('ali')
   const { entityId, client } = await here.login(sub)
-  const [own] = Object.values((await server.root.read(`identity/entity/id/${entityId}`)).body.data?.aliases ?? {})
+  const [own] = Object.values(
+    (await server.root.read(`identity/entity/id/${entityId}`)).body.data?.aliases ?? {},
+  )
 
   expect((await server.root.delete(`identity/entity-alias/id/${String(own?.id)}`)).status).toBe(204)
   expect((await server.root.delete(`identity/entity-alias/id/${String(own?.id)}`)).status).toBe(204)
@@ -229,8 +293,14 @@ test('the list has all aliases in order: those of logins, those written by hand,
   const ids: string[] = []
   for (let at = 0; at < 5; at += 1) {
     const { entityId } = await a.login(`login${at}`)
-    const { body } = await other.root.write('identity/entity-alias', { name: `hand${at}`, mount_accessor: b.accessor, canonical_id: entityId })
-    const [own] = Object.values((await other.root.read(`identity/entity/id/${entityId}`)).body.data?.aliases ?? {})
+    const { body } = await other.root.write('identity/entity-alias', {
+      name: `hand${at}`,
+      mount_accessor: b.accessor,
+      canonical_id: entityId,
+    })
+    const [own] = Object.values(
+      (await other.root.read(`identity/entity/id/${entityId}`)).body.data?.aliases ?? {},
+    )
     ids.push(String(body.data?.id), String(own?.id))
   }
   const target = (await other.root.write('identity/entity', {})).body.data?.id
@@ -249,7 +319,8 @@ test('the list has all aliases in order: those of logins, those written by hand,
   })
   const walked: string[] = []
   for (let after = ''; walked.length < ids.length; ) {
-    const { keys } = (await other.root.list(`identity/entity-alias/id?limit=3&after=${after}`)).body.data ?? {}
+    const { keys } =
+      (await other.root.list(`identity/entity-alias/id?limit=3&after=${after}`)).body.data ?? {}
     walked.push(...Object.values(keys ?? {}).map(String))
     after = walked.at(-1) ?? ''
   }
@@ -270,7 +341,12 @@ describe('lookup/entity', () => {
       { alias_id: alias?.id },
       { alias_name: String(alias?.name).toUpperCase(), alias_mount_accessor: here.accessor },
     ]) {
-      expect((await lookUp(fields)).body.data).toMatchObject({ id: entityId, name, aliases: [{ id: alias?.id }], group_ids: [] })
+      expect((await lookUp(fields)).body.data).toMatchObject({
+        id: entityId,
+        name,
+        aliases: [{ id: alias?.id }],
+        group_ids: [],
+      })
     }
   })
 
@@ -284,8 +360,16 @@ describe('lookup/entity', () => {
     ['a pair of which one is empty', { alias_name: '', alias_mount_accessor: 'auth_jwt_0' }, conflict],
     ['one empty selector', { name: '' }, '204'],
     ['an empty half of the pair', { alias_name: '' }, '204'],
-    ['half of the pair', { alias_name: 'x' }, "400 both 'alias_name' and 'alias_mount_accessor' needs to be set"],
-    ['the other half', { alias_mount_accessor: 'x' }, "400 both 'alias_name' and 'alias_mount_accessor' needs to be set"],
+    [
+      'half of the pair',
+      { alias_name: 'x' },
+      "400 both 'alias_name' and 'alias_mount_accessor' needs to be set",
+    ],
+    [
+      'the other half',
+      { alias_mount_accessor: 'x' },
+      "400 both 'alias_name' and 'alias_mount_accessor' needs to be set",
+    ],
     ['an unknown alias', { alias_name: 'nobody', alias_mount_accessor: 'auth_jwt_0' }, '204'],
     ['an unknown id', { id: nobody }, '204'],
     ['an id of no form', { id: '../entity' }, '204'],
@@ -302,11 +386,17 @@ test('an alias of a disabled mount needs a mount for any change, except a move t
   const path = `identity/entity-alias/id/${id}`
   const target = await anEntity()
   const { body } = await server.root.read('sys/auth')
-  const mount = Object.keys(body.data ?? {}).find((key) => String(body.data?.[key]?.accessor) === gone.accessor)
+  const mount = Object.keys(body.data ?? {}).find(
+    (key) => String(body.data?.[key]?.accessor) === gone.accessor,
+  )
   await server.root.delete(`sys/auth/${String(mount)}`)
 
-  expect(verdict(await server.root.write(path, { name: fresh('other') }))).toBe(`400 invalid mount accessor "${gone.accessor}"`)
-  expect(verdict(await server.root.write(path, { custom_metadata: { a: 'b' } }))).toBe(`400 invalid mount accessor "${gone.accessor}"`)
+  expect(verdict(await server.root.write(path, { name: fresh('other') }))).toBe(
+    `400 invalid mount accessor "${gone.accessor}"`,
+  )
+  expect(verdict(await server.root.write(path, { custom_metadata: { a: 'b' } }))).toBe(
+    `400 invalid mount accessor "${gone.accessor}"`,
+  )
   expect(verdict(await server.root.write(path, { name, mount_accessor: gone.accessor }))).toBe('204')
   expect((await server.root.write(path, { canonical_id: target })).status).toBe(200)
   expect(await read(id)).toMatchObject({ canonical_id: target, name, custom_metadata: null })

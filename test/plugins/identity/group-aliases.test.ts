@@ -9,7 +9,11 @@ describe('group aliases', () => {
     await using fixture = await openGroupFixture()
     const accessor = await fixture.mount('jwt')
     const group = await fixture.make('group', { name: 'g', type: 'external' })
-    const made = await fixture.root.write('identity/group-alias', { name: 'Eng', mount_accessor: accessor, canonical_id: group })
+    const made = await fixture.root.write('identity/group-alias', {
+      name: 'Eng',
+      mount_accessor: accessor,
+      canonical_id: group,
+    })
     const id = String(made.body.data?.id)
     const path = `identity/group-alias/id/${id}`
     const place = { mount_accessor: accessor, mount_type: 'jwt', mount_path: 'auth/jwt/' }
@@ -25,13 +29,30 @@ describe('group aliases', () => {
       creation_time: time,
       last_update_time: time,
     }
-    expect((await fixture.root.read(path)).body.data).toEqual({ ...own, custom_metadata: null, local: false, namespace_id: 'root' })
+    expect((await fixture.root.read(path)).body.data).toEqual({
+      ...own,
+      custom_metadata: null,
+      local: false,
+      namespace_id: 'root',
+    })
     expect((await fixture.read('group', group)).alias).toEqual(own)
     expect((await fixture.root.list('identity/group-alias/id')).body.data).toEqual({
       keys: [id],
-      key_info: { [id]: { name: 'Eng', canonical_id: group, custom_metadata: null, metadata: null, local: false, ...place } },
+      key_info: {
+        [id]: {
+          name: 'Eng',
+          canonical_id: group,
+          custom_metadata: null,
+          metadata: null,
+          local: false,
+          ...place,
+        },
+      },
     })
-    expect((await fixture.root.write(path, { name: 'Ops', mount_accessor: accessor })).body.data).toEqual({ id, canonical_id: group })
+    expect((await fixture.root.write(path, { name: 'Ops', mount_accessor: accessor })).body.data).toEqual({
+      id,
+      canonical_id: group,
+    })
     expect((await fixture.root.write(path, { name: 'Ops', mount_accessor: accessor })).status).toBe(204)
     expect((await fixture.root.delete(path)).status).toBe(204)
     expect((await fixture.root.delete(path)).status).toBe(204)
@@ -44,10 +65,18 @@ describe('group aliases', () => {
     await using fixture = await openGroupFixture()
     const accessor = await fixture.mount('jwt')
 
-    const { body } = await fixture.root.write('identity/group-alias', { name: 'eng', mount_accessor: accessor })
+    const { body } = await fixture.root.write('identity/group-alias', {
+      name: 'eng',
+      mount_accessor: accessor,
+    })
 
     const group = await fixture.read('group', String(body.data?.canonical_id))
-    expect(group).toMatchObject({ type: 'external', name: expect.stringMatching(/^group_[0-9a-f]{8}$/), alias: { name: 'eng' }, modify_index: 1 })
+    expect(group).toMatchObject({
+      type: 'external',
+      name: expect.stringMatching(/^group_[0-9a-f]{8}$/),
+      alias: { name: 'eng' },
+      modify_index: 1,
+    })
     expect((await fixture.root.read(`identity/group/name/${String(group.name)}`)).status).toBe(200)
   })
 
@@ -107,7 +136,14 @@ describe('group aliases', () => {
 
     expect((await fixture.root.read(`identity/group-alias/id/${alias}`)).status).toBe(404)
     expect((await fixture.root.list('identity/group-alias/id')).status).toBe(404)
-    expect((await fixture.root.write('identity/lookup/group', { alias_name: 'eng', alias_mount_accessor: mount_accessor })).status).toBe(204)
+    expect(
+      (
+        await fixture.root.write('identity/lookup/group', {
+          alias_name: 'eng',
+          alias_mount_accessor: mount_accessor,
+        })
+      ).status,
+    ).toBe(204)
     expect((await fixture.login(['eng'])).auth.identity_policies).toBeUndefined()
     const next = await fixture.make('group-alias', { name: 'ENG', mount_accessor })
     expect(next).not.toBe(alias)
@@ -121,18 +157,26 @@ describe('group aliases', () => {
     await fixture.root.delete('sys/auth/jwt')
 
     expect((await fixture.root.write(path, { name: 'eng', mount_accessor })).status).toBe(204)
-    expect((await fixture.root.write(path, { name: 'eng', mount_accessor, canonical_id: body.data?.canonical_id })).status).toBe(204)
-    expect((await fixture.root.write(path, { name: 'dev', mount_accessor })).body.errors).toEqual([`invalid mount accessor "${mount_accessor}"`])
-    expect((await fixture.root.write(path, { name: 'eng', mount_accessor, canonical_id: unknown })).body.errors).toEqual([
-      "invalid group ID given in 'canonical_id'",
+    expect(
+      (await fixture.root.write(path, { name: 'eng', mount_accessor, canonical_id: body.data?.canonical_id }))
+        .status,
+    ).toBe(204)
+    expect((await fixture.root.write(path, { name: 'dev', mount_accessor })).body.errors).toEqual([
+      `invalid mount accessor "${mount_accessor}"`,
     ])
+    expect(
+      (await fixture.root.write(path, { name: 'eng', mount_accessor, canonical_id: unknown })).body.errors,
+    ).toEqual(["invalid group ID given in 'canonical_id'"])
     expect((await fixture.root.read(path)).body.data).toMatchObject({ name: 'eng', mount_accessor })
   })
 
   test('a second alias of a group takes the place of the first, whose id and name are free then', async () => {
     await using fixture = await openGroupFixture()
     const mount_accessor = await fixture.mount('jwt')
-    const [g, h] = [await fixture.make('group', { name: 'g', type: 'external' }), await fixture.make('group', { name: 'h', type: 'external' })]
+    const [g, h] = [
+      await fixture.make('group', { name: 'g', type: 'external' }),
+      await fixture.make('group', { name: 'h', type: 'external' }),
+    ]
     const first = await fixture.make('group-alias', { name: 'one', mount_accessor, canonical_id: g })
 
     const second = await fixture.make('group-alias', { name: 'two', mount_accessor, canonical_id: g })
@@ -145,11 +189,18 @@ describe('group aliases', () => {
   test('an alias moves to another group, and logins follow it', async () => {
     await using fixture = await openGroupFixture()
     const mount_accessor = await fixture.mount('jwt')
-    const [g, h] = [await fixture.make('group', { name: 'g', type: 'external' }), await fixture.make('group', { name: 'h', type: 'external' })]
+    const [g, h] = [
+      await fixture.make('group', { name: 'g', type: 'external' }),
+      await fixture.make('group', { name: 'h', type: 'external' }),
+    ]
     const id = await fixture.make('group-alias', { name: 'eng', mount_accessor, canonical_id: g })
     const { entity } = await fixture.login(['eng'])
 
-    const moved = await fixture.root.write(`identity/group-alias/id/${id}`, { name: 'eng', mount_accessor, canonical_id: h })
+    const moved = await fixture.root.write(`identity/group-alias/id/${id}`, {
+      name: 'eng',
+      mount_accessor,
+      canonical_id: h,
+    })
     await fixture.login(['eng'])
 
     expect(moved.body.data).toEqual({ id, canonical_id: h })
@@ -162,7 +213,9 @@ describe('group aliases', () => {
     const mount_accessor = await fixture.mount('jwt')
 
     const answers = await Promise.all(
-      Array.from({ length: 12 }, (_, index) => fixture.root.write('identity/group-alias', { name: index % 2 ? 'ENG' : 'eng', mount_accessor })),
+      Array.from({ length: 12 }, (_, index) =>
+        fixture.root.write('identity/group-alias', { name: index % 2 ? 'ENG' : 'eng', mount_accessor }),
+      ),
     )
 
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -179,7 +232,11 @@ test('a lookup takes exactly one criterion', async () => {
   const half = "both 'alias_name' and 'alias_mount_accessor' needs to be set"
   const outcome = async (body: object) => {
     const answer = await fixture.root.write('identity/lookup/group', body)
-    return answer.status === 200 ? answer.body.data?.id : answer.status === 204 ? 204 : answer.body.errors?.[0]
+    return answer.status === 200
+      ? answer.body.data?.id
+      : answer.status === 204
+        ? 204
+        : answer.body.errors?.[0]
   }
 
   const cases: [object, unknown][] = [

@@ -4,7 +4,10 @@ import { aSigner } from '../jwt-auth/signer.ts'
 
 const signer = aSigner('ES256')
 
-/** A server with JWT mounts whose logins name groups, and shortcuts for what tests of groups do again and again. */
+/**
+ * A server with JWT mounts whose logins name groups, and shortcuts for what tests of groups do again and
+ * again.
+ */
 export type GroupFixture = AsyncDisposable & {
   readonly server: TestServer
   readonly root: Client
@@ -15,13 +18,25 @@ export type GroupFixture = AsyncDisposable & {
   read(kind: 'entity' | 'group', id: string): Promise<Json>
 }
 
-export type Login = { readonly token: string; readonly entity: string; readonly auth: Json; readonly client: Client }
+export type Login = {
+  readonly token: string
+  readonly entity: string
+  readonly auth: Json
+  readonly client: Client
+}
 
 export async function openGroupFixture(options: TestServerOptions = {}): Promise<GroupFixture> {
   const server = await startTestServer(options)
   const { root } = server
   const login: GroupFixture['login'] = async (groups, { sub = 'alice', mount = 'jwt' } = {}) => {
-    const jwt = signer.sign({ sub, aud: 'gate', groups, iat: 1_000_000_000, nbf: 1_000_000_000, exp: 4_000_000_000 })
+    const jwt = signer.sign({
+      sub,
+      aud: 'gate',
+      groups,
+      iat: 1_000_000_000,
+      nbf: 1_000_000_000,
+      exp: 4_000_000_000,
+    })
     const { body, text, status } = await server.anonymous.write(`auth/${mount}/login`, { role: 'r', jwt })
     if (status !== 200) throw new Error(`login: ${text}`)
     const token = String(body.auth?.client_token)
@@ -30,7 +45,12 @@ export async function openGroupFixture(options: TestServerOptions = {}): Promise
   const mount = async (name: string): Promise<string> => {
     await root.write(`sys/auth/${name}`, { type: 'jwt' })
     await root.write(`auth/${name}/config`, { jwt_validation_pubkeys: [signer.pem] })
-    await root.write(`auth/${name}/role/r`, { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate', groups_claim: 'groups' })
+    await root.write(`auth/${name}/role/r`, {
+      role_type: 'jwt',
+      user_claim: 'sub',
+      bound_audiences: 'gate',
+      groups_claim: 'groups',
+    })
     return String((await root.read('sys/auth')).body[`${name}/`]?.accessor)
   }
   return {

@@ -14,9 +14,15 @@ test('members from above leave the groups below when they end or are merged, and
   const three = await fixture.make('entity', {})
   const middle = String((await root.write('identity/entity', { name: 'middle' }, at('a'))).body.data?.id)
   const team = await fixture.make('group', { name: 'team', member_entity_ids: one })
-  const body = { name: 'g', policies: 'p', member_entity_ids: [one, two.entity, middle], member_group_ids: team }
+  const body = {
+    name: 'g',
+    policies: 'p',
+    member_entity_ids: [one, two.entity, middle],
+    member_group_ids: team,
+  }
   const low = String((await root.write('identity/group', body, at('a/b'))).body.data?.id)
-  const members = async () => (await root.read(`identity/group/id/${low}`, at('a/b'))).body.data?.member_entity_ids
+  const members = async () =>
+    (await root.read(`identity/group/id/${low}`, at('a/b'))).body.data?.member_entity_ids
 
   await root.write('identity/entity/merge', { to_entity_id: three, from_entity_ids: two.entity })
   expect(await members()).toEqual([one, three, middle].sort())
@@ -24,7 +30,11 @@ test('members from above leave the groups below when they end or are merged, and
   expect(await members()).toEqual([one, three].sort())
   await root.write('identity/entity/batch-delete', { entity_ids: [one] })
   expect(await members()).toEqual([three])
-  expect(Object.values((await two.client.read('auth/token/lookup-self')).body.data?.external_namespace_policies ?? {})).toEqual([['p']])
+  expect(
+    Object.values(
+      (await two.client.read('auth/token/lookup-self')).body.data?.external_namespace_policies ?? {},
+    ),
+  ).toEqual([['p']])
   expect(await fixture.read('group', team)).toMatchObject({ parent_group_ids: [low], member_entity_ids: [] })
 
   for (const path of ['a/sys/namespaces/b', 'sys/namespaces/a']) {
@@ -33,7 +43,9 @@ test('members from above leave the groups below when they end or are merged, and
   }
   expect(await fixture.read('entity', three)).toMatchObject({ group_ids: [] })
   expect(await fixture.read('group', team)).toMatchObject({ parent_group_ids: null })
-  expect((await two.client.read('auth/token/lookup-self')).body.data?.external_namespace_policies).toBeUndefined()
+  expect(
+    (await two.client.read('auth/token/lookup-self')).body.data?.external_namespace_policies,
+  ).toBeUndefined()
 })
 
 test('who is ten groups deep has the policies of all ten, through three namespaces, until one of them goes', async () => {
@@ -46,21 +58,37 @@ test('who is ten groups deep has the policies of all ten, through three namespac
   const ids: string[] = []
   for (const [depth, place] of places.entries()) {
     const members = depth === 0 ? { member_entity_ids: entity } : { member_group_ids: ids[depth - 1] }
-    ids.push(String((await root.write('identity/group', { name: `g${depth}`, policies: `p${depth}`, ...members }, at(place))).body.data?.id))
+    ids.push(
+      String(
+        (
+          await root.write(
+            'identity/group',
+            { name: `g${depth}`, policies: `p${depth}`, ...members },
+            at(place),
+          )
+        ).body.data?.id,
+      ),
+    )
   }
   const policies = async () => {
     const { data } = (await client.read('auth/token/lookup-self')).body
-    return [data?.identity_policies, ...Object.values(data?.external_namespace_policies ?? {})].flat().map(String).sort()
+    return [data?.identity_policies, ...Object.values(data?.external_namespace_policies ?? {})]
+      .flat()
+      .map(String)
+      .sort()
   }
 
   expect(await policies()).toEqual(places.map((_, depth) => `p${depth}`))
-  expect(await fixture.read('entity', entity)).toMatchObject({ direct_group_ids: [ids[0]], inherited_group_ids: ids.slice(1).sort() })
+  expect(await fixture.read('entity', entity)).toMatchObject({
+    direct_group_ids: [ids[0]],
+    inherited_group_ids: ids.slice(1).sort(),
+  })
   await root.delete(`identity/group/id/${ids[5]}`, at('a'))
   expect(await policies()).toEqual(['p0', 'p1', 'p2', 'p3', 'p4'])
   expect((await root.write(`identity/group/id/${ids[0]}`, { member_group_ids: ids[4] })).status).toBe(400)
-  expect((await root.write(`identity/group/id/${ids[0]}`, { member_group_ids: ids[3] })).body.errors).toEqual([
-    `cyclic relationship detected for member group ID "${ids[3]}"`,
-  ])
+  expect((await root.write(`identity/group/id/${ids[0]}`, { member_group_ids: ids[3] })).body.errors).toEqual(
+    [`cyclic relationship detected for member group ID "${ids[3]}"`],
+  )
 })
 
 test('an issuer tells of the groups of its own namespace only, whoever asks', async () => {
@@ -68,7 +96,8 @@ test('an issuer tells of the groups of its own namespace only, whoever asks', as
   const { root, server } = fixture
   await root.write('sys/namespaces/a', {})
   await root.write('sys/policies/acl/tokens', {
-    policy: 'path "+/identity/oidc/token/*" { capabilities = ["read"] } path "identity/oidc/token/*" { capabilities = ["read"] }',
+    policy:
+      'path "+/identity/oidc/token/*" { capabilities = ["read"] } path "identity/oidc/token/*" { capabilities = ["read"] }',
   })
   const mount = await aLoginMount(server, 'people', { policies: 'tokens' })
   const { client, entityId } = await mount.login('bob')
@@ -76,9 +105,14 @@ test('an issuer tells of the groups of its own namespace only, whoever asks', as
   await fixture.make('group', { name: 'admins', member_entity_ids: entityId })
   await root.write('identity/group', { name: 'guests', member_entity_ids: entityId }, at('a'))
   for (const options of [at(''), at('a')]) {
-    await root.write('identity/oidc/role/r', { key: 'default', template: '{"groups": {{identity.entity.groups.names}} }' }, options)
+    await root.write(
+      'identity/oidc/role/r',
+      { key: 'default', template: '{"groups": {{identity.entity.groups.names}} }' },
+      options,
+    )
   }
-  const groupsOf = async (path: string) => saidBy(String((await client.read(path)).body.data?.token)).claims['groups']
+  const groupsOf = async (path: string) =>
+    saidBy(String((await client.read(path)).body.data?.token)).claims['groups']
 
   expect(await groupsOf('identity/oidc/token/r')).toEqual(['admins'])
   expect(await groupsOf('a/identity/oidc/token/r')).toEqual(['guests'])

@@ -2,15 +2,26 @@ import { describe, expect, test } from 'vitest'
 import { type GroupFixture, type Login, openGroupFixture } from './group-fixture.ts'
 
 /** An external group with an alias at a mount. */
-async function external(fixture: GroupFixture, accessor: string, alias: string, body: object = {}): Promise<string> {
-  const id = await fixture.make('group', { name: `group of ${alias} at ${accessor}`, type: 'external', ...body })
+async function external(
+  fixture: GroupFixture,
+  accessor: string,
+  alias: string,
+  body: object = {},
+): Promise<string> {
+  const id = await fixture.make('group', {
+    name: `group of ${alias} at ${accessor}`,
+    type: 'external',
+    ...body,
+  })
   await fixture.make('group-alias', { name: alias, mount_accessor: accessor, canonical_id: id })
   return id
 }
 
-const groupsOf = async (fixture: GroupFixture, { entity }: Login) => (await fixture.read('entity', entity)).direct_group_ids
+const groupsOf = async (fixture: GroupFixture, { entity }: Login) =>
+  (await fixture.read('entity', entity)).direct_group_ids
 const renew = (fixture: GroupFixture, { token }: Login) => fixture.root.write('auth/token/renew', { token })
-const identityPolicies = async ({ client }: Login) => (await client.read('auth/token/lookup-self')).body.data?.identity_policies
+const identityPolicies = async ({ client }: Login) =>
+  (await client.read('auth/token/lookup-self')).body.data?.identity_policies
 
 describe('logins and renewals refresh external groups', () => {
   test('a group name in a login adds the member, its absence removes it, and rights follow at once', async () => {
@@ -47,7 +58,10 @@ describe('logins and renewals refresh external groups', () => {
   test('a renewal puts back what its own login had', async () => {
     await using fixture = await openGroupFixture()
     const accessor = await fixture.mount('jwt')
-    const [a, b] = [await external(fixture, accessor, 'a', { policies: 'pa' }), await external(fixture, accessor, 'b', { policies: 'pb' })]
+    const [a, b] = [
+      await external(fixture, accessor, 'a', { policies: 'pa' }),
+      await external(fixture, accessor, 'b', { policies: 'pb' }),
+    ]
     const withA = await fixture.login(['a'])
     const withB = await fixture.login(['b'])
 
@@ -65,7 +79,9 @@ describe('logins and renewals refresh external groups', () => {
     const accessor = await fixture.mount('jwt')
     const eng = await external(fixture, accessor, 'eng')
     const login = await fixture.login(['eng'])
-    await fixture.root.delete(`identity/group-alias/id/${String((await fixture.read('group', eng)).alias?.id)}`)
+    await fixture.root.delete(
+      `identity/group-alias/id/${String((await fixture.read('group', eng)).alias?.id)}`,
+    )
     const before = await groupsOf(fixture, login)
 
     await renew(fixture, login)
@@ -79,7 +95,11 @@ describe('logins and renewals refresh external groups', () => {
     const [here, there] = [await fixture.mount('jwt'), await fixture.mount('jwt2')]
     const [g, h] = [await external(fixture, here, 'eng'), await external(fixture, there, 'eng')]
     const login = await fixture.login(['eng'])
-    await fixture.root.write('identity/entity-alias', { name: 'alice', mount_accessor: there, canonical_id: login.entity })
+    await fixture.root.write('identity/entity-alias', {
+      name: 'alice',
+      mount_accessor: there,
+      canonical_id: login.entity,
+    })
     const internal = await fixture.make('group', { name: 'int', member_entity_ids: login.entity })
 
     await fixture.login(['eng'], { mount: 'jwt2' })
@@ -112,7 +132,9 @@ describe('logins and renewals refresh external groups', () => {
     const eng = await external(fixture, accessor, 'eng')
     const start = Number((await fixture.read('group', eng)).modify_index)
 
-    const logins = await Promise.all(Array.from({ length: 60 }, (_, index) => fixture.login(['eng'], { sub: `p${index}` })))
+    const logins = await Promise.all(
+      Array.from({ length: 60 }, (_, index) => fixture.login(['eng'], { sub: `p${index}` })),
+    )
 
     const group = await fixture.read('group', eng)
     expect(group.member_entity_ids).toEqual(logins.map(({ entity }) => entity).sort())
@@ -130,7 +152,9 @@ describe('logins and renewals refresh external groups', () => {
     const groups = await groupsOf(fixture, first)
     expect([[a], [b]]).toContainEqual(groups)
     expect(
-      [(await fixture.read('group', a)).member_entity_ids, (await fixture.read('group', b)).member_entity_ids].flat().filter((id) => id !== null),
+      [(await fixture.read('group', a)).member_entity_ids, (await fixture.read('group', b)).member_entity_ids]
+        .flat()
+        .filter((id) => id !== null),
     ).toEqual([first.entity])
   })
 
@@ -152,7 +176,10 @@ describe('logins and renewals refresh external groups', () => {
     const accessor = await fixture.mount('jwt')
     const eng = await external(fixture, accessor, 'eng')
 
-    const login = await fixture.login([...Array.from({ length: 20_000 }, (_, index) => `nobody-${index}`), 'eng'])
+    const login = await fixture.login([
+      ...Array.from({ length: 20_000 }, (_, index) => `nobody-${index}`),
+      'eng',
+    ])
 
     expect(await groupsOf(fixture, login)).toEqual([eng])
   })
@@ -175,7 +202,9 @@ describe('policies of groups', () => {
     const stanzas = ['cubbyhole/plain', ...paths].map((path) => `path "${path}" { capabilities = ["read"] }`)
     await fixture.root.write('sys/policies/acl/templated', { policy: stanzas.join('\n') })
     await fixture.root.write(`identity/entity/id/${login.entity}`, { policies: 'templated' })
-    await fixture.root.write('sys/policies/acl/default', { policy: 'path "none" { capabilities = ["deny"] }' })
+    await fixture.root.write('sys/policies/acl/default', {
+      policy: 'path "none" { capabilities = ["deny"] }',
+    })
     const status = async (path: string) => (await login.client.read(`cubbyhole/${path}`)).status
     const places = ['plain', child, 'parent', 'blue', 'xa/b', 'y']
 
@@ -210,12 +239,31 @@ describe('groups and namespaces', () => {
     const above = await fixture.make('entity', { name: 'above' })
     const groupAbove = await fixture.make('group', { name: 'above' })
     const own = String((await fixture.root.write('identity/entity', { name: 'own' }, inside)).body.data?.id)
-    const beside = String((await fixture.root.write('identity/entity', { name: 'x' }, { headers: { 'X-Vault-Namespace': 'ns2' } })).body.data?.id)
+    const beside = String(
+      (
+        await fixture.root.write(
+          'identity/entity',
+          { name: 'x' },
+          { headers: { 'X-Vault-Namespace': 'ns2' } },
+        )
+      ).body.data?.id,
+    )
 
-    const made = await fixture.root.write('identity/group', { name: 'g', member_entity_ids: [above, own], member_group_ids: groupAbove }, inside)
-    const sideways = await fixture.root.write('identity/group', { name: 'h', member_entity_ids: [beside] }, inside)
+    const made = await fixture.root.write(
+      'identity/group',
+      { name: 'g', member_entity_ids: [above, own], member_group_ids: groupAbove },
+      inside,
+    )
+    const sideways = await fixture.root.write(
+      'identity/group',
+      { name: 'h', member_entity_ids: [beside] },
+      inside,
+    )
     const upwards = await fixture.root.write('identity/group', { name: 'h', member_entity_ids: [own] })
-    const groupUpwards = await fixture.root.write('identity/group', { name: 'h', member_group_ids: String(made.body.data?.id) })
+    const groupUpwards = await fixture.root.write('identity/group', {
+      name: 'h',
+      member_group_ids: String(made.body.data?.id),
+    })
 
     expect(made.status).toBe(200)
     expect(sideways.body.errors?.[0]).toBe(`invalid entity ID "${beside}"`)
@@ -240,7 +288,9 @@ describe('groups and namespaces', () => {
     expect((await fixture.root.list('identity/group/id', inside)).status).toBe(404)
     expect((await fixture.root.list('identity/group-alias/id', inside)).status).toBe(404)
     expect(await post('group', { id: g, policies: 'p' })).toBe('invalid group ID')
-    expect(await post('group-alias', { name: 'x', mount_accessor })).toBe(`invalid mount accessor "${String(mount_accessor)}"`)
+    expect(await post('group-alias', { name: 'x', mount_accessor })).toBe(
+      `invalid mount accessor "${String(mount_accessor)}"`,
+    )
     expect(await post('group-alias', { id: alias, name: 'x', mount_accessor })).toBe('invalid group alias ID')
     expect(await post('lookup/group', { id: g })).toBe(204)
     expect(await post('lookup/group', { alias_id: alias })).toBe(204)
@@ -260,7 +310,11 @@ describe('groups and namespaces', () => {
     await fixture.root.write('sys/policies/acl/see', { policy }, inside)
     const before = await login.client.read('ns1/sys/mounts')
 
-    await fixture.root.write('identity/group', { name: 'g', policies: 'see', member_entity_ids: login.entity }, inside)
+    await fixture.root.write(
+      'identity/group',
+      { name: 'g', policies: 'see', member_entity_ids: login.entity },
+      inside,
+    )
 
     expect(before.status).toBe(403)
     expect((await login.client.read('ns1/sys/mounts')).status).toBe(200)

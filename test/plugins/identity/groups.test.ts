@@ -34,12 +34,19 @@ describe('groups', () => {
       creation_time: time,
       last_update_time: time,
     })
-    expect(await fixture.read('group', bare)).toMatchObject({ name: expect.stringMatching(/^group_[0-9a-f]{8}$/), policies: null, metadata: null })
+    expect(await fixture.read('group', bare)).toMatchObject({
+      name: expect.stringMatching(/^group_[0-9a-f]{8}$/),
+      policies: null,
+      metadata: null,
+    })
   })
 
   test('fields that are not sent stay, sent ones replace, and each write counts', async () => {
     await using fixture = await openGroupFixture()
-    const [one, two] = [await fixture.make('entity', { name: 'one' }), await fixture.make('entity', { name: 'two' })]
+    const [one, two] = [
+      await fixture.make('entity', { name: 'one' }),
+      await fixture.make('entity', { name: 'two' }),
+    ]
     const id = await fixture.make('group', { name: 'team', policies: 'p', member_entity_ids: one })
     const { root } = fixture
 
@@ -97,18 +104,27 @@ describe('groups', () => {
       [{ name: 'x', policies: 'a, rOOt' }, 'policies cannot contain root'],
       [{ id: h, member_entity_ids: [entity] }, "member entities can't be set manually for external groups"],
       [{ id: h, member_entity_ids: [] }, "member entities can't be set manually for external groups"],
-      [{ name: 'x', type: 'external', member_entity_ids: [entity] }, "member entities can't be set manually for external groups"],
+      [
+        { name: 'x', type: 'external', member_entity_ids: [entity] },
+        "member entities can't be set manually for external groups",
+      ],
       [{ id: h, member_group_ids: [g] }, "member groups can't be set for external groups"],
       [{ id: g, member_entity_ids: [entity, unknown] }, `invalid entity ID "${unknown}"`],
       [{ id: g, member_entity_ids: ['nope'] }, 'invalid entity ID "nope"'],
       [{ id: g, member_entity_ids: [`${entity}.aB3xY9`] }, `invalid entity ID "${entity}.aB3xY9"`],
       [{ id: g, member_group_ids: [unknown] }, `invalid member group ID "${unknown}"`],
       [{ id: g, member_group_ids: [g] }, `member group ID "${g}" is same as the ID of the group`],
-      [{ id: g, metadata: { 'a b': '1' } }, 'invalid group metadata: failed to load metadata pair ("a b", "1"): key contains invalid characters'],
+      [
+        { id: g, metadata: { 'a b': '1' } },
+        'invalid group metadata: failed to load metadata pair ("a b", "1"): key contains invalid characters',
+      ],
     ]
     for (const [body, text] of refusals) {
       const answer = await fixture.root.write('identity/group', body)
-      expect([answer.status, answer.body.errors?.[0]], JSON.stringify(body).slice(0, 200)).toEqual([400, text])
+      expect([answer.status, answer.body.errors?.[0]], JSON.stringify(body).slice(0, 200)).toEqual([
+        400,
+        text,
+      ])
     }
 
     expect([await fixture.read('group', g), await fixture.read('group', h)]).toEqual(before)
@@ -117,10 +133,18 @@ describe('groups', () => {
 
   test('an empty type of a new group counts as unset, of an existing one as a change', async () => {
     await using fixture = await openGroupFixture()
-    const [empty, none] = [await fixture.make('group', { name: 'e', type: '' }), await fixture.make('group', { name: 'n', type: null })]
+    const [empty, none] = [
+      await fixture.make('group', { name: 'e', type: '' }),
+      await fixture.make('group', { name: 'n', type: null }),
+    ]
 
-    expect([await fixture.read('group', empty), await fixture.read('group', none)]).toMatchObject([{ type: 'internal' }, { type: 'internal' }])
-    expect((await fixture.root.write('identity/group', { id: empty, type: '' })).body.errors).toEqual(['group type cannot be changed'])
+    expect([await fixture.read('group', empty), await fixture.read('group', none)]).toMatchObject([
+      { type: 'internal' },
+      { type: 'internal' },
+    ])
+    expect((await fixture.root.write('identity/group', { id: empty, type: '' })).body.errors).toEqual([
+      'group type cannot be changed',
+    ])
   })
 
   test('a missing group is 404 to read, 400 to write and 204 to delete', async () => {
@@ -140,8 +164,16 @@ describe('groups', () => {
     const accessor = await fixture.mount('jwt')
     const entity = await fixture.make('entity', { name: 'bob' })
     const child = await fixture.make('group', { name: 'b', type: 'external' })
-    const parent = await fixture.make('group', { name: 'a', member_entity_ids: entity, member_group_ids: child })
-    const alias = await fixture.make('group-alias', { name: 'eng', mount_accessor: accessor, canonical_id: child })
+    const parent = await fixture.make('group', {
+      name: 'a',
+      member_entity_ids: entity,
+      member_group_ids: child,
+    })
+    const alias = await fixture.make('group-alias', {
+      name: 'eng',
+      mount_accessor: accessor,
+      canonical_id: child,
+    })
 
     const byId = (await fixture.root.list('identity/group/id')).body.data
     const byName = (await fixture.root.list('identity/group/name')).body.data
@@ -153,13 +185,21 @@ describe('groups', () => {
         name: 'b',
         num_member_entities: 0,
         num_parent_groups: 1,
-        alias: { id: alias, name: 'eng', mount_accessor: accessor, mount_type: 'jwt', mount_path: 'auth/jwt/' },
+        alias: {
+          id: alias,
+          name: 'eng',
+          mount_accessor: accessor,
+          mount_type: 'jwt',
+          mount_path: 'auth/jwt/',
+        },
       },
     })
     expect(byName).toEqual({ keys: ['a', 'b'] })
     expect((await fixture.root.list('identity/group/name?limit=1')).body.data?.keys).toEqual(['a'])
     expect((await fixture.root.list('identity/group/name?after=a')).body.data?.keys).toEqual(['b'])
-    expect((await fixture.root.list(`identity/group/id?after=${[child, parent].sort()[0]}`)).body.data?.keys).toEqual([[child, parent].sort()[1]])
+    expect(
+      (await fixture.root.list(`identity/group/id?after=${[child, parent].sort()[0]}`)).body.data?.keys,
+    ).toEqual([[child, parent].sort()[1]])
   })
 })
 
@@ -185,7 +225,11 @@ describe('groups in groups', () => {
     expect(await policies()).toEqual(['ph'])
     await fixture.root.delete(`identity/group/id/${h}`)
     expect(await policies()).toBeUndefined()
-    expect(await fixture.read('entity', entity)).toMatchObject({ direct_group_ids: [], inherited_group_ids: [], group_ids: [] })
+    expect(await fixture.read('entity', entity)).toMatchObject({
+      direct_group_ids: [],
+      inherited_group_ids: [],
+      group_ids: [],
+    })
   })
 
   test('a cycle is refused, however long', async () => {
@@ -203,14 +247,22 @@ describe('groups in groups', () => {
     expect(await put(b, [c])).toBeUndefined()
     expect(await put(c, [a])).toBe(`cyclic relationship detected for member group ID "${a}"`)
     expect(await put(a, [b, c])).toBeUndefined()
-    expect(await fixture.read('group', c)).toMatchObject({ parent_group_ids: [a, b].sort(), member_group_ids: null })
+    expect(await fixture.read('group', c)).toMatchObject({
+      parent_group_ids: [a, b].sort(),
+      member_group_ids: null,
+    })
   })
 
   test('of concurrent writes that would form a cycle, one fails', async () => {
     await using fixture = await openGroupFixture()
     for (let round = 0; round < 10; round += 1) {
-      const ids = [await fixture.make('group', {}), await fixture.make('group', {}), await fixture.make('group', {})]
-      const write = (from: number) => fixture.root.write('identity/group', { id: ids[from], member_group_ids: [ids[(from + 1) % 3]] })
+      const ids = [
+        await fixture.make('group', {}),
+        await fixture.make('group', {}),
+        await fixture.make('group', {}),
+      ]
+      const write = (from: number) =>
+        fixture.root.write('identity/group', { id: ids[from], member_group_ids: [ids[(from + 1) % 3]] })
 
       const answers = await Promise.all([write(0), write(1), write(2)])
 
@@ -266,17 +318,29 @@ describe('who is in a group', () => {
     }
   })
 
-  test('a group of thousands: written, joined by a login, counted, deleted', { timeout: 60_000 }, async () => {
+  test('a group of thousands: written, joined by a login, counted, deleted', {
+    timeout: 60_000,
+  }, async () => {
     await using fixture = await openGroupFixture()
     const accessor = await fixture.mount('jwt')
     const ext = await fixture.make('group', { name: 'ext', type: 'external' })
     await fixture.make('group-alias', { name: 'eng', mount_accessor: accessor, canonical_id: ext })
     const logins: Awaited<ReturnType<typeof fixture.login>>[] = []
     while (logins.length < 1_200) {
-      logins.push(...(await Promise.all(Array.from({ length: 100 }, (_, index) => fixture.login(['eng'], { sub: `job-${logins.length + index}` })))))
+      logins.push(
+        ...(await Promise.all(
+          Array.from({ length: 100 }, (_, index) =>
+            fixture.login(['eng'], { sub: `job-${logins.length + index}` }),
+          ),
+        )),
+      )
     }
     const entities = new Set(logins.map(({ entity }) => entity))
-    const internal = await fixture.make('group', { name: 'int', policies: 'p', member_entity_ids: [...entities].join(',') })
+    const internal = await fixture.make('group', {
+      name: 'int',
+      policies: 'p',
+      member_entity_ids: [...entities].join(','),
+    })
 
     const info = (await fixture.root.list('identity/group/id')).body.data?.key_info
 
@@ -284,8 +348,11 @@ describe('who is in a group', () => {
     expect(info?.[ext]).toMatchObject({ num_member_entities: 1_200 })
     expect(info?.[internal]).toMatchObject({ num_member_entities: 1_200 })
     expect(await fixture.read('group', ext)).toMatchObject({ modify_index: 1_202 })
-    for (const id of [ext, internal]) expect((await fixture.root.delete(`identity/group/id/${id}`)).status).toBe(204)
+    for (const id of [ext, internal])
+      expect((await fixture.root.delete(`identity/group/id/${id}`)).status).toBe(204)
     expect(await fixture.read('entity', String(logins[700]?.entity))).toMatchObject({ group_ids: [] })
-    expect((await logins[700]?.client.read('auth/token/lookup-self'))?.body.data?.identity_policies).toBeUndefined()
+    expect(
+      (await logins[700]?.client.read('auth/token/lookup-self'))?.body.data?.identity_policies,
+    ).toBeUndefined()
   })
 })

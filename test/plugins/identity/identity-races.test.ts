@@ -4,7 +4,8 @@ import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { aLoginMount, type LoginMount } from './login-mount.ts'
 
-const many = <T>(count: number, work: (at: number) => Promise<T>) => Promise.all(Array.from({ length: count }, (_, at) => work(at)))
+const many = <T>(count: number, work: (at: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, at) => work(at)))
 const texts = (list: Json | undefined): string[] => Object.values(list ?? {}).map(String)
 
 /** Numbers that are the same in each run. */
@@ -35,7 +36,11 @@ test('a group that ends while a member renews and logs in: no failure, no member
   for (const round of Array.from({ length: 8 }).keys()) {
     const body = { name: `g${round}`, type: 'external', policies: 'p' }
     const group = (await root.write('identity/group', body)).body.data?.id
-    await root.write('identity/group-alias', { name: 'eng', mount_accessor: mount.accessor, canonical_id: group })
+    await root.write('identity/group-alias', {
+      name: 'eng',
+      mount_accessor: mount.accessor,
+      canonical_id: group,
+    })
     const { token, client, entityId } = await mount.login('alice', { groups: ['eng'] })
 
     const [ended, ...others] = await Promise.all([
@@ -52,9 +57,14 @@ test('a group that ends while a member renews and logs in: no failure, no member
   }
 })
 
-test('whatever comes at one person at once, by several mounts, is done and none of it refused', { timeout: 60_000 }, async () => {
+test('whatever comes at one person at once, by several mounts, is done and none of it refused', {
+  timeout: 60_000,
+}, async () => {
   await using folder = await temporaryFolder()
-  const settings = { STORAGE: `sqlite:${folder.file('gatehouse.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
+  const settings = {
+    STORAGE: `sqlite:${folder.file('gatehouse.db')}`,
+    SEAL_KEY_FILE: folder.file('seal.key'),
+  }
   await using server = await startTestServer({ settings })
   const { root } = server
   const mounts = await many(5, (at) => aLoginMount(server, `m${at}`))
@@ -62,14 +72,25 @@ test('whatever comes at one person at once, by several mounts, is done and none 
   const { entityId, token } = await mountOf(0).login('u')
   for (const { accessor } of mounts.slice(1))
     await root.write('identity/entity-alias', { name: 'u', mount_accessor: accessor, canonical_id: entityId })
-  for (const { accessor } of mounts) await root.write('identity/group-alias', { name: 'eng', mount_accessor: accessor })
+  for (const { accessor } of mounts)
+    await root.write('identity/group-alias', { name: 'eng', mount_accessor: accessor })
 
   const answers = await Promise.all([
-    ...Array.from({ length: 120 }, (_, at) => root.write(`identity/entity/id/${entityId}`, { metadata: { at: `${at}` } })),
-    ...Array.from({ length: 150 }, async (_, at) => (await mountOf(at).login('u', { team: `t${at}`, groups: at % 3 === 0 ? [] : ['eng'] })).answer),
+    ...Array.from({ length: 120 }, (_, at) =>
+      root.write(`identity/entity/id/${entityId}`, { metadata: { at: `${at}` } }),
+    ),
+    ...Array.from(
+      { length: 150 },
+      async (_, at) =>
+        (await mountOf(at).login('u', { team: `t${at}`, groups: at % 3 === 0 ? [] : ['eng'] })).answer,
+    ),
     ...Array.from({ length: 40 }, () => root.write('auth/token/renew', { token })),
     ...Array.from({ length: 40 }, (_, at) =>
-      root.write('identity/entity-alias', { name: at % 2 === 0 ? 'u' : 'U', mount_accessor: mountOf(at).accessor, custom_metadata: { at: `${at}` } }),
+      root.write('identity/entity-alias', {
+        name: at % 2 === 0 ? 'u' : 'U',
+        mount_accessor: mountOf(at).accessor,
+        custom_metadata: { at: `${at}` },
+      }),
     ),
   ])
 
@@ -93,7 +114,9 @@ async function soundPeople({ root }: TestServer): Promise<Map<string, Json>> {
       expect(await lookup({ alias_name: alias.name, alias_mount_accessor: alias.mount_accessor })).toBe(id)
     }
   }
-  const memberships = [...people].flatMap(([id, entity]) => texts(entity.direct_group_ids).map((group) => `${group} ${id}`))
+  const memberships = [...people].flatMap(([id, entity]) =>
+    texts(entity.direct_group_ids).map((group) => `${group} ${id}`),
+  )
   const members: string[] = []
   for (const group of texts((await root.list('identity/group/id')).body.data?.keys)) {
     const { data } = (await root.read(`identity/group/id/${group}`)).body
@@ -110,7 +133,10 @@ test('logins, renewals, merges, moved aliases, deletions and groups that come an
   timeout: 60_000,
 }, async () => {
   await using folder = await temporaryFolder()
-  const settings = { STORAGE: `sqlite:${folder.file('gatehouse.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
+  const settings = {
+    STORAGE: `sqlite:${folder.file('gatehouse.db')}`,
+    SEAL_KEY_FILE: folder.file('seal.key'),
+  }
   const unexpected: string[] = []
   let before: Map<string, Json>
   {
@@ -125,7 +151,14 @@ test('logins, renewals, merges, moved aliases, deletions and groups that come an
       const made = await root.write(`identity/group/name/x${at}`, { type: 'external', policies: `p${at}` })
       const canonical_id = made.body?.data?.id
       if (canonical_id !== undefined)
-        note('alias', await root.write('identity/group-alias', { name: `g${at}`, mount_accessor: mountOf(at).accessor, canonical_id }))
+        note(
+          'alias',
+          await root.write('identity/group-alias', {
+            name: `g${at}`,
+            mount_accessor: mountOf(at).accessor,
+            canonical_id,
+          }),
+        )
     }
     await many(4, aGroup)
     const tokens: string[] = []
@@ -145,14 +178,23 @@ test('logins, renewals, merges, moved aliases, deletions and groups that come an
         const one = () => ids[roll(ids.length || 1)] ?? 'none'
         const alias = `identity/entity-alias/id/${aliases[roll(aliases.length || 1)] ?? 'none'}`
         const at = roll(4)
-        const merge = { to_entity_id: one(), from_entity_ids: one(), conflicting_alias_ids_to_keep: aliases.filter(() => roll(2) === 0) }
+        const merge = {
+          to_entity_id: one(),
+          from_entity_ids: one(),
+          conflicting_alias_ids_to_keep: aliases.filter(() => roll(2) === 0),
+        }
         const ways: (() => Promise<Answer>)[] = [
           () => root.write('identity/entity/merge', merge),
           () => root.delete(`identity/entity/id/${one()}`),
           () => root.write('identity/entity/batch-delete', { entity_ids: [one(), one()] }),
           () => root.write(alias, { canonical_id: one() }),
           () => root.write(alias, { name: `u${at}`, mount_accessor: mountOf(roll(2)).accessor }),
-          () => root.write('identity/entity-alias', { name: `U${at}`, mount_accessor: mountOf(roll(2)).accessor, canonical_id: one() }),
+          () =>
+            root.write('identity/entity-alias', {
+              name: `U${at}`,
+              mount_accessor: mountOf(roll(2)).accessor,
+              canonical_id: one(),
+            }),
           () => root.delete(alias),
           () => root.write(`identity/entity/id/${one()}`, { name: `n${at}`, metadata: { left: `${left}` } }),
           () => root.write('identity/group/name/int', { member_entity_ids: ids.filter(() => roll(2) === 0) }),
@@ -164,7 +206,14 @@ test('logins, renewals, merges, moved aliases, deletions and groups that come an
       }
     }
 
-    await Promise.all([logins(dice(1)), logins(dice(2)), logins(dice(3)), changes(dice(4)), changes(dice(5)), changes(dice(6))])
+    await Promise.all([
+      logins(dice(1)),
+      logins(dice(2)),
+      logins(dice(3)),
+      changes(dice(4)),
+      changes(dice(5)),
+      changes(dice(6)),
+    ])
     await many(8, (at) => mountOf(at).login(`u${at >> 1}`, { groups: ['g0', 'g1'] }))
     before = await soundPeople(server)
   }

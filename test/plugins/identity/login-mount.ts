@@ -8,7 +8,12 @@ export type LoginMount = {
   login(sub: string, claims?: object): Promise<Login>
 }
 
-export type Login = { readonly answer: Answer; readonly token: string; readonly entityId: string; readonly client: Client }
+export type Login = {
+  readonly answer: Answer
+  readonly token: string
+  readonly entityId: string
+  readonly client: Client
+}
 
 const signer = aSigner('ES256')
 
@@ -17,7 +22,11 @@ export const verdict = ({ status, body }: Answer): string =>
   body?.errors === undefined ? String(status) : `${status} ${String(body.errors[0] ?? '')}`
 
 /** A JWT mount at `auth/<path>` with one role, whose tokens carry `policies`. */
-export async function aLoginMount(server: TestServer, path: string, { policies = 'default', namespace = '' } = {}): Promise<LoginMount> {
+export async function aLoginMount(
+  server: TestServer,
+  path: string,
+  { policies = 'default', namespace = '' } = {},
+): Promise<LoginMount> {
   const headers: Record<string, string> = namespace === '' ? {} : { 'X-Vault-Namespace': namespace }
   const { root } = server
   await root.write(`sys/auth/${path}`, { type: 'jwt' }, { headers })
@@ -36,7 +45,15 @@ export async function aLoginMount(server: TestServer, path: string, { policies =
     accessor: String(mounts.body.data?.[`${path}/`]?.accessor),
     login: async (sub, claims = {}) => {
       // far away from every clock a test may own
-      const jwt = signer.sign({ sub, aud: 'gate', exp: 4_000_000_000, iat: 1_000_000_000, nbf: 1_000_000_000, groups: [], ...claims })
+      const jwt = signer.sign({
+        sub,
+        aud: 'gate',
+        exp: 4_000_000_000,
+        iat: 1_000_000_000,
+        nbf: 1_000_000_000,
+        groups: [],
+        ...claims,
+      })
       const answer = await server.anonymous.write(`auth/${path}/login`, { role: 'r', jwt }, { headers })
       const token = String(answer.body?.auth?.client_token)
       return { answer, token, entityId: String(answer.body?.auth?.entity_id), client: server.as(token) }

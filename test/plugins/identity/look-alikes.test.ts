@@ -13,20 +13,43 @@ beforeAll(async () => {
   mount = await aLoginMount(server, 'm')
   const made = await server.root.write('identity/entity', { name: 'admin', policies: ['powerful'] })
   admin = String(made.body.data?.['id'])
-  await server.root.write('identity/entity-alias', { name: 'admin', canonical_id: admin, mount_accessor: mount.accessor })
-  const group = await server.root.write('identity/group', { name: 'admins', type: 'external', policies: ['of-group'] })
-  await server.root.write('identity/group-alias', { name: 'admins', canonical_id: group.body.data?.['id'], mount_accessor: mount.accessor })
+  await server.root.write('identity/entity-alias', {
+    name: 'admin',
+    canonical_id: admin,
+    mount_accessor: mount.accessor,
+  })
+  const group = await server.root.write('identity/group', {
+    name: 'admins',
+    type: 'external',
+    policies: ['of-group'],
+  })
+  await server.root.write('identity/group-alias', {
+    name: 'admins',
+    canonical_id: group.body.data?.['id'],
+    mount_accessor: mount.accessor,
+  })
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const warnings = () => lines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'login_lookalike')
+const warnings = () =>
+  lines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'login_lookalike')
 
 async function counted(): Promise<number> {
   const { text } = await server.root.read('sys/metrics?format=prometheus')
   return Number(/lookalike_logins_total\{mount="auth\/m\/"\} (\d+)/.exec(text)?.[1] ?? 0)
 }
 
-const alike = ['ａｄｍｉｎ', 'ad\u200bmin', 'admin\u00ad', 'ⓐdmin', ' admin', 'admin ', 'ªdmin', 'ad\u{e0001}min', '𝐚dmin']
+const alike = [
+  'ａｄｍｉｎ',
+  'ad\u200bmin',
+  'admin\u00ad',
+  'ⓐdmin',
+  ' admin',
+  'admin ',
+  'ªdmin',
+  'ad\u{e0001}min',
+  '𝐚dmin',
+]
 
 describe('a login with a name that looks like another', () => {
   test.each(alike)('%j is another person, and leaves a warning each time', async (name) => {
@@ -41,7 +64,14 @@ describe('a login with a name that looks like another', () => {
     expect(first.answer.body.auth?.['policies']).toEqual(['default'])
     expect(await counted()).toBe(before + 2)
     expect(warnings().slice(warned)).toEqual(
-      Array(2).fill(expect.objectContaining({ level: 40, mount: 'auth/m/', entity_id: first.entityId, resembled_entity_id: admin })),
+      Array(2).fill(
+        expect.objectContaining({
+          level: 40,
+          mount: 'auth/m/',
+          entity_id: first.entityId,
+          resembled_entity_id: admin,
+        }),
+      ),
     )
     expect(lines.some((line) => line.includes(name))).toBe(false)
   })
@@ -70,7 +100,10 @@ describe('a login with a name that looks like another', () => {
 
   test('a name that was given by hand is told of too, and no longer once it has another', async () => {
     await mount.login('carol')
-    const made = await server.root.write('identity/entity-alias', { name: 'ｃarol', mount_accessor: mount.accessor })
+    const made = await server.root.write('identity/entity-alias', {
+      name: 'ｃarol',
+      mount_accessor: mount.accessor,
+    })
     const id = String(made.body.data?.['id'])
     const warned = warnings().length
 
@@ -105,11 +138,14 @@ describe('a login with a name that looks like another', () => {
 })
 
 describe('names that grant rights', () => {
-  test.each(['ａｄｍｉｎｓ', 'admin\u200bs', ' admins', 'adminſ\u0307'])('a group claim %j is not the group admins', async (name) => {
-    const { answer } = await mount.login('someone', { groups: [name] })
+  test.each(['ａｄｍｉｎｓ', 'admin\u200bs', ' admins', 'adminſ\u0307'])(
+    'a group claim %j is not the group admins',
+    async (name) => {
+      const { answer } = await mount.login('someone', { groups: [name] })
 
-    expect(answer.body.auth?.['policies']).toEqual(['default'])
-  })
+      expect(answer.body.auth?.['policies']).toEqual(['default'])
+    },
+  )
 
   test.each(['admins', 'ADMINS', 'admin\u017f'])('a group claim %j is', async (name) => {
     const { answer } = await mount.login('someone', { groups: [name] })
@@ -128,13 +164,19 @@ describe('names that grant rights', () => {
 
     expect([entity.status, group.status]).toEqual([200, 200])
     expect(entity.body.data?.['id']).not.toBe(admin)
-    expect((await server.root.write('identity/entity', { name: 'ADMIN', policies: ['powerful'] })).status).toBe(204)
+    expect(
+      (await server.root.write('identity/entity', { name: 'ADMIN', policies: ['powerful'] })).status,
+    ).toBe(204)
   })
 
   test('a token role allows a name, not its look-alikes', async () => {
-    await server.root.write('auth/token/roles/r', { allowed_entity_aliases: 'admin', allowed_policies: 'default' })
+    await server.root.write('auth/token/roles/r', {
+      allowed_entity_aliases: 'admin',
+      allowed_policies: 'default',
+    })
 
-    const asked = (name: string) => server.root.write('auth/token/create/r', { entity_alias: name, policies: ['default'] })
+    const asked = (name: string) =>
+      server.root.write('auth/token/create/r', { entity_alias: name, policies: ['default'] })
 
     expect(verdict(await asked('ａｄｍｉｎ'))).toBe("400 invalid 'entity_alias' value")
     expect(verdict(await asked('ADMIN'))).toBe('200')
@@ -143,11 +185,14 @@ describe('names that grant rights', () => {
 
 describe('what withholds rights compares widely', () => {
   test.each(['ｒｏｏｔ', 'ro\u200bot', ' ROOT '])('no entity gets the policy %j', async (policy) => {
-    expect(verdict(await server.root.write('identity/entity', { name: 'x', policies: [policy] }))).toBe('400 policies cannot contain root')
+    expect(verdict(await server.root.write('identity/entity', { name: 'x', policies: [policy] }))).toBe(
+      '400 policies cannot contain root',
+    )
   })
 
   test('a rule that denies a name denies its look-alikes', async () => {
-    const policy = 'path "identity/entity/name/*" { capabilities = ["read"] }\npath "identity/entity/name/admin" { capabilities = ["deny"] }'
+    const policy =
+      'path "identity/entity/name/*" { capabilities = ["read"] }\npath "identity/entity/name/admin" { capabilities = ["deny"] }'
     await server.root.write('sys/policies/acl/p', { policy })
     const { body } = await server.root.write('auth/token/create', { policies: ['p'] })
     const client = server.as(String(body.auth?.['client_token']))
@@ -158,17 +203,20 @@ describe('what withholds rights compares widely', () => {
     expect((await client.read('identity/entity/name/nobody')).status).toBe(404)
   })
 
-  test.each(['Admin', 'ａｄｍｉｎ', 'Adm*'])('a rule that denies %s denies every spelling of the name', async (denied) => {
-    const policy = `path "identity/entity/*" { capabilities = ["read"] }\npath "identity/entity/name/${denied}" { capabilities = ["deny"] }`
-    await server.root.write('sys/policies/acl/p', { policy })
-    const { body } = await server.root.write('auth/token/create', { policies: ['p'] })
-    const client = server.as(String(body.auth?.['client_token']))
+  test.each(['Admin', 'ａｄｍｉｎ', 'Adm*'])(
+    'a rule that denies %s denies every spelling of the name',
+    async (denied) => {
+      const policy = `path "identity/entity/*" { capabilities = ["read"] }\npath "identity/entity/name/${denied}" { capabilities = ["deny"] }`
+      await server.root.write('sys/policies/acl/p', { policy })
+      const { body } = await server.root.write('auth/token/create', { policies: ['p'] })
+      const client = server.as(String(body.auth?.['client_token']))
 
-    for (const name of ['admin', 'ADMIN', 'aDmin', 'ａｄｍｉｎ']) {
-      expect((await client.read(`identity/entity/name/${encodeURIComponent(name)}`)).status, name).toBe(403)
-    }
-    expect((await client.read('identity/entity/name/nobody')).status).toBe(404)
-  })
+      for (const name of ['admin', 'ADMIN', 'aDmin', 'ａｄｍｉｎ']) {
+        expect((await client.read(`identity/entity/name/${encodeURIComponent(name)}`)).status, name).toBe(403)
+      }
+      expect((await client.read('identity/entity/name/nobody')).status).toBe(404)
+    },
+  )
 
   test('a rule that denies one spelling leaves other kinds of names and nearer rules alone', async () => {
     await server.root.write('identity/group', { name: 'admin' })
@@ -194,7 +242,11 @@ path "identity/entity/name/{{identity.entity.name}}" { capabilities = ["deny"] }
     await server.root.write('sys/policies/acl/p', { policy })
     await server.root.write('identity/entity', { name: 'Straße', policies: ['p'] })
     const { body: straße } = await server.root.read(`identity/entity/name/${encodeURIComponent('Straße')}`)
-    await server.root.write('identity/entity-alias', { name: 'Straße', canonical_id: straße.data?.['id'], mount_accessor: mount.accessor })
+    await server.root.write('identity/entity-alias', {
+      name: 'Straße',
+      canonical_id: straße.data?.['id'],
+      mount_accessor: mount.accessor,
+    })
     const { answer } = await mount.login('Straße')
     const client = server.as(String(answer.body.auth?.['client_token']))
 
@@ -224,14 +276,21 @@ test('group names from a provider keep their spaces', async () => {
   const { accessor, login } = await aLoginMount(server, 'secure')
   const { body: config } = await server.root.read('auth/secure/config')
   const { jwt_validation_pubkeys } = config.data ?? {}
-  await server.root.write('auth/secure/config', { jwt_validation_pubkeys, provider_config: { provider: 'secureauth' } })
+  await server.root.write('auth/secure/config', {
+    jwt_validation_pubkeys,
+    provider_config: { provider: 'secureauth' },
+  })
   for (const name of ['b', ' b', 'a']) {
     const { body } = await server.root.write('identity/group', {
       name: `of "${name}"`,
       type: 'external',
       policies: [`p-${name.length}-${name.trim()}`],
     })
-    await server.root.write('identity/group-alias', { name, mount_accessor: accessor, canonical_id: body.data?.['id'] })
+    await server.root.write('identity/group-alias', {
+      name,
+      mount_accessor: accessor,
+      canonical_id: body.data?.['id'],
+    })
   }
 
   const { answer } = await login('person', { groups: 'a, b' })

@@ -30,31 +30,54 @@ async function anEntity(name = fresh('entity')) {
 async function withAlias() {
   const { id, name } = await anEntity()
   const alias = fresh('alias')
-  const { body } = await server.root.write('identity/entity-alias', { name: alias, mount_accessor: here.accessor, canonical_id: id })
+  const { body } = await server.root.write('identity/entity-alias', {
+    name: alias,
+    mount_accessor: here.accessor,
+    canonical_id: id,
+  })
   return { id, name, alias, aliasId: String(body.data?.id) }
 }
 
 test('tokens of a merged entity act as the target; its aliases and groups move, its policies and metadata do not', async () => {
-  await server.root.write('sys/policies/acl/of-a', { policy: 'path "sys/mounts" { capabilities = ["read"] }' })
+  await server.root.write('sys/policies/acl/of-a', {
+    policy: 'path "sys/mounts" { capabilities = ["read"] }',
+  })
   await server.root.write('sys/policies/acl/of-b', { policy: 'path "sys/auth" { capabilities = ["read"] }' })
   const a = await here.login(fresh('ann'))
   const sub = fresh('bob')
   const b = await there.login(sub)
   await server.root.write(`identity/entity/id/${a.entityId}`, { policies: ['of-a'], metadata: { of: 'a' } })
   await server.root.write(`identity/entity/id/${b.entityId}`, { policies: ['of-b'], metadata: { of: 'b' } })
-  const group = String((await server.root.write('identity/group', { name: fresh('group'), member_entity_ids: [b.entityId] })).body.data?.id)
+  const group = String(
+    (await server.root.write('identity/group', { name: fresh('group'), member_entity_ids: [b.entityId] }))
+      .body.data?.id,
+  )
   expect((await b.client.read('sys/auth')).status).toBe(200)
 
   expect((await merge({ to_entity_id: a.entityId, from_entity_ids: [b.entityId] })).status).toBe(204)
 
   expect((await b.client.read('sys/auth')).status).toBe(403)
   expect((await b.client.read('sys/mounts')).status).toBe(200)
-  expect((await b.client.read('auth/token/lookup-self')).body.data).toMatchObject({ entity_id: b.entityId, identity_policies: ['of-a'] })
-  expect(await read(a.entityId)).toMatchObject({ policies: ['of-a'], metadata: { of: 'a' }, merged_entity_ids: [b.entityId], group_ids: [group] })
-  const moved = Object.values((await read(a.entityId))?.aliases ?? {}).find(({ name }) => String(name) === sub)
+  expect((await b.client.read('auth/token/lookup-self')).body.data).toMatchObject({
+    entity_id: b.entityId,
+    identity_policies: ['of-a'],
+  })
+  expect(await read(a.entityId)).toMatchObject({
+    policies: ['of-a'],
+    metadata: { of: 'a' },
+    merged_entity_ids: [b.entityId],
+    group_ids: [group],
+  })
+  const moved = Object.values((await read(a.entityId))?.aliases ?? {}).find(
+    ({ name }) => String(name) === sub,
+  )
   expect(moved).toMatchObject({ canonical_id: a.entityId, merged_from_canonical_ids: [b.entityId] })
-  expect((await server.root.read(`identity/entity-alias/id/${String(moved?.id)}`)).body.data).toMatchObject({ canonical_id: a.entityId })
-  expect((await server.root.read(`identity/group/id/${group}`)).body.data?.member_entity_ids).toEqual([a.entityId])
+  expect((await server.root.read(`identity/entity-alias/id/${String(moved?.id)}`)).body.data).toMatchObject({
+    canonical_id: a.entityId,
+  })
+  expect((await server.root.read(`identity/group/id/${group}`)).body.data?.member_entity_ids).toEqual([
+    a.entityId,
+  ])
   expect((await server.root.read(`identity/entity/id/${b.entityId}`)).status).toBe(404)
   expect((await there.login(sub)).entityId).toBe(a.entityId)
 })
@@ -70,7 +93,8 @@ test('after merging A into B and B into C all tokens belong to C, until C is del
   expect((await merge({ to_entity_id: c.id, from_entity_ids: [b.entityId] })).status).toBe(204)
   await server.root.write(`identity/entity/id/${c.id}`, { policies: ['only-c'] })
 
-  for (const { client } of [a, b]) expect((await client.read('auth/token/lookup-self')).body.data?.identity_policies).toEqual(['only-c'])
+  for (const { client } of [a, b])
+    expect((await client.read('auth/token/lookup-self')).body.data?.identity_policies).toEqual(['only-c'])
   expect(
     Object.values((await read(c.id))?.merged_entity_ids ?? {})
       .map(String)
@@ -78,9 +102,11 @@ test('after merging A into B and B into C all tokens belong to C, until C is del
   ).toEqual([a.entityId, b.entityId].sort())
 
   await server.root.write(`identity/entity/id/${c.id}`, { disabled: true })
-  for (const { client } of [a, b]) expect(verdict(await client.read('auth/token/lookup-self'))).toBe('403 permission denied')
+  for (const { client } of [a, b])
+    expect(verdict(await client.read('auth/token/lookup-self'))).toBe('403 permission denied')
   await server.root.delete(`identity/entity/id/${c.id}`)
-  for (const { client } of [a, b]) expect(verdict(await client.read('auth/token/lookup-self'))).toBe('403 permission denied')
+  for (const { client } of [a, b])
+    expect(verdict(await client.read('auth/token/lookup-self'))).toBe('403 permission denied')
 })
 
 test('merged names are free again', async () => {
@@ -95,9 +121,21 @@ test.each<[string, (a: string, b: string) => object, string]>([
   ['nothing', () => ({}), '400 missing entity id to merge to'],
   ['no target', (_a, b) => ({ from_entity_ids: [b] }), '400 missing entity id to merge to'],
   ['no source', (a) => ({ to_entity_id: a }), '400 missing entity ids to merge from'],
-  ['an unknown target', (_a, b) => ({ to_entity_id: nobody, from_entity_ids: [b] }), '400 entity id to merge to is invalid'],
-  ['an unknown source', (a, b) => ({ to_entity_id: a, from_entity_ids: [b, nobody] }), '400 entity id to merge from is invalid'],
-  ['into itself', (a, b) => ({ to_entity_id: a, from_entity_ids: [b, a] }), '400 to_entity_id should not be present in from_entity_ids'],
+  [
+    'an unknown target',
+    (_a, b) => ({ to_entity_id: nobody, from_entity_ids: [b] }),
+    '400 entity id to merge to is invalid',
+  ],
+  [
+    'an unknown source',
+    (a, b) => ({ to_entity_id: a, from_entity_ids: [b, nobody] }),
+    '400 entity id to merge from is invalid',
+  ],
+  [
+    'into itself',
+    (a, b) => ({ to_entity_id: a, from_entity_ids: [b, a] }),
+    '400 to_entity_id should not be present in from_entity_ids',
+  ],
   [
     'force that is no truth',
     (a, b) => ({ to_entity_id: a, from_entity_ids: [b], force: 'maybe' }),
@@ -122,19 +160,28 @@ test.each<[string, (a: string, b: string) => object, string]>([
   expect(await read(b.id)).toMatchObject({ id: b.id })
 })
 
-test.each([{}, { force: true }])('two aliases on one mount are told about, with the records: %j', async (fields) => {
-  const [a, b] = [await withAlias(), await withAlias()]
+test.each([{}, { force: true }])(
+  'two aliases on one mount are told about, with the records: %j',
+  async (fields) => {
+    const [a, b] = [await withAlias(), await withAlias()]
 
-  const { status, body } = await merge({ to_entity_id: a.id, from_entity_ids: [b.id], ...fields })
+    const { status, body } = await merge({ to_entity_id: a.id, from_entity_ids: [b.id], ...fields })
 
-  expect(status).toBe(400)
-  const clash = `mountAccessor: ${here.accessor}, toEntity ID: ${a.id}, fromEntity ID: ${b.id}, conflicting toEntity alias ID: ${a.aliasId}, conflicting fromEntity alias ID: ${b.aliasId}`
-  expect(body).toEqual({
-    errors: [`2 errors occurred:\n\t* ${clashText}\n\t* ${clash}\n\n`],
-    data: [a, b].map(({ id, name, alias }) => ({ alias, entity: name, entity_id: id, mount: 'jwt', mount_path: 'auth/here/' })),
-  })
-  expect(await read(b.id)).toMatchObject({ id: b.id })
-})
+    expect(status).toBe(400)
+    const clash = `mountAccessor: ${here.accessor}, toEntity ID: ${a.id}, fromEntity ID: ${b.id}, conflicting toEntity alias ID: ${a.aliasId}, conflicting fromEntity alias ID: ${b.aliasId}`
+    expect(body).toEqual({
+      errors: [`2 errors occurred:\n\t* ${clashText}\n\t* ${clash}\n\n`],
+      data: [a, b].map(({ id, name, alias }) => ({
+        alias,
+        entity: name,
+        entity_id: id,
+        mount: 'jwt',
+        mount_path: 'auth/here/',
+      })),
+    })
+    expect(await read(b.id)).toMatchObject({ id: b.id })
+  },
+)
 
 test('two sources that clash with each other are told about too', async () => {
   const to = await anEntity()
@@ -154,14 +201,31 @@ test.each([
   const [a, b] = [await withAlias(), await withAlias()]
   const [kept, lost] = keepsSource ? [b, a] : [a, b]
 
-  const unnamed = await merge({ to_entity_id: a.id, from_entity_ids: [b.id], conflicting_alias_ids_to_keep: ['zz'] })
+  const unnamed = await merge({
+    to_entity_id: a.id,
+    from_entity_ids: [b.id],
+    conflicting_alias_ids_to_keep: ['zz'],
+  })
   expect(verdict(unnamed)).toBe(
     `400 conflicting mount accessors in following alias IDs and neither were present in conflicting_alias_ids_to_keep: ${b.aliasId}, ${a.aliasId}`,
   )
-  expect((await merge({ to_entity_id: a.id, from_entity_ids: [b.id], conflicting_alias_ids_to_keep: [kept.aliasId] })).status).toBe(204)
+  expect(
+    (
+      await merge({
+        to_entity_id: a.id,
+        from_entity_ids: [b.id],
+        conflicting_alias_ids_to_keep: [kept.aliasId],
+      })
+    ).status,
+  ).toBe(204)
 
   const merged = keepsSource ? [b.id] : null
-  expect(await aliasOf(a.id)).toMatchObject({ id: kept.aliasId, name: kept.alias, canonical_id: a.id, merged_from_canonical_ids: merged })
+  expect(await aliasOf(a.id)).toMatchObject({
+    id: kept.aliasId,
+    name: kept.alias,
+    canonical_id: a.id,
+    merged_from_canonical_ids: merged,
+  })
   expect((await server.root.read(`identity/entity-alias/id/${kept.aliasId}`)).status).toBe(200)
   expect((await server.root.read(`identity/entity-alias/id/${lost.aliasId}`)).status).toBe(404)
   expect((await here.login(kept.alias)).entityId).toBe(a.id)

@@ -50,7 +50,9 @@ test.each(['entity', 'group'].flatMap((kind) => names.map((name) => [kind, name]
 
 test.each(['entity', 'group'])('a name of nothing anyone sees is no name of a %s', async (kind) => {
   for (const name of ['%20', '%20%20']) {
-    expect(verdict(await server.root.write(`identity/${kind}/name/${name}`, {}))).toBe(`400 empty ${kind} name`)
+    expect(verdict(await server.root.write(`identity/${kind}/name/${name}`, {}))).toBe(
+      `400 empty ${kind} name`,
+    )
     expect((await server.root.read(`identity/${kind}/name/${name}`)).status).toBe(404)
     expect((await server.root.delete(`identity/${kind}/name/${name}`)).status).toBe(204)
   }
@@ -65,26 +67,34 @@ test.each(['entity', 'group'])('other verbs of a %s by name: 405', async (kind) 
     expect(verdict(answer)).toBe('405 1 error occurred:\n\t* unsupported operation\n\n')
 })
 
-test.each(['entity', 'group'])('a name in the body is overridden by that of the path of a %s, with a warning when it is made', async (kind) => {
-  const { body } = await server.root.write(`identity/${kind}/name/real`, { name: 'other' })
+test.each(['entity', 'group'])(
+  'a name in the body is overridden by that of the path of a %s, with a warning when it is made',
+  async (kind) => {
+    const { body } = await server.root.write(`identity/${kind}/name/real`, { name: 'other' })
 
-  expect(body.data?.name).toBe('real')
-  expect(body.warnings).toEqual(["Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [name]"])
-  expect((await server.root.read(`identity/${kind}/name/other`)).status).toBe(404)
-})
+    expect(body.data?.name).toBe('real')
+    expect(body.warnings).toEqual([
+      "Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [name]",
+    ])
+    expect((await server.root.read(`identity/${kind}/name/other`)).status).toBe(404)
+  },
+)
 
-test.each(['entity', 'group'])('a rule that denies a name of a %s denies each spelling of it', async (kind) => {
-  await server.root.write(`identity/${kind}/name/admin`, {})
-  await server.root.write(`sys/policies/acl/all-but-one-${kind}`, {
-    policy: `path "identity/${kind}/name/*" { capabilities = ["read", "update", "delete"] } path "identity/${kind}/name/admin" { capabilities = ["deny"] }`,
-  })
-  const { body } = await server.root.write('auth/token/create', { policies: [`all-but-one-${kind}`] })
-  const some = server.as(String(body.auth?.client_token))
+test.each(['entity', 'group'])(
+  'a rule that denies a name of a %s denies each spelling of it',
+  async (kind) => {
+    await server.root.write(`identity/${kind}/name/admin`, {})
+    await server.root.write(`sys/policies/acl/all-but-one-${kind}`, {
+      policy: `path "identity/${kind}/name/*" { capabilities = ["read", "update", "delete"] } path "identity/${kind}/name/admin" { capabilities = ["deny"] }`,
+    })
+    const { body } = await server.root.write('auth/token/create', { policies: [`all-but-one-${kind}`] })
+    const some = server.as(String(body.auth?.client_token))
 
-  for (const name of ['admin', 'ADMIN', '%20admin', 'admin%20', '%EF%BD%81dmin', '%61dmin']) {
-    expect((await some.write(`identity/${kind}/name/${name}`, { policies: 'more' })).status, name).toBe(403)
-    expect((await some.read(`identity/${kind}/name/${name}`)).status, name).toBe(403)
-    expect((await some.delete(`identity/${kind}/name/${name}`)).status, name).toBe(403)
-  }
-  expect((await some.write(`identity/${kind}/name/admin2`, {})).status).toBe(200)
-})
+    for (const name of ['admin', 'ADMIN', '%20admin', 'admin%20', '%EF%BD%81dmin', '%61dmin']) {
+      expect((await some.write(`identity/${kind}/name/${name}`, { policies: 'more' })).status, name).toBe(403)
+      expect((await some.read(`identity/${kind}/name/${name}`)).status, name).toBe(403)
+      expect((await some.delete(`identity/${kind}/name/${name}`)).status, name).toBe(403)
+    }
+    expect((await some.write(`identity/${kind}/name/admin2`, {})).status).toBe(200)
+  },
+)

@@ -20,20 +20,34 @@ const issuer = () => `${server.url}/v1/identity/oidc`
 
 async function aTokenOf(algorithm: string): Promise<string> {
   await server.root.write(`${oidc}/key/${algorithm}`, { algorithm, allowed_client_ids: 'app' })
-  await server.root.write(`${oidc}/role/${algorithm}`, { key: algorithm, client_id: 'app', template: '{"name": {{identity.entity.name}} }' })
+  await server.root.write(`${oidc}/role/${algorithm}`, {
+    key: algorithm,
+    client_id: 'app',
+    template: '{"name": {{identity.entity.name}} }',
+  })
   return String((await bob.client.read(`${oidc}/token/${algorithm}`)).body.data?.token)
 }
 
 describe('a client library finds the issuer and checks its tokens', () => {
   test.each(algorithms)('%s', async (algorithm) => {
     const token = await aTokenOf(algorithm)
-    const metadata = (await discovery(new URL(issuer()), 'app', undefined, undefined, { execute: [allowInsecureRequests] })).serverMetadata()
+    const metadata = (
+      await discovery(new URL(issuer()), 'app', undefined, undefined, { execute: [allowInsecureRequests] })
+    ).serverMetadata()
 
     const keys = createRemoteJWKSet(new URL(String(metadata.jwks_uri)))
-    const { payload, protectedHeader } = await jwtVerify(token, keys, { issuer: metadata.issuer, audience: 'app', algorithms: [algorithm] })
+    const { payload, protectedHeader } = await jwtVerify(token, keys, {
+      issuer: metadata.issuer,
+      audience: 'app',
+      algorithms: [algorithm],
+    })
 
     expect(protectedHeader.alg).toBe(algorithm)
-    expect(payload).toMatchObject({ sub: bob.entityId, namespace: 'root', name: expect.stringMatching(/^entity_/) })
+    expect(payload).toMatchObject({
+      sub: bob.entityId,
+      namespace: 'root',
+      name: expect.stringMatching(/^entity_/),
+    })
     await expect(jwtVerify(token, keys, { issuer: metadata.issuer, audience: 'other' })).rejects.toThrow()
   })
 
@@ -52,12 +66,24 @@ describe('a client library finds the issuer and checks its tokens', () => {
 describe('the server as its own JWT provider', () => {
   test('the mount finds the keys by calling this very server, and people sign in with identity tokens', async () => {
     await server.root.write('sys/auth/own', { type: 'jwt' })
-    const configured = await server.root.write('auth/own/config', { oidc_discovery_url: issuer(), bound_issuer: issuer() })
-    await server.root.write('auth/own/role/r', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'app', token_policies: 'default' })
+    const configured = await server.root.write('auth/own/config', {
+      oidc_discovery_url: issuer(),
+      bound_issuer: issuer(),
+    })
+    await server.root.write('auth/own/role/r', {
+      role_type: 'jwt',
+      user_claim: 'sub',
+      bound_audiences: 'app',
+      token_policies: 'default',
+    })
 
     for (const algorithm of algorithms) {
       const jwt = await aTokenOf(algorithm)
-      await server.root.write('auth/own/config', { oidc_discovery_url: issuer(), bound_issuer: issuer(), jwt_supported_algs: [algorithm] })
+      await server.root.write('auth/own/config', {
+        oidc_discovery_url: issuer(),
+        bound_issuer: issuer(),
+        jwt_supported_algs: [algorithm],
+      })
       const login = await server.anonymous.write('auth/own/login', { role: 'r', jwt })
       expect([login.status, login.body.auth?.metadata?.role]).toEqual([200, 'r'])
     }

@@ -23,9 +23,16 @@ test('each namespace is an issuer of its own, which goes away with it', async ()
   expect((await root.write(`ns1/${oidc}/role/r`, { key: 'outer' })).status).toBe(400)
 
   await root.write('ns1/sys/auth/jwt', { type: 'jwt' })
-  await root.write('ns1/sys/policies/acl/oidc', { policy: 'path "identity/oidc/*" { capabilities = ["read", "update"] }' })
+  await root.write('ns1/sys/policies/acl/oidc', {
+    policy: 'path "identity/oidc/*" { capabilities = ["read", "update"] }',
+  })
   await root.write('ns1/auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
-  await root.write('ns1/auth/jwt/role/r', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate', token_policies: 'oidc' })
+  await root.write('ns1/auth/jwt/role/r', {
+    role_type: 'jwt',
+    user_claim: 'sub',
+    bound_audiences: 'gate',
+    token_policies: 'oidc',
+  })
   await root.write(`${oidc}/key/k`, { algorithm: 'EdDSA', allowed_client_ids: '*' }, within('ns1'))
   await root.write(`${oidc}/role/r`, { key: 'k', client_id: 'app' }, within('ns1'))
   const { body } = await anonymous.write('ns1/auth/jwt/login', {
@@ -36,9 +43,18 @@ test('each namespace is an issuer of its own, which goes away with it', async ()
 
   const token = String((await eve.read(`ns1/${oidc}/token/r`)).body.data?.token)
   const issuer = `${server.url}/v1/ns1/identity/oidc`
-  expect((await anonymous.read(`${oidc}/.well-known/openid-configuration`, within('ns1'))).body.issuer).toBe(issuer)
-  expect(saidBy(token).claims).toMatchObject({ iss: issuer, namespace: id, sub: String(body.auth?.entity_id) })
-  await jwtVerify(token, createRemoteJWKSet(new URL(`${issuer}/.well-known/keys`)), { issuer, audience: 'app' })
+  expect((await anonymous.read(`${oidc}/.well-known/openid-configuration`, within('ns1'))).body.issuer).toBe(
+    issuer,
+  )
+  expect(saidBy(token).claims).toMatchObject({
+    iss: issuer,
+    namespace: id,
+    sub: String(body.auth?.entity_id),
+  })
+  await jwtVerify(token, createRemoteJWKSet(new URL(`${issuer}/.well-known/keys`)), {
+    issuer,
+    audience: 'app',
+  })
   expect((await eve.write(`ns1/${oidc}/introspect`, { token })).body).toEqual({ active: true })
   expect((await root.write(`${oidc}/introspect`, { token })).body.active).toBe(false)
   expect((await eve.read(`${oidc}/token/outer`)).status).toBe(403)

@@ -27,7 +27,9 @@ test('tokens issued and checked while keys rotate and change their algorithm are
       const token = String(body.data?.token)
       tokens.push(token)
       const keys = (await anonymous.read(`${oidc}/.well-known/keys`)).body as unknown as JSONWebKeySet
-      await jwtVerify(token, createLocalJWKSet(keys), { audience: 'app' }).catch((error: unknown) => problems.push(String(error)))
+      await jwtVerify(token, createLocalJWKSet(keys), { audience: 'app' }).catch((error: unknown) =>
+        problems.push(String(error)),
+      )
       const { text } = await root.write(`${oidc}/introspect`, { token, client_id: 'app' })
       if (text !== '{"active":true}') problems.push(text)
     }
@@ -36,7 +38,8 @@ test('tokens issued and checked while keys rotate and change their algorithm are
   const rotate = async (): Promise<string[]> => {
     for (const [round] of rounds.entries()) {
       await root.write(`${oidc}/key/busy/rotate`, {})
-      if (round % 5 === 4) await root.write(`${oidc}/key/busy`, { algorithm: round % 2 === 0 ? 'EdDSA' : 'ES384' })
+      if (round % 5 === 4)
+        await root.write(`${oidc}/key/busy`, { algorithm: round % 2 === 0 ? 'EdDSA' : 'ES384' })
     }
     return []
   }
@@ -44,7 +47,8 @@ test('tokens issued and checked while keys rotate and change their algorithm are
 
   expect(problems).toEqual([])
   expect(new Set(tokens.map((token) => saidBy(token).header['kid'])).size).toBeGreaterThan(3)
-  for (const token of tokens) expect((await root.write(`${oidc}/introspect`, { token })).text).toBe('{"active":true}')
+  for (const token of tokens)
+    expect((await root.write(`${oidc}/introspect`, { token })).text).toBe('{"active":true}')
 })
 
 test('a key taken back at once verifies nothing, also for who had just checked a token of it', async () => {
@@ -57,7 +61,9 @@ test('a key taken back at once verifies nothing, also for who had just checked a
   await root.write(`${oidc}/key/brief/rotate`, { verification_ttl: 0 })
 
   expect(before).toBe('{"active":true}')
-  expect((await root.write(`${oidc}/introspect`, { token })).body.error).toBe('unable to validate the token signature')
+  expect((await root.write(`${oidc}/introspect`, { token })).body.error).toBe(
+    'unable to validate the token signature',
+  )
 })
 
 test('what a caller sends along is not in a token', async () => {
@@ -75,20 +81,36 @@ test.each([
   ['an escaped name', '{"\\u0069ss": "https://evil"}'],
   ['a name told twice', '{"a": 1, "sub": "x", "a": 2}'],
   ['base64', Buffer.from('{"aud": "x"}').toString('base64')],
-  ['base64 in lines', Buffer.from('{"nonce": {{identity.entity.name}}, "x": 1234567890}').toString('base64').replace(/.{16}/g, '$&\r\n')],
+  [
+    'base64 in lines',
+    Buffer.from('{"nonce": {{identity.entity.name}}, "x": 1234567890}')
+      .toString('base64')
+      .replace(/.{16}/g, '$&\r\n'),
+  ],
 ])('no template says a reserved claim: %s', async (_, template) => {
   const { status, body } = await server.root.write(`${oidc}/role/reserved`, { key: 'default', template })
 
-  expect([status, body.errors?.[0]]).toEqual([400, expect.stringMatching(/^top level key "(iss|sub|aud|nonce)" not allowed\. /)])
+  expect([status, body.errors?.[0]]).toEqual([
+    400,
+    expect.stringMatching(/^top level key "(iss|sub|aud|nonce)" not allowed\. /),
+  ])
 })
 
 test('metadata of a person that are all of the claims say none that is reserved, whatever their names', async () => {
   const { root } = server
   const evil = Object.fromEntries(
-    ['iat', 'aud', 'exp', 'iss', 'sub', 'namespace', 'nonce', 'auth_time', 'at_hash', 'c_hash'].map((name) => [name, 'evil']),
+    ['iat', 'aud', 'exp', 'iss', 'sub', 'namespace', 'nonce', 'auth_time', 'at_hash', 'c_hash'].map(
+      (name) => [name, 'evil'],
+    ),
   )
-  await root.write(`identity/entity/id/${bob.entityId}`, { metadata: { ...evil, team: 'blue', ...JSON.parse('{"__proto__": "p"}') } })
-  await root.write(`${oidc}/role/all`, { key: 'default', client_id: 'app', template: '{{identity.entity.metadata}}' })
+  await root.write(`identity/entity/id/${bob.entityId}`, {
+    metadata: { ...evil, team: 'blue', ...JSON.parse('{"__proto__": "p"}') },
+  })
+  await root.write(`${oidc}/role/all`, {
+    key: 'default',
+    client_id: 'app',
+    template: '{{identity.entity.metadata}}',
+  })
 
   const { claims } = saidBy(String((await bob.client.read(`${oidc}/token/all`)).body.data?.token))
 

@@ -21,11 +21,16 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const verdict = ({ status, body }: Answer): string => (body?.errors === undefined ? String(status) : `${status} ${String(body.errors[0] ?? '')}`)
+const verdict = ({ status, body }: Answer): string =>
+  body?.errors === undefined ? String(status) : `${status} ${String(body.errors[0] ?? '')}`
 
 async function aKey(settings: object = {}): Promise<string> {
   const name = fresh('key')
-  const made = await server.root.write(`${oidc}/key/${name}`, { algorithm: 'ES256', allowed_client_ids: '*', ...settings })
+  const made = await server.root.write(`${oidc}/key/${name}`, {
+    algorithm: 'ES256',
+    allowed_client_ids: '*',
+    ...settings,
+  })
   expect(made.status).toBe(204)
   return name
 }
@@ -67,7 +72,9 @@ describe('verbs of the paths', () => {
 
   test('a path whose well-known part is open says so bare', async () => {
     expect(verdict(await server.anonymous.read(`${oidc}/.well-known/other`))).toBe('404 unsupported path')
-    expect(verdict(await server.anonymous.write(`${oidc}/.well-known/keys`, {}))).toBe('405 unsupported operation')
+    expect(verdict(await server.anonymous.write(`${oidc}/.well-known/keys`, {}))).toBe(
+      '405 unsupported operation',
+    )
   })
 })
 
@@ -78,19 +85,32 @@ describe('config', () => {
 
     expect((await own.root.read(`${oidc}/config`)).body.data).toEqual({ issuer: '' })
     const written = await own.root.write(`${oidc}/config`, { issuer: 'https://gate.example.com:8200' })
-    expect([written.status, String(written.body.warnings?.[0])]).toEqual([200, expect.stringMatching(warning)])
+    expect([written.status, String(written.body.warnings?.[0])]).toEqual([
+      200,
+      expect.stringMatching(warning),
+    ])
     expect((await own.root.write(`${oidc}/config`, {})).status).toBe(204)
-    expect((await own.root.read(`${oidc}/config`)).body.data).toEqual({ issuer: 'https://gate.example.com:8200' })
-    expect((await own.anonymous.read(`${oidc}/.well-known/openid-configuration`)).body.issuer).toBe('https://gate.example.com:8200/v1/identity/oidc')
-    expect(verdict(await own.root.write(`${oidc}/config`, { issuer: 'https://h/' }))).toMatch(/^400 invalid issuer, which must include only a scheme/)
+    expect((await own.root.read(`${oidc}/config`)).body.data).toEqual({
+      issuer: 'https://gate.example.com:8200',
+    })
+    expect((await own.anonymous.read(`${oidc}/.well-known/openid-configuration`)).body.issuer).toBe(
+      'https://gate.example.com:8200/v1/identity/oidc',
+    )
+    expect(verdict(await own.root.write(`${oidc}/config`, { issuer: 'https://h/' }))).toMatch(
+      /^400 invalid issuer, which must include only a scheme/,
+    )
     expect((await own.root.call('PUT', `${oidc}/config`, { issuer: '' })).status).toBe(204)
-    expect((await own.anonymous.read(`${oidc}/.well-known/openid-configuration`)).body.issuer).toBe(`${own.url}/v1/identity/oidc`)
+    expect((await own.anonymous.read(`${oidc}/.well-known/openid-configuration`)).body.issuer).toBe(
+      `${own.url}/v1/identity/oidc`,
+    )
   })
 
   test('without an issuer it is the address the operator names', async () => {
     await using own = await startTestServer({ settings: { API_ADDR: 'https://gate.example.com/' } })
 
-    expect((await own.anonymous.read(`${oidc}/.well-known/openid-configuration`)).body.issuer).toBe('https://gate.example.com/v1/identity/oidc')
+    expect((await own.anonymous.read(`${oidc}/.well-known/openid-configuration`)).body.issuer).toBe(
+      'https://gate.example.com/v1/identity/oidc',
+    )
   })
 
   test('an issuer that is no text is refused', async () => {
@@ -106,7 +126,12 @@ describe('keys', () => {
 
     expect((await server.root.write(`${oidc}/key/${name}`, {})).status).toBe(204)
     const { text, body } = await server.root.read(`${oidc}/key/${name}`)
-    expect(body.data).toEqual({ algorithm: 'RS256', rotation_period: 86_400, verification_ttl: 86_400, allowed_client_ids: [] })
+    expect(body.data).toEqual({
+      algorithm: 'RS256',
+      rotation_period: 86_400,
+      verification_ttl: 86_400,
+      allowed_client_ids: [],
+    })
     expect(text).not.toMatch(/"d"|private|kid/)
     await server.root.write(`${oidc}/key/${name}`, { rotation_period: '3h', allowed_client_ids: 'a,b,a' })
     expect((await server.root.read(`${oidc}/key/${name}`)).body.data).toEqual({
@@ -127,10 +152,15 @@ describe('keys', () => {
       verification_ttl: 86_400,
       allowed_client_ids: ['*'],
     })
-    expect(verdict(await own.root.delete(`${oidc}/key/default`))).toBe('400 deletion of key "default" not allowed')
+    expect(verdict(await own.root.delete(`${oidc}/key/default`))).toBe(
+      '400 deletion of key "default" not allowed',
+    )
     expect(verdict(await own.root.write(`${oidc}/key/default/rotate`, {}))).toBe('204')
     expect((await own.root.write(`${oidc}/key/default`, { allowed_client_ids: 'x' })).status).toBe(204)
-    expect((await own.root.read(`${oidc}/key/default`)).body.data).toMatchObject({ algorithm: 'RS256', allowed_client_ids: ['x'] })
+    expect((await own.root.read(`${oidc}/key/default`)).body.data).toMatchObject({
+      algorithm: 'RS256',
+      allowed_client_ids: ['x'],
+    })
   })
 
   test('names are told apart by case, and listed in order', async () => {
@@ -145,10 +175,16 @@ describe('keys', () => {
     const write = async (body: object) => verdict(await server.root.write(`${oidc}/key/${name}`, body))
 
     expect(await write({ rotation_period: '59s' })).toBe('400 rotation_period must be at least one minute')
-    expect(await write({ rotation_period: '1m', verification_ttl: '601s' })).toBe('400 verification_ttl cannot be longer than 10x rotation_period')
+    expect(await write({ rotation_period: '1m', verification_ttl: '601s' })).toBe(
+      '400 verification_ttl cannot be longer than 10x rotation_period',
+    )
     expect(await write({ algorithm: 'rs256' })).toBe('400 unknown signing algorithm "rs256"')
-    expect(await write({ rotation_period: 'soon' })).toMatch(/^400 error converting input for field "rotation_period"/)
-    expect(verdict(await server.root.write(`${oidc}/key/nobody/rotate`, {}))).toBe('400 no named key found at "nobody"')
+    expect(await write({ rotation_period: 'soon' })).toMatch(
+      /^400 error converting input for field "rotation_period"/,
+    )
+    expect(verdict(await server.root.write(`${oidc}/key/nobody/rotate`, {}))).toBe(
+      '400 no named key found at "nobody"',
+    )
     expect(verdict(await server.root.write(`${oidc}/key/${name}/rotate`, { verification_ttl: 'x' }))).toMatch(
       /^400 Field validation failed: error converting input for field "verification_ttl"/,
     )
@@ -175,13 +211,24 @@ describe('keys', () => {
 describe('roles', () => {
   test('are read as they were written; the audience is random unless named', async () => {
     const key = await aKey()
-    const [role, other] = [await aRole(key), await aRole(key, { client_id: 'mine', ttl: '5m', template: '{"a": 1}' })]
+    const [role, other] = [
+      await aRole(key),
+      await aRole(key, { client_id: 'mine', ttl: '5m', template: '{"a": 1}' }),
+    ]
     const read = async (name: string) => (await server.root.read(`${oidc}/role/${name}`)).body.data
 
     const first = await read(role)
-    expect(first).toEqual({ key, ttl: 86_400, template: '', client_id: expect.stringMatching(/^[0-9A-Za-z]{26}$/) })
+    expect(first).toEqual({
+      key,
+      ttl: 86_400,
+      template: '',
+      client_id: expect.stringMatching(/^[0-9A-Za-z]{26}$/),
+    })
     expect(await read(other)).toEqual({ key, ttl: 300, template: '{"a": 1}', client_id: 'mine' })
-    await server.root.write(`${oidc}/role/${role}`, { ttl: 60, template: Buffer.from('{"b": 2}').toString('base64') })
+    await server.root.write(`${oidc}/role/${role}`, {
+      ttl: 60,
+      template: Buffer.from('{"b": 2}').toString('base64'),
+    })
     expect(await read(role)).toEqual({ ...first, ttl: 60, template: '{"b": 2}' })
     await server.root.write(`${oidc}/role/${role}`, { client_id: '' })
     expect((await read(role))?.client_id).not.toEqual(first?.client_id)
@@ -196,10 +243,13 @@ describe('roles', () => {
     expect(await write({ key: '' })).toBe('400 the key parameter is required')
     expect(await write({ key: 'nobody', template: '[' })).toMatch(/^400 error parsing template JSON: /)
     expect(await write({ key: 'nobody', ttl: '61m' })).toBe('400 cannot find key "nobody"')
-    const tooLong = "400 a role's token ttl cannot be longer than the verification_ttl of the key it references"
+    const tooLong =
+      "400 a role's token ttl cannot be longer than the verification_ttl of the key it references"
     expect(await write({ key })).toBe(tooLong)
     expect(await write({ key, ttl: '61m' })).toBe(tooLong)
-    expect(await write({ key, ttl: '1h', template: '{"sub": 1}' })).toMatch(/^400 top level key "sub" not allowed\. /)
+    expect(await write({ key, ttl: '1h', template: '{"sub": 1}' })).toMatch(
+      /^400 top level key "sub" not allowed\. /,
+    )
     expect(await write({ key, ttl: 'soon' })).toMatch(/^400 error converting input for field "ttl"/)
     expect(verdict(await server.root.read(`${oidc}/role/${name}`))).toBe('404 ')
     expect(await write({ key, ttl: '1h' })).toBe('204')
@@ -227,7 +277,11 @@ describe('roles', () => {
 
 describe('tokens', () => {
   test('header, claims and answer', async () => {
-    const role = await aRole(await aKey(), { ttl: '10m', client_id: 'app', template: '{"who": {{identity.entity.aliases.nobody.name}} }' })
+    const role = await aRole(await aKey(), {
+      ttl: '10m',
+      client_id: 'app',
+      template: '{"who": {{identity.entity.aliases.nobody.name}} }',
+    })
 
     const { status, body } = await bob.client.read(`${oidc}/token/${role}`)
 
@@ -248,15 +302,30 @@ describe('tokens', () => {
 
   test('claims of the person and of the groups it is in, directly and through another', async () => {
     const dave = await aPerson(server, { sub: 'dave' })
-    await server.root.write(`identity/entity/id/${dave.entityId}`, { name: 'Dave "D"', metadata: { team: 'red' } })
-    const inner = await server.root.write('identity/group', { name: 'inner', member_entity_ids: [dave.entityId] })
-    await server.root.write('identity/group', { name: 'outer', member_group_ids: [String(inner.body.data?.id)] })
+    await server.root.write(`identity/entity/id/${dave.entityId}`, {
+      name: 'Dave "D"',
+      metadata: { team: 'red' },
+    })
+    const inner = await server.root.write('identity/group', {
+      name: 'inner',
+      member_entity_ids: [dave.entityId],
+    })
+    await server.root.write('identity/group', {
+      name: 'outer',
+      member_group_ids: [String(inner.body.data?.id)],
+    })
     const person = '"n": {{identity.entity.name}}, "m": {{identity.entity.metadata}}'
-    const role = await aRole(await aKey(), { template: `{${person}, "g": {{identity.entity.groups.names}} }` })
+    const role = await aRole(await aKey(), {
+      template: `{${person}, "g": {{identity.entity.groups.names}} }`,
+    })
 
     const { claims } = saidBy(await aToken(role, dave))
 
-    expect(claims).toMatchObject({ n: 'Dave "D"', m: { team: 'red' }, g: expect.arrayContaining(['inner', 'outer']) })
+    expect(claims).toMatchObject({
+      n: 'Dave "D"',
+      m: { team: 'red' },
+      g: expect.arrayContaining(['inner', 'outer']),
+    })
   })
 
   test('claims of the login alias', async () => {
@@ -265,16 +334,23 @@ describe('tokens', () => {
       template: `{"name": {{${alias}.name}}, "team": {{${alias}.metadata.team}}, "all": {{${alias}.metadata}} }`,
     })
 
-    expect(saidBy(await aToken(role)).claims).toMatchObject({ name: 'bob', team: 'blue', all: { role: 'r', team: 'blue' } })
+    expect(saidBy(await aToken(role)).claims).toMatchObject({
+      name: 'bob',
+      team: 'blue',
+      all: { role: 'r', team: 'blue' },
+    })
   })
 
   test('what is refused, in this order', async () => {
     const [closed, open] = [await aRole(await aKey({ allowed_client_ids: '' })), await aRole(await aKey())]
-    const ask = async (role: string, client = server.root) => verdict(await client.read(`${oidc}/token/${role}`))
+    const ask = async (role: string, client = server.root) =>
+      verdict(await client.read(`${oidc}/token/${role}`))
 
     expect(await ask('nobody')).toBe('400 role "nobody" not found')
     expect(await ask(closed)).toMatch(
-      new RegExp(`^400 the key "key\\d+" does not list the client ID of the role "${closed}" as an allowed client ID$`),
+      new RegExp(
+        `^400 the key "key\\d+" does not list the client ID of the role "${closed}" as an allowed client ID$`,
+      ),
     )
     expect(await ask(open)).toBe("400 no entity associated with the request's token")
     expect(await ask(open, server.anonymous)).toBe('403 permission denied')
@@ -302,7 +378,11 @@ describe('tokens', () => {
 describe('introspection', () => {
   const check = async (body: object): Promise<string> => {
     const answer = await server.root.write(`${oidc}/introspect`, body)
-    expect([answer.status, answer.headers['content-type'], answer.headers['cache-control']]).toEqual([200, 'application/json', 'no-store'])
+    expect([answer.status, answer.headers['content-type'], answer.headers['cache-control']]).toEqual([
+      200,
+      'application/json',
+      'no-store',
+    ])
     return JSON.stringify(answer.body)
   }
   const inactive = (error: string) => JSON.stringify({ active: false, error })
@@ -312,7 +392,9 @@ describe('introspection', () => {
 
     expect(await check({ token })).toBe('{"active":true}')
     expect(await check({ token, client_id: 'app' })).toBe('{"active":true}')
-    expect(await check({ token, client_id: 'other' })).toMatch(/^{"active":false,"error":"error validating claims: /)
+    expect(await check({ token, client_id: 'other' })).toMatch(
+      /^{"active":false,"error":"error validating claims: /,
+    )
   })
 
   test('what is no token, or not signed by us', async () => {
@@ -350,25 +432,38 @@ describe('introspection', () => {
     const ask = async () => verdict(await carol.client.read(`${oidc}/token/${role}`))
 
     await server.root.write(`identity/entity/id/${carol.entityId}`, { disabled: true })
-    expect([await check({ token }), await ask()]).toEqual([inactive('entity is disabled'), '403 permission denied'])
+    expect([await check({ token }), await ask()]).toEqual([
+      inactive('entity is disabled'),
+      '403 permission denied',
+    ])
     await server.root.write(`identity/entity/id/${carol.entityId}`, { disabled: false })
     expect([await check({ token }), await ask()]).toEqual(['{"active":true}', '200'])
     await server.root.delete(`identity/entity/id/${carol.entityId}`)
-    expect([await check({ token }), await ask()]).toEqual([inactive('entity was not found'), '403 permission denied'])
+    expect([await check({ token }), await ask()]).toEqual([
+      inactive('entity was not found'),
+      '403 permission denied',
+    ])
   })
 
   test('a minute of tolerance, and not a second more', async () => {
     const clock = new FakeClock()
     await using own = await startTestServer({ clock })
     const { client } = await aPerson(own)
-    await own.root.write(`${oidc}/key/k`, { algorithm: 'ES256', allowed_client_ids: '*', rotation_period: '1h', verification_ttl: '1h' })
+    await own.root.write(`${oidc}/key/k`, {
+      algorithm: 'ES256',
+      allowed_client_ids: '*',
+      rotation_period: '1h',
+      verification_ttl: '1h',
+    })
     await own.root.write(`${oidc}/role/r`, { key: 'k', ttl: 10 })
     const token = String((await client.read(`${oidc}/token/r`)).body.data?.token)
 
     clock.advance(69)
     expect((await own.root.write(`${oidc}/introspect`, { token })).body).toEqual({ active: true })
     clock.advance(1)
-    expect(String((await own.root.write(`${oidc}/introspect`, { token })).body.error)).toMatch(/^error validating claims: /)
+    expect(String((await own.root.write(`${oidc}/introspect`, { token })).body.error)).toMatch(
+      /^error validating claims: /,
+    )
   })
 
   test('after the issuer was configured, tokens of the former are worth nothing', async () => {
@@ -388,7 +483,9 @@ describe('introspection', () => {
     const { body } = await server.root.write('auth/token/create', { policies: ['default'] })
 
     expect(verdict(await server.anonymous.write(`${oidc}/introspect`, {}))).toBe('403 permission denied')
-    expect(verdict(await server.as(String(body.auth?.client_token)).write(`${oidc}/introspect`, {}))).toBe(`403 ${denied}`)
+    expect(verdict(await server.as(String(body.auth?.client_token)).write(`${oidc}/introspect`, {}))).toBe(
+      `403 ${denied}`,
+    )
   })
 })
 
@@ -396,7 +493,11 @@ describe('what anyone may read', () => {
   test('the discovery document, with or without a slash, whatever token is sent', async () => {
     const { status, headers, body } = await server.anonymous.read(`${oidc}/.well-known/openid-configuration`)
 
-    expect([status, headers['content-type'], headers['cache-control']]).toEqual([200, 'application/json', 'max-age=3600'])
+    expect([status, headers['content-type'], headers['cache-control']]).toEqual([
+      200,
+      'application/json',
+      'max-age=3600',
+    ])
     expect(body).toEqual({
       issuer: `${server.url}/v1/identity/oidc`,
       jwks_uri: `${server.url}/v1/identity/oidc/.well-known/keys`,
@@ -405,7 +506,9 @@ describe('what anyone may read', () => {
       id_token_signing_alg_values_supported: ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'EdDSA'],
     })
     expect((await server.anonymous.read(`${oidc}/.well-known/openid-configuration/`)).body).toEqual(body)
-    expect((await server.as('hvs.nonsense').read(`${oidc}/.well-known/openid-configuration`)).status).toBe(200)
+    expect((await server.as('hvs.nonsense').read(`${oidc}/.well-known/openid-configuration`)).status).toBe(
+      200,
+    )
   })
 
   test('the keys, two of each named key, kept by others for an hour at most', async () => {
@@ -425,7 +528,9 @@ describe('what anyone may read', () => {
 test('first uses of the key default at the same time make one', async () => {
   await using own = await startTestServer()
 
-  const written = await Promise.all(Array.from({ length: 8 }, (_, index) => own.root.write(`${oidc}/role/r${index}`, { key: 'default' })))
+  const written = await Promise.all(
+    Array.from({ length: 8 }, (_, index) => own.root.write(`${oidc}/role/r${index}`, { key: 'default' })),
+  )
 
   expect(written.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 204))
   const { body } = await own.anonymous.read(`${oidc}/.well-known/keys`)

@@ -2,7 +2,12 @@ import type { Client } from '../../support/client.ts'
 import type { TestServer } from '../../support/start-server.ts'
 import { aSigner } from '../jwt-auth/signer.ts'
 
-export type Person = { readonly client: Client; readonly token: string; readonly entityId: string; readonly accessor: string }
+export type Person = {
+  readonly client: Client
+  readonly token: string
+  readonly entityId: string
+  readonly accessor: string
+}
 
 const signer = aSigner('ES256')
 
@@ -25,15 +30,30 @@ export async function aPerson(
     claim_mappings: { team: 'team' },
   })
   // far away from every clock a test may own
-  const jwt = signer.sign({ sub, aud: 'gate', exp: 4_000_000_000, iat: 1_000_000_000, nbf: 1_000_000_000, team: 'blue', ...claims })
+  const jwt = signer.sign({
+    sub,
+    aud: 'gate',
+    exp: 4_000_000_000,
+    iat: 1_000_000_000,
+    nbf: 1_000_000_000,
+    team: 'blue',
+    ...claims,
+  })
   const { body } = await server.anonymous.write('auth/people/login', { role: 'r', jwt })
   const token = String(body.auth?.client_token)
   const mounts = await root.read('sys/auth')
-  return { client: server.as(token), token, entityId: String(body.auth?.entity_id), accessor: String(mounts.body['people/']?.accessor) }
+  return {
+    client: server.as(token),
+    token,
+    entityId: String(body.auth?.entity_id),
+    accessor: String(mounts.body['people/']?.accessor),
+  }
 }
 
 /** What a JWT says, unchecked. */
 export function saidBy(jwt: string): { header: Record<string, unknown>; claims: Record<string, unknown> } {
-  const [header = '', claims = ''] = jwt.split('.').map((part) => Buffer.from(part, 'base64url').toString('utf8'))
+  const [header = '', claims = ''] = jwt
+    .split('.')
+    .map((part) => Buffer.from(part, 'base64url').toString('utf8'))
   return { header: JSON.parse(header), claims: JSON.parse(claims) }
 }

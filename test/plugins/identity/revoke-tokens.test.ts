@@ -5,16 +5,24 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { aSigner } from '../jwt-auth/signer.ts'
 import { aPerson } from './person.ts'
 
-const isAccepted = async (server: Pick<TestServer, 'as'>, token: string) => (await server.as(token).read('auth/token/lookup-self')).status === 200
+const isAccepted = async (server: Pick<TestServer, 'as'>, token: string) =>
+  (await server.as(token).read('auth/token/lookup-self')).status === 200
 
 test('all tokens of a person and those made with them are refused at once; a new login is fine', async () => {
   await using server = await startTestServer()
   const bob = await aPerson(server)
   const again = await aPerson(server)
   const other = await aPerson(server, { sub: 'carol' })
-  await server.root.write('sys/policies/acl/oidc', { policy: 'path "auth/token/create" { capabilities = ["update"] }' })
-  const child = String((await bob.client.write('auth/token/create', { policies: ['default'] })).body.auth?.client_token)
-  const batch = String((await bob.client.write('auth/token/create', { policies: ['default'], type: 'batch' })).body.auth?.client_token)
+  await server.root.write('sys/policies/acl/oidc', {
+    policy: 'path "auth/token/create" { capabilities = ["update"] }',
+  })
+  const child = String(
+    (await bob.client.write('auth/token/create', { policies: ['default'] })).body.auth?.client_token,
+  )
+  const batch = String(
+    (await bob.client.write('auth/token/create', { policies: ['default'], type: 'batch' })).body.auth
+      ?.client_token,
+  )
   const tokens = [bob.token, again.token, child, batch]
   for (const token of tokens) expect(await isAccepted(server, token)).toBe(true)
 
@@ -22,7 +30,10 @@ test('all tokens of a person and those made with them are refused at once; a new
 
   expect([answer.status, answer.text]).toEqual([204, ''])
   for (const token of tokens) {
-    expect(await server.as(token).read('auth/token/lookup-self')).toMatchObject({ status: 403, body: { errors: ['permission denied'] } })
+    expect(await server.as(token).read('auth/token/lookup-self')).toMatchObject({
+      status: 403,
+      body: { errors: ['permission denied'] },
+    })
   }
   expect(await isAccepted(server, other.token)).toBe(true)
   expect(await isAccepted(server, (await aPerson(server)).token)).toBe(true)
@@ -33,12 +44,22 @@ test('it needs sudo, a person there is, and the namespace of that person', async
   const { root } = server
   const { entityId, token } = await aPerson(server)
   const path = `identity/entity/id/${entityId}/revoke-tokens`
-  await root.write('sys/policies/acl/p', { policy: 'path "identity/*" { capabilities = ["create", "update"] }' })
-  const plain = server.as(String((await root.write('auth/token/create', { policies: ['p'] })).body.auth?.client_token))
+  await root.write('sys/policies/acl/p', {
+    policy: 'path "identity/*" { capabilities = ["create", "update"] }',
+  })
+  const plain = server.as(
+    String((await root.write('auth/token/create', { policies: ['p'] })).body.auth?.client_token),
+  )
   await root.write('sys/namespaces/a')
 
-  expect(await plain.write(path)).toMatchObject({ status: 403, body: { errors: ['1 error occurred:\n\t* permission denied\n\n'] } })
-  expect(await root.write('identity/entity/id/nobody/revoke-tokens')).toMatchObject({ status: 404, body: { errors: [] } })
+  expect(await plain.write(path)).toMatchObject({
+    status: 403,
+    body: { errors: ['1 error occurred:\n\t* permission denied\n\n'] },
+  })
+  expect(await root.write('identity/entity/id/nobody/revoke-tokens')).toMatchObject({
+    status: 404,
+    body: { errors: [] },
+  })
   expect(await root.write(`a/${path}`)).toMatchObject({ status: 404, body: { errors: [] } })
   expect((await root.read(path)).status).toBe(405)
   expect(await isAccepted(server, token)).toBe(true)
@@ -48,7 +69,10 @@ test('tokens of someone who was merged into the person end with theirs', async (
   await using server = await startTestServer()
   const bob = await aPerson(server)
   const made = await server.root.write('identity/entity', { name: 'robert' })
-  const merged = await server.root.write('identity/entity/merge', { from_entity_ids: [bob.entityId], to_entity_id: made.body.data?.id })
+  const merged = await server.root.write('identity/entity/merge', {
+    from_entity_ids: [bob.entityId],
+    to_entity_id: made.body.data?.id,
+  })
   expect(merged.status).toBe(204)
   expect(await isAccepted(server, bob.token)).toBe(true)
 
@@ -62,8 +86,16 @@ test('no login that was answered before the answer survives, however many come a
   const bob = await aPerson(server)
   const signer = aSigner('ES256')
   await server.root.write('auth/people/config', { jwt_validation_pubkeys: [signer.pem] })
-  const jwt = signer.sign({ sub: 'bob', aud: 'gate', exp: 4_000_000_000, iat: 1_000_000_000, nbf: 1_000_000_000, team: 'blue' })
-  const login = async () => String((await server.anonymous.write('auth/people/login', { role: 'r', jwt })).body.auth?.client_token)
+  const jwt = signer.sign({
+    sub: 'bob',
+    aud: 'gate',
+    exp: 4_000_000_000,
+    iat: 1_000_000_000,
+    nbf: 1_000_000_000,
+    team: 'blue',
+  })
+  const login = async () =>
+    String((await server.anonymous.write('auth/people/login', { role: 'r', jwt })).body.auth?.client_token)
   const before: string[] = []
   let isAnswered = false
   const workers = Array.from({ length: 6 }, async () => {

@@ -5,15 +5,24 @@ import { aLoginMount, type LoginMount, verdict } from './login-mount.ts'
 
 const day = 86_400
 
-async function aFixture(): Promise<{ server: TestServer; clock: FakeClock; ci: LoginMount } & AsyncDisposable> {
+async function aFixture(): Promise<
+  { server: TestServer; clock: FakeClock; ci: LoginMount } & AsyncDisposable
+> {
   const clock = new FakeClock(Date.UTC(2026, 0, 2, 3, 4, 5))
   const server = await startTestServer({ clock })
-  return { server, clock, ci: await aLoginMount(server, 'ci'), [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+  return {
+    server,
+    clock,
+    ci: await aLoginMount(server, 'ci'),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
 }
 
-const tidy = async (server: TestServer, fields: object = {}) => (await server.root.write('identity/tidy', { unused_for: '90d', ...fields })).body.data
+const tidy = async (server: TestServer, fields: object = {}) =>
+  (await server.root.write('identity/tidy', { unused_for: '90d', ...fields })).body.data
 
-const isThere = async (server: TestServer, id: string) => (await server.root.read(`identity/entity/id/${id}`)).status === 200
+const isThere = async (server: TestServer, id: string) =>
+  (await server.root.read(`identity/entity/id/${id}`)).status === 200
 
 test('entities of subjects of one run are counted, then deleted, with a sample', async () => {
   await using fixture = await aFixture()
@@ -29,7 +38,11 @@ test('entities of subjects of one run are counted, then deleted, with a sample',
   expect(done).toMatchObject({ count: 12, dry_run: false })
   expect(done?.sample).toHaveLength(10)
   const [first] = Object.values(done?.sample ?? {})
-  expect(first).toMatchObject({ id: expect.any(String), name: expect.stringMatching(/^entity_/), last_login_day: '2026-01-02' })
+  expect(first).toMatchObject({
+    id: expect.any(String),
+    name: expect.stringMatching(/^entity_/),
+    last_login_day: '2026-01-02',
+  })
   expect(first?.aliases).toMatchObject([{ mount_path: 'auth/ci/' }])
   expect((await server.root.list('identity/entity/id')).status).toBe(404)
   expect((await server.root.list('identity/entity-alias/id')).status).toBe(404)
@@ -42,9 +55,19 @@ test.each<[string, (server: TestServer, id: string, aliasId: string) => Promise<
   ['metadata', (server, id) => server.root.write(`identity/entity/id/${id}`, { metadata: { team: 'x' } })],
   ['a name', (server, id) => server.root.write(`identity/entity/id/${id}`, { name: 'a name' })],
   ['that it is disabled', (server, id) => server.root.write(`identity/entity/id/${id}`, { disabled: true })],
-  ['metadata of its alias', (server, _id, aliasId) => server.root.write(`identity/entity-alias/id/${aliasId}`, { custom_metadata: { a: 'b' } })],
-  ['the name of its alias', (server, _id, aliasId) => server.root.write(`identity/entity-alias/id/${aliasId}`, { name: 'RUN' })],
-  ['that its alias is gone', (server, _id, aliasId) => server.root.delete(`identity/entity-alias/id/${aliasId}`)],
+  [
+    'metadata of its alias',
+    (server, _id, aliasId) =>
+      server.root.write(`identity/entity-alias/id/${aliasId}`, { custom_metadata: { a: 'b' } }),
+  ],
+  [
+    'the name of its alias',
+    (server, _id, aliasId) => server.root.write(`identity/entity-alias/id/${aliasId}`, { name: 'RUN' }),
+  ],
+  [
+    'that its alias is gone',
+    (server, _id, aliasId) => server.root.delete(`identity/entity-alias/id/${aliasId}`),
+  ],
   ['a group', (server, id) => server.root.write('identity/group', { name: 'g', member_entity_ids: [id] })],
 ])('an entity an operator gave %s stays', async (_what, change) => {
   await using fixture = await aFixture()
@@ -66,7 +89,11 @@ test('an entity made by hand, or with a second alias by hand, stays', async () =
   const byHand = String((await server.root.write('identity/entity', {})).body.data?.id)
   const other = await aLoginMount(server, 'other')
   const { entityId } = await ci.login('run')
-  await server.root.write('identity/entity-alias', { name: 'x', mount_accessor: other.accessor, canonical_id: entityId })
+  await server.root.write('identity/entity-alias', {
+    name: 'x',
+    mount_accessor: other.accessor,
+    canonical_id: entityId,
+  })
   clock.advance(400 * day)
 
   expect(await tidy(server)).toMatchObject({ count: 0 })
@@ -93,7 +120,10 @@ test('whoever logged in, or holds a token, lately enough stays', async () => {
     if (month === 2) await ci.login('back')
   }
 
-  expect(await tidy(server, { unused_for: '100d' })).toMatchObject({ count: 1, sample: [{ id: gone.entityId }] })
+  expect(await tidy(server, { unused_for: '100d' })).toMatchObject({
+    count: 1,
+    sample: [{ id: gone.entityId }],
+  })
 
   expect([await isThere(server, back.entityId), await isThere(server, holder.entityId)]).toEqual([true, true])
   expect((await holder.client.read('auth/token/lookup-self')).status).toBe(200)
@@ -115,12 +145,18 @@ test('a day counts to its end, and as long as a batch token can live nobody is g
 test('it needs sudo, and a time', async () => {
   await using fixture = await aFixture()
   const { server } = fixture
-  await server.root.write('sys/policies/acl/plain', { policy: 'path "identity/*" { capabilities = ["update"] }' })
+  await server.root.write('sys/policies/acl/plain', {
+    policy: 'path "identity/*" { capabilities = ["update"] }',
+  })
   const { body } = await server.root.write('auth/token/create', { policies: ['plain'] })
   const plain = server.as(String(body.auth?.client_token))
 
-  expect(verdict(await plain.write('identity/tidy', { unused_for: '90d' }))).toBe('403 1 error occurred:\n\t* permission denied\n\n')
-  expect(verdict(await server.root.write('identity/tidy', {}))).toBe("400 'unused_for' must be more than zero")
+  expect(verdict(await plain.write('identity/tidy', { unused_for: '90d' }))).toBe(
+    '403 1 error occurred:\n\t* permission denied\n\n',
+  )
+  expect(verdict(await server.root.write('identity/tidy', {}))).toBe(
+    "400 'unused_for' must be more than zero",
+  )
   expect((await server.root.write('identity/tidy', { unused_for: '-1h' })).status).toBe(400)
   expect((await server.root.write('identity/tidy', { unused_for: '90d', dry_run: 'maybe' })).status).toBe(400)
   expect((await server.root.read('identity/tidy')).status).toBe(405)

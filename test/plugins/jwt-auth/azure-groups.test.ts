@@ -1,24 +1,48 @@
 import { describe, expect, test } from 'vitest'
-import { begin, callback, logIn, startSmallProvider, verdict, withFlow, writeRole } from './oidc/small-provider.ts'
+import {
+  begin,
+  callback,
+  logIn,
+  startSmallProvider,
+  verdict,
+  withFlow,
+  writeRole,
+} from './oidc/small-provider.ts'
 import { operatorVerdict } from './operator-verdict.ts'
 import { aSigner } from './signer.ts'
 import { jwksOf, startProvider } from './provider.ts'
 import { startTestServer } from '../../support/start-server.ts'
 
 const azure = { provider_config: { provider: 'azure' } }
-const elsewhere = (url: string) => ({ _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: `${url}/graph` } } })
+const elsewhere = (url: string) => ({
+  _claim_names: { groups: 'src1' },
+  _claim_sources: { src1: { endpoint: `${url}/graph` } },
+})
 const missing = '400 failed to fetch groups: "groups" claim not found in token: '
 
 describe('groups a token only points at', () => {
   test('groups are requested with the access token, and those in the token take precedence', async () => {
     await using provider = await startSmallProvider()
-    const asked: { method: string | undefined; authorization: string | undefined; type: string | undefined; body: string }[] = []
+    const asked: {
+      method: string | undefined
+      authorization: string | undefined
+      type: string | undefined
+      body: string
+    }[] = []
     provider.web.routes.set('/graph', async (answer, request) => {
       const body = (await request.toArray()).join('')
-      asked.push({ method: request.method, authorization: request.headers.authorization, type: request.headers['content-type'], body })
+      asked.push({
+        method: request.method,
+        authorization: request.headers.authorization,
+        type: request.headers['content-type'],
+        body,
+      })
       answer.writeHead(200, { 'content-type': 'application/json' }).end('{"value":["g1","g2"]}')
     })
-    await using server = await withFlow(provider, { config: azure, role: { groups_claim: 'groups', bound_claims: { groups: 'g2' } } })
+    await using server = await withFlow(provider, {
+      config: azure,
+      role: { groups_claim: 'groups', bound_claims: { groups: 'g2' } },
+    })
 
     expect(verdict(await logIn(server, provider, elsewhere(provider.url)))).toBe('ok')
     expect(asked).toEqual([
@@ -45,7 +69,9 @@ describe('groups a token only points at', () => {
     ['{"value":[5]}', 200, '400 value 5 in groups claim could not be parsed as string'],
   ])('the answer %s with status %i', async (body, status, wanted) => {
     await using provider = await startSmallProvider()
-    provider.web.routes.set('/graph', (answer) => answer.writeHead(status, { 'content-type': 'application/json' }).end(body))
+    provider.web.routes.set('/graph', (answer) =>
+      answer.writeHead(status, { 'content-type': 'application/json' }).end(body),
+    )
     await using server = await withFlow(provider, { config: azure, role: { groups_claim: 'groups' } })
 
     const answer = await logIn(server, provider, elsewhere(provider.url))
@@ -55,7 +81,10 @@ describe('groups a token only points at', () => {
   test('any malformed group source of a token is refused', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: azure, role: { groups_claim: 'groups' } })
-    const source = (endpoint: unknown) => ({ _claim_names: { groups: 's' }, _claim_sources: { s: { endpoint } } })
+    const source = (endpoint: unknown) => ({
+      _claim_names: { groups: 's' },
+      _claim_sources: { s: { endpoint } },
+    })
 
     expect(verdict(await logIn(server, provider))).toBe(
       `400 failed to fetch groups: unable to get claim sources: unable to locate groups claim "groups" in _claim_names`,
@@ -65,7 +94,9 @@ describe('groups a token only points at', () => {
     )
     for (const endpoint of ['', 'file:///etc/passwd', 'nonsense', 'http://127.0.0.1:1/']) {
       const answer = await logIn(server, provider, source(endpoint))
-      expect(await operatorVerdict(server.root, 'auth/oidc', answer)).toMatch(`${missing}unable to call Microsoft Graph API: `)
+      expect(await operatorVerdict(server.root, 'auth/oidc', answer)).toMatch(
+        `${missing}unable to call Microsoft Graph API: `,
+      )
     }
   })
 
@@ -74,13 +105,19 @@ describe('groups a token only points at', () => {
     const page = 'https://h/v1/auth/oidc/oidc/callback'
     const config = { ...azure, oidc_response_mode: 'form_post', oidc_response_types: 'id_token' }
     await using server = await withFlow(provider, { config })
-    await writeRole(server, { groups_claim: 'groups', allowed_redirect_uris: page, oidc_disable_confirmation: true })
+    await writeRole(server, {
+      groups_claim: 'groups',
+      allowed_redirect_uris: page,
+      oidc_disable_confirmation: true,
+    })
     const login = await begin(server.anonymous, { redirect_uri: page })
     const id_token = provider.signer.sign(provider.claims(login, elsewhere(provider.url)))
 
     await server.anonymous.write('auth/oidc/oidc/callback', { state: login.get('state'), id_token })
 
-    expect(verdict(await callback(server.anonymous, { state: login.get('state') }))).toBe(`${missing}token unavailable to call Microsoft Graph API`)
+    expect(verdict(await callback(server.anonymous, { state: login.get('state') }))).toBe(
+      `${missing}token unavailable to call Microsoft Graph API`,
+    )
   })
 
   test('a JWT login may send an access token', async () => {
@@ -88,9 +125,15 @@ describe('groups a token only points at', () => {
     await using provider = await startProvider({ '/jwks': jwksOf(signer), '/graph': { value: ['g1'] } })
     await using server = await startTestServer()
     await server.root.write('auth/jwt/config', { jwks_url: `${provider.url}/jwks`, ...azure })
-    await server.root.write('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_subject: 'bob', groups_claim: 'groups' })
+    await server.root.write('auth/jwt/role/ci', {
+      role_type: 'jwt',
+      user_claim: 'sub',
+      bound_subject: 'bob',
+      groups_claim: 'groups',
+    })
     const jwt = signer.sign({ sub: 'bob', iat: Math.floor(Date.now() / 1000), ...elsewhere(provider.url) })
-    const go = async (more: object) => verdict(await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt, ...more }))
+    const go = async (more: object) =>
+      verdict(await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt, ...more }))
 
     expect(await go({})).toBe(`${missing}access token is empty. Cannot call Microsoft Graph API`)
     expect(await go({ distributed_claim_access_token: 'at' })).toBe('ok')

@@ -8,7 +8,13 @@ import { aSigner, newKeys } from './signer.ts'
 
 const rs = aSigner('RS256', { kid: 'r', keys: newKeys('RS256') })
 const now = () => Math.floor(Date.now() / 1000)
-const claims = (given: object = {}) => ({ sub: 'alice', aud: 'gate', iat: now() - 5, exp: now() + 600, ...given })
+const claims = (given: object = {}) => ({
+  sub: 'alice',
+  aud: 'gate',
+  iat: now() - 5,
+  exp: now() + 600,
+  ...given,
+})
 const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' }
 
 /** A mount with the key as PEM and one with it behind a JWKS URL. */
@@ -32,7 +38,10 @@ async function refusedByBoth(server: TestServer, jwt: string): Promise<string[]>
   const texts: string[] = []
   for (const mount of ['jwt', 'remote']) {
     const answer = await server.anonymous.write(`auth/${mount}/login`, { role: 'r', jwt })
-    expect({ status: answer.status, keys: Object.keys(answer.body) }).toMatchObject({ status: 400, keys: expect.arrayContaining(['errors']) })
+    expect({ status: answer.status, keys: Object.keys(answer.body) }).toMatchObject({
+      status: 400,
+      keys: expect.arrayContaining(['errors']),
+    })
     expect(answer.text.length).toBeLessThan(1000)
     texts.push(String(answer.body.errors?.[0]))
   }
@@ -62,28 +71,57 @@ describe('tokens nobody should send', () => {
     await refusedByBoth(fixture.server, own.sign(claims(), header))
 
     expect(attacker.hits).toEqual([])
-    const bySelf = await fixture.server.anonymous.write('auth/jwt/login', { role: 'r', jwt: rs.sign(claims(), header) })
+    const bySelf = await fixture.server.anonymous.write('auth/jwt/login', {
+      role: 'r',
+      jwt: rs.sign(claims(), header),
+    })
     expect(bySelf.status).toBe(200)
   })
 
   test('bound claims named like members of every object are only met by claims', async () => {
     await using fixture = await twoMounts()
-    for (const name of ['__proto__', 'constructor', 'toString', '/__proto__/constructor/name', '/constructor/name']) {
+    for (const name of [
+      '__proto__',
+      'constructor',
+      'toString',
+      '/__proto__/constructor/name',
+      '/constructor/name',
+    ]) {
       const bound = `{"role_type":"jwt","user_claim":"sub","bound_audiences":"gate","bound_claims":${JSON.stringify({ a: 1 }).replace('"a":1', `${JSON.stringify(name)}:["Object","x"]`)}}`
-      expect((await fixture.server.root.call('POST', 'auth/jwt/role/p', undefined, { raw: bound })).status).toBe(204)
-      const answer = await fixture.server.anonymous.write('auth/jwt/login', { role: 'p', jwt: rs.sign(claims()) })
-      expect(String(answer.body.errors?.[0])).toBe(`error validating claims: claim ${JSON.stringify(name)} is missing`)
+      expect(
+        (await fixture.server.root.call('POST', 'auth/jwt/role/p', undefined, { raw: bound })).status,
+      ).toBe(204)
+      const answer = await fixture.server.anonymous.write('auth/jwt/login', {
+        role: 'p',
+        jwt: rs.sign(claims()),
+      })
+      expect(String(answer.body.errors?.[0])).toBe(
+        `error validating claims: claim ${JSON.stringify(name)} is missing`,
+      )
     }
   })
 
   test('a hostile glob against a claim of 100 kB is decided', async () => {
     await using fixture = await twoMounts()
     const bound_claims = { c: [`${'*a'.repeat(20_000)}*b`, `${'a*'.repeat(20_000)}c`] }
-    expect((await fixture.server.root.write('auth/jwt/role/g', { ...role, bound_claims_type: 'glob', bound_claims })).status).toBe(204)
+    expect(
+      (
+        await fixture.server.root.write('auth/jwt/role/g', {
+          ...role,
+          bound_claims_type: 'glob',
+          bound_claims,
+        })
+      ).status,
+    ).toBe(204)
 
-    const answer = await fixture.server.anonymous.write('auth/jwt/login', { role: 'g', jwt: rs.sign(claims({ c: 'a'.repeat(100_000) })) })
+    const answer = await fixture.server.anonymous.write('auth/jwt/login', {
+      role: 'g',
+      jwt: rs.sign(claims({ c: 'a'.repeat(100_000) })),
+    })
 
-    expect(String(answer.body.errors?.[0])).toBe('error validating claims: claim "c" does not match any associated bound claim values')
+    expect(String(answer.body.errors?.[0])).toBe(
+      'error validating claims: claim "c" does not match any associated bound claim values',
+    )
   })
 
   test('a long token with many groups passes', async () => {
@@ -91,7 +129,10 @@ describe('tokens nobody should send', () => {
     const groups = Array.from({ length: 450 }, (_, index) => `group-${index}`)
     await fixture.server.root.write('auth/jwt/role/g', { ...role, groups_claim: 'groups' })
 
-    const answer = await fixture.server.anonymous.write('auth/jwt/login', { role: 'g', jwt: rs.sign(claims({ groups, pad: 'x'.repeat(150_000) })) })
+    const answer = await fixture.server.anonymous.write('auth/jwt/login', {
+      role: 'g',
+      jwt: rs.sign(claims({ groups, pad: 'x'.repeat(150_000) })),
+    })
 
     expect(answer.status).toBe(200)
   })
@@ -99,7 +140,9 @@ describe('tokens nobody should send', () => {
 
 describe('providers that misbehave', () => {
   type Route = Parameters<Provider['routes']['set']>[1]
-  const hugeSet = JSON.stringify({ keys: Array.from({ length: 10_000 }, (_, index) => ({ ...rs.jwk, kid: `k${index}` })) })
+  const hugeSet = JSON.stringify({
+    keys: Array.from({ length: 10_000 }, (_, index) => ({ ...rs.jwk, kid: `k${index}` })),
+  })
   const rows: [name: string, route: Route][] = [
     ['a JWKS of 10,000 keys', hugeSet],
     ['a JWKS of 10,000 small keys', JSON.stringify({ keys: Array(10_000).fill({ kty: 'oct' }) })],
@@ -109,16 +152,24 @@ describe('providers that misbehave', () => {
     ['a redirect without end', (answer) => answer.writeHead(302, { location: '/k' }).end()],
     ['nested JSON', `{"keys":${'['.repeat(100_000)}`],
     ['a closed connection', (answer) => answer.destroy()],
-    ['half an answer', (answer) => answer.writeHead(200, { 'content-length': '1000' }).write('{', () => answer.destroy())],
+    [
+      'half an answer',
+      (answer) => answer.writeHead(200, { 'content-length': '1000' }).write('{', () => answer.destroy()),
+    ],
   ]
 
   test.each(rows)('%s at a write is refused and changes nothing', async (_name, route) => {
     await using fixture = await twoMounts()
     fixture.provider.routes.set('/k', route)
 
-    const answer = await fixture.server.root.write('auth/remote/config', { jwks_url: `${fixture.provider.url}/k` })
+    const answer = await fixture.server.root.write('auth/remote/config', {
+      jwks_url: `${fixture.provider.url}/k`,
+    })
 
-    expect(answer).toMatchObject({ status: 400, body: { errors: [expect.stringContaining(`error checking jwks URL ${fixture.provider.url}/k: `)] } })
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { errors: [expect.stringContaining(`error checking jwks URL ${fixture.provider.url}/k: `)] },
+    })
   })
 
   test.each(rows)('%s at a login is refused, and known keys still work', async (_name, route) => {
@@ -145,11 +196,17 @@ describe('providers that misbehave', () => {
     provider.routes.set(well, { issuer: 'https://evil.example', jwks_uri: `${provider.url}/k` })
     expect(await server.root.write('auth/jwt/config', { oidc_discovery_url: provider.url })).toMatchObject({
       status: 400,
-      body: { errors: [`error checking oidc discovery URL: issuer "${provider.url}" expected, discovery says "https://evil.example": ${advice}`] },
+      body: {
+        errors: [
+          `error checking oidc discovery URL: issuer "${provider.url}" expected, discovery says "https://evil.example": ${advice}`,
+        ],
+      },
     })
 
     provider.routes.set(well, { issuer: provider.url, jwks_uri: `${provider.url}/k` })
-    expect((await server.root.write('auth/jwt/config', { oidc_discovery_url: provider.url })).status).toBe(204)
+    expect((await server.root.write('auth/jwt/config', { oidc_discovery_url: provider.url })).status).toBe(
+      204,
+    )
     provider.routes.set(well, { issuer: 'https://evil.example', jwks_uri: `${provider.url}/k` })
     const answer = await server.anonymous.write('auth/jwt/login', { role: 'r', jwt: rs.sign(claims()) })
     expect(await operatorVerdict(server.root, 'auth/jwt', answer)).toMatch(
@@ -161,13 +218,18 @@ describe('providers that misbehave', () => {
     await using provider = await startProvider()
     await using hidden = await startProvider({ '/k': jwksOf(rs) })
     await using server = await startTestServer({ settings: { OUTBOUND_DENY: '127.0.0.2/32,::1' } })
-    provider.routes.set('/.well-known/openid-configuration', { issuer: provider.url, jwks_uri: hidden.url.replace('127.0.0.1', '127.0.0.2') })
+    provider.routes.set('/.well-known/openid-configuration', {
+      issuer: provider.url,
+      jwks_uri: hidden.url.replace('127.0.0.1', '127.0.0.2'),
+    })
     await server.root.write('auth/jwt/config', { oidc_discovery_url: provider.url })
     await server.root.write('auth/jwt/role/r', role)
 
     const answer = await server.anonymous.write('auth/jwt/login', { role: 'r', jwt: rs.sign(claims()) })
 
-    expect(await operatorVerdict(server.root, 'auth/jwt', answer)).toMatch(/address 127\.0\.0\.2 is in a denied network/)
+    expect(await operatorVerdict(server.root, 'auth/jwt', answer)).toMatch(
+      /address 127\.0\.0\.2 is in a denied network/,
+    )
     expect(hidden.hits).toEqual([])
   })
 })

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/lib/json.ts'
 import { parseLossless } from '../../../src/lib/json.ts'
-import { type BoundClaimsType, checkBoundClaim, readyBoundClaims } from '../../../src/plugins/jwt-auth/bound-claims.ts'
+import {
+  type BoundClaimsType,
+  checkBoundClaim,
+  readyBoundClaims,
+} from '../../../src/plugins/jwt-auth/bound-claims.ts'
 import { parseStrictObject } from '../../../src/plugins/jwt-auth/strict-json.ts'
 
 /** Both sides as JSON text: what a role stores and what a token holds. */
@@ -75,7 +79,11 @@ describe('exact values', () => {
     ['{"c":null}', '{"c":"a"}', 'bound claim is not a string, bool, int or list: <nil>'],
     ['{"a":"1","b":"2"}', '{"a":"1","b":"2"}', 'ok'],
     ['{"/bar/baz/1":"y"}', '{"bar":{"baz":["x","y","z"]}}', 'ok'],
-    ['{"/bar/baz/1":"q"}', '{"bar":{"baz":["x","y","z"]}}', 'claim "/bar/baz/1" does not match any associated bound claim values'],
+    [
+      '{"/bar/baz/1":"q"}',
+      '{"bar":{"baz":["x","y","z"]}}',
+      'claim "/bar/baz/1" does not match any associated bound claim values',
+    ],
     ['{"/bar/nope":"q"}', '{"bar":{"baz":["x"]}}', 'claim "/bar/nope" is missing'],
     ['{"constructor":"x"}', '{}', 'claim "constructor" is missing'],
     ['{"toString":"x"}', '{}', 'claim "toString" is missing'],
@@ -119,6 +127,8 @@ describe('globs', () => {
 
   test('a hostile pattern against a long claim is decided in one pass', () => {
     const pattern = '*a'.repeat(50_000)
-    expect(verdict(JSON.stringify({ c: `${pattern}*b` }), JSON.stringify({ c: 'a'.repeat(100_000) }), 'glob')).toBe(mismatch)
+    expect(
+      verdict(JSON.stringify({ c: `${pattern}*b` }), JSON.stringify({ c: 'a'.repeat(100_000) }), 'glob'),
+    ).toBe(mismatch)
   })
 })

@@ -46,7 +46,10 @@ ONE=
 -----END CERTIFICATE-----
 `
 
-/** Two authorities of one name without key identifiers, and a certificate for 127.0.0.1 that the first of them signed. */
+/**
+ * Two authorities of one name without key identifiers, and a certificate for 127.0.0.1 that the first of them
+ * signed.
+ */
 export const rotatedAuthority = {
   leaf: {
     key: `-----BEGIN PRIVATE KEY-----

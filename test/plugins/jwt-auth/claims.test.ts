@@ -16,11 +16,24 @@ const now = 1_800_000_000
 const nowMs = now * 1000
 
 function rules(given: Partial<TokenRules> = {}): TokenRules {
-  return { bound_issuer: '', bound_subject: '', bound_audiences: [], expiration_leeway: 0, not_before_leeway: 0, clock_skew_leeway: 0, ...given }
+  return {
+    bound_issuer: '',
+    bound_subject: '',
+    bound_audiences: [],
+    expiration_leeway: 0,
+    not_before_leeway: 0,
+    clock_skew_leeway: 0,
+    ...given,
+  }
 }
 
 /** The first check that is not passed. */
-function checkToken(claims: Parameters<typeof walkToken>[0], given: TokenRules, at: number, mode?: LeewayMode) {
+function checkToken(
+  claims: Parameters<typeof walkToken>[0],
+  given: TokenRules,
+  at: number,
+  mode?: LeewayMode,
+) {
   const refusals: ReturnType<typeof checkAudience>[] = []
   walkToken(claims, given, at, (_name, refused) => refusals.push(refused), mode)
   return refusals.find((refused) => refused !== undefined)
@@ -29,7 +42,15 @@ function checkToken(claims: Parameters<typeof walkToken>[0], given: TokenRules, 
 const valid = { iat: now - 5, nbf: now - 5, exp: now + 600 }
 
 describe('times', () => {
-  type Row = [iat: number | undefined, nbf: number | undefined, exp: number | undefined, S: number, E: number, N: number, reason: string]
+  type Row = [
+    iat: number | undefined,
+    nbf: number | undefined,
+    exp: number | undefined,
+    S: number,
+    E: number,
+    N: number,
+    reason: string,
+  ]
   const rows: Row[] = [
     [-205, undefined, undefined, 0, 0, 0, 'ok'],
     [-215, undefined, undefined, 0, 0, 0, 'expired'],
@@ -102,7 +123,11 @@ describe('times', () => {
     { name: 'start, to the second', claims: { nbf: now + 210, exp: now + 600 }, reason: undefined },
     { name: 'before the start', claims: { nbf: now + 211, exp: now + 600 }, reason: 'not_yet_valid' },
     { name: 'issued at the edge', claims: { iat: now + 60, nbf: now, exp: now + 600 }, reason: undefined },
-    { name: 'issued in the future', claims: { iat: now + 61, nbf: now, exp: now + 600 }, reason: 'issued_in_future' },
+    {
+      name: 'issued in the future',
+      claims: { iat: now + 61, nbf: now, exp: now + 600 },
+      reason: 'issued_in_future',
+    },
   ])('the very boundary is valid: $name', ({ claims, reason }) => {
     const leeways = rules()
     expect(checkToken(claims, leeways, nowMs, 'document')?.reason).toBe(reason)
@@ -112,9 +137,14 @@ describe('times', () => {
     expect(checkToken({ exp: now - 210 }, rules(), nowMs + 1, 'document')?.reason).toBe('expired')
   })
 
-  test.each([{}, { iat: 0 }, { iat: 0, nbf: 0, exp: 0 }, { exp: null }])('a token without any time is refused: %j', (claims) => {
-    expect(checkToken(claims, rules(), nowMs)?.text).toBe('no issued at (iat), not before (nbf), or expiration time (exp) claims in token')
-  })
+  test.each([{}, { iat: 0 }, { iat: 0, nbf: 0, exp: 0 }, { exp: null }])(
+    'a token without any time is refused: %j',
+    (claims) => {
+      expect(checkToken(claims, rules(), nowMs)?.text).toBe(
+        'no issued at (iat), not before (nbf), or expiration time (exp) claims in token',
+      )
+    },
+  )
 })
 
 describe('registered claims', () => {
@@ -135,7 +165,9 @@ describe('registered claims', () => {
     { nbf: '0' },
     { exp: Number.POSITIVE_INFINITY },
   ])('a wrong type is refused before anything else: %j', (wrong) => {
-    expect(checkToken({ ...valid, ...wrong }, rules({ bound_issuer: 'x' }), nowMs)?.reason).toBe('claim_type_invalid')
+    expect(checkToken({ ...valid, ...wrong }, rules({ bound_issuer: 'x' }), nowMs)?.reason).toBe(
+      'claim_type_invalid',
+    )
   })
 
   test.each([
@@ -156,7 +188,10 @@ describe('registered claims', () => {
     { claims: { ISS: 'i', sub: 's', aud: 'a' }, text: 'invalid issuer (iss) claim' },
     { claims: { iss: 'i', sub: 'x', aud: 'x' }, text: 'invalid subject (sub) claim' },
     { claims: { iss: 'i', aud: 'a' }, text: 'invalid subject (sub) claim' },
-    { claims: { iss: 'i', sub: 's', aud: 'x' }, text: 'invalid audience (aud) claim: audience claim does not match any expected audience' },
+    {
+      claims: { iss: 'i', sub: 's', aud: 'x' },
+      text: 'invalid audience (aud) claim: audience claim does not match any expected audience',
+    },
     {
       claims: { iss: 'i', sub: 's', aud: 'a', exp: 1 },
       text: 'invalid expiration time (exp) claim: token is expired',
@@ -202,10 +237,25 @@ describe('identity', () => {
     { claims: { sub: 'jeff' }, name: 'sub', pointer: true, result: 'jeff' },
     { claims: {}, name: 'user', pointer: false, result: 'claim "user" not found in token' },
     { claims: { user: null }, name: 'user', pointer: false, result: 'claim "user" not found in token' },
-    { claims: { user: 5 }, name: 'user', pointer: false, result: 'claim "user" could not be converted to string' },
-    { claims: { user: ['a'] }, name: 'user', pointer: false, result: 'claim "user" could not be converted to string' },
+    {
+      claims: { user: 5 },
+      name: 'user',
+      pointer: false,
+      result: 'claim "user" could not be converted to string',
+    },
+    {
+      claims: { user: ['a'] },
+      name: 'user',
+      pointer: false,
+      result: 'claim "user" could not be converted to string',
+    },
     { claims: {}, name: 'constructor', pointer: false, result: 'claim "constructor" not found in token' },
-    { claims: {}, name: '/__proto__/constructor', pointer: true, result: 'claim "/__proto__/constructor" not found in token' },
+    {
+      claims: {},
+      name: '/__proto__/constructor',
+      pointer: true,
+      result: 'claim "/__proto__/constructor" not found in token',
+    },
   ])('user claim $name, pointer $pointer, in $claims', ({ claims, name, pointer, result }) => {
     const read = readUserClaim(claims, name, pointer)
     expect(typeof read === 'string' ? read : read.text).toBe(result)
@@ -214,12 +264,17 @@ describe('identity', () => {
   test('mapped claims that are present become metadata, and the role comes last', () => {
     const claims = { data1: 'foo', data2: { child: 'bar' }, empty: '', gone: null }
     const mappings = { data1: 'val1', '/data2/child': 'val2', nope: 'val3', gone: 'val4', empty: 'val5' }
-    expect(readMetadata(claims, mappings, 'r')).toEqual({ metadata: { val1: 'foo', val2: 'bar', val5: '', role: 'r' } })
+    expect(readMetadata(claims, mappings, 'r')).toEqual({
+      metadata: { val1: 'foo', val2: 'bar', val5: '', role: 'r' },
+    })
     expect(readMetadata(claims, null, 'r')).toEqual({ metadata: { role: 'r' } })
   })
 
   test('a mapped claim that is not a string is refused', () => {
-    expect(readMetadata({ x: 42 }, { x: 'y' }, 'r')).toMatchObject({ text: "error converting claim 'x' to string", reason: 'mapping_invalid' })
+    expect(readMetadata({ x: 42 }, { x: 'y' }, 'r')).toMatchObject({
+      text: "error converting claim 'x' to string",
+      reason: 'mapping_invalid',
+    })
   })
 
   test('a metadata key named __proto__ is a key like any other', () => {

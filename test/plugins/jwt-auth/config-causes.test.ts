@@ -14,11 +14,19 @@ async function refusal(server: TestServer, config: object): Promise<string> {
   expect(status).toBe(400)
   const text = String(body.errors?.[0])
   const shown = (await server.root.read('auth/jwt/status')).body.data
-  expect(shown).toMatchObject({ ok: false, type: 'none', last_refused_config: { time: expect.stringMatching(/Z$/), text } })
+  expect(shown).toMatchObject({
+    ok: false,
+    type: 'none',
+    last_refused_config: { time: expect.stringMatching(/Z$/), text },
+  })
   return text
 }
 
-async function refusalOf(configOf: (provider: Provider) => object, prepare: (provider: Provider) => unknown = () => {}, tls?: typeof providerTls) {
+async function refusalOf(
+  configOf: (provider: Provider) => object,
+  prepare: (provider: Provider) => unknown = () => {},
+  tls?: typeof providerTls,
+) {
   await using provider = await startProvider({}, tls)
   provider.routes.set(well, { issuer: provider.url, jwks_uri: `${provider.url}/keys` })
   await prepare(provider)
@@ -31,11 +39,18 @@ const answering =
   (answer: string, type?: string, status = 200) =>
   (provider: Provider) => {
     for (const route of [well, '/keys'])
-      provider.routes.set(route, (response) => response.writeHead(status, type === undefined ? {} : { 'content-type': type }).end(answer))
+      provider.routes.set(route, (response) =>
+        response.writeHead(status, type === undefined ? {} : { 'content-type': type }).end(answer),
+      )
   }
 
 describe('a discovery URL that cannot be used is refused with its cause', () => {
-  test.each<{ name: string; config?: (provider: Provider) => object; prepare?: (provider: Provider) => unknown; text: string }>([
+  test.each<{
+    name: string
+    config?: (provider: Provider) => object
+    prepare?: (provider: Provider) => unknown
+    text: string
+  }>([
     {
       name: 'a slash too many at the end',
       config: ({ url }) => ({ oidc_discovery_url: `${url}/` }),
@@ -51,10 +66,15 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
       prepare: ({ routes }) => routes.set(well, { issuer: 'https://idp.example' }),
       text: 'issuer "<url>" expected, discovery says "https://idp.example": write oidc_discovery_url as the provider does',
     },
-    { name: 'no issuer', prepare: ({ routes }) => routes.set(well, { jwks_uri: 'x' }), text: 'issuer "<url>" expected, discovery names none' },
+    {
+      name: 'no issuer',
+      prepare: ({ routes }) => routes.set(well, { jwks_uri: 'x' }),
+      text: 'issuer "<url>" expected, discovery names none',
+    },
     {
       name: 'an issuer for all tenants',
-      prepare: ({ routes }) => routes.set(well, { issuer: 'https://login.microsoftonline.com/{tenantid}/v2.0' }),
+      prepare: ({ routes }) =>
+        routes.set(well, { issuer: 'https://login.microsoftonline.com/{tenantid}/v2.0' }),
       text:
         'issuer "<url>" expected, discovery says "https://login.microsoftonline.com/{tenantid}/v2.0": this address is of all tenants: write the id of yours ' +
         'in place of common, organizations or consumers',
@@ -69,13 +89,21 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
       config: ({ url }) => ({ oidc_discovery_url: `${url}/{tenantid}/v2.0` }),
       text: '404 Not Found, no content type: replace the placeholder in oidc_discovery_url',
     },
-    { name: 'a page that needs a login', prepare: answering('<html>secret', 'text/html', 403), text: '403 Forbidden, content type text/html' },
+    {
+      name: 'a page that needs a login',
+      prepare: answering('<html>secret', 'text/html', 403),
+      text: '403 Forbidden, content type text/html',
+    },
     {
       name: 'a page in place of JSON',
       prepare: answering('<html>secret', 'text/html'),
       text: 'oidc: failed to decode provider discovery object: not JSON (200 OK, content type text/html)',
     },
-    { name: 'nobody there', prepare: (provider) => provider.stop(), text: `Get "<url>${well}": dial tcp: connect: connection refused` },
+    {
+      name: 'nobody there',
+      prepare: (provider) => provider.stop(),
+      text: `Get "<url>${well}": dial tcp: connect: connection refused`,
+    },
     {
       name: 'no scheme',
       config: () => ({ oidc_discovery_url: 'idp.example' }),
@@ -93,12 +121,21 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
     },
     {
       name: 'an answer that would write to a terminal',
-      prepare: ({ routes }) => routes.set(well, (answer) => void answer.socket?.end('HTTP/1.1 503 a\x1b[2Jb\r\nContent-Type: text/html\r\n\r\n')),
+      prepare: ({ routes }) =>
+        routes.set(
+          well,
+          (answer) => void answer.socket?.end('HTTP/1.1 503 a\x1b[2Jb\r\nContent-Type: text/html\r\n\r\n'),
+        ),
       text: '503 a[2Jb, content type text/html',
     },
     {
       name: 'an algorithm that does not exist, with a client',
-      config: ({ url }) => ({ oidc_discovery_url: url, oidc_client_id: 'i', oidc_client_secret: 's', jwt_supported_algs: 'HS256' }),
+      config: ({ url }) => ({
+        oidc_discovery_url: url,
+        oidc_client_id: 'i',
+        oidc_client_secret: 's',
+        jwt_supported_algs: 'HS256',
+      }),
       text: 'unsupported signing algorithm "HS256"',
     },
   ])('$name', async ({ config = discoveryOf, prepare, text }) => {
@@ -120,12 +157,18 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
     },
     {
       name: 'another authority than the one given',
-      config: ({ url }: Provider) => ({ oidc_discovery_url: url, oidc_discovery_ca_pem: strangerCertificate }),
+      config: ({ url }: Provider) => ({
+        oidc_discovery_url: url,
+        oidc_discovery_ca_pem: strangerCertificate,
+      }),
       text: /x509: certificate signed by unknown authority \(.+\): no certificate in oidc_discovery_ca_pem is the provider's authority$/,
     },
     {
       name: 'a certificate for another name',
-      config: ({ url }: Provider) => ({ oidc_discovery_url: url.replace('127.0.0.1', 'localhost'), oidc_discovery_ca_pem: providerTls.cert }),
+      config: ({ url }: Provider) => ({
+        oidc_discovery_url: url.replace('127.0.0.1', 'localhost'),
+        oidc_discovery_ca_pem: providerTls.cert,
+      }),
       text: /x509: certificate is valid for 127\.0\.0\.1, not localhost$/,
     },
     {
@@ -146,7 +189,9 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
   })
 
   test('a server that does not speak HTTP', async () => {
-    const text = await refusalOf(discoveryOf, ({ routes }) => routes.set(well, (answer) => void answer.socket?.end('SSH-2.0-x\r\n')))
+    const text = await refusalOf(discoveryOf, ({ routes }) =>
+      routes.set(well, (answer) => void answer.socket?.end('SSH-2.0-x\r\n')),
+    )
     expect(text).toMatch(/: malformed HTTP response \(/)
   })
 })
@@ -157,10 +202,26 @@ describe('a JWKS URL that cannot be used is refused with its cause', () => {
 
   test.each([
     { name: 'not there', prepare: () => {}, text: '404 Not Found, no content type' },
-    { name: 'ill', prepare: answering('<html>secret', 'text/html', 500), text: '500 Internal Server Error, content type text/html' },
-    { name: 'a page', prepare: answering('<html>secret', 'text/html'), text: '200 OK, content type text/html: not JSON' },
-    { name: 'a list', prepare: answering('[]', 'application/json'), text: '200 OK, content type application/json: a JWK set must be a JSON object' },
-    { name: 'gone', prepare: (provider: Provider) => provider.stop(), text: 'Get "<url>/keys": dial tcp: connect: connection refused' },
+    {
+      name: 'ill',
+      prepare: answering('<html>secret', 'text/html', 500),
+      text: '500 Internal Server Error, content type text/html',
+    },
+    {
+      name: 'a page',
+      prepare: answering('<html>secret', 'text/html'),
+      text: '200 OK, content type text/html: not JSON',
+    },
+    {
+      name: 'a list',
+      prepare: answering('[]', 'application/json'),
+      text: '200 OK, content type application/json: a JWK set must be a JSON object',
+    },
+    {
+      name: 'gone',
+      prepare: (provider: Provider) => provider.stop(),
+      text: 'Get "<url>/keys": dial tcp: connect: connection refused',
+    },
   ])('$name', async ({ prepare, text }) => {
     expect(await refusalOf(keysOf, prepare)).toBe(`error checking jwks URL <url>/keys: ${text}`)
     expect(await refusalOf(pairOf, prepare)).toBe(`error checking jwks URL <url>/keys: ${text}`)
@@ -175,14 +236,17 @@ describe('a JWKS URL that cannot be used is refused with its cause', () => {
   test('a URL of any length is repeated only so far', async () => {
     await using server = await startTestServer()
     const long = `http://127.0.0.1:1/${'k'.repeat(100_000)}`
-    for (const field of ['jwks_url', 'oidc_discovery_url']) expect((await refusal(server, { [field]: long })).length).toBeLessThan(4096)
+    for (const field of ['jwks_url', 'oidc_discovery_url'])
+      expect((await refusal(server, { [field]: long })).length).toBeLessThan(4096)
   })
 
   test('a password in the URL is shown to nobody', async () => {
     await using provider = await startProvider()
     await using server = await startTestServer()
     for (const field of ['jwks_url', 'oidc_discovery_url']) {
-      expect(await refusal(server, { [field]: provider.url.replace('://', '://user:hush@') })).not.toContain('hush')
+      expect(await refusal(server, { [field]: provider.url.replace('://', '://user:hush@') })).not.toContain(
+        'hush',
+      )
     }
   })
 })
@@ -195,7 +259,9 @@ describe('the status of a mount', () => {
 
     await server.root.write(path, { jwks_url: 'http://127.0.0.1:1/k' })
     await server.root.write(path, { jwt_validation_pubkeys: [aSigner().pem], oidc_client_secret: 'hush' })
-    expect(await refused()).toMatchObject({ text: "both 'oidc_client_id' and 'oidc_client_secret' must be set for OIDC" })
+    expect(await refused()).toMatchObject({
+      text: "both 'oidc_client_id' and 'oidc_client_secret' must be set for OIDC",
+    })
     expect((await server.root.write(path, { jwt_validation_pubkeys: [aSigner().pem] })).status).toBe(204)
     expect(await refused()).toBeNull()
     await server.root.write(path, {})

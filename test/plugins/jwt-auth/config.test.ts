@@ -28,27 +28,46 @@ const never = {
 }
 
 async function aProvider(tls?: typeof providerTls) {
-  const provider = await startProvider({ '/certs': jwksOf(signer), '/html': '<html>', '/wrong': { keys: 'x' }, '/empty': {} }, tls)
-  provider.routes.set('/.well-known/openid-configuration', { issuer: provider.url, jwks_uri: `${provider.url}/certs` })
+  const provider = await startProvider(
+    { '/certs': jwksOf(signer), '/html': '<html>', '/wrong': { keys: 'x' }, '/empty': {} },
+    tls,
+  )
+  provider.routes.set('/.well-known/openid-configuration', {
+    issuer: provider.url,
+    jwks_uri: `${provider.url}/certs`,
+  })
   return provider
 }
 
 describe('what is refused', () => {
-  const exactlyOne = "exactly one of 'jwt_validation_pubkeys', 'jwks_url', 'jwks_pairs' or 'oidc_discovery_url' must be set"
+  const exactlyOne =
+    "exactly one of 'jwt_validation_pubkeys', 'jwks_url', 'jwks_pairs' or 'oidc_discovery_url' must be set"
   const pkcs1 = newKeys('RS256').publicKey.export({ format: 'pem', type: 'pkcs1' }).toString()
   const unconfigured = shared(startTestServer)
   const field = (name: string) => `Field validation failed: error converting input for field "${name}": `
   test.each<{ row: string; body: object; error: string }>([
-    { row: 'a discovery URL beside a JWKS URL', body: { ...keys, oidc_discovery_url: 'http://x', jwks_url: 'http://x' }, error: exactlyOne },
+    {
+      row: 'a discovery URL beside a JWKS URL',
+      body: { ...keys, oidc_discovery_url: 'http://x', jwks_url: 'http://x' },
+      error: exactlyOne,
+    },
     { row: 'keys beside a JWKS URL', body: { ...keys, jwks_url: 'http://x' }, error: exactlyOne },
     { row: 'no source of keys', body: {}, error: exactlyOne },
-    { row: 'only empty sources of keys', body: { jwks_pairs: [], jwt_validation_pubkeys: '', jwks_url: null }, error: exactlyOne },
+    {
+      row: 'only empty sources of keys',
+      body: { jwks_pairs: [], jwt_validation_pubkeys: '', jwks_url: null },
+      error: exactlyOne,
+    },
     {
       row: 'pairs that are no objects',
       body: { jwks_pairs: ['foo', 'bar'] },
       error: 'invalid jwks_pairs: jwks_pairs must be provided as a list of json objects',
     },
-    { row: 'a pair with a URL that is no text', body: { jwks_pairs: [{ jwks_url: 5 }] }, error: 'invalid jwks_pairs: 1 error(s) decoding:' },
+    {
+      row: 'a pair with a URL that is no text',
+      body: { jwks_pairs: [{ jwks_url: 5 }] },
+      error: 'invalid jwks_pairs: 1 error(s) decoding:',
+    },
     {
       row: 'a bound issuer beside pairs',
       body: { jwks_pairs: [{ jwks_url: 'http://127.0.0.1:1/' }, {}], bound_issuer: 'foobar' },
@@ -64,9 +83,21 @@ describe('what is refused', () => {
       body: { jwks_url: 'http://127.0.0.1:1/', jwks_ca_pem: 'garbage' },
       error: 'error checking jwks_ca_pem: it holds no certificate',
     },
-    { row: 'a pair without a URL', body: { jwks_pairs: [{}] }, error: 'error checking jwks_ca_pem: jwks_url is missing' },
-    { row: 'a response mode in capitals', body: { ...keys, oidc_response_mode: 'QUERY' }, error: 'invalid response_mode: "QUERY"' },
-    { row: 'unknown response mode', body: { ...keys, oidc_response_mode: 'abc' }, error: 'invalid response_mode: "abc"' },
+    {
+      row: 'a pair without a URL',
+      body: { jwks_pairs: [{}] },
+      error: 'error checking jwks_ca_pem: jwks_url is missing',
+    },
+    {
+      row: 'a response mode in capitals',
+      body: { ...keys, oidc_response_mode: 'QUERY' },
+      error: 'invalid response_mode: "QUERY"',
+    },
+    {
+      row: 'unknown response mode',
+      body: { ...keys, oidc_response_mode: 'abc' },
+      error: 'invalid response_mode: "abc"',
+    },
     {
       row: 'an ID token in the query by default',
       body: { ...keys, oidc_response_types: 'id_token' },
@@ -125,17 +156,20 @@ describe('what is refused', () => {
     {
       row: 'a switch as text for azure',
       body: { ...keys, provider_config: { provider: 'azure', fetch_groups: 'true' } },
-      error: 'invalid provider_config: error initializing "azure" provider_config: decoding failed due to the following error(s):',
+      error:
+        'invalid provider_config: error initializing "azure" provider_config: decoding failed due to the following error(s):',
     },
     {
       row: 'a depth below zero',
       body: { ...keys, provider_config: { provider: 'gsuite', groups_recurse_max_depth: -1 } },
-      error: 'invalid provider_config: error initializing "gsuite" provider_config: \'gsuite_recurse_max_depth\' must be a positive integer',
+      error:
+        'invalid provider_config: error initializing "gsuite" provider_config: \'gsuite_recurse_max_depth\' must be a positive integer',
     },
     {
       row: 'a service account that is no JSON',
       body: { ...keys, provider_config: { provider: 'gsuite', gsuite_service_account: '{' } },
-      error: 'invalid provider_config: error initializing "gsuite" provider_config: error parsing service account JSON: ',
+      error:
+        'invalid provider_config: error initializing "gsuite" provider_config: error parsing service account JSON: ',
     },
     {
       row: 'okta by http',
@@ -145,7 +179,8 @@ describe('what is refused', () => {
     ...['https://', 'https:///path', 'https:okta.example', 'https://a b'].map((org_url) => ({
       row: `okta without a host, ${org_url}`,
       body: { ...keys, provider_config: { provider: 'okta', org_url } },
-      error: 'invalid provider_config: error initializing "okta" provider_config: org_url must include a host',
+      error:
+        'invalid provider_config: error initializing "okta" provider_config: org_url must include a host',
     })),
     {
       row: 'okta without a scheme',
@@ -155,7 +190,8 @@ describe('what is refused', () => {
     {
       row: 'a cap as text',
       body: { ...keys, provider_config: { provider: 'okta', groups_cap: '5' } },
-      error: 'invalid provider_config: error initializing "okta" provider_config: decoding failed due to the following error(s):',
+      error:
+        'invalid provider_config: error initializing "okta" provider_config: decoding failed due to the following error(s):',
     },
     {
       row: 'a provider that is not offered',
@@ -164,14 +200,18 @@ describe('what is refused', () => {
     },
     {
       row: 'okta groups without an API token',
-      body: { ...keys, provider_config: { provider: 'okta', org_url: 'https://okta.example', fetch_groups: true } },
+      body: {
+        ...keys,
+        provider_config: { provider: 'okta', org_url: 'https://okta.example', fetch_groups: true },
+      },
       error:
         'invalid provider_config: error initializing "okta" provider_config: \'api_token\' is required in provider_config when fetch_groups=true',
     },
     {
       row: 'okta groups without a URL',
       body: { ...keys, provider_config: { provider: 'okta', fetch_groups: true } },
-      error: 'invalid provider_config: error initializing "okta" provider_config: \'org_url\' must be set in provider_config',
+      error:
+        'invalid provider_config: error initializing "okta" provider_config: \'org_url\' must be set in provider_config',
     },
     {
       row: 'a cap below zero',
@@ -181,7 +221,8 @@ describe('what is refused', () => {
     {
       row: 'a filter that is no pattern',
       body: { ...keys, provider_config: { provider: 'okta', groups_filter: '(' } },
-      error: 'invalid provider_config: error initializing "okta" provider_config: invalid groups_filter regex: ',
+      error:
+        'invalid provider_config: error initializing "okta" provider_config: invalid groups_filter regex: ',
     },
     {
       row: 'unknown algorithm',
@@ -198,7 +239,11 @@ describe('what is refused', () => {
       body: { ...keys, jwt_supported_algs: ['RS256', ''] },
       error: 'invalid jwt_supported_algs: unsupported signing algorithm ""',
     },
-    { row: 'a PKCS #1 key', body: { jwt_validation_pubkeys: [pkcs1] }, error: 'error parsing public key: x509: malformed' },
+    {
+      row: 'a PKCS #1 key',
+      body: { jwt_validation_pubkeys: [pkcs1] },
+      error: 'error parsing public key: x509: malformed',
+    },
     {
       row: 'a key that is no PEM',
       body: { jwt_validation_pubkeys: ['a'] },
@@ -211,7 +256,12 @@ describe('what is refused', () => {
     },
     {
       row: 'the algorithms before the response types',
-      body: { ...keys, oidc_response_types: 'code,token', jwt_supported_algs: 'HS256', oidc_response_mode: 'x' },
+      body: {
+        ...keys,
+        oidc_response_types: 'code,token',
+        jwt_supported_algs: 'HS256',
+        oidc_response_mode: 'x',
+      },
       error: 'invalid jwt_supported_algs: unsupported signing algorithm "HS256"',
     },
     {
@@ -224,10 +274,26 @@ describe('what is refused', () => {
       body: { ...keys, oidc_response_mode: 'x', provider_config: { provider: 'unknown' } },
       error: 'invalid response_mode: "x"',
     },
-    { row: 'a default role that is a map', body: { ...keys, default_role: { a: 1 } }, error: field('default_role') },
-    { row: 'a switch that is none', body: { ...keys, namespace_in_state: 'maybe' }, error: field('namespace_in_state') },
-    { row: 'a provider configuration that is no map', body: { ...keys, provider_config: 'x' }, error: field('provider_config') },
-    { row: 'algorithms that are a map', body: { ...keys, jwt_supported_algs: { a: 1 } }, error: field('jwt_supported_algs') },
+    {
+      row: 'a default role that is a map',
+      body: { ...keys, default_role: { a: 1 } },
+      error: field('default_role'),
+    },
+    {
+      row: 'a switch that is none',
+      body: { ...keys, namespace_in_state: 'maybe' },
+      error: field('namespace_in_state'),
+    },
+    {
+      row: 'a provider configuration that is no map',
+      body: { ...keys, provider_config: 'x' },
+      error: field('provider_config'),
+    },
+    {
+      row: 'algorithms that are a map',
+      body: { ...keys, jwt_supported_algs: { a: 1 } },
+      error: field('jwt_supported_algs'),
+    },
     { row: 'a URL that is a list', body: { jwks_url: [1] }, error: field('jwks_url') },
   ])('$row: $body', async ({ body, error }) => {
     const server = await unconfigured()
@@ -248,14 +314,21 @@ describe('what is stored', () => {
     const read = await server.root.read(path)
 
     expect(written).toMatchObject({ status: 204, text: '' })
-    expect(read.body.data).toEqual({ ...never, jwt_validation_pubkeys: [signer.pem.trim()], bound_issuer: 'http://vault.example.com/' })
+    expect(read.body.data).toEqual({
+      ...never,
+      jwt_validation_pubkeys: [signer.pem.trim()],
+      bound_issuer: 'http://vault.example.com/',
+    })
   })
 
   test('reading before any write is 404, deleting is not offered', async () => {
     await using server = await startTestServer()
 
     expect(await server.root.read(path)).toMatchObject({ status: 404, body: { errors: [] } })
-    expect(await server.root.delete(path)).toMatchObject({ status: 405, body: { errors: ['1 error occurred:\n\t* unsupported operation\n\n'] } })
+    expect(await server.root.delete(path)).toMatchObject({
+      status: 405,
+      body: { errors: ['1 error occurred:\n\t* unsupported operation\n\n'] },
+    })
   })
 
   test.each([
@@ -278,23 +351,38 @@ describe('what is stored', () => {
       jwt_supported_algs: ' RS256 , ES256 ',
       unsupported_critical_cert_extensions: ['not an OID, and not read here'],
     }
-    const body = JSON.stringify({ ...keys, ...options }, (_key, value) => (typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value))
+    const body = JSON.stringify({ ...keys, ...options }, (_key, value) =>
+      typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value,
+    )
 
     expect((await server.root.call('POST', path, undefined, { raw: body })).status).toBe(204)
 
     const { data } = (await server.root.read(path)).body
-    expect(data).toMatchObject({ oidc_response_types: ['id_token'], default_role: 'dev', jwt_supported_algs: ['RS256', 'ES256'] })
+    expect(data).toMatchObject({
+      oidc_response_types: ['id_token'],
+      default_role: 'dev',
+      jwt_supported_algs: ['RS256', 'ES256'],
+    })
     expect((await server.root.read(path)).text).toContain('"big":12345678901234567890')
   })
 
   test('the secret options of a provider are not shown', async () => {
     await using server = await startTestServer()
-    const provider_config = { provider: 'okta', org_url: 'https://okta.example', api_token: 'hidden', fetch_groups: true }
+    const provider_config = {
+      provider: 'okta',
+      org_url: 'https://okta.example',
+      api_token: 'hidden',
+      fetch_groups: true,
+    }
     expect((await server.root.write(path, { ...keys, provider_config })).status).toBe(204)
 
     const read = await server.root.read(path)
 
-    expect(read.body.data?.provider_config).toEqual({ provider: 'okta', org_url: 'https://okta.example', fetch_groups: true })
+    expect(read.body.data?.provider_config).toEqual({
+      provider: 'okta',
+      org_url: 'https://okta.example',
+      fetch_groups: true,
+    })
     expect(read.text).not.toContain('hidden')
   })
 
@@ -316,24 +404,40 @@ describe('what is stored', () => {
 
   test('every other field goes back to nothing; a refused write changes nothing', async () => {
     await using server = await startTestServer()
-    const before = { default_role: 'dev', bound_issuer: ' a ', jwt_supported_algs: ['ES256'], jwks_ca_pem: 'x', oidc_discovery_ca_pem: 'y' }
+    const before = {
+      default_role: 'dev',
+      bound_issuer: ' a ',
+      jwt_supported_algs: ['ES256'],
+      jwks_ca_pem: 'x',
+      oidc_discovery_ca_pem: 'y',
+    }
     await server.root.write(path, { ...keys, ...before })
 
     expect(await server.root.write(path, { default_role: 'x' })).toMatchObject({ status: 400 })
-    expect(await server.root.write(path, { ...keys, jwt_supported_algs: 'nope' })).toMatchObject({ status: 400 })
+    expect(await server.root.write(path, { ...keys, jwt_supported_algs: 'nope' })).toMatchObject({
+      status: 400,
+    })
     expect((await server.root.read(path)).body.data).toMatchObject(before)
     await server.root.write(path, keys)
-    expect((await server.root.read(path)).body.data).toEqual({ ...never, jwt_validation_pubkeys: [signer.pem.trim()] })
+    expect((await server.root.read(path)).body.data).toEqual({
+      ...never,
+      jwt_validation_pubkeys: [signer.pem.trim()],
+    })
   })
 
   test('a certificate is a key, two keys are two elements', async () => {
     await using server = await startTestServer()
-    expect((await server.root.write(path, { jwt_validation_pubkeys: [strangerCertificate, signer.pem] })).status).toBe(204)
+    expect(
+      (await server.root.write(path, { jwt_validation_pubkeys: [strangerCertificate, signer.pem] })).status,
+    ).toBe(204)
   })
 
   test('unknown fields are ignored in silence', async () => {
     await using server = await startTestServer()
-    expect(await server.root.write(path, { ...keys, zzz: 1, name: 'x' })).toMatchObject({ status: 204, text: '' })
+    expect(await server.root.write(path, { ...keys, zzz: 1, name: 'x' })).toMatchObject({
+      status: 204,
+      text: '',
+    })
   })
 })
 
@@ -341,15 +445,23 @@ describe('what is fetched', () => {
   test('the URL is accepted with the right CA, and refused with another or none', async () => {
     await using server = await startTestServer()
     await using provider = await aProvider(providerTls)
-    const jwks = { jwks_url: `${provider.url}/certs`, jwks_ca_pem: providerTls.cert, oidc_response_mode: 'form_post' }
+    const jwks = {
+      jwks_url: `${provider.url}/certs`,
+      jwks_ca_pem: providerTls.cert,
+      oidc_response_mode: 'form_post',
+    }
     const client = { oidc_client_id: 'i', oidc_client_secret: 'hidden' }
     const discovery = { oidc_discovery_url: provider.url, oidc_discovery_ca_pem: providerTls.cert, ...client }
 
     expect((await server.root.write(path, jwks)).status).toBe(204)
-    expect((await server.root.read(path)).body.data).toEqual({ ...never, ...jwks, jwt_validation_pubkeys: [] })
-    expect((await server.root.write(path, { ...jwks, jwks_ca_pem: strangerCertificate })).body.errors).toEqual([
-      expect.stringContaining(`error checking jwks URL ${provider.url}/certs: `),
-    ])
+    expect((await server.root.read(path)).body.data).toEqual({
+      ...never,
+      ...jwks,
+      jwt_validation_pubkeys: [],
+    })
+    expect(
+      (await server.root.write(path, { ...jwks, jwks_ca_pem: strangerCertificate })).body.errors,
+    ).toEqual([expect.stringContaining(`error checking jwks URL ${provider.url}/certs: `)])
     expect((await server.root.write(path, { ...jwks, jwks_ca_pem: '' })).status).toBe(400)
     expect((await server.root.write(path, discovery)).status).toBe(204)
     expect((await server.root.read(path)).text).not.toContain('hidden')
@@ -374,16 +486,20 @@ describe('what is fetched', () => {
     const answer = await server.root.write(path, { jwks_url: provider.url + route })
 
     expect(answer.status).toBe(status)
-    if (status === 400) expect(answer.body.errors?.[0]).toContain(`error checking jwks URL ${provider.url}${route}: `)
+    if (status === 400)
+      expect(answer.body.errors?.[0]).toContain(`error checking jwks URL ${provider.url}${route}: `)
   })
 
-  test.each(['not a url', 'http://127.0.0.1:1/k', 'ftp://127.0.0.1/', 'file:///etc/passwd'])('the JWKS URL %s is refused', async (jwks_url) => {
-    await using server = await startTestServer()
-    expect(await server.root.write(path, { jwks_url })).toMatchObject({
-      status: 400,
-      body: { errors: [expect.stringContaining(`error checking jwks URL ${jwks_url}: `)] },
-    })
-  })
+  test.each(['not a url', 'http://127.0.0.1:1/k', 'ftp://127.0.0.1/', 'file:///etc/passwd'])(
+    'the JWKS URL %s is refused',
+    async (jwks_url) => {
+      await using server = await startTestServer()
+      expect(await server.root.write(path, { jwks_url })).toMatchObject({
+        status: 400,
+        body: { errors: [expect.stringContaining(`error checking jwks URL ${jwks_url}: `)] },
+      })
+    },
+  )
 
   test('all pairs are checked, and read back as posted', async () => {
     await using server = await startTestServer()
@@ -407,7 +523,8 @@ describe('what is fetched', () => {
   test('the issuer of the document must equal the discovery URL exactly', async () => {
     await using server = await startTestServer()
     await using provider = await aProvider()
-    const check = async (oidc_discovery_url: string) => (await server.root.write(path, { oidc_discovery_url })).status
+    const check = async (oidc_discovery_url: string) =>
+      (await server.root.write(path, { oidc_discovery_url })).status
 
     expect(await check(provider.url)).toBe(204)
     expect(await check(`${provider.url}/`)).toBe(400)
@@ -425,12 +542,16 @@ describe('what is fetched', () => {
     const client = { ...discovery, oidc_client_id: 'i', oidc_client_secret: 's' }
     const errors = async (body: object) => (await server.root.write(path, body)).body?.errors?.[0]
 
-    expect(await errors({ ...client, jwt_supported_algs: 'HS256' })).toBe('error checking oidc discovery URL: unsupported signing algorithm "HS256"')
+    expect(await errors({ ...client, jwt_supported_algs: 'HS256' })).toBe(
+      'error checking oidc discovery URL: unsupported signing algorithm "HS256"',
+    )
     expect(await errors({ ...client, unsupported_critical_cert_extensions: 'x' })).toBe(
       'error checking oidc discovery URL: invalid OID "x" in unsupported_critical_cert_extensions',
     )
     expect(await errors({ ...client, unsupported_critical_cert_extensions: '2.5.29.30' })).toBeUndefined()
-    expect(await errors({ ...discovery, jwt_supported_algs: 'HS256' })).toBe('invalid jwt_supported_algs: unsupported signing algorithm "HS256"')
+    expect(await errors({ ...discovery, jwt_supported_algs: 'HS256' })).toBe(
+      'invalid jwt_supported_algs: unsupported signing algorithm "HS256"',
+    )
     expect(await errors({ ...discovery, unsupported_critical_cert_extensions: 'x' })).toBeUndefined()
   })
 
@@ -439,7 +560,10 @@ describe('what is fetched', () => {
     await using provider = await aProvider()
 
     expect((await server.root.write(path, { jwks_url: `${provider.url}/certs` })).status).toBe(400)
-    expect((await server.root.write(path, { oidc_discovery_url: provider.url.replace('127.0.0.1', 'localhost') })).status).toBe(400)
+    expect(
+      (await server.root.write(path, { oidc_discovery_url: provider.url.replace('127.0.0.1', 'localhost') }))
+        .status,
+    ).toBe(400)
     expect(provider.hits).toEqual([])
   })
 })
@@ -448,8 +572,14 @@ describe('rights', () => {
   test('a write needs update, never create, and is checked before its fields', async () => {
     await using server = await startTestServer()
     const holding = async (capability: string) => {
-      await server.root.write(`sys/policies/acl/${capability}`, { policy: `path "auth/jwt/config" { capabilities = ["${capability}"] }` })
-      return server.as(String((await server.root.write('auth/token/create', { policies: [capability] })).body.auth?.client_token))
+      await server.root.write(`sys/policies/acl/${capability}`, {
+        policy: `path "auth/jwt/config" { capabilities = ["${capability}"] }`,
+      })
+      return server.as(
+        String(
+          (await server.root.write('auth/token/create', { policies: [capability] })).body.auth?.client_token,
+        ),
+      )
     }
     const [create, update, read] = [await holding('create'), await holding('update'), await holding('read')]
 

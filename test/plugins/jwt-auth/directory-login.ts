@@ -1,4 +1,7 @@
-import { type IdentityProviders, startIdentityProviders } from '../../../simulators/identity-providers/identity-providers.ts'
+import {
+  type IdentityProviders,
+  startIdentityProviders,
+} from '../../../simulators/identity-providers/identity-providers.ts'
 import type { Answer } from '../../support/client.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
 import { operatorVerdict } from './operator-verdict.ts'
@@ -6,16 +9,25 @@ import { aSigner } from './signer.ts'
 
 const signer = aSigner('ES256')
 
-/** A server whose mount `auth/jwt` has a key, a provider with a directory, and the role `r`, whose `groups_claim` is `groups`. */
+/**
+ * A server whose mount `auth/jwt` has a key, a provider with a directory, and the role `r`, whose
+ * `groups_claim` is `groups`.
+ */
 export type DirectoryLogin = AsyncDisposable & {
   readonly providers: IdentityProviders
   readonly server: TestServer
   configure(provider_config: object, more?: object): Promise<Answer>
   /** A token of these claims, as `logIn` makes one. */
   sign(claims?: object): string
-  /** Logs in with these claims, of which `sub` is `user1` unless said. A refusal is told as the operator reads it. */
+  /**
+   * Logs in with these claims, of which `sub` is `user1` unless said. A refusal is told as the operator reads
+   * it.
+   */
   logIn(claims?: object, more?: object): Promise<string>
-  /** Which of these names count as groups of the login that came last; external groups have to be there before. */
+  /**
+   * Which of these names count as groups of the login that came last; external groups have to be there
+   * before.
+   */
   groups(): Promise<string[]>
 }
 
@@ -25,7 +37,10 @@ export async function startDirectoryLogin({
   ...options
 }: TestServerOptions & { role?: object; now?: () => number } = {}): Promise<DirectoryLogin> {
   const providers = await startIdentityProviders({ ...(now === undefined ? {} : { now }) })
-  const server = await startTestServer({ ...options, environment: { HTTPS_PROXY: providers.hosts.proxyUrl, NO_PROXY: '127.0.0.1' } })
+  const server = await startTestServer({
+    ...options,
+    environment: { HTTPS_PROXY: providers.hosts.proxyUrl, NO_PROXY: '127.0.0.1' },
+  })
   const configure = (provider_config: object, more: object = {}) =>
     server.root.write('auth/jwt/config', {
       jwt_validation_pubkeys: [signer.pem],
@@ -33,7 +48,13 @@ export async function startDirectoryLogin({
       provider_config,
       ...more,
     })
-  await server.root.write('auth/jwt/role/r', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate', groups_claim: 'groups', ...role })
+  await server.root.write('auth/jwt/role/r', {
+    role_type: 'jwt',
+    user_claim: 'sub',
+    bound_audiences: 'gate',
+    groups_claim: 'groups',
+    ...role,
+  })
   let entity = ''
   const sign = (claims: object = {}) => {
     const iat = Math.floor((now ?? Date.now)() / 1000)
@@ -53,7 +74,8 @@ export async function startDirectoryLogin({
       const { body } = await server.root.read(`identity/entity/id/${entity}`)
       const ids = body.data?.['group_ids']
       const names: string[] = []
-      for (const id of Array.isArray(ids) ? ids : []) names.push(String((await server.root.read(`identity/group/id/${id}`)).body.data?.['name']))
+      for (const id of Array.isArray(ids) ? ids : [])
+        names.push(String((await server.root.read(`identity/group/id/${id}`)).body.data?.['name']))
       return names.sort()
     },
     [Symbol.asyncDispose]: async () => {
@@ -67,7 +89,8 @@ export async function startDirectoryLogin({
 export async function writeGroups({ root }: TestServer, ...names: string[]): Promise<void> {
   const mounts = await root.read('sys/auth')
   const mount = mounts.body.data?.['jwt/']
-  const mount_accessor = typeof mount === 'object' && mount !== null && 'accessor' in mount ? mount.accessor : undefined
+  const mount_accessor =
+    typeof mount === 'object' && mount !== null && 'accessor' in mount ? mount.accessor : undefined
   for (const name of names) {
     const made = await root.write('identity/group', { name, type: 'external' })
     await root.write('identity/group-alias', { name, mount_accessor, canonical_id: made.body.data?.['id'] })

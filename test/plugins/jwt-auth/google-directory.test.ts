@@ -57,10 +57,18 @@ test('a user key that would change the path is never sent', async () => {
 })
 
 test('groups and custom schemas are there for bound claims and mappings', async () => {
-  const role = { bound_claims: { groups: 'group2', '/Preferences/shirt_size': 'medium' }, claim_mappings: { '/Preferences/shirt_size': 'size' } }
+  const role = {
+    bound_claims: { groups: 'group2', '/Preferences/shirt_size': 'medium' },
+    claim_mappings: { '/Preferences/shirt_size': 'size' },
+  }
   await using login = await startDirectoryLogin({ role })
   writeDirectory(login)
-  const options = { ...optionsOf(login), fetch_groups: true, groups_recurse_max_depth: 2, fetch_user_info: true }
+  const options = {
+    ...optionsOf(login),
+    fetch_groups: true,
+    groups_recurse_max_depth: 2,
+    fetch_user_info: true,
+  }
   await login.configure({ ...options, user_custom_schemas: 'Preferences,Other' })
 
   expect(await login.logIn()).toBe('ok')
@@ -77,7 +85,11 @@ test('the key is never shown', async () => {
 
   const { body, text } = await login.server.root.read('auth/jwt/config')
 
-  expect(body.data?.['provider_config']).toEqual({ provider: 'gsuite', gsuite_admin_impersonate: login.providers.google.admin, fetch_groups: true })
+  expect(body.data?.['provider_config']).toEqual({
+    provider: 'gsuite',
+    gsuite_admin_impersonate: login.providers.google.admin,
+    fetch_groups: true,
+  })
   expect(text).not.toContain('private_key')
 })
 
@@ -89,7 +101,9 @@ test('the domain is sent', async () => {
 
   expect(await login.logIn()).toBe('ok')
   expect(await login.groups()).toEqual(['a@example.com'])
-  expect(login.providers.hosts.requests.at(-1)).toBe(`GET ${admin}/groups?userKey=user1&domain=example.com&fields=nextPageToken%2Cgroups%28email%29`)
+  expect(login.providers.hosts.requests.at(-1)).toBe(
+    `GET ${admin}/groups?userKey=user1&domain=example.com&fields=nextPageToken%2Cgroups%28email%29`,
+  )
 })
 
 test('pages are read to their end', async () => {
@@ -122,7 +136,9 @@ test('one access token serves the logins of an hour; one that was ended early is
   expect(await login.logIn()).toBe('ok')
   expect(signIns()).toBe(2)
   google.revokeTokens()
-  expect(await login.logIn()).toBe(`${failing}googleapi: Error 401: Request had invalid authentication credentials.`)
+  expect(await login.logIn()).toBe(
+    `${failing}googleapi: Error 401: Request had invalid authentication credentials.`,
+  )
   expect(await login.logIn()).toBe('ok')
   expect(signIns()).toBe(3)
 })
@@ -134,7 +150,9 @@ test('the user claim is looked up as a pointer whatever the role says, and has t
 
   expect(await login.logIn({ '/id/mail': 'alias', id: { mail: 'user1' } })).toBe('ok')
   expect(await login.logIn({ '/id/mail': 'alias' })).toBe(`${failing}unable to locate "/id/mail" in claims`)
-  expect(await login.logIn({ '/id/mail': 'alias', id: { mail: 5 } })).toBe(`${failing}claim "/id/mail" could not be converted to string`)
+  expect(await login.logIn({ '/id/mail': 'alias', id: { mail: 5 } })).toBe(
+    `${failing}claim "/id/mail" could not be converted to string`,
+  )
 })
 
 test('without fetch_groups the groups of the token do not count either', async () => {
@@ -148,7 +166,8 @@ test('every failure is named, and refuses the login', async () => {
   await using login = await startDirectoryLogin()
   const { hosts, google } = login.providers
   await login.configure({ ...optionsOf(login), fetch_groups: true })
-  const answer = (body: object | string, status = 200) => hosts.misbehave('admin.googleapis.com', { kind: 'answer', answer: { status, body } }, 1)
+  const answer = (body: object | string, status = 200) =>
+    hosts.misbehave('admin.googleapis.com', { kind: 'answer', answer: { status, body } }, 1)
 
   expect(await login.logIn()).toBe(`${failing}googleapi: Error 404: Resource Not Found: userKey`)
   writeDirectory(login)
@@ -162,7 +181,11 @@ test('every failure is named, and refuses the login', async () => {
   expect(await login.logIn()).toBe(`${failing}groups of the answer are no list`)
   answer({ groups: [{ email: 5 }, null] })
   expect(await login.logIn()).toBe('ok')
-  hosts.misbehave('admin.googleapis.com', { kind: 'answer', answer: { status: 200, body: { nextPageToken: 'again' } } }, 2)
+  hosts.misbehave(
+    'admin.googleapis.com',
+    { kind: 'answer', answer: { status: 200, body: { nextPageToken: 'again' } } },
+    2,
+  )
   expect(await login.logIn()).toBe(`${failing}pages of the answer go round in a circle`)
   hosts.misbehave('admin.googleapis.com', { kind: 'huge', bytes: 2 ** 20 }, 1)
   expect(await login.logIn()).toMatch(/larger than 1048576 bytes/)
@@ -188,10 +211,20 @@ test('an account that may not sign in, or not as this administrator, gets nothin
   expect(await go({ gsuite_admin_impersonate: 'mallory@example.com' })).toMatch(
     /^400 failed to fetch groups: oauth2: cannot fetch token: 401 .*unauthorized_client/s,
   )
-  expect(await go({ gsuite_admin_impersonate: '' })).toBe(`${failing}googleapi: Error 403: Not Authorized to access this resource/api`)
-  expect(await go({ gsuite_service_account: '{"type":"service_account"}' })).toBe(`${failing}the service account has no usable private key`)
-  expect(await go({ gsuite_service_account: JSON.stringify(keyless) })).toBe(`${failing}the service account has no usable private key`)
-  login.providers.hosts.misbehave('oauth2.googleapis.com', { kind: 'answer', answer: { status: 200, body: { token_type: 'Bearer' } } }, 1)
+  expect(await go({ gsuite_admin_impersonate: '' })).toBe(
+    `${failing}googleapi: Error 403: Not Authorized to access this resource/api`,
+  )
+  expect(await go({ gsuite_service_account: '{"type":"service_account"}' })).toBe(
+    `${failing}the service account has no usable private key`,
+  )
+  expect(await go({ gsuite_service_account: JSON.stringify(keyless) })).toBe(
+    `${failing}the service account has no usable private key`,
+  )
+  login.providers.hosts.misbehave(
+    'oauth2.googleapis.com',
+    { kind: 'answer', answer: { status: 200, body: { token_type: 'Bearer' } } },
+    1,
+  )
   expect(await go({})).toBe(`${failing}oauth2: server response missing access_token`)
   expect(await login.logIn()).toBe('ok')
 })
@@ -210,18 +243,30 @@ test('a key may be in a file, and a missing file is noticed', async () => {
   const path = folder.file('key.json')
   await writeFile(path, login.providers.google.keyFile)
   const options = { ...optionsOf(login), gsuite_service_account: path, fetch_groups: true }
-  const refused = 'invalid provider_config: error initializing "gsuite" provider_config: error parsing service account JSON: '
+  const refused =
+    'invalid provider_config: error initializing "gsuite" provider_config: error parsing service account JSON: '
 
   expect((await login.configure(options)).status).toBe(204)
   expect(await login.logIn()).toBe('ok')
-  for (const gsuite_service_account of ['no json', folder.path, '/dev/zero', '/etc/hostname', '/etc/shadow', 'a\0b', '[]', ' '])
+  for (const gsuite_service_account of [
+    'no json',
+    folder.path,
+    '/dev/zero',
+    '/etc/hostname',
+    '/etc/shadow',
+    'a\0b',
+    '[]',
+    ' ',
+  ])
     expect((await login.configure({ ...options, gsuite_service_account })).body.errors).toEqual([
       `${refused}neither JSON nor a file with the key of a service account`,
     ])
   for (const gsuite_service_account of ['{"type":"authorized_user"}', '{}', '{'])
     expect((await login.configure({ ...options, gsuite_service_account })).body.errors?.[0]).toMatch(refused)
   await rm(path)
-  expect(await login.logIn()).toMatch('400 failed to load custom provider config: error initializing "gsuite" provider_config: ')
+  expect(await login.logIn()).toMatch(
+    '400 failed to load custom provider config: error initializing "gsuite" provider_config: ',
+  )
   expect((await login.server.root.read('auth/jwt/config')).status).toBe(500)
 })
 
@@ -257,15 +302,26 @@ test.each([
   const path = '/computeMetadata/v1/instance/service-accounts/default/token'
   const answerFor = (query: string) => {
     machine.routes.set(path + query, (answer, { headers, url = '' }) => {
-      const { status, body } = google.metadata({ method: 'GET', url: new URL(url, machine.url), headers, body: '' })
+      const { status, body } = google.metadata({
+        method: 'GET',
+        url: new URL(url, machine.url),
+        headers,
+        body: '',
+      })
       answer.writeHead(status).end(JSON.stringify(body))
     })
   }
   const scope = (name: string) => encodeURIComponent(`https://www.googleapis.com/auth/${name}`)
   answerFor(`?scopes=${scope('cloud-platform')}`)
-  answerFor(`?scopes=${scope('admin.directory.group.readonly')}${encodeURIComponent(',')}${scope('admin.directory.user.readonly')}`)
+  answerFor(
+    `?scopes=${scope('admin.directory.group.readonly')}${encodeURIComponent(',')}${scope('admin.directory.user.readonly')}`,
+  )
   const options = {
-    ...{ serviceAccount: '', adminImpersonate: admin ? google.admin : '', impersonatePrincipal: principal === 'itself' ? google.email : principal },
+    ...{
+      serviceAccount: '',
+      adminImpersonate: admin ? google.admin : '',
+      impersonatePrincipal: principal === 'itself' ? google.email : principal,
+    },
     ...{ domain: '', maxDepth: 0, customSchemas: '' },
   }
   const outbound = new MachineOutbound(machine.url, hosts.proxyUrl)
@@ -293,11 +349,17 @@ test('a sign-in for claims nobody vouches for, which may ask nobody, ends no log
   const reach = { outbound, caPem: '', accessToken: '', signal: undefined, userClaim: 'sub', now: Date.now }
 
   const [explained, loggedIn] = await Promise.allSettled([
-    fetchGoogleGroups({ sub: 'user1' }, options, { ...reach, outbound: new AskedForVouched(outbound, () => false) }),
+    fetchGoogleGroups({ sub: 'user1' }, options, {
+      ...reach,
+      outbound: new AskedForVouched(outbound, () => false),
+    }),
     fetchGoogleGroups({ sub: 'user1' }, options, reach),
   ])
 
-  expect(explained).toMatchObject({ status: 'rejected', reason: { message: 'nobody is asked about claims that no signature vouches for' } })
+  expect(explained).toMatchObject({
+    status: 'rejected',
+    reason: { message: 'nobody is asked about claims that no signature vouches for' },
+  })
   expect(loggedIn).toEqual({ status: 'fulfilled', value: ['group1'] })
 })
 
@@ -305,7 +367,16 @@ test('a machine without credentials gets an error that says so', async () => {
   await using machine = await startProvider()
   const outbound = new MachineOutbound(machine.url, '')
   const reach = { outbound, caPem: '', accessToken: '', signal: undefined, userClaim: 'sub', now: Date.now }
-  const options = { serviceAccount: '', adminImpersonate: 'a', impersonatePrincipal: '', domain: '', maxDepth: 0, customSchemas: '' }
+  const options = {
+    serviceAccount: '',
+    adminImpersonate: 'a',
+    impersonatePrincipal: '',
+    domain: '',
+    maxDepth: 0,
+    customSchemas: '',
+  }
 
-  await expect(fetchGoogleGroups({ sub: 'user1' }, options, reach)).rejects.toThrow('failed to find application default credentials: ')
+  await expect(fetchGoogleGroups({ sub: 'user1' }, options, reach)).rejects.toThrow(
+    'failed to find application default credentials: ',
+  )
 })

@@ -9,7 +9,18 @@ beforeAll(() => setDefaultCACertificates([...before, tls.cert]))
 afterAll(() => setDefaultCACertificates(before))
 
 /** JSON that is nearly what a directory says, and any other. */
-const members = ['value', 'groups', 'email', 'profile', 'name', 'nextPageToken', '@odata.nextLink', 'customSchemas', '__proto__', 'access_token']
+const members = [
+  'value',
+  'groups',
+  'email',
+  'profile',
+  'name',
+  'nextPageToken',
+  '@odata.nextLink',
+  'customSchemas',
+  '__proto__',
+  'access_token',
+]
 const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
   tree: fc.oneof(
     { maxDepth: 4 },
@@ -37,37 +48,56 @@ const providers: Record<string, (login: DirectoryLogin) => { host: string; confi
   azure: () => ({ host: 'graph.microsoft.com', config: { provider: 'azure', fetch_groups: true } }),
   okta: ({ providers: { okta } }) => ({
     host: 'example.okta.com',
-    config: { provider: 'okta', org_url: 'https://example.okta.com', api_token: okta.apiToken, fetch_groups: true },
+    config: {
+      provider: 'okta',
+      org_url: 'https://example.okta.com',
+      api_token: okta.apiToken,
+      fetch_groups: true,
+    },
   }),
   gsuite: ({ providers: { google } }) => ({
     host: 'admin.googleapis.com',
     config: {
-      ...{ provider: 'gsuite', gsuite_service_account: google.keyFile, gsuite_admin_impersonate: google.admin },
+      ...{
+        provider: 'gsuite',
+        gsuite_service_account: google.keyFile,
+        gsuite_admin_impersonate: google.admin,
+      },
       ...{ fetch_groups: true, groups_recurse_max_depth: 2, fetch_user_info: true, user_custom_schemas: 'A' },
     },
   }),
   'the sign-in at Google': ({ providers: { google } }) => ({
     host: 'oauth2.googleapis.com',
-    config: { provider: 'gsuite', gsuite_service_account: google.keyFile, gsuite_admin_impersonate: google.admin, fetch_groups: true },
+    config: {
+      provider: 'gsuite',
+      gsuite_service_account: google.keyFile,
+      gsuite_admin_impersonate: google.admin,
+      fetch_groups: true,
+    },
   }),
 }
 
-test.each(Object.keys(providers))('whatever %s answers, a login is let in or refused, and nothing breaks', async (name) => {
-  await using login = await startDirectoryLogin({ role: { bound_claims: { env: 'prod' } } })
-  const { host, config } = providers[name]?.(login) ?? { host: '', config: {} }
-  await login.configure(config)
+test.each(Object.keys(providers))(
+  'whatever %s answers, a login is let in or refused, and nothing breaks',
+  async (name) => {
+    await using login = await startDirectoryLogin({ role: { bound_claims: { env: 'prod' } } })
+    const { host, config } = providers[name]?.(login) ?? { host: '', config: {} }
+    await login.configure(config)
 
-  await fc.assert(
-    fc.asyncProperty(answers, async (answer) => {
-      login.providers.hosts.misbehave(host, { kind: 'answer', answer }, 3)
-      expect(await login.logIn({ env: 'prod' }, { distributed_claim_access_token: 't' })).toMatch(/^(?:ok|400 )/)
-      // what a directory says is no claim of another name
-      expect(await login.logIn({}, { distributed_claim_access_token: 't' })).toMatch(/^400 /)
-    }),
-    { numRuns: 40 },
-  )
-  expect(login.providers.hosts.requests.every((request) => !request.includes('evil'))).toBe(true)
-})
+    await fc.assert(
+      fc.asyncProperty(answers, async (answer) => {
+        login.providers.hosts.misbehave(host, { kind: 'answer', answer }, 3)
+        expect(await login.logIn({ env: 'prod' }, { distributed_claim_access_token: 't' })).toMatch(
+          /^(?:ok|400 )/,
+        )
+        // what a directory says is no claim of another name
+        expect(await login.logIn({}, { distributed_claim_access_token: 't' })).toMatch(/^400 /)
+      }),
+      { numRuns: 40 },
+    )
+    expect(login.providers.hosts.requests.every((request) => !request.includes('evil'))).toBe(true)
+  },
+)
 
 test.each([
   { name: 'with a line end', token: 'a\r\nX-Evil: 1' },
@@ -78,11 +108,21 @@ test.each([
   await using login = await startDirectoryLogin()
   await login.configure({ provider: 'azure', fetch_groups: true })
 
-  expect(await login.logIn({}, { distributed_claim_access_token: token })).toMatch(/^400 failed to fetch groups: /)
+  expect(await login.logIn({}, { distributed_claim_access_token: token })).toMatch(
+    /^400 failed to fetch groups: /,
+  )
 })
 
 test.each([
-  { host: 'example.okta.com', config: { provider: 'okta', org_url: 'https://example.okta.com', api_token: '00stand+in"token', fetch_groups: true } },
+  {
+    host: 'example.okta.com',
+    config: {
+      provider: 'okta',
+      org_url: 'https://example.okta.com',
+      api_token: '00stand+in"token',
+      fetch_groups: true,
+    },
+  },
   { host: 'graph.microsoft.com', config: { provider: 'azure', fetch_groups: true } },
 ])('a directory that repeats what it was sent shows no secret: $host', async ({ host, config }) => {
   await using login = await startDirectoryLogin()

@@ -1,6 +1,9 @@
 import { type Signer, signed, signedWithSecret } from './signer.ts'
 
-/** Tokens nobody should send, with these claims where they have any; the signer's algorithm is RS256 and its key `r`. All of them must be refused. */
+/**
+ * Tokens nobody should send, with these claims where they have any; the signer's algorithm is RS256 and its
+ * key `r`. All of them must be refused.
+ */
 export function hostileTokens(signer: Signer, claims: object): [name: string, token: string][] {
   const good = signer.sign(claims)
   const payload = JSON.stringify(claims)
@@ -36,7 +39,10 @@ export function hostileTokens(signer: Signer, claims: object): [name: string, to
     ['a padded signature', `${good}==`],
     ['base64 instead of base64url', `${head}.${body}.${mac.replaceAll('-', '+').replaceAll('_', '/')}+`],
     ['a signature that is not the one spelling of its bytes', `${head}.${body}.${respelt(mac)}`],
-    ['a header that is not the one spelling of its bytes', `${respelt(`${b64('{"alg":"RS256"} ')}`)}.${body}.${mac}`],
+    [
+      'a header that is not the one spelling of its bytes',
+      `${respelt(`${b64('{"alg":"RS256"} ')}`)}.${body}.${mac}`,
+    ],
     ['no signature', `${head}.${body}.`],
     ['the signature of another token', `${head}.${b64(JSON.stringify({ ...claims, sub: 'root' }))}.${mac}`],
     ['dots', '.'.repeat(100_000)],

@@ -9,7 +9,12 @@ import { aSigner, type Signer } from './signer.ts'
 type Algorithm = (typeof supportedAlgorithms)[number]
 
 /** A library that shares no code with ours or with jose. */
-const foreignSign = (algorithm: Algorithm, { privateKey }: Signer, payload: object, header: object = {}): string =>
+const foreignSign = (
+  algorithm: Algorithm,
+  { privateKey }: Signer,
+  payload: object,
+  header: object = {},
+): string =>
   createSigner({
     algorithm,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
@@ -20,7 +25,12 @@ const foreignSign = (algorithm: Algorithm, { privateKey }: Signer, payload: obje
 
 describe.each(supportedAlgorithms)('tokens of another library: %s', (algorithm) => {
   const signer = aSigner(algorithm, { kid: 'foreign' })
-  const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gatehouse', claim_mappings: { name: 'name' } }
+  const role = {
+    role_type: 'jwt',
+    user_claim: 'sub',
+    bound_audiences: 'gatehouse',
+    claim_mappings: { name: 'name' },
+  }
   const person = { sub: 'zoë', aud: 'gatehouse', name: '日本 \u2028 "quoted"' }
 
   test('with its key as PEM, behind a JWKS URL, and in a pair', async () => {
@@ -50,7 +60,10 @@ describe.each(supportedAlgorithms)('tokens of another library: %s', (algorithm) 
     const login = await begin(server.anonymous)
     const idToken = foreignSign(algorithm, signer, { ...provider.claims(login), ...{ sub: 'zoë' } })
 
-    const answer = await callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login, { idToken }) })
+    const answer = await callback(server.anonymous, {
+      state: login.get('state'),
+      code: provider.codeFor(login, { idToken }),
+    })
 
     expect(verdict(answer)).toBe('ok')
   })

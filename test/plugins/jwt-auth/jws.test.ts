@@ -5,7 +5,8 @@ import { aSigner } from './signer.ts'
 
 const limits = { maxTokenSize: 512 * 1024 }
 const b64 = (text: string) => Buffer.from(text).toString('base64url')
-const tokenOf = (header: string, payload = '{}', signature = 'c2ln') => `${b64(header)}.${b64(payload)}.${signature}`
+const tokenOf = (header: string, payload = '{}', signature = 'c2ln') =>
+  `${b64(header)}.${b64(payload)}.${signature}`
 
 const malformedIn = (token: string) => {
   const jws = parseJws(token, limits)
@@ -24,10 +25,13 @@ describe('compact form', () => {
     expect(jws.signature).toHaveLength(64)
   })
 
-  test.each(['\n', ' ', '\t\r\n', '\u00a0', '\u2028', '\u3000', '\u0085'])('white space %j anywhere in it does not count', (blank) => {
-    const token = tokenOf('{"alg":"ES256"}')
-    expect(malformedIn(`${blank}${token.slice(0, 5)}${blank}${token.slice(5)}${blank}`)).toBe('readable')
-  })
+  test.each(['\n', ' ', '\t\r\n', '\u00a0', '\u2028', '\u3000', '\u0085'])(
+    'white space %j anywhere in it does not count',
+    (blank) => {
+      const token = tokenOf('{"alg":"ES256"}')
+      expect(malformedIn(`${blank}${token.slice(0, 5)}${blank}${token.slice(5)}${blank}`)).toBe('readable')
+    },
+  )
 
   const threeParts = 'go-jose/go-jose: compact JWS format must have three parts'
   test.each([
@@ -56,9 +60,12 @@ describe('compact form', () => {
     },
   )
 
-  test.each(['e30.e30.QQ', 'e30.e30.QUI', 'e30.e30.QUJD', 'e30.e30.'])('a canonical one passes: %s', (token) => {
-    expect(malformedIn(token)).toBe('readable')
-  })
+  test.each(['e30.e30.QQ', 'e30.e30.QUI', 'e30.e30.QUJD', 'e30.e30.'])(
+    'a canonical one passes: %s',
+    (token) => {
+      expect(malformedIn(token)).toBe('readable')
+    },
+  )
 
   test('a token over 512 KiB is refused, one at the limit is read', () => {
     const head = `${b64('{"alg":"ES256"}')}.`
@@ -90,12 +97,18 @@ describe('header', () => {
   })
 
   test('a header that is no UTF-8 is refused', () => {
-    const header = Buffer.from([...Buffer.from('{"alg":"ES256","x":"'), 0xff, ...Buffer.from('"}')]).toString('base64url')
+    const header = Buffer.from([...Buffer.from('{"alg":"ES256","x":"'), 0xff, ...Buffer.from('"}')]).toString(
+      'base64url',
+    )
     expect(malformedIn(`${header}.e30.c2ln`)).toBe('header is not a JSON object with unique member names')
   })
 
   test.each([
-    ['{"typ":null,"alg":"ES256","jwk":{"kty":"RSA"},"jku":"http://x","x5u":"http://x","x5c":["AA"],"kid":null}', 'ES256', ''],
+    [
+      '{"typ":null,"alg":"ES256","jwk":{"kty":"RSA"},"jku":"http://x","x5u":"http://x","x5c":["AA"],"kid":null}',
+      'ES256',
+      '',
+    ],
     ['{}', '', ''],
     ['{"alg":null}', '', ''],
     ['{"alg":"HS256","kid":"k"}', 'HS256', 'k'],
@@ -139,7 +152,9 @@ describe('payload', () => {
   })
 
   test('integers beyond 2^53 keep their value, half surrogate pairs become U+FFFD', () => {
-    expect(parseStrictObject('{"a":9007199254740993,"b":1.5e300,"c":"\\ud800","d":"\\ud83d\\ude00"}')).toEqual({
+    expect(
+      parseStrictObject('{"a":9007199254740993,"b":1.5e300,"c":"\\ud800","d":"\\ud83d\\ude00"}'),
+    ).toEqual({
       a: 9007199254740993n,
       b: 1.5e300,
       c: '\ufffd',
@@ -173,10 +188,12 @@ describe('payload', () => {
     expect(parseStrictObject(text) !== undefined).toBe(isRead)
   })
 
-  test.each([['"'.repeat(400_000)], ['{"a":'.repeat(90_000)], [':'.repeat(400_000)], [`{"a":"${'\\'.repeat(400_000)}`]])(
-    'hostile text is refused: row %#',
-    (text) => {
-      expect(parseStrictObject(text)).toBeUndefined()
-    },
-  )
+  test.each([
+    ['"'.repeat(400_000)],
+    ['{"a":'.repeat(90_000)],
+    [':'.repeat(400_000)],
+    [`{"a":"${'\\'.repeat(400_000)}`],
+  ])('hostile text is refused: row %#', (text) => {
+    expect(parseStrictObject(text)).toBeUndefined()
+  })
 })

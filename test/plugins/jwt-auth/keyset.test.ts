@@ -4,7 +4,13 @@ import { OutboundClient } from '../../../src/core/outbound.ts'
 import { SharedSources } from '../../../src/plugins/jwt-auth/shared-sources.ts'
 import { JwkSet } from '../../../src/plugins/jwt-auth/jwk-set.ts'
 import { DiscoveredProvider } from '../../../src/plugins/jwt-auth/discovered-provider.ts'
-import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from '../../../src/plugins/jwt-auth/keyset.ts'
+import {
+  JwksKeyset,
+  type Keyset,
+  type KeysetParts,
+  MultiJwksKeyset,
+  StaticKeyset,
+} from '../../../src/plugins/jwt-auth/keyset.ts'
 import { parsePublicKeyPem } from '../../../src/plugins/jwt-auth/public-key-pem.ts'
 import { VerificationGate } from '../../../src/plugins/jwt-auth/verification-gate.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -16,7 +22,10 @@ const signing = 'error validating token: error verifying token signature: '
 const noStaticKey = `${signing}no known key successfully validated the token signature`
 const noRemoteKey = `${signing}failed to verify id token signature`
 
-function aFixture(clock = new FakeClock()): { parts: KeysetParts & { readonly clock: FakeClock }; clock: FakeClock } {
+function aFixture(clock = new FakeClock()): {
+  parts: KeysetParts & { readonly clock: FakeClock }
+  clock: FakeClock
+} {
   const parts = {
     sources: new SharedSources({ outbound: new OutboundClient({ deny: [] }), clock }),
     fetchedAfter: 0,
@@ -40,10 +49,24 @@ function staticKeyset(...pems: string[]): StaticKeyset {
 const rsa = newKeys('RS256')
 
 describe('static keys', () => {
-  const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
+  const algorithms = [
+    'RS256',
+    'RS384',
+    'RS512',
+    'PS256',
+    'PS384',
+    'PS512',
+    'ES256',
+    'ES384',
+    'ES512',
+    'EdDSA',
+  ]
   test.each(algorithms)('%s verifies with its kind of key and no other', async (algorithm) => {
     const signers = ['RS256', 'ES256', 'ES384', 'ES512', 'EdDSA'].map((each) => aSigner(each))
-    const signer = algorithm.startsWith('RS') || algorithm.startsWith('PS') ? aSigner(algorithm, { keys: rsa }) : aSigner(algorithm)
+    const signer =
+      algorithm.startsWith('RS') || algorithm.startsWith('PS')
+        ? aSigner(algorithm, { keys: rsa })
+        : aSigner(algorithm)
     const token = signer.sign({ sub: 'x' })
 
     expect(await verdict(staticKeyset(...signers.map(({ pem }) => pem), signer.pem), token)).toBe('ok')
@@ -51,7 +74,11 @@ describe('static keys', () => {
   })
 
   test('static keys are tried in turn, whatever the key id', async () => {
-    const [first, second, stranger] = [aSigner('ES256', { kid: 'x' }), aSigner('ES256', { kid: 'y' }), aSigner('ES256', { kid: 'x' })]
+    const [first, second, stranger] = [
+      aSigner('ES256', { kid: 'x' }),
+      aSigner('ES256', { kid: 'y' }),
+      aSigner('ES256', { kid: 'x' }),
+    ]
     const keyset = staticKeyset(first.pem, second.pem)
 
     expect(await verdict(keyset, first.sign({}))).toBe('ok')
@@ -73,8 +100,12 @@ describe('static keys', () => {
     const signer = aSigner('RS256', { keys: rsa })
     const unsigned = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from('{"sub":"x"}').toString('base64url')}.`
 
-    expect(await verdict(staticKeyset(signer.pem), signedWithSecret(signer.pem, { sub: 'x' }))).toBe(noStaticKey)
-    expect(await verdict(staticKeyset(signer.pem), signedWithSecret(signer.pem.trim(), { sub: 'x' }))).toBe(noStaticKey)
+    expect(await verdict(staticKeyset(signer.pem), signedWithSecret(signer.pem, { sub: 'x' }))).toBe(
+      noStaticKey,
+    )
+    expect(await verdict(staticKeyset(signer.pem), signedWithSecret(signer.pem.trim(), { sub: 'x' }))).toBe(
+      noStaticKey,
+    )
     expect(await verdict(staticKeyset(signer.pem), unsigned)).toBe(noStaticKey)
   })
 
@@ -82,7 +113,12 @@ describe('static keys', () => {
     await using provider = await startProvider()
     const [trusted, attacker] = [aSigner('ES256'), aSigner('ES256')]
     provider.routes.set('/keys', jwksOf(attacker))
-    const header = { jwk: attacker.jwk, jku: `${provider.url}/keys`, x5u: `${provider.url}/x`, x5c: [strangerCertificate] }
+    const header = {
+      jwk: attacker.jwk,
+      jku: `${provider.url}/keys`,
+      x5u: `${provider.url}/x`,
+      x5c: [strangerCertificate],
+    }
 
     expect(await verdict(staticKeyset(trusted.pem), attacker.sign({}, header))).toBe(noStaticKey)
     expect(await verdict(staticKeyset(trusted.pem), trusted.sign({}, header))).toBe('ok')
@@ -98,7 +134,9 @@ describe('static keys', () => {
     expect(await verdict(keyset, `${head}.e30.${signature}`)).toBe(noStaticKey)
     expect(await verdict(keyset, token.slice(0, token.lastIndexOf('.') + 1))).toBe(noStaticKey)
     expect(await verdict(keyset, token.replace(signature, signature.slice(0, -2)))).toBe(noStaticKey)
-    expect(await verdict(keyset, token.replace(signature, Buffer.alloc(64).toString('base64url')))).toBe(noStaticKey)
+    expect(await verdict(keyset, token.replace(signature, Buffer.alloc(64).toString('base64url')))).toBe(
+      noStaticKey,
+    )
   })
 
   test('RSA keys below 2048 bits verify nothing, those from 2048 on do', async () => {
@@ -108,17 +146,23 @@ describe('static keys', () => {
     expect(await verdict(staticKeyset(least.pem), least.sign({}))).toBe('ok')
   })
 
-  test.each(['[]', '"x"', '1', '{', '', 'plain', '{"a":1,"a":1}'])('a well signed payload %j is refused', async (payload) => {
-    const signer = aSigner('ES256')
-    expect(await verdict(staticKeyset(signer.pem), signer.sign(payload))).toBe(noStaticKey)
-  })
+  test.each(['[]', '"x"', '1', '{', '', 'plain', '{"a":1,"a":1}'])(
+    'a well signed payload %j is refused',
+    async (payload) => {
+      const signer = aSigner('ES256')
+      expect(await verdict(staticKeyset(signer.pem), signer.sign(payload))).toBe(noStaticKey)
+    },
+  )
 
   test.each([
     ['garbage', 'go-jose/go-jose: compact JWS format must have three parts'],
     ['a.b.c.d.e', 'go-jose/go-jose: compact JWS format must have three parts'],
     ['$.e30.c2ln', 'illegal base64 data at input byte 0'],
   ])('the token %s is malformed', async (token, text) => {
-    expect(await staticKeyset(aSigner().pem).verify(token)).toMatchObject({ reason: 'token_malformed', text: signing + text })
+    expect(await staticKeyset(aSigner().pem).verify(token)).toMatchObject({
+      reason: 'token_malformed',
+      text: signing + text,
+    })
   })
 })
 
@@ -185,7 +229,10 @@ describe('a JWKS URL', () => {
     expect(await verdict(keyset, unnamed.sign({}))).toBe('ok')
     expect(await verdict(keyset, named.sign({}, { kid: null }))).toBe('ok')
     expect(await verdict(keyset, unnamed.sign({}, { kid: 'a' }))).toBe(noRemoteKey)
-    expect(await keyset.verify(unnamed.sign({}, { kid: 'z' }))).toMatchObject({ reason: 'key_unknown', text: noRemoteKey })
+    expect(await keyset.verify(unnamed.sign({}, { kid: 'z' }))).toMatchObject({
+      reason: 'key_unknown',
+      text: noRemoteKey,
+    })
     expect(await keyset.verify(unnamed.sign({}, { kid: 'a' }))).toMatchObject({ reason: 'signature_invalid' })
   })
 
@@ -198,7 +245,9 @@ describe('a JWKS URL', () => {
 
     provider.routes.set('/k', (answer) => answer.writeHead(500).end('oops'))
     expect(await verdict(keyset, a.sign({}))).toBe('ok')
-    expect(await verdict(keyset, b.sign({}))).toBe(`${fetching}get keys failed: 500 Internal Server Error oops`)
+    expect(await verdict(keyset, b.sign({}))).toBe(
+      `${fetching}get keys failed: 500 Internal Server Error oops`,
+    )
     provider.routes.set('/k', 'no json')
     expect(await verdict(keyset, b.sign({}))).toMatch(`${fetching}failed to decode keys: `)
     provider.routes.set('/k', jwksOf(b))
@@ -241,7 +290,11 @@ describe('a JWKS URL', () => {
 
   test('unknown key ids at one mount do not keep keys from another', async () => {
     const { parts } = aFixture()
-    const [old, fresh, unknown] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' }), aSigner('ES256', { kid: 'c' })]
+    const [old, fresh, unknown] = [
+      aSigner('ES256', { kid: 'a' }),
+      aSigner('ES256', { kid: 'b' }),
+      aSigner('ES256', { kid: 'c' }),
+    ]
     await using provider = await startProvider({ '/k': jwksOf(old) })
     const source = { url: `${provider.url}/k`, caPem: '' }
     const of = (caPem: string) => new JwksKeyset({ ...source, caPem }, parts)
@@ -295,7 +348,9 @@ describe('a JWKS URL', () => {
   })
 
   test('every kind of key verifies; use, key_ops and alg are not looked at; odd keys do no harm', async () => {
-    const signers = ['RS256', 'ES256', 'ES384', 'ES512', 'EdDSA'].map((algorithm) => aSigner(algorithm, { kid: algorithm }))
+    const signers = ['RS256', 'ES256', 'ES384', 'ES512', 'EdDSA'].map((algorithm) =>
+      aSigner(algorithm, { kid: algorithm }),
+    )
     const odd = aSigner('ES256', { kid: 'odd' })
     const set = {
       keys: [
@@ -319,9 +374,13 @@ describe('a JWKS URL', () => {
 
   test('a key with a certificate chain must be the key of its first certificate', async () => {
     const der = (pem: string) => new X509Certificate(pem).raw.toString('base64')
-    const keys = { publicKey: new X509Certificate(providerTls.cert).publicKey, privateKey: createPrivateKey(providerTls.key) }
+    const keys = {
+      publicKey: new X509Certificate(providerTls.cert).publicKey,
+      privateKey: createPrivateKey(providerTls.key),
+    }
     const signer = aSigner('ES256', { keys })
-    const withChain = (...chain: string[]) => new JwkSet(Buffer.from(JSON.stringify({ keys: [{ ...signer.jwk, x5c: chain }] }))).candidates('')
+    const withChain = (...chain: string[]) =>
+      new JwkSet(Buffer.from(JSON.stringify({ keys: [{ ...signer.jwk, x5c: chain }] }))).candidates('')
 
     expect(withChain(der(providerTls.cert))).toHaveLength(1)
     expect(withChain(der(strangerCertificate))).toHaveLength(0)
@@ -385,8 +444,13 @@ describe('discovery', () => {
     const configuring = 'error configuring token validator: keyset configuration error: '
 
     expect(await verdict(keyset, signer.sign({}))).toBe(`${configuring}404 Not Found: no`)
-    provider.routes.set('/.well-known/openid-configuration', { ...documentOf(provider.url), issuer: 'https://evil.example' })
-    expect(await verdict(keyset, signer.sign({}))).toBe(`${configuring}issuer "${provider.url}" expected, discovery says "https://evil.example"`)
+    provider.routes.set('/.well-known/openid-configuration', {
+      ...documentOf(provider.url),
+      issuer: 'https://evil.example',
+    })
+    expect(await verdict(keyset, signer.sign({}))).toBe(
+      `${configuring}issuer "${provider.url}" expected, discovery says "https://evil.example"`,
+    )
     provider.routes.set('/.well-known/openid-configuration', 'no json')
     expect(await verdict(keyset, signer.sign({}))).toMatch(configuring)
     provider.routes.set('/.well-known/openid-configuration', documentOf(provider.url))
@@ -428,7 +492,8 @@ describe('discovery', () => {
 
     await Promise.all(Array.from({ length: 50 }, () => keyset.verify('x')))
     expect(provider.hits).toHaveLength(1)
-    for (let count = 0; count < 20; count++) expect(await keyset.verify('x')).toMatchObject({ reason: 'keys_unavailable' })
+    for (let count = 0; count < 20; count++)
+      expect(await keyset.verify('x')).toMatchObject({ reason: 'keys_unavailable' })
     expect(provider.hits).toHaveLength(10)
   })
 })
@@ -461,10 +526,12 @@ describe('several JWKS URLs', () => {
 
   test('an unknown kid is refused', async () => {
     await using fixture = await threeProviders()
-    expect(await fixture.keyset.verify(aSigner('ES256', { kid: 'non-existent-key' }).sign({}))).toMatchObject({
-      reason: 'key_unknown',
-      text: 'error validating token: error searching for key set with kid non-existent-key: no key found with kid non-existent-key in any JWKS endpoint',
-    })
+    expect(await fixture.keyset.verify(aSigner('ES256', { kid: 'non-existent-key' }).sign({}))).toMatchObject(
+      {
+        reason: 'key_unknown',
+        text: 'error validating token: error searching for key set with kid non-existent-key: no key found with kid non-existent-key in any JWKS endpoint',
+      },
+    )
   })
 
   test('one URL that is down does not affect the keys of the others, and an error tells when all are down', async () => {

@@ -18,17 +18,25 @@ function someClaims(given: object = {}): object {
 const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' }
 
 /** A mount `auth/jwt` with one static key, and a role `r`. */
-async function withRole(given: object = {}, { config = {}, ...options }: TestServerOptions & { config?: object } = {}): Promise<TestServer> {
+async function withRole(
+  given: object = {},
+  { config = {}, ...options }: TestServerOptions & { config?: object } = {},
+): Promise<TestServer> {
   const server = await startTestServer(options)
-  const configured = await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem], ...config })
+  const configured = await server.root.write('auth/jwt/config', {
+    jwt_validation_pubkeys: [signer.pem],
+    ...config,
+  })
   const written = await server.root.write('auth/jwt/role/r', { ...role, ...given })
   expect([configured.status, written.status].every((status) => status === 204 || status === 200)).toBe(true)
   return server
 }
 
 const invalid = '400 error validating token: '
-const login = (server: TestServer, jwt: string, name = 'r') => server.anonymous.write('auth/jwt/login', { role: name, jwt })
-const verdict = (answer: Answer): string => (answer.status === 200 ? 'ok' : `${answer.status} ${String(answer.body.errors?.[0])}`)
+const login = (server: TestServer, jwt: string, name = 'r') =>
+  server.anonymous.write('auth/jwt/login', { role: name, jwt })
+const verdict = (answer: Answer): string =>
+  answer.status === 200 ? 'ok' : `${answer.status} ${String(answer.body.errors?.[0])}`
 
 describe('the order of refusals', () => {
   test('requests are refused before the token is checked', async () => {
@@ -49,7 +57,9 @@ describe('the order of refusals', () => {
     expect(await go({ role: 'far', jwt: 'garbage' })).toBe('403 permission denied')
     await server.root.write('auth/jwt/role/r', role)
     for (const jwt of ['', null, undefined]) expect(await go({ role: 'r', jwt })).toBe('400 missing token')
-    expect(await go({ role: 'r', jwt: ['x'] })).toMatch('400 Field validation failed: error converting input for field "jwt": ')
+    expect(await go({ role: 'r', jwt: ['x'] })).toMatch(
+      '400 Field validation failed: error converting input for field "jwt": ',
+    )
   })
 
   test('the checks of the token fail in their order', async () => {
@@ -63,13 +73,19 @@ describe('the order of refusals', () => {
     }
     await using server = await withRole(demands, { config: { bound_issuer: issuer } })
     const past = Math.floor(Date.now() / 1000) - 1000
-    let claims = { iss: 'x', sub: 'y', aud: 'z' as string | undefined, iat: past, nbf: undefined as number | undefined, exp: past } as Record<
-      string,
-      unknown
-    >
+    let claims = {
+      iss: 'x',
+      sub: 'y',
+      aud: 'z' as string | undefined,
+      iat: past,
+      nbf: undefined as number | undefined,
+      exp: past,
+    } as Record<string, unknown>
     const go = async (by: Signer = signer) => verdict(await login(server, by.sign(someClaims(claims))))
 
-    expect(await go(aSigner('ES256'))).toBe(`${invalid}error verifying token signature: no known key successfully validated the token signature`)
+    expect(await go(aSigner('ES256'))).toBe(
+      `${invalid}error verifying token signature: no known key successfully validated the token signature`,
+    )
     expect(await go()).toBe(`${invalid}invalid issuer (iss) claim`)
     claims = { ...claims, iss: issuer }
     expect(await go()).toBe(`${invalid}invalid subject (sub) claim`)
@@ -90,7 +106,9 @@ describe('the order of refusals', () => {
     claims = { ...claims, groups: ['a'] }
     expect(await go()).toBe('400 error validating claims: claim "k" is missing')
     claims = { ...claims, k: 'w' }
-    expect(await go()).toBe('400 error validating claims: claim "k" does not match any associated bound claim values')
+    expect(await go()).toBe(
+      '400 error validating claims: claim "k" does not match any associated bound claim values',
+    )
     claims = { ...claims, k: ['v'] }
     expect(await go()).toBe('ok')
   })
@@ -98,13 +116,19 @@ describe('the order of refusals', () => {
   test('the list of algorithms is checked after the signature and before the claims', async () => {
     await using server = await withRole()
     const go = async (algorithms: string, token: string) => {
-      await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem], jwt_supported_algs: algorithms })
+      await server.root.write('auth/jwt/config', {
+        jwt_validation_pubkeys: [signer.pem],
+        jwt_supported_algs: algorithms,
+      })
       return verdict(await login(server, token))
     }
-    const refused = '400 error validating token: invalid algorithm (alg) header parameter: token signed with unexpected algorithm'
+    const refused =
+      '400 error validating token: invalid algorithm (alg) header parameter: token signed with unexpected algorithm'
 
-    for (const algorithms of ['', 'ES256', 'RS256,ES256,EdDSA']) expect(await go(algorithms, signer.sign(someClaims()))).toBe('ok')
-    for (const algorithms of ['RS256', 'RS256,ES512,EdDSA']) expect(await go(algorithms, signer.sign(someClaims()))).toBe(refused)
+    for (const algorithms of ['', 'ES256', 'RS256,ES256,EdDSA'])
+      expect(await go(algorithms, signer.sign(someClaims()))).toBe('ok')
+    for (const algorithms of ['RS256', 'RS256,ES512,EdDSA'])
+      expect(await go(algorithms, signer.sign(someClaims()))).toBe(refused)
     expect(await go('RS256', signer.sign(someClaims({ iss: 1, exp: 5 })))).toBe(refused)
     expect(await go('RS256', aSigner('ES256').sign(someClaims()))).toMatch(/no known key/)
   })
@@ -113,8 +137,16 @@ describe('the order of refusals', () => {
 describe('what a login gives', () => {
   test('a login gets alias, metadata, policies and lifetimes from the role', async () => {
     await using server = await withRole({
-      ...{ user_claim: 'https://vault/user', groups_claim: 'https://vault/groups', bound_subject: 'alice', bound_audiences: 'a,gate' },
-      ...{ claim_mappings: { first_name: 'name', '/org/primary': 'primary_org', absent: 'nope' }, bound_claims: { color: 'green', pnum: 123 } },
+      ...{
+        user_claim: 'https://vault/user',
+        groups_claim: 'https://vault/groups',
+        bound_subject: 'alice',
+        bound_audiences: 'a,gate',
+      },
+      ...{
+        claim_mappings: { first_name: 'name', '/org/primary': 'primary_org', absent: 'nope' },
+        bound_claims: { color: 'green', pnum: 123 },
+      },
       ...{ token_policies: 'test', token_period: 3, token_ttl: 1, token_max_ttl: 5, token_num_uses: 10 },
     })
     const claims = someClaims({
@@ -133,8 +165,19 @@ describe('what a login gives', () => {
     expect(answer.status).toBe(200)
     expect(answer.body).toMatchObject({ data: null, lease_id: '', warnings: null, mount_type: 'jwt' })
     expect(answer.body.auth).toMatchObject({
-      ...{ policies: ['default', 'test'], token_policies: ['default', 'test'], metadata: { name: 'jeff2', primary_org: 'engineering', role: 'r' } },
-      ...{ lease_duration: 3, renewable: true, token_type: 'service', orphan: true, mfa_requirement: null, num_uses: 10 },
+      ...{
+        policies: ['default', 'test'],
+        token_policies: ['default', 'test'],
+        metadata: { name: 'jeff2', primary_org: 'engineering', role: 'r' },
+      },
+      ...{
+        lease_duration: 3,
+        renewable: true,
+        token_type: 'service',
+        orphan: true,
+        mfa_requirement: null,
+        num_uses: 10,
+      },
     })
     const looked = await server.as(String(answer.body.auth?.client_token)).read('auth/token/lookup-self')
     expect(looked.body.data).toMatchObject({
@@ -171,7 +214,8 @@ describe('what a login gives', () => {
 
   test('each name has its own entity', async () => {
     await using server = await withRole()
-    const entityOf = async (sub: string) => String((await login(server, signer.sign(someClaims({ sub })))).body.auth?.entity_id)
+    const entityOf = async (sub: string) =>
+      String((await login(server, signer.sign(someClaims({ sub })))).body.auth?.entity_id)
 
     const [first, again, other] = [await entityOf('alice'), await entityOf('ALICE'), await entityOf('bob')]
 
@@ -182,7 +226,9 @@ describe('what a login gives', () => {
 
   test('an empty name is refused as a mistake of the caller', async () => {
     await using server = await withRole()
-    expect(verdict(await login(server, signer.sign(someClaims({ sub: '' }))))).toBe('400 missing name in alias')
+    expect(verdict(await login(server, signer.sign(someClaims({ sub: '' }))))).toBe(
+      '400 missing name in alias',
+    )
   })
 
   test.each([
@@ -191,7 +237,9 @@ describe('what a login gives', () => {
     { name: 'an empty key', claim_mappings: { n: '' } },
     {
       name: '64 mappings and the role',
-      claim_mappings: Object.fromEntries(Array.from({ length: 64 }, (_, index) => [`/many/${index}`, `k${index}`])),
+      claim_mappings: Object.fromEntries(
+        Array.from({ length: 64 }, (_, index) => [`/many/${index}`, `k${index}`]),
+      ),
     },
   ])('$name is refused when the login makes the alias', async ({ claim_mappings }) => {
     await using server = await withRole({ claim_mappings })
@@ -202,7 +250,8 @@ describe('what a login gives', () => {
   test('a bound address is accepted and kept in the token, and another one is refused', async () => {
     await using server = await withRole({ token_bound_cidrs: '127.0.0.42' })
     const jwt = signer.sign(someClaims())
-    const from = (localAddress: string) => server.anonymous.write('auth/jwt/login', { role: 'r', jwt }, { localAddress })
+    const from = (localAddress: string) =>
+      server.anonymous.write('auth/jwt/login', { role: 'r', jwt }, { localAddress })
 
     const near = await from('127.0.0.42')
 
@@ -216,7 +265,11 @@ describe('what a login gives', () => {
   test.each([
     { bound: [], aud: 'gate', text: '400 audience claim found in JWT but no audiences bound to the role' },
     { bound: [], aud: ['gate'], text: '400 audience claim found in JWT but no audiences bound to the role' },
-    { bound: [], aud: ['a', 'b', 'c'], text: '400 audience claim found in JWT but no audiences bound to the role' },
+    {
+      bound: [],
+      aud: ['a', 'b', 'c'],
+      text: '400 audience claim found in JWT but no audiences bound to the role',
+    },
     { bound: ['x', 'gate'], aud: 'gate', text: 'ok' },
     { bound: ['gate', 'x'], aud: ['other', 'gate'], text: 'ok' },
     {
@@ -239,7 +292,9 @@ describe('what a login gives', () => {
       `${invalid}error verifying token signature: no known key successfully validated the token signature`,
     )
     await server.root.write('auth/jwt/config', { jwks_url: `${provider.url}/k` })
-    expect(verdict(await login(server, stranger))).toBe(`${invalid}error verifying token signature: failed to verify id token signature`)
+    expect(verdict(await login(server, stranger))).toBe(
+      `${invalid}error verifying token signature: failed to verify id token signature`,
+    )
     expect(verdict(await login(server, signer.sign(someClaims())))).toBe('ok')
   })
 
@@ -250,7 +305,8 @@ describe('what a login gives', () => {
     expect(await go({})).toBe('ok')
     for (const iss of ['https://other', `${issuer}/`, issuer.toUpperCase(), undefined])
       expect(await go({ iss })).toBe(`${invalid}invalid issuer (iss) claim`)
-    for (const sub of ['bob', 'Alice', undefined]) expect(await go({ sub })).toBe(`${invalid}invalid subject (sub) claim`)
+    for (const sub of ['bob', 'Alice', undefined])
+      expect(await go({ sub })).toBe(`${invalid}invalid subject (sub) claim`)
   })
 
   test('the display name of a token contains namespace and mount', async () => {
@@ -260,21 +316,38 @@ describe('what a login gives', () => {
     await server.root.write('ns1/auth/team/oidc/config', { jwt_validation_pubkeys: [signer.pem] })
     await server.root.write('ns1/auth/team/oidc/role/r', role)
 
-    const answer = await server.anonymous.write('ns1/auth/team/oidc/login', { role: 'r', jwt: signer.sign(someClaims()) })
+    const answer = await server.anonymous.write('ns1/auth/team/oidc/login', {
+      role: 'r',
+      jwt: signer.sign(someClaims()),
+    })
 
     const own = await server.as(String(answer.body.auth?.client_token)).read('ns1/auth/token/lookup-self')
-    expect(own.body.data).toMatchObject({ display_name: 'ns1-auth-team-oidc-alice', path: 'auth/team/oidc/login', namespace_path: 'ns1/' })
+    expect(own.body.data).toMatchObject({
+      display_name: 'ns1-auth-team-oidc-alice',
+      path: 'auth/team/oidc/login',
+      namespace_path: 'ns1/',
+    })
   })
 
   test('each token has the groups of its own login; a renewal puts them back', async () => {
     await using server = await withRole({ groups_claim: 'groups' })
-    const made = await server.root.write('identity/group', { name: 'eng', type: 'external', policies: ['build'] })
+    const made = await server.root.write('identity/group', {
+      name: 'eng',
+      type: 'external',
+      policies: ['build'],
+    })
     const mounts = await server.root.read('sys/auth')
     const mount_accessor = Object(mounts.body.data?.['jwt/']).accessor
-    await server.root.write('identity/group-alias', { name: 'eng', mount_accessor, canonical_id: made.body.data?.['id'] })
-    const logIn = async (groups: string[]) => (await login(server, signer.sign(someClaims({ groups })))).body.auth
+    await server.root.write('identity/group-alias', {
+      name: 'eng',
+      mount_accessor,
+      canonical_id: made.body.data?.['id'],
+    })
+    const logIn = async (groups: string[]) =>
+      (await login(server, signer.sign(someClaims({ groups })))).body.auth
     const first = await logIn(['eng'])
-    const policiesNow = async (id: unknown) => (await server.as(String(id)).read('auth/token/lookup-self')).body.data?.['identity_policies'] ?? []
+    const policiesNow = async (id: unknown) =>
+      (await server.as(String(id)).read('auth/token/lookup-self')).body.data?.['identity_policies'] ?? []
 
     expect(first?.['identity_policies']).toEqual(['build'])
     const second = await logIn([])
@@ -287,12 +360,21 @@ describe('what a login gives', () => {
 
   test('policies that no auth method may grant are refused', async () => {
     await using server = await withRole({ token_policies: 'ROOT,a' })
-    expect(verdict(await login(server, signer.sign(someClaims())))).toBe('400 auth methods cannot create root tokens')
+    expect(verdict(await login(server, signer.sign(someClaims())))).toBe(
+      '400 auth methods cannot create root tokens',
+    )
   })
 
   test('groups are found by a JSON pointer, and as one string', async () => {
     await using server = await withRole({ groups_claim: '/https/~1~1vault~1groups/testing' })
-    expect(verdict(await login(server, signer.sign(someClaims({ https: { '//vault/groups': { testing: ['foo', 'bar'] } } }))))).toBe('ok')
+    expect(
+      verdict(
+        await login(
+          server,
+          signer.sign(someClaims({ https: { '//vault/groups': { testing: ['foo', 'bar'] } } })),
+        ),
+      ),
+    ).toBe('ok')
     await server.root.write('auth/jwt/role/r', { ...role, groups_claim: 'groups' })
     expect(verdict(await login(server, signer.sign(someClaims({ groups: 'one' }))))).toBe('ok')
   })
@@ -304,7 +386,9 @@ describe('what a login gives', () => {
 
     expect((await token.write('auth/token/renew-self')).body.auth?.lease_duration).toBe(200)
     await server.root.delete('auth/jwt/role/r')
-    expect(verdict(await token.write('auth/token/renew-self'))).toBe('400 failed to renew entry: role r does not exist during renewal')
+    expect(verdict(await token.write('auth/token/renew-self'))).toBe(
+      '400 failed to renew entry: role r does not exist during renewal',
+    )
   })
 
   test('a written role is used from the next login on', async () => {
@@ -318,7 +402,9 @@ describe('what a login gives', () => {
     expect(verdict(await login(server, signer.sign(someClaims({ sub: 'bob' }))))).toMatch(/no known key/)
     expect(verdict(await login(server, other.sign(someClaims({ sub: 'bob' }))))).toBe('ok')
     await server.root.delete('auth/jwt/role/r')
-    expect(verdict(await login(server, other.sign(someClaims({ sub: 'bob' }))))).toBe('400 role "r" could not be found')
+    expect(verdict(await login(server, other.sign(someClaims({ sub: 'bob' }))))).toBe(
+      '400 role "r" could not be found',
+    )
   })
 
   test('times are checked by the clock of the server', async () => {
@@ -352,7 +438,10 @@ describe('keys from elsewhere', () => {
     await using server = await startTestServer()
     const [rs, es] = [aSigner('RS256', { kid: 'r', keys: newKeys('RS256') }), aSigner('ES256', { kid: 'e' })]
     await using provider = await startProvider({ '/jwks': jwksOf(rs, es) })
-    provider.routes.set('/.well-known/openid-configuration', { issuer: provider.url, jwks_uri: `${provider.url}/jwks` })
+    provider.routes.set('/.well-known/openid-configuration', {
+      issuer: provider.url,
+      jwks_uri: `${provider.url}/jwks`,
+    })
     const client = { oidc_discovery_url: provider.url, oidc_client_id: 'abc', oidc_client_secret: 'def' }
     await server.root.write('auth/jwt/config', client)
     await server.root.write('auth/jwt/role/r', role)
@@ -368,12 +457,16 @@ describe('keys from elsewhere', () => {
     const [a, b] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
     await using one = await startProvider({ '/k': jwksOf(a) })
     await using two = await startProvider({ '/k': jwksOf(b) })
-    await server.root.write('auth/jwt/config', { jwks_pairs: [{ jwks_url: `${one.url}/k` }, { jwks_url: `${two.url}/k` }] })
+    await server.root.write('auth/jwt/config', {
+      jwks_pairs: [{ jwks_url: `${one.url}/k` }, { jwks_url: `${two.url}/k` }],
+    })
     await server.root.write('auth/jwt/role/r', role)
 
     expect(verdict(await login(server, b.sign(someClaims())))).toBe('ok')
     expect(verdict(await login(server, a.sign(someClaims())))).toBe('ok')
-    expect(verdict(await login(server, aSigner('ES256', { kid: 'z' }).sign(someClaims())))).toMatch(/no key found with kid z in any JWKS endpoint/)
+    expect(verdict(await login(server, aSigner('ES256', { kid: 'z' }).sign(someClaims())))).toMatch(
+      /no key found with kid z in any JWKS endpoint/,
+    )
   })
 })
 
@@ -383,7 +476,8 @@ test('a written configuration drops all cached keys, and fetches each again', as
   const providers = await Promise.all(signers.map((one) => startProvider({ '/k': jwksOf(one) })))
   const jwks_pairs = providers.map(({ url }) => ({ jwks_url: `${url}/k` }))
   await server.root.write('auth/jwt/role/r', role)
-  const go = async () => Promise.all(signers.map(async (one) => verdict(await login(server, one.sign(someClaims())))))
+  const go = async () =>
+    Promise.all(signers.map(async (one) => verdict(await login(server, one.sign(someClaims())))))
 
   await server.root.write('auth/jwt/config', { jwks_pairs })
   const known = providers.map(({ hits }) => hits.length)
@@ -417,7 +511,9 @@ describe('providers', () => {
   })
 
   test('the provider azure uses the groups of the token', async () => {
-    expect(await loginWith({ provider: 'azure' }, { groups: ['a'], _claim_names: { groups: 'src1' } })).toBe('ok')
+    expect(await loginWith({ provider: 'azure' }, { groups: ['a'], _claim_names: { groups: 'src1' } })).toBe(
+      'ok',
+    )
   })
 
   test.each([
@@ -471,39 +567,63 @@ describe('OpenID Connect without a provider that can be used', () => {
     await server.root.write('auth/jwt/config', client)
     expect(verdict(await url(server, {}))).toBe('400 missing role')
     expect(verdict(await url(server, { role: 'No' }))).toBe('400 missing redirect_uri')
-    expect(verdict(await url(server, { role: 'No', redirect_uri: 'https://x' }))).toBe('400 role "no" could not be found')
+    expect(verdict(await url(server, { role: 'No', redirect_uri: 'https://x' }))).toBe(
+      '400 role "no" could not be found',
+    )
     await server.root.write('auth/jwt/role/o', { user_claim: 'sub', allowed_redirect_uris: 'https://x' })
     const answer = await url(server, { role: 'O', redirect_uri: 'https://x', client_nonce: 5 })
     expect(answer).toMatchObject({
       status: 200,
-      body: { data: { auth_url: '' }, auth: null, warnings: ['the metadata of the provider has no usable authorization_endpoint'] },
+      body: {
+        data: { auth_url: '' },
+        auth: null,
+        warnings: ['the metadata of the provider has no usable authorization_endpoint'],
+      },
     })
   })
 
   test('callback: every state is unknown', async () => {
     await using server = await startTestServer()
     const path = 'auth/jwt/oidc/callback'
-    expect(verdict(await server.anonymous.read(`${path}?state=x`))).toBe('400 Vault login failed. Could not load configuration')
-    expect(verdict(await server.anonymous.write(path, { state: 'x' }))).toBe('400 Vault login failed. Could not load configuration.')
+    expect(verdict(await server.anonymous.read(`${path}?state=x`))).toBe(
+      '400 Vault login failed. Could not load configuration',
+    )
+    expect(verdict(await server.anonymous.write(path, { state: 'x' }))).toBe(
+      '400 Vault login failed. Could not load configuration.',
+    )
     await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
-    expect(verdict(await server.anonymous.read(`${path}?state=x&code=y&nonce=z`))).toBe('400 Vault login failed. Expired or missing OAuth state.')
+    expect(verdict(await server.anonymous.read(`${path}?state=x&code=y&nonce=z`))).toBe(
+      '400 Vault login failed. Expired or missing OAuth state.',
+    )
     expect(await server.anonymous.write(path, { state: 'x' })).toMatchObject({
       status: 405,
       text: '',
       headers: { 'content-type': 'application/json' },
     })
-    await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem], oidc_response_mode: 'form_post' })
+    await server.root.write('auth/jwt/config', {
+      jwt_validation_pubkeys: [signer.pem],
+      oidc_response_mode: 'form_post',
+    })
     const page = await server.anonymous.write(path, { state: '<script>' })
-    expect(page).toMatchObject({ status: 400, headers: { 'content-type': expect.stringMatching(/^text\/html/) } })
+    expect(page).toMatchObject({
+      status: 400,
+      headers: { 'content-type': expect.stringMatching(/^text\/html/) },
+    })
     expect(page.text).toContain('Expired or missing OAuth state.')
     expect(page.text).not.toContain('script')
   })
 
   test('other verbs of open paths', async () => {
     await using server = await withRole()
-    expect(await server.anonymous.read('auth/jwt/login')).toMatchObject({ status: 405, body: { errors: ['unsupported operation'] } })
+    expect(await server.anonymous.read('auth/jwt/login')).toMatchObject({
+      status: 405,
+      body: { errors: ['unsupported operation'] },
+    })
     expect((await server.anonymous.read('auth/jwt/nope')).status).toBe(403)
-    expect(await server.root.read('auth/jwt/nope')).toMatchObject({ status: 404, body: { errors: ['1 error occurred:\n\t* unsupported path\n\n'] } })
+    expect(await server.root.read('auth/jwt/nope')).toMatchObject({
+      status: 404,
+      body: { errors: ['1 error occurred:\n\t* unsupported path\n\n'] },
+    })
   })
 })
 
@@ -521,7 +641,14 @@ test('a refused login is logged with its reason, without the token or an unknown
 
   const refused = lines.filter(({ event }) => event === 'login_refused')
   expect(refused).toMatchObject([
-    { msg: 'login refused', reason: 'audience_mismatch', role: 'r', mount: 'auth/jwt/', namespace: 'root', remote_address: '127.0.0.1' },
+    {
+      msg: 'login refused',
+      reason: 'audience_mismatch',
+      role: 'r',
+      mount: 'auth/jwt/',
+      namespace: 'root',
+      remote_address: '127.0.0.1',
+    },
     { reason: 'role_unknown', role: '', status: 400 },
     { reason: 'policy_forbidden', role: 'forbidden', status: 400 },
     { reason: 'address_not_bound', role: 'far', status: 403 },

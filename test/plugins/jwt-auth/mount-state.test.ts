@@ -29,9 +29,17 @@ test('fields of a later version survive writes of the configuration and of a rol
   await state.changeRole('dev', (before) => ({ ...before?.record, user_claim: 'email', policies: undefined }))
 
   expect(await view.get('config')).toMatchObject({ jwt_validation_pubkeys: ['new'], of_later: true })
-  expect(await view.get('role/dev')).toEqual({ bound_claims_type: 'string', role_type: 'jwt', user_claim: 'email', of_later: true })
+  expect(await view.get('role/dev')).toEqual({
+    bound_claims_type: 'string',
+    role_type: 'jwt',
+    user_claim: 'email',
+    of_later: true,
+  })
 })
 
 test('a stored role without types is older than they are', async () => {
-  expect(shownRole(readRole('r', { user_claim: 'sub', bound_subject: 's' }))).toMatchObject({ role_type: 'jwt', bound_claims_type: 'string' })
+  expect(shownRole(readRole('r', { user_claim: 'sub', bound_subject: 's' }))).toMatchObject({
+    role_type: 'jwt',
+    bound_claims_type: 'string',
+  })
 })

@@ -4,12 +4,22 @@ import { Okta, throttledByOkta } from '../../../simulators/identity-providers/ok
 import { OutboundClient } from '../../../src/core/outbound.ts'
 import { fetchOktaGroups, groupsFilter } from '../../../src/plugins/jwt-auth/okta-groups.ts'
 import { startDirectoryLogin, writeGroups } from './directory-login.ts'
-import { logIn as flowLogin, startSmallProvider, verdict as flowVerdict, withFlow } from './oidc/small-provider.ts'
+import {
+  logIn as flowLogin,
+  startSmallProvider,
+  verdict as flowVerdict,
+  withFlow,
+} from './oidc/small-provider.ts'
 import { operatorVerdict } from './operator-verdict.ts'
 import { startProvider } from './provider.ts'
 
 const apiToken = '00stand-in-token'
-const okta = { provider: 'okta', org_url: 'https://example.okta.com/ignored?x=1', api_token: apiToken, fetch_groups: true }
+const okta = {
+  provider: 'okta',
+  org_url: 'https://example.okta.com/ignored?x=1',
+  api_token: apiToken,
+  fetch_groups: true,
+}
 const failing = '400 failed to fetch groups: unable to fetch groups from Okta API: '
 const asked = 'GET https://example.okta.com/api/v1/users/user1/groups'
 
@@ -21,16 +31,19 @@ test.each([
   { cap: 2, groups: 'a', fetched: false },
   { cap: 0, groups: Array.from({ length: 99 }, (_, at) => `g${at}`), fetched: false },
   { cap: 0, groups: Array.from({ length: 100 }, (_, at) => `g${at}`), fetched: true },
-])('with a cap of $cap, a token with that many groups is not taken as complete: $fetched', async ({ cap, groups, fetched }) => {
-  await using login = await startDirectoryLogin()
-  login.providers.okta.groupsByUser.set('user1', ['from-okta'])
-  await writeGroups(login.server, 'from-okta', 'a', 'g0')
-  await login.configure({ ...okta, groups_cap: cap })
+])(
+  'with a cap of $cap, a token with that many groups is not taken as complete: $fetched',
+  async ({ cap, groups, fetched }) => {
+    await using login = await startDirectoryLogin()
+    login.providers.okta.groupsByUser.set('user1', ['from-okta'])
+    await writeGroups(login.server, 'from-okta', 'a', 'g0')
+    await login.configure({ ...okta, groups_cap: cap })
 
-  expect(await login.logIn({ groups })).toBe('ok')
-  expect((await login.groups()).includes('from-okta')).toBe(fetched)
-  expect(login.providers.hosts.requests).toEqual(fetched ? [asked] : [])
-})
+    expect(await login.logIn({ groups })).toBe('ok')
+    expect((await login.groups()).includes('from-okta')).toBe(fetched)
+    expect(login.providers.hosts.requests).toEqual(fetched ? [asked] : [])
+  },
+)
 
 test('pages are followed, and groups without a name are skipped', async () => {
   await using login = await startDirectoryLogin({ role: { bound_claims: { groups: 'e' } } })
@@ -51,10 +64,16 @@ test('the id is that of user_id_claim, or of the user claim of the role; it is e
   await login.configure({ ...okta, user_id_claim: '/ids/okta' })
 
   expect(await login.logIn({ ids: { okta: 'a/b?c' } })).toBe('ok')
-  expect(login.providers.hosts.requests).toEqual(['GET https://example.okta.com/api/v1/users/a%2Fb%3Fc/groups'])
+  expect(login.providers.hosts.requests).toEqual([
+    'GET https://example.okta.com/api/v1/users/a%2Fb%3Fc/groups',
+  ])
   expect(await login.logIn()).toBe(`${failing}unable to locate "/ids/okta" in claims for Okta user lookup`)
-  expect(await login.logIn({ ids: { okta: 5 } })).toBe(`${failing}claim "/ids/okta" is not a string; cannot use for Okta user lookup`)
-  expect(await login.logIn({ ids: { okta: '' } })).toBe(`${failing}claim "/ids/okta" is empty; cannot use for Okta user lookup`)
+  expect(await login.logIn({ ids: { okta: 5 } })).toBe(
+    `${failing}claim "/ids/okta" is not a string; cannot use for Okta user lookup`,
+  )
+  expect(await login.logIn({ ids: { okta: '' } })).toBe(
+    `${failing}claim "/ids/okta" is empty; cannot use for Okta user lookup`,
+  )
 })
 
 test('an id that would change the path, or means the owner of the API token, is never sent', async () => {
@@ -63,7 +82,9 @@ test('an id that would change the path, or means the owner of the API token, is 
   await login.configure(okta)
 
   for (const sub of ['.', '..', 'me', 'ME'])
-    expect(await login.logIn({ sub })).toBe(`${failing}claim "sub" names nobody; cannot use for Okta user lookup`)
+    expect(await login.logIn({ sub })).toBe(
+      `${failing}claim "sub" names nobody; cannot use for Okta user lookup`,
+    )
   expect(login.providers.hosts.requests).toEqual([])
 })
 
@@ -132,7 +153,9 @@ test('every failure is named, and refuses the login', async () => {
   answer(200, [], { link: '<https://evil.example/next>; rel="next"' })
   expect(await login.logIn()).toBe(`${failing}the next page is at another host`)
   answer(200, [], { link: `<${asked.slice(4)}>; rel="next"` })
-  expect(await login.logIn()).toBe(`${failing}okta API pagination exceeded 200 pages; possible circular Link header`)
+  expect(await login.logIn()).toBe(
+    `${failing}okta API pagination exceeded 200 pages; possible circular Link header`,
+  )
   hosts.misbehave(host, { kind: 'huge', bytes: 2 ** 20 }, 1)
   expect(await login.logIn()).toMatch(/larger than 1048576 bytes/)
   hosts.misbehave(host, { kind: 'cut' }, 1)
@@ -145,12 +168,24 @@ test('more than 200 pages are too many', async () => {
   for (let page = 0; page <= 201; page++) {
     const path = `/api/v1/users/u/groups${page === 0 ? '' : `?after=${page}`}`
     web.routes.set(path, (answer, { headers }) => {
-      const { status, headers: more = {}, body } = handle({ method: 'GET', url: new URL(path, web.url), headers, body: '' })
+      const {
+        status,
+        headers: more = {},
+        body,
+      } = handle({ method: 'GET', url: new URL(path, web.url), headers, body: '' })
       answer.writeHead(status, more).end(JSON.stringify(body))
     })
   }
-  const reach = { outbound: new OutboundClient({ deny: [] }), caPem: '', accessToken: '', signal: undefined, userClaim: 'sub', now: Date.now }
-  const fetch = () => fetchOktaGroups({ sub: 'u' }, { origin: web.url, apiToken: token, userIdClaim: '' }, reach)
+  const reach = {
+    outbound: new OutboundClient({ deny: [] }),
+    caPem: '',
+    accessToken: '',
+    signal: undefined,
+    userClaim: 'sub',
+    now: Date.now,
+  }
+  const fetch = () =>
+    fetchOktaGroups({ sub: 'u' }, { origin: web.url, apiToken: token, userIdClaim: '' }, reach)
 
   groupsByUser.set(
     'u',
@@ -164,9 +199,18 @@ test('more than 200 pages are too many', async () => {
 test('a caller that disconnects ends the requests', async () => {
   const gone = new AbortController()
   await using web = await startProvider({ '/api/v1/users/u/groups': () => gone.abort() })
-  const reach = { outbound: new OutboundClient({ deny: [] }), caPem: '', accessToken: '', signal: gone.signal, userClaim: 'sub', now: Date.now }
+  const reach = {
+    outbound: new OutboundClient({ deny: [] }),
+    caPem: '',
+    accessToken: '',
+    signal: gone.signal,
+    userClaim: 'sub',
+    now: Date.now,
+  }
 
-  await expect(fetchOktaGroups({ sub: 'u' }, { origin: web.url, apiToken, userIdClaim: '' }, reach)).rejects.toThrow('time limit exceeded')
+  await expect(
+    fetchOktaGroups({ sub: 'u' }, { origin: web.url, apiToken, userIdClaim: '' }, reach),
+  ).rejects.toThrow('time limit exceeded')
 })
 
 test('without org_url the organisation is that of the discovery URL', async () => {
@@ -174,12 +218,21 @@ test('without org_url the organisation is that of the discovery URL', async () =
   const { hosts } = login.providers
   // discovery at the stand-in fails, so the whole configuration is refused before its provider is looked at
   hosts.misbehave('127.0.0.1', { kind: 'answer', answer: { status: 404, body: 'no' } }, 1)
-  const given = { jwt_validation_pubkeys: [], oidc_discovery_url: `${hosts.url}/oauth2/default`, oidc_client_id: '', oidc_client_secret: '' }
+  const given = {
+    jwt_validation_pubkeys: [],
+    oidc_discovery_url: `${hosts.url}/oauth2/default`,
+    oidc_client_id: '',
+    oidc_client_secret: '',
+  }
   expect((await login.configure({ ...okta, org_url: undefined }, given)).body.errors).toEqual([
     'error checking oidc discovery URL: 404 Not Found, content type application/json; charset=UTF-8',
   ])
 
-  hosts.misbehave('127.0.0.1', { kind: 'answer', answer: { status: 200, body: { issuer: `${hosts.url}/oauth2/default` } } }, 1)
+  hosts.misbehave(
+    '127.0.0.1',
+    { kind: 'answer', answer: { status: 200, body: { issuer: `${hosts.url}/oauth2/default` } } },
+    1,
+  )
   expect((await login.configure({ ...okta, org_url: '' }, given)).status).toBe(204)
 })
 
@@ -187,9 +240,16 @@ test('a login in the browser asks the same way, with the id of the merged claims
   await using providers = await startIdentityProviders()
   await using provider = await startSmallProvider()
   providers.okta.groupsByUser.set('okta-7', ['eng'])
-  const config = { provider_config: { ...okta, user_id_claim: 'uid' }, oidc_discovery_ca_pem: providers.hosts.caPem }
+  const config = {
+    provider_config: { ...okta, user_id_claim: 'uid' },
+    oidc_discovery_ca_pem: providers.hosts.caPem,
+  }
   const environment = { HTTPS_PROXY: providers.hosts.proxyUrl }
-  await using server = await withFlow(provider, { config, environment, role: { groups_claim: 'groups', bound_claims: { groups: 'eng' } } })
+  await using server = await withFlow(provider, {
+    config,
+    environment,
+    role: { groups_claim: 'groups', bound_claims: { groups: 'eng' } },
+  })
   provider.userInfo = { body: { sub: 'bob', uid: 'okta-7' } }
 
   expect(flowVerdict(await flowLogin(server, provider))).toBe('ok')
@@ -206,5 +266,8 @@ test('explain tells of the groups a login would have', async () => {
 
   const { body } = await login.server.root.write('auth/jwt/explain', { role: 'r', jwt: login.sign() })
 
-  expect(body.data).toMatchObject({ allowed: true, login: { groups: { claimed: ['eng', 'ops'], matched: [{ name: 'ops' }] } } })
+  expect(body.data).toMatchObject({
+    allowed: true,
+    login: { groups: { claimed: ['eng', 'ops'], matched: [{ name: 'ops' }] } },
+  })
 })

@@ -23,7 +23,13 @@ async function openMethod() {
   await using opened = new AsyncDisposableStack()
   const storage = opened.use(await openMemory())
   const clock = new FakeClock(start * 1000)
-  const barrier = await openBarrier({ storage, sealKey: randomBytes(32), clock, random, log: { error: () => {} } })
+  const barrier = await openBarrier({
+    storage,
+    sealKey: randomBytes(32),
+    clock,
+    random,
+    log: { error: () => {} },
+  })
   const view = barrier.view('', { numbers: 'literal' })
   await view.write(entriesFor(firstMounts(random, system, [{ table: 'auth', path: 'jwt', type: 'jwt' }])))
   const ended = { revokeLeases: async () => {}, onFailure: () => {}, onMoveEnd: () => {} }
@@ -33,18 +39,35 @@ async function openMethod() {
   const spent = await ReplayStore.open({ view: core, random, clock })
   const outbound = new OutboundClient({ deny: [] })
   const quiet = { log: pino({ level: 'silent' }), failuresKept: 0, onFetch: () => {} }
-  const method = new JwtMethod({ mounts, outbound, clock, random, systemTtl: system, spent, maxJwtSize: 0, ...quiet })
+  const method = new JwtMethod({
+    mounts,
+    outbound,
+    clock,
+    random,
+    systemTtl: system,
+    spent,
+    maxJwtSize: 0,
+    ...quiet,
+  })
   const mount = mounts.table.all().find(({ plugin }) => plugin === 'jwt')
   if (mount === undefined) throw new Error('there is no mount')
   await mounts.viewOf(mount).write([{ key: 'config', value: { jwt_validation_pubkeys: [signer.pem] } }])
   const role = (name: string, given: object = {}) =>
-    mounts
-      .viewOf(mount)
-      .write([
-        { key: `role/${name}`, value: { role_type: 'jwt', user_claim: 'sub', bound_subject: 'alice', token_replay_protection: true, ...given } },
-      ])
+    mounts.viewOf(mount).write([
+      {
+        key: `role/${name}`,
+        value: {
+          role_type: 'jwt',
+          user_claim: 'sub',
+          bound_subject: 'alice',
+          token_replay_protection: true,
+          ...given,
+        },
+      },
+    ])
   const breakRole = (name: string) => mounts.viewOf(mount).write([{ key: `role/${name}`, value: 'broken' }])
-  const login = (jwt: string, name = 'r') => method.login(mount, '127.0.0.1', { role: name, jwt, distributed_claim_access_token: '' })
+  const login = (jwt: string, name = 'r') =>
+    method.login(mount, '127.0.0.1', { role: name, jwt, distributed_claim_access_token: '' })
   const spend = async (jwt: string) => {
     const { proof } = await login(jwt)
     if (proof === undefined) throw new Error('nothing to spend')
@@ -52,13 +75,28 @@ async function openMethod() {
     return proof
   }
   const held = opened.move()
-  return { ...{ clock, method, mount, spent, role, breakRole, login, spend }, [Symbol.asyncDispose]: () => held.disposeAsync() }
+  return {
+    ...{ clock, method, mount, spent, role, breakRole, login, spend },
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  }
 }
 
 test.each([
-  { name: 'exp, defaults', claims: { exp: start + 600 }, role: { not_before_leeway: 900 }, tolerance: 210, end: start + 600 },
+  {
+    name: 'exp, defaults',
+    claims: { exp: start + 600 },
+    role: { not_before_leeway: 900 },
+    tolerance: 210,
+    end: start + 600,
+  },
   { name: 'iat only', claims: { iat: start - 10 }, role: {}, tolerance: 210, end: start - 10 },
-  { name: 'iat and a later nbf', claims: { iat: start - 10, nbf: start - 5 }, role: {}, tolerance: 210, end: start - 5 },
+  {
+    name: 'iat and a later nbf',
+    claims: { iat: start - 10, nbf: start - 5 },
+    role: {},
+    tolerance: 210,
+    end: start - 5,
+  },
   {
     name: 'own leeways',
     claims: { exp: start + 5 },
@@ -73,27 +111,30 @@ test.each([
     tolerance: 0,
     end: start + 5,
   },
-])('a used token is remembered until it cannot be accepted any more, and for a minute: $name', async ({ claims, role, tolerance, end }) => {
-  await using fixture = await openMethod()
-  await fixture.role('r', role)
-  const jwt = signer.sign({ sub: 'alice', jti: 'a', ...claims })
-  const proof = await fixture.spend(jwt)
-  const isKept = async () => {
-    await fixture.method.sweep()
-    return fixture.spent.isSpent(fixture.mount.uuid, proof)
-  }
+])(
+  'a used token is remembered until it cannot be accepted any more, and for a minute: $name',
+  async ({ claims, role, tolerance, end }) => {
+    await using fixture = await openMethod()
+    await fixture.role('r', role)
+    const jwt = signer.sign({ sub: 'alice', jti: 'a', ...claims })
+    const proof = await fixture.spend(jwt)
+    const isKept = async () => {
+      await fixture.method.sweep()
+      return fixture.spent.isSpent(fixture.mount.uuid, proof)
+    }
 
-  expect(proof.endsAt).toBe(end * 1000)
-  fixture.clock.advance(end + tolerance - start)
-  await expect(fixture.login(jwt)).resolves.toBeDefined()
-  fixture.clock.advance(1)
-  await expect(fixture.login(jwt)).rejects.toThrow('token is expired')
-  fixture.clock.advance(59)
-  expect(await isKept()).toBe(true)
-  // where no leeway is left, the usual one still counts
-  fixture.clock.advance(tolerance === 0 ? 211 : 1)
-  expect(await isKept()).toBe(false)
-})
+    expect(proof.endsAt).toBe(end * 1000)
+    fixture.clock.advance(end + tolerance - start)
+    await expect(fixture.login(jwt)).resolves.toBeDefined()
+    fixture.clock.advance(1)
+    await expect(fixture.login(jwt)).rejects.toThrow('token is expired')
+    fixture.clock.advance(59)
+    expect(await isKept()).toBe(true)
+    // where no leeway is left, the usual one still counts
+    fixture.clock.advance(tolerance === 0 ? 211 : 1)
+    expect(await isKept()).toBe(false)
+  },
+)
 
 test('the role of the mount with the most patience decides', async () => {
   await using fixture = await openMethod()
@@ -130,7 +171,14 @@ test('claims that no token brought have a proof only with an id', () => {
   const signingInput = Buffer.from('a.b')
 
   expect(oneTimeProof({ claims, algorithm: '' })).toBeUndefined()
-  expect(oneTimeProof({ claims: { ...claims, jti: 'j' }, algorithm: '' })).toEqual({ of: 'i\0j', endsAt: 5000 })
-  expect(oneTimeProof({ claims: { jti: 'j', iat: 3n, nbf: 2.9 }, algorithm: '', signingInput })).toEqual({ of: '\0j', endsAt: 3000, issuedAt: 3000 })
+  expect(oneTimeProof({ claims: { ...claims, jti: 'j' }, algorithm: '' })).toEqual({
+    of: 'i\0j',
+    endsAt: 5000,
+  })
+  expect(oneTimeProof({ claims: { jti: 'j', iat: 3n, nbf: 2.9 }, algorithm: '', signingInput })).toEqual({
+    of: '\0j',
+    endsAt: 3000,
+    issuedAt: 3000,
+  })
   expect(oneTimeProof({ claims, algorithm: '', signingInput })?.of).toMatch(/^[0-9a-f]{64}$/)
 })

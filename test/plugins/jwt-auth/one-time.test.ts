@@ -9,7 +9,14 @@ import { aSigner } from './signer.ts'
 const signer = aSigner('ES256')
 const used = '400 error validating token: token has been used already'
 const now = () => Math.floor(Date.now() / 1000)
-const someClaims = (given: object = {}) => ({ iss: 'https://ci', sub: 'alice', aud: 'gate', iat: now(), exp: now() + 600, ...given })
+const someClaims = (given: object = {}) => ({
+  iss: 'https://ci',
+  sub: 'alice',
+  aud: 'gate',
+  iat: now(),
+  exp: now() + 600,
+  ...given,
+})
 const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate', token_replay_protection: true }
 
 async function withOneTimeRole(given: object = {}): Promise<TestServer> {
@@ -24,26 +31,34 @@ const login = async (server: Pick<TestServer, 'anonymous'>, jwt: string, name = 
 
 test('the field is always read back, and kept by a write that leaves it out', async () => {
   await using server = await withOneTimeRole()
-  const read = async (): Promise<unknown> => (await server.root.read('auth/jwt/role/r')).body.data?.['token_replay_protection']
+  const read = async (): Promise<unknown> =>
+    (await server.root.read('auth/jwt/role/r')).body.data?.['token_replay_protection']
 
   expect(await read()).toBe(true)
   await server.root.write('auth/jwt/role/r', { role_type: 'jwt', bound_subject: 'alice' })
   expect(await read()).toBe(true)
   await server.root.write('auth/jwt/role/r', { role_type: 'jwt', token_replay_protection: 'false' })
   expect(await read()).toBe(false)
-  expect((await server.root.write('auth/jwt/role/r', { role_type: 'jwt', token_replay_protection: 'x' })).status).toBe(400)
+  expect(
+    (await server.root.write('auth/jwt/role/r', { role_type: 'jwt', token_replay_protection: 'x' })).status,
+  ).toBe(400)
 })
 
-test.each(['service', 'batch'])('a token logs in once where the role says so, and gives a %s token', async (token_type) => {
-  await using server = await withOneTimeRole({ token_type })
-  const jwt = signer.sign(someClaims({ jti: 'a' }))
-  const first: Answer = await server.anonymous.write('auth/jwt/login', { role: 'r', jwt })
+test.each(['service', 'batch'])(
+  'a token logs in once where the role says so, and gives a %s token',
+  async (token_type) => {
+    await using server = await withOneTimeRole({ token_type })
+    const jwt = signer.sign(someClaims({ jti: 'a' }))
+    const first: Answer = await server.anonymous.write('auth/jwt/login', { role: 'r', jwt })
 
-  expect(first.status).toBe(200)
-  expect(await login(server, jwt)).toBe(used)
-  expect(await login(server, ` ${jwt}\n`)).toBe(used)
-  expect((await server.as(String(first.body.auth?.client_token)).read('auth/token/lookup-self')).status).toBe(200)
-})
+    expect(first.status).toBe(200)
+    expect(await login(server, jwt)).toBe(used)
+    expect(await login(server, ` ${jwt}\n`)).toBe(used)
+    expect(
+      (await server.as(String(first.body.auth?.client_token)).read('auth/token/lookup-self')).status,
+    ).toBe(200)
+  },
+)
 
 test('issuer and id tell tokens apart, nothing else', async () => {
   await using server = await withOneTimeRole()
@@ -84,7 +99,8 @@ function mirrored(jwt: string): string {
 test('a refused login spends nothing, whatever the reason', async () => {
   await using server = await withOneTimeRole({ bound_claims: { env: 'prod' } })
   const jwt = signer.sign(someClaims({ jti: 'a', env: 'test' }))
-  const change = (given: object) => server.root.write('auth/jwt/role/r', { ...role, bound_claims: { env: 'test' }, ...given })
+  const change = (given: object) =>
+    server.root.write('auth/jwt/role/r', { ...role, bound_claims: { env: 'test' }, ...given })
 
   expect(await login(server, jwt)).toMatch(/does not match any associated bound claim values/)
   await change({ token_policies: 'root' })
@@ -116,15 +132,18 @@ test('all roles of a mount that are protected share what is spent; others neithe
   await expect.poll(() => login(server, jwt, 'r', 'jwt3')).toBe(used)
 })
 
-test.each(['service', 'batch'])('of 64 uses of one token at a time, one gives a %s token', async (token_type) => {
-  await using server = await withOneTimeRole({ token_type })
-  const jwt = signer.sign(someClaims({ jti: 'a' }))
+test.each(['service', 'batch'])(
+  'of 64 uses of one token at a time, one gives a %s token',
+  async (token_type) => {
+    await using server = await withOneTimeRole({ token_type })
+    const jwt = signer.sign(someClaims({ jti: 'a' }))
 
-  const verdicts = await Promise.all(Array.from({ length: 64 }, () => login(server, jwt)))
+    const verdicts = await Promise.all(Array.from({ length: 64 }, () => login(server, jwt)))
 
-  expect(verdicts.filter((one) => one === 'ok')).toHaveLength(1)
-  expect(verdicts.filter((one) => one === used)).toHaveLength(63)
-})
+    expect(verdicts.filter((one) => one === 'ok')).toHaveLength(1)
+    expect(verdicts.filter((one) => one === used)).toHaveLength(63)
+  },
+)
 
 test('spent tokens survive a restart and a crash', async () => {
   await using folder = await temporaryFolder()
@@ -169,7 +188,9 @@ test('explain says that a token is spent, and spends none', async () => {
   const explain = async () => {
     const { body } = await server.root.write('auth/jwt/explain', { role: 'r', jwt })
     const checks: unknown = body.data?.['checks']
-    const verdicts = Array.isArray(checks) ? checks.slice(-3).map(({ name, verdict: said }) => `${name} ${said}`) : []
+    const verdicts = Array.isArray(checks)
+      ? checks.slice(-3).map(({ name, verdict: said }) => `${name} ${said}`)
+      : []
     return [body.data?.['allowed'], body.data?.['reason'], body.data?.['error'], ...verdicts]
   }
   const free = [true, '', '', 'entity pass', 'policies pass', 'replay pass']
@@ -177,5 +198,12 @@ test('explain says that a token is spent, and spends none', async () => {
   expect(await explain()).toEqual(free)
   expect(await explain()).toEqual(free)
   expect(await login(server, jwt)).toBe('ok')
-  expect(await explain()).toEqual([false, 'token_replayed', used.slice(4), 'entity pass', 'policies pass', 'replay fail'])
+  expect(await explain()).toEqual([
+    false,
+    'token_replayed',
+    used.slice(4),
+    'entity pass',
+    'policies pass',
+    'replay fail',
+  ])
 })

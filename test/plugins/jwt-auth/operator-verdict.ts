@@ -1,7 +1,14 @@
 import type { Answer, Client } from '../../support/client.ts'
 
-/** `ok`, or the status with the cause as the operator reads it in `failures`; what the caller was told where that is all of it. */
-export async function operatorVerdict(root: Client, mount: string, { status, body }: Answer): Promise<string> {
+/**
+ * `ok`, or the status with the cause as the operator reads it in `failures`; what the caller was told where
+ * that is all of it.
+ */
+export async function operatorVerdict(
+  root: Client,
+  mount: string,
+  { status, body }: Answer,
+): Promise<string> {
   if (status === 200 && body.warnings === null) return 'ok'
   const { data } = (await root.read(`${mount}/failures?request_id=${String(body.request_id)}`)).body
   const cause = String(data?.['failures']?.['0']?.['cause'] ?? '')

@@ -31,15 +31,29 @@ describe('a token without the groups claim', () => {
   })
 
   test.each([
-    { name: 'of the wrong type', claims: { groups: { a: 1 } }, told: /could not be converted to string list/ },
-    { name: 'that are elsewhere', claims: { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'x' } } }, told: missing },
+    {
+      name: 'of the wrong type',
+      claims: { groups: { a: 1 } },
+      told: /could not be converted to string list/,
+    },
+    {
+      name: 'that are elsewhere',
+      claims: { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'x' } } },
+      told: missing,
+    },
     { name: 'that are too many to be listed', claims: { hasgroups: true }, told: missing },
     { name: 'that are too many to be listed, as a text', claims: { hasgroups: 'true' }, told: missing },
   ])('is not one with groups $name', async ({ claims, told }) => {
     await using server = await startTestServer()
     const signer = aSigner('ES256')
     await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
-    await server.root.write('auth/jwt/role/r', { role_type: 'jwt', user_claim: 'sub', bound_subject: 'b', groups_claim: 'groups', ...optional })
+    await server.root.write('auth/jwt/role/r', {
+      role_type: 'jwt',
+      user_claim: 'sub',
+      bound_subject: 'b',
+      groups_claim: 'groups',
+      ...optional,
+    })
     const jwt = signer.sign({ sub: 'b', iat: Math.floor(Date.now() / 1000), ...claims })
 
     expect(verdict(await server.anonymous.write('auth/jwt/login', { role: 'r', jwt }))).toMatch(told)
@@ -55,18 +69,27 @@ describe('a token without the groups claim', () => {
 
   test('a directory that fails refuses the login all the same', async () => {
     await using login = await startDirectoryLogin({ role: optional })
-    await login.configure({ provider: 'okta', org_url: 'https://example.okta.com', api_token: 'x', fetch_groups: true })
+    await login.configure({
+      provider: 'okta',
+      org_url: 'https://example.okta.com',
+      api_token: 'x',
+      fetch_groups: true,
+    })
 
     expect(await login.logIn()).toMatch(/^400 failed to fetch groups: unable to fetch groups from Okta API: /)
   })
 
   test('in the browser likewise, and below a JSON pointer', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { role: { ...optional, groups_claim: '/realm_access/roles' } })
+    await using server = await withFlow(provider, {
+      role: { ...optional, groups_claim: '/realm_access/roles' },
+    })
 
     expect(verdict(await logIn(server, provider))).toBe('ok')
     expect(verdict(await logIn(server, provider, { realm_access: {} }))).toBe('ok')
-    expect(verdict(await logIn(server, provider, { realm_access: { roles: [5] } }))).toMatch(/^400 value 5 in groups claim/)
+    expect(verdict(await logIn(server, provider, { realm_access: { roles: [5] } }))).toMatch(
+      /^400 value 5 in groups claim/,
+    )
   })
 })
 
@@ -76,8 +99,15 @@ test('the option is read back, kept by writes that leave it out, and idle withou
   await server.root.write('auth/jwt/role/r', { ...role, ...optional })
   await server.root.write('auth/jwt/role/r', { ...role, bound_subject: 'c' })
 
-  expect((await server.root.read('auth/jwt/role/r')).body.data).toMatchObject({ groups_claim_optional: true, bound_subject: 'c' })
-  expect((await server.root.write('auth/jwt/role/r', { ...role, groups_claim_optional: 'maybe' })).status).toBe(400)
+  expect((await server.root.read('auth/jwt/role/r')).body.data).toMatchObject({
+    groups_claim_optional: true,
+    bound_subject: 'c',
+  })
+  expect(
+    (await server.root.write('auth/jwt/role/r', { ...role, groups_claim_optional: 'maybe' })).status,
+  ).toBe(400)
   const { body } = await server.root.read('auth/jwt/lint')
-  expect(body.data?.['findings']).toContainEqual(expect.objectContaining({ code: 'no_effect', field: 'groups_claim_optional' }))
+  expect(body.data?.['findings']).toContainEqual(
+    expect.objectContaining({ code: 'no_effect', field: 'groups_claim_optional' }),
+  )
 })

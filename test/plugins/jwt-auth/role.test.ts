@@ -58,8 +58,10 @@ describe('what is refused', () => {
   const unbound = 'must have at least one bound constraint when creating/updating a role'
   const userClaim = 'a user claim must be defined on the role'
   const periodic = "'token_type' cannot be 'batch' or 'default_batch' when set to generate periodic tokens"
-  const limited = "'token_type' cannot be 'batch' or 'default_batch' when set to generate tokens with limited use count"
-  const address = 'error parsing address "foo": Unable to convert "foo" to an IPv4 or IPv6 address, or a UNIX Socket'
+  const limited =
+    "'token_type' cannot be 'batch' or 'default_batch' when set to generate tokens with limited use count"
+  const address =
+    'error parsing address "foo": Unable to convert "foo" to an IPv4 or IPv6 address, or a UNIX Socket'
   const tooLong = `'period' of '"48h0m0s"' is greater than the backend's maximum lease TTL of '"24h0m0s"'`
   const converting = (name: string) => `error converting input for field "${name}": `
   const withoutRoles = shared(withDayMount)
@@ -68,16 +70,31 @@ describe('what is refused', () => {
     { row: 'nothing bound', body: { role_type: 'jwt', user_claim: 'u', policies: 'p' }, error: unbound },
     {
       row: 'nothing bound but empty values',
-      body: { role_type: 'jwt', user_claim: 'u', bound_claims: {}, bound_audiences: [], bound_subject: '', token_bound_cidrs: '' },
+      body: {
+        role_type: 'jwt',
+        user_claim: 'u',
+        bound_claims: {},
+        bound_audiences: [],
+        bound_subject: '',
+        token_bound_cidrs: '',
+      },
       error: unbound,
     },
-    { row: 'unknown kind of bound claims', body: { ...least, bound_claims_type: 'invalid' }, error: "invalid 'bound_claims_type': invalid" },
+    {
+      row: 'unknown kind of bound claims',
+      body: { ...least, bound_claims_type: 'invalid' },
+      error: "invalid 'bound_claims_type': invalid",
+    },
     {
       row: 'a glob on a number',
       body: { ...least, bound_claims_type: 'glob', bound_claims: { bar: 'baz', foo: 25 } },
       error: 'claim is not a string: 25',
     },
-    { row: 'a glob on a boolean', body: { ...least, bound_claims_type: 'glob', bound_claims: { foo: true } }, error: 'claim is not a string: true' },
+    {
+      row: 'a glob on a boolean',
+      body: { ...least, bound_claims_type: 'glob', bound_claims: { foo: true } },
+      error: 'claim is not a string: true',
+    },
     {
       row: 'a glob on a list with a number',
       body: { ...least, bound_claims_type: 'glob', bound_claims: { foo: ['baz', 10] } },
@@ -115,11 +132,31 @@ describe('what is refused', () => {
       error: redirects,
     },
     { row: 'unknown role type', body: { ...least, role_type: 'JWT' }, error: "invalid 'role_type': JWT" },
-    { row: 'unknown token type', body: { ...least, token_type: 'default-service' }, error: `invalid 'token_type' value "default-service"` },
-    { row: 'a token type in capitals', body: { ...least, token_type: 'Service' }, error: `invalid 'token_type' value "Service"` },
-    { row: 'a periodic batch token', body: { ...least, token_type: 'batch', token_period: 60 }, error: periodic },
-    { row: 'a periodic batch token of limited use', body: { ...least, token_type: 'batch', token_period: 60, token_num_uses: 1 }, error: periodic },
-    { row: 'a batch token of limited use', body: { ...least, token_type: 'batch', token_num_uses: 1 }, error: limited },
+    {
+      row: 'unknown token type',
+      body: { ...least, token_type: 'default-service' },
+      error: `invalid 'token_type' value "default-service"`,
+    },
+    {
+      row: 'a token type in capitals',
+      body: { ...least, token_type: 'Service' },
+      error: `invalid 'token_type' value "Service"`,
+    },
+    {
+      row: 'a periodic batch token',
+      body: { ...least, token_type: 'batch', token_period: 60 },
+      error: periodic,
+    },
+    {
+      row: 'a periodic batch token of limited use',
+      body: { ...least, token_type: 'batch', token_period: 60, token_num_uses: 1 },
+      error: periodic,
+    },
+    {
+      row: 'a batch token of limited use',
+      body: { ...least, token_type: 'batch', token_num_uses: 1 },
+      error: limited,
+    },
     {
       row: 'a TTL above the maximum',
       body: { ...least, token_ttl: '2h', token_max_ttl: '1h' },
@@ -131,43 +168,119 @@ describe('what is refused', () => {
       error: 'ttl should not be greater than max ttl',
     },
     { row: 'a period above that of the mount', body: { ...least, token_period: '48h' }, error: tooLong },
-    { row: 'a period above that of the mount, by the old name', body: { ...least, period: '48h' }, error: tooLong },
+    {
+      row: 'a period above that of the mount, by the old name',
+      body: { ...least, period: '48h' },
+      error: tooLong,
+    },
     { row: 'an address that is none', body: { ...least, token_bound_cidrs: 'foo' }, error: address },
-    { row: 'an address that is none, by the old name', body: { ...least, bound_cidrs: '127.0.0.1,foo' }, error: address },
-    { row: 'too many addresses', body: { ...least, token_bound_cidrs: '10.0.0.1,'.repeat(1000) }, error: 'more than 1000 addresses' },
-    { row: 'too many addresses, by the old name', body: { ...least, bound_cidrs: '10.0.0.1,'.repeat(1000) }, error: 'more than 1000 addresses' },
-    { row: 'uses below zero', body: { ...least, token_num_uses: -1 }, error: "'token_num_uses' cannot be negative" },
+    {
+      row: 'an address that is none, by the old name',
+      body: { ...least, bound_cidrs: '127.0.0.1,foo' },
+      error: address,
+    },
+    {
+      row: 'too many addresses',
+      body: { ...least, token_bound_cidrs: '10.0.0.1,'.repeat(1000) },
+      error: 'more than 1000 addresses',
+    },
+    {
+      row: 'too many addresses, by the old name',
+      body: { ...least, bound_cidrs: '10.0.0.1,'.repeat(1000) },
+      error: 'more than 1000 addresses',
+    },
+    {
+      row: 'uses below zero',
+      body: { ...least, token_num_uses: -1 },
+      error: "'token_num_uses' cannot be negative",
+    },
     { row: 'a duration that is none', body: { ...least, max_age: '1hr' }, error: converting('max_age') },
-    { row: 'a duration below zero', body: { ...least, max_age: '-1' }, error: `${converting('max_age')}cannot provide negative value '-1'` },
-    { row: 'no kind of bound claims', body: { ...least, bound_claims_type: '' }, error: "invalid 'bound_claims_type': " },
-    { row: 'null as the kind of bound claims', body: { ...least, bound_claims_type: null }, error: "invalid 'bound_claims_type': " },
-    { row: 'the role type before the addresses', body: { role_type: 'x', token_bound_cidrs: 'foo' }, error: "invalid 'role_type': x" },
-    { row: 'the addresses before the token type', body: { token_bound_cidrs: 'foo', token_type: 'x' }, error: address },
+    {
+      row: 'a duration below zero',
+      body: { ...least, max_age: '-1' },
+      error: `${converting('max_age')}cannot provide negative value '-1'`,
+    },
+    {
+      row: 'no kind of bound claims',
+      body: { ...least, bound_claims_type: '' },
+      error: "invalid 'bound_claims_type': ",
+    },
+    {
+      row: 'null as the kind of bound claims',
+      body: { ...least, bound_claims_type: null },
+      error: "invalid 'bound_claims_type': ",
+    },
+    {
+      row: 'the role type before the addresses',
+      body: { role_type: 'x', token_bound_cidrs: 'foo' },
+      error: "invalid 'role_type': x",
+    },
+    {
+      row: 'the addresses before the token type',
+      body: { token_bound_cidrs: 'foo', token_type: 'x' },
+      error: address,
+    },
     {
       row: 'the token type before the uses',
       body: { token_type: 'x', token_num_uses: -1, bound_claims_type: 'x' },
       error: `invalid 'token_type' value "x"`,
     },
-    { row: 'the uses before the TTLs', body: { token_num_uses: -1, token_ttl: 2, token_max_ttl: 1 }, error: "'token_num_uses' cannot be negative" },
+    {
+      row: 'the uses before the TTLs',
+      body: { token_num_uses: -1, token_ttl: 2, token_max_ttl: 1 },
+      error: "'token_num_uses' cannot be negative",
+    },
     {
       row: 'the TTLs before the old addresses',
       body: { token_ttl: 2, token_max_ttl: 1, bound_cidrs: 'foo' },
       error: "'token_ttl' cannot be greater than 'token_max_ttl'",
     },
-    { row: 'the old addresses before the old period', body: { bound_cidrs: 'foo', period: '48h' }, error: address },
-    { row: 'the old period before the bound claims', body: { period: '48h', bound_claims_type: 'x' }, error: tooLong },
-    { row: 'the bound claims before the user claim', body: { bound_claims_type: 'x', user_claim: '' }, error: "invalid 'bound_claims_type': x" },
+    {
+      row: 'the old addresses before the old period',
+      body: { bound_cidrs: 'foo', period: '48h' },
+      error: address,
+    },
+    {
+      row: 'the old period before the bound claims',
+      body: { period: '48h', bound_claims_type: 'x' },
+      error: tooLong,
+    },
+    {
+      row: 'the bound claims before the user claim',
+      body: { bound_claims_type: 'x', user_claim: '' },
+      error: "invalid 'bound_claims_type': x",
+    },
     {
       row: 'the mappings before the user claim',
       body: { claim_mappings: { a: 'role' } },
       error: 'metadata key "role" is reserved and may not be a mapping destination',
     },
     { row: 'the user claim before the old TTLs', body: { ttl: 2, max_ttl: 1 }, error: userClaim },
-    { row: 'bound claims that are no map', body: { ...least, bound_claims: 'a=b' }, error: converting('bound_claims') },
-    { row: 'mappings that are no map', body: { ...least, claim_mappings: 'x' }, error: `${converting('claim_mappings')}invalid key pair "x"` },
-    { row: 'a TTL that is no duration', body: { ...least, token_ttl: 'x' }, error: `${converting('token_ttl')}time: invalid duration "x"` },
-    { row: 'a user claim that is a list', body: { ...least, user_claim: ['a'] }, error: converting('user_claim') },
-    { row: 'a TTL below zero', body: { ...least, token_max_ttl: -1 }, error: `${converting('token_max_ttl')}cannot provide negative value '-1'` },
+    {
+      row: 'bound claims that are no map',
+      body: { ...least, bound_claims: 'a=b' },
+      error: converting('bound_claims'),
+    },
+    {
+      row: 'mappings that are no map',
+      body: { ...least, claim_mappings: 'x' },
+      error: `${converting('claim_mappings')}invalid key pair "x"`,
+    },
+    {
+      row: 'a TTL that is no duration',
+      body: { ...least, token_ttl: 'x' },
+      error: `${converting('token_ttl')}time: invalid duration "x"`,
+    },
+    {
+      row: 'a user claim that is a list',
+      body: { ...least, user_claim: ['a'] },
+      error: converting('user_claim'),
+    },
+    {
+      row: 'a TTL below zero',
+      body: { ...least, token_max_ttl: -1 },
+      error: `${converting('token_max_ttl')}cannot provide negative value '-1'`,
+    },
   ])('$row: $body', async ({ body, error }) => {
     const server = await withoutRoles()
 
@@ -205,7 +318,14 @@ describe('what is stored and shown', () => {
       user_claim_json_pointer: true,
       max_age: 60,
       ...{ bound_cidrs: ['127.0.0.1/8'], policies: ['test'], period: 3, ttl: 1, num_uses: 12, max_ttl: 5 },
-      ...{ token_bound_cidrs: ['127.0.0.1/8'], token_policies: ['test'], token_period: 3, token_ttl: 1, token_num_uses: 12, token_max_ttl: 5 },
+      ...{
+        token_bound_cidrs: ['127.0.0.1/8'],
+        token_policies: ['test'],
+        token_period: 3,
+        token_ttl: 1,
+        token_num_uses: 12,
+        token_max_ttl: 5,
+      },
     })
   })
 
@@ -218,7 +338,9 @@ describe('what is stored and shown', () => {
     expect(pair(await written(server, { ...least, ttl: 20, token_ttl: 30 }))).toEqual([30, 30])
     expect(pair(await written(server, { ...least, token_ttl: 40 }))).toEqual([undefined, 40])
     expect(pair(await written(server, { ...least, ttl: 0 }))).toEqual([undefined, 0])
-    expect(await written(server, { ...least, bound_cidrs: '10.0.0.1/32', token_bound_cidrs: '10.0.0.2/32' })).toMatchObject({
+    expect(
+      await written(server, { ...least, bound_cidrs: '10.0.0.1/32', token_bound_cidrs: '10.0.0.2/32' }),
+    ).toMatchObject({
       bound_cidrs: ['10.0.0.2'],
       token_bound_cidrs: ['10.0.0.2'],
     })
@@ -233,7 +355,9 @@ describe('what is stored and shown', () => {
     { body: { token_bound_cidrs: Array(1000).fill('10.0.0.1').join(',') } },
   ])('one bound value is enough: $body', async ({ body }) => {
     await using server = await startTestServer()
-    expect((await server.root.write(path, { role_type: 'jwt', user_claim: 'u', policies: 'p', ...body })).status).toBe(204)
+    expect(
+      (await server.root.write(path, { role_type: 'jwt', user_claim: 'u', policies: 'p', ...body })).status,
+    ).toBe(204)
   })
 
   test.each([
@@ -290,7 +414,8 @@ describe('what is stored and shown', () => {
 
   test('bound claims keep every digit and every form', async () => {
     await using server = await startTestServer()
-    const bound = '{"big":12345678901234567890,"e":1e3,"f":1.50,"i":10,"l":[1,"x",true],"n":null,"o":{"a":1},"__proto__":"p"}'
+    const bound =
+      '{"big":12345678901234567890,"e":1e3,"f":1.50,"i":10,"l":[1,"x",true],"n":null,"o":{"a":1},"__proto__":"p"}'
     const body = `{"role_type":"jwt","user_claim":"u","bound_claims":${bound}}`
 
     expect((await server.root.call('POST', path, undefined, { raw: body })).status).toBe(204)
@@ -310,9 +435,28 @@ describe('what is stored and shown', () => {
         bound_audiences: ['a', 'b'],
         bound_claims: { k: 'v*' },
       },
-      ...{ bound_claims_type: 'glob', claim_mappings: { x: 'y' }, groups_claim: 'g', oidc_scopes: ['p'], max_age: 60, expiration_leeway: 1 },
-      ...{ not_before_leeway: 2, clock_skew_leeway: 3, token_policies: ['p'], token_ttl: 60, token_max_ttl: 120, token_explicit_max_ttl: 600 },
-      ...{ token_num_uses: 4, token_no_default_policy: true, token_bound_cidrs: ['127.0.0.1'], token_type: 'service' },
+      ...{
+        bound_claims_type: 'glob',
+        claim_mappings: { x: 'y' },
+        groups_claim: 'g',
+        oidc_scopes: ['p'],
+        max_age: 60,
+        expiration_leeway: 1,
+      },
+      ...{
+        not_before_leeway: 2,
+        clock_skew_leeway: 3,
+        token_policies: ['p'],
+        token_ttl: 60,
+        token_max_ttl: 120,
+        token_explicit_max_ttl: 600,
+      },
+      ...{
+        token_num_uses: 4,
+        token_no_default_policy: true,
+        token_bound_cidrs: ['127.0.0.1'],
+        token_type: 'service',
+      },
     }
     expect(await written(server, full)).toMatchObject(full)
     expect(await server.root.write(path, { user_claim: 'v' })).toMatchObject({ status: 400 })
@@ -321,44 +465,84 @@ describe('what is stored and shown', () => {
       bound_subject: 'other',
       bound_claims_type: 'string',
     })
-    expect((await server.root.write(path, { role_type: 'jwt', user_claim: '' })).body.errors).toEqual(['a user claim must be defined on the role'])
-    expect(await written(server, { allowed_redirect_uris: 'https://x' })).toMatchObject({ role_type: 'oidc', bound_claims_type: 'string' })
-    expect(await written(server, { bound_subject: null, bound_audiences: '', bound_claims: [], claim_mappings: {}, token_ttl: null })).toMatchObject({
+    expect((await server.root.write(path, { role_type: 'jwt', user_claim: '' })).body.errors).toEqual([
+      'a user claim must be defined on the role',
+    ])
+    expect(await written(server, { allowed_redirect_uris: 'https://x' })).toMatchObject({
+      role_type: 'oidc',
+      bound_claims_type: 'string',
+    })
+    expect(
+      await written(server, {
+        bound_subject: null,
+        bound_audiences: '',
+        bound_claims: [],
+        claim_mappings: {},
+        token_ttl: null,
+      }),
+    ).toMatchObject({
       ...{ bound_subject: '', bound_audiences: [], bound_claims: {}, claim_mappings: {}, token_ttl: 60 },
     })
-    expect(await written(server, { bound_claims: null, claim_mappings: null })).toMatchObject({ bound_claims: null, claim_mappings: null })
+    expect(await written(server, { bound_claims: null, claim_mappings: null })).toMatchObject({
+      bound_claims: null,
+      claim_mappings: null,
+    })
   })
 
   test('coercions: text, lists, maps and switches in their accepted spellings', async () => {
     await using server = await startTestServer()
-    const given = { bound_audiences: ' a , b,,c', oidc_scopes: ['x,y', ' z '], user_claim: 5, token_num_uses: '7', verbose_oidc_logging: 'false' }
+    const given = {
+      bound_audiences: ' a , b,,c',
+      oidc_scopes: ['x,y', ' z '],
+      user_claim: 5,
+      token_num_uses: '7',
+      verbose_oidc_logging: 'false',
+    }
     expect(await written(server, { ...least, ...given })).toMatchObject({
-      ...{ bound_audiences: ['a', 'b', '', 'c'], oidc_scopes: ['x,y', 'z'], user_claim: '5', token_num_uses: 7, verbose_oidc_logging: false },
+      ...{
+        bound_audiences: ['a', 'b', '', 'c'],
+        oidc_scopes: ['x,y', 'z'],
+        user_claim: '5',
+        token_num_uses: 7,
+        verbose_oidc_logging: false,
+      },
     })
-    expect(await written(server, { ...least, bound_audiences: [1, 'b', true], claim_mappings: ['a=b', 'c=d'] })).toMatchObject({
+    expect(
+      await written(server, { ...least, bound_audiences: [1, 'b', true], claim_mappings: ['a=b', 'c=d'] }),
+    ).toMatchObject({
       ...{ bound_audiences: ['1', 'b', '1'], claim_mappings: { a: 'b', c: 'd' } },
     })
   })
 
   test('token_policies are stored as sent, policies are normalized', async () => {
     await using server = await startTestServer()
-    expect(await written(server, { ...least, policies: 'B,a,b' })).toMatchObject({ policies: ['a', 'b'], token_policies: ['a', 'b'] })
+    expect(await written(server, { ...least, policies: 'B,a,b' })).toMatchObject({
+      policies: ['a', 'b'],
+      token_policies: ['a', 'b'],
+    })
     const data = await written(server, { ...least, token_policies: 'B,a,b' })
     expect(data).toMatchObject({ token_policies: ['B', 'a', 'b'] })
     expect(data).not.toHaveProperty('policies')
-    expect(await written(server, { ...least, policies: 'root,a' })).toMatchObject({ policies: ['root'], token_policies: ['root'] })
+    expect(await written(server, { ...least, policies: 'root,a' })).toMatchObject({
+      policies: ['root'],
+      token_policies: ['root'],
+    })
   })
 
   test('a claim mapped to __proto__ is kept like any other', async () => {
     await using server = await startTestServer()
-    const raw = '{"role_type":"jwt","user_claim":"u","bound_subject":"s","claim_mappings":{"__proto__":"a","b":"__proto__"}}'
+    const raw =
+      '{"role_type":"jwt","user_claim":"u","bound_subject":"s","claim_mappings":{"__proto__":"a","b":"__proto__"}}'
     expect((await server.root.call('POST', path, undefined, { raw })).status).toBe(204)
-    expect((await server.root.read(path)).text).toContain('"claim_mappings":{"__proto__":"a","b":"__proto__"}')
+    expect((await server.root.read(path)).text).toContain(
+      '"claim_mappings":{"__proto__":"a","b":"__proto__"}',
+    )
   })
 })
 
 describe('warnings', () => {
-  const truncated = "token max ttl is greater than the system or backend mount's maximum TTL value; issued tokens' max TTL value will be truncated"
+  const truncated =
+    "token max ttl is greater than the system or backend mount's maximum TTL value; issued tokens' max TTL value will be truncated"
   const verbose =
     'verbose_oidc_logging has been enabled for this role. This is not recommended in production since sensitive information may be present in OIDC responses.'
 
@@ -372,7 +556,10 @@ describe('warnings', () => {
     expect(await warned({ token_max_ttl: '48h' })).toEqual([truncated])
     expect(await warned({ verbose_oidc_logging: true })).toEqual([truncated, verbose])
     expect(await warned({ token_max_ttl: 0 })).toEqual([verbose])
-    expect(await warned({ zzz: 1, aaa: 2 })).toEqual([verbose, 'Endpoint ignored these unrecognized parameters: [aaa zzz]'])
+    expect(await warned({ zzz: 1, aaa: 2 })).toEqual([
+      verbose,
+      'Endpoint ignored these unrecognized parameters: [aaa zzz]',
+    ])
     expect(await warned({ name: 'other' })).toEqual([
       verbose,
       "Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [name]",
@@ -384,14 +571,23 @@ describe('warnings', () => {
 describe('names, listing, deleting', () => {
   test('names are lower-cased, listed in order, and deleted', async () => {
     await using server = await startTestServer()
-    for (const name of ['b', 'MyRole', 'a-b.c', 'a1', '1']) await server.root.write(`auth/jwt/role/${name}`, least)
+    for (const name of ['b', 'MyRole', 'a-b.c', 'a1', '1'])
+      await server.root.write(`auth/jwt/role/${name}`, least)
 
-    expect((await server.root.list('auth/jwt/role')).body.data).toEqual({ keys: ['1', 'a-b.c', 'a1', 'b', 'myrole'] })
-    expect((await server.root.call('LIST', 'auth/jwt/role/')).body.data).toEqual({ keys: ['1', 'a-b.c', 'a1', 'b', 'myrole'] })
+    expect((await server.root.list('auth/jwt/role')).body.data).toEqual({
+      keys: ['1', 'a-b.c', 'a1', 'b', 'myrole'],
+    })
+    expect((await server.root.call('LIST', 'auth/jwt/role/')).body.data).toEqual({
+      keys: ['1', 'a-b.c', 'a1', 'b', 'myrole'],
+    })
     expect((await server.root.read('auth/jwt/role/MYROLE')).status).toBe(200)
     expect((await server.root.delete('auth/jwt/role/myROLE')).status).toBe(204)
-    expect(await server.root.read('auth/jwt/role/MyRole')).toMatchObject({ status: 404, body: { errors: [] } })
-    for (const name of ['b', 'a-b.c', 'a1', '1', 'never']) expect((await server.root.delete(`auth/jwt/role/${name}`)).status).toBe(204)
+    expect(await server.root.read('auth/jwt/role/MyRole')).toMatchObject({
+      status: 404,
+      body: { errors: [] },
+    })
+    for (const name of ['b', 'a-b.c', 'a1', '1', 'never'])
+      expect((await server.root.delete(`auth/jwt/role/${name}`)).status).toBe(204)
     expect(await server.root.list('auth/jwt/role')).toMatchObject({ status: 404, body: { errors: [] } })
   })
 
@@ -432,9 +628,18 @@ describe('names, listing, deleting', () => {
   test('concurrent writes of one role all take effect', async () => {
     await using server = await startTestServer()
     await server.root.write(path, least)
-    const fields = ['groups_claim', 'token_ttl', 'token_num_uses', 'max_age', 'token_period', 'expiration_leeway']
+    const fields = [
+      'groups_claim',
+      'token_ttl',
+      'token_num_uses',
+      'max_age',
+      'token_period',
+      'expiration_leeway',
+    ]
 
-    await Promise.all(fields.map((field, index) => server.root.write(path, { role_type: 'jwt', [field]: index + 1 })))
+    await Promise.all(
+      fields.map((field, index) => server.root.write(path, { role_type: 'jwt', [field]: index + 1 })),
+    )
 
     expect((await server.root.read(path)).body.data).toMatchObject(
       Object.fromEntries(fields.map((field, index) => [field, field === 'groups_claim' ? '1' : index + 1])),
@@ -446,8 +651,14 @@ describe('rights', () => {
   test('create for a new role, update for an old one; coercion speaks before the ACL to who may write', async () => {
     await using server = await startTestServer()
     const holding = async (capability: string) => {
-      await server.root.write(`sys/policies/acl/${capability}`, { policy: `path "auth/jwt/role/*" { capabilities = ["${capability}"] }` })
-      return server.as(String((await server.root.write('auth/token/create', { policies: [capability] })).body.auth?.client_token))
+      await server.root.write(`sys/policies/acl/${capability}`, {
+        policy: `path "auth/jwt/role/*" { capabilities = ["${capability}"] }`,
+      })
+      return server.as(
+        String(
+          (await server.root.write('auth/token/create', { policies: [capability] })).body.auth?.client_token,
+        ),
+      )
     }
     const [create, update] = [await holding('create'), await holding('update')]
 

@@ -22,11 +22,18 @@ async function startIssuer(): Promise<Provider> {
 /** A server that keeps what it stores in a folder. */
 async function startDurable(folder: string) {
   let rootToken = ''
-  const settings = { GATEHOUSE_LISTEN: '127.0.0.1:0', GATEHOUSE_STORAGE: `sqlite:${folder}/g.db`, GATEHOUSE_SEAL_KEY_FILE: `${folder}/seal.key` }
+  const settings = {
+    GATEHOUSE_LISTEN: '127.0.0.1:0',
+    GATEHOUSE_STORAGE: `sqlite:${folder}/g.db`,
+    GATEHOUSE_SEAL_KEY_FILE: `${folder}/seal.key`,
+  }
   const keep = (made: string) => {
     rootToken = made
   }
-  const server = await startServer(readConfig(settings, { dev: false, warn: () => {} }), { log: quietLog, rootToken: { keep, tell: () => {} } })
+  const server = await startServer(readConfig(settings, { dev: false, warn: () => {} }), {
+    log: quietLog,
+    rootToken: { keep, tell: () => {} },
+  })
   const anonymous = new Client(server.url)
   return {
     anonymous,
@@ -86,7 +93,11 @@ test('many mounts that are made and used one after the other are all served', as
   await using issuer = await startIssuer()
   await using server = await startTestServer()
   for (let at = 0; at < 25; at++) {
-    await addMount(server.root, `m${at}`, at % 2 === 0 ? { jwks_url: `${issuer.url}/keys` } : { oidc_discovery_url: issuer.url })
+    await addMount(
+      server.root,
+      `m${at}`,
+      at % 2 === 0 ? { jwks_url: `${issuer.url}/keys` } : { oidc_discovery_url: issuer.url },
+    )
 
     expect(await logIn(server, `m${at}`)).toBe(200)
   }
@@ -96,7 +107,8 @@ test('unknown key ids at one mount, however many, keep nobody else from logging 
   await using issuer = await startIssuer()
   await using server = await startTestServer()
   await addMount(server.root, 'theirs', { oidc_discovery_url: issuer.url })
-  for (let count = 0; count < 30; count++) expect(await logIn(server, 'theirs', token(aSigner('ES256', { kid: `x${count}` })))).toBe(400)
+  for (let count = 0; count < 30; count++)
+    expect(await logIn(server, 'theirs', token(aSigner('ES256', { kid: `x${count}` })))).toBe(400)
   // the first fetch, and ten because of unknown ids
   expect(issuer.hits.filter((path) => path === '/keys')).toHaveLength(11)
 
@@ -109,10 +121,14 @@ test('unknown key ids at one mount, however many, keep nobody else from logging 
 test('unknown key ids at a mount with other roots do not keep this one from keys that were rotated', async () => {
   await using issuer = await startIssuer()
   await using server = await startTestServer()
-  await addMount(server.root, 'theirs', { oidc_discovery_url: issuer.url, oidc_discovery_ca_pem: providerTls.cert })
+  await addMount(server.root, 'theirs', {
+    oidc_discovery_url: issuer.url,
+    oidc_discovery_ca_pem: providerTls.cert,
+  })
   await addMount(server.root, 'mine', { oidc_discovery_url: issuer.url })
   expect([await logIn(server, 'theirs'), await logIn(server, 'mine')]).toEqual([200, 200])
-  for (let count = 0; count < 12; count++) await logIn(server, 'theirs', token(aSigner('ES256', { kid: `x${count}` })))
+  for (let count = 0; count < 12; count++)
+    await logIn(server, 'theirs', token(aSigner('ES256', { kid: `x${count}` })))
   const rotated = aSigner('ES256', { kid: 'b' })
   issuer.routes.set('/keys', jwksOf(rotated))
 

@@ -12,11 +12,19 @@ export type Signer = {
 }
 
 /** A key pair and tokens signed with it, written by hand so that they may be wrong on purpose. */
-export function aSigner(algorithm = 'ES256', { kid, bits = 2048, keys = newKeys(algorithm, bits) }: SignerOptions = {}): Signer {
+export function aSigner(
+  algorithm = 'ES256',
+  { kid, bits = 2048, keys = newKeys(algorithm, bits) }: SignerOptions = {},
+): Signer {
   return {
     algorithm,
     pem: keys.publicKey.export({ format: 'pem', type: 'spki' }).toString(),
-    jwk: { ...keys.publicKey.export({ format: 'jwk' }), ...(kid === undefined ? {} : { kid }), use: 'sig', alg: algorithm },
+    jwk: {
+      ...keys.publicKey.export({ format: 'jwk' }),
+      ...(kid === undefined ? {} : { kid }),
+      use: 'sig',
+      alg: algorithm,
+    },
     privateKey: keys.privateKey,
     sign(claims, header = {}) {
       const head = { alg: algorithm, typ: 'JWT', ...(kid === undefined ? {} : { kid }), ...header }
@@ -32,7 +40,9 @@ type SignerOptions = { kid?: string; bits?: number; keys?: Keys }
 export function newKeys(algorithm: string, bits = 2048): Keys {
   if (algorithm === 'EdDSA') return generateKeyPairSync('ed25519')
   const namedCurve = curves[algorithm]
-  return namedCurve === undefined ? generateKeyPairSync('rsa', { modulusLength: bits }) : generateKeyPairSync('ec', { namedCurve })
+  return namedCurve === undefined
+    ? generateKeyPairSync('rsa', { modulusLength: bits })
+    : generateKeyPairSync('ec', { namedCurve })
 }
 
 const part = (text: string): string => Buffer.from(text).toString('base64url')
@@ -41,7 +51,9 @@ const part = (text: string): string => Buffer.from(text).toString('base64url')
 export function signed(algorithm: string, key: KeyObject, header: string, payload: string): string {
   const input = `${part(header)}.${part(payload)}`
   const digest = algorithm === 'EdDSA' ? null : `sha${algorithm.slice(2)}`
-  const pss = algorithm.startsWith('PS') ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST } : {}
+  const pss = algorithm.startsWith('PS')
+    ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
+    : {}
   return `${input}.${sign(digest, Buffer.from(input), { key, dsaEncoding: 'ieee-p1363', ...pss }).toString('base64url')}`
 }
 

@@ -3,7 +3,8 @@ import { shapeOf } from '../../../src/plugins/jwt-auth/token-shape.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { aSigner } from './signer.ts'
 
-const encoded = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+const encoded = (value: unknown) =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 const signer = aSigner('ES256')
 const jwt = signer.sign({ sub: 'bob' })
 const jwe = `${encoded({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a2V5.aXY.dGV4dA.dGFn`
@@ -22,7 +23,11 @@ const certain: [name: string, token: string, words: string][] = [
   ['a template', '{{ token }}', 'it is a variable that was not expanded'],
   ['a placeholder', '<your token>', 'it is a variable that was not expanded'],
   ['quotes', `"${jwt}"`, 'it stands in quotes'],
-  ['an answer with the token in it', JSON.stringify({ value: jwt }), 'it is a JSON document, not the token in it'],
+  [
+    'an answer with the token in it',
+    JSON.stringify({ value: jwt }),
+    'it is a JSON document, not the token in it',
+  ],
   ['a page', '<!DOCTYPE html><html></html>', 'it is a page, not a token'],
   ['a key', signer.pem, 'it is a PEM block, not a token'],
   ['a token that is encrypted', jwe, 'it is an encrypted token (JWE), which only its recipient can read'],
@@ -32,7 +37,11 @@ const likely: [name: string, token: string, words: string][] = [
   ['an access token', 'ya29.A0ARrdaM', 'it looks opaque, like an access token that is no JWT'],
   ['a blank', ' \n', 'it is blank'],
   ['a value that is not there', 'undefined', 'it is the word for a value that is not there'],
-  ['padding at its end', `${jwt}==`, 'it is encoded with +, / or =, where a JWT has the alphabet of base64url and no ='],
+  [
+    'padding at its end',
+    `${jwt}==`,
+    'it is encoded with +, / or =, where a JWT has the alphabet of base64url and no =',
+  ],
   ['a byte of zero at its end', `${jwt}\0`, 'it has a character that no JWT has'],
   ['a password', 'correct horse', 'it looks opaque, like an access token that is no JWT'],
   ['five parts without a header', 'a.b.c.d.e', 'it looks opaque, like an access token that is no JWT'],
@@ -59,19 +68,34 @@ describe('a value that is no JWT is said to look like what it is', () => {
     async (_name, token, words) => {
       await using server = await startTestServer()
       await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
-      await server.root.write('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', bound_subject: 'bob' })
+      await server.root.write('auth/jwt/role/ci', {
+        role_type: 'jwt',
+        user_claim: 'sub',
+        bound_subject: 'bob',
+      })
 
       const refused = await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: token })
       const explained = (await server.root.write('auth/jwt/explain', { role: 'ci', jwt: token })).body.data
       const failures = (await server.root.read('auth/jwt/failures')).body.data?.['failures']
-      const kept = (await server.root.write('auth/jwt/explain', { request_id: refused.body.request_id })).body.data
+      const kept = (await server.root.write('auth/jwt/explain', { request_id: refused.body.request_id })).body
+        .data
 
-      expect(String(refused.body.errors?.[0]).endsWith(`: ${words}`)).toBe(certain.some(([, other]) => other === token))
+      expect(String(refused.body.errors?.[0]).endsWith(`: ${words}`)).toBe(
+        certain.some(([, other]) => other === token),
+      )
       expect(explained).toMatchObject({ reason: 'token_malformed', error: refused.body.errors?.[0] })
-      const shape = { name: 'signature', verdict: 'fail', expected: ['a JWT of three parts'], seen: words, detail: 'jwt' }
-      for (const told of [explained, kept]) expect(told?.['checks']).toContainEqual(expect.objectContaining(shape))
+      const shape = {
+        name: 'signature',
+        verdict: 'fail',
+        expected: ['a JWT of three parts'],
+        seen: words,
+        detail: 'jwt',
+      }
+      for (const told of [explained, kept])
+        expect(told?.['checks']).toContainEqual(expect.objectContaining(shape))
       expect(String(failures?.['0']?.['cause']).endsWith(`: ${words}`)).toBe(true)
-      for (const text of [refused.text, JSON.stringify(failures)]) expect(text).not.toContain(token.slice(0, 12))
+      for (const text of [refused.text, JSON.stringify(failures)])
+        expect(text).not.toContain(token.slice(0, 12))
     },
   )
 })

@@ -9,7 +9,8 @@ import { aSigner } from './signer.ts'
 
 const signer = aSigner('ES256', { kid: 'k1' })
 const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'bob' }
-const aToken = (header: Record<string, unknown> = {}) => signer.sign({ sub: 'bob', iat: Math.floor(Date.now() / 1000) }, header)
+const aToken = (header: Record<string, unknown> = {}) =>
+  signer.sign({ sub: 'bob', iat: Math.floor(Date.now() / 1000) }, header)
 const unavailable = 'error verifying token: keys of the provider are unavailable'
 const well = '/.well-known/openid-configuration'
 
@@ -28,35 +29,49 @@ async function expectDiscreet(answer: Answer, operatorReads: string, known: RegE
 describe('a stranger does not learn from a refused login what is inside', () => {
   test.each([
     { name: 'of one URL', configOf: (url: string) => ({ jwks_url: `${url}/keys` }), header: {} },
-    { name: 'of several URLs, by key id', configOf: (url: string) => ({ jwks_pairs: [{ jwks_url: `${url}/keys` }] }), header: {} },
+    {
+      name: 'of several URLs, by key id',
+      configOf: (url: string) => ({ jwks_pairs: [{ jwks_url: `${url}/keys` }] }),
+      header: {},
+    },
     {
       name: 'of several URLs, without key id',
       configOf: (url: string) => ({ jwks_pairs: [{ jwks_url: `${url}/keys` }] }),
       header: { kid: undefined },
     },
     { name: 'found by discovery', configOf: (url: string) => ({ oidc_discovery_url: url }), header: {} },
-  ])('keys $name that cannot be had: an answer, a page in place of keys, no connection', async ({ configOf, header }) => {
-    await using provider = await startProvider({ '/keys': { keys: [] } })
-    provider.routes.set(well, { issuer: provider.url, jwks_uri: `${provider.url}/keys` })
-    await using server = await startTestServer()
-    expect((await server.root.write('auth/jwt/config', configOf(provider.url))).status).toBe(204)
-    await server.root.write('auth/jwt/role/ci', role)
-    const logInOnce = () => server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: aToken(header) })
-    const operatorReads = (answer: Answer) => operatorVerdict(server.root, 'auth/jwt', answer)
+  ])(
+    'keys $name that cannot be had: an answer, a page in place of keys, no connection',
+    async ({ configOf, header }) => {
+      await using provider = await startProvider({ '/keys': { keys: [] } })
+      provider.routes.set(well, { issuer: provider.url, jwks_uri: `${provider.url}/keys` })
+      await using server = await startTestServer()
+      expect((await server.root.write('auth/jwt/config', configOf(provider.url))).status).toBe(204)
+      await server.root.write('auth/jwt/role/ci', role)
+      const logInOnce = () => server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: aToken(header) })
+      const operatorReads = (answer: Answer) => operatorVerdict(server.root, 'auth/jwt', answer)
 
-    provider.routes.set('/keys', (answer) => answer.writeHead(503, { 'content-type': 'text/html' }).end(inside))
-    const ill = await logInOnce()
-    await expectDiscreet(ill, await operatorReads(ill), /503 Service Unavailable .*10\.11\.12\.13/)
-    provider.routes.set('/keys', inside)
-    const page = await logInOnce()
-    await expectDiscreet(page, await operatorReads(page), /failed to decode keys: .*Traceback/)
-    await provider.stop()
-    const gone = await logInOnce()
-    await expectDiscreet(gone, await operatorReads(gone), /Get "http:\/\/127\.0\.0\.1:\d+\/keys": dial tcp: connect: connection refused/)
-    if (!('jwks_pairs' in configOf(''))) expect([ill, page, gone].map(({ body }) => body.errors)).toEqual(Array(3).fill([unavailable]))
-    const { body } = await server.root.read('auth/jwt/status')
-    expect(body.data?.['sources']?.['0']?.['last_error']?.['text']).toMatch(/connection refused/)
-  })
+      provider.routes.set('/keys', (answer) =>
+        answer.writeHead(503, { 'content-type': 'text/html' }).end(inside),
+      )
+      const ill = await logInOnce()
+      await expectDiscreet(ill, await operatorReads(ill), /503 Service Unavailable .*10\.11\.12\.13/)
+      provider.routes.set('/keys', inside)
+      const page = await logInOnce()
+      await expectDiscreet(page, await operatorReads(page), /failed to decode keys: .*Traceback/)
+      await provider.stop()
+      const gone = await logInOnce()
+      await expectDiscreet(
+        gone,
+        await operatorReads(gone),
+        /Get "http:\/\/127\.0\.0\.1:\d+\/keys": dial tcp: connect: connection refused/,
+      )
+      if (!('jwks_pairs' in configOf('')))
+        expect([ill, page, gone].map(({ body }) => body.errors)).toEqual(Array(3).fill([unavailable]))
+      const { body } = await server.root.read('auth/jwt/status')
+      expect(body.data?.['sources']?.['0']?.['last_error']?.['text']).toMatch(/connection refused/)
+    },
+  )
 
   test('a discovery document that cannot be had', async () => {
     await using provider = await startProvider()
@@ -69,9 +84,16 @@ describe('a stranger does not learn from a refused login what is inside', () => 
     const refused = await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: aToken() })
 
     expect(refused).toMatchObject({ status: 400, body: { errors: [unavailable] } })
-    await expectDiscreet(refused, await operatorVerdict(server.root, 'auth/jwt', refused), /keyset configuration error: 500 .*10\.11\.12\.13/)
+    await expectDiscreet(
+      refused,
+      await operatorVerdict(server.root, 'auth/jwt', refused),
+      /keyset configuration error: 500 .*10\.11\.12\.13/,
+    )
     const explained = await server.root.write('auth/jwt/explain', { role: 'ci', jwt: aToken() })
-    expect(explained.body.data).toMatchObject({ error: unavailable, cause: expect.stringMatching(/Traceback/) })
+    expect(explained.body.data).toMatchObject({
+      error: unavailable,
+      cause: expect.stringMatching(/Traceback/),
+    })
   })
 
   test('the authorization URL of a provider that is away, and its callback', async () => {
@@ -81,22 +103,43 @@ describe('a stranger does not learn from a refused login what is inside', () => 
     await configure(server, provider)
     provider.web.routes.set(well, (answer) => answer.writeHead(500).end(inside))
 
-    const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: 'https://example.com/oidc/callback' })
-    expect(begun.body).toMatchObject({ data: { auth_url: '' }, warnings: [expect.stringMatching(/: the provider is unavailable$/)] })
-    await expectDiscreet(begun, await operatorVerdict(server.root, 'auth/oidc', begun), /unable to create provider: 500 .*10\.11\.12\.13/)
+    const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', {
+      redirect_uri: 'https://example.com/oidc/callback',
+    })
+    expect(begun.body).toMatchObject({
+      data: { auth_url: '' },
+      warnings: [expect.stringMatching(/: the provider is unavailable$/)],
+    })
+    await expectDiscreet(
+      begun,
+      await operatorVerdict(server.root, 'auth/oidc', begun),
+      /unable to create provider: 500 .*10\.11\.12\.13/,
+    )
     const returned = await callback(server.anonymous, { state: login.get('state'), code: 'c' })
     expect(returned.status).toBe(500)
-    await expectDiscreet(returned, await operatorVerdict(server.root, 'auth/oidc', returned), /unable to create provider: 500 .*10\.11\.12\.13/)
+    await expectDiscreet(
+      returned,
+      await operatorVerdict(server.root, 'auth/oidc', returned),
+      /unable to create provider: 500 .*10\.11\.12\.13/,
+    )
   })
 
   test.each([
-    { name: 'a page', reply: { status: 500, type: 'text/html', body: inside }, known: /500 Internal Server Error.*10\.11\.12\.13/ },
+    {
+      name: 'a page',
+      reply: { status: 500, type: 'text/html', body: inside },
+      known: /500 Internal Server Error.*10\.11\.12\.13/,
+    },
     {
       name: 'its own words',
       reply: { status: 400, body: { error: 'invalid_grant', error_description: inside } },
       known: /invalid_grant.*Traceback/,
     },
-    { name: 'words of nobody', reply: { status: 400, body: { error: inside } }, known: /oauth2: .*Traceback/ },
+    {
+      name: 'words of nobody',
+      reply: { status: 400, body: { error: inside } },
+      known: /oauth2: .*Traceback/,
+    },
   ])('a token endpoint that answers with $name', async ({ reply, known }) => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
@@ -105,7 +148,9 @@ describe('a stranger does not learn from a refused login what is inside', () => 
     const refused = await logIn(server, provider)
 
     expect(refused.body.errors?.[0]).toMatch(
-      name(reply) === 'invalid_grant' ? /with provider: oauth2: \\"invalid_grant\\""\.$/ : /with provider: oauth2: cannot fetch token"\.$/,
+      name(reply) === 'invalid_grant'
+        ? /with provider: oauth2: \\"invalid_grant\\""\.$/
+        : /with provider: oauth2: cannot fetch token"\.$/,
     )
     await expectDiscreet(refused, await operatorVerdict(server.root, 'auth/oidc', refused), known)
   })
@@ -117,25 +162,38 @@ describe('a stranger does not learn from a refused login what is inside', () => 
 
     const refused = await logIn(server, provider)
 
-    await expectDiscreet(refused, await operatorVerdict(server.root, 'auth/oidc', refused), /fetching keys oidc: .*500 .*10\.11\.12\.13/)
+    await expectDiscreet(
+      refused,
+      await operatorVerdict(server.root, 'auth/oidc', refused),
+      /fetching keys oidc: .*500 .*10\.11\.12\.13/,
+    )
   })
 
-  const elsewhere = { _claim_names: { groups: 's' }, _claim_sources: { s: { endpoint: 'https://graph.microsoft.com/v1.0/me/getMemberObjects' } } }
+  const elsewhere = {
+    _claim_names: { groups: 's' },
+    _claim_sources: { s: { endpoint: 'https://graph.microsoft.com/v1.0/me/getMemberObjects' } },
+  }
   test.each([
     { host: 'graph.microsoft.com', config: { provider: 'azure', fetch_groups: true } },
     { host: 'graph.microsoft.com', config: { provider: 'azure' }, claims: elsewhere },
-    { host: 'example.okta.com', config: { provider: 'okta', org_url: 'https://example.okta.com', api_token: 'x', fetch_groups: true } },
+    {
+      host: 'example.okta.com',
+      config: { provider: 'okta', org_url: 'https://example.okta.com', api_token: 'x', fetch_groups: true },
+    },
   ])('a directory that cannot be used: $host', async ({ host, config, claims = {} }) => {
     await using login = await startDirectoryLogin()
     const { hosts } = login.providers
     await login.configure(config)
     const jwt = login.sign(claims)
-    const logInOnce = () => login.server.anonymous.write('auth/jwt/login', { role: 'r', jwt, distributed_claim_access_token: 'at' })
+    const logInOnce = () =>
+      login.server.anonymous.write('auth/jwt/login', { role: 'r', jwt, distributed_claim_access_token: 'at' })
     const operatorReads = (answer: Answer) => operatorVerdict(login.server.root, 'auth/jwt', answer)
 
     hosts.misbehave(host, { kind: 'answer', answer: { status: 500, body: inside } }, 1)
     const ill = await logInOnce()
-    expect(ill.body.errors?.[0]).toMatch(/^failed to fetch groups: .*: the directory of the provider is unavailable$/)
+    expect(ill.body.errors?.[0]).toMatch(
+      /^failed to fetch groups: .*: the directory of the provider is unavailable$/,
+    )
     await expectDiscreet(ill, await operatorReads(ill), /^400 failed to fetch groups: .*10\.11\.12\.13/)
     hosts.misbehave(host, { kind: 'cut' }, 1)
     const cut = await logInOnce()
@@ -146,13 +204,28 @@ describe('a stranger does not learn from a refused login what is inside', () => 
   test('values in the answer of a directory are not repeated either', async () => {
     await using login = await startDirectoryLogin()
     await login.configure({ provider: 'azure', fetch_groups: true })
-    login.providers.hosts.misbehave('graph.microsoft.com', { kind: 'answer', answer: { status: 200, body: { value: [{ at: inside }] } } }, 1)
+    login.providers.hosts.misbehave(
+      'graph.microsoft.com',
+      { kind: 'answer', answer: { status: 200, body: { value: [{ at: inside }] } } },
+      1,
+    )
 
-    const refused = await login.server.anonymous.write('auth/jwt/login', { role: 'r', jwt: login.sign(), distributed_claim_access_token: 'at' })
+    const refused = await login.server.anonymous.write('auth/jwt/login', {
+      role: 'r',
+      jwt: login.sign(),
+      distributed_claim_access_token: 'at',
+    })
 
-    expect(refused.body.errors).toEqual(['failed to fetch groups: the directory of the provider is unavailable'])
-    await expectDiscreet(refused, await operatorVerdict(login.server.root, 'auth/jwt', refused), /value map\[at:.*10\.11\.12\.13/)
+    expect(refused.body.errors).toEqual([
+      'failed to fetch groups: the directory of the provider is unavailable',
+    ])
+    await expectDiscreet(
+      refused,
+      await operatorVerdict(login.server.root, 'auth/jwt', refused),
+      /value map\[at:.*10\.11\.12\.13/,
+    )
   })
 })
 
-const name = ({ body }: { body: object | string }): unknown => (typeof body === 'object' && 'error' in body ? body.error : undefined)
+const name = ({ body }: { body: object | string }): unknown =>
+  typeof body === 'object' && 'error' in body ? body.error : undefined

@@ -30,10 +30,26 @@ class NotingTrace implements Trace {
 const signer = aSigner('ES256')
 const now = 1_800_000_000
 const role = {
-  ...{ role_type: 'jwt', user_claim: 'user', bound_audiences: ['gate'], bound_subject: 'alice', groups_claim: 'groups' },
+  ...{
+    role_type: 'jwt',
+    user_claim: 'user',
+    bound_audiences: ['gate'],
+    bound_subject: 'alice',
+    groups_claim: 'groups',
+  },
   ...{ bound_claims: { env: 'prod', ref: 'main' }, token_bound_cidrs: ['127.0.0.1'] },
 }
-const good = { iss: 'https://ci', sub: 'alice', aud: 'gate', iat: now, exp: now + 60, user: 'alice', groups: ['a'], env: 'prod', ref: 'main' }
+const good = {
+  iss: 'https://ci',
+  sub: 'alice',
+  aud: 'gate',
+  iat: now,
+  exp: now + 60,
+  user: 'alice',
+  groups: ['a'],
+  env: 'prod',
+  ref: 'main',
+}
 
 async function walked(claims: object, { remoteAddress = '127.0.0.1', by = signer } = {}) {
   await using core = await openCoreView()
@@ -80,12 +96,30 @@ test('a good login passes every check, in order', async () => {
     'times',
     'audience',
   ]
-  expect(checks.map(({ name }) => name)).toEqual([...order, 'user_claim', 'provider', 'metadata', 'groups', 'bound_claims', 'bound_claims'])
+  expect(checks.map(({ name }) => name)).toEqual([
+    ...order,
+    'user_claim',
+    'provider',
+    'metadata',
+    'groups',
+    'bound_claims',
+    'bound_claims',
+  ])
   expect(checks.every(({ refused }) => refused === undefined)).toBe(true)
 })
 
 test('a bad one is walked to its end, and the login answers the first refusal', async () => {
-  const wrong = { ...good, iss: 'x', sub: 'y', aud: 'z', exp: 1, user: 5, groups: undefined, env: 'test', ref: 'x' }
+  const wrong = {
+    ...good,
+    iss: 'x',
+    sub: 'y',
+    aud: 'z',
+    exp: 1,
+    user: 5,
+    groups: undefined,
+    env: 'test',
+    ref: 'x',
+  }
 
   const { auth, answered, checks } = await walked(wrong, { remoteAddress: '10.0.0.1' })
 
@@ -108,5 +142,8 @@ test('a bad one is walked to its end, and the login answers the first refusal', 
 test('without claims that are vouched for there is nothing more to check', async () => {
   const { answered, checks } = await walked(good, { by: aSigner('ES256') })
 
-  expect(checks.at(-1)).toMatchObject({ name: 'signature', refused: { reason: 'signature_invalid', text: answered } })
+  expect(checks.at(-1)).toMatchObject({
+    name: 'signature',
+    refused: { reason: 'signature_invalid', text: answered },
+  })
 })

@@ -13,9 +13,11 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const documentFor = async (client: Client, query = ''): Promise<Json> => (await client.read(path + query)).body
+const documentFor = async (client: Client, query = ''): Promise<Json> =>
+  (await client.read(path + query)).body
 const keysOf = (json: Json | undefined): string[] => Object.keys(json ?? {})
-const pathsFor = async (client: Client, query = ''): Promise<string[]> => keysOf((await documentFor(client, query))['paths'])
+const pathsFor = async (client: Client, query = ''): Promise<string[]> =>
+  keysOf((await documentFor(client, query))['paths'])
 const operationsOf = (document: Json) =>
   Object.entries(document['paths'] as Record<string, Record<string, Json>>).flatMap(([at, item]) =>
     Object.entries(item)
@@ -51,10 +53,17 @@ async function expectSound(document: Json): Promise<void> {
   expect(new Set(ids).size).toBe(ids.length)
   for (const { at, operation } of operations) {
     const inPath = [...at.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name).sort()
-    expect({ at, parameters: names(operation['parameters'], 'path').sort() }).toEqual({ at, parameters: inPath })
+    expect({ at, parameters: names(operation['parameters'], 'path').sort() }).toEqual({
+      at,
+      parameters: inPath,
+    })
   }
   for (const [, pointer = ''] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
-    expect(pointer.split('/').reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document)).toBeDefined()
+    expect(
+      pointer
+        .split('/')
+        .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document),
+    ).toBeDefined()
   }
 }
 
@@ -70,7 +79,11 @@ describe('the document', () => {
   test.each([
     { who: 'nobody', client: () => server.anonymous, query: '' },
     { who: 'root', client: () => server.root, query: '' },
-    { who: 'nobody, mounts as parameters', client: () => server.anonymous, query: '?generic_mount_paths=true' },
+    {
+      who: 'nobody, mounts as parameters',
+      client: () => server.anonymous,
+      query: '?generic_mount_paths=true',
+    },
   ])('is valid OpenAPI 3.1 for $who', async ({ client, query }) => {
     await expectSound(await documentFor(client(), query))
   })
@@ -82,7 +95,9 @@ describe('the document', () => {
           const document = await documentFor(server.root)
 
           await expectSound(document)
-          expect(keysOf(document['paths'])).toEqual(expect.arrayContaining(['/auth/a-b/login', '/auth/a/b/login', '/auth/br%7Ba%7Dce/login']))
+          expect(keysOf(document['paths'])).toEqual(
+            expect.arrayContaining(['/auth/a-b/login', '/auth/a/b/login', '/auth/br%7Ba%7Dce/login']),
+          )
         }),
       ),
     )
@@ -91,7 +106,9 @@ describe('the document', () => {
   test('has tags and a summary for every operation', async () => {
     const operations = operationsOf(await documentFor(server.root))
 
-    expect(operations.filter(({ operation }) => !operation['summary'] || listOf(operation['tags']).length !== 1)).toEqual([])
+    expect(
+      operations.filter(({ operation }) => !operation['summary'] || listOf(operation['tags']).length !== 1),
+    ).toEqual([])
   })
 
   test('is refused to a bad token', async () => {
@@ -161,7 +178,9 @@ describe('paths', () => {
     const nodePath = /^\/(?:health\/|sys\/(?:health|init|seal-status|leader|seal|unseal|step-down)$)/
     const paths = (await pathsFor(server.root)).filter((at) => !nodePath.test(at))
 
-    const helped = await Promise.all(paths.map((at) => server.root.read(`${at.slice(1).replaceAll(/\{\w+\}/g, 'x')}?help=1`)))
+    const helped = await Promise.all(
+      paths.map((at) => server.root.read(`${at.slice(1).replaceAll(/\{\w+\}/g, 'x')}?help=1`)),
+    )
 
     expect(paths.filter((_, index) => typeof helped[index]?.body['help'] !== 'string')).toEqual([])
   })
@@ -169,7 +188,11 @@ describe('paths', () => {
   test('none is one of the fixture’s own, and the verbs are those of HTTP', async () => {
     const operations = operationsOf(await documentFor(server.root))
 
-    expect(operations.filter(({ at }) => at.includes('*') || at.includes('/-/') || at.includes('(') || at.startsWith('/system'))).toEqual([])
+    expect(
+      operations.filter(
+        ({ at }) => at.includes('*') || at.includes('/-/') || at.includes('(') || at.startsWith('/system'),
+      ),
+    ).toEqual([])
     expect(new Set(operations.map(({ verb }) => verb))).toEqual(new Set(['get', 'post', 'patch', 'delete']))
   })
 
@@ -237,7 +260,9 @@ describe('mounts', () => {
 
       expect(JSON.stringify(document)).not.toContain('hidden/')
       expect(keysOf(document['paths'])).toContain('/auth/{jwt_mount_path}/role/{name}')
-      expect(document['paths']?.['/auth/{jwt_mount_path}/login']?.['post']?.['parameters']?.[0]).toMatchObject({
+      expect(
+        document['paths']?.['/auth/{jwt_mount_path}/login']?.['post']?.['parameters']?.[0],
+      ).toMatchObject({
         name: 'jwt_mount_path',
         in: 'path',
         required: true,
@@ -248,8 +273,10 @@ describe('mounts', () => {
 })
 
 describe('operations', () => {
-  const operation = async (at: string, verb: string): Promise<Json> => (await documentFor(server.root))['paths']?.[at]?.[verb] as Json
-  const schema = async (name: string): Promise<Json> => (await documentFor(server.root))['components']?.['schemas']?.[name] as Json
+  const operation = async (at: string, verb: string): Promise<Json> =>
+    (await documentFor(server.root))['paths']?.[at]?.[verb] as Json
+  const schema = async (name: string): Promise<Json> =>
+    (await documentFor(server.root))['components']?.['schemas']?.[name] as Json
 
   test('a list is a GET with list=true', async () => {
     const parameters = (await operation('/auth/jwt/role', 'get'))['parameters']
@@ -267,15 +294,22 @@ describe('operations', () => {
 
     expect([read.summary, list.summary]).toEqual(['Read a policy', 'List the policies of a folder'])
     expect(names(read.parameters, 'query')).not.toContain('list')
-    expect(listOf(list.parameters).find((parameter) => String(parameter['name']) === 'list')).toMatchObject({ required: true })
-    expect([read['operationId'], list['operationId']]).toEqual(['sys-policies-acl-path-read', 'sys-policies-acl-path-list'])
+    expect(listOf(list.parameters).find((parameter) => String(parameter['name']) === 'list')).toMatchObject({
+      required: true,
+    })
+    expect([read['operationId'], list['operationId']]).toEqual([
+      'sys-policies-acl-path-read',
+      'sys-policies-acl-path-list',
+    ])
   })
 
   test('open paths need no token, the others the header', async () => {
     const { security, components } = await documentFor(server.root)
 
     expect(security).toEqual([{ token: [] }])
-    expect(components?.['securitySchemes']).toMatchObject({ token: { type: 'apiKey', in: 'header', name: 'X-Vault-Token' } })
+    expect(components?.['securitySchemes']).toMatchObject({
+      token: { type: 'apiKey', in: 'header', name: 'X-Vault-Token' },
+    })
     expect((await operation('/auth/jwt/login', 'post'))['security']).toEqual([])
     expect((await operation('/sys/health', 'get'))['security']).toEqual([])
     expect((await operation('/sys/internal/ui/mounts', 'get'))['security']).toEqual([{}, { token: [] }])
@@ -287,35 +321,65 @@ describe('operations', () => {
     const { properties, required } = await schema('jwt-role-name-post-input')
 
     expect(keysOf(properties).sort()).toEqual(Object.keys(roleFields.shape).sort())
-    expect(Object.entries(properties ?? {}).filter(([, field]) => typeof (field as Json)['description'] !== 'string')).toEqual([])
+    expect(
+      Object.entries(properties ?? {}).filter(
+        ([, field]) => typeof (field as Json)['description'] !== 'string',
+      ),
+    ).toEqual([])
     expect(required).toBeUndefined()
   })
 
   test('an answer is one flat object, whose members are those that say something', async () => {
     const login = await schema('jwt-login-post-answer')
 
-    expect(keysOf(login['properties'])).toEqual(['request_id', 'lease_id', 'renewable', 'lease_duration', 'auth', 'warnings', 'mount_type'])
+    expect(keysOf(login['properties'])).toEqual([
+      'request_id',
+      'lease_id',
+      'renewable',
+      'lease_duration',
+      'auth',
+      'warnings',
+      'mount_type',
+    ])
     expect(login['required']).toEqual(keysOf(login['properties']))
-    const answers = Object.entries((await documentFor(server.root)).components?.['schemas'] ?? {}).filter(([name]) => name.endsWith('-answer'))
+    const answers = Object.entries((await documentFor(server.root)).components?.['schemas'] ?? {}).filter(
+      ([name]) => name.endsWith('-answer'),
+    )
     expect(answers.length).toBeGreaterThan(100)
     for (const [name, answer] of answers) {
       const { allOf, anyOf, oneOf, properties } = answer as Record<string, Json>
       expect({ name, allOf, anyOf, oneOf }).toEqual({ name })
-      expect(Object.values(properties ?? {}).filter((member) => JSON.stringify(member['type']) === '["object","null"]')).toEqual([])
+      expect(
+        Object.values(properties ?? {}).filter(
+          (member) => JSON.stringify(member['type']) === '["object","null"]',
+        ),
+      ).toEqual([])
     }
   })
 
   test('every parameter and every field that is sent is described, and captures have an example', async () => {
     const document = await documentFor(server.root)
     const parameters = operationsOf(document).flatMap(({ operation }) => listOf(operation['parameters']))
-    const inputs = Object.entries(document.components?.['schemas'] ?? {}).filter(([name]) => name.endsWith('-input'))
+    const inputs = Object.entries(document.components?.['schemas'] ?? {}).filter(([name]) =>
+      name.endsWith('-input'),
+    )
     const fields = inputs.flatMap(([name, input]) =>
-      Object.entries((input as Json)['properties'] ?? {}).map(([field, one]) => ({ name, field, one: one as Json })),
+      Object.entries((input as Json)['properties'] ?? {}).map(([field, one]) => ({
+        name,
+        field,
+        one: one as Json,
+      })),
     )
 
     expect(parameters.filter((one) => typeof one['description'] !== 'string')).toEqual([])
-    expect(parameters.filter((one) => String(one['in']) === 'path' && one['example'] === undefined)).toEqual([])
-    expect(fields.filter(({ one }) => typeof one['description'] !== 'string').map(({ name, field }) => `${name} ${field}`)).toEqual([])
+    expect(parameters.filter((one) => String(one['in']) === 'path' && one['example'] === undefined)).toEqual(
+      [],
+    )
+    expect(
+      fields
+        .filter(({ one }) => typeof one['description'] !== 'string')
+        .map(({ name, field }) => `${name} ${field}`),
+    ).toEqual([])
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
     const examples = fields.flatMap(({ name, field, one }) =>
       listOf(one['examples']).map((example) => ({ name, field, valid: ajv.validate({ ...one }, example) })),
@@ -329,12 +393,19 @@ describe('operations', () => {
   })
 
   test('every list takes limit and after', async () => {
-    const lists = operationsOf(await documentFor(server.root)).filter(({ operation }) => names(operation['parameters'], 'query').includes('list'))
+    const lists = operationsOf(await documentFor(server.root)).filter(({ operation }) =>
+      names(operation['parameters'], 'query').includes('list'),
+    )
 
     expect(lists.length).toBeGreaterThan(15)
     for (const { at, operation } of lists) {
-      const typeOf = (name: string) => listOf(operation['parameters']).find((one) => String(one['name']) === name)?.['schema']?.['type']
-      expect({ at, limit: typeOf('limit'), after: typeOf('after') }).toEqual({ at, limit: 'integer', after: 'string' })
+      const typeOf = (name: string) =>
+        listOf(operation['parameters']).find((one) => String(one['name']) === name)?.['schema']?.['type']
+      expect({ at, limit: typeOf('limit'), after: typeOf('after') }).toEqual({
+        at,
+        limit: 'integer',
+        after: 'string',
+      })
     }
   })
 
@@ -344,13 +415,20 @@ describe('operations', () => {
 
     expect(declared.every((tag) => String(tag['description']).length > 10)).toBe(true)
     expect(declared.map((tag) => String(tag['name']))).toEqual(
-      [...new Set(operationsOf(document).flatMap(({ operation }) => listOf(operation['tags']).map(String)))].sort(),
+      [
+        ...new Set(operationsOf(document).flatMap(({ operation }) => listOf(operation['tags']).map(String))),
+      ].sort(),
     )
   })
 
   test('what must be sent is required, and nothing else', async () => {
-    const inputs = Object.entries((await documentFor(server.root)).components?.['schemas'] ?? {}) as [string, Json][]
-    const required = inputs.filter(([name, { required }]) => name.endsWith('-input') && required !== undefined)
+    const inputs = Object.entries((await documentFor(server.root)).components?.['schemas'] ?? {}) as [
+      string,
+      Json,
+    ][]
+    const required = inputs.filter(
+      ([name, { required }]) => name.endsWith('-input') && required !== undefined,
+    )
 
     expect(Object.fromEntries(required.map(([name, input]) => [name, input['required']]))).toEqual({
       'identity-entity-batch-delete-post-input': ['entity_ids'],
@@ -380,20 +458,35 @@ describe('operations', () => {
 
   test('a field has one form, the most expressive of those it takes on the wire, and its default', async () => {
     expect(await schema('jwt-role-name-post-input')).toMatchObject({
-      properties: { bound_audiences: { type: 'array', items: { type: 'string' } }, bound_claims: { type: 'object' } },
+      properties: {
+        bound_audiences: { type: 'array', items: { type: 'string' } },
+        bound_claims: { type: 'object' },
+      },
     })
-    expect(await schema('token-create-post-input')).toMatchObject({ properties: { renewable: { type: 'boolean', default: true } } })
+    expect(await schema('token-create-post-input')).toMatchObject({
+      properties: { renewable: { type: 'boolean', default: true } },
+    })
   })
 
   test('a secret is written only, and is no field of the answer', async () => {
-    expect((await schema('jwt-config-post-input'))['properties']?.['oidc_client_secret']?.['writeOnly']).toBe(true)
+    expect((await schema('jwt-config-post-input'))['properties']?.['oidc_client_secret']?.['writeOnly']).toBe(
+      true,
+    )
     expect((await schema('jwt-login-post-input'))['properties']?.['jwt']?.['writeOnly']).toBe(true)
     expect((await schema('jwt-config-get-data'))['properties']).not.toHaveProperty('oidc_client_secret')
   })
 
   test.each([
-    { at: '/sys/internal/ui/authenticated-messages', verb: 'get', id: 'internal-ui-read-authenticated-active-custom-messages' },
-    { at: '/sys/internal/ui/unauthenticated-messages', verb: 'get', id: 'internal-ui-read-unauthenticated-active-custom-messages' },
+    {
+      at: '/sys/internal/ui/authenticated-messages',
+      verb: 'get',
+      id: 'internal-ui-read-authenticated-active-custom-messages',
+    },
+    {
+      at: '/sys/internal/ui/unauthenticated-messages',
+      verb: 'get',
+      id: 'internal-ui-read-unauthenticated-active-custom-messages',
+    },
     { at: '/sys/config/ui/custom-messages', verb: 'get', id: 'ui-config-list-custom-messages' },
     { at: '/sys/config/ui/custom-messages', verb: 'post', id: 'create-custom-message' },
     { at: '/sys/config/ui/custom-messages/{id}', verb: 'get', id: 'ui-config-read-custom-message' },
@@ -404,6 +497,9 @@ describe('operations', () => {
   })
 
   test('a path that takes any fields says so', async () => {
-    expect(await schema('cubbyhole-path-post-input')).toMatchObject({ type: 'object', additionalProperties: {} })
+    expect(await schema('cubbyhole-path-post-input')).toMatchObject({
+      type: 'object',
+      additionalProperties: {},
+    })
   })
 })

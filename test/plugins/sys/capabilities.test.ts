@@ -40,15 +40,31 @@ describe('the capabilities of the caller', () => {
       sent: { paths: ['auth/jwt/role/a', 'cloud/config'] },
       data: { 'auth/jwt/role/a': ['read'], 'cloud/config': ['deny'] },
     },
-    { name: 'one path, old field', sent: { path: 'exact' }, data: { exact: ['create', 'delete'], capabilities: ['create', 'delete'] } },
-    { name: 'two paths in one text', sent: { paths: 'exact, all/x' }, data: { exact: ['create', 'delete'], 'all/x': everything } },
+    {
+      name: 'one path, old field',
+      sent: { path: 'exact' },
+      data: { exact: ['create', 'delete'], capabilities: ['create', 'delete'] },
+    },
+    {
+      name: 'two paths in one text',
+      sent: { paths: 'exact, all/x' },
+      data: { exact: ['create', 'delete'], 'all/x': everything },
+    },
     {
       name: 'paths win over path',
       sent: { paths: 'exact', path: 'all/x' },
       data: { exact: ['create', 'delete'], capabilities: ['create', 'delete'] },
     },
-    { name: 'an empty list does not', sent: { paths: [], path: 'exact' }, data: { exact: ['create', 'delete'], capabilities: ['create', 'delete'] } },
-    { name: 'the same path twice', sent: { paths: ['exact', 'exact'] }, data: { exact: ['create', 'delete'] } },
+    {
+      name: 'an empty list does not',
+      sent: { paths: [], path: 'exact' },
+      data: { exact: ['create', 'delete'], capabilities: ['create', 'delete'] },
+    },
+    {
+      name: 'the same path twice',
+      sent: { paths: ['exact', 'exact'] },
+      data: { exact: ['create', 'delete'] },
+    },
     {
       name: 'a slash before it stays in the key',
       sent: { paths: ['/exact'] },
@@ -68,11 +84,15 @@ describe('the capabilities of the caller', () => {
     expect(body).toMatchObject(data)
   })
 
-  // as `vault token capabilities Auth` asks; Go fills the field `auth` from every key that is `auth` but for its case, and fails on a list
+  // as `vault token capabilities Auth` asks; Go fills the field `auth` from every key that is `auth` but for
+  // its case, and fails on a list
   test.each(['auth', 'Auth', 'DATA', 'Renewable', 'lease_Duration', 'lea\u017Fe_id'])(
     'a path with a name of the envelope, %j, is not at the top level',
     async (path) => {
-      const { status, body } = await user.write('sys/capabilities-self', { token: String(auth?.client_token), path })
+      const { status, body } = await user.write('sys/capabilities-self', {
+        token: String(auth?.client_token),
+        path,
+      })
 
       expect(status).toBe(200)
       expect(body.data).toEqual({ [path]: ['deny'], capabilities: ['deny'] })
@@ -88,12 +108,15 @@ describe('the capabilities of the caller', () => {
     })
   })
 
-  test.each(['__proto__', 'constructor', 'hasOwnProperty', 'capabilities', 'request_id', 'data'])('a path may be called %s', async (path) => {
-    const { text } = await server.root.write('sys/capabilities-self', { paths: [path, 'other'] })
+  test.each(['__proto__', 'constructor', 'hasOwnProperty', 'capabilities', 'request_id', 'data'])(
+    'a path may be called %s',
+    async (path) => {
+      const { text } = await server.root.write('sys/capabilities-self', { paths: [path, 'other'] })
 
-    expect(Object.entries(JSON.parse(text).data)).toContainEqual([path, ['root']])
-    expect(JSON.parse(text).request_id).toMatch(/^[0-9a-f-]{36}$/)
-  })
+      expect(Object.entries(JSON.parse(text).data)).toContainEqual([path, ['root']])
+      expect(JSON.parse(text).request_id).toMatch(/^[0-9a-f-]{36}$/)
+    },
+  )
 
   test.each([
     { name: 'none', sent: {}, body: errors('paths must be supplied') },
@@ -105,7 +128,10 @@ describe('the capabilities of the caller', () => {
   })
 
   test.each(['GET', 'DELETE'])('%s is 405', async (verb) => {
-    expect(await server.root.call(verb, 'sys/capabilities-self')).toMatchObject({ status: 405, body: errors(caused('unsupported operation')) })
+    expect(await server.root.call(verb, 'sys/capabilities-self')).toMatchObject({
+      status: 405,
+      body: errors(caused('unsupported operation')),
+    })
   })
 })
 
@@ -125,9 +151,24 @@ describe('the capabilities of another token', () => {
   test.each([
     { name: 'no token', path: 'sys/capabilities', sent: { paths: 'x' }, body: errors('no token found') },
     { name: 'no token, no paths', path: 'sys/capabilities', sent: {}, body: errors('no token found') },
-    { name: 'no paths', path: 'sys/capabilities', sent: { token: 'nope' }, body: errors('paths must be supplied') },
-    { name: 'an unknown token', path: 'sys/capabilities', sent: { token: 'nope', paths: 'x' }, body: errors(caused('invalid token')) },
-    { name: 'no accessor', path: 'sys/capabilities-accessor', sent: { paths: 'x' }, body: errors('missing accessor') },
+    {
+      name: 'no paths',
+      path: 'sys/capabilities',
+      sent: { token: 'nope' },
+      body: errors('paths must be supplied'),
+    },
+    {
+      name: 'an unknown token',
+      path: 'sys/capabilities',
+      sent: { token: 'nope', paths: 'x' },
+      body: errors(caused('invalid token')),
+    },
+    {
+      name: 'no accessor',
+      path: 'sys/capabilities-accessor',
+      sent: { paths: 'x' },
+      body: errors('missing accessor'),
+    },
     {
       name: 'an unknown accessor',
       path: 'sys/capabilities-accessor',
@@ -140,7 +181,10 @@ describe('the capabilities of another token', () => {
 
   test('asking for another token needs a right of its own', async () => {
     expect((await user.write('sys/capabilities', { token: 'root', paths: 'x' })).status).toBe(403)
-    expect(await server.anonymous.write('sys/capabilities-self', { paths: 'x' })).toMatchObject({ status: 403, body: notAccepted })
+    expect(await server.anonymous.write('sys/capabilities-self', { paths: 'x' })).toMatchObject({
+      status: 403,
+      body: notAccepted,
+    })
   })
 })
 
@@ -168,7 +212,8 @@ describe('whose rights are told where', () => {
     expect(await asked('', 'up/down/x/a')).toEqual(['read'])
     expect(await asked('up', '/down/x/a')).toEqual(['read'])
     expect(await asked('up/down', 'x/a')).toEqual(['read'])
-    for (const path of ['x/a', 'up/x/a', 'up/downx/a', 'sys/health', 'up/down']) expect(await asked('', path)).toEqual(['deny'])
+    for (const path of ['x/a', 'up/x/a', 'up/downx/a', 'sys/health', 'up/down'])
+      expect(await asked('', path)).toEqual(['deny'])
   })
 
   test('a token of a namespace beside is unknown by id and by accessor', async () => {
@@ -181,26 +226,43 @@ describe('whose rights are told where', () => {
         status: 400,
         body: errors(caused('invalid token')),
       })
-      expect(await server.root.write('sys/capabilities-accessor', { accessor, paths: 'x' }, options)).toMatchObject({
+      expect(
+        await server.root.write('sys/capabilities-accessor', { accessor, paths: 'x' }, options),
+      ).toMatchObject({
         status: 400,
         body: errors(caused('invalid accessor')),
       })
     }
-    expect((await server.root.write('sys/capabilities', { token, paths: 'cubbyhole/a' }, inside('one'))).status).toBe(200)
+    expect(
+      (await server.root.write('sys/capabilities', { token, paths: 'cubbyhole/a' }, inside('one'))).status,
+    ).toBe(200)
   })
 
   test('a token whose entity is disabled is not valid', async () => {
     const entity = await server.root.write('identity/entity', { name: 'gone' })
     const jwt = await server.root.read('sys/auth/token')
-    await server.root.write('identity/entity-alias', { name: 'gone', canonical_id: entity.body.data?.id, mount_accessor: jwt.body.data?.accessor })
-    await server.root.write('auth/token/roles/named', { allowed_entity_aliases: 'gone', allowed_policies: 'default' })
-    const { body } = await server.root.write('auth/token/create/named', { entity_alias: 'gone', policies: ['default'] })
+    await server.root.write('identity/entity-alias', {
+      name: 'gone',
+      canonical_id: entity.body.data?.id,
+      mount_accessor: jwt.body.data?.accessor,
+    })
+    await server.root.write('auth/token/roles/named', {
+      allowed_entity_aliases: 'gone',
+      allowed_policies: 'default',
+    })
+    const { body } = await server.root.write('auth/token/create/named', {
+      entity_alias: 'gone',
+      policies: ['default'],
+    })
     const { client_token: token, accessor } = body.auth ?? {}
     expect((await server.root.write('sys/capabilities', { token, paths: 'x' })).status).toBe(200)
 
     await server.root.write('identity/entity/name/gone', { disabled: true })
 
-    expect(await server.root.write('sys/capabilities', { token, paths: 'x' })).toMatchObject({ status: 400, body: errors(caused('invalid token')) })
+    expect(await server.root.write('sys/capabilities', { token, paths: 'x' })).toMatchObject({
+      status: 400,
+      body: errors(caused('invalid token')),
+    })
     expect(await server.root.write('sys/capabilities-accessor', { accessor, paths: 'x' })).toMatchObject({
       status: 400,
       body: errors(caused('invalid token')),
@@ -214,11 +276,17 @@ describe('whose rights are told where', () => {
     for (const name of ['three', 'four']) await server.root.write(`sys/namespaces/${name}`)
     const policy = 'path "three/sys/internal/ui/resultant-acl" { capabilities = ["read"] }'
     await server.root.write('sys/policies/acl/see', { policy })
-    const { body } = await server.root.write('auth/token/create', { policies: ['some', 'see'], no_default_policy: true })
+    const { body } = await server.root.write('auth/token/create', {
+      policies: ['some', 'see'],
+      no_default_policy: true,
+    })
 
     const told = await server.as(String(body.auth?.client_token)).read('three/sys/internal/ui/resultant-acl')
 
-    expect(Object.keys(told.body.data?.exact_paths ?? {}).toSorted()).toEqual(['a', 'sys/internal/ui/resultant-acl'])
+    expect(Object.keys(told.body.data?.exact_paths ?? {}).toSorted()).toEqual([
+      'a',
+      'sys/internal/ui/resultant-acl',
+    ])
     expect(told.text).not.toContain('four')
   })
 })
@@ -232,7 +300,10 @@ describe('resultant-acl', () => {
     const { body } = await user.read('sys/internal/ui/resultant-acl')
 
     expect(body.data?.root).toBe(false)
-    expect(body.data?.exact_paths).toMatchObject({ exact: { capabilities: ['create', 'delete'] }, 'all/denied': { capabilities: ['deny'] } })
+    expect(body.data?.exact_paths).toMatchObject({
+      exact: { capabilities: ['create', 'delete'] },
+      'all/denied': { capabilities: ['deny'] },
+    })
     expect(body.data?.glob_paths).toMatchObject({ 'auth/jwt/role/': { capabilities: ['read'] } })
   })
 })

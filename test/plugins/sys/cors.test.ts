@@ -38,7 +38,11 @@ test('at first it is off, said in data and beside it', async () => {
 })
 
 test('what was written is read, with the headers that are allowed in any case', async () => {
-  await server.root.write(path, { allowed_origins: ['https://a.example', 'https://b.example'], allowed_headers: ['X-Mine'], allow_credentials: true })
+  await server.root.write(path, {
+    allowed_origins: ['https://a.example', 'https://b.example'],
+    allowed_headers: ['X-Mine'],
+    allow_credentials: true,
+  })
 
   expect((await server.root.read(path)).body.data).toEqual({
     enabled: true,
@@ -49,7 +53,11 @@ test('what was written is read, with the headers that are allowed in any case', 
 })
 
 test('a write replaces all', async () => {
-  await server.root.write(path, { allowed_origins: 'https://a.example', allowed_headers: 'X-Mine', allow_credentials: true })
+  await server.root.write(path, {
+    allowed_origins: 'https://a.example',
+    allowed_headers: 'X-Mine',
+    allow_credentials: true,
+  })
   await server.root.call('PUT', path, { allowed_origins: 'https://b.example' })
 
   expect((await server.root.read(path)).body.data).toEqual({
@@ -106,13 +114,28 @@ describe('refused, with nothing changed', () => {
     { sent: { allowed_origins: '*,https://a.example' }, text: mixed },
     { sent: { allowed_origins: ['https://a.example', '*'] }, text: mixed },
     { sent: { allowed_origins: ['*', '*'] }, text: mixed },
-    { sent: { allowed_origins: '*', allowed_headers: ['X-\r\nSet-Cookie: a=b'] }, text: 'is not the name of a header' },
+    {
+      sent: { allowed_origins: '*', allowed_headers: ['X-\r\nSet-Cookie: a=b'] },
+      text: 'is not the name of a header',
+    },
     { sent: { allowed_origins: '*', allowed_headers: ['X Mine'] }, text: 'is not the name of a header' },
-    { sent: { allowed_origins: '*', allowed_headers: ['x'.repeat(129)] }, text: 'is not the name of a header' },
-    { sent: { allowed_origins: '*', allowed_headers: Array.from({ length: 101 }, (_, at) => `X-${at}`) }, text: 'allowed_headers: more than 100' },
-    { sent: { allowed_origins: Array.from({ length: 1001 }, (_, at) => `https://a${at}`).join() }, text: 'allowed_origins: more than 1000' },
+    {
+      sent: { allowed_origins: '*', allowed_headers: ['x'.repeat(129)] },
+      text: 'is not the name of a header',
+    },
+    {
+      sent: { allowed_origins: '*', allowed_headers: Array.from({ length: 101 }, (_, at) => `X-${at}`) },
+      text: 'allowed_headers: more than 100',
+    },
+    {
+      sent: { allowed_origins: Array.from({ length: 1001 }, (_, at) => `https://a${at}`).join() },
+      text: 'allowed_origins: more than 1000',
+    },
     { sent: { allowed_origins: [`https://${'a'.repeat(1024)}`] }, text: 'longer than 1024 characters' },
-    { sent: { allowed_origins: { a: 'b' } }, text: 'Field validation failed: error converting input for field "allowed_origins": ' },
+    {
+      sent: { allowed_origins: { a: 'b' } },
+      text: 'Field validation failed: error converting input for field "allowed_origins": ',
+    },
     {
       sent: { allowed_origins: '*', allow_credentials: 'maybe' },
       text: 'Field validation failed: error converting input for field "allow_credentials": ',
@@ -130,7 +153,9 @@ describe('refused, with nothing changed', () => {
 
 describe('who may', () => {
   const clientWith = async (capabilities: string) => {
-    await server.root.write('sys/policies/acl/cors', { policy: `path "sys/config/cors" { capabilities = [${capabilities}] }` })
+    await server.root.write('sys/policies/acl/cors', {
+      policy: `path "sys/config/cors" { capabilities = [${capabilities}] }`,
+    })
     const made = await server.root.write('auth/token/create', { policies: ['cors'] })
     return server.as(String(made.body.auth?.client_token))
   }
@@ -142,7 +167,11 @@ describe('who may', () => {
   test('nobody whose rule has no sudo', async () => {
     const client = await clientWith('"create", "read", "update", "delete"')
 
-    for (const answer of [await client.read(path), await client.write(path, { allowed_origins: '*' }), await client.delete(path)]) {
+    for (const answer of [
+      await client.read(path),
+      await client.write(path, { allowed_origins: '*' }),
+      await client.delete(path),
+    ]) {
       expect(answer).toMatchObject({ status: 403, body: notAllowed })
     }
   })
@@ -163,26 +192,39 @@ test.each([
 ])('not in a namespace: $name', async ({ ask }) => {
   await server.root.write('sys/namespaces/team')
 
-  expect(await ask()).toMatchObject({ status: 400, body: errors('operation only available in root namespace') })
+  expect(await ask()).toMatchObject({
+    status: 400,
+    body: errors('operation only available in root namespace'),
+  })
 })
 
 test.each(['LIST', 'PATCH', 'HEAD'])('%s is not offered', async (verb) => {
   const headers = { 'Content-Type': 'application/merge-patch+json' }
 
-  expect((await server.root.call(verb, path, verb === 'PATCH' ? {} : undefined, { headers })).status).toBeGreaterThanOrEqual(404)
+  expect(
+    (await server.root.call(verb, path, verb === 'PATCH' ? {} : undefined, { headers })).status,
+  ).toBeGreaterThanOrEqual(404)
 })
 
 test('it outlives a restart, and is in effect from the first request on', async () => {
   await using folder = await temporaryFolder()
-  const settings = { STORAGE: `sqlite:${folder.file('gatehouse.db')}`, SEAL_KEY_FILE: folder.file('seal.key'), ROOT_TOKEN: 'root' }
+  const settings = {
+    STORAGE: `sqlite:${folder.file('gatehouse.db')}`,
+    SEAL_KEY_FILE: folder.file('seal.key'),
+    ROOT_TOKEN: 'root',
+  }
   {
     await using first = await startTestServer({ settings })
     await first.root.write(path, { allowed_origins: 'https://a.example' })
   }
   await using second = await startTestServer({ settings })
 
-  expect((await second.anonymous.read('sys/health', { headers: { Origin: 'https://b.example' } })).status).toBe(403)
-  expect((await second.anonymous.read('sys/health', { headers: { Origin: 'https://a.example' } })).status).toBe(200)
+  expect(
+    (await second.anonymous.read('sys/health', { headers: { Origin: 'https://b.example' } })).status,
+  ).toBe(403)
+  expect(
+    (await second.anonymous.read('sys/health', { headers: { Origin: 'https://a.example' } })).status,
+  ).toBe(200)
 })
 
 test('of writes at once, what is in effect is what is stored', async () => {
@@ -191,6 +233,10 @@ test('of writes at once, what is in effect is what is stored', async () => {
   await Promise.all(origins.map((origin) => server.root.write(path, { allowed_origins: origin })))
 
   const kept = String((await server.root.read(path)).body.data?.allowed_origins?.[0])
-  const statuses = await Promise.all(origins.map(async (origin) => (await server.root.read('sys/health', { headers: { Origin: origin } })).status))
+  const statuses = await Promise.all(
+    origins.map(
+      async (origin) => (await server.root.read('sys/health', { headers: { Origin: origin } })).status,
+    ),
+  )
   expect(statuses).toEqual(origins.map((origin) => (origin === kept ? 200 : 403)))
 })

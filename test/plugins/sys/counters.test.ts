@@ -18,20 +18,30 @@ const totalOf = async (what: 'tokens' | 'entities', options = {}) => {
 
 test('tokens and entities are counted for each namespace by itself', async () => {
   await server.root.write('sys/namespaces/ns')
-  expect([await totalOf('tokens'), await totalOf('tokens', inside), await totalOf('entities'), await totalOf('entities', inside)]).toEqual([
-    1, 0, 0, 0,
-  ])
+  expect([
+    await totalOf('tokens'),
+    await totalOf('tokens', inside),
+    await totalOf('entities'),
+    await totalOf('entities', inside),
+  ]).toEqual([1, 0, 0, 0])
 
-  await Promise.all(Array.from({ length: 450 }, () => server.root.write('auth/token/create', { policies: ['default'], ttl: '1h' })))
+  await Promise.all(
+    Array.from({ length: 450 }, () =>
+      server.root.write('auth/token/create', { policies: ['default'], ttl: '1h' }),
+    ),
+  )
   await server.root.write('auth/token/create', { policies: ['default'], type: 'batch', ttl: '1h' })
   await server.root.write('auth/token/create', { policies: ['default'] }, inside)
   await server.root.write('identity/entity', { name: 'one' })
   await server.root.write('identity/entity', { name: 'two' }, inside)
   await server.root.write('identity/entity', { name: 'three' }, inside)
   clock.advance(10)
-  expect([await totalOf('tokens'), await totalOf('tokens', inside), await totalOf('entities'), await totalOf('entities', inside)]).toEqual([
-    451, 1, 1, 2,
-  ])
+  expect([
+    await totalOf('tokens'),
+    await totalOf('tokens', inside),
+    await totalOf('entities'),
+    await totalOf('entities', inside),
+  ]).toEqual([451, 1, 1, 2])
 
   clock.advance(3600)
   expect(await totalOf('tokens')).toBe(1)

@@ -10,14 +10,22 @@ const many = Array.from({ length: atOnce }, (_, at) => at)
 
 type Issued = { id: string; credential: string }
 
-/** A server on a file with the practice engine at `engine/`. What it has answered and what its provider says can be held against each other. */
+/**
+ * A server on a file with the practice engine at `engine/`. What it has answered and what its provider says
+ * can be held against each other.
+ */
 async function openServer() {
   const opened = new AsyncDisposableStack()
   const folder = opened.use(await temporaryFolder())
   const provider = opened.use(await startCredentialProvider())
   const roles = new Map([['ci', { ttl: 3600, maxTtl: 0, renewable: true }]])
-  const settings = { STORAGE: `sqlite:${folder.file('gatehouse.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
-  const server = opened.use(await startTestServer({ settings, engines: [practiceEngine({ providerUrl: provider.url, roles })] }))
+  const settings = {
+    STORAGE: `sqlite:${folder.file('gatehouse.db')}`,
+    SEAL_KEY_FILE: folder.file('seal.key'),
+  }
+  const server = opened.use(
+    await startTestServer({ settings, engines: [practiceEngine({ providerUrl: provider.url, roles })] }),
+  )
   const { root } = server
   await root.write('sys/mounts/engine', { type: 'practice' })
   await root.write('sys/policies/acl/engine', { policy: 'path "engine/*" { capabilities = ["read"] }' })
@@ -29,13 +37,19 @@ async function openServer() {
     }
     return { id: String(body.lease_id), credential: String(body.data?.credential) }
   }
-  const hasLease = async (id: string) => (await root.write('sys/leases/lookup', { lease_id: id })).status === 200
-  /** Those that have a lease, once that is exactly what the provider says; never resolves when the two do not come to agree. */
+  const hasLease = async (id: string) =>
+    (await root.write('sys/leases/lookup', { lease_id: id })).status === 200
+  /**
+   * Those that have a lease, once that is exactly what the provider says; never resolves when the two do not
+   * come to agree.
+   */
   const kept = async (issued: readonly (Issued | undefined)[]): Promise<Issued[]> => {
     const leased: Issued[] = []
     for (const one of issued) if (one !== undefined && (await hasLease(one.id))) leased.push(one)
     const { alive } = provider
-    return alive.size === leased.length && leased.every(({ credential }) => alive.has(credential)) ? leased : kept(issued)
+    return alive.size === leased.length && leased.every(({ credential }) => alive.has(credential))
+      ? leased
+      : kept(issued)
   }
   return { ...server, provider, issue, kept, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
@@ -52,7 +66,8 @@ test('renewals, revocations in every form and look-ups of the same leases', asyn
   const statuses = await Promise.all(
     issued.flatMap((one, at) => {
       const lease_id = one?.id ?? ''
-      const put = (path: string, body: object) => server.root.call('PUT', `sys/leases/${path}`, body).then(({ status }) => status)
+      const put = (path: string, body: object) =>
+        server.root.call('PUT', `sys/leases/${path}`, body).then(({ status }) => status)
       return [
         put('renew', { lease_id, increment: 600 }),
         afterTurns(at, () => put('revoke', { lease_id, sync: at % 2 === 0 })),
@@ -92,7 +107,8 @@ test.each([
   const issued = await Promise.all(during)
 
   expect((await ended).status).toBeLessThan(300)
-  while ((await server.root.read('sys/mounts')).body.data?.['engine/'] !== undefined) await new Promise(setImmediate)
+  while ((await server.root.read('sys/mounts')).body.data?.['engine/'] !== undefined)
+    await new Promise(setImmediate)
   expect(await server.kept(issued)).toEqual([])
 })
 
@@ -132,7 +148,9 @@ test('tidying up amid all that', async () => {
   const kept = await Promise.all(many.map(() => server.issue()))
 
   const during = many.map((turns) => afterTurns(turns, () => server.issue(client)))
-  const tidied = many.map((turns) => afterTurns(turns, () => server.root.write('sys/leases/tidy').then(({ status }) => status)))
+  const tidied = many.map((turns) =>
+    afterTurns(turns, () => server.root.write('sys/leases/tidy').then(({ status }) => status)),
+  )
   const revoked = afterTurns(atOnce / 2, () => client.write('auth/token/revoke-self'))
   const issued = [...kept, ...(await Promise.all(during))]
   await revoked

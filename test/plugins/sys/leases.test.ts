@@ -12,7 +12,9 @@ async function openServer({ roleTtl = 3600, maxTtl = 7200, faults = new StorageF
   const provider = opened.use(await startCredentialProvider())
   const roles = new Map<string, PracticeRole>([['ci', { ttl: roleTtl, maxTtl, renewable: true }]])
   const clock = new FakeClock(Date.UTC(2026, 0, 2, 3, 4, 5))
-  const server = opened.use(await startTestServer({ clock, faults, engines: [practiceEngine({ providerUrl: provider.url, roles })] }))
+  const server = opened.use(
+    await startTestServer({ clock, faults, engines: [practiceEngine({ providerUrl: provider.url, roles })] }),
+  )
   const { root, as, anonymous } = server
   expect((await root.write('sys/mounts/engine', { type: 'practice' })).status).toBe(204)
   const issue = async (client: Client = root, path = 'engine/creds/ci') => {
@@ -36,7 +38,8 @@ const namesBelow = async (client: Client, path: string): Promise<string[]> =>
 
 const refusal = (text: string) => ({ errors: [text] })
 const wrapped = (text: string) => refusal(`1 error occurred:\n\t* ${text}\n\n`)
-const capped = (wanted: string, most: string) => `TTL of "${wanted}" exceeded the effective max_ttl of "${most}"; TTL value is capped accordingly`
+const capped = (wanted: string, most: string) =>
+  `TTL of "${wanted}" exceeded the effective max_ttl of "${most}"; TTL value is capped accordingly`
 
 describe('a secret that is handed out', () => {
   test('has a lease with the TTL of its role', async () => {
@@ -45,7 +48,13 @@ describe('a secret that is handed out', () => {
     const { answer } = await server.issue()
 
     expect(answer.status).toBe(200)
-    expect(answer.body).toMatchObject({ renewable: true, lease_duration: 3600, warnings: null, auth: null, mount_type: 'practice' })
+    expect(answer.body).toMatchObject({
+      renewable: true,
+      lease_duration: 3600,
+      warnings: null,
+      auth: null,
+      mount_type: 'practice',
+    })
     expect(String(answer.body.lease_id)).toMatch(/^engine\/creds\/ci\/[0-9A-Za-z]{24}$/)
     expect(Object.keys(answer.body.data ?? {})).toEqual(['credential'])
   })
@@ -88,16 +97,25 @@ describe('a secret that is handed out', () => {
     expect([server.provider.alive.size, await namesBelow(server.root, 'engine/creds/ci/')]).toEqual([0, []])
   })
 
-  test.each(['0', '60'])('is taken back when it took the last use of its token (wrap wish %s)', async (wish) => {
-    await using server = await openServer()
-    const { client } = await server.tokenWith('path "engine/creds/ci" { capabilities = ["read"] }', { num_uses: 1 })
+  test.each(['0', '60'])(
+    'is taken back when it took the last use of its token (wrap wish %s)',
+    async (wish) => {
+      await using server = await openServer()
+      const { client } = await server.tokenWith('path "engine/creds/ci" { capabilities = ["read"] }', {
+        num_uses: 1,
+      })
 
-    const answer = await client.read('engine/creds/ci', { headers: { 'X-Vault-Wrap-TTL': wish } })
+      const answer = await client.read('engine/creds/ci', { headers: { 'X-Vault-Wrap-TTL': wish } })
 
-    expect(answer.status).toBe(400)
-    expect(answer.body).toEqual(refusal('Secret cannot be returned; token had one use left, so leased credentials were immediately revoked.'))
-    expect(server.provider.alive.size).toBe(0)
-  })
+      expect(answer.status).toBe(400)
+      expect(answer.body).toEqual(
+        refusal(
+          'Secret cannot be returned; token had one use left, so leased credentials were immediately revoked.',
+        ),
+      )
+      expect(server.provider.alive.size).toBe(0)
+    },
+  )
 
   test('is not made for a role that is not there', async () => {
     await using server = await openServer()
@@ -153,7 +171,9 @@ describe('lookup', () => {
       'engine/creds/ci',
       id.toLowerCase() === id ? 'x' : id.toLowerCase(),
     ]) {
-      expect((await server.put('sys/leases/lookup', { lease_id: spelling })).body).toEqual(refusal('invalid lease'))
+      expect((await server.put('sys/leases/lookup', { lease_id: spelling })).body).toEqual(
+        refusal('invalid lease'),
+      )
     }
     expect((await server.put(`sys/leases/lookup/${id}`)).status).toBe(405)
   })
@@ -165,10 +185,16 @@ describe('lookup', () => {
     const id = `auth/token/create-orphan/${name}`
     expect(name).toMatch(/^h[0-9a-f]{64}$/)
 
-    expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({ id, path: 'auth/token/create-orphan', ttl: 3600 })
+    expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({
+      id,
+      path: 'auth/token/create-orphan',
+      ttl: 3600,
+    })
 
     await server.root.write('auth/token/create-orphan', { policies: ['default'], type: 'batch' })
-    expect((await server.root.list('sys/leases/lookup/auth/token/create-orphan')).body.data?.keys).toEqual([name])
+    expect((await server.root.list('sys/leases/lookup/auth/token/create-orphan')).body.data?.keys).toEqual([
+      name,
+    ])
     await server.root.write('auth/token/revoke', { token: created.body.auth?.client_token })
     expect((await server.put('sys/leases/lookup', { lease_id: id })).body).toEqual(refusal('invalid lease'))
   })
@@ -221,13 +247,17 @@ describe('LIST sys/leases/lookup', () => {
   test('needs list and sudo', async () => {
     await using server = await openServer()
     await server.issue()
-    const { client: lister } = await server.tokenWith('path "sys/leases/lookup/*" { capabilities = ["list"] }')
-    expect([(await lister.list('sys/leases/lookup/engine')).status, (await lister.list('sys/leases/lookup/engine')).body]).toEqual([
-      403,
-      wrapped('permission denied'),
-    ])
+    const { client: lister } = await server.tokenWith(
+      'path "sys/leases/lookup/*" { capabilities = ["list"] }',
+    )
+    expect([
+      (await lister.list('sys/leases/lookup/engine')).status,
+      (await lister.list('sys/leases/lookup/engine')).body,
+    ]).toEqual([403, wrapped('permission denied')])
 
-    const { client: both } = await server.tokenWith('path "sys/leases/lookup/*" { capabilities = ["list", "sudo"] }')
+    const { client: both } = await server.tokenWith(
+      'path "sys/leases/lookup/*" { capabilities = ["list", "sudo"] }',
+    )
     expect((await both.list('sys/leases/lookup/engine')).status).toBe(200)
   })
 })
@@ -240,7 +270,13 @@ describe('renew', () => {
     const { status, body } = await server.put('sys/leases/renew', { lease_id: id, increment: 600 })
 
     expect(status).toBe(200)
-    expect(body).toMatchObject({ lease_id: id, renewable: true, lease_duration: 600, data: null, warnings: null })
+    expect(body).toMatchObject({
+      lease_id: id,
+      renewable: true,
+      lease_duration: 600,
+      data: null,
+      warnings: null,
+    })
     const looked = (await server.put('sys/leases/lookup', { lease_id: id })).body.data
     expect(looked).toMatchObject({ last_renewal: '2026-01-02T03:04:05Z', ttl: 600 })
   })
@@ -262,7 +298,10 @@ describe('renew', () => {
     const answer = await server.put('sys/leases/renew', { lease_id: id, increment: 7000 })
 
     expect([answer.status, answer.text]).toEqual([204, ''])
-    expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({ ttl: 3540, last_renewal: null })
+    expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({
+      ttl: 3540,
+      last_renewal: null,
+    })
   })
 
   test('never passes the hard end, which counts from the issue', async () => {
@@ -276,7 +315,9 @@ describe('renew', () => {
     expect(body).toMatchObject({ lease_duration: 1200, warnings: [capped('2h', '20m')] })
 
     server.roles.set('ci', { ttl: 60, maxTtl: 100, renewable: true })
-    expect((await server.put('sys/leases/renew', { lease_id: id })).body).toEqual(refusal('past the max TTL, cannot renew'))
+    expect((await server.put('sys/leases/renew', { lease_id: id })).body).toEqual(
+      refusal('past the max TTL, cannot renew'),
+    )
   })
 
   test.each([
@@ -297,16 +338,19 @@ describe('renew', () => {
     }
   })
 
-  test.each(['renew', 'revoke'])('%s with an id in the path refuses a lease_id in the body that is not a text', async (verb) => {
-    await using server = await openServer()
+  test.each(['renew', 'revoke'])(
+    '%s with an id in the path refuses a lease_id in the body that is not a text',
+    async (verb) => {
+      await using server = await openServer()
 
-    for (const path of [`sys/leases/${verb}/nope`, `sys/${verb}/nope`]) {
-      for (const lease_id of [5, true, ['x'], {}]) {
-        const answer = await server.put(path, { lease_id })
-        expect([answer.status, answer.body]).toEqual([400, refusal('invalid lease ID')])
+      for (const path of [`sys/leases/${verb}/nope`, `sys/${verb}/nope`]) {
+        for (const lease_id of [5, true, ['x'], {}]) {
+          const answer = await server.put(path, { lease_id })
+          expect([answer.status, answer.body]).toEqual([400, refusal('invalid lease ID')])
+        }
       }
-    }
-  })
+    },
+  )
 
   test('refuses tokens', async () => {
     await using server = await openServer()
@@ -323,7 +367,9 @@ describe('renew', () => {
     server.roles.set('fixed', { ttl: 60, maxTtl: 0, renewable: false })
     const { id, answer } = await server.issue(server.root, 'engine/creds/fixed')
     expect(answer.body.renewable).toBe(false)
-    expect((await server.put('sys/leases/renew', { lease_id: id })).body).toEqual(refusal('lease is not renewable'))
+    expect((await server.put('sys/leases/renew', { lease_id: id })).body).toEqual(
+      refusal('lease is not renewable'),
+    )
 
     server.clock.advance(60)
     expect((await server.put('sys/leases/renew', { lease_id: id })).body).toEqual(refusal('lease expired'))
@@ -334,7 +380,9 @@ describe('renew', () => {
     const { id } = await server.issue()
 
     expect((await server.put('sys/leases/renew/nope', { lease_id: id })).status).toBe(200)
-    expect((await server.put(`sys/leases/renew/${id}`, { lease_id: 'nope' })).body).toEqual(refusal('lease not found'))
+    expect((await server.put(`sys/leases/renew/${id}`, { lease_id: 'nope' })).body).toEqual(
+      refusal('lease not found'),
+    )
     expect((await server.put(`sys/leases/renew/${id}`, { lease_id: '' })).status).toBe(200)
     expect((await server.put(`sys/renew/${id}`)).status).toBe(200)
   })
@@ -342,7 +390,8 @@ describe('renew', () => {
   test('is open to the policy default with the id in the body only', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
-    const token = (await server.root.write('auth/token/create', { policies: ['default'] })).body.auth?.client_token
+    const token = (await server.root.write('auth/token/create', { policies: ['default'] })).body.auth
+      ?.client_token
     const client = server.as(String(token))
 
     const inPath = await server.put(`sys/leases/renew/${id}`, {}, client)
@@ -369,7 +418,11 @@ describe('revoke', () => {
 
     const answer = await server.put(`sys/leases/revoke/${id}`, { sync: false })
 
-    expect([answer.status, answer.text, answer.headers['content-type']]).toEqual([202, '', 'application/json'])
+    expect([answer.status, answer.text, answer.headers['content-type']]).toEqual([
+      202,
+      '',
+      'application/json',
+    ])
     await server.provider.gone(credential)
   })
 
@@ -400,19 +453,30 @@ describe('revoke', () => {
 
     const answer = await server.put('sys/leases/revoke', { lease_id: id })
 
-    expect([answer.status, answer.body]).toEqual([400, refusal('failed to revoke entry: the provider answered 503')])
-    expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({ renewable: true, ttl: 3600 })
+    expect([answer.status, answer.body]).toEqual([
+      400,
+      refusal('failed to revoke entry: the provider answered 503'),
+    ])
+    expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({
+      renewable: true,
+      ttl: 3600,
+    })
     expect((await server.put('sys/leases/renew', { lease_id: id })).status).toBe(200)
   })
 
   test.each([true, false])('ends a token whose lease it is (sync %s)', async (sync) => {
     await using server = await openServer()
-    const { client, id: token } = await server.tokenWith('path "auth/token/create" { capabilities = ["update"] }')
-    const child = server.as(String((await client.write('auth/token/create', { ttl: '1h' })).body.auth?.client_token))
+    const { client, id: token } = await server.tokenWith(
+      'path "auth/token/create" { capabilities = ["update"] }',
+    )
+    const child = server.as(
+      String((await client.write('auth/token/create', { ttl: '1h' })).body.auth?.client_token),
+    )
     expect(token).not.toBe('')
     const keys = await namesBelow(server.root, 'auth/token/create')
 
-    for (const name of keys) await server.put('sys/leases/revoke', { lease_id: `auth/token/create/${name}`, sync })
+    for (const name of keys)
+      await server.put('sys/leases/revoke', { lease_id: `auth/token/create/${name}`, sync })
 
     expect((await client.read('auth/token/lookup-self')).status).toBe(403)
     expect((await child.read('auth/token/lookup-self')).status).toBe(403)
@@ -420,18 +484,19 @@ describe('revoke', () => {
 })
 
 describe('revoke-prefix', () => {
-  test.each(['sys/leases/revoke-prefix/engine', 'sys/revoke-prefix/engine', 'sys/leases/revoke-prefix/engine/creds/ci'])(
-    '%s takes all below back',
-    async (path) => {
-      await using server = await openServer()
-      await server.issue()
-      await server.issue()
+  test.each([
+    'sys/leases/revoke-prefix/engine',
+    'sys/revoke-prefix/engine',
+    'sys/leases/revoke-prefix/engine/creds/ci',
+  ])('%s takes all below back', async (path) => {
+    await using server = await openServer()
+    await server.issue()
+    await server.issue()
 
-      expect((await server.put(path)).status).toBe(204)
+    expect((await server.put(path)).status).toBe(204)
 
-      expect(server.provider.alive.size).toBe(0)
-    },
-  )
+    expect(server.provider.alive.size).toBe(0)
+  })
 
   test('takes a lease of exactly this id and no other', async () => {
     await using server = await openServer()
@@ -446,14 +511,20 @@ describe('revoke-prefix', () => {
 
   test('ends whole families of tokens, and no others', async () => {
     await using server = await openServer()
-    await server.root.write('sys/policies/acl/p', { policy: 'path "auth/token/create/kin" { capabilities = ["update", "sudo"] }' })
-    for (const role of ['kin', 'others']) await server.root.write(`auth/token/roles/${role}`, { allowed_policies: ['p'] })
+    await server.root.write('sys/policies/acl/p', {
+      policy: 'path "auth/token/create/kin" { capabilities = ["update", "sudo"] }',
+    })
+    for (const role of ['kin', 'others'])
+      await server.root.write(`auth/token/roles/${role}`, { allowed_policies: ['p'] })
     const create = async (client: Client, role = 'kin') =>
       server.as(String((await client.write(`auth/token/create/${role}`)).body.auth?.client_token))
     const parents = await Promise.all(Array.from({ length: 12 }, () => create(server.root)))
-    const children = await Promise.all(parents.flatMap((parent) => [create(parent), create(parent), create(parent)]))
+    const children = await Promise.all(
+      parents.flatMap((parent) => [create(parent), create(parent), create(parent)]),
+    )
     const other = await create(server.root, 'others')
-    const statuses = (clients: Client[]) => Promise.all(clients.map(async (client) => (await client.read('auth/token/lookup-self')).status))
+    const statuses = (clients: Client[]) =>
+      Promise.all(clients.map(async (client) => (await client.read('auth/token/lookup-self')).status))
     expect(new Set(await statuses([...parents, ...children]))).toEqual(new Set([200]))
 
     expect((await server.put('sys/leases/revoke-prefix/auth/token/create/kin')).status).toBe(204)
@@ -478,7 +549,8 @@ describe('revoke-prefix', () => {
     await using server = await openServer()
     const { id } = await server.issue()
 
-    for (const part of ['engine/creds/c', 'engin', id.slice(0, -1)]) expect((await server.put(`sys/leases/revoke-prefix/${part}`)).status).toBe(204)
+    for (const part of ['engine/creds/c', 'engin', id.slice(0, -1)])
+      expect((await server.put(`sys/leases/revoke-prefix/${part}`)).status).toBe(204)
 
     expect(server.provider.alive.size).toBe(1)
   })
@@ -502,14 +574,20 @@ describe('revoke-prefix', () => {
     const answer = await server.put('sys/leases/revoke-prefix/engine')
 
     expect(answer.status).toBe(400)
-    expect(answer.body).toEqual(refusal(`failed to revoke "${ids[0]}" (1 / 2): failed to revoke entry: the provider answered 503`))
+    expect(answer.body).toEqual(
+      refusal(`failed to revoke "${ids[0]}" (1 / 2): failed to revoke entry: the provider answered 503`),
+    )
   })
 
   test.each([
     { path: 'sys/leases/revoke-prefix', status: 404, body: wrapped('unsupported path') },
     { path: 'sys/leases/revoke-force', status: 404, body: wrapped('unsupported path') },
     { path: 'sys/leases/revoke-prefix/', status: 400, body: refusal("cannot write to a path ending in '/'") },
-    { path: 'sys/leases/revoke-force/engine/', status: 400, body: refusal("cannot write to a path ending in '/'") },
+    {
+      path: 'sys/leases/revoke-force/engine/',
+      status: 400,
+      body: refusal("cannot write to a path ending in '/'"),
+    },
   ])('$path', async ({ path, status, body }) => {
     await using server = await openServer()
 
@@ -518,14 +596,17 @@ describe('revoke-prefix', () => {
     expect([answer.status, answer.body]).toEqual([status, body])
   })
 
-  test.each(['leases/revoke-prefix', 'leases/revoke-force', 'revoke-prefix', 'revoke-force'])('sys/%s needs sudo', async (path) => {
-    await using server = await openServer()
-    const { client } = await server.tokenWith(`path "sys/${path}/*" { capabilities = ["update"] }`)
+  test.each(['leases/revoke-prefix', 'leases/revoke-force', 'revoke-prefix', 'revoke-force'])(
+    'sys/%s needs sudo',
+    async (path) => {
+      await using server = await openServer()
+      const { client } = await server.tokenWith(`path "sys/${path}/*" { capabilities = ["update"] }`)
 
-    const answer = await server.put(`sys/${path}/engine`, {}, client)
+      const answer = await server.put(`sys/${path}/engine`, {}, client)
 
-    expect([answer.status, answer.body]).toEqual([403, wrapped('permission denied')])
-  })
+      expect([answer.status, answer.body]).toEqual([403, wrapped('permission denied')])
+    },
+  )
 
   test('revoke-force drops what cannot be taken back', async () => {
     await using server = await openServer()
@@ -549,7 +630,8 @@ describe('irrevocable leases', () => {
       await server.put('sys/leases/revoke', { lease_id: id, sync: false })
       while ((server.provider.asked.get(credential) ?? 0) === 0) await server.provider.deletions(made + 1)
       // the failure is being written
-      while ((await server.put('sys/leases/lookup', { lease_id: id })).body.data?.revoke_error === undefined) await new Promise(setImmediate)
+      while ((await server.put('sys/leases/lookup', { lease_id: id })).body.data?.revoke_error === undefined)
+        await new Promise(setImmediate)
       server.clock.advance(1)
     }
     const accessor = String((await server.root.read('sys/mounts/engine')).body.data?.accessor)
@@ -561,7 +643,10 @@ describe('irrevocable leases', () => {
     await using _ = server
 
     for (const type of ['irrevocable', 'IRREVOCABLE']) {
-      expect((await server.root.read(`sys/leases/count?type=${type}`)).body.data).toEqual({ lease_count: 2, counts: { [accessor]: 2 } })
+      expect((await server.root.read(`sys/leases/count?type=${type}`)).body.data).toEqual({
+        lease_count: 2,
+        counts: { [accessor]: 2 },
+      })
     }
   })
 
@@ -592,15 +677,26 @@ describe('irrevocable leases', () => {
 
     expect((await server.put('sys/leases/revoke', { lease_id: ids[0] })).status).toBe(204)
 
-    expect((await server.root.read('sys/leases/count?type=irrevocable')).body.data).toEqual({ lease_count: 0, counts: {} })
+    expect((await server.root.read('sys/leases/count?type=irrevocable')).body.data).toEqual({
+      lease_count: 0,
+      counts: {},
+    })
   })
 
   test.each([
     { path: 'sys/leases/count', status: 404, errors: [] },
     { path: 'sys/leases', status: 404, errors: [] },
     { path: 'sys/leases/count?type=live', status: 404, errors: [] },
-    { path: 'sys/leases?type=irrevocable&limit=0', status: 400, errors: ["limit must be 'none' or a positive integer"] },
-    { path: 'sys/leases?type=irrevocable&limit=-1', status: 400, errors: ["limit must be 'none' or a positive integer"] },
+    {
+      path: 'sys/leases?type=irrevocable&limit=0',
+      status: 400,
+      errors: ["limit must be 'none' or a positive integer"],
+    },
+    {
+      path: 'sys/leases?type=irrevocable&limit=-1',
+      status: 400,
+      errors: ["limit must be 'none' or a positive integer"],
+    },
   ])('$path is $status', async ({ path, status, errors }) => {
     await using server = await openServer()
 
@@ -653,7 +749,10 @@ describe('what leases end with', () => {
 
   test('their batch token', async () => {
     await using server = await openServer()
-    const { client } = await server.tokenWith('path "engine/creds/ci" { capabilities = ["read"] }', { type: 'batch', ttl: '5m' })
+    const { client } = await server.tokenWith('path "engine/creds/ci" { capabilities = ["read"] }', {
+      type: 'batch',
+      ttl: '5m',
+    })
 
     const { body } = (await server.issue(client)).answer
 
@@ -662,9 +761,12 @@ describe('what leases end with', () => {
 
   test('the parent of their batch token, which is refused from then on', async () => {
     await using server = await openServer()
-    const policy = 'path "engine/creds/ci" { capabilities = ["read"] } path "auth/token/create" { capabilities = ["update"] }'
+    const policy =
+      'path "engine/creds/ci" { capabilities = ["read"] } path "auth/token/create" { capabilities = ["update"] }'
     const { client: parent } = await server.tokenWith(policy)
-    const batch = server.as(String((await parent.write('auth/token/create', { type: 'batch', ttl: '5m' })).body.auth?.client_token))
+    const batch = server.as(
+      String((await parent.write('auth/token/create', { type: 'batch', ttl: '5m' })).body.auth?.client_token),
+    )
     const { credential } = await server.issue(batch)
 
     await parent.write('auth/token/revoke-self')
@@ -675,13 +777,23 @@ describe('what leases end with', () => {
 
   test('all tokens of their person, when those are ended', async () => {
     await using server = await openServer()
-    await server.root.write('sys/policies/acl/p', { policy: 'path "engine/creds/ci" { capabilities = ["read"] }' })
-    await server.root.write('auth/token/roles/people', { allowed_policies: ['p'], allowed_entity_aliases: ['alice'] })
-    const { body } = await server.root.write('auth/token/create/people', { policies: ['p'], entity_alias: 'alice' })
+    await server.root.write('sys/policies/acl/p', {
+      policy: 'path "engine/creds/ci" { capabilities = ["read"] }',
+    })
+    await server.root.write('auth/token/roles/people', {
+      allowed_policies: ['p'],
+      allowed_entity_aliases: ['alice'],
+    })
+    const { body } = await server.root.write('auth/token/create/people', {
+      policies: ['p'],
+      entity_alias: 'alice',
+    })
     const { credential } = await server.issue(server.as(String(body.auth?.client_token)))
     const { credential: others } = await server.issue()
 
-    expect((await server.root.write(`identity/entity/id/${body.auth?.entity_id}/revoke-tokens`)).status).toBe(204)
+    expect((await server.root.write(`identity/entity/id/${body.auth?.entity_id}/revoke-tokens`)).status).toBe(
+      204,
+    )
 
     await server.provider.gone(credential)
     expect([...server.provider.alive]).toEqual([others])
@@ -689,15 +801,27 @@ describe('what leases end with', () => {
 
   test('batch tokens of their person too, which nothing is stored of; what they make afterwards stays', async () => {
     await using server = await openServer()
-    await server.root.write('sys/policies/acl/p', { policy: 'path "engine/creds/ci" { capabilities = ["read"] }' })
-    const role = { allowed_policies: ['p'], allowed_entity_aliases: ['alice'], token_type: 'batch', orphan: true, renewable: false }
+    await server.root.write('sys/policies/acl/p', {
+      policy: 'path "engine/creds/ci" { capabilities = ["read"] }',
+    })
+    const role = {
+      allowed_policies: ['p'],
+      allowed_entity_aliases: ['alice'],
+      token_type: 'batch',
+      orphan: true,
+      renewable: false,
+    }
     await server.root.write('auth/token/roles/people', role)
-    const create = async () => (await server.root.write('auth/token/create/people', { policies: ['p'], entity_alias: 'alice' })).body.auth
+    const create = async () =>
+      (await server.root.write('auth/token/create/people', { policies: ['p'], entity_alias: 'alice' })).body
+        .auth
     const before = await create()
     const { id, credential } = await server.issue(server.as(String(before?.client_token)))
     expect(credential).toMatch(/^credential-/)
 
-    expect((await server.root.write(`identity/entity/id/${before?.entity_id}/revoke-tokens`)).status).toBe(204)
+    expect((await server.root.write(`identity/entity/id/${before?.entity_id}/revoke-tokens`)).status).toBe(
+      204,
+    )
 
     expect((await server.put('sys/leases/renew', { lease_id: id })).status).toBe(400)
     const { credential: later } = await server.issue(server.as(String((await create())?.client_token)))
@@ -710,14 +834,25 @@ describe('what leases end with', () => {
     { name: 'disabled', end: (root: Client, path: string) => root.write(path, { disabled: true }) },
   ])('not an entity that is $name', async ({ end }) => {
     await using server = await openServer()
-    await server.root.write('auth/token/roles/people', { allowed_policies: ['p'], allowed_entity_aliases: ['alice'] })
-    await server.root.write('sys/policies/acl/p', { policy: 'path "engine/creds/ci" { capabilities = ["read"] }' })
-    const { body } = await server.root.write('auth/token/create/people', { policies: ['p'], entity_alias: 'alice' })
+    await server.root.write('auth/token/roles/people', {
+      allowed_policies: ['p'],
+      allowed_entity_aliases: ['alice'],
+    })
+    await server.root.write('sys/policies/acl/p', {
+      policy: 'path "engine/creds/ci" { capabilities = ["read"] }',
+    })
+    const { body } = await server.root.write('auth/token/create/people', {
+      policies: ['p'],
+      entity_alias: 'alice',
+    })
     const { id } = await server.issue(server.as(String(body.auth?.client_token)))
 
     expect((await end(server.root, `identity/entity/id/${body.auth?.entity_id}`)).status).toBeLessThan(300)
 
-    expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({ renewable: true, ttl: 3600 })
+    expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({
+      renewable: true,
+      ttl: 3600,
+    })
   })
 
   test('their mount, which stays while one of them cannot be taken back', async () => {
@@ -734,7 +869,9 @@ describe('what leases end with', () => {
       refusal('no handler for route "engine/creds/ci" on namespace "". route entry or namespace is tainted.'),
     )
     expect((await server.root.read('sys/mounts')).body.data).toHaveProperty('engine/')
-    expect((await server.put('sys/leases/renew', { lease_id: id })).body).toEqual(refusal('failed to renew entry: unsupported path'))
+    expect((await server.put('sys/leases/renew', { lease_id: id })).body).toEqual(
+      refusal('failed to renew entry: unsupported path'),
+    )
 
     expect((await server.put('sys/leases/revoke-force/engine')).status).toBe(204)
     expect((await server.root.delete('sys/mounts/engine')).status).toBe(204)
@@ -779,7 +916,11 @@ describe('namespaces', () => {
     expect((await server.put(`sys/leases/revoke-prefix/${id}`)).status).toBe(204)
     expect((await server.put(`sys/leases/revoke-force/${id}`)).status).toBe(204)
     expect(server.provider.alive.size).toBe(1)
-    expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({ id, path: 'engine/creds/ci', namespace_path: 'a/' })
+    expect((await server.put('sys/leases/lookup', { lease_id: id })).body.data).toMatchObject({
+      id,
+      path: 'engine/creds/ci',
+      namespace_path: 'a/',
+    })
     expect((await server.put('sys/leases/revoke', { lease_id: id })).status).toBe(204)
     expect(server.provider.alive.size).toBe(0)
   })

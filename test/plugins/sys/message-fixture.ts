@@ -7,31 +7,44 @@ export const midday = Date.parse('2024-06-01T12:00:00Z')
 export const plain = { title: 't', message: 'SGVsbG8=', start_time: '2024-01-01T00:00:00Z' }
 
 /** The plain message without one of its fields. */
-export const without = (field: keyof typeof plain): object => Object.fromEntries(Object.entries(plain).filter(([name]) => name !== field))
+export const without = (field: keyof typeof plain): object =>
+  Object.fromEntries(Object.entries(plain).filter(([name]) => name !== field))
 
 export type MessageFixture = TestServer & { clock: FakeClock }
 
-export async function startMessageFixture(options: Omit<TestServerOptions, 'clock'> = {}): Promise<MessageFixture> {
+export async function startMessageFixture(
+  options: Omit<TestServerOptions, 'clock'> = {},
+): Promise<MessageFixture> {
   const clock = new FakeClock(midday)
   return { ...(await startTestServer({ ...options, clock })), clock }
 }
 
 /** A message is made; gives back its id. */
-export async function made({ root }: TestServer, fields: object = {}, headers: Record<string, string> = {}): Promise<string> {
+export async function made(
+  { root }: TestServer,
+  fields: object = {},
+  headers: Record<string, string> = {},
+): Promise<string> {
   const { body, text } = await root.write(messagesPath, { ...plain, ...fields }, { headers })
   if (body.data === undefined) throw new Error(text)
   return String(body.data['id'])
 }
 
 /** So many plain messages. */
-export async function fill(fixture: TestServer, count: number, headers: Record<string, string> = {}): Promise<string[]> {
+export async function fill(
+  fixture: TestServer,
+  count: number,
+  headers: Record<string, string> = {},
+): Promise<string[]> {
   return Promise.all(Array.from({ length: count }, () => made(fixture, {}, headers)))
 }
 
 /** A client whose token may do this on this path, and nothing else. */
 export async function clientWith({ root, as }: TestServer, path: string, ...capabilities: string[]) {
   const name = `${capabilities.join('-')}-${Buffer.from(path).toString('hex')}`
-  await root.write(`sys/policies/acl/${name}`, { policy: `path "${path}" { capabilities = ${JSON.stringify(capabilities)} }` })
+  await root.write(`sys/policies/acl/${name}`, {
+    policy: `path "${path}" { capabilities = ${JSON.stringify(capabilities)} }`,
+  })
   const { body } = await root.write('auth/token/create', { policies: [name], no_default_policy: true })
   return as(String(body.auth?.['client_token']))
 }

@@ -11,7 +11,8 @@ const after = 'sys/internal/ui/authenticated-messages'
 const tooMany = 'too many requests of this address are waiting for messages'
 const message = { title: 't', message: '', start_time: '2024-01-01T00:00:00Z' }
 
-const inside = (namespace: string): CallOptions => (namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } })
+const inside = (namespace: string): CallOptions =>
+  namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } }
 const keysOf = ({ body }: Answer) => body['data']?.['keys']
 
 /** What the endpoint says now, and how to ask again and wait for something else. */
@@ -19,7 +20,8 @@ async function poll(server: TestServer, path: string, { token = '', namespace = 
   const client = token === '' ? server.anonymous : server.as(token)
   const { headers } = await client.read(path, inside(namespace))
   const etag = String(headers['etag'])
-  const again = (asked = wait) => client.read(`${path}?wait=${asked}`, { headers: { 'If-None-Match': etag, ...inside(namespace).headers } })
+  const again = (asked = wait) =>
+    client.read(`${path}?wait=${asked}`, { headers: { 'If-None-Match': etag, ...inside(namespace).headers } })
   return { etag, again }
 }
 
@@ -46,7 +48,9 @@ describe('long polls for messages', () => {
     const changes: (() => Promise<unknown>)[] = []
     const id = await planned(server, { authenticated: false })
     changes.push(() => planned(server, { authenticated: false }, 'a'))
-    changes.push(() => server.root.write(`${admin}/${id}`, { ...message, authenticated: false, title: 'other' }))
+    changes.push(() =>
+      server.root.write(`${admin}/${id}`, { ...message, authenticated: false, title: 'other' }),
+    )
     changes.push(() => server.root.delete(`${admin}/${id}`))
 
     for (const change of changes) {
@@ -85,7 +89,11 @@ describe('long polls for messages', () => {
   test('ends when a window opens and when it closes', async () => {
     const clock = new FakeClock(Date.UTC(2024, 5, 1))
     await using server = await startTestServer({ clock })
-    const id = await planned(server, { authenticated: false, start_time: '2024-06-01T00:00:00.020Z', end_time: '2024-06-01T00:00:00.040Z' })
+    const id = await planned(server, {
+      authenticated: false,
+      start_time: '2024-06-01T00:00:00.020Z',
+      end_time: '2024-06-01T00:00:00.040Z',
+    })
 
     const opening = (await poll(server, before)).again()
     clock.advance(0.021)
@@ -99,11 +107,20 @@ describe('long polls for messages', () => {
     { name: 'no tag', ask: (server: TestServer) => server.anonymous.read(`${before}?wait=60s`), status: 200 },
     {
       name: 'another tag',
-      ask: (server: TestServer) => server.anonymous.read(`${before}?wait=60s`, { headers: { 'If-None-Match': '"x"' } }),
+      ask: (server: TestServer) =>
+        server.anonymous.read(`${before}?wait=60s`, { headers: { 'If-None-Match': '"x"' } }),
       status: 200,
     },
-    { name: 'no time', ask: async (server: TestServer) => (await poll(server, before)).again('0'), status: 304 },
-    { name: 'a time that is empty', ask: async (server: TestServer) => (await poll(server, before)).again(''), status: 304 },
+    {
+      name: 'no time',
+      ask: async (server: TestServer) => (await poll(server, before)).again('0'),
+      status: 304,
+    },
+    {
+      name: 'a time that is empty',
+      ask: async (server: TestServer) => (await poll(server, before)).again(''),
+      status: 304,
+    },
   ])('$name: the answer is at once', async ({ ask, status }) => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '0' } })
 
@@ -113,30 +130,40 @@ describe('long polls for messages', () => {
   test('a wish for a wrapped answer is not held', async () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '0' } })
 
-    const answer = await server.root.read(`${after}?wait=60s`, { headers: { 'X-Vault-Wrap-TTL': '60', 'If-None-Match': '*' } })
+    const answer = await server.root.read(`${after}?wait=60s`, {
+      headers: { 'X-Vault-Wrap-TTL': '60', 'If-None-Match': '*' },
+    })
 
     expect(answer.body).toMatchObject({ wrap_info: { token: expect.any(String) } })
   })
 
-  test.each(['abc', '-1', '-1s', '1.5', '10x', 's', '1e1', '1s&wait=2s'])('a wait of %s is refused', async (wait) => {
-    await using server = await startTestServer()
+  test.each(['abc', '-1', '-1s', '1.5', '10x', 's', '1e1', '1s&wait=2s'])(
+    'a wait of %s is refused',
+    async (wait) => {
+      await using server = await startTestServer()
 
-    for (const path of [before, after]) {
-      const answer = await server.root.read(`${path}?wait=${wait}`)
-      expect(answer.status).toBe(400)
-      expect(String(answer.body['errors']?.[0])).toMatch(/^Field validation failed: error converting input for field "wait": /)
-      expect(answer.headers['cache-control']).toBe('no-store')
-    }
-  })
+      for (const path of [before, after]) {
+        const answer = await server.root.read(`${path}?wait=${wait}`)
+        expect(answer.status).toBe(400)
+        expect(String(answer.body['errors']?.[0])).toMatch(
+          /^Field validation failed: error converting input for field "wait": /,
+        )
+        expect(answer.headers['cache-control']).toBe('no-store')
+      }
+    },
+  )
 
-  test.each(['24h', '9000000000', '7d'])('a wait of %s is cut, and heard of a change all the same', async (wait) => {
-    await using server = await startTestServer()
-    const waiting = (await poll(server, before)).again(wait)
+  test.each(['24h', '9000000000', '7d'])(
+    'a wait of %s is cut, and heard of a change all the same',
+    async (wait) => {
+      await using server = await startTestServer()
+      const waiting = (await poll(server, before)).again(wait)
 
-    const id = await planned(server, { authenticated: false })
+      const id = await planned(server, { authenticated: false })
 
-    expect(keysOf(await waiting)).toEqual([id])
-  })
+      expect(keysOf(await waiting)).toEqual([id])
+    },
+  )
 
   test('who knows any tag hears of a change, and which one holds now', async () => {
     await using server = await startTestServer()
@@ -170,10 +197,15 @@ describe('long polls for messages', () => {
     const read = async () => {
       let etag = '""'
       while (known < 40) {
-        const answer = await server.anonymous.read(`${before}?wait=60s`, { headers: { 'If-None-Match': etag } })
+        const answer = await server.anonymous.read(`${before}?wait=60s`, {
+          headers: { 'If-None-Match': etag },
+        })
         expect(answer.status).toBe(200)
         etag = String(answer.headers['etag'])
-        known = Math.max(known, keysOf(answer)?.['length'] === undefined ? 0 : Number(keysOf(answer)?.['length']))
+        known = Math.max(
+          known,
+          keysOf(answer)?.['length'] === undefined ? 0 : Number(keysOf(answer)?.['length']),
+        )
       }
     }
     const readers = Array.from({ length: 8 }, read)
@@ -248,7 +280,10 @@ describe('places to wait', () => {
     const { etag, again } = await poll(server, before)
     const { held } = await oneHeld(again)
 
-    const other = await server.anonymous.read(`${before}?wait=1ms`, { headers: { 'If-None-Match': etag }, localAddress: '127.0.0.2' })
+    const other = await server.anonymous.read(`${before}?wait=1ms`, {
+      headers: { 'If-None-Match': etag },
+      localAddress: '127.0.0.2',
+    })
 
     expect(other.status).toBe(304)
     await planned(server, { authenticated: false })
@@ -256,14 +291,19 @@ describe('places to wait', () => {
   })
 
   test('a client counts as one whatever address of its IPv6 network it uses', async () => {
-    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1', TRUSTED_PROXIES: '127.0.0.0/8' } })
+    await using server = await startTestServer({
+      settings: { MESSAGE_WAITERS: '1', TRUSTED_PROXIES: '127.0.0.0/8' },
+    })
     const { etag } = await poll(server, before)
     const ask = (from: string, wait: string) =>
-      server.anonymous.read(`${before}?wait=${wait}`, { headers: { 'If-None-Match': etag, 'X-Forwarded-For': from } })
+      server.anonymous.read(`${before}?wait=${wait}`, {
+        headers: { 'If-None-Match': etag, 'X-Forwarded-For': from },
+      })
     const { held } = await oneHeld(() => ask('2001:db8:1:2::1', '60s'))
 
     const answers: number[] = []
-    for (const from of ['2001:db8:1:2:ffff::9', '2001:0DB8:1:2::1', '2001:db8:1:3::1', '64:ff9b::1']) answers.push((await ask(from, '1ms')).status)
+    for (const from of ['2001:db8:1:2:ffff::9', '2001:0DB8:1:2::1', '2001:db8:1:3::1', '64:ff9b::1'])
+      answers.push((await ask(from, '1ms')).status)
 
     expect(answers).toEqual([429, 429, 304, 304])
     await planned(server, { authenticated: false })
@@ -271,17 +311,28 @@ describe('places to wait', () => {
   })
 
   test.each([
-    { name: 'counts for a trusted proxy', settings: { TRUSTED_PROXIES: '127.0.0.0/8' }, statuses: [429, 304, 304, 429] },
-    { name: 'counts for no one else', settings: { TRUSTED_PROXIES: '192.0.2.0/24' }, statuses: [429, 429, 429, 429] },
+    {
+      name: 'counts for a trusted proxy',
+      settings: { TRUSTED_PROXIES: '127.0.0.0/8' },
+      statuses: [429, 304, 304, 429],
+    },
+    {
+      name: 'counts for no one else',
+      settings: { TRUSTED_PROXIES: '192.0.2.0/24' },
+      statuses: [429, 429, 429, 429],
+    },
   ])('what X-Forwarded-For says $name', async ({ settings, statuses }) => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1', ...settings } })
     const { etag } = await poll(server, before)
     const ask = (from: string, wait: string) =>
-      server.anonymous.read(`${before}?wait=${wait}`, { headers: { 'If-None-Match': etag, 'X-Forwarded-For': from } })
+      server.anonymous.read(`${before}?wait=${wait}`, {
+        headers: { 'If-None-Match': etag, 'X-Forwarded-For': from },
+      })
     const { held } = await oneHeld(() => ask('198.51.100.1', '60s'))
 
     const answers: number[] = []
-    for (const from of ['198.51.100.1', '198.51.100.2', '2001:db8::1', '198.51.100.2, 198.51.100.1']) answers.push((await ask(from, '1ms')).status)
+    for (const from of ['198.51.100.1', '198.51.100.2', '2001:db8::1', '198.51.100.2, 198.51.100.1'])
+      answers.push((await ask(from, '1ms')).status)
 
     expect(answers).toEqual(statuses)
     await planned(server, { authenticated: false })
@@ -329,7 +380,9 @@ describe('places to wait', () => {
 
     for (let round = 0; round < 3; round += 1) {
       const socket = connect(Number(port), hostname)
-      socket.write(`GET /v1/${before}?wait=60s HTTP/1.1\r\nHost: x\r\nIf-None-Match: ${etag}\r\n\r\n`.repeat(30))
+      socket.write(
+        `GET /v1/${before}?wait=60s HTTP/1.1\r\nHost: x\r\nIf-None-Match: ${etag}\r\n\r\n`.repeat(30),
+      )
       while ((await again('1ms')).status !== 429);
       socket.destroy()
       while ((await again('1ms')).status !== 304);

@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { caused, errors, notAllowed } from '../../support/error-bodies.ts'
-import { clientWith, type MessageFixture, made, messagesPath, plain, startMessageFixture } from './message-fixture.ts'
+import {
+  clientWith,
+  type MessageFixture,
+  made,
+  messagesPath,
+  plain,
+  startMessageFixture,
+} from './message-fixture.ts'
 
 const mergePatch = { headers: { 'Content-Type': 'application/merge-patch+json' } }
 const bad = (field: string, text: string) => `invalid ${field} parameter value, ${text}`
@@ -33,16 +40,35 @@ describe('the fields that Gatehouse adds', () => {
     { sent: { audience: {} } },
     { sent: { audience: null }, told: {} },
     { sent: { audience: { group_ids: [] } } },
-    { sent: { audience: [{ policies: ['a'] }, { group_ids: ['b'] }] }, told: { audience: { policies: ['a'], group_ids: ['b'] } } },
+    {
+      sent: { audience: [{ policies: ['a'] }, { group_ids: ['b'] }] },
+      told: { audience: { policies: ['a'], group_ids: ['b'] } },
+    },
   ])('$sent is told when it was set, and only then', async ({ sent, told = sent }) => {
     const created = await fixture.root.write(messagesPath, { ...plain, ...sent })
     const id = String(created.body.data?.['id'])
 
-    const core = { ...plain, id, type: 'banner', authenticated: true, end_time: null, link: null, options: null, active: true }
+    const core = {
+      ...plain,
+      id,
+      type: 'banner',
+      authenticated: true,
+      end_time: null,
+      link: null,
+      options: null,
+      active: true,
+    }
     expect(created.body.data).toEqual({ ...core, ...told })
     expect(await stored(id)).toEqual({ ...core, ...told })
     const [entry] = Object.values((await fixture.root.list(messagesPath)).body.data?.['key_info'] ?? {})
-    expect(Object.keys(entry ?? {}).sort()).toEqual(['active', 'authenticated', 'end_time', 'start_time', 'title', 'type'])
+    expect(Object.keys(entry ?? {}).sort()).toEqual([
+      'active',
+      'authenticated',
+      'end_time',
+      'start_time',
+      'title',
+      'type',
+    ])
     expect((await fixture.root.write(`${messagesPath}/${id}`, plain)).body.data).toEqual(core)
     expect(await stored(id)).toEqual(core)
     await fixture.root.delete(`${messagesPath}/${id}`)
@@ -52,11 +78,20 @@ describe('the fields that Gatehouse adds', () => {
     { sent: { severity: 'Info' }, text: severities },
     { sent: { severity: '' }, text: severities },
     { sent: { severity: null }, text: severities },
-    { sent: { audience: { users: [] } }, text: bad('audience', 'must have no other lists than policies, entity_ids, group_ids') },
+    {
+      sent: { audience: { users: [] } },
+      text: bad('audience', 'must have no other lists than policies, entity_ids, group_ids'),
+    },
     { sent: { audience: { policies: 'ops' } }, text: bad('audience', 'policies must be a list of strings') },
-    { sent: { audience: { entity_ids: [1] } }, text: bad('audience', 'entity_ids must be a list of strings') },
+    {
+      sent: { audience: { entity_ids: [1] } },
+      text: bad('audience', 'entity_ids must be a list of strings'),
+    },
     { sent: { audience: { group_ids: null } }, text: bad('audience', 'group_ids must be a list of strings') },
-    { sent: { authenticated: false, audience: { policies: ['ops'] } }, text: 'audience needs authenticated messages' },
+    {
+      sent: { authenticated: false, audience: { policies: ['ops'] } },
+      text: 'audience needs authenticated messages',
+    },
     { sent: { authenticated: false, audience: {} }, text: 'audience needs authenticated messages' },
     { sent: { severity: 'x', type: 'x' }, text: severities },
   ])('$sent is refused, by create, update, patch and preview', async ({ sent, text }) => {
@@ -68,7 +103,8 @@ describe('the fields that Gatehouse adds', () => {
       await fixture.root.write(`${messagesPath}/${id}`, { ...plain, ...sent }),
     ]
     // in a merge patch null is no value
-    if (!JSON.stringify(sent).includes('null')) answers.push(await fixture.root.call('PATCH', `${messagesPath}/${id}`, sent, mergePatch))
+    if (!JSON.stringify(sent).includes('null'))
+      answers.push(await fixture.root.call('PATCH', `${messagesPath}/${id}`, sent, mergePatch))
 
     for (const answer of answers) expect(answer).toMatchObject({ status: 400, body: errors(text) })
     await fixture.root.delete(`${messagesPath}/${id}`)
@@ -86,18 +122,29 @@ describe('the fields that Gatehouse adds', () => {
   })
 
   test('a patch sets one, leaves the others, and takes one away', async () => {
-    const id = await made(fixture, { severity: 'warning', priority: 3, audience: { policies: ['a'], group_ids: ['g'] } })
+    const id = await made(fixture, {
+      severity: 'warning',
+      priority: 3,
+      audience: { policies: ['a'], group_ids: ['g'] },
+    })
     const patch = (sent: object) => fixture.root.call('PATCH', `${messagesPath}/${id}`, sent, mergePatch)
 
     const first = await patch({ dismissible: false, audience: { group_ids: null, policies: ['b'] } })
-    expect(first.body.data).toMatchObject({ severity: 'warning', priority: 3, dismissible: false, audience: { policies: ['b'] } })
+    expect(first.body.data).toMatchObject({
+      severity: 'warning',
+      priority: 3,
+      dismissible: false,
+      audience: { policies: ['b'] },
+    })
     expect(first.body.data?.['audience']).toEqual({ policies: ['b'] })
     const second = await patch({ severity: null, priority: null, audience: null })
     expect(Object.keys(second.body.data ?? {})).not.toEqual(expect.arrayContaining(['severity']))
     expect(second.body.data).not.toHaveProperty('priority')
     expect(second.body.data).not.toHaveProperty('audience')
     expect(second.body.data).toHaveProperty('dismissible', false)
-    expect((await patch({ authenticated: false, audience: { policies: ['x'] } })).body).toEqual(errors('audience needs authenticated messages'))
+    expect((await patch({ authenticated: false, audience: { policies: ['x'] } })).body).toEqual(
+      errors('audience needs authenticated messages'),
+    )
     await fixture.root.delete(`${messagesPath}/${id}`)
   })
 })
@@ -116,8 +163,13 @@ describe('schemes of a link', () => {
 
     expect(created.body.warnings).toEqual(warnings)
     expect((await fixture.root.write(path, sent)).body.warnings).toEqual(warnings)
-    expect((await fixture.root.call('PATCH', path, { title: 'x' }, mergePatch)).body.warnings).toEqual(warnings)
-    expect((await fixture.root.read(path)).body).toMatchObject({ data: { link: { Learn: href } }, warnings: null })
+    expect((await fixture.root.call('PATCH', path, { title: 'x' }, mergePatch)).body.warnings).toEqual(
+      warnings,
+    )
+    expect((await fixture.root.read(path)).body).toMatchObject({
+      data: { link: { Learn: href } },
+      warnings: null,
+    })
     const preview = await fixture.root.write(`${messagesPath}/preview`, sent)
     expect(preview.body).toMatchObject({ data: { link: { Learn: warnings === null ? href : '' } }, warnings })
     await fixture.root.delete(path)
@@ -127,7 +179,10 @@ describe('schemes of a link', () => {
 test('a scheme of any length is cut in the warning', async () => {
   await using server = await startMessageFixture()
 
-  const { body } = await server.root.write(messagesPath, { ...plain, link: { a: `${'x'.repeat(1_000_000)}:` } })
+  const { body } = await server.root.write(messagesPath, {
+    ...plain,
+    link: { a: `${'x'.repeat(1_000_000)}:` },
+  })
 
   expect(body.warnings).toEqual([`link scheme "${'x'.repeat(256)}…" is not http, https or mailto`])
 })
@@ -167,14 +222,19 @@ describe('a preview', () => {
       sent: { ...plain, title: [] },
       text: `error converting input for field "title": '' expected type 'string', got unconvertible type '[]interface {}'`,
     },
-    { sent: { ...plain, end_time: 0 }, text: 'failed to create custom message: message start time must occur before end time' },
+    {
+      sent: { ...plain, end_time: 0 },
+      text: 'failed to create custom message: message start time must occur before end time',
+    },
     { sent: { ...plain, type: 'x' }, text: 'failed to create custom message: unrecognized message type' },
   ])('$sent is refused as by create', async ({ sent, text }) => {
     expect(await fixture.root.write(preview, sent)).toMatchObject({ status: 400, body: errors(text) })
   })
 
   test('a year no text can hold is refused too', async () => {
-    expect((await fixture.root.write(preview, { ...plain, end_time: 253402300800 })).text).toContain('year outside of range [0,9999]')
+    expect((await fixture.root.write(preview, { ...plain, end_time: 253402300800 })).text).toContain(
+      'year outside of range [0,9999]',
+    )
   })
 
   test('needs create on its own path; it is never an id', async () => {
@@ -185,10 +245,15 @@ describe('a preview', () => {
     expect(await creator.write(messagesPath, plain)).toMatchObject({ status: 403, body: notAllowed })
     expect(await updater.write(preview, plain)).toMatchObject({ status: 403, body: notAllowed })
     for (const verb of ['GET', 'DELETE', 'PATCH', 'LIST']) {
-      expect((await fixture.root.call(verb, preview, verb === 'PATCH' ? plain : undefined, mergePatch)).status).toBe(405)
+      expect(
+        (await fixture.root.call(verb, preview, verb === 'PATCH' ? plain : undefined, mergePatch)).status,
+      ).toBe(405)
     }
-    for (const verb of ['GET', 'DELETE', 'LIST']) expect((await fixture.root.call(verb, `${preview}/`)).status).toBe(405)
-    expect((await fixture.root.write(`${preview}/`, plain)).body).toEqual(errors("cannot write to a path ending in '/'"))
+    for (const verb of ['GET', 'DELETE', 'LIST'])
+      expect((await fixture.root.call(verb, `${preview}/`)).status).toBe(405)
+    expect((await fixture.root.write(`${preview}/`, plain)).body).toEqual(
+      errors("cannot write to a path ending in '/'"),
+    )
   })
 })
 
@@ -208,13 +273,19 @@ describe('reading acknowledgements', () => {
   test('operators see who took note, and when first', async () => {
     const id = await made(fixture)
     const people = [await somebody('ann'), await somebody('bob')]
-    expect(await fixture.root.call('LIST', `${messagesPath}/${id}/acks`)).toMatchObject({ status: 404, body: errors() })
+    expect(await fixture.root.call('LIST', `${messagesPath}/${id}/acks`)).toMatchObject({
+      status: 404,
+      body: errors(),
+    })
     for (const { client } of people) expect((await client.write(ack(id))).status).toBe(204)
     const before = fixture.clock.now()
     fixture.clock.advance(60)
     expect((await people[0]?.client.write(ack(id)))?.status).toBe(204)
 
-    for (const answer of [await fixture.root.call('LIST', `${messagesPath}/${id}/acks`), await fixture.root.list(`${messagesPath}/${id}/acks/`)]) {
+    for (const answer of [
+      await fixture.root.call('LIST', `${messagesPath}/${id}/acks`),
+      await fixture.root.list(`${messagesPath}/${id}/acks/`),
+    ]) {
       const time = new Date(before).toISOString().replace('.000', '')
       expect(answer.status).toBe(200)
       expect(answer.body.data?.['keys']).toEqual(people.map((one) => one.id).sort())
@@ -227,14 +298,19 @@ describe('reading acknowledgements', () => {
     expect(one.body.data?.['keys']).toHaveLength(1)
     expect(Object.keys(one.body.data?.['key_info'] ?? {})).toEqual(one.body.data?.['keys'])
     await fixture.root.delete(`${messagesPath}/${id}`)
-    expect(await fixture.root.list(`${messagesPath}/${id}/acks`)).toMatchObject({ status: 404, body: errors(caused('custom message not found')) })
+    expect(await fixture.root.list(`${messagesPath}/${id}/acks`)).toMatchObject({
+      status: 404,
+      body: errors(caused('custom message not found')),
+    })
   })
 
   test('needs list on its path', async () => {
     const id = await made(fixture)
     const path = `${messagesPath}/${id}/acks`
 
-    expect(await (await clientWith(fixture, path, 'read', 'create', 'update')).call('LIST', path)).toMatchObject({ status: 403, body: notAllowed })
+    expect(
+      await (await clientWith(fixture, path, 'read', 'create', 'update')).call('LIST', path),
+    ).toMatchObject({ status: 403, body: notAllowed })
     expect((await (await clientWith(fixture, path, 'list')).call('LIST', path)).status).toBe(404)
     expect((await fixture.root.read(path)).status).toBe(405)
   })

@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { caused, errors, errorText, notAccepted, notAllowed } from '../../support/error-bodies.ts'
-import { clientWith, fill, type MessageFixture, made, messagesPath, plain, startMessageFixture, without } from './message-fixture.ts'
+import {
+  clientWith,
+  fill,
+  type MessageFixture,
+  made,
+  messagesPath,
+  plain,
+  startMessageFixture,
+  without,
+} from './message-fixture.ts'
 
 const unwanted = 'Endpoint ignored these unrecognized parameters'
 const noDate = 'could not parse string as date and time'
@@ -10,9 +19,11 @@ const failed = (text: string) => `failed to create custom message: ${text}`
 const reversed = failed('message start time must occur before end time')
 const noSuchType = failed('unrecognized message type')
 const full = failed('maximum number of messages already exist')
-const unconverted = (field: string, detail: string) => `error converting input for field "${field}": ${detail}`
+const unconverted = (field: string, detail: string) =>
+  `error converting input for field "${field}": ${detail}`
 const notBool = "'' cannot parse value as 'bool': strconv.ParseBool: invalid syntax"
-const wrongType = (type: string, given: string, place = '') => `'${place}' expected type '${type}', got unconvertible type '${given}'`
+const wrongType = (type: string, given: string, place = '') =>
+  `'${place}' expected type '${type}', got unconvertible type '${given}'`
 
 describe('creating a message: refused', () => {
   let fixture: MessageFixture
@@ -25,15 +36,47 @@ describe('creating a message: refused', () => {
     { row: 'no title', sent: without('title'), text: 'missing title parameter value' },
     { row: 'no message', sent: without('message'), text: 'missing message parameter value' },
     { row: 'no start', sent: without('start_time'), text: 'missing start_time parameter value' },
-    { row: 'null as the start', sent: { ...plain, start_time: null }, text: 'missing start_time parameter value' },
+    {
+      row: 'null as the start',
+      sent: { ...plain, start_time: null },
+      text: 'missing start_time parameter value',
+    },
     { row: 'no body', sent: undefined, text: 'missing title parameter value' },
-    { row: 'a title that is a list', sent: { ...plain, title: [] }, text: unconverted('title', wrongType('string', '[]interface {}')) },
-    { row: 'a switch that is none', sent: { ...plain, authenticated: 'abc' }, text: unconverted('authenticated', notBool) },
-    { row: 'a type that is a list', sent: { ...plain, type: [] }, text: unconverted('type', wrongType('string', '[]interface {}')) },
-    { row: 'a message that is a map', sent: { ...plain, message: {} }, text: unconverted('message', wrongType('string', 'map[string]interface {}')) },
-    { row: 'a message that is not base64', sent: { ...plain, message: 'The message not base64 encoded.' }, text: notBase64 },
-    { row: 'a start that is no time', sent: { ...plain, start_time: 'friday' }, text: unconverted('start_time', noDate) },
-    { row: 'an end that is a list', sent: { ...plain, end_time: [] }, text: unconverted('end_time', 'could not parse time from input type') },
+    {
+      row: 'a title that is a list',
+      sent: { ...plain, title: [] },
+      text: unconverted('title', wrongType('string', '[]interface {}')),
+    },
+    {
+      row: 'a switch that is none',
+      sent: { ...plain, authenticated: 'abc' },
+      text: unconverted('authenticated', notBool),
+    },
+    {
+      row: 'a type that is a list',
+      sent: { ...plain, type: [] },
+      text: unconverted('type', wrongType('string', '[]interface {}')),
+    },
+    {
+      row: 'a message that is a map',
+      sent: { ...plain, message: {} },
+      text: unconverted('message', wrongType('string', 'map[string]interface {}')),
+    },
+    {
+      row: 'a message that is not base64',
+      sent: { ...plain, message: 'The message not base64 encoded.' },
+      text: notBase64,
+    },
+    {
+      row: 'a start that is no time',
+      sent: { ...plain, start_time: 'friday' },
+      text: unconverted('start_time', noDate),
+    },
+    {
+      row: 'an end that is a list',
+      sent: { ...plain, end_time: [] },
+      text: unconverted('end_time', 'could not parse time from input type'),
+    },
     { row: 'an empty end', sent: { ...plain, end_time: '' }, text: unconverted('end_time', noDate) },
     {
       row: 'a link that is no map',
@@ -51,13 +94,37 @@ describe('creating a message: refused', () => {
       sent: { ...plain, options: 'not-a-map' },
       text: unconverted('options', wrongType('map[string]interface {}', 'string')),
     },
-    { row: 'an empty address', sent: { ...plain, link: { 'Click me': '' } }, text: 'missing url for "Click me" key in link parameter value' },
-    { row: 'neither name nor address', sent: { ...plain, link: { '': null } }, text: 'invalid url for "" key in link parameter value' },
-    { row: 'null as an address', sent: { ...plain, link: { 'Click me': null } }, text: 'invalid url for "Click me" key in link parameter value' },
-    { row: 'a link without a name', sent: { ...plain, link: { '': 'https://www.example.org' } }, text: 'missing title key in link parameter value' },
-    { row: 'an address that is a number', sent: { ...plain, link: { n: 5 } }, text: 'invalid url for "n" key in link parameter value' },
+    {
+      row: 'an empty address',
+      sent: { ...plain, link: { 'Click me': '' } },
+      text: 'missing url for "Click me" key in link parameter value',
+    },
+    {
+      row: 'neither name nor address',
+      sent: { ...plain, link: { '': null } },
+      text: 'invalid url for "" key in link parameter value',
+    },
+    {
+      row: 'null as an address',
+      sent: { ...plain, link: { 'Click me': null } },
+      text: 'invalid url for "Click me" key in link parameter value',
+    },
+    {
+      row: 'a link without a name',
+      sent: { ...plain, link: { '': 'https://www.example.org' } },
+      text: 'missing title key in link parameter value',
+    },
+    {
+      row: 'an address that is a number',
+      sent: { ...plain, link: { n: 5 } },
+      text: 'invalid url for "n" key in link parameter value',
+    },
     { row: 'two links in a list', sent: { ...plain, link: [{ a: 'b' }, { c: 'd' }] }, text: twoLinks },
-    { row: 'a link in the form of answers', sent: { ...plain, link: { title: 'Learn', href: 'https://x' } }, text: twoLinks },
+    {
+      row: 'a link in the form of answers',
+      sent: { ...plain, link: { title: 'Learn', href: 'https://x' } },
+      text: twoLinks,
+    },
     {
       row: 'a link as a list of texts',
       sent: { ...plain, link: ['a'] },
@@ -89,9 +156,21 @@ describe('creating a message: refused', () => {
     { row: 'a type in capitals', sent: { ...plain, type: 'Banner' }, text: noSuchType },
     { row: 'an empty type', sent: { ...plain, type: '' }, text: noSuchType },
     { row: 'null as the type', sent: { ...plain, type: null }, text: noSuchType },
-    { row: 'the end before the type', sent: { ...plain, type: 'watermark', end_time: '2023-01-01T00:00:00Z' }, text: reversed },
-    { row: 'the title is there, the message is not', sent: { title: 't' }, text: 'missing message parameter value' },
-    { row: 'the start before the link', sent: { title: 't', message: '', link: { a: 'x', b: 'y' } }, text: 'missing start_time parameter value' },
+    {
+      row: 'the end before the type',
+      sent: { ...plain, type: 'watermark', end_time: '2023-01-01T00:00:00Z' },
+      text: reversed,
+    },
+    {
+      row: 'the title is there, the message is not',
+      sent: { title: 't' },
+      text: 'missing message parameter value',
+    },
+    {
+      row: 'the start before the link',
+      sent: { title: 't', message: '', link: { a: 'x', b: 'y' } },
+      text: 'missing start_time parameter value',
+    },
     ...['QUI', 'Q-_D', 'QUJD ', 'QQ==QQ==', 'Q===', '=', 'QUJ\tD', 'QUJé'].map((message) => ({
       row: `almost base64, ${JSON.stringify(message)}`,
       sent: { ...plain, message },
@@ -107,12 +186,30 @@ describe('creating a message: refused', () => {
       sent: { ...plain, start_time: 1.5 },
       text: unconverted('start_time', 'strconv.ParseInt: parsing "1.5": invalid syntax'),
     },
-    ...['2024-01-01', '2024-01-01 00:00:00Z', '2024-02-30T00:00:00Z', '2024-01-01T00:00:00', '2024-01-01t00:00:00z', '2024-01-01T24:00:00Z'].map(
-      (start_time) => ({ row: `the start ${start_time}`, sent: { ...plain, start_time }, text: unconverted('start_time', noDate) }),
-    ),
+    ...[
+      '2024-01-01',
+      '2024-01-01 00:00:00Z',
+      '2024-02-30T00:00:00Z',
+      '2024-01-01T00:00:00',
+      '2024-01-01t00:00:00z',
+      '2024-01-01T24:00:00Z',
+    ].map((start_time) => ({
+      row: `the start ${start_time}`,
+      sent: { ...plain, start_time },
+      text: unconverted('start_time', noDate),
+    })),
     {
       row: 'the title is read first',
-      sent: Object.fromEntries(Object.entries({ ...plain, title: [], authenticated: 'abc', message: {}, start_time: 'x', link: 5 }).reverse()),
+      sent: Object.fromEntries(
+        Object.entries({
+          ...plain,
+          title: [],
+          authenticated: 'abc',
+          message: {},
+          start_time: 'x',
+          link: 5,
+        }).reverse(),
+      ),
       text: unconverted('title', wrongType('string', '[]interface {}')),
     },
     {
@@ -126,12 +223,22 @@ describe('creating a message: refused', () => {
   })
 
   test('a year that no text can hold is refused', async () => {
-    const { status, body } = await fixture.root.write(messagesPath, { ...plain, start_time: '9999-12-31T23:59:59-01:00' })
+    const { status, body } = await fixture.root.write(messagesPath, {
+      ...plain,
+      start_time: '9999-12-31T23:59:59-01:00',
+    })
 
     expect(status).toBe(400)
     expect(errorText(body)).toMatch(/^failed to create custom message: .*year outside of range \[0,9999\]$/)
-    const before = { ...plain, start_time: '9999-12-31T23:59:59-01:00', end_time: '9999-12-31T23:59:58-01:00' }
-    expect(await fixture.root.write(messagesPath, before)).toMatchObject({ status: 400, body: errors(reversed) })
+    const before = {
+      ...plain,
+      start_time: '9999-12-31T23:59:59-01:00',
+      end_time: '9999-12-31T23:59:58-01:00',
+    }
+    expect(await fixture.root.write(messagesPath, before)).toMatchObject({
+      status: 400,
+      body: errors(reversed),
+    })
   })
 
   test('a body that is no JSON is refused', async () => {
@@ -155,8 +262,14 @@ describe('creating a message: refused', () => {
   })
 
   test('a caller without a token, or with an invalid one, is refused', async () => {
-    expect(await fixture.anonymous.write(messagesPath, plain)).toMatchObject({ status: 403, body: notAccepted })
-    expect(await fixture.as('hvs.junk').write(messagesPath, { title: [] })).toMatchObject({ status: 403, body: notAccepted })
+    expect(await fixture.anonymous.write(messagesPath, plain)).toMatchObject({
+      status: 403,
+      body: notAccepted,
+    })
+    expect(await fixture.as('hvs.junk').write(messagesPath, { title: [] })).toMatchObject({
+      status: 403,
+      body: notAccepted,
+    })
   })
 
   test.each([
@@ -178,7 +291,12 @@ describe('creating a message: refused', () => {
   })
 
   test('a PATCH of the collection with a trailing slash is refused like any write', async () => {
-    const answer = await fixture.root.call('PATCH', `${messagesPath}/`, {}, { headers: { 'Content-Type': 'application/merge-patch+json' } })
+    const answer = await fixture.root.call(
+      'PATCH',
+      `${messagesPath}/`,
+      {},
+      { headers: { 'Content-Type': 'application/merge-patch+json' } },
+    )
 
     expect(answer).toMatchObject({ status: 400, body: errors("cannot write to a path ending in '/'") })
   })
@@ -229,8 +347,17 @@ describe('creating a message: accepted', () => {
     { row: 'a link without entries', sent: { link: {} }, data: {} },
     { row: 'an empty list as the link', sent: { link: [] }, data: {} },
     { row: 'a link without name and address', sent: { link: { '': '' } }, data: {} },
-    { row: 'a link in a list', sent: { link: [{ a: 'b' }] }, data: { link: link('a', 'b') }, read: { link: { a: 'b' } } },
-    { row: 'a name every object has', sent: JSON.parse('{"link": {"__proto__": "x"}}'), data: { link: link('__proto__', 'x') } },
+    {
+      row: 'a link in a list',
+      sent: { link: [{ a: 'b' }] },
+      data: { link: link('a', 'b') },
+      read: { link: { a: 'b' } },
+    },
+    {
+      row: 'a name every object has',
+      sent: JSON.parse('{"link": {"__proto__": "x"}}'),
+      data: { link: link('__proto__', 'x') },
+    },
     { row: 'an empty title', sent: { title: '' }, data: { title: '' } },
     { row: 'null as the title', sent: { title: null }, data: { title: '' } },
     { row: 'a number as the title', sent: { title: 123 }, data: { title: '123' } },
@@ -247,22 +374,50 @@ describe('creating a message: accepted', () => {
     { row: 'an empty text as a switch', sent: { authenticated: '' }, data: { authenticated: false } },
     { row: 'a start with an offset', sent: { start_time: '2024-01-01T02:00:00+02:00' }, data: {} },
     { row: 'a start with a fraction of zero', sent: { start_time: '2024-01-01T00:00:00.000Z' }, data: {} },
-    { row: 'a start with a fraction', sent: { start_time: '2024-01-01T00:00:00.500Z' }, data: { start_time: '2024-01-01T00:00:00.5Z' } },
+    {
+      row: 'a start with a fraction',
+      sent: { start_time: '2024-01-01T00:00:00.500Z' },
+      data: { start_time: '2024-01-01T00:00:00.5Z' },
+    },
     {
       row: 'a start with ten digits of a fraction',
       sent: { start_time: '2024-01-01T00:00:00.1234567899Z' },
       data: { start_time: '2024-01-01T00:00:00.123456789Z' },
     },
-    { row: 'a start in seconds', sent: { start_time: 1700000000 }, data: { start_time: '2023-11-14T22:13:20Z' } },
-    { row: 'a start in seconds as text', sent: { start_time: '1700000000' }, data: { start_time: '2023-11-14T22:13:20Z' } },
+    {
+      row: 'a start in seconds',
+      sent: { start_time: 1700000000 },
+      data: { start_time: '2023-11-14T22:13:20Z' },
+    },
+    {
+      row: 'a start in seconds as text',
+      sent: { start_time: '1700000000' },
+      data: { start_time: '2023-11-14T22:13:20Z' },
+    },
     { row: 'before 1970', sent: { start_time: -1 }, data: { start_time: '1969-12-31T23:59:59Z' } },
-    { row: 'the first year', sent: { start_time: '0000-01-01T00:00:00.000000001Z' }, data: { start_time: '0000-01-01T00:00:00.000000001Z' } },
+    {
+      row: 'the first year',
+      sent: { start_time: '0000-01-01T00:00:00.000000001Z' },
+      data: { start_time: '0000-01-01T00:00:00.000000001Z' },
+    },
     { row: 'null as the end', sent: { end_time: null }, data: {} },
     { row: 'empty options', sent: { options: {} }, data: { options: {} } },
     { row: 'an empty list as the options', sent: { options: [] }, data: { options: {} } },
-    { row: 'a list as the options', sent: { options: [{ a: 1 }, { a: 2, b: 3 }] }, data: { options: { a: 2, b: 3 } } },
-    { row: 'a start to come', sent: { start_time: '2030-01-01T00:00:00Z' }, data: { start_time: '2030-01-01T00:00:00Z', active: false } },
-    { row: 'an end that is over', sent: { end_time: '2024-02-01T00:00:00Z' }, data: { end_time: '2024-02-01T00:00:00Z', active: false } },
+    {
+      row: 'a list as the options',
+      sent: { options: [{ a: 1 }, { a: 2, b: 3 }] },
+      data: { options: { a: 2, b: 3 } },
+    },
+    {
+      row: 'a start to come',
+      sent: { start_time: '2030-01-01T00:00:00Z' },
+      data: { start_time: '2030-01-01T00:00:00Z', active: false },
+    },
+    {
+      row: 'an end that is over',
+      sent: { end_time: '2024-02-01T00:00:00Z' },
+      data: { end_time: '2024-02-01T00:00:00Z', active: false },
+    },
     { row: 'a slash behind the path', path: `${messagesPath}/`, sent: {}, data: {} },
     { row: 'a slash behind the path, by PUT', path: `${messagesPath}/`, verb: 'PUT', sent: {}, data: {} },
   ])('$row: $sent', async ({ sent, data, verb = 'POST', path = messagesPath, read = {} }) => {
@@ -287,7 +442,9 @@ describe('creating a message: accepted', () => {
     const created = await fixture.root.write(messagesPath, undefined, { raw })
 
     expect(created.text).toContain(`"options":${options}`)
-    expect((await fixture.root.read(`${messagesPath}/${created.body.data?.['id']}`)).text).toContain(`"options":${options}`)
+    expect((await fixture.root.read(`${messagesPath}/${created.body.data?.['id']}`)).text).toContain(
+      `"options":${options}`,
+    )
   })
 
   test('undeclared fields are ignored with a warning', async () => {
@@ -325,9 +482,13 @@ describe('the limit of 100 messages', () => {
     const [first = ''] = await fill(fixture, 100)
 
     expect(await fixture.root.write(messagesPath, plain)).toMatchObject({ status: 400, body: errors(full) })
-    expect((await fixture.root.write(messagesPath, { ...plain, end_time: '2000-01-01T00:00:00Z' })).body).toEqual(errors(reversed))
+    expect(
+      (await fixture.root.write(messagesPath, { ...plain, end_time: '2000-01-01T00:00:00Z' })).body,
+    ).toEqual(errors(reversed))
     expect((await fixture.root.write(messagesPath, { ...plain, type: 'x' })).body).toEqual(errors(noSuchType))
-    expect((await fixture.root.write(messagesPath, { ...plain, start_time: '9999-12-31T23:59:59-01:00' })).body).toEqual(errors(full))
+    expect(
+      (await fixture.root.write(messagesPath, { ...plain, start_time: '9999-12-31T23:59:59-01:00' })).body,
+    ).toEqual(errors(full))
     expect((await fixture.root.write(`${messagesPath}/${first}`, plain)).status).toBe(200)
     expect((await fixture.root.write(`${messagesPath}/preview`, plain)).status).toBe(200)
     expect((await fixture.root.delete(`${messagesPath}/${first}`)).status).toBe(204)
@@ -339,10 +500,13 @@ describe('the limit of 100 messages', () => {
     await using fixture = await startMessageFixture()
     await fill(fixture, 99)
 
-    const answers = await Promise.all(Array.from({ length: 10 }, () => fixture.root.write(messagesPath, plain)))
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => fixture.root.write(messagesPath, plain)),
+    )
 
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    for (const { status, body } of answers) if (status !== 200) expect([status, body]).toEqual([400, errors(full)])
+    for (const { status, body } of answers)
+      if (status !== 200) expect([status, body]).toEqual([400, errors(full)])
     expect((await fixture.root.list(messagesPath)).body.data?.['keys']).toHaveLength(100)
   })
 
@@ -350,7 +514,9 @@ describe('the limit of 100 messages', () => {
     await using fixture = await startMessageFixture()
     await made(fixture)
 
-    const answers = await Promise.all(Array.from({ length: 100 }, () => fixture.root.write(messagesPath, plain)))
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => fixture.root.write(messagesPath, plain)),
+    )
 
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(99)
     expect((await fixture.root.list(messagesPath)).body.data?.['keys']).toHaveLength(100)

@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { caused, errors, errorText, notAllowed } from '../../support/error-bodies.ts'
-import { clientWith, type MessageFixture, made, messagesPath, plain, startMessageFixture, without } from './message-fixture.ts'
+import {
+  clientWith,
+  type MessageFixture,
+  made,
+  messagesPath,
+  plain,
+  startMessageFixture,
+  without,
+} from './message-fixture.ts'
 
 const notFound = errors(caused('custom message not found'))
 const failed = (text: string) => `failed to update custom message: ${text}`
@@ -61,7 +69,9 @@ describe('reading, updating and deleting a message', () => {
   ])('$verb of $at with $with finds nothing', async ({ verb, at, with: fields = {} }) => {
     const sent = verb === 'GET' ? undefined : { ...plain, ...fields }
 
-    expect(await fixture.root.call(verb, `${messagesPath}/${at}`, sent, verb === 'PATCH' ? mergePatch : {})).toMatchObject({
+    expect(
+      await fixture.root.call(verb, `${messagesPath}/${at}`, sent, verb === 'PATCH' ? mergePatch : {}),
+    ).toMatchObject({
       status: 404,
       body: notFound,
     })
@@ -69,7 +79,11 @@ describe('reading, updating and deleting a message', () => {
 
   test.each([
     { at: 'abc', sent: without('title'), text: 'missing title parameter value' },
-    { at: 'abc', sent: { ...plain, message: 'Q' }, text: 'invalid message parameter value, must be base64 encoded' },
+    {
+      at: 'abc',
+      sent: { ...plain, message: 'Q' },
+      text: 'invalid message parameter value, must be base64 encoded',
+    },
     { at: 'abc', sent: without('start_time'), text: 'missing start_time parameter value' },
     {
       at: 'abc',
@@ -81,13 +95,24 @@ describe('reading, updating and deleting a message', () => {
       sent: { ...plain, authenticated: 'fred' },
       text: `Field validation failed: error converting input for field "authenticated": '' cannot parse value as 'bool': strconv.ParseBool: invalid syntax`,
     },
-    { at: '', sent: { ...plain, ...reversed }, text: failed('message start time must occur before end time') },
+    {
+      at: '',
+      sent: { ...plain, ...reversed },
+      text: failed('message start time must occur before end time'),
+    },
     { at: '', sent: { ...plain, type: 'something' }, text: failed('unrecognized message type') },
-    { at: '', sent: { ...plain, ...reversed, type: 'something' }, text: failed('message start time must occur before end time') },
+    {
+      at: '',
+      sent: { ...plain, ...reversed, type: 'something' },
+      text: failed('message start time must occur before end time'),
+    },
   ])('an update with $sent is refused and changes nothing: $text', async ({ at, sent, text }) => {
     const before = await stored()
 
-    expect(await fixture.root.write(at === '' ? path : `${messagesPath}/${at}`, sent)).toMatchObject({ status: 400, body: errors(text) })
+    expect(await fixture.root.write(at === '' ? path : `${messagesPath}/${at}`, sent)).toMatchObject({
+      status: 400,
+      body: errors(text),
+    })
     expect(await stored()).toEqual(before)
   })
 
@@ -107,7 +132,16 @@ describe('reading, updating and deleting a message', () => {
 
     const answer = await fixture.root.call(verb, path + slash, whole)
 
-    const after = { ...whole, id, active: false, authenticated: true, type: 'banner', end_time: null, link: null, options: null }
+    const after = {
+      ...whole,
+      id,
+      active: false,
+      authenticated: true,
+      type: 'banner',
+      end_time: null,
+      link: null,
+      options: null,
+    }
     expect(answer).toMatchObject({ status: 200, body: { data: after, warnings: null } })
     expect(await stored()).toEqual(after)
   })
@@ -122,12 +156,15 @@ describe('reading, updating and deleting a message', () => {
     expect(answer.body.data?.['id']).toBe(id)
   })
 
-  test.each(['', '/'])('deleting a message is 204, known or not, with "%s" behind the path', async (slash) => {
-    for (let time = 0; time < 2; time += 1) {
-      expect(await fixture.root.delete(path + slash)).toMatchObject({ status: 204, text: '' })
-      expect((await fixture.root.read(path)).status).toBe(404)
-    }
-  })
+  test.each(['', '/'])(
+    'deleting a message is 204, known or not, with "%s" behind the path',
+    async (slash) => {
+      for (let time = 0; time < 2; time += 1) {
+        expect(await fixture.root.delete(path + slash)).toMatchObject({ status: 204, text: '' })
+        expect((await fixture.root.read(path)).status).toBe(404)
+      }
+    },
+  )
 
   test.each([
     { capability: 'create', verb: 'POST' },
@@ -138,7 +175,9 @@ describe('reading, updating and deleting a message', () => {
   ])('$capability is not enough for $verb', async ({ capability, verb }) => {
     const client = await clientWith(fixture, `${messagesPath}/*`, capability)
 
-    expect(await client.call(verb, path, verb === 'GET' || verb === 'DELETE' ? undefined : plain, mergePatch)).toMatchObject({
+    expect(
+      await client.call(verb, path, verb === 'GET' || verb === 'DELETE' ? undefined : plain, mergePatch),
+    ).toMatchObject({
       status: 403,
       body: notAllowed,
     })
@@ -149,13 +188,16 @@ describe('reading, updating and deleting a message', () => {
     { capability: 'update', verb: 'POST', status: 200 },
     { capability: 'patch', verb: 'PATCH', status: 200 },
     { capability: 'delete', verb: 'DELETE', status: 204 },
-  ])('$capability on an item is enough for $verb, with a slash behind too', async ({ capability, verb, status }) => {
-    const client = await clientWith(fixture, path, capability)
+  ])(
+    '$capability on an item is enough for $verb, with a slash behind too',
+    async ({ capability, verb, status }) => {
+      const client = await clientWith(fixture, path, capability)
 
-    const sent = verb === 'GET' || verb === 'DELETE' ? undefined : plain
-    expect((await client.call(verb, `${path}/`, sent, mergePatch)).status).toBe(status)
-    expect((await client.call(verb, `${messagesPath}/other`, sent, mergePatch)).status).toBe(403)
-  })
+      const sent = verb === 'GET' || verb === 'DELETE' ? undefined : plain
+      expect((await client.call(verb, `${path}/`, sent, mergePatch)).status).toBe(status)
+      expect((await client.call(verb, `${messagesPath}/other`, sent, mergePatch)).status).toBe(403)
+    },
+  )
 })
 
 describe('a merge patch of a message', () => {
@@ -163,11 +205,23 @@ describe('a merge patch of a message', () => {
 
   test.each<{ what: string; sent: object; after: object }>([
     { what: 'nothing', sent: {}, after: {} },
-    { what: 'a window', sent: { start_time: '2030-01-01T00:00:00Z' }, after: { start_time: '2030-01-01T00:00:00Z', active: false } },
+    {
+      what: 'a window',
+      sent: { start_time: '2030-01-01T00:00:00Z' },
+      after: { start_time: '2030-01-01T00:00:00Z', active: false },
+    },
     { what: 'no end any more', sent: { end_time: null }, after: { end_time: null } },
     { what: 'no link any more', sent: { link: null }, after: { link: null } },
-    { what: 'the address of the link', sent: { link: { 'Click Here': 'https://x' } }, after: { link: { 'Click Here': 'https://x' } } },
-    { what: 'another link', sent: { link: { 'Click Here': null, There: 'https://x' } }, after: { link: { There: 'https://x' } } },
+    {
+      what: 'the address of the link',
+      sent: { link: { 'Click Here': 'https://x' } },
+      after: { link: { 'Click Here': 'https://x' } },
+    },
+    {
+      what: 'another link',
+      sent: { link: { 'Click Here': null, There: 'https://x' } },
+      after: { link: { There: 'https://x' } },
+    },
     { what: 'the default type', sent: { type: null }, after: { type: 'banner' } },
     { what: 'the default audience', sent: { authenticated: null }, after: { authenticated: true } },
     {
@@ -175,7 +229,11 @@ describe('a merge patch of a message', () => {
       sent: { options: { color: null, deep: { more: 1.5 } } },
       after: { options: { deep: { list: [1, 2], more: 1.5 } } },
     },
-    { what: 'a list in the options', sent: { options: { deep: [null] } }, after: { options: { color: 'red', deep: [null] } } },
+    {
+      what: 'a list in the options',
+      sent: { options: { deep: [null] } },
+      after: { options: { color: 'red', deep: [null] } },
+    },
     { what: 'no options any more', sent: { options: null }, after: { options: null } },
   ])('$what: $sent', async ({ sent, after }) => {
     const answer = await patch(sent)
@@ -194,7 +252,10 @@ describe('a merge patch of a message', () => {
       sent: { link: { There: 'https://x' }, start_time: null },
       text: 'invalid number of elements in link parameter value; only a single element can be provided',
     },
-    { sent: { start_time: '2100-01-01T00:00:00Z' }, text: failed('message start time must occur before end time') },
+    {
+      sent: { start_time: '2100-01-01T00:00:00Z' },
+      text: failed('message start time must occur before end time'),
+    },
     { sent: { type: 'x' }, text: failed('unrecognized message type') },
     {
       sent: { title: [] },
@@ -229,7 +290,12 @@ describe('a merge patch of a message', () => {
   })
 
   test('patches and a delete at once: it is gone afterwards, whoever was first', async () => {
-    const answers = await Promise.all([patch({ title: 'a' }), patch({ title: 'b' }), fixture.root.delete(path), patch({ title: 'c' })])
+    const answers = await Promise.all([
+      patch({ title: 'a' }),
+      patch({ title: 'b' }),
+      fixture.root.delete(path),
+      patch({ title: 'c' }),
+    ])
 
     expect(answers[2]?.status).toBe(204)
     for (const { status } of answers) expect([200, 204, 404]).toContain(status)

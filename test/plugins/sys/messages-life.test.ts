@@ -21,10 +21,14 @@ describe('the active window', () => {
       'is to come': { start_time: '2024-06-01T13:00:00Z', end_time: '2024-06-01T14:00:00Z' },
     }
     const ids = new Map<string, string>()
-    for (const [title, window] of Object.entries(bounds)) ids.set(title, await made(fixture, { title, ...window }))
+    for (const [title, window] of Object.entries(bounds))
+      ids.set(title, await made(fixture, { title, ...window }))
     const active = async () => {
       const read = await Promise.all(
-        [...ids].map(async ([title, id]) => ({ title, active: (await fixture.root.read(`${messagesPath}/${id}`)).body.data?.['active'] })),
+        [...ids].map(async ([title, id]) => ({
+          title,
+          active: (await fixture.root.read(`${messagesPath}/${id}`)).body.data?.['active'],
+        })),
       )
       const listed = (await fixture.root.list(`${messagesPath}?active=true`)).body.data?.['key_info'] ?? {}
       const titles = read.filter((one) => String(one.active) === 'true').map(({ title }) => title)
@@ -36,11 +40,20 @@ describe('the active window', () => {
       return titles
     }
 
-    expect(await active()).toEqual(['started a nanosecond ago', 'ends in a nanosecond', 'ends in a millisecond'])
+    expect(await active()).toEqual([
+      'started a nanosecond ago',
+      'ends in a nanosecond',
+      'ends in a millisecond',
+    ])
     fixture.clock.advance(0.001)
     expect(await active()).toEqual(['starts now', 'started a nanosecond ago', 'starts in a nanosecond'])
     fixture.clock.advance(3600)
-    expect(await active()).toEqual(['starts now', 'started a nanosecond ago', 'starts in a nanosecond', 'is to come'])
+    expect(await active()).toEqual([
+      'starts now',
+      'started a nanosecond ago',
+      'starts in a nanosecond',
+      'is to come',
+    ])
     fixture.clock.advance(3600)
     expect(await active()).toEqual(['starts now', 'started a nanosecond ago', 'starts in a nanosecond'])
   })
@@ -53,14 +66,21 @@ describe('messages and namespaces', () => {
     await using fixture = await startMessageFixture()
     await fixture.root.write('sys/namespaces/a')
     await fixture.root.write('sys/namespaces/b', undefined, inside('a'))
-    const [root, a, b] = [await made(fixture), await made(fixture, {}, inside('a').headers), await made(fixture, {}, inside('a/b').headers)]
+    const [root, a, b] = [
+      await made(fixture),
+      await made(fixture, {}, inside('a').headers),
+      await made(fixture, {}, inside('a/b').headers),
+    ]
 
     expect(keysOf((await fixture.root.list(messagesPath)).body)).toEqual([root])
     expect(keysOf((await fixture.root.list(`a/${messagesPath}`)).body)).toEqual([a])
     expect(keysOf((await fixture.root.list(messagesPath, inside('a/b'))).body)).toEqual([b])
     for (const id of [root, b]) {
       const path = `a/${messagesPath}/${id}`
-      expect(await fixture.root.read(path)).toMatchObject({ status: 404, body: errors(caused('custom message not found')) })
+      expect(await fixture.root.read(path)).toMatchObject({
+        status: 404,
+        body: errors(caused('custom message not found')),
+      })
       expect((await fixture.root.write(path, plain)).status).toBe(404)
       expect((await fixture.root.delete(path)).status).toBe(204)
     }
@@ -86,15 +106,27 @@ describe('the community edition', () => {
     await using fixture = await startMessageFixture({ settings: { EDITION: 'community' } })
     const unsupported = { status: 404, body: errors(caused('unsupported path')) }
 
-    for (const path of [messagesPath, `${messagesPath}/some-id`, `${messagesPath}/preview`, `${messagesPath}/some-id/acks`]) {
+    for (const path of [
+      messagesPath,
+      `${messagesPath}/some-id`,
+      `${messagesPath}/preview`,
+      `${messagesPath}/some-id/acks`,
+    ]) {
       for (const verb of ['GET', 'LIST', 'POST', 'PUT', 'DELETE', 'PATCH']) {
         const sent = verb === 'POST' || verb === 'PUT' || verb === 'PATCH' ? plain : undefined
-        const options = verb === 'PATCH' ? { headers: { 'Content-Type': 'application/merge-patch+json' } } : {}
+        const options =
+          verb === 'PATCH' ? { headers: { 'Content-Type': 'application/merge-patch+json' } } : {}
         expect(await fixture.root.call(verb, path, sent, options)).toMatchObject(unsupported)
       }
     }
-    expect(await fixture.anonymous.write(messagesPath, plain)).toMatchObject({ status: 403, body: notAccepted })
-    expect(await (await clientWith(fixture, 'other', 'read')).write(messagesPath, plain)).toMatchObject({ status: 403, body: notAllowed })
+    expect(await fixture.anonymous.write(messagesPath, plain)).toMatchObject({
+      status: 403,
+      body: notAccepted,
+    })
+    expect(await (await clientWith(fixture, 'other', 'read')).write(messagesPath, plain)).toMatchObject({
+      status: 403,
+      body: notAllowed,
+    })
   })
 
   test('messages written earlier are kept for a later change of edition', async () => {
@@ -113,7 +145,9 @@ describe('the community edition', () => {
   })
 
   test('another edition is none', async () => {
-    await expect(startMessageFixture({ settings: { EDITION: 'Enterprise' } })).rejects.toThrow('GATEHOUSE_EDITION')
+    await expect(startMessageFixture({ settings: { EDITION: 'Enterprise' } })).rejects.toThrow(
+      'GATEHOUSE_EDITION',
+    )
   })
 })
 
@@ -161,12 +195,18 @@ describe('messages in storage', () => {
 
     expect(whole).toHaveLength(2)
     expect(await fixture.root.list(messagesPath)).toMatchObject(failed('retrieve list of custom messages'))
-    expect(await fixture.root.read(`${messagesPath}/${whole[0]}`)).toMatchObject(failed('retrieve custom message'))
+    expect(await fixture.root.read(`${messagesPath}/${whole[0]}`)).toMatchObject(
+      failed('retrieve custom message'),
+    )
     expect(await fixture.root.write(messagesPath, plain)).toMatchObject(failed('create custom message'))
-    expect(await fixture.root.write(`${messagesPath}/${whole[0]}`, plain)).toMatchObject(failed('update custom message'))
+    expect(await fixture.root.write(`${messagesPath}/${whole[0]}`, plain)).toMatchObject(
+      failed('update custom message'),
+    )
 
     expect((await fixture.root.delete(`${messagesPath}/${broken}`)).status).toBe(204)
-    expect([...(keysOf((await fixture.root.list(messagesPath)).body) ?? [])].sort()).toEqual([...whole].sort())
+    expect([...(keysOf((await fixture.root.list(messagesPath)).body) ?? [])].sort()).toEqual(
+      [...whole].sort(),
+    )
   })
 
   test('messages survive a restart', async () => {
@@ -183,12 +223,18 @@ describe('messages in storage', () => {
       audience: { policies: ['ops'] },
     })
     await fill(first, 5)
-    const before = [(await first.root.read(`${messagesPath}/${id}`)).body.data, (await first.root.list(messagesPath)).body.data]
+    const before = [
+      (await first.root.read(`${messagesPath}/${id}`)).body.data,
+      (await first.root.list(messagesPath)).body.data,
+    ]
     await first[Symbol.asyncDispose]()
 
     await using next = await startMessageFixture({ settings })
 
-    expect([(await next.root.read(`${messagesPath}/${id}`)).body.data, (await next.root.list(messagesPath)).body.data]).toEqual(before)
+    expect([
+      (await next.root.read(`${messagesPath}/${id}`)).body.data,
+      (await next.root.list(messagesPath)).body.data,
+    ]).toEqual(before)
   })
 
   test('a message may be as large as a body may be', async () => {
@@ -198,7 +244,12 @@ describe('messages in storage', () => {
     const id = await made(fixture, { message })
 
     expect((await fixture.root.read(`${messagesPath}/${id}`)).body.data?.['message']).toBe(message)
-    expect(await fixture.root.write(messagesPath, { ...plain, message: message + message.slice(0, 4 * 1024 * 1024) })).toMatchObject({
+    expect(
+      await fixture.root.write(messagesPath, {
+        ...plain,
+        message: message + message.slice(0, 4 * 1024 * 1024),
+      }),
+    ).toMatchObject({
       status: 400,
       body: errors('failed to create custom message: the messages of this namespace take too much space'),
     })

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { errors, errorText } from '../../support/error-bodies.ts'
-import { clientWith, type MessageFixture, made, messagesPath, startMessageFixture } from './message-fixture.ts'
+import {
+  clientWith,
+  type MessageFixture,
+  made,
+  messagesPath,
+  startMessageFixture,
+} from './message-fixture.ts'
 
 const unwanted = 'Endpoint ignored these unrecognized parameters: [foo]'
 const ignoredType = 'Endpoint ignored the unrecognized value of the type filter'
@@ -10,8 +16,14 @@ test('the list of an empty namespace is 404, or has the warnings alone', async (
 
   expect(await fixture.root.call('LIST', messagesPath)).toMatchObject({ status: 404, body: errors() })
   expect(await fixture.root.list(`${messagesPath}?type=fred`)).toMatchObject({ status: 404, body: errors() })
-  expect(await fixture.root.call('LIST', `${messagesPath}?foo=1`)).toMatchObject({ status: 200, body: { data: {}, warnings: [unwanted] } })
-  expect(await fixture.root.call('LIST', `${messagesPath}?list=true`)).toMatchObject({ status: 200, body: { data: {} } })
+  expect(await fixture.root.call('LIST', `${messagesPath}?foo=1`)).toMatchObject({
+    status: 200,
+    body: { data: {}, warnings: [unwanted] },
+  })
+  expect(await fixture.root.call('LIST', `${messagesPath}?list=true`)).toMatchObject({
+    status: 200,
+    body: { data: {} },
+  })
 })
 
 describe('the list of messages', () => {
@@ -23,12 +35,23 @@ describe('the list of messages', () => {
     fixture = await startMessageFixture()
     banner = await made(fixture, { title: 'banner', options: { a: 1 }, link: { a: 'b' } })
     modal = await made(fixture, { title: 'modal', type: 'modal', authenticated: false })
-    scheduled = await made(fixture, { title: 'later', start_time: '2030-01-01T00:00:00.5Z', end_time: '2031-01-01T00:00:00Z' })
+    scheduled = await made(fixture, {
+      title: 'later',
+      start_time: '2030-01-01T00:00:00.5Z',
+      end_time: '2031-01-01T00:00:00Z',
+    })
   })
   afterAll(() => fixture[Symbol.asyncDispose]())
   const names = () => ({ banner, modal, scheduled })
 
-  const entry = { title: 'banner', type: 'banner', authenticated: true, start_time: '2024-01-01T00:00:00Z', end_time: null, active: true }
+  const entry = {
+    title: 'banner',
+    type: 'banner',
+    authenticated: true,
+    start_time: '2024-01-01T00:00:00Z',
+    end_time: null,
+    active: true,
+  }
   test.each([
     { verb: 'LIST', path: messagesPath },
     { verb: 'GET', path: `${messagesPath}?list=true` },
@@ -43,12 +66,21 @@ describe('the list of messages', () => {
     expect(body.data?.['key_info']).toEqual({
       [banner]: entry,
       [modal]: { ...entry, title: 'modal', type: 'modal', authenticated: false },
-      [scheduled]: { ...entry, title: 'later', start_time: '2030-01-01T00:00:00.5Z', end_time: '2031-01-01T00:00:00Z', active: false },
+      [scheduled]: {
+        ...entry,
+        title: 'later',
+        start_time: '2030-01-01T00:00:00.5Z',
+        end_time: '2031-01-01T00:00:00Z',
+        active: false,
+      },
     })
   })
 
   test('an invalid value of list is refused', async () => {
-    expect(await fixture.root.read(`${messagesPath}?list=maybe`)).toMatchObject({ status: 400, body: errors() })
+    expect(await fixture.root.read(`${messagesPath}?list=maybe`)).toMatchObject({
+      status: 400,
+      body: errors(),
+    })
   })
 
   type Name = keyof ReturnType<typeof names>
@@ -70,24 +102,36 @@ describe('the list of messages', () => {
     const { status, body } = await fixture.root.call('LIST', `${messagesPath}?${query}`)
 
     expect(status).toBe(200)
-    expect([...((body.data?.['keys'] ?? []) as unknown as string[])].sort()).toEqual(found.map((name) => names()[name]).sort())
-    expect(Object.keys(body.data?.['key_info'] ?? {}).sort()).toEqual(found.map((name) => names()[name]).sort())
+    expect([...((body.data?.['keys'] ?? []) as unknown as string[])].sort()).toEqual(
+      found.map((name) => names()[name]).sort(),
+    )
+    expect(Object.keys(body.data?.['key_info'] ?? {}).sort()).toEqual(
+      found.map((name) => names()[name]).sort(),
+    )
     expect(body.warnings).toEqual(warnings ?? null)
   })
 
-  test.each(['type=banner&authenticated=false', 'active=false&type=modal'])('%s finds nothing', async (query) => {
-    expect(await fixture.root.call('LIST', `${messagesPath}?${query}`)).toMatchObject({ status: 404, body: errors() })
-  })
-
-  test.each(['authenticated=fred', 'active=fred', 'type=banner&type=modal', 'authenticated=true&authenticated=true'])(
-    '%s cannot be read',
+  test.each(['type=banner&authenticated=false', 'active=false&type=modal'])(
+    '%s finds nothing',
     async (query) => {
-      const { status, body } = await fixture.root.call('LIST', `${messagesPath}?${query}`)
-
-      expect(status).toBe(400)
-      expect(errorText(body)).toMatch(/^Field validation failed: error converting input/)
+      expect(await fixture.root.call('LIST', `${messagesPath}?${query}`)).toMatchObject({
+        status: 404,
+        body: errors(),
+      })
     },
   )
+
+  test.each([
+    'authenticated=fred',
+    'active=fred',
+    'type=banner&type=modal',
+    'authenticated=true&authenticated=true',
+  ])('%s cannot be read', async (query) => {
+    const { status, body } = await fixture.root.call('LIST', `${messagesPath}?${query}`)
+
+    expect(status).toBe(400)
+    expect(errorText(body)).toMatch(/^Field validation failed: error converting input/)
+  })
 
   test.each(['', '/'])('the right to list may be given on the path with "%s" behind', async (slash) => {
     const client = await clientWith(fixture, `${messagesPath}${slash}`, 'list')
@@ -100,14 +144,20 @@ describe('the list of messages', () => {
   test('the order is stable, also after a change to another field', async () => {
     const keys = async () => (await fixture.root.list(messagesPath)).body.data?.['keys']
     const before = await keys()
-    await fixture.root.write(`${messagesPath}/${banner}`, { title: 'banner', message: '', start_time: '2024-01-01T00:00:00Z', options: { a: 1 } })
+    await fixture.root.write(`${messagesPath}/${banner}`, {
+      title: 'banner',
+      message: '',
+      start_time: '2024-01-01T00:00:00Z',
+      options: { a: 1 },
+    })
 
     expect(await keys()).toEqual(before)
     expect(before).toEqual([scheduled, ...[banner, modal].sort()])
   })
 
   test('after and limit go by the position in the list', async () => {
-    const keys = async (query: string) => (await fixture.root.list(`${messagesPath}?${query}`)).body.data?.['keys']
+    const keys = async (query: string) =>
+      (await fixture.root.list(`${messagesPath}?${query}`)).body.data?.['keys']
     const all = [scheduled, ...[banner, modal].sort()]
 
     expect(await keys('limit=2')).toEqual(all.slice(0, 2))

@@ -39,8 +39,16 @@ describe('a new server', () => {
     const { status, body } = await root.read('sys/auth')
 
     expect(status).toBe(200)
-    expect(body.data?.['token/']).toMatchObject({ type: 'token', description: 'token based credentials', options: null })
-    expect(body.data?.['jwt/']).toMatchObject({ type: 'jwt', options: null, accessor: expect.stringMatching(/^auth_jwt_[0-9a-f]{8}$/) })
+    expect(body.data?.['token/']).toMatchObject({
+      type: 'token',
+      description: 'token based credentials',
+      options: null,
+    })
+    expect(body.data?.['jwt/']).toMatchObject({
+      type: 'jwt',
+      options: null,
+      accessor: expect.stringMatching(/^auth_jwt_[0-9a-f]{8}$/),
+    })
     expect(body['jwt/']).toEqual(body.data?.['jwt/'])
   })
 
@@ -63,11 +71,23 @@ test.each([
 
   expect((await root.read(`${at}/${path}`)).body).toEqual({ errors: [`${absent} ${path}/`] })
   expect((await root.write(`${at}/${path}`, { type, description: 'd' })).status).toBe(204)
-  expect((await root.read(`${at}/${path}`)).body.data).toMatchObject({ type, description: 'd', options: {}, config: { max_lease_ttl: 0 } })
+  expect((await root.read(`${at}/${path}`)).body.data).toMatchObject({
+    type,
+    description: 'd',
+    options: {},
+    config: { max_lease_ttl: 0 },
+  })
   expect((await root.read(`${at}/${path}/`)).status).toBe(200)
   expect((await root.call('PUT', `${at}/${path}/tune`, { max_lease_ttl: '1h' })).status).toBe(204)
-  expect((await root.read(`${at}/${path}/tune`)).body.data).toMatchObject({ default_lease_ttl: 2_764_800, max_lease_ttl: 3600, description: 'd' })
-  expect((await root.read(at)).body.data?.[`${path}/`]?.config).toMatchObject({ default_lease_ttl: 0, max_lease_ttl: 3600 })
+  expect((await root.read(`${at}/${path}/tune`)).body.data).toMatchObject({
+    default_lease_ttl: 2_764_800,
+    max_lease_ttl: 3600,
+    description: 'd',
+  })
+  expect((await root.read(at)).body.data?.[`${path}/`]?.config).toMatchObject({
+    default_lease_ttl: 0,
+    max_lease_ttl: 3600,
+  })
   expect((await root.delete(`${at}/${path}`)).status).toBe(204)
   expect((await root.delete(`${at}/${path}`)).status).toBe(204)
   expect((await root.read(`${at}/${path}`)).status).toBe(400)
@@ -83,15 +103,24 @@ test('what the Go client sends enables a mount, and its null options stay null',
   })
 
   expect(enabled.status).toBe(204)
-  expect((await root.read(`sys/auth/${path}`)).body.data).toMatchObject({ options: null, config: { default_lease_ttl: 0, max_lease_ttl: 0 } })
+  expect((await root.read(`sys/auth/${path}`)).body.data).toMatchObject({
+    options: null,
+    config: { default_lease_ttl: 0, max_lease_ttl: 0 },
+  })
 })
 
 test('numbers in config count as their text', async () => {
   const path = fresh()
 
-  await root.write(`sys/auth/${path}`, { type: 'jwt', config: { default_lease_ttl: 60, max_lease_ttl: 3600 } })
+  await root.write(`sys/auth/${path}`, {
+    type: 'jwt',
+    config: { default_lease_ttl: 60, max_lease_ttl: 3600 },
+  })
 
-  expect((await root.read(`sys/auth/${path}`)).body.data?.config).toMatchObject({ default_lease_ttl: 60, max_lease_ttl: 3600 })
+  expect((await root.read(`sys/auth/${path}`)).body.data?.config).toMatchObject({
+    default_lease_ttl: 60,
+    max_lease_ttl: 3600,
+  })
 })
 
 test.each([
@@ -115,8 +144,16 @@ test.each([
     body: { type: 'jwt', config: { default_lease_ttl: '9999h' } },
     text: 'given default lease TTL greater than system max lease TTL of 2764800',
   },
-  { at: 'auth/x', body: { type: 'jwt', config: { listing_visibility: 'foo' } }, text: 'invalid listing_visibility foo' },
-  { at: 'auth/x', body: { type: 'jwt', config: { force_no_cache: 1 } }, text: 'unable to convert given auth config information' },
+  {
+    at: 'auth/x',
+    body: { type: 'jwt', config: { listing_visibility: 'foo' } },
+    text: 'invalid listing_visibility foo',
+  },
+  {
+    at: 'auth/x',
+    body: { type: 'jwt', config: { force_no_cache: 1 } },
+    text: 'unable to convert given auth config information',
+  },
   {
     at: 'auth/x',
     body: { type: 'jwt', config: 'x' },
@@ -128,7 +165,11 @@ test.each([
     text: 'Field validation failed: error converting input for field "options": invalid key pair "x"',
   },
   { at: 'auth/x/', body: { type: 'jwt' }, text: "cannot write to a path ending in '/'" },
-  { at: 'auth/a%2F%2Fb', body: { type: 'jwt' }, text: "path 'auth/a//b/' does not match cleaned path 'auth/a/b/'" },
+  {
+    at: 'auth/a%2F%2Fb',
+    body: { type: 'jwt' },
+    text: "path 'auth/a//b/' does not match cleaned path 'auth/a/b/'",
+  },
   {
     at: 'auth/jwt/tune',
     body: { default_lease_ttl: '2h', max_lease_ttl: '1h' },
@@ -139,9 +180,21 @@ test.each([
     body: { default_lease_ttl: [] },
     text: `Field validation failed: error converting input for field "default_lease_ttl": '' expected type 'string', got unconvertible type '[]interface {}'`,
   },
-  { at: 'mounts/cloud/tune', body: { token_type: 'batch' }, text: "'token_type' can only be modified on auth mounts" },
-  { at: 'mounts/sys/tune', body: { max_lease_ttl: '1h' }, text: 'cannot tune parameter max_lease_ttl of sys/' },
-  { at: 'auth/none/tune', body: { type: 'jwt' }, text: 'tune of path "auth/none/" failed: no mount entry found' },
+  {
+    at: 'mounts/cloud/tune',
+    body: { token_type: 'batch' },
+    text: "'token_type' can only be modified on auth mounts",
+  },
+  {
+    at: 'mounts/sys/tune',
+    body: { max_lease_ttl: '1h' },
+    text: 'cannot tune parameter max_lease_ttl of sys/',
+  },
+  {
+    at: 'auth/none/tune',
+    body: { type: 'jwt' },
+    text: 'tune of path "auth/none/" failed: no mount entry found',
+  },
   { at: 'remount', body: { from: 'cloud' }, text: "both 'from' and 'to' path must be specified as a string" },
   { at: 'remount', body: { from: 'sys', to: 'x' }, text: 'cannot remount "sys/"' },
   { at: 'remount', body: { from: 'cloud', to: 'cloud' }, text: 'path already in use at "cloud/"' },
@@ -172,7 +225,8 @@ test.each([
   { call: ['DELETE', 'auth'], status: 405, text: wrapped('unsupported operation') },
   { call: ['GET', 'remount'], status: 405, text: wrapped('unsupported operation') },
 ])('$call answers $status', async ({ call: [verb = '', path = ''], status, text }) => {
-  const headers: Record<string, string> = verb === 'PATCH' ? { 'Content-Type': 'application/merge-patch+json' } : {}
+  const headers: Record<string, string> =
+    verb === 'PATCH' ? { 'Content-Type': 'application/merge-patch+json' } : {}
 
   const answer = await root.call(verb, `sys/${path}`, verb === 'PATCH' ? {} : undefined, { headers })
 
@@ -189,7 +243,13 @@ test.each([
 })
 
 test('the tuning of an auth mount is reached below both tables', async () => {
-  const tuning = { default_lease_ttl: 2_764_800, description: '', force_no_cache: false, max_lease_ttl: 2_764_800, token_type: 'default-service' }
+  const tuning = {
+    default_lease_ttl: 2_764_800,
+    description: '',
+    force_no_cache: false,
+    max_lease_ttl: 2_764_800,
+    token_type: 'default-service',
+  }
 
   expect((await root.read('sys/auth/jwt/tune')).body.data).toEqual(tuning)
   expect((await root.read('sys/mounts/auth/jwt/tune')).body.data).toEqual(tuning)
@@ -282,7 +342,11 @@ describe('rights', () => {
   })
 
   test('to enable is an update: create is not enough', async () => {
-    const caller = await withPolicy(server, 'create-only', 'path "sys/auth/*" { capabilities = ["create", "sudo"] }')
+    const caller = await withPolicy(
+      server,
+      'create-only',
+      'path "sys/auth/*" { capabilities = ["create", "sudo"] }',
+    )
 
     const answer = await caller.write('sys/auth/new', { type: 'nope' })
 
@@ -307,7 +371,11 @@ describe('listings for user interfaces', () => {
 
   test('show what is made visible, and only its description, options and type', async () => {
     const [open, hidden] = [fresh(), fresh()]
-    await root.write(`sys/auth/${open}`, { type: 'jwt', description: 'shown', config: { listing_visibility: 'unauth' } })
+    await root.write(`sys/auth/${open}`, {
+      type: 'jwt',
+      description: 'shown',
+      config: { listing_visibility: 'unauth' },
+    })
     await root.write(`sys/auth/${hidden}`, { type: 'jwt', config: { listing_visibility: 'hidden' } })
 
     const { body } = await server.anonymous.read(ui)
@@ -318,7 +386,8 @@ describe('listings for user interfaces', () => {
 
   test('show a caller the mounts with a right on them or below, in full, and the visible ones', async () => {
     const [mine, other, open] = [fresh(), fresh(), fresh()]
-    for (const path of [mine, other]) await root.write(`sys/auth/${path}`, { type: 'jwt', config: { listing_visibility: 'hidden' } })
+    for (const path of [mine, other])
+      await root.write(`sys/auth/${path}`, { type: 'jwt', config: { listing_visibility: 'hidden' } })
     await root.write(`sys/auth/${open}`, { type: 'jwt', config: { listing_visibility: 'unauth' } })
     const rules = `path "auth/${mine}/role/*" { capabilities = ["read"] }\npath "auth/${other}/role/*" { capabilities = ["deny"] }`
     const caller = await withPolicy(server, 'ui', rules)
@@ -348,10 +417,15 @@ describe('listings for user interfaces', () => {
     await root.write(`sys/mounts/${path}`, { type: 'cloud', config: { listing_visibility: 'unauth' } })
     const caller = await withPolicy(server, 'ui-one', `path "${path}/roles/*" { capabilities = ["read"] }`)
     const preflight = (asked: string) => ({
-      errors: [`preflight capability check returned 403, please ensure client's policies grant access to path "${asked}"`],
+      errors: [
+        `preflight capability check returned 403, please ensure client's policies grant access to path "${asked}"`,
+      ],
     })
 
-    expect((await caller.read(`${ui}/${path}/roles/x`)).body.data).toEqual({ ...(await root.read(`sys/mounts/${path}`)).body.data, path: `${path}/` })
+    expect((await caller.read(`${ui}/${path}/roles/x`)).body.data).toEqual({
+      ...(await root.read(`sys/mounts/${path}`)).body.data,
+      path: `${path}/`,
+    })
     expect((await root.read(`${ui}/auth/jwt/role/x`)).body.data?.path).toBe('jwt/')
     for (const [client, asked, body] of [
       [server.anonymous, path, { errors: ['permission denied'] }],
@@ -370,5 +444,9 @@ test('a server without default mounts has the fixed ones only', async () => {
   await using bare = await startTestServer({ settings: { DEFAULT_MOUNTS: '' } })
 
   expect(Object.keys((await bare.root.read('sys/auth')).body.data ?? {})).toEqual(['token/'])
-  expect(Object.keys((await bare.root.read('sys/mounts')).body.data ?? {})).toEqual(['cubbyhole/', 'identity/', 'sys/'])
+  expect(Object.keys((await bare.root.read('sys/mounts')).body.data ?? {})).toEqual([
+    'cubbyhole/',
+    'identity/',
+    'sys/',
+  ])
 })

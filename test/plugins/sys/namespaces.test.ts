@@ -24,7 +24,10 @@ async function fresh(parent = ''): Promise<string> {
 }
 
 /** A token of a namespace that holds one policy of that namespace. */
-async function tokenIn(namespace: string, rules: string): Promise<{ id: string; accessor: string; client: Client }> {
+async function tokenIn(
+  namespace: string,
+  rules: string,
+): Promise<{ id: string; accessor: string; client: Client }> {
   const name = `p${++made}`
   await root.write(`sys/policies/acl/${name}`, { policy: rules }, inside(namespace))
   const { body } = await root.write('auth/token/create', { policies: [name], ttl: '1h' }, inside(namespace))
@@ -37,7 +40,8 @@ async function gone(name: string, parent = ''): Promise<void> {
   while ((await root.read(`sys/namespaces/${name}`, inside(parent))).status !== 404);
 }
 
-const everything = 'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo", "patch", "scan"] }'
+const everything =
+  'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo", "patch", "scan"] }'
 
 describe('management', () => {
   test('a namespace is made, read, changed and deleted', async () => {
@@ -63,14 +67,23 @@ describe('management', () => {
       keys: ['a/'],
       key_info: { 'a/': { path: `${parent}/a/` } },
     })
-    expect((await root.call('SCAN', 'sys/namespaces', undefined, inside(parent))).body['data']?.['keys']).toEqual(['a/', 'a/deep/'])
-    expect((await root.read(`${parent}/sys/namespaces?scan=true`)).body['data']?.['keys']).toEqual(['a/', 'a/deep/'])
+    expect(
+      (await root.call('SCAN', 'sys/namespaces', undefined, inside(parent))).body['data']?.['keys'],
+    ).toEqual(['a/', 'a/deep/'])
+    expect((await root.read(`${parent}/sys/namespaces?scan=true`)).body['data']?.['keys']).toEqual([
+      'a/',
+      'a/deep/',
+    ])
     expect((await root.read('sys/namespaces', inside(parent))).status).toBe(405)
 
-    expect((await root.delete('sys/namespaces/a', inside(parent))).body).toEqual(errors('unable to delete namespace containing child namespaces'))
+    expect((await root.delete('sys/namespaces/a', inside(parent))).body).toEqual(
+      errors('unable to delete namespace containing child namespaces'),
+    )
     await root.delete('sys/namespaces/deep', inside(`${parent}/a`))
     await gone('deep', `${parent}/a`)
-    expect((await root.delete('sys/namespaces/a', inside(parent))).body['data']).toEqual({ status: 'in-progress' })
+    expect((await root.delete('sys/namespaces/a', inside(parent))).body['data']).toEqual({
+      status: 'in-progress',
+    })
     await gone('a', parent)
 
     const again = await root.write('sys/namespaces/a', {}, inside(parent))
@@ -81,12 +94,24 @@ describe('management', () => {
 
   const reserved = (name: string) => `"${name}/" is a reserved path and cannot be used as a namespace name`
   test.each([
-    ...['root', 'sys', 'audit', 'auth', 'cubbyhole', 'identity', 'ui', 'v1', 'docs', 'robots.txt', '.well-known', 'metrics', 'health'].map(
-      (name) => ({
-        name,
-        text: reserved(name),
-      }),
-    ),
+    ...[
+      'root',
+      'sys',
+      'audit',
+      'auth',
+      'cubbyhole',
+      'identity',
+      'ui',
+      'v1',
+      'docs',
+      'robots.txt',
+      '.well-known',
+      'metrics',
+      'health',
+    ].map((name) => ({
+      name,
+      text: reserved(name),
+    })),
     { name: 'a/b', text: 'namespace name cannot contain /' },
     { name: 'a%2Fb', text: 'namespace name cannot contain /' },
     { name: 'a%20b', text: '"a b" contains space characters that cannot be used in a namespace name' },
@@ -108,30 +133,48 @@ describe('management', () => {
     )
 
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
-    expect((await root.read('sys/auth', inside(Buffer.from(`${parent}/nsä`).toString('latin1')))).status).toBe(200)
+    expect(
+      (await root.read('sys/auth', inside(Buffer.from(`${parent}/nsä`).toString('latin1')))).status,
+    ).toBe(200)
     expect((await root.read(`${parent}/%25x/sys/auth`)).status).toBe(200)
     expect((await root.call('GET', `/v1/${parent}//sys/auth`)).status).toBe(307)
-    expect((await root.call('GET', `/v1/${parent}/%2e%2e/sys/auth`)).body).toEqual(errors('relative paths not supported'))
+    expect((await root.call('GET', `/v1/${parent}/%2e%2e/sys/auth`)).body).toEqual(
+      errors('relative paths not supported'),
+    )
   })
 
   test('of calls that make the same one at the same time, all get it', async () => {
     const parent = await fresh()
-    const answers = await Promise.all(Array.from({ length: 8 }, () => root.write('sys/namespaces/same', {}, inside(parent))))
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => root.write('sys/namespaces/same', {}, inside(parent))),
+    )
 
     expect(new Set(answers.map(({ body }) => body['data']?.['id'])).size).toBe(1)
-    expect((await root.read('sys/auth', inside(`${parent}/same`))).body['data']).toMatchObject({ 'token/': { type: 'ns_token' } })
+    expect((await root.read('sys/auth', inside(`${parent}/same`))).body['data']).toMatchObject({
+      'token/': { type: 'ns_token' },
+    })
   })
 
   test('a patch merges metadata', async () => {
     const name = await fresh()
     const patch = (custom_metadata: unknown) =>
-      root.call('PATCH', `sys/namespaces/${name}`, { custom_metadata }, { headers: { 'Content-Type': 'application/merge-patch+json' } })
+      root.call(
+        'PATCH',
+        `sys/namespaces/${name}`,
+        { custom_metadata },
+        { headers: { 'Content-Type': 'application/merge-patch+json' } },
+      )
     await root.write(`sys/namespaces/${name}`, { custom_metadata: { a: '1', b: '2' } })
 
     expect((await patch({ a: null, c: '3' })).body['data']?.['custom_metadata']).toEqual({ b: '2', c: '3' })
     expect((await patch({ a: 1 })).text).toContain('metadata patch can only have string or null values')
     expect((await patch(null)).body['data']?.['custom_metadata']).toEqual({})
-    const unknown = await root.call('PATCH', 'sys/namespaces/none', {}, { headers: { 'Content-Type': 'application/merge-patch+json' } })
+    const unknown = await root.call(
+      'PATCH',
+      'sys/namespaces/none',
+      {},
+      { headers: { 'Content-Type': 'application/merge-patch+json' } },
+    )
     expect(unknown.body).toEqual(errors('namespace not found'))
   })
 
@@ -149,7 +192,9 @@ describe('management', () => {
 
     expect(answers.filter(({ status }) => status !== 200)).toEqual([])
     const { custom_metadata } = (await root.read(`sys/namespaces/${name}`)).body['data'] ?? {}
-    expect(Object.keys(custom_metadata ?? {}).toSorted()).toEqual(Array.from({ length: 20 }, (_, n) => `k${n}`).toSorted())
+    expect(Object.keys(custom_metadata ?? {}).toSorted()).toEqual(
+      Array.from({ length: 20 }, (_, n) => `k${n}`).toSorted(),
+    )
   })
 
   test('of a deletion and calls that make something inside at the same time, one side wins', async () => {
@@ -175,12 +220,20 @@ describe('management', () => {
   test('mounts and namespaces keep out of each other’s way', async () => {
     const name = await fresh()
 
-    expect((await root.write(`sys/mounts/${name}`, { type: 'cloud' })).body).toEqual(errors(`existing mount at ${name}/`))
-    expect((await root.write(`sys/mounts/${name}/x`, { type: 'cloud' })).body).toEqual(errors(`existing mount at ${name}/`))
-    expect((await root.write('sys/remount', { from: 'cloud', to: `${name}` })).body).toEqual(errors(`path already in use at "${name}/"`))
+    expect((await root.write(`sys/mounts/${name}`, { type: 'cloud' })).body).toEqual(
+      errors(`existing mount at ${name}/`),
+    )
+    expect((await root.write(`sys/mounts/${name}/x`, { type: 'cloud' })).body).toEqual(
+      errors(`existing mount at ${name}/`),
+    )
+    expect((await root.write('sys/remount', { from: 'cloud', to: `${name}` })).body).toEqual(
+      errors(`path already in use at "${name}/"`),
+    )
     expect((await root.write(`sys/auth/${name}`, { type: 'jwt' })).status).toBe(204)
     expect((await root.write('sys/mounts/x/deep', { type: 'cloud' }, inside(name))).status).toBe(204)
-    expect((await root.write('sys/namespaces/x', {}, inside(name))).body).toEqual(errors('new namespace conflicts with existing mount: x/deep/'))
+    expect((await root.write('sys/namespaces/x', {}, inside(name))).body).toEqual(
+      errors('new namespace conflicts with existing mount: x/deep/'),
+    )
   })
 
   test('the namespaces a token can see are those it has rights in', async () => {
@@ -189,14 +242,20 @@ describe('management', () => {
     const below = String(seen).slice(parent.length + 1)
     const { client } = await tokenIn(parent, `path "${below}/sys/auth" { capabilities = ["read"] }`)
 
-    expect((await client.read('sys/internal/ui/namespaces', inside(parent))).body['data']).toEqual({ keys: [`${below}/`] })
-    expect((await server.anonymous.read('sys/internal/ui/namespaces', inside(parent))).body).toEqual(notAccepted)
+    expect((await client.read('sys/internal/ui/namespaces', inside(parent))).body['data']).toEqual({
+      keys: [`${below}/`],
+    })
+    expect((await server.anonymous.read('sys/internal/ui/namespaces', inside(parent))).body).toEqual(
+      notAccepted,
+    )
   })
 })
 
 describe('lock', () => {
   const locked = (path: string) =>
-    errors(`API access to this namespace has been locked by an administrator - "${path}/" must be unlocked to gain access.`)
+    errors(
+      `API access to this namespace has been locked by an administrator - "${path}/" must be unlocked to gain access.`,
+    )
 
   test('it closes a namespace and all below, until it is unlocked by its key', async () => {
     const name = await fresh()
@@ -212,9 +271,15 @@ describe('lock', () => {
     }
     expect((await client.read('auth/token/lookup-self')).body).toEqual(locked(name))
     expect((await root.read(`sys/namespaces/${name}`)).body['data']).toMatchObject({ locked: true })
-    expect((await root.write(`sys/namespaces/api-lock/lock/${name}`)).body).toEqual(errors(`cannot lock namespace "${name}/": is already locked`))
-    expect((await root.write(`sys/namespaces/api-lock/unlock/${name}`, { unlock_key: 'wrong' })).body).toEqual(errors('incorrect unlock key'))
-    expect((await client.write('sys/namespaces/api-lock/unlock', { unlock_key: key }, inside(name))).status).toBe(204)
+    expect((await root.write(`sys/namespaces/api-lock/lock/${name}`)).body).toEqual(
+      errors(`cannot lock namespace "${name}/": is already locked`),
+    )
+    expect(
+      (await root.write(`sys/namespaces/api-lock/unlock/${name}`, { unlock_key: 'wrong' })).body,
+    ).toEqual(errors('incorrect unlock key'))
+    expect(
+      (await client.write('sys/namespaces/api-lock/unlock', { unlock_key: key }, inside(name))).status,
+    ).toBe(204)
     expect((await root.read('sys/auth', inside(child))).status).toBe(200)
     expect((await root.write(`sys/namespaces/api-lock/unlock/${name}`, { unlock_key: key })).body).toEqual(
       errors(`namespace "${name}/" is not locked`),
@@ -224,12 +289,23 @@ describe('lock', () => {
   test('of many who lock it at the same time one gets a key, and that is the one that unlocks', async () => {
     const name = await fresh()
 
-    const answers = await Promise.all(Array.from({ length: 10 }, () => root.write(`sys/namespaces/api-lock/lock/${name}`)))
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => root.write(`sys/namespaces/api-lock/lock/${name}`)),
+    )
 
-    const keys = answers.flatMap(({ status, body }) => (status === 200 ? [String(body['data']?.['unlock_key'])] : []))
+    const keys = answers.flatMap(({ status, body }) =>
+      status === 200 ? [String(body['data']?.['unlock_key'])] : [],
+    )
     expect(keys).toHaveLength(1)
-    const unlocks = await Promise.all(Array.from({ length: 10 }, () => root.write(`sys/namespaces/api-lock/unlock/${name}`, { unlock_key: keys[0] })))
-    expect(unlocks.map(({ status }) => status).toSorted()).toEqual([204, ...Array.from({ length: 9 }, () => 400)])
+    const unlocks = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        root.write(`sys/namespaces/api-lock/unlock/${name}`, { unlock_key: keys[0] }),
+      ),
+    )
+    expect(unlocks.map(({ status }) => status).toSorted()).toEqual([
+      204,
+      ...Array.from({ length: 9 }, () => 400),
+    ])
   })
 
   test('sudo unlocks without the key, less does not', async () => {
@@ -237,14 +313,18 @@ describe('lock', () => {
     const { client } = await tokenIn(name, 'path "sys/namespaces/api-lock/*" { capabilities = ["update"] }')
     await root.write('sys/namespaces/api-lock/lock', {}, inside(name))
 
-    expect((await client.write('sys/namespaces/api-lock/unlock', {}, inside(name))).body).toEqual(errors('incorrect unlock key'))
+    expect((await client.write('sys/namespaces/api-lock/unlock', {}, inside(name))).body).toEqual(
+      errors('incorrect unlock key'),
+    )
     const { body } = await root.write('sys/namespaces/api-lock/unlock', {}, inside(name))
     expect(body['warnings']).toEqual(['Namespace unlocked using sudo capabilities'])
   })
 
   test('the root and what is not there are not locked', async () => {
     expect((await root.write('sys/namespaces/api-lock/lock')).status).toBe(400)
-    expect((await root.write('sys/namespaces/api-lock/lock/none')).body).toEqual(errors('requested namespace does not exist'))
+    expect((await root.write('sys/namespaces/api-lock/lock/none')).body).toEqual(
+      errors('requested namespace does not exist'),
+    )
     expect((await root.read('sys/auth')).status).toBe(200)
   })
 })
@@ -264,7 +344,12 @@ describe('which namespace a request is in', () => {
 
   test.each([
     { path: 'any/path', namespace: 'nope', status: 404, body: errors('namespace not found') },
-    { path: 'sys/health', namespace: 'root', status: 400, body: errors('operation unavailable in namespaces') },
+    {
+      path: 'sys/health',
+      namespace: 'root',
+      status: 400,
+      body: errors('operation unavailable in namespaces'),
+    },
     { path: 'sys/auth', namespace: '..', status: 404, body: errors('namespace not found') },
     { path: 'sys/auth', namespace: 'root/x', status: 404, body: errors('namespace not found') },
   ])('$path in $namespace is $status', async ({ path, namespace, status, body }) => {
@@ -283,32 +368,46 @@ describe('which namespace a request is in', () => {
   ])('sys/%s is the root’s alone', async (path) => {
     const name = await fresh()
 
-    expect((await server.anonymous.read(`sys/${path}`, inside(name))).body).toEqual(errors('operation only available in root namespace'))
-    expect((await server.anonymous.read(`${name}/sys/${path}`)).body).toEqual(errors('operation only available in root namespace'))
+    expect((await server.anonymous.read(`sys/${path}`, inside(name))).body).toEqual(
+      errors('operation only available in root namespace'),
+    )
+    expect((await server.anonymous.read(`${name}/sys/${path}`)).body).toEqual(
+      errors('operation only available in root namespace'),
+    )
   })
 
-  test.each(['rotate', 'rotate/keyring', 'rotate/config'])('a child namespace cannot POST sys/%s', async (path) => {
-    const name = await fresh()
-    const { client } = await tokenIn(name, everything)
-    const before = (await root.read('sys/key-status')).body.data
+  test.each(['rotate', 'rotate/keyring', 'rotate/config'])(
+    'a child namespace cannot POST sys/%s',
+    async (path) => {
+      const name = await fresh()
+      const { client } = await tokenIn(name, everything)
+      const before = (await root.read('sys/key-status')).body.data
 
-    for (const answer of [
-      await client.write(`sys/${path}`, {}, inside(name)),
-      await root.write(`sys/${path}`, {}, inside(name)),
-      await root.write(`${name}/sys/${path}`),
-    ]) {
-      expect(answer).toMatchObject({ status: 400, body: errors('operation only available in root namespace') })
-    }
+      for (const answer of [
+        await client.write(`sys/${path}`, {}, inside(name)),
+        await root.write(`sys/${path}`, {}, inside(name)),
+        await root.write(`${name}/sys/${path}`),
+      ]) {
+        expect(answer).toMatchObject({
+          status: 400,
+          body: errors('operation only available in root namespace'),
+        })
+      }
 
-    expect((await root.read('sys/key-status')).body.data).toMatchObject({ term: before?.['term'] })
-  })
+      expect((await root.read('sys/key-status')).body.data).toMatchObject({ term: before?.['term'] })
+    },
+  )
 
   test('node state that is open to all is open there too, and what no mount takes is named without its namespace', async () => {
     const name = await fresh()
 
     expect((await server.anonymous.read(`${name}/sys/seal-status`)).status).toBe(200)
-    expect((await server.anonymous.read(`${name}/sys/health`)).body).toEqual(errors('operation only available in root namespace'))
-    expect((await root.read(`${name}/nope`)).body).toEqual(errors('no handler for route "nope". route entry not found.'))
+    expect((await server.anonymous.read(`${name}/sys/health`)).body).toEqual(
+      errors('operation only available in root namespace'),
+    )
+    expect((await root.read(`${name}/nope`)).body).toEqual(
+      errors('no handler for route "nope". route entry not found.'),
+    )
   })
 })
 
@@ -327,12 +426,16 @@ describe('isolation', () => {
       other.write('sys/capabilities-accessor', { accessor: mine.accessor, paths: 'x' }, inside(b)),
     ]
     for (const { body } of await Promise.all(asked)) expect(body).toEqual(errors(caused('invalid accessor')))
-    expect((await other.write('auth/token/revoke-accessor', { accessor: mine.accessor }, inside(b))).body['warnings']).toEqual([
-      'No token found with this accessor',
-    ])
+    expect(
+      (await other.write('auth/token/revoke-accessor', { accessor: mine.accessor }, inside(b))).body[
+        'warnings'
+      ],
+    ).toEqual(['No token found with this accessor'])
     expect((await other.write('auth/token/lookup', { token: mine.id }, inside(b))).body).toEqual(notAllowed)
     expect((await other.write('auth/token/revoke', { token: mine.id }, inside(b))).body).toEqual(notAllowed)
-    expect((await other.write('sys/capabilities', { token: mine.id, paths: 'x' }, inside(b))).body).toEqual(errors(caused('invalid token')))
+    expect((await other.write('sys/capabilities', { token: mine.id, paths: 'x' }, inside(b))).body).toEqual(
+      errors(caused('invalid token')),
+    )
     expect((await mine.client.read('auth/token/lookup-self', inside(a))).status).toBe(200)
   })
 
@@ -346,16 +449,24 @@ describe('isolation', () => {
     expect((await client.read(`${child}/sys/auth`)).status).toBe(200)
     for (const namespace of [b, 'root']) {
       expect((await client.read('sys/auth', inside(namespace))).body).toEqual(notAllowed)
-      expect((await client.write('sys/policies/acl/x', { policy: everything }, inside(namespace))).body).toEqual(notAllowed)
+      expect(
+        (await client.write('sys/policies/acl/x', { policy: everything }, inside(namespace))).body,
+      ).toEqual(notAllowed)
     }
-    expect((await client.read('auth/token/lookup-self')).body['data']).toMatchObject({ namespace_path: `${a}/` })
-    expect((await client.read('auth/token/lookup-self', inside(b))).body['data']).toMatchObject({ namespace_path: `${a}/` })
+    expect((await client.read('auth/token/lookup-self')).body['data']).toMatchObject({
+      namespace_path: `${a}/`,
+    })
+    expect((await client.read('auth/token/lookup-self', inside(b))).body['data']).toMatchObject({
+      namespace_path: `${a}/`,
+    })
     expect((await client.read('sys/internal/ui/resultant-acl', inside(b))).body).toEqual(notAllowed)
   })
 
   test('policies of the root name the namespace; its default policy does not reach in', async () => {
     const name = await fresh()
-    await root.write('sys/policies/acl/into', { policy: `path "${name}/sys/auth" { capabilities = ["read"] }` })
+    await root.write('sys/policies/acl/into', {
+      policy: `path "${name}/sys/auth" { capabilities = ["read"] }`,
+    })
     const { body } = await root.write('auth/token/create', { policies: ['into'], ttl: '1h' })
     const client = server.as(String(body['auth']?.['client_token']))
 
@@ -363,7 +474,9 @@ describe('isolation', () => {
     expect((await client.read('sys/auth')).body).toEqual(notAllowed)
     expect((await client.read('sys/mounts', inside(name))).body).toEqual(notAllowed)
     expect((await client.read('cubbyhole/x', inside(name))).body).toEqual(notAllowed)
-    expect((await client.write('sys/capabilities-self', { paths: 'x' }, inside(name))).body).toEqual(notAllowed)
+    expect((await client.write('sys/capabilities-self', { paths: 'x' }, inside(name))).body).toEqual(
+      notAllowed,
+    )
     expect((await client.read('auth/token/lookup-self', inside(name))).status).toBe(200)
   })
 
@@ -372,30 +485,50 @@ describe('isolation', () => {
     await root.write('sys/policies/acl/p', { policy: everything }, inside(a))
     const { body } = await root.write('auth/token/create', { policies: ['p'], ttl: '1h' }, inside(b))
 
-    expect((await server.as(String(body['auth']?.['client_token'])).read('sys/auth', inside(b))).body).toEqual(notAllowed)
+    expect(
+      (await server.as(String(body['auth']?.['client_token'])).read('sys/auth', inside(b))).body,
+    ).toEqual(notAllowed)
     expect((await root.read('sys/policies/acl/root', inside(a))).status).toBe(404)
     expect((await root.list('sys/policies/acl', inside(a))).body['data']).toEqual({ keys: ['default', 'p'] })
-    expect((await root.write('sys/policies/acl/root', { policy: everything }, inside(a))).body).toEqual(errors('cannot update "root" policy'))
+    expect((await root.write('sys/policies/acl/root', { policy: everything }, inside(a))).body).toEqual(
+      errors('cannot update "root" policy'),
+    )
   })
 
   test('a policy of the root that an entity brings means nothing to its token in a namespace, whatever has its name there', async () => {
     const name = await fresh()
-    await root.write('sys/policies/acl/shared', { policy: `path "${name}/auth/token/create" { capabilities = ["update", "sudo"] }` })
+    await root.write('sys/policies/acl/shared', {
+      policy: `path "${name}/auth/token/create" { capabilities = ["update", "sudo"] }`,
+    })
     await root.write('sys/policies/acl/shared', { policy: everything }, inside(name))
     const person = await loginAt(server, '', 'erin')
     await root.write(`identity/entity/id/${person.entity}`, { policies: ['shared'] })
 
-    const below = await person.client.write('auth/token/create', { policies: ['default'], ttl: '1h' }, inside(name))
+    const below = await person.client.write(
+      'auth/token/create',
+      { policies: ['default'], ttl: '1h' },
+      inside(name),
+    )
 
     expect(below.status).toBe(200)
-    expect((await server.as(String(below.body['auth']?.['client_token'])).read('sys/auth', inside(name))).body).toEqual(notAllowed)
+    expect(
+      (await server.as(String(below.body['auth']?.['client_token'])).read('sys/auth', inside(name))).body,
+    ).toEqual(notAllowed)
   })
 
   test('a group of a namespace gives its members from above rights in it, and nowhere else', async () => {
     const name = await fresh()
     const person = await loginAt(server, '', 'frank')
-    await root.write('sys/policies/acl/members', { policy: 'path "sys/auth" { capabilities = ["read"] }' }, inside(name))
-    await root.write('identity/group', { name: 'g', policies: ['members'], member_entity_ids: [person.entity] }, inside(name))
+    await root.write(
+      'sys/policies/acl/members',
+      { policy: 'path "sys/auth" { capabilities = ["read"] }' },
+      inside(name),
+    )
+    await root.write(
+      'identity/group',
+      { name: 'g', policies: ['members'], member_entity_ids: [person.entity] },
+      inside(name),
+    )
 
     expect((await person.client.read('sys/auth', inside(name))).status).toBe(200)
     expect((await person.client.read('sys/auth')).body).toEqual(notAllowed)
@@ -421,7 +554,11 @@ describe('isolation', () => {
 async function loginAt({ root, anonymous, as }: TestServer, namespace: string, sub: string) {
   await root.write('sys/auth/j', { type: 'jwt' }, inside(namespace))
   await root.write('auth/j/config', { jwt_validation_pubkeys: [signer.pem] }, inside(namespace))
-  await root.write('auth/j/role/r', { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'g' }, inside(namespace))
+  await root.write(
+    'auth/j/role/r',
+    { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'g' },
+    inside(namespace),
+  )
   const now = Math.floor(Date.now() / 1000)
   const jwt = signer.sign({ sub, aud: 'g', iat: now, exp: now + 600 })
   const { body } = await anonymous.write('auth/j/login', { role: 'r', jwt }, inside(namespace))
@@ -457,7 +594,11 @@ describe('a move from one namespace to another', () => {
     const status = async () => (await root.read(`sys/remount/status/${id}`)).body['data']?.['migration_info']
     while (String((await status())?.['status']) === 'in-progress');
 
-    expect(await status()).toEqual({ source_mount: `${a}/auth/j/`, status: 'success', target_mount: `${b}/auth/there/` })
+    expect(await status()).toEqual({
+      source_mount: `${a}/auth/j/`,
+      status: 'success',
+      target_mount: `${b}/auth/there/`,
+    })
     expect((await root.read('auth/there/role/r', inside(b))).status).toBe(200)
     expect((await root.read('auth/j/role/r', inside(a))).status).toBe(404)
     expect((await client.read('auth/token/lookup-self')).body).toEqual(notAccepted)
@@ -479,7 +620,9 @@ describe('deletion', () => {
     await gone(name)
 
     expect((await root.read('sys/auth', inside(name))).body).toEqual(errors('namespace not found'))
-    expect((await root.read(`${name}/sys/auth`)).body).toEqual(errors(`no handler for route "${name}/sys/auth". route entry not found.`))
+    expect((await root.read(`${name}/sys/auth`)).body).toEqual(
+      errors(`no handler for route "${name}/sys/auth". route entry not found.`),
+    )
     expect((await mine.client.read('auth/token/lookup-self')).body).toEqual(notAccepted)
     await root.write(`sys/namespaces/${name}`)
     for (const client of [mine.client, held.client]) {

@@ -64,7 +64,11 @@ describe('health', () => {
     { query: '?standbycode=299', open: 200, sealed: 503 },
     { query: '?standbyok', open: 200, sealed: 503 },
     { query: '?standbyok=true', open: 200, sealed: 503 },
-    { query: '?drsecondarycode=abc&performancestandbycode=x&haunhealhty=y&removedcode=z&anything', open: 200, sealed: 503 },
+    {
+      query: '?drsecondarycode=abc&performancestandbycode=x&haunhealhty=y&removedcode=z&anything',
+      open: 200,
+      sealed: 503,
+    },
     { query: '?sealedcode=abc', open: 400, sealed: 400 },
     { query: '?activecode=', open: 400, sealed: 400 },
     { query: '?activecode=2e2', open: 400, sealed: 400 },
@@ -93,7 +97,10 @@ describe('health', () => {
   test('an edition without ent says so', async () => {
     await using server = await startTestServer({ settings: { REPORTED_VERSION: '1.16.3' } })
 
-    expect((await server.anonymous.read('sys/health')).body).toMatchObject({ version: '1.16.3', enterprise: false })
+    expect((await server.anonymous.read('sys/health')).body).toMatchObject({
+      version: '1.16.3',
+      enterprise: false,
+    })
   })
 })
 
@@ -105,13 +112,19 @@ describe('probes', () => {
     expect((await server.anonymous.call(method, '/health/ready')).status).toBe(200)
     await server.root.call('PUT', 'sys/seal')
     expect((await server.anonymous.call(method, '/health/live')).status).toBe(200)
-    expect(await server.anonymous.call(method, '/health/ready')).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+    expect(await server.anonymous.call(method, '/health/ready')).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '1' },
+    })
   })
 
   test('they say why, on the listener for metrics even when the main one is closed', async () => {
     await using server = await startTestServer({ settings: { METRICS_LISTEN: '127.0.0.1:0' } })
     const watcher = new Client(`http://127.0.0.1:${server.server.metricsPort}`)
-    const probes = async (client: Client) => [(await client.read('/health/live')).body, (await client.read('/health/ready')).body]
+    const probes = async (client: Client) => [
+      (await client.read('/health/live')).body,
+      (await client.read('/health/ready')).body,
+    ]
     const open = [await probes(server.anonymous), await probes(watcher)]
     await server.root.call('PUT', 'sys/seal')
     const sealed = [await probes(server.anonymous), await probes(watcher)]
@@ -144,7 +157,9 @@ const offered: Record<string, string[]> = {
 }
 
 test.each(Object.keys(offered))('%s answers other verbs 405 E[], open or sealed', async (path) => {
-  const others = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'LIST', 'SCAN', 'OPTIONS', 'FOO'].filter((verb) => !offered[path]?.includes(verb))
+  const others = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'LIST', 'SCAN', 'OPTIONS', 'FOO'].filter(
+    (verb) => !offered[path]?.includes(verb),
+  )
 
   for (const server of [await openOne(), await sealedOne()]) {
     for (const verb of others) {
@@ -177,21 +192,30 @@ test.each([
 
   for (const name of ['root', 'nope', '/']) {
     const answer = await server.root.read(`sys/${path}`, { headers: { 'X-Vault-Namespace': name } })
-    expect(answer).toMatchObject({ status: 400, body: errors('operation unavailable in namespaces'), headers: { 'x-vault-namespace': name } })
+    expect(answer).toMatchObject({
+      status: 400,
+      body: errors('operation unavailable in namespaces'),
+      headers: { 'x-vault-namespace': name },
+    })
   }
 })
 
 test.each(['seal-status', 'leader'])('sys/%s is', async (path) => {
   const server = await openOne()
 
-  expect((await server.anonymous.read(`sys/${path}`, { headers: { 'X-Vault-Namespace': 'nope' } })).status).toBe(200)
+  expect(
+    (await server.anonymous.read(`sys/${path}`, { headers: { 'X-Vault-Namespace': 'nope' } })).status,
+  ).toBe(200)
 })
 
 describe('init', () => {
   test('reads true and can not be done again', async () => {
     await using server = await startTestServer()
 
-    expect(await server.anonymous.read('sys/init')).toMatchObject({ status: 200, body: { initialized: true } })
+    expect(await server.anonymous.read('sys/init')).toMatchObject({
+      status: 200,
+      body: { initialized: true },
+    })
     for (const verb of ['PUT', 'POST']) {
       const answer = await server.anonymous.call(verb, 'sys/init', { secret_shares: 5, secret_threshold: 3 })
       expect(answer).toMatchObject({ status: 400, body: errors('Vault is already initialized') })
@@ -225,17 +249,40 @@ describe('seal status and leader', () => {
 
     expect(status).toMatchObject({ status: 200, body: { initialized: true, sealed: true } })
     expect(status.body).not.toHaveProperty('cluster_id')
-    expect(await server.anonymous.read('sys/leader')).toMatchObject({ status: 200, body: { ha_enabled: false } })
+    expect(await server.anonymous.read('sys/leader')).toMatchObject({
+      status: 200,
+      body: { ha_enabled: false },
+    })
   })
 })
 
 describe('unseal', () => {
   test.each([
-    { sent: '', status: 400, text: "'key' must be specified in request body as JSON, or 'reset' set to true" },
-    { sent: '{}', status: 400, text: "'key' must be specified in request body as JSON, or 'reset' set to true" },
-    { sent: 'null', status: 400, text: "'key' must be specified in request body as JSON, or 'reset' set to true" },
-    { sent: '{"key":""}', status: 400, text: "'key' must be specified in request body as JSON, or 'reset' set to true" },
-    { sent: '{"key":null,"reset":null}', status: 400, text: "'key' must be specified in request body as JSON, or 'reset' set to true" },
+    {
+      sent: '',
+      status: 400,
+      text: "'key' must be specified in request body as JSON, or 'reset' set to true",
+    },
+    {
+      sent: '{}',
+      status: 400,
+      text: "'key' must be specified in request body as JSON, or 'reset' set to true",
+    },
+    {
+      sent: 'null',
+      status: 400,
+      text: "'key' must be specified in request body as JSON, or 'reset' set to true",
+    },
+    {
+      sent: '{"key":""}',
+      status: 400,
+      text: "'key' must be specified in request body as JSON, or 'reset' set to true",
+    },
+    {
+      sent: '{"key":null,"reset":null}',
+      status: 400,
+      text: "'key' must be specified in request body as JSON, or 'reset' set to true",
+    },
     { sent: '{"key":"no key!"}', status: 400, text: "'key' must be a valid hex or base64 string" },
     { sent: '{"key":"abcde"}', status: 400, text: "'key' must be a valid hex or base64 string" },
     { sent: '{"KEY":"no key!"}', status: 400, text: "'key' must be a valid hex or base64 string" },
@@ -255,12 +302,20 @@ describe('unseal', () => {
       status: 400,
       text: 'failed to parse JSON input: json: cannot unmarshal string into Go struct field UnsealRequest.reset of type bool',
     },
-    { sent: '[]', status: 400, text: 'failed to parse JSON input: json: cannot unmarshal array into Go value of type' },
+    {
+      sent: '[]',
+      status: 400,
+      text: 'failed to parse JSON input: json: cannot unmarshal array into Go value of type',
+    },
     { sent: '{"key":', status: 400, text: 'failed to parse JSON input: unexpected EOF' },
     { sent: `{"key":"${'ab'.repeat(33)}"}`, status: 200 },
     { sent: '{"key":"YWJjZA==","unknown":{"a":1}}', status: 200 },
     { sent: `{"key":"${'ab'.repeat(400_000)}"}`, status: 200 },
-    { sent: `{"key":"${'ab'.repeat(400_000)}!"}`, status: 400, text: "'key' must be a valid hex or base64 string" },
+    {
+      sent: `{"key":"${'ab'.repeat(400_000)}!"}`,
+      status: 400,
+      text: "'key' must be a valid hex or base64 string",
+    },
   ])('an open server answers %#: $status $text', async ({ sent, status, text }) => {
     const server = await openOne()
 
@@ -271,18 +326,27 @@ describe('unseal', () => {
     else expect(errorText(answer.body).startsWith(text)).toBe(true)
   })
 
-  test.each(['{"key":"0123456789abcdef0123456789abcdef"}', '{"key":"no key!"}', '{}'])('a sealed server says how to unseal it: %s', async (sent) => {
-    const server = await sealedOne()
+  test.each(['{"key":"0123456789abcdef0123456789abcdef"}', '{"key":"no key!"}', '{}'])(
+    'a sealed server says how to unseal it: %s',
+    async (sent) => {
+      const server = await sealedOne()
 
-    const answer = await server.anonymous.call('PUT', 'sys/unseal', undefined, { raw: sent })
+      const answer = await server.anonymous.call('PUT', 'sys/unseal', undefined, { raw: sent })
 
-    expect(answer).toMatchObject({ status: 400, body: errors('restart the server to unseal: this store opens with its key file') })
-  })
+      expect(answer).toMatchObject({
+        status: 400,
+        body: errors('restart the server to unseal: this store opens with its key file'),
+      })
+    },
+  )
 
   test('a sealed server forgets on reset', async () => {
     await using server = await sealedServer()
 
-    expect(await server.anonymous.write('sys/unseal', { reset: true })).toMatchObject({ status: 200, body: { sealed: true, progress: 0 } })
+    expect(await server.anonymous.write('sys/unseal', { reset: true })).toMatchObject({
+      status: 200,
+      body: { sealed: true, progress: 0 },
+    })
   })
 })
 
@@ -290,7 +354,9 @@ describe('seal', () => {
   test('wants update and sudo', async () => {
     await using server = await startTestServer()
     const withRights = async (name: string, capabilities: string) => {
-      await server.root.write(`sys/policies/acl/${name}`, { policy: `path "sys/seal" { capabilities = [${capabilities}] }` })
+      await server.root.write(`sys/policies/acl/${name}`, {
+        policy: `path "sys/seal" { capabilities = [${capabilities}] }`,
+      })
       const created = await server.root.write('auth/token/create', { policies: [name] })
       return server.as(String(created.body.auth?.client_token))
     }
@@ -298,8 +364,14 @@ describe('seal', () => {
 
     expect(await server.anonymous.call('PUT', 'sys/seal')).toMatchObject({ status: 403, body: notAccepted })
     expect(await server.as('bad').call('PUT', 'sys/seal')).toMatchObject({ status: 403, body: notAccepted })
-    expect(await (await withRights('a', '"update"')).call('PUT', 'sys/seal')).toMatchObject({ status: 403, body: notAllowed })
-    expect(await (await withRights('b', '"sudo"')).call('PUT', 'sys/seal')).toMatchObject({ status: 403, body: notAllowed })
+    expect(await (await withRights('a', '"update"')).call('PUT', 'sys/seal')).toMatchObject({
+      status: 403,
+      body: notAllowed,
+    })
+    expect(await (await withRights('b', '"sudo"')).call('PUT', 'sys/seal')).toMatchObject({
+      status: 403,
+      body: notAllowed,
+    })
     expect((await server.anonymous.read('sys/seal-status')).body).toMatchObject({ sealed: false })
     expect(await sealer.write('sys/seal')).toMatchObject({ status: 204, text: '' })
     expect((await server.anonymous.read('sys/seal-status')).body).toMatchObject({ sealed: true })
@@ -319,7 +391,10 @@ describe('seal', () => {
       ['PUT', 'auth/token/revoke-self'],
       ['HELP', 'sys/mounts'],
     ] as const) {
-      expect(await server.root.call(verb, path)).toMatchObject({ status: 503, body: errors('Vault is sealed') })
+      expect(await server.root.call(verb, path)).toMatchObject({
+        status: 503,
+        body: errors('Vault is sealed'),
+      })
     }
     expect((await server.anonymous.call('PUT', 'sys/seal')).status).toBe(204)
   })

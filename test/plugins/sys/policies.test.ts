@@ -72,12 +72,48 @@ describe('sys/policies/acl and sys/policy', () => {
   })
 
   test.each([
-    { row: 'no text', verb: 'PUT', path: 'web', sent: { policy: '' }, refused: "'policy' parameter not supplied or empty" },
-    { row: 'no body', verb: 'PUT', path: 'web', sent: undefined, refused: "'policy' parameter not supplied or empty" },
-    { row: 'a built-in name', verb: 'PUT', path: 'response-wrapping', sent: { policy: text }, refused: 'cannot update "response-wrapping" policy' },
-    { row: 'root', verb: 'PUT', path: 'root', sent: { policy: text }, refused: 'cannot update "root" policy' },
-    { row: 'root in capitals, without a text', verb: 'PUT', path: 'ROOT', sent: {}, refused: 'cannot update "root" policy' },
-    { row: 'the default policy', verb: 'DELETE', path: 'default', sent: undefined, refused: 'cannot delete default policy' },
+    {
+      row: 'no text',
+      verb: 'PUT',
+      path: 'web',
+      sent: { policy: '' },
+      refused: "'policy' parameter not supplied or empty",
+    },
+    {
+      row: 'no body',
+      verb: 'PUT',
+      path: 'web',
+      sent: undefined,
+      refused: "'policy' parameter not supplied or empty",
+    },
+    {
+      row: 'a built-in name',
+      verb: 'PUT',
+      path: 'response-wrapping',
+      sent: { policy: text },
+      refused: 'cannot update "response-wrapping" policy',
+    },
+    {
+      row: 'root',
+      verb: 'PUT',
+      path: 'root',
+      sent: { policy: text },
+      refused: 'cannot update "root" policy',
+    },
+    {
+      row: 'root in capitals, without a text',
+      verb: 'PUT',
+      path: 'ROOT',
+      sent: {},
+      refused: 'cannot update "root" policy',
+    },
+    {
+      row: 'the default policy',
+      verb: 'DELETE',
+      path: 'default',
+      sent: undefined,
+      refused: 'cannot delete default policy',
+    },
     { row: 'root', verb: 'DELETE', path: 'root', sent: undefined, refused: 'cannot delete "root" policy' },
     {
       row: 'response-wrapping',
@@ -100,8 +136,20 @@ describe('sys/policies/acl and sys/policy', () => {
       sent: { policy: 'path "x" { capabilities = ["foo"] }' },
       refused: 'failed to parse policy: path "x": invalid capability "foo"',
     },
-    { row: 'text that is no HCL', verb: 'PUT', path: 'b', sent: { policy: '}{' }, refused: 'failed to parse policy: ' },
-    { row: 'unknown word', verb: 'PUT', path: 'b', sent: { policy: 'foo "x" {}' }, refused: 'failed to parse policy: ' },
+    {
+      row: 'text that is no HCL',
+      verb: 'PUT',
+      path: 'b',
+      sent: { policy: '}{' },
+      refused: 'failed to parse policy: ',
+    },
+    {
+      row: 'unknown word',
+      verb: 'PUT',
+      path: 'b',
+      sent: { policy: 'foo "x" {}' },
+      refused: 'failed to parse policy: ',
+    },
     {
       row: 'not a text',
       verb: 'PUT',
@@ -146,24 +194,36 @@ describe('sys/policies/acl and sys/policy', () => {
     const created = await server.root.write('auth/token/create', { policies: ['default'] })
     const client = server.as(String(created.body.auth?.client_token))
 
-    expect((await client.read('identity/entity/id/x')).body).toEqual(errors('1 error occurred:\n\t* permission denied\n\n'))
+    expect((await client.read('identity/entity/id/x')).body).toEqual(
+      errors('1 error occurred:\n\t* permission denied\n\n'),
+    )
   })
 
   test('shorthand and capabilities of one stanza add up', async () => {
     await using server = await startTestServer()
-    await server.root.write(`${acl}/both`, { policy: 'path "a" { policy = "read" capabilities = ["update"] }' })
+    await server.root.write(`${acl}/both`, {
+      policy: 'path "a" { policy = "read" capabilities = ["update"] }',
+    })
     const created = await server.root.write('auth/token/create', { policies: ['both'] })
 
-    const { body } = await server.root.write('sys/capabilities', { token: created.body.auth?.client_token, path: 'a' })
+    const { body } = await server.root.write('sys/capabilities', {
+      token: created.body.auth?.client_token,
+      path: 'a',
+    })
 
     expect(body.data?.capabilities).toEqual(['list', 'read', 'update'])
   })
 
   test('a folder lists the full names below it', async () => {
     await using server = await startTestServer()
-    for (const name of ['team/a', 'team/sub/b', 'teams']) await server.root.write(`${acl}/${name}`, { policy: text })
+    for (const name of ['team/a', 'team/sub/b', 'teams'])
+      await server.root.write(`${acl}/${name}`, { policy: text })
 
-    for (const form of [acl, old]) expect((await server.root.call('LIST', `${form}/team`)).body.data?.keys).toEqual(['team/a', 'team/sub/b'])
+    for (const form of [acl, old])
+      expect((await server.root.call('LIST', `${form}/team`)).body.data?.keys).toEqual([
+        'team/a',
+        'team/sub/b',
+      ])
     expect((await server.root.call('LIST', `${acl}/nobody`)).status).toBe(404)
   })
 

@@ -12,7 +12,11 @@ function sealsOf(file: string): { terms: number[]; ringBytes: number } {
       this.close()
     },
   })
-  const rows = database.prepare<[], { key: string; value: Uint8Array }>("SELECT key, value FROM records WHERE key != 'barrier/root-key'").all()
+  const rows = database
+    .prepare<[], { key: string; value: Uint8Array }>(
+      "SELECT key, value FROM records WHERE key != 'barrier/root-key'",
+    )
+    .all()
   const ring = rows.find(({ key }) => key === 'barrier/keyring')
   const terms = rows.filter((row) => row !== ring).map(({ value }) => termOf(value) ?? -1)
   return { terms: [...new Set(terms)], ringBytes: ring?.value.length ?? 0 }
@@ -24,29 +28,41 @@ test('rotations leave one key, over restarts, and everything that was given out 
   const settings = { STORAGE: `sqlite:${file}`, SEAL_KEY_FILE: join(folder.path, 'seal.key') }
   const first = await startTestServer({ settings })
   const { body: service } = await first.root.write('auth/token/create', { policies: ['default'] })
-  const { body: wrapped } = await first.root.read('sys/policies/acl/default', { headers: { 'X-Vault-Wrap-TTL': '1h' } })
+  const { body: wrapped } = await first.root.read('sys/policies/acl/default', {
+    headers: { 'X-Vault-Wrap-TTL': '1h' },
+  })
   const size = sealsOf(file).ringBytes
-  for (let rotation = 0; rotation < 25; rotation += 1) expect((await first.root.write('sys/rotate')).status).toBe(204)
+  for (let rotation = 0; rotation < 25; rotation += 1)
+    expect((await first.root.write('sys/rotate')).status).toBe(204)
   await first[Symbol.asyncDispose]()
 
   await using next = await startTestServer({ settings })
   let seals = sealsOf(file)
-  while (seals.terms.join() !== '26' || seals.ringBytes > size + 20) seals = await next.root.read('sys/health').then(() => sealsOf(file))
+  while (seals.terms.join() !== '26' || seals.ringBytes > size + 20)
+    seals = await next.root.read('sys/health').then(() => sealsOf(file))
 
   expect((await next.root.read('sys/key-status')).body.data).toMatchObject({ term: 26 })
-  expect((await next.as(String(service.auth?.['client_token'])).read('auth/token/lookup-self')).status).toBe(200)
+  expect((await next.as(String(service.auth?.['client_token'])).read('auth/token/lookup-self')).status).toBe(
+    200,
+  )
   const unwrapped = await next.root.write('sys/wrapping/unwrap', { token: wrapped['wrap_info']?.['token'] })
   expect([unwrapped.status, unwrapped.body.data?.['name']]).toEqual([200, 'default'])
 })
 
 test('a batch token outlives a rotation', async () => {
   await using server = await startTestServer()
-  const { body } = await server.root.write('auth/token/create', { type: 'batch', policies: ['default'], ttl: '1h' })
+  const { body } = await server.root.write('auth/token/create', {
+    type: 'batch',
+    policies: ['default'],
+    ttl: '1h',
+  })
   const token = String(body.auth?.['client_token'])
 
   for (let rotation = 0; rotation < 5; rotation += 1) await server.root.write('sys/rotate')
 
-  const others = await Promise.all(Array.from({ length: 20 }, () => server.as(token).read('auth/token/lookup-self')))
+  const others = await Promise.all(
+    Array.from({ length: 20 }, () => server.as(token).read('auth/token/lookup-self')),
+  )
   expect(new Set(others.map(({ status }) => status))).toEqual(new Set([200]))
 })
 
@@ -67,7 +83,11 @@ test('when data keys rotate by themselves can be read and set', async () => {
 
   expect(await set({ interval: '24h', max_operations: 1_000_000 })).toBe('204')
   expect(await set({ enabled: false })).toBe('204')
-  expect(await rules('sys/rotate/keyring/config')).toEqual({ enabled: false, interval: 86_400, max_operations: 1_000_000 })
+  expect(await rules('sys/rotate/keyring/config')).toEqual({
+    enabled: false,
+    interval: 86_400,
+    max_operations: 1_000_000,
+  })
   expect(await set({ interval: 0, enabled: true })).toBe('204')
   expect(await rules()).toEqual({ enabled: true, interval: 0, max_operations: 1_000_000 })
 })

@@ -30,11 +30,31 @@ test('random bytes differ each time', async () => {
 })
 
 test.each([
-  { body: { input: 'YWJj' }, path: 'hash', sum: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad' },
-  { body: { input: 'YWJj', format: 'base64' }, path: 'hash', sum: 'ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=' },
-  { body: { input: 'YWJj', algorithm: 'sha2-224' }, path: 'hash', sum: '23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7' },
-  { body: { input: 'YWJj' }, path: 'hash/sha3-256', sum: '3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532' },
-  { body: { input: 'YW\r\nJj\n' }, path: 'hash', sum: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad' },
+  {
+    body: { input: 'YWJj' },
+    path: 'hash',
+    sum: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+  },
+  {
+    body: { input: 'YWJj', format: 'base64' },
+    path: 'hash',
+    sum: 'ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=',
+  },
+  {
+    body: { input: 'YWJj', algorithm: 'sha2-224' },
+    path: 'hash',
+    sum: '23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7',
+  },
+  {
+    body: { input: 'YWJj' },
+    path: 'hash/sha3-256',
+    sum: '3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532',
+  },
+  {
+    body: { input: 'YW\r\nJj\n' },
+    path: 'hash',
+    sum: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+  },
   { body: {}, path: 'hash', sum: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855' },
 ])('$path of $body', async ({ path, body, sum }) => {
   const answer = await server.root.write(`sys/tools/${path}`, body)
@@ -45,15 +65,25 @@ test.each([
 test.each([
   { path: 'random', body: { bytes: 0 }, text: "'bytes' cannot be less than 1" },
   { path: 'random', body: { bytes: 131_073 }, text: "'bytes' should be less than 131072" },
-  { path: 'random', body: { format: 'x' }, text: 'unsupported encoding format "x"; must be "hex" or "base64"' },
-  { path: 'random/moon', body: {}, text: 'unsupported entropy source "moon"; must be "platform" or "seal", or "all"' },
+  {
+    path: 'random',
+    body: { format: 'x' },
+    text: 'unsupported encoding format "x"; must be "hex" or "base64"',
+  },
+  {
+    path: 'random/moon',
+    body: {},
+    text: 'unsupported entropy source "moon"; must be "platform" or "seal", or "all"',
+  },
   { path: 'hash', body: { format: 'x' }, text: 'unsupported encoding format x; must be "hex" or "base64"' },
   { path: 'hash/md5', body: {}, text: 'unsupported algorithm md5' },
-  ...['!', 'YWJ', 'YWJ=c', '=', '====', 'YWJj=', 'Y W==', 'YWJj-_==', 'YWJjYWJj'.repeat(1_000_000) + '!'].map((input) => ({
-    path: 'hash',
-    body: { input },
-    text: 'unable to decode input as base64: illegal base64 data',
-  })),
+  ...['!', 'YWJ', 'YWJ=c', '=', '====', 'YWJj=', 'Y W==', 'YWJj-_==', 'YWJjYWJj'.repeat(1_000_000) + '!'].map(
+    (input) => ({
+      path: 'hash',
+      body: { input },
+      text: 'unable to decode input as base64: illegal base64 data',
+    }),
+  ),
 ])('$path refuses $body', async ({ path, body, text }) => {
   const answer = await server.root.write(`sys/tools/${path}`, body)
 

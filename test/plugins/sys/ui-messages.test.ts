@@ -24,13 +24,20 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const inside = (namespace: string): CallOptions => (namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } })
-const knowing = (etag: unknown, namespace = ''): CallOptions => ({ headers: { 'If-None-Match': String(etag), ...inside(namespace).headers } })
+const inside = (namespace: string): CallOptions =>
+  namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } }
+const knowing = (etag: unknown, namespace = ''): CallOptions => ({
+  headers: { 'If-None-Match': String(etag), ...inside(namespace).headers },
+})
 const keysOf = ({ body }: Answer) => body['data']?.['keys']
 
 /** A message that is shown after login, unless told otherwise; its id. */
 async function planned(fields: object = {}, namespace = ''): Promise<string> {
-  const { status, body } = await root.write(admin, { title: 't', message: hello, start_time: '2024-01-01T00:00:00Z', ...fields }, inside(namespace))
+  const { status, body } = await root.write(
+    admin,
+    { title: 't', message: hello, start_time: '2024-01-01T00:00:00Z', ...fields },
+    inside(namespace),
+  )
   expect(status).toBe(200)
   return String(body['data']?.['id'])
 }
@@ -43,23 +50,36 @@ async function fresh(parent = ''): Promise<string> {
 }
 
 async function tokenWith(fields: object = {}, namespace = ''): Promise<{ id: string; client: Client }> {
-  const { body } = await root.write('auth/token/create', { policies: ['default'], ttl: '1h', ...fields }, inside(namespace))
+  const { body } = await root.write(
+    'auth/token/create',
+    { policies: ['default'], ttl: '1h', ...fields },
+    inside(namespace),
+  )
   const id = String(body['auth']?.['client_token'])
   return { id, client: server.as(id) }
 }
 
 /** A token with an entity, by way of a token role that lets it name one. */
-async function personWith({ policies = [] as string[], namespace = '' } = {}): Promise<{ client: Client; entityId: string; name: string }> {
+async function personWith({
+  policies = [] as string[],
+  namespace = '',
+} = {}): Promise<{ client: Client; entityId: string; name: string }> {
   const name = `person-${++made}`
   await root.write('auth/token/roles/person', { allowed_entity_aliases: ['*'] }, inside(namespace))
-  const { body } = await root.write('auth/token/create/person', { entity_alias: name, policies: ['default'], ttl: '1h' }, inside(namespace))
+  const { body } = await root.write(
+    'auth/token/create/person',
+    { entity_alias: name, policies: ['default'], ttl: '1h' },
+    inside(namespace),
+  )
   const entityId = String(body['auth']?.['entity_id'])
   const entity = await root.write(`identity/entity/id/${entityId}`, { policies }, inside(namespace))
   expect(entity.status).toBeLessThan(300)
   return {
     client: server.as(String(body['auth']?.['client_token'])),
     entityId,
-    name: String((await root.read(`identity/entity/id/${entityId}`, inside(namespace))).body['data']?.['name']),
+    name: String(
+      (await root.read(`identity/entity/id/${entityId}`, inside(namespace))).body['data']?.['name'],
+    ),
   }
 }
 
@@ -78,7 +98,10 @@ describe('what is shown', () => {
   })
 
   test('a message before login has eight properties and needs no token', async () => {
-    const id = await planned({ authenticated: false, link: { 'Learn more': 'https://example.org' }, options: { n: 1 } }, here)
+    const id = await planned(
+      { authenticated: false, link: { 'Learn more': 'https://example.org' }, options: { n: 1 } },
+      here,
+    )
 
     const answer = await server.anonymous.read(before, inside(here))
 
@@ -105,11 +128,19 @@ describe('what is shown', () => {
     const raw = `{"title":"t","message":"","start_time":0,"authenticated":false,"options":{"a":[1,2.50,null,1e400]}}`
     await root.call('POST', admin, undefined, { raw, ...inside(here) })
 
-    expect((await server.anonymous.read(before, inside(here))).text).toContain('"options":{"a":[1,2.50,null,1e400]}')
+    expect((await server.anonymous.read(before, inside(here))).text).toContain(
+      '"options":{"a":[1,2.50,null,1e400]}',
+    )
   })
 
   test('an added field is there only when it was set', async () => {
-    const added = { severity: 'critical', priority: 0, dismissible: true, acknowledge_required: false, audience: { policies: ['default'] } }
+    const added = {
+      severity: 'critical',
+      priority: 0,
+      dismissible: true,
+      acknowledge_required: false,
+      audience: { policies: ['default'] },
+    }
     const bare = await planned({ start_time: '2024-01-02T00:00:00Z' }, here)
     const rich = await planned(added, here)
     const { client } = await tokenWith({}, here)
@@ -144,7 +175,14 @@ describe('what is shown', () => {
     const elsewhere = await tokenWith({})
     clock.advance(2)
 
-    for (const caller of [server.anonymous, server.as('junk'), server.as('hvs.'), revoked.client, expired.client, disabled]) {
+    for (const caller of [
+      server.anonymous,
+      server.as('junk'),
+      server.as('hvs.'),
+      revoked.client,
+      expired.client,
+      disabled,
+    ]) {
       const answer = await caller.read(after, inside(here))
       expect([answer.status, answer.body['data']]).toEqual([200, {}])
     }
@@ -160,7 +198,8 @@ describe('what is shown', () => {
     const { client: once } = await tokenWith({ num_uses: 1 })
     const batch = await tokenWith({ type: 'batch' })
 
-    for (const caller of [only, strange, none, once, once, batch.client]) expect(keysOf(await caller.read(after, inside(here)))).toEqual([id])
+    for (const caller of [only, strange, none, once, once, batch.client])
+      expect(keysOf(await caller.read(after, inside(here)))).toEqual([id])
     expect((await once.read('auth/token/lookup-self')).status).toBe(200)
     expect((await once.read('auth/token/lookup-self')).status).toBe(403)
   })
@@ -195,7 +234,9 @@ describe('what is shown', () => {
   ])('of the address $href is shown $shown', async ({ href, shown }) => {
     const id = await planned({ authenticated: false, link: { More: href } }, here)
 
-    expect((await server.anonymous.read(before, inside(here))).body['data']?.['key_info']?.[id]?.['link']).toEqual({ More: shown })
+    expect(
+      (await server.anonymous.read(before, inside(here))).body['data']?.['key_info']?.[id]?.['link'],
+    ).toEqual({ More: shown })
   })
 })
 
@@ -204,7 +245,12 @@ describe('namespaces and order', () => {
     const a = await fresh()
     const b = await fresh(a)
     const c = await fresh(a)
-    const [ofRoot, ofA, ofB, ofC] = [await planned({}), await planned({}, a), await planned({}, b), await planned({}, c)]
+    const [ofRoot, ofA, ofB, ofC] = [
+      await planned({}),
+      await planned({}, a),
+      await planned({}, b),
+      await planned({}, c),
+    ]
 
     expect(keysOf(await root.read(after, inside(b)))).toEqual([ofB, ofA, ofRoot])
     expect(keysOf(await root.read(`${b}/${after}`))).toEqual([ofB, ofA, ofRoot])
@@ -249,7 +295,10 @@ describe('namespaces and order', () => {
 describe('other verbs and spellings', () => {
   test.each([before, after])('%s is read only, for everyone', async (path) => {
     for (const method of ['POST', 'PUT', 'DELETE']) {
-      expect([method, (await server.anonymous.call(method, path)).body]).toEqual([method, errors('unsupported operation')])
+      expect([method, (await server.anonymous.call(method, path)).body]).toEqual([
+        method,
+        errors('unsupported operation'),
+      ])
       expect((await server.anonymous.call(method, path)).status).toBe(405)
     }
     const merge = { raw: '{}', headers: { 'Content-Type': 'application/merge-patch+json' } }
@@ -259,7 +308,11 @@ describe('other verbs and spellings', () => {
 
   test.each([before, after])('%s with a slash, or as a list, is no open path', async (path) => {
     const { client } = await tokenWith()
-    const forms = [(caller: Client) => caller.read(`${path}/`), (caller: Client) => caller.list(path), (caller: Client) => caller.call('LIST', path)]
+    const forms = [
+      (caller: Client) => caller.read(`${path}/`),
+      (caller: Client) => caller.list(path),
+      (caller: Client) => caller.call('LIST', path),
+    ]
     for (const ask of forms) {
       expect((await ask(server.anonymous)).body).toEqual(notAccepted)
       expect((await ask(client)).body).toEqual(notAllowed)
@@ -307,7 +360,14 @@ describe('tags (RFC 9110 §13.1.2)', () => {
     const again = await server.anonymous.read(before, knowing(field(String(first.headers['etag'])), a))
 
     expect([again.status, again.text]).toEqual([304, ''])
-    for (const name of ['etag', 'cache-control', 'vary', 'x-next-change-at', 'strict-transport-security', 'x-vault-namespace']) {
+    for (const name of [
+      'etag',
+      'cache-control',
+      'vary',
+      'x-next-change-at',
+      'strict-transport-security',
+      'x-vault-namespace',
+    ]) {
       expect([name, again.headers[name]]).toEqual([name, first.headers[name]])
     }
     expect(again.headers).not.toHaveProperty('content-length')
@@ -331,7 +391,11 @@ describe('tags (RFC 9110 §13.1.2)', () => {
     await look()
     const id = await planned({}, a)
     await look()
-    await root.write(`${admin}/${id}`, { title: 'u', message: hello, start_time: '2024-01-01T00:00:00Z' }, inside(a))
+    await root.write(
+      `${admin}/${id}`,
+      { title: 'u', message: hello, start_time: '2024-01-01T00:00:00Z' },
+      inside(a),
+    )
     await look()
     await planned({ start_time: '2024-06-02T00:00:00Z' }, a)
     await look()
@@ -356,7 +420,9 @@ describe('tags (RFC 9110 §13.1.2)', () => {
   test('a wrapped answer has no tag and is not kept', async () => {
     const { headers } = await root.read(before)
 
-    const answer = await root.read(before, { headers: { 'X-Vault-Wrap-TTL': '60', 'If-None-Match': String(headers['etag']) } })
+    const answer = await root.read(before, {
+      headers: { 'X-Vault-Wrap-TTL': '60', 'If-None-Match': String(headers['etag']) },
+    })
 
     expect(answer.status).toBe(200)
     expect(answer.body).toMatchObject({ data: null, wrap_info: { token: expect.any(String) } })
@@ -376,8 +442,10 @@ describe('X-Next-Change-At', () => {
   test('is the next start or end among what the caller may see, in the whole chain', async () => {
     const a = await fresh()
     const b = await fresh(a)
-    const at = (seconds: number, fraction = '') => formatTime(clock.now() + seconds * 1000).replace('Z', `${fraction}Z`)
-    const next = async (path = after, caller = root) => (await caller.read(path, inside(b))).headers['x-next-change-at']
+    const at = (seconds: number, fraction = '') =>
+      formatTime(clock.now() + seconds * 1000).replace('Z', `${fraction}Z`)
+    const next = async (path = after, caller = root) =>
+      (await caller.read(path, inside(b))).headers['x-next-change-at']
     const { client } = await tokenWith()
     const times = { early: at(10), hidden: at(20), start: at(30, '.123456789'), end: at(40) }
 
@@ -385,7 +453,10 @@ describe('X-Next-Change-At', () => {
     expect(await next()).toBe(times.end)
     await planned({ start_time: times.start, end_time: at(50) }, a)
     expect(await next()).toBe(times.start)
-    await planned({ start_time: '2024-01-01T00:00:00Z', end_time: times.hidden, audience: { policies: ['root'] } }, b)
+    await planned(
+      { start_time: '2024-01-01T00:00:00Z', end_time: times.hidden, audience: { policies: ['root'] } },
+      b,
+    )
     expect(await next()).toBe(times.hidden)
     expect(await next(after, client)).toBe(times.start)
     await planned({ authenticated: false, start_time: times.early }, a)
@@ -404,10 +475,21 @@ describe('X-Next-Change-At', () => {
   test('a window is open between its bounds only, and the tag tells', async () => {
     const a = await fresh()
     const start = clock.now() + 1000
-    await planned({ authenticated: false, start_time: new Date(start).toISOString(), end_time: new Date(start + 1000).toISOString() }, a)
+    await planned(
+      {
+        authenticated: false,
+        start_time: new Date(start).toISOString(),
+        end_time: new Date(start + 1000).toISOString(),
+      },
+      a,
+    )
     const look = async () => {
       const { body, headers } = await server.anonymous.read(before, inside(a))
-      return [body['data']?.['keys'] === undefined ? 'closed' : 'open', headers['x-next-change-at'], headers['etag']]
+      return [
+        body['data']?.['keys'] === undefined ? 'closed' : 'open',
+        headers['x-next-change-at'],
+        headers['etag'],
+      ]
     }
 
     const closed = await look()
@@ -457,7 +539,8 @@ describe('audience', () => {
 
     for (const namespace of [below, beside]) {
       const { client } = await tokenWith({ policies: ['team'] }, namespace)
-      for (const asked of [a, below]) expect((await client.read(after, inside(asked))).body['data']).toEqual({})
+      for (const asked of [a, below])
+        expect((await client.read(after, inside(asked))).body['data']).toEqual({})
     }
   })
 
@@ -465,7 +548,8 @@ describe('audience', () => {
     const a = await fresh()
     const alice = await personWith()
     const bob = await personWith()
-    const group = async (fields: object) => String((await root.write('identity/group', { name: `g${++made}`, ...fields })).body['data']?.['id'])
+    const group = async (fields: object) =>
+      String((await root.write('identity/group', { name: `g${++made}`, ...fields })).body['data']?.['id'])
     const inner = await group({ member_entity_ids: [bob.entityId] })
     const outer = await group({ member_group_ids: [inner] })
     const forAlice = await planned({ priority: 3, audience: { entity_ids: [alice.entityId] } }, a)
@@ -489,7 +573,8 @@ describe('audience', () => {
 })
 
 describe('acknowledging', () => {
-  const ack = (client: Client, id: string, namespace = '') => client.write(`${after}/${id}/ack`, undefined, inside(namespace))
+  const ack = (client: Client, id: string, namespace = '') =>
+    client.write(`${after}/${id}/ack`, undefined, inside(namespace))
 
   test('is noted once for each entity, where the message is', async () => {
     const a = await fresh()
@@ -534,7 +619,11 @@ describe('acknowledging', () => {
     const id = await planned()
     const name = `person-${++made}`
     await root.write('auth/token/roles/person', { allowed_entity_aliases: ['*'] })
-    const { body } = await root.write('auth/token/create/person', { entity_alias: name, num_uses: 1, policies: ['default'] })
+    const { body } = await root.write('auth/token/create/person', {
+      entity_alias: name,
+      num_uses: 1,
+      policies: ['default'],
+    })
     const client = server.as(String(body['auth']?.['client_token']))
 
     expect((await client.write(`${after}/${id}/ack`, { any: ['thing'] })).status).toBe(204)
@@ -545,8 +634,13 @@ describe('acknowledging', () => {
   test('an entity that was merged into another acknowledges as that one', async () => {
     const id = await planned()
     const gone = await personWith()
-    const kept = String((await root.write('identity/entity', { name: `kept-${++made}` })).body['data']?.['id'])
-    const merged = await root.write('identity/entity/merge', { from_entity_ids: [gone.entityId], to_entity_id: kept })
+    const kept = String(
+      (await root.write('identity/entity', { name: `kept-${++made}` })).body['data']?.['id'],
+    )
+    const merged = await root.write('identity/entity/merge', {
+      from_entity_ids: [gone.entityId],
+      to_entity_id: kept,
+    })
     expect(merged.status).toBe(204)
 
     expect((await ack(gone.client, id)).status).toBe(204)
@@ -577,13 +671,21 @@ describe('acknowledging', () => {
 describe('edition', () => {
   test('the community edition shows nothing, whatever is stored, and acknowledges nothing', async () => {
     await using folder = await temporaryFolder()
-    const settings = { STORAGE: `sqlite:${folder.path}/gatehouse.db`, SEAL_KEY_FILE: `${folder.path}/seal.key` }
+    const settings = {
+      STORAGE: `sqlite:${folder.path}/gatehouse.db`,
+      SEAL_KEY_FILE: `${folder.path}/seal.key`,
+    }
     const ids: string[] = []
     let person = ''
     {
       await using enterprise = await startTestServer({ settings })
       for (const authenticated of [true, false]) {
-        const { body } = await enterprise.root.write(admin, { title: 't', message: '', start_time: 0, authenticated })
+        const { body } = await enterprise.root.write(admin, {
+          title: 't',
+          message: '',
+          start_time: 0,
+          authenticated,
+        })
         ids.push(String(body['data']?.['id']))
       }
       await enterprise.root.write('auth/token/roles/person', { allowed_entity_aliases: ['*'] })
@@ -610,17 +712,27 @@ describe('records that can not be read', () => {
     let id = ''
     {
       await using server = await startTestServer({ settings })
-      id = String((await server.root.write(admin, { title: 't', message: '', start_time: 0, authenticated: false })).body['data']?.['id'])
+      id = String(
+        (await server.root.write(admin, { title: 't', message: '', start_time: 0, authenticated: false }))
+          .body['data']?.['id'],
+      )
     }
     const file = new Database(path)
-    const row = file.prepare("SELECT key, value FROM records WHERE key LIKE '%message/root/%'").get() as { key: string; value: Buffer }
-    const replace = (value: Buffer) => file.prepare('UPDATE records SET value = ? WHERE key = ?').run(value, row.key)
+    const row = file.prepare("SELECT key, value FROM records WHERE key LIKE '%message/root/%'").get() as {
+      key: string
+      value: Buffer
+    }
+    const replace = (value: Buffer) =>
+      file.prepare('UPDATE records SET value = ? WHERE key = ?').run(value, row.key)
     replace(Buffer.alloc(64))
     {
       await using server = await startTestServer({ settings })
       for (const path of [before, after]) {
         const answer = await server.root.read(path)
-        expect([answer.status, answer.body]).toEqual([400, errors('failed to retrieve custom messages: internal error')])
+        expect([answer.status, answer.body]).toEqual([
+          400,
+          errors('failed to retrieve custom messages: internal error'),
+        ])
         expect(answer.headers).not.toHaveProperty('etag')
       }
       expect((await server.anonymous.read(after)).body['data']).toEqual({})

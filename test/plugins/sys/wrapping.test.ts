@@ -87,7 +87,9 @@ describe('the answer that replaces a wrapped one', () => {
     const inner = await unwrapped(tokenIn(answer))
 
     expect(inner.body.auth?.accessor).toBe(answer.body.wrap_info?.wrapped_accessor)
-    expect((await server.as(String(inner.body.auth?.client_token)).read('auth/token/lookup-self')).status).toBe(200)
+    expect(
+      (await server.as(String(inner.body.auth?.client_token)).read('auth/token/lookup-self')).status,
+    ).toBe(200)
   })
 
   test('it can be revoked by its accessor, and does not end with the token that asked', async () => {
@@ -121,7 +123,10 @@ describe('the answer that replaces a wrapped one', () => {
     clock.advance(1)
 
     expect(await unwrapped(whole)).toMatchObject({ status: 400, body: invalid })
-    expect(await server.anonymous.write('sys/wrapping/lookup', { token: whole })).toMatchObject({ status: 400, body: invalid })
+    expect(await server.anonymous.write('sys/wrapping/lookup', { token: whole })).toMatchObject({
+      status: 400,
+      body: invalid,
+    })
   })
 })
 
@@ -169,30 +174,56 @@ describe('sys/wrapping/wrap', () => {
   test('only POST and PUT, and only for a caller who may', async () => {
     const nobody = await caller({ policies: ['nothing'], no_default_policy: true })
 
-    expect(await server.root.read('sys/wrapping/wrap', wrapFor('60'))).toMatchObject({ status: 405, body: errors(caused('unsupported operation')) })
-    expect(await nobody.write('sys/wrapping/wrap', { a: 1 }, wrapFor('60'))).toMatchObject({ status: 403, body: notAllowed })
-    expect(await server.anonymous.write('sys/wrapping/wrap', { a: 1 }, wrapFor('60'))).toMatchObject({ status: 403, body: notAccepted })
+    expect(await server.root.read('sys/wrapping/wrap', wrapFor('60'))).toMatchObject({
+      status: 405,
+      body: errors(caused('unsupported operation')),
+    })
+    expect(await nobody.write('sys/wrapping/wrap', { a: 1 }, wrapFor('60'))).toMatchObject({
+      status: 403,
+      body: notAllowed,
+    })
+    expect(await server.anonymous.write('sys/wrapping/wrap', { a: 1 }, wrapFor('60'))).toMatchObject({
+      status: 403,
+      body: notAccepted,
+    })
   })
 
   test('what is larger than 16 MiB is refused', async () => {
-    const answer = await server.root.write('sys/wrapping/wrap', { a: 'x'.repeat(16 * 1024 * 1024) }, wrapFor('60'))
+    const answer = await server.root.write(
+      'sys/wrapping/wrap',
+      { a: 'x'.repeat(16 * 1024 * 1024) },
+      wrapFor('60'),
+    )
 
-    expect([answer.status, errorText(answer.body)]).toEqual([400, expect.stringContaining('too large to be wrapped')])
+    expect([answer.status, errorText(answer.body)]).toEqual([
+      400,
+      expect.stringContaining('too large to be wrapped'),
+    ])
   })
 })
 
 describe('sys/wrapping/lookup', () => {
   test.each([
     { name: 'POST', ask: (client: Client, token: string) => client.write('sys/wrapping/lookup', { token }) },
-    { name: 'PUT', ask: (client: Client, token: string) => client.call('PUT', 'sys/wrapping/lookup', { token }) },
-    { name: 'GET', ask: (client: Client, token: string) => client.read(`sys/wrapping/lookup?token=${token}`) },
+    {
+      name: 'PUT',
+      ask: (client: Client, token: string) => client.call('PUT', 'sys/wrapping/lookup', { token }),
+    },
+    {
+      name: 'GET',
+      ask: (client: Client, token: string) => client.read(`sys/wrapping/lookup?token=${token}`),
+    },
   ])('$name tells when and by which path, whoever asks, and leaves the token whole', async ({ ask }) => {
     const token = await wrapped({}, '77')
 
     for (const client of [server.anonymous, server.root, server.as('nope'), server.as(token)]) {
       const { status, body } = await ask(client, token)
       expect(status).toBe(200)
-      expect(body.data).toEqual({ creation_ttl: 77, creation_time: expect.stringMatching(/Z$/), creation_path: 'sys/wrapping/wrap' })
+      expect(body.data).toEqual({
+        creation_ttl: 77,
+        creation_time: expect.stringMatching(/Z$/),
+        creation_path: 'sys/wrapping/wrap',
+      })
     }
     expect((await unwrapped(token)).status).toBe(200)
   })
@@ -200,16 +231,27 @@ describe('sys/wrapping/lookup', () => {
   test('the token may be the one that calls', async () => {
     const client = server.as(await wrapped())
 
-    expect([(await client.read('sys/wrapping/lookup')).status, (await client.write('sys/wrapping/lookup')).status]).toEqual([200, 200])
+    expect([
+      (await client.read('sys/wrapping/lookup')).status,
+      (await client.write('sys/wrapping/lookup')).status,
+    ]).toEqual([200, 200])
   })
 })
 
 describe('sys/wrapping/unwrap', () => {
   test('what comes out is byte for byte what was kept, but for the request id of its own request', async () => {
-    const answer = await server.root.write('auth/token/create', { policies: ['unknown-x'], zz: 1 }, wrapFor('60'))
+    const answer = await server.root.write(
+      'auth/token/create',
+      { policies: ['unknown-x'], zz: 1 },
+      wrapFor('60'),
+    )
     const { status, text, headers, body } = await unwrapped(tokenIn(answer))
 
-    expect([status, headers['content-type'], headers['cache-control']]).toEqual([200, 'application/json', 'no-store'])
+    expect([status, headers['content-type'], headers['cache-control']]).toEqual([
+      200,
+      'application/json',
+      'no-store',
+    ])
     expect(body.request_id).toMatch(/^[0-9a-f-]{36}$/)
     expect(body.warnings).toHaveLength(2)
     expect(text).toBe(`${JSON.stringify(body)}\n`)
@@ -224,7 +266,10 @@ describe('sys/wrapping/unwrap', () => {
     const client = server.as(await wrapped({ kept: true }))
 
     expect((await client.write('sys/wrapping/unwrap', undefined, { raw })).body.data).toEqual({ kept: true })
-    expect(await client.write('sys/wrapping/unwrap', undefined, { raw })).toMatchObject({ status: 400, body: invalid })
+    expect(await client.write('sys/wrapping/unwrap', undefined, { raw })).toMatchObject({
+      status: 400,
+      body: invalid,
+    })
   })
 
   test('the same wrapping token as caller and in the body counts as the caller', async () => {
@@ -238,32 +283,50 @@ describe('sys/wrapping/unwrap', () => {
   test('of two wrapping tokens the one in the body is unwrapped; the caller is used up', async () => {
     const [calling, meant] = [await wrapped({ which: 'calling' }), await wrapped({ which: 'body' })]
 
-    expect((await server.as(calling).write('sys/wrapping/unwrap', { token: meant })).body.data).toEqual({ which: 'body' })
-    expect(await server.anonymous.write('sys/wrapping/lookup', { token: calling })).toMatchObject({ status: 400, body: invalid })
+    expect((await server.as(calling).write('sys/wrapping/unwrap', { token: meant })).body.data).toEqual({
+      which: 'body',
+    })
+    expect(await server.anonymous.write('sys/wrapping/lookup', { token: calling })).toMatchObject({
+      status: 400,
+      body: invalid,
+    })
   })
 
   test('with a wish for wrapping, the content is wrapped anew', async () => {
-    const again = await server.root.write('sys/wrapping/unwrap', { token: await wrapped({ kept: true }) }, wrapFor('40'))
+    const again = await server.root.write(
+      'sys/wrapping/unwrap',
+      { token: await wrapped({ kept: true }) },
+      wrapFor('40'),
+    )
 
-    expect(again.body).toMatchObject({ data: null, wrap_info: { ttl: 40, creation_path: 'sys/wrapping/unwrap' } })
+    expect(again.body).toMatchObject({
+      data: null,
+      wrap_info: { ttl: 40, creation_path: 'sys/wrapping/unwrap' },
+    })
     expect((await unwrapped(tokenIn(again))).body).toMatchObject({ data: { kept: true }, wrap_info: null })
   })
 
-  test.each([50, 2])('of %i at once over sockets of their own, exactly one gets the answer, the others 400', async (count) => {
-    const clients = await Promise.all(Array.from({ length: 3 }, () => caller()))
-    const token = await wrapped({ secret: 'once' })
+  test.each([50, 2])(
+    'of %i at once over sockets of their own, exactly one gets the answer, the others 400',
+    async (count) => {
+      const clients = await Promise.all(Array.from({ length: 3 }, () => caller()))
+      const token = await wrapped({ secret: 'once' })
 
-    const answers = await Promise.all(
-      Array.from({ length: count }, (_, at) =>
-        at % 2 === 0
-          ? (clients[at % 3] ?? server.root).write('sys/wrapping/unwrap', { token })
-          : server.as(token).write('sys/wrapping/unwrap', at % 4 === 1 ? undefined : { token }),
-      ),
-    )
+      const answers = await Promise.all(
+        Array.from({ length: count }, (_, at) =>
+          at % 2 === 0
+            ? (clients[at % 3] ?? server.root).write('sys/wrapping/unwrap', { token })
+            : server.as(token).write('sys/wrapping/unwrap', at % 4 === 1 ? undefined : { token }),
+        ),
+      )
 
-    expect(answers.filter(({ status }) => status === 200).map(({ body }) => body.data)).toEqual([{ secret: 'once' }])
-    for (const { status, body } of answers.filter((answer) => answer.status !== 200)) expect({ status, body }).toEqual({ status: 400, body: invalid })
-  })
+      expect(answers.filter(({ status }) => status === 200).map(({ body }) => body.data)).toEqual([
+        { secret: 'once' },
+      ])
+      for (const { status, body } of answers.filter((answer) => answer.status !== 200))
+        expect({ status, body }).toEqual({ status: 400, body: invalid })
+    },
+  )
 
   test('unwrap, rewrap and a read of cubbyhole/response at once: one of them', async () => {
     for (let round = 0; round < 10; round += 1) {
@@ -288,29 +351,52 @@ describe('sys/wrapping/rewrap', () => {
     { wish: '1h', ttl: 400 },
   ])('another token with the same content; with a wish of $wish for $ttl seconds', async ({ wish, ttl }) => {
     const before = await server.root.write('auth/token/create', { policies: ['default'] }, wrapFor('400'))
-    const after = await server.root.write('sys/wrapping/rewrap', { token: tokenIn(before) }, wish === undefined ? {} : wrapFor(wish))
+    const after = await server.root.write(
+      'sys/wrapping/rewrap',
+      { token: tokenIn(before) },
+      wish === undefined ? {} : wrapFor(wish),
+    )
 
     expect(after.status).toBe(200)
-    expect(after.body).toMatchObject({ request_id: '', data: null, wrap_info: { ttl, creation_path: 'auth/token/create' } })
+    expect(after.body).toMatchObject({
+      request_id: '',
+      data: null,
+      wrap_info: { ttl, creation_path: 'auth/token/create' },
+    })
     expect(after.body.wrap_info).not.toHaveProperty('wrapped_accessor')
     expect(await unwrapped(tokenIn(before))).toMatchObject({ status: 400, body: invalid })
-    expect((await server.root.write('auth/token/lookup', { token: tokenIn(after) })).body.data).toMatchObject({ creation_ttl: ttl, num_uses: 1 })
-    expect((await unwrapped(tokenIn(after))).body.auth?.accessor).toBe(before.body.wrap_info?.wrapped_accessor)
+    expect((await server.root.write('auth/token/lookup', { token: tokenIn(after) })).body.data).toMatchObject(
+      { creation_ttl: ttl, num_uses: 1 },
+    )
+    expect((await unwrapped(tokenIn(after))).body.auth?.accessor).toBe(
+      before.body.wrap_info?.wrapped_accessor,
+    )
   })
 
   test('neither the default policy nor the wrapping token itself is enough', async () => {
     const token = await wrapped()
 
-    expect(await (await caller()).write('sys/wrapping/rewrap', { token })).toMatchObject({ status: 403, body: notAllowed })
-    expect(await server.as(token).write('sys/wrapping/rewrap')).toMatchObject({ status: 403, body: notAllowed })
+    expect(await (await caller()).write('sys/wrapping/rewrap', { token })).toMatchObject({
+      status: 403,
+      body: notAllowed,
+    })
+    expect(await server.as(token).write('sys/wrapping/rewrap')).toMatchObject({
+      status: 403,
+      body: notAllowed,
+    })
     expect(await unwrapped(token)).toMatchObject({ status: 400, body: invalid })
   })
 
   test('of ten at once one gets the new token', async () => {
     const token = await wrapped({ kept: true })
-    const answers = await Promise.all(Array.from({ length: 10 }, () => server.root.write('sys/wrapping/rewrap', { token })))
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => server.root.write('sys/wrapping/rewrap', { token })),
+    )
 
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array.from({ length: 9 }, () => 400)])
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([
+      200,
+      ...Array.from({ length: 9 }, () => 400),
+    ])
   })
 })
 
@@ -322,7 +408,12 @@ describe('what is refused', () => {
     { raw: '{"token":""}', by: undefined, status: 403, body: unchecked('empty token in request body') },
     { raw: '{"token":""}', by: own, status: 403, body: unchecked('empty token in request body') },
     { raw: '{"token":5}', by: own, status: 403, body: unchecked('could not decode token in request body') },
-    { raw: '{"token":["x"]}', by: own, status: 403, body: unchecked('could not decode token in request body') },
+    {
+      raw: '{"token":["x"]}',
+      by: own,
+      status: 403,
+      body: unchecked('could not decode token in request body'),
+    },
     { raw: '{"token":"nope"}', by: undefined, status: 400, body: invalid },
     { raw: '{"token":"nope"}', by: own, status: 400, body: invalid },
     { raw: '{"token":"root"}', by: own, status: 400, body: invalid },
@@ -332,7 +423,10 @@ describe('what is refused', () => {
     const client = by === undefined ? server.anonymous : by === own ? await caller() : server.as(by)
 
     for (const path of ['lookup', 'unwrap', 'rewrap']) {
-      expect(await client.write(`sys/wrapping/${path}`, undefined, { raw }), path).toMatchObject({ status, body })
+      expect(await client.write(`sys/wrapping/${path}`, undefined, { raw }), path).toMatchObject({
+        status,
+        body,
+      })
     }
   })
 
@@ -341,9 +435,18 @@ describe('what is refused', () => {
     const token = await wrapped()
 
     for (const path of ['unwrap', 'rewrap']) {
-      expect(await nobody.write(`sys/wrapping/${path}`, { token }), path).toMatchObject({ status: 403, body: notAllowed })
-      expect(await server.anonymous.write(`sys/wrapping/${path}`, { token }), path).toMatchObject({ status: 403, body: notAccepted })
-      expect(await server.as('nope').write(`sys/wrapping/${path}`, { token }), path).toMatchObject({ status: 403, body: notAccepted })
+      expect(await nobody.write(`sys/wrapping/${path}`, { token }), path).toMatchObject({
+        status: 403,
+        body: notAllowed,
+      })
+      expect(await server.anonymous.write(`sys/wrapping/${path}`, { token }), path).toMatchObject({
+        status: 403,
+        body: notAccepted,
+      })
+      expect(await server.as('nope').write(`sys/wrapping/${path}`, { token }), path).toMatchObject({
+        status: 403,
+        body: notAccepted,
+      })
     }
     expect((await unwrapped(token)).status).toBe(200)
   })
@@ -356,16 +459,37 @@ describe('what is refused', () => {
 
     for (const path of ['sys/wrapping/unwrap', 'sys/wrapping/rewrap']) {
       expect(await server.root.read(`${path}?token=nope`)).toMatchObject({ status: 400, body: invalid })
-      expect(await server.anonymous.read(path)).toMatchObject({ status: 403, body: unchecked('token is empty') })
+      expect(await server.anonymous.read(path)).toMatchObject({
+        status: 403,
+        body: unchecked('token is empty'),
+      })
       expect(await nobody.read(`${path}?token=${token}`)).toMatchObject({ status: 403, body: notAllowed })
-      expect(await server.root.read(`${path}?token=${token}`)).toMatchObject({ status: 405, body: unsupported })
-      expect(await server.root.delete(`${path}?token=${token}`)).toMatchObject({ status: 405, body: unsupported })
-      expect(await server.root.call('PATCH', path, { token }, patch)).toMatchObject({ status: 405, body: unsupported })
+      expect(await server.root.read(`${path}?token=${token}`)).toMatchObject({
+        status: 405,
+        body: unsupported,
+      })
+      expect(await server.root.delete(`${path}?token=${token}`)).toMatchObject({
+        status: 405,
+        body: unsupported,
+      })
+      expect(await server.root.call('PATCH', path, { token }, patch)).toMatchObject({
+        status: 405,
+        body: unsupported,
+      })
     }
-    expect(await server.anonymous.delete(`sys/wrapping/lookup?token=${token}`)).toMatchObject({ status: 405, body: errors('unsupported operation') })
-    expect(await server.root.call('LIST', 'sys/wrapping/lookup')).toMatchObject({ status: 404, body: errors(caused('unsupported path')) })
+    expect(await server.anonymous.delete(`sys/wrapping/lookup?token=${token}`)).toMatchObject({
+      status: 405,
+      body: errors('unsupported operation'),
+    })
+    expect(await server.root.call('LIST', 'sys/wrapping/lookup')).toMatchObject({
+      status: 404,
+      body: errors(caused('unsupported path')),
+    })
     expect((await server.anonymous.write('sys/wrapping/lookup', { token })).status).toBe(200)
-    expect(await server.as(token).read('sys/wrapping/unwrap')).toMatchObject({ status: 403, body: notAllowed })
+    expect(await server.as(token).read('sys/wrapping/unwrap')).toMatchObject({
+      status: 403,
+      body: notAllowed,
+    })
     expect(await unwrapped(token)).toMatchObject({ status: 400, body: invalid })
   })
 
@@ -385,15 +509,23 @@ describe('what is refused', () => {
 
     expect(status).toBe(200)
     expect(JSON.parse(String(body.data?.response)).data).toEqual({ kept: true })
-    expect(body.warnings).toEqual([expect.stringMatching(/^Reading from 'cubbyhole\/response' is deprecated/)])
-    expect(await server.as(token).read('cubbyhole/response')).toMatchObject({ status: 403, body: notAccepted })
+    expect(body.warnings).toEqual([
+      expect.stringMatching(/^Reading from 'cubbyhole\/response' is deprecated/),
+    ])
+    expect(await server.as(token).read('cubbyhole/response')).toMatchObject({
+      status: 403,
+      body: notAccepted,
+    })
     expect(await unwrapped(token)).toMatchObject({ status: 400, body: invalid })
   })
 
   test('the wrapping token cannot put something else in the place of the answer', async () => {
     const token = await wrapped({ kept: true })
 
-    expect(await server.as(token).write('cubbyhole/response', { response: 'forged' })).toMatchObject({ status: 403, body: notAllowed })
+    expect(await server.as(token).write('cubbyhole/response', { response: 'forged' })).toMatchObject({
+      status: 403,
+      body: notAllowed,
+    })
     expect(await unwrapped(token)).toMatchObject({ status: 400, body: invalid })
   })
 })
@@ -410,19 +542,29 @@ describe('the namespace of the wrapping token decides', () => {
   })
 
   test('it is named by the end of the token, and looked up and unwrapped from anywhere', async () => {
-    const [first, second, third] = [await wrapInside('here', { a: 1 }), await wrapInside('here', { a: 2 }), await wrapInside('here', { a: 3 })]
+    const [first, second, third] = [
+      await wrapInside('here', { a: 1 }),
+      await wrapInside('here', { a: 2 }),
+      await wrapInside('here', { a: 3 }),
+    ]
 
     expect(first).toMatch(/^hvs\.\w{24}\.\w{6}$/)
     for (const options of [{}, inside('here'), inside('there')]) {
-      expect((await server.anonymous.write('sys/wrapping/lookup', { token: first }, options)).status).toBe(200)
+      expect((await server.anonymous.write('sys/wrapping/lookup', { token: first }, options)).status).toBe(
+        200,
+      )
     }
     expect((await server.root.write('sys/wrapping/unwrap', { token: first })).body.data).toEqual({ a: 1 })
-    expect((await server.root.write('sys/wrapping/unwrap', { token: second }, inside('there'))).body.data).toEqual({ a: 2 })
+    expect(
+      (await server.root.write('sys/wrapping/unwrap', { token: second }, inside('there'))).body.data,
+    ).toEqual({ a: 2 })
     expect((await server.as(third).write('sys/wrapping/unwrap')).body.data).toEqual({ a: 3 })
   })
 
   test('the token that comes of a rewrap is of the same namespace', async () => {
-    const again = await server.root.write('sys/wrapping/rewrap', { token: await wrapInside('here', { a: 1 }) })
+    const again = await server.root.write('sys/wrapping/rewrap', {
+      token: await wrapInside('here', { a: 1 }),
+    })
 
     expect(tokenIn(again)).toMatch(/\.\w{6}$/)
     expect((await unwrapped(tokenIn(again))).body.data).toEqual({ a: 1 })
@@ -433,7 +575,10 @@ describe('the namespace of the wrapping token decides', () => {
     const stranger = server.as(String(created.body.auth?.client_token))
     const token = await wrapInside('there', { a: 1 })
 
-    expect(await stranger.write('sys/wrapping/unwrap', { token }, inside('here'))).toMatchObject({ status: 403, body: notAllowed })
+    expect(await stranger.write('sys/wrapping/unwrap', { token }, inside('here'))).toMatchObject({
+      status: 403,
+      body: notAllowed,
+    })
     expect((await unwrapped(token)).body.data).toEqual({ a: 1 })
   })
 })
@@ -454,7 +599,13 @@ test('a wrapped answer can be looked up twice and unwrapped once', async () => {
   expect(inner.body.request_id).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
   expect(await holder.write('sys/wrapping/unwrap')).toMatchObject({ status: 400, body: invalid })
 
-  expect(await server.anonymous.write('sys/wrapping/unwrap')).toMatchObject({ status: 403, body: unchecked('token is empty') })
+  expect(await server.anonymous.write('sys/wrapping/unwrap')).toMatchObject({
+    status: 403,
+    body: unchecked('token is empty'),
+  })
   expect((await server.root.write('sys/wrapping/wrap', { a: 1 })).status).toBe(400)
-  expect(await server.root.delete('auth/token/roles/x', wrapFor('60'))).toMatchObject({ status: 204, text: '' })
+  expect(await server.root.delete('auth/token/roles/x', wrapFor('60'))).toMatchObject({
+    status: 204,
+    text: '',
+  })
 })

@@ -39,19 +39,27 @@ test('a list goes on where the last one ended, also after a token that is gone',
   }
 
   expect(pages.flat()).toEqual(all)
-  expect(await server.root.list(`auth/token/accessors?after=${all.at(-1)}`)).toMatchObject({ status: 404, body: { errors: [] } })
+  expect(await server.root.list(`auth/token/accessors?after=${all.at(-1)}`)).toMatchObject({
+    status: 404,
+    body: { errors: [] },
+  })
   expect((await server.root.list('auth/token/accessors?limit=x')).status).toBe(400)
 })
 
 test('the list needs sudo, with and without a slash at its end', async () => {
   await using server = await startTestServer()
   const as = async (capabilities: string) => {
-    await server.root.write('sys/policies/acl/p', { policy: `path "auth/token/accessors*" { capabilities = [${capabilities}] }` })
+    await server.root.write('sys/policies/acl/p', {
+      policy: `path "auth/token/accessors*" { capabilities = [${capabilities}] }`,
+    })
     return server.as(String((await create(server, { policies: ['p'] }))?.client_token))
   }
 
   for (const path of ['auth/token/accessors', 'auth/token/accessors/']) {
-    expect(await (await as('"list"')).call('LIST', path)).toMatchObject({ status: 403, body: wrapped('permission denied') })
+    expect(await (await as('"list"')).call('LIST', path)).toMatchObject({
+      status: 403,
+      body: wrapped('permission denied'),
+    })
     expect((await (await as('"list", "sudo"')).call('LIST', path)).status).toBe(200)
   }
 })
@@ -64,9 +72,14 @@ test('tidy starts in the background', async () => {
   expect(status).toBe(202)
   expect(body).toMatchObject({
     data: null,
-    warnings: ["Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."],
+    warnings: [
+      "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs.",
+    ],
   })
-  expect(await server.root.read('auth/token/tidy')).toMatchObject({ status: 405, body: wrapped('unsupported operation') })
+  expect(await server.root.read('auth/token/tidy')).toMatchObject({
+    status: 405,
+    body: wrapped('unsupported operation'),
+  })
 })
 
 test.each([
@@ -78,13 +91,19 @@ test.each([
   { path: 'auth/token/create', text: 'batch tokens cannot create more tokens', own: true },
 ])('$path refuses a batch token', async ({ path, text, own }) => {
   await using server = await startTestServer()
-  await server.root.write('sys/policies/acl/all', { policy: 'path "*" { capabilities = ["create", "read", "update", "sudo"] }' })
+  await server.root.write('sys/policies/acl/all', {
+    policy: 'path "*" { capabilities = ["create", "read", "update", "sudo"] }',
+  })
   const token = String((await create(server, { type: 'batch', policies: ['all'] }))?.client_token)
 
   const answer = own ? await server.as(token).write(path) : await server.root.write(path, { token })
 
   expect(answer).toMatchObject({ status: 400, body: { errors: [text] } })
-  expect((await server.as(token).read('auth/token/lookup-self')).body.data).toMatchObject({ id: token, accessor: '', type: 'batch' })
+  expect((await server.as(token).read('auth/token/lookup-self')).body.data).toMatchObject({
+    id: token,
+    accessor: '',
+    type: 'batch',
+  })
 })
 
 test('a batch token has no cubbyhole', async () => {
@@ -99,9 +118,17 @@ test('a batch token has no cubbyhole', async () => {
 
 test('a look-up shows what is in a batch token', async () => {
   await using server = await startTestServer()
-  const token = (await create(server, { type: 'batch', ttl: 60, meta: { a: 'b' }, display_name: 'x' }))?.client_token
+  const token = (await create(server, { type: 'batch', ttl: 60, meta: { a: 'b' }, display_name: 'x' }))
+    ?.client_token
 
   const shown = (await server.root.write('auth/token/lookup', { token })).body.data
 
-  expect(shown).toMatchObject({ display_name: 'token-x', meta: { a: 'b' }, creation_ttl: 60, renewable: false, num_uses: 0, orphan: false })
+  expect(shown).toMatchObject({
+    display_name: 'token-x',
+    meta: { a: 'b' },
+    creation_ttl: 60,
+    renewable: false,
+    num_uses: 0,
+    orphan: false,
+  })
 })

@@ -5,12 +5,20 @@ const maker = 'path "auth/token/*" { capabilities = ["create", "update", "read",
 
 async function make(server: TestServer, input: object = {}) {
   await server.root.write('sys/policies/acl/maker', { policy: maker })
-  const { auth } = (await server.root.write('auth/token/create', { policies: ['default', 'maker'], ttl: '1h', ...input })).body
-  return { id: String(auth?.client_token), accessor: String(auth?.accessor), client: server.as(String(auth?.client_token)) }
+  const { auth } = (
+    await server.root.write('auth/token/create', { policies: ['default', 'maker'], ttl: '1h', ...input })
+  ).body
+  return {
+    id: String(auth?.client_token),
+    accessor: String(auth?.accessor),
+    client: server.as(String(auth?.client_token)),
+  }
 }
 
-const statusOfSelf = async (server: TestServer, id: string) => (await server.as(id).read('auth/token/lookup-self')).status
-const times = <T>(count: number, work: (at: number) => Promise<T>) => Promise.all(Array.from({ length: count }, (_, at) => work(at)))
+const statusOfSelf = async (server: TestServer, id: string) =>
+  (await server.as(id).read('auth/token/lookup-self')).status
+const times = <T>(count: number, work: (at: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, at) => work(at)))
 
 test('whatever a token does while it is revoked, nothing of it is left', async () => {
   await using server = await startTestServer()
@@ -23,7 +31,9 @@ test('whatever a token does while it is revoked, nothing of it is left', async (
     if (at === 21) return root.write('auth/token/revoke-accessor', { accessor: parent.accessor })
     if (at % 3 === 0) return parent.client.write('auth/token/renew-self', { increment: 3600 })
     if (at % 3 === 1) return parent.client.write('cubbyhole/x', { at })
-    const answer = await parent.client.write('auth/token/create', { type: at % 2 === 0 ? 'service' : 'batch' })
+    const answer = await parent.client.write('auth/token/create', {
+      type: at % 2 === 0 ? 'service' : 'batch',
+    })
     if (answer.status === 200) made.push(String(answer.body.auth?.client_token))
     return answer
   })
@@ -47,10 +57,14 @@ test('of requests of every kind at once, as many count as there are uses', async
     return client.write('auth/token/create')
   })
 
-  const refused = answers.filter(({ status, body }) => status === 403 && String(body.errors?.[0]) === 'permission denied')
+  const refused = answers.filter(
+    ({ status, body }) => status === 403 && String(body.errors?.[0]) === 'permission denied',
+  )
   expect(refused).toHaveLength(33)
   expect(await statusOfSelf(server, limited.id)).toBe(403)
-  expect((await server.root.write('auth/token/lookup-accessor', { accessor: limited.accessor })).status).toBe(400)
+  expect((await server.root.write('auth/token/lookup-accessor', { accessor: limited.accessor })).status).toBe(
+    400,
+  )
 })
 
 test('a renewal follows a role that is changed at the same time, and the last word of it counts', async () => {
@@ -62,10 +76,13 @@ test('a renewal follows a role that is changed at the same time, and the last wo
   const periods = [100, 200, 300, 400, 500]
 
   const answers = await times(50, (at) =>
-    at % 5 === 0 ? root.write('auth/token/roles/r', { token_period: periods[(at / 5) % 5] }) : token.write('auth/token/renew-self', { increment: 7 }),
+    at % 5 === 0
+      ? root.write('auth/token/roles/r', { token_period: periods[(at / 5) % 5] })
+      : token.write('auth/token/renew-self', { increment: 7 }),
   )
 
-  for (const { status, body } of answers) if (status !== 204) expect(periods).toContain(body.auth?.lease_duration)
+  for (const { status, body } of answers)
+    if (status !== 204) expect(periods).toContain(body.auth?.lease_duration)
   await root.write('auth/token/roles/r', { token_period: 0, token_explicit_max_ttl: '1m' })
   expect((await token.write('auth/token/renew-self', { increment: 30 })).body.auth?.lease_duration).toBe(30)
   await root.delete('auth/token/roles/r')
@@ -76,7 +93,9 @@ test('revoke and revoke-orphan at once: the token is gone, and each child is ref
   await using server = await startTestServer()
   const { root } = server
   const parent = await make(server)
-  const children = await times(10, async () => String((await parent.client.write('auth/token/create', {})).body.auth?.client_token))
+  const children = await times(10, async () =>
+    String((await parent.client.write('auth/token/create', {})).body.auth?.client_token),
+  )
 
   const answers = await Promise.all([
     root.write('auth/token/revoke-orphan', { token: parent.id }),
@@ -97,7 +116,10 @@ test('many renewals of one token at once are each answered with what was granted
   await using server = await startTestServer()
   const token = await make(server)
 
-  const answers = await times(40, (at) => token.client.write('auth/token/renew-self', { increment: 100 + at }))
+  const answers = await times(40, (at) =>
+    token.client.write('auth/token/renew-self', { increment: 100 + at }),
+  )
 
-  for (const [at, { status, body }] of answers.entries()) expect([status, body.auth?.lease_duration]).toEqual([200, 100 + at])
+  for (const [at, { status, body }] of answers.entries())
+    expect([status, body.auth?.lease_duration]).toEqual([200, 100 + at])
 })

@@ -10,25 +10,40 @@ test('a role is written, read, listed and deleted', async () => {
   expect((await server.root.write('auth/token/roles/b.x', { allowed_policies: 'web,Db' })).status).toBe(204)
   await server.root.write('auth/token/roles/a-1', {})
 
-  expect((await server.root.read('auth/token/roles/b.x')).body.data).toMatchObject({ name: 'b.x', allowed_policies: ['db', 'web'], renewable: true })
+  expect((await server.root.read('auth/token/roles/b.x')).body.data).toMatchObject({
+    name: 'b.x',
+    allowed_policies: ['db', 'web'],
+    renewable: true,
+  })
   expect((await server.root.list('auth/token/roles')).body.data).toEqual({ keys: ['a-1', 'b.x'] })
   expect((await server.root.list('auth/token/roles/?limit=1&after=a-1')).body.data).toEqual({ keys: ['b.x'] })
-  for (let time = 0; time < 2; time += 1) expect((await server.root.delete('auth/token/roles/b.x')).status).toBe(204)
+  for (let time = 0; time < 2; time += 1)
+    expect((await server.root.delete('auth/token/roles/b.x')).status).toBe(204)
   expect(await server.root.read('auth/token/roles/b.x')).toMatchObject({ status: 404, body: { errors: [] } })
-  expect(await server.root.write('auth/token/create/b.x')).toMatchObject({ status: 400, body: { errors: ['unknown role b.x'] } })
+  expect(await server.root.write('auth/token/create/b.x')).toMatchObject({
+    status: 400,
+    body: { errors: ['unknown role b.x'] },
+  })
 })
 
 test('a new role needs create, a known one update', async () => {
   await using server = await startTestServer()
   const { root } = server
   const asWith = async (capability: string) => {
-    await root.write(`sys/policies/acl/${capability}`, { policy: `path "auth/token/roles/*" { capabilities = ["${capability}"] }` })
-    return server.as(String((await root.write('auth/token/create', { policies: [capability] })).body.auth?.client_token))
+    await root.write(`sys/policies/acl/${capability}`, {
+      policy: `path "auth/token/roles/*" { capabilities = ["${capability}"] }`,
+    })
+    return server.as(
+      String((await root.write('auth/token/create', { policies: [capability] })).body.auth?.client_token),
+    )
   }
   const creator = await asWith('create')
   const updater = await asWith('update')
 
-  expect(await updater.write('auth/token/roles/r', {})).toMatchObject({ status: 403, body: wrapped('permission denied') })
+  expect(await updater.write('auth/token/roles/r', {})).toMatchObject({
+    status: 403,
+    body: wrapped('permission denied'),
+  })
   expect((await creator.write('auth/token/roles/r', {})).status).toBe(204)
   expect((await creator.write('auth/token/roles/r', {})).status).toBe(403)
   expect((await updater.write('auth/token/roles/r', {})).status).toBe(204)
@@ -36,12 +51,23 @@ test('a new role needs create, a known one update', async () => {
 
 test.each([
   { path: 'r', body: { token_type: null }, text: "Invalid 'token_type' value: null" },
-  { path: 'r', body: { token_period: -1 }, text: `error converting input for field "token_period": cannot provide negative value '-1'` },
-  { path: 'r', body: { token_type: 'batch' }, text: "'token_type' cannot be 'batch' when role is set to generate non-orphan tokens" },
+  {
+    path: 'r',
+    body: { token_period: -1 },
+    text: `error converting input for field "token_period": cannot provide negative value '-1'`,
+  },
+  {
+    path: 'r',
+    body: { token_type: 'batch' },
+    text: "'token_type' cannot be 'batch' when role is set to generate non-orphan tokens",
+  },
 ])('a write of $body is refused and leaves no role', async ({ path, body, text }) => {
   await using server = await startTestServer()
 
-  expect(await server.root.write(`auth/token/roles/${path}`, body)).toMatchObject({ status: 400, body: { errors: [text] } })
+  expect(await server.root.write(`auth/token/roles/${path}`, body)).toMatchObject({
+    status: 400,
+    body: { errors: [text] },
+  })
 
   expect((await server.root.read(`auth/token/roles/${path}`)).status).toBe(404)
 })
@@ -50,14 +76,22 @@ test('an invalid name is an unknown path', async () => {
   await using server = await startTestServer()
 
   for (const name of ['-x', 'x-', 'a%20b', 'a/b']) {
-    expect(await server.root.write(`auth/token/roles/${name}`, {})).toMatchObject({ status: 404, body: wrapped('unsupported path') })
-    expect(await server.root.write(`auth/token/create/${name}`, {})).toMatchObject({ status: 404, body: wrapped('unsupported path') })
+    expect(await server.root.write(`auth/token/roles/${name}`, {})).toMatchObject({
+      status: 404,
+      body: wrapped('unsupported path'),
+    })
+    expect(await server.root.write(`auth/token/create/${name}`, {})).toMatchObject({
+      status: 404,
+      body: wrapped('unsupported path'),
+    })
   }
 })
 
 test('a field that cannot be read costs a use, a path nobody can write to does not', async () => {
   await using server = await startTestServer()
-  await server.root.write('sys/policies/acl/p', { policy: 'path "auth/token/roles/*" { capabilities = ["create", "update"] }' })
+  await server.root.write('sys/policies/acl/p', {
+    policy: 'path "auth/token/roles/*" { capabilities = ["create", "update"] }',
+  })
   const { body } = await server.root.write('auth/token/create', { policies: ['default', 'p'], num_uses: 3 })
   const caller = server.as(String(body.auth?.client_token))
 
@@ -70,7 +104,11 @@ test('a field that cannot be read costs a use, a path nobody can write to does n
 test('warnings make the answer a 200, and fields that do not exist here are named', async () => {
   await using server = await startTestServer()
 
-  const { status, body } = await server.root.write('auth/token/roles/r', { token_period: 60, period: 70, token_ttl: 5 })
+  const { status, body } = await server.root.write('auth/token/roles/r', {
+    token_period: 60,
+    period: 70,
+    token_ttl: 5,
+  })
 
   expect(status).toBe(200)
   expect(body.warnings).toEqual([
@@ -86,11 +124,16 @@ test('a token bound to other addresses is of no use here, nor is its child', asy
     const { body } = await server.root.write(`auth/token/create/${role}`, { policies: ['default', 'maker'] })
     return server.as(String(body.auth?.client_token))
   }
-  await server.root.write('sys/policies/acl/maker', { policy: 'path "auth/token/create" { capabilities = ["update"] }' })
+  await server.root.write('sys/policies/acl/maker', {
+    policy: 'path "auth/token/create" { capabilities = ["update"] }',
+  })
   const elsewhere = await create('elsewhere', ['1.2.3.4/8'])
   const here = await create('here', ['127.0.0.1/32', '1.2.3.4/8'])
 
-  expect(await elsewhere.read('auth/token/lookup-self')).toMatchObject({ status: 403, body: { errors: ['permission denied'] } })
+  expect(await elsewhere.read('auth/token/lookup-self')).toMatchObject({
+    status: 403,
+    body: { errors: ['permission denied'] },
+  })
   const child = await here.write('auth/token/create', {})
   const shown = await server.as(String(child.body.auth?.client_token)).read('auth/token/lookup-self')
   expect(shown.body.data?.bound_cidrs).toEqual(['127.0.0.1', '1.2.3.4/8'])
@@ -101,24 +144,35 @@ test('the renewal of a token without its role is refused over HTTP, by accessor 
   await server.root.write('auth/token/roles/r', {})
   const { auth } = (await server.root.write('auth/token/create/r', { policies: ['default'] })).body
   await server.root.delete('auth/token/roles/r')
-  const refusal = { status: 400, body: { errors: ['failed to renew entry: original token role "r" could not be found, not renewing'] } }
+  const refusal = {
+    status: 400,
+    body: { errors: ['failed to renew entry: original token role "r" could not be found, not renewing'] },
+  }
 
   expect(await server.as(String(auth?.client_token)).write('auth/token/renew-self')).toMatchObject(refusal)
-  expect(await server.root.write('auth/token/renew-accessor', { accessor: auth?.accessor })).toMatchObject(refusal)
+  expect(await server.root.write('auth/token/renew-accessor', { accessor: auth?.accessor })).toMatchObject(
+    refusal,
+  )
 })
 
 test('a token for a name has its entity; a disabled one gets none', async () => {
   await using server = await startTestServer()
   await server.root.write('auth/token/roles/r', { allowed_entity_aliases: 'al*' })
-  const make = (entity_alias: string) => server.root.write('auth/token/create/r', { policies: ['default'], entity_alias })
+  const make = (entity_alias: string) =>
+    server.root.write('auth/token/create/r', { policies: ['default'], entity_alias })
   const first = await make('Alice')
   const entityId = String(first.body.auth?.entity_id)
 
   expect((await make('alice')).body.auth?.entity_id).toBe(entityId)
   expect(await make('bob')).toMatchObject({ status: 400, body: { errors: ["invalid 'entity_alias' value"] } })
   await server.root.write(`identity/entity/id/${entityId}`, { disabled: true })
-  expect(await make('alice')).toMatchObject({ status: 403, body: { errors: ['entity from given entity alias is disabled'] } })
-  expect((await server.as(String(first.body.auth?.client_token)).read('auth/token/lookup-self')).status).toBe(403)
+  expect(await make('alice')).toMatchObject({
+    status: 403,
+    body: { errors: ['entity from given entity alias is disabled'] },
+  })
+  expect((await server.as(String(first.body.auth?.client_token)).read('auth/token/lookup-self')).status).toBe(
+    403,
+  )
 })
 
 test('roles and tokens of a namespace are its own', async () => {
@@ -128,21 +182,30 @@ test('roles and tokens of a namespace are its own', async () => {
   await root.write('a/auth/token/roles/r', { token_period: 60 })
   const made = (await root.write('a/auth/token/create/r', { policies: ['default'] })).body.auth
   const outer = (await root.write('auth/token/create', { policies: ['default'] })).body.auth
-  const accessors = async (namespace: string) => (await root.list(`${namespace}auth/token/accessors`)).body.data?.keys ?? []
+  const accessors = async (namespace: string) =>
+    (await root.list(`${namespace}auth/token/accessors`)).body.data?.keys ?? []
 
   expect(made).toMatchObject({ lease_duration: 60, policies: ['default'], orphan: false })
   for (const elsewhere of ['', 'b/']) {
     expect((await root.read(`${elsewhere}auth/token/roles/r`)).status).toBe(404)
     expect((await root.write(`${elsewhere}auth/token/create/r`)).body.errors).toEqual(['unknown role r'])
     for (const call of ['lookup', 'renew']) {
-      expect((await root.write(`${elsewhere}auth/token/${call}-accessor`, { accessor: made?.accessor })).status, call).toBe(400)
+      expect(
+        (await root.write(`${elsewhere}auth/token/${call}-accessor`, { accessor: made?.accessor })).status,
+        call,
+      ).toBe(400)
     }
-    expect((await root.write(`${elsewhere}auth/token/revoke-accessor`, { accessor: made?.accessor })).body.warnings).toHaveLength(1)
+    expect(
+      (await root.write(`${elsewhere}auth/token/revoke-accessor`, { accessor: made?.accessor })).body
+        .warnings,
+    ).toHaveLength(1)
     expect(await accessors(elsewhere)).not.toContainEqual(made?.accessor)
   }
   expect((await root.write('b/auth/token/lookup-accessor', { accessor: outer?.accessor })).status).toBe(400)
   expect(await accessors('a/')).toEqual([made?.accessor])
-  expect((await root.write('a/auth/token/lookup-accessor', { accessor: made?.accessor })).body.data).toMatchObject({
+  expect(
+    (await root.write('a/auth/token/lookup-accessor', { accessor: made?.accessor })).body.data,
+  ).toMatchObject({
     namespace_path: 'a/',
     role: 'r',
   })
@@ -156,11 +219,17 @@ test.each(['disallowed_policies', 'disallowed_policies_glob'])(
     const { root } = server
     await root.write('sys/namespaces/a')
     await root.write('a/auth/token/roles/r', { [field]: 'x' })
-    await root.write('sys/policies/acl/admin', { policy: 'path "a/auth/token/create/r" { capabilities = ["update", "sudo"] }' })
-    const admin = server.as(String((await root.write('auth/token/create', { policies: ['admin'] })).body.auth?.client_token))
+    await root.write('sys/policies/acl/admin', {
+      policy: 'path "a/auth/token/create/r" { capabilities = ["update", "sudo"] }',
+    })
+    const admin = server.as(
+      String((await root.write('auth/token/create', { policies: ['admin'] })).body.auth?.client_token),
+    )
 
     for (const caller of [root, admin]) {
-      expect((await caller.write('a/auth/token/create/r', {})).body.auth).toMatchObject({ policies: ['default'] })
+      expect((await caller.write('a/auth/token/create/r', {})).body.auth).toMatchObject({
+        policies: ['default'],
+      })
     }
   },
 )

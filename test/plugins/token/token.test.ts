@@ -34,7 +34,13 @@ test('create answers with an auth block, warnings, and no data', async () => {
     lease_id: '',
     warnings: ['Policy "web" does not exist', 'Endpoint ignored these unrecognized parameters: [alpha zeta]'],
   })
-  expect(body.auth).toMatchObject({ policies: ['default', 'web'], lease_duration: 3600, renewable: true, metadata: { user: 'armon' }, orphan: false })
+  expect(body.auth).toMatchObject({
+    policies: ['default', 'web'],
+    lease_duration: 3600,
+    renewable: true,
+    metadata: { user: 'armon' },
+    orphan: false,
+  })
 })
 
 test.each([
@@ -50,7 +56,9 @@ test.each([
 ])('$row: create $input', async ({ input, auth }) => {
   await using server = await startTestServer()
 
-  expect((await server.root.write('auth/token/create', { policies: ['default'], ...input })).body.auth).toMatchObject(auth)
+  expect(
+    (await server.root.write('auth/token/create', { policies: ['default'], ...input })).body.auth,
+  ).toMatchObject(auth)
 })
 
 test.each([
@@ -75,12 +83,19 @@ test('sudo on the request path decides what a caller may ask for', async () => {
     status: 400,
     body: { errors: ['root or sudo privileges required to create periodic token'] },
   })
-  await server.root.write('sys/policies/acl/p', { policy: createRule.replace('"update"', '"update", "sudo"') })
-  expect(await plain.write('auth/token/create', { period: '1h', id: 'own', policies: ['db'] })).toMatchObject({
-    status: 200,
-    body: { auth: { client_token: 'own' } },
+  await server.root.write('sys/policies/acl/p', {
+    policy: createRule.replace('"update"', '"update", "sudo"'),
   })
-  expect(await plain.write('auth/token/create-orphan')).toMatchObject({ status: 403, body: wrapped('permission denied') })
+  expect(await plain.write('auth/token/create', { period: '1h', id: 'own', policies: ['db'] })).toMatchObject(
+    {
+      status: 200,
+      body: { auth: { client_token: 'own' } },
+    },
+  )
+  expect(await plain.write('auth/token/create-orphan')).toMatchObject({
+    status: 403,
+    body: wrapped('permission denied'),
+  })
 })
 
 test.each([
@@ -114,7 +129,12 @@ test.each([
     status: 200,
     body: { data: null, warnings: ['No token found with this accessor'] },
   },
-  { path: 'auth/token/revoke-orphan', field: 'token', status: 400, body: { errors: ['token to revoke not found'] } },
+  {
+    path: 'auth/token/revoke-orphan',
+    field: 'token',
+    status: 400,
+    body: { errors: ['token to revoke not found'] },
+  },
 ])('$path of an unknown $field is $status', async ({ path, field, status, body }) => {
   await using server = await startTestServer()
 
@@ -125,15 +145,21 @@ test.each([
   else expect(answer.body).toMatchObject(body)
 })
 
-test.each(['lookup', 'renew', 'revoke', 'revoke-orphan'])('%s refuses a token that is no text, before it looks at the caller', async (path) => {
-  await using server = await startTestServer()
+test.each(['lookup', 'renew', 'revoke', 'revoke-orphan'])(
+  '%s refuses a token that is no text, before it looks at the caller',
+  async (path) => {
+    await using server = await startTestServer()
 
-  for (const token of [123, null, ['root'], { a: 1 }]) {
-    for (const caller of [server.root, server.anonymous]) {
-      expect(await caller.write(`auth/token/${path}`, { token })).toMatchObject({ status: 403, body: { errors: ['invalid token'] } })
+    for (const token of [123, null, ['root'], { a: 1 }]) {
+      for (const caller of [server.root, server.anonymous]) {
+        expect(await caller.write(`auth/token/${path}`, { token })).toMatchObject({
+          status: 403,
+          body: { errors: ['invalid token'] },
+        })
+      }
     }
-  }
-})
+  },
+)
 
 test('lookup, lookup-self and lookup-accessor show the same token, the last without its id', async () => {
   await using server = await startTestServer()
@@ -144,7 +170,14 @@ test('lookup, lookup-self and lookup-accessor show the same token, the last with
   const query = (await server.root.read(`auth/token/lookup?token=${id}`)).body.data
   const byAccessor = (await server.root.write('auth/token/lookup-accessor', { accessor })).body.data
 
-  expect(self).toMatchObject({ id, accessor, path: 'auth/token/create', display_name: 'token', creation_ttl: 3600, type: 'service' })
+  expect(self).toMatchObject({
+    id,
+    accessor,
+    path: 'auth/token/create',
+    display_name: 'token',
+    creation_ttl: 3600,
+    type: 'service',
+  })
   const same = { ...self, ttl: expect.any(Number) }
   for (const data of [other, query, { ...byAccessor, id }]) expect(data).toEqual(same)
   expect(byAccessor?.id).toBe('')
@@ -163,13 +196,19 @@ test('the default policy lets GET lookup-self through, not POST', async () => {
   const { id } = await makeToken(server, { policies: ['default'] })
 
   expect((await server.as(id).read('auth/token/lookup-self')).status).toBe(200)
-  expect(await server.as(id).write('auth/token/lookup-self')).toMatchObject({ status: 403, body: wrapped('permission denied') })
+  expect(await server.as(id).write('auth/token/lookup-self')).toMatchObject({
+    status: 403,
+    body: wrapped('permission denied'),
+  })
 })
 
 test('a request without a token is refused', async () => {
   await using server = await startTestServer()
 
-  expect(await server.anonymous.read('auth/token/lookup-self')).toMatchObject({ status: 403, body: bareDenied })
+  expect(await server.anonymous.read('auth/token/lookup-self')).toMatchObject({
+    status: 403,
+    body: bareDenied,
+  })
 })
 
 test('the last use shows −1 and is the last', async () => {
@@ -177,7 +216,11 @@ test('the last use shows −1 and is the last', async () => {
   const { id, accessor } = await makeToken(server, { policies: ['default'], num_uses: 2 })
 
   expect((await server.as(id).read('auth/token/lookup-self')).body.data?.num_uses).toBe(1)
-  expect((await server.as(id).read('auth/token/lookup-self')).body.data).toMatchObject({ num_uses: -1, ttl: 0, renewable: false })
+  expect((await server.as(id).read('auth/token/lookup-self')).body.data).toMatchObject({
+    num_uses: -1,
+    ttl: 0,
+    renewable: false,
+  })
   expect(await server.as(id).read('auth/token/lookup-self')).toMatchObject({ status: 403, body: bareDenied })
   expect((await server.root.write('auth/token/lookup-accessor', { accessor })).status).toBe(400)
 })
@@ -186,7 +229,10 @@ test('a refused request costs a use', async () => {
   await using server = await startTestServer()
   const { id } = await makeToken(server, { policies: ['default'], num_uses: 2 })
 
-  expect(await server.as(id).read('sys/policies/acl/default')).toMatchObject({ status: 403, body: wrapped('permission denied') })
+  expect(await server.as(id).read('sys/policies/acl/default')).toMatchObject({
+    status: 403,
+    body: wrapped('permission denied'),
+  })
   expect((await server.as(id).read('auth/token/lookup-self')).body.data?.num_uses).toBe(-1)
 })
 
@@ -198,7 +244,13 @@ test('renew-self and renew give the whole auth block; by accessor without the id
   const other = await server.root.call('PUT', 'auth/token/renew', { token: id, increment: 60 })
   const byAccessor = await server.root.write('auth/token/renew-accessor', { accessor })
 
-  expect(self.body.auth).toMatchObject({ client_token: id, accessor, lease_duration: 1800, policies: ['default'], orphan: false })
+  expect(self.body.auth).toMatchObject({
+    client_token: id,
+    accessor,
+    lease_duration: 1800,
+    policies: ['default'],
+    orphan: false,
+  })
   expect(other.body.auth).toMatchObject({ client_token: id, lease_duration: 60 })
   expect(byAccessor.body.auth).toMatchObject({ client_token: '', accessor, lease_duration: 60 })
 })
@@ -209,27 +261,38 @@ test('an increment below zero is refused', async () => {
   const { status, body } = await server.root.write('auth/token/renew-self', { increment: '-1h' })
 
   expect(status).toBe(400)
-  expect(body.errors?.[0]).toBe(`Field validation failed: error converting input for field "increment": cannot provide negative value '-3600'`)
+  expect(body.errors?.[0]).toBe(
+    `Field validation failed: error converting input for field "increment": cannot provide negative value '-3600'`,
+  )
 })
 
 test('the development root token is not renewable', async () => {
   await using server = await startTestServer()
 
-  expect(await server.root.write('auth/token/renew-self')).toMatchObject({ status: 400, body: { errors: ['lease is not renewable'] } })
+  expect(await server.root.write('auth/token/renew-self')).toMatchObject({
+    status: 400,
+    body: { errors: ['lease is not renewable'] },
+  })
 })
 
-test.each(['revoke-self', 'revoke', 'revoke-accessor'])('%s ends a token, its children and their cubbyholes', async (path) => {
-  await using server = await startTestServer()
-  const { id, accessor } = await makeToken(server, { policies: ['root'], ttl: '1h' })
-  const child = server.as(`${(await server.as(id).write('auth/token/create', { policies: ['default'] })).body.auth?.client_token}`)
-  await child.write('cubbyhole/a', { secret: 'x' })
-  const sent = { 'revoke-self': {}, revoke: { token: id }, 'revoke-accessor': { accessor } }[path]
+test.each(['revoke-self', 'revoke', 'revoke-accessor'])(
+  '%s ends a token, its children and their cubbyholes',
+  async (path) => {
+    await using server = await startTestServer()
+    const { id, accessor } = await makeToken(server, { policies: ['root'], ttl: '1h' })
+    const child = server.as(
+      `${(await server.as(id).write('auth/token/create', { policies: ['default'] })).body.auth?.client_token}`,
+    )
+    await child.write('cubbyhole/a', { secret: 'x' })
+    const sent = { 'revoke-self': {}, revoke: { token: id }, 'revoke-accessor': { accessor } }[path]
 
-  const answer = await server.as(id).write(`auth/token/${path}`, sent)
+    const answer = await server.as(id).write(`auth/token/${path}`, sent)
 
-  expect(answer).toMatchObject({ status: 204, text: '' })
-  for (const caller of [server.as(id), child]) expect(await caller.read('auth/token/lookup-self')).toMatchObject({ status: 403, body: bareDenied })
-})
+    expect(answer).toMatchObject({ status: 204, text: '' })
+    for (const caller of [server.as(id), child])
+      expect(await caller.read('auth/token/lookup-self')).toMatchObject({ status: 403, body: bareDenied })
+  },
+)
 
 test('revoke-orphan needs sudo and leaves the children', async () => {
   await using server = await startTestServer()
@@ -240,7 +303,10 @@ test('revoke-orphan needs sudo and leaves the children', async () => {
   const refused = await plain.write('auth/token/revoke-orphan', { token: id })
   const done = await server.root.write('auth/token/revoke-orphan', { token: id })
 
-  expect(refused).toMatchObject({ status: 400, body: { errors: ['root or sudo privileges required to revoke and orphan'] } })
+  expect(refused).toMatchObject({
+    status: 400,
+    body: { errors: ['root or sudo privileges required to revoke and orphan'] },
+  })
   expect(done.status).toBe(204)
   expect((await server.as(`${child}`).read('auth/token/lookup-self')).body.data?.orphan).toBe(true)
 })
@@ -253,8 +319,14 @@ test('an expired token is refused at once and cannot be renewed', async () => {
   clock.advance(60)
 
   expect(await server.as(id).read('auth/token/lookup-self')).toMatchObject({ status: 403, body: bareDenied })
-  expect(await server.root.write('auth/token/renew', { token: id })).toMatchObject({ status: 400, body: { errors: ['token not found'] } })
-  expect(await server.root.write('auth/token/lookup', { token: id })).toMatchObject({ status: 403, body: { errors: ['bad token'] } })
+  expect(await server.root.write('auth/token/renew', { token: id })).toMatchObject({
+    status: 400,
+    body: { errors: ['token not found'] },
+  })
+  expect(await server.root.write('auth/token/lookup', { token: id })).toMatchObject({
+    status: 403,
+    body: { errors: ['bad token'] },
+  })
 })
 
 test('a token of many megabytes is refused like an unknown one', async () => {
@@ -283,12 +355,17 @@ test.each([
 test.each([
   { name: 'metadata', fields: { meta: { a: 'x'.repeat(1_048_576) } } },
   { name: 'a display name', fields: { display_name: 'x'.repeat(1_048_576) } },
-  { name: 'policies', fields: { policies: Array.from({ length: 40 }, (_, at) => `${at}${'x'.repeat(30_000)}`) } },
+  {
+    name: 'policies',
+    fields: { policies: Array.from({ length: 40 }, (_, at) => `${at}${'x'.repeat(30_000)}`) },
+  },
 ])('$name of more than 1 MiB is no token: each use of it would cost its size', async ({ fields }) => {
   await using server = await startTestServer()
 
   const answer = await server.root.write('auth/token/create', { policies: ['web'], ...fields })
 
   expect(answer.status).toBe(400)
-  expect(answer.text).toMatch(/^\{"errors":\["put failed due to value being too large; got \d{7} bytes, max: 1048576 bytes"\]\}/)
+  expect(answer.text).toMatch(
+    /^\{"errors":\["put failed due to value being too large; got \d{7} bytes, max: 1048576 bytes"\]\}/,
+  )
 })

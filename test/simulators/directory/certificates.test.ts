@@ -10,8 +10,17 @@ test('the server certificate is signed by the authority, for loopback, and is no
   const { ca, cert } = makeCertificates()
   const [authority, server] = [new X509Certificate(ca), new X509Certificate(cert)]
 
-  expect([server.verify(authority.publicKey), server.checkIssued(authority), authority.ca, server.ca]).toEqual([true, true, true, false])
-  expect([server.checkHost('localhost'), server.checkIP('127.0.0.1'), server.checkIP('::1')]).toEqual(['localhost', '127.0.0.1', '::1'])
+  expect([
+    server.verify(authority.publicKey),
+    server.checkIssued(authority),
+    authority.ca,
+    server.ca,
+  ]).toEqual([true, true, true, false])
+  expect([server.checkHost('localhost'), server.checkIP('127.0.0.1'), server.checkIP('::1')]).toEqual([
+    'localhost',
+    '127.0.0.1',
+    '::1',
+  ])
   expect(server.checkHost('example.com')).toBeUndefined()
   expect(Date.parse(server.validFrom)).toBeLessThan(Date.now())
   expect(Date.parse(server.validTo)).toBeGreaterThan(Date.now() + 9 * 365 * 86_400_000)
@@ -23,8 +32,16 @@ test.each([
   { name: 'a longer length', bytes: der.octets(new Uint8Array(256)), head: '04820100' },
   { name: 'an integer that would be negative', bytes: der.integer(Uint8Array.of(0x80)), head: '02020080' },
   { name: 'an object identifier', bytes: der.oid('1.2.840.10045.4.3.2'), head: '06082a8648ce3d040302' },
-  { name: 'a time before 2050', bytes: der.time(new Date('2049-12-31T23:59:59Z')), head: '170d3439313233313233353935395a' },
-  { name: 'a time after it', bytes: der.time(new Date('2050-01-01T00:00:00Z')), head: '180f32303530303130313030303030305a' },
+  {
+    name: 'a time before 2050',
+    bytes: der.time(new Date('2049-12-31T23:59:59Z')),
+    head: '170d3439313233313233353935395a',
+  },
+  {
+    name: 'a time after it',
+    bytes: der.time(new Date('2050-01-01T00:00:00Z')),
+    head: '180f32303530303130313030303030305a',
+  },
 ])('DER: $name', ({ bytes, head }) => {
   expect(Buffer.from(bytes).toString('hex').slice(0, head.length)).toBe(head)
 })

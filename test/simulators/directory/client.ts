@@ -4,22 +4,52 @@ import { text } from 'node:stream/consumers'
 import { randomUUID } from 'node:crypto'
 import type { Directory } from '../../../simulators/directory/directory.ts'
 
-export type Answer = { status: number; headers: IncomingHttpHeaders; body: Record<string, unknown>; raw: string }
+export type Answer = {
+  status: number
+  headers: IncomingHttpHeaders
+  body: Record<string, unknown>
+  raw: string
+}
 
-type Sent = { token?: string; json?: unknown; form?: Record<string, string>; headers?: Record<string, string> }
+type Sent = {
+  token?: string
+  json?: unknown
+  form?: Record<string, string>
+  headers?: Record<string, string>
+}
 
-/** One request over TLS that trusts the stand-in's authority and nothing else. Rejects when there is no whole answer. */
-export function send(directory: Directory, method: string, url: string, { token, json, form, headers = {} }: Sent = {}): Promise<Answer> {
-  const payload = form === undefined ? (json === undefined ? undefined : JSON.stringify(json)) : new URLSearchParams(form).toString()
+/**
+ * One request over TLS that trusts the stand-in's authority and nothing else. Rejects when there is no whole
+ * answer.
+ */
+export function send(
+  directory: Directory,
+  method: string,
+  url: string,
+  { token, json, form, headers = {} }: Sent = {},
+): Promise<Answer> {
+  const payload =
+    form === undefined
+      ? json === undefined
+        ? undefined
+        : JSON.stringify(json)
+      : new URLSearchParams(form).toString()
   const contentType = form === undefined ? 'application/json' : 'application/x-www-form-urlencoded'
   const sent = {
-    ...(payload !== undefined && { 'content-type': contentType, 'content-length': String(Buffer.byteLength(payload)) }),
+    ...(payload !== undefined && {
+      'content-type': contentType,
+      'content-length': String(Buffer.byteLength(payload)),
+    }),
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
     ...headers,
   }
   return new Promise((resolve, reject) => {
     const asked = request(url, { method, ca: directory.ca, agent: false, headers: sent }, (response) => {
-      text(response).then((raw) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: parsed(raw), raw }), reject)
+      text(response).then(
+        (raw) =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: parsed(raw), raw }),
+        reject,
+      )
     })
     asked.on('error', reject)
     asked.end(payload)
@@ -34,7 +64,13 @@ function parsed(raw: string): Record<string, unknown> {
   }
 }
 
-export type Who = { clientId?: string; secret?: string; scope?: string; tenant?: string; extra?: Record<string, string> }
+export type Who = {
+  clientId?: string
+  secret?: string
+  scope?: string
+  tenant?: string
+  extra?: Record<string, string>
+}
 
 /** Asks the token endpoint; the root by default. */
 export function askToken(directory: Directory, who: Who = {}): Promise<Answer> {
@@ -45,7 +81,12 @@ export function askToken(directory: Directory, who: Who = {}): Promise<Answer> {
     scope: who.scope ?? `${directory.directoryUrl}/.default`,
     ...who.extra,
   }
-  return send(directory, 'POST', `${directory.authorityUrl}/${who.tenant ?? directory.tenantId}/oauth2/v2.0/token`, { form })
+  return send(
+    directory,
+    'POST',
+    `${directory.authorityUrl}/${who.tenant ?? directory.tenantId}/oauth2/v2.0/token`,
+    { form },
+  )
 }
 
 /** Someone with tokens for both APIs. */
@@ -58,13 +99,15 @@ export type Actor = {
 }
 
 export async function actAs(directory: Directory, who: Who = {}): Promise<Actor> {
-  const tokenOf = async (scope: string) => String((await askToken(directory, { ...who, scope })).body.access_token)
+  const tokenOf = async (scope: string) =>
+    String((await askToken(directory, { ...who, scope })).body.access_token)
   const directoryToken = await tokenOf(`${directory.directoryUrl}/.default`)
   const resourceManagerToken = await tokenOf(`${directory.resourceManagerUrl}/.default`)
   return {
     directoryToken,
     resourceManagerToken,
-    graph: (method, path, json) => send(directory, method, `${directory.directoryUrl}/v1.0${path}`, { token: directoryToken, json }),
+    graph: (method, path, json) =>
+      send(directory, method, `${directory.directoryUrl}/v1.0${path}`, { token: directoryToken, json }),
     arm: (method, path, json) => {
       const url = `${directory.resourceManagerUrl}${path}${path.includes('?') ? '&' : '?'}api-version=2022-04-01`
       return send(directory, method, url, { token: resourceManagerToken, json })
@@ -98,7 +141,10 @@ export const newAssignmentPath = ({ subscriptionId }: Directory, name: string = 
 export const assignmentOf = (
   { subscriptionId }: Directory,
   principalId: string,
-  { type = 'ServicePrincipal', definition = readerId }: { type?: string | undefined; definition?: string } = {},
+  {
+    type = 'ServicePrincipal',
+    definition = readerId,
+  }: { type?: string | undefined; definition?: string } = {},
 ) => ({
   properties: {
     roleDefinitionId: `/subscriptions/${subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${definition}`,
@@ -108,6 +154,7 @@ export const assignmentOf = (
 })
 
 /** The members of a list's page. */
-export const itemsOf = ({ body }: Answer): Record<string, unknown>[] => (Array.isArray(body.value) ? body.value : [])
+export const itemsOf = ({ body }: Answer): Record<string, unknown>[] =>
+  Array.isArray(body.value) ? body.value : []
 
 export const filterPath = (path: string, filter: string) => `${path}?$filter=${encodeURIComponent(filter)}`

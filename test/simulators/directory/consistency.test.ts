@@ -2,7 +2,17 @@ import { expect, test } from 'vitest'
 import { type Directory, startDirectory } from '../../../simulators/directory/directory.ts'
 import type { SettingsInput } from '../../../simulators/directory/settings.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
-import { type Actor, actAs, askToken, assignmentOf, filterPath, itemsOf, type Made, makeCredential, newAssignmentPath } from './client.ts'
+import {
+  type Actor,
+  actAs,
+  askToken,
+  assignmentOf,
+  filterPath,
+  itemsOf,
+  type Made,
+  makeCredential,
+  newAssignmentPath,
+} from './client.ts'
 
 type Scene = { directory: Directory; root: Actor; made: Made }
 type Delay = keyof NonNullable<SettingsInput['delaySeconds']>
@@ -23,21 +33,29 @@ const isGood = ({ status }: { status: number }) => status < 300
 const rows: Row[] = [
   {
     delay: 'applicationToServicePrincipal',
-    begin: async ({ root, made }) => Object.assign(made, { appId: (await root.graph('POST', '/applications', { displayName: 'x' })).body.appId }),
-    arrived: async ({ root, made }) => isGood(await root.graph('POST', '/servicePrincipals', { appId: made.appId })),
+    begin: async ({ root, made }) =>
+      Object.assign(made, {
+        appId: (await root.graph('POST', '/applications', { displayName: 'x' })).body.appId,
+      }),
+    arrived: async ({ root, made }) =>
+      isGood(await root.graph('POST', '/servicePrincipals', { appId: made.appId })),
   },
   {
     delay: 'applicationToToken',
-    arrived: async ({ directory, made }) => isGood(await askToken(directory, { clientId: made.appId, secret: made.secret })),
+    arrived: async ({ directory, made }) =>
+      isGood(await askToken(directory, { clientId: made.appId, secret: made.secret })),
   },
   {
     delay: 'secretToToken',
-    arrived: async ({ directory, made }) => isGood(await askToken(directory, { clientId: made.appId, secret: made.secret })),
+    arrived: async ({ directory, made }) =>
+      isGood(await askToken(directory, { clientId: made.appId, secret: made.secret })),
   },
   {
     delay: 'removedSecretToToken',
-    begin: ({ root, made }) => root.graph('POST', `/servicePrincipals/${made.principalId}/removePassword`, { keyId: made.keyId }),
-    arrived: async ({ directory, made }) => !isGood(await askToken(directory, { clientId: made.appId, secret: made.secret })),
+    begin: ({ root, made }) =>
+      root.graph('POST', `/servicePrincipals/${made.principalId}/removePassword`, { keyId: made.keyId }),
+    arrived: async ({ directory, made }) =>
+      !isGood(await askToken(directory, { clientId: made.appId, secret: made.secret })),
   },
   {
     delay: 'removedSecretToToken',
@@ -46,16 +64,24 @@ const rows: Row[] = [
       await root.graph('DELETE', `/directory/deletedItems/${made.id}`)
       await root.graph('DELETE', `/directory/deletedItems/${made.principalId}`)
     },
-    arrived: async ({ directory, made }) => !isGood(await askToken(directory, { clientId: made.appId, secret: made.secret })),
+    arrived: async ({ directory, made }) =>
+      !isGood(await askToken(directory, { clientId: made.appId, secret: made.secret })),
   },
   {
     delay: 'servicePrincipalToPassword',
-    arrived: async ({ root, made }) => isGood(await root.graph('POST', `/servicePrincipals/${made.principalId}/addPassword`)),
+    arrived: async ({ root, made }) =>
+      isGood(await root.graph('POST', `/servicePrincipals/${made.principalId}/addPassword`)),
   },
   {
     delay: 'servicePrincipalToResourceManager',
     arrived: async ({ directory, root, made }) =>
-      isGood(await root.arm('PUT', newAssignmentPath(directory), assignmentOf(directory, made.principalId, { type: '' }))),
+      isGood(
+        await root.arm(
+          'PUT',
+          newAssignmentPath(directory),
+          assignmentOf(directory, made.principalId, { type: '' }),
+        ),
+      ),
   },
   {
     delay: 'servicePrincipalToGroup',
@@ -72,13 +98,18 @@ const rows: Row[] = [
   {
     delay: 'deletedServicePrincipalName',
     begin: ({ root, made }) => root.graph('DELETE', `/servicePrincipals/${made.principalId}`),
-    arrived: async ({ root, made }) => isGood(await root.graph('POST', '/servicePrincipals', { appId: made.appId })),
+    arrived: async ({ root, made }) =>
+      isGood(await root.graph('POST', '/servicePrincipals', { appId: made.appId })),
   },
-  { delay: 'changeToRead', arrived: async ({ root, made }) => isGood(await root.graph('GET', `/applications/${made.id}`)) },
+  {
+    delay: 'changeToRead',
+    arrived: async ({ root, made }) => isGood(await root.graph('GET', `/applications/${made.id}`)),
+  },
   {
     delay: 'changeToRead',
     begin: ({ root, made }) => root.graph('DELETE', `/applications/${made.id}`),
-    arrived: async ({ root, made }) => !isGood(await root.graph('GET', `/servicePrincipals/${made.principalId}`)),
+    arrived: async ({ root, made }) =>
+      !isGood(await root.graph('GET', `/servicePrincipals/${made.principalId}`)),
   },
   {
     delay: 'changeToRead',
@@ -87,18 +118,28 @@ const rows: Row[] = [
   },
   {
     delay: 'changeToList',
-    begin: ({ root, made }) => root.graph('POST', `/servicePrincipals/${made.principalId}/removePassword`, { keyId: made.keyId }),
+    begin: ({ root, made }) =>
+      root.graph('POST', `/servicePrincipals/${made.principalId}/removePassword`, { keyId: made.keyId }),
     arrived: async ({ root, made }) =>
-      passwordsOf({ body: { ...itemsOf(await root.graph('GET', filterPath('/servicePrincipals', `appId eq '${made.appId}'`)))[0] } }) === 0,
+      passwordsOf({
+        body: {
+          ...itemsOf(
+            await root.graph('GET', filterPath('/servicePrincipals', `appId eq '${made.appId}'`)),
+          )[0],
+        },
+      }) === 0,
   },
   {
     delay: 'changeToList',
-    arrived: async ({ root, made }) => itemsOf(await root.graph('GET', filterPath('/applications', `appId eq '${made.appId}'`))).length === 1,
+    arrived: async ({ root, made }) =>
+      itemsOf(await root.graph('GET', filterPath('/applications', `appId eq '${made.appId}'`))).length === 1,
   },
   {
     delay: 'changeToList',
     begin: ({ root, made }) => root.graph('DELETE', `/applications/${made.id}`),
-    arrived: async ({ root, made }) => itemsOf(await root.graph('GET', filterPath('/servicePrincipals', `appId eq '${made.appId}'`))).length === 0,
+    arrived: async ({ root, made }) =>
+      itemsOf(await root.graph('GET', filterPath('/servicePrincipals', `appId eq '${made.appId}'`)))
+        .length === 0,
   },
 ]
 
@@ -123,11 +164,15 @@ test.each(rows)('$delay: not before its time, and then', async ({ delay, begin, 
 
 test('replicas hear of a secret one after the other, so answers change back and forth', async () => {
   const clock = new FakeClock()
-  await using directory = await startDirectory({ now: () => clock.now(), settings: { replicas: 3, delaySeconds: { secretToToken: 30 } } })
+  await using directory = await startDirectory({
+    now: () => clock.now(),
+    settings: { replicas: 3, delaySeconds: { secretToToken: 30 } },
+  })
   const { appId, secret } = await makeCredential(await actAs(directory))
   const statuses = async () => {
     const answers: number[] = []
-    for (let turn = 0; turn < 6; turn += 1) answers.push((await askToken(directory, { clientId: appId, secret })).status)
+    for (let turn = 0; turn < 6; turn += 1)
+      answers.push((await askToken(directory, { clientId: appId, secret })).status)
     return answers
   }
 
@@ -141,7 +186,9 @@ test('replicas hear of a secret one after the other, so answers change back and 
 })
 
 test('an application that has not got round is refused in three ways by turns', async () => {
-  await using directory = await startDirectory({ settings: { delaySeconds: { applicationToServicePrincipal: 30 } } })
+  await using directory = await startDirectory({
+    settings: { delaySeconds: { applicationToServicePrincipal: 30 } },
+  })
   const root = await actAs(directory)
   const { appId } = (await root.graph('POST', '/applications', { displayName: 'x' })).body
   const ask = async () => (await root.graph('POST', '/servicePrincipals', { appId })).body
@@ -150,18 +197,29 @@ test('an application that has not got round is refused in three ways by turns', 
 
   expect(bodies).toMatchObject([
     { error: { code: 'Request_ResourceNotFound' } },
-    { error: { code: 'Request_BadRequest', details: [{ code: 'NoBackingApplicationObject', target: 'appId' }] } },
+    {
+      error: {
+        code: 'Request_BadRequest',
+        details: [{ code: 'NoBackingApplicationObject', target: 'appId' }],
+      },
+    },
     { error: { code: 'Authorization_RequestDenied', message: expect.stringContaining('local tenant') } },
     { error: { code: 'Request_ResourceNotFound' } },
   ])
 })
 
 test('with the principal type the resource manager waits for nobody', async () => {
-  await using directory = await startDirectory({ settings: { delaySeconds: { servicePrincipalToResourceManager: 1000 } } })
+  await using directory = await startDirectory({
+    settings: { delaySeconds: { servicePrincipalToResourceManager: 1000 } },
+  })
   const root = await actAs(directory)
   const { principalId } = await makeCredential(root)
 
-  const without = await root.arm('PUT', newAssignmentPath(directory), assignmentOf(directory, principalId, { type: '' }))
+  const without = await root.arm(
+    'PUT',
+    newAssignmentPath(directory),
+    assignmentOf(directory, principalId, { type: '' }),
+  )
   const withType = await root.arm('PUT', newAssignmentPath(directory), assignmentOf(directory, principalId))
 
   expect(without).toMatchObject({ status: 400, body: { error: { code: 'PrincipalNotFound' } } })
@@ -170,11 +228,17 @@ test('with the principal type the resource manager waits for nobody', async () =
 
 test('the clock of the stand-in can be ahead, and says so in every answer', async () => {
   const clock = new FakeClock(1_800_000_000_000)
-  await using directory = await startDirectory({ now: () => clock.now(), settings: { clockOffsetSeconds: 600 } })
+  await using directory = await startDirectory({
+    now: () => clock.now(),
+    settings: { clockOffsetSeconds: 600 },
+  })
 
   const first = await askToken(directory)
   directory.advance(60)
   const second = await askToken(directory)
 
-  expect([first.headers.date, second.headers.date]).toEqual(['Fri, 15 Jan 2027 08:10:00 GMT', 'Fri, 15 Jan 2027 08:11:00 GMT'])
+  expect([first.headers.date, second.headers.date]).toEqual([
+    'Fri, 15 Jan 2027 08:10:00 GMT',
+    'Fri, 15 Jan 2027 08:11:00 GMT',
+  ])
 })

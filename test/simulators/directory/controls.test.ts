@@ -2,8 +2,16 @@ import { expect, test } from 'vitest'
 import { type Directory, startDirectory } from '../../../simulators/directory/directory.ts'
 import { actAs, askToken, makeCredential } from './client.ts'
 
-async function control(directory: Directory, method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }> {
-  const response = await fetch(`${directory.controlUrl}${path}`, { method, ...(body !== undefined && { body: JSON.stringify(body) }) })
+async function control(
+  directory: Directory,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(`${directory.controlUrl}${path}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
   return { status: response.status, body: await response.json() }
 }
 
@@ -36,16 +44,28 @@ test('settings change in part and hold at once', async () => {
   await using directory = await startDirectory({ controls: true })
 
   await control(directory, 'POST', '/settings', { delaySeconds: { secretToToken: 5 } })
-  const { body } = await control(directory, 'POST', '/settings', { delaySeconds: { deletedToBin: 6 }, replicas: 3 })
+  const { body } = await control(directory, 'POST', '/settings', {
+    delaySeconds: { deletedToBin: 6 },
+    replicas: 3,
+  })
 
-  expect(body).toMatchObject({ delaySeconds: { secretToToken: 5, deletedToBin: 6, changeToRead: 0 }, replicas: 3, pageSize: 100 })
+  expect(body).toMatchObject({
+    delaySeconds: { secretToToken: 5, deletedToBin: 6, changeToRead: 0 },
+    replicas: 3,
+    pageSize: 100,
+  })
 })
 
 test('faults are ordered, met, and cleared', async () => {
   await using directory = await startDirectory({ controls: true })
   const status = async () => (await askToken(directory)).status
 
-  await control(directory, 'POST', '/faults', { kind: 'status', status: 500, operation: 'token', times: null })
+  await control(directory, 'POST', '/faults', {
+    kind: 'status',
+    status: 500,
+    operation: 'token',
+    times: null,
+  })
   const broken = await status()
   await control(directory, 'DELETE', '/faults')
 
@@ -89,9 +109,16 @@ test('a person adds groups, definitions, resource groups and applications, and r
   const root = await actAs(directory)
 
   const group = await control(directory, 'POST', '/groups', { name: 'ops' })
-  const definition = await control(directory, 'POST', '/role-definitions', { role_name: 'Deployer', actions: ['*/write'] })
+  const definition = await control(directory, 'POST', '/role-definitions', {
+    role_name: 'Deployer',
+    actions: ['*/write'],
+  })
   const resourceGroup = await control(directory, 'POST', '/resource-groups', { name: 'edge' })
-  const application = await control(directory, 'POST', '/applications', { name: 'shop', tags: ['a'], sign_in_audience: 'AzureADMyOrg' })
+  const application = await control(directory, 'POST', '/applications', {
+    name: 'shop',
+    tags: ['a'],
+    sign_in_audience: 'AzureADMyOrg',
+  })
   const made = { ...Object(group.body), ...Object(application.body) }
   const before = await root.graph('GET', `/applications/${made.id}`)
   await control(directory, 'POST', '/remove', { id: made.id })
@@ -100,7 +127,9 @@ test('a person adds groups, definitions, resource groups and applications, and r
   const after = await root.graph('GET', `/directory/deletedItems/${made.id}`)
 
   expect(definition.body).toMatchObject({ id: expect.stringContaining('/roleDefinitions/') })
-  expect(resourceGroup.body).toEqual({ scope: `/subscriptions/${directory.subscriptionId}/resourceGroups/edge` })
+  expect(resourceGroup.body).toEqual({
+    scope: `/subscriptions/${directory.subscriptionId}/resourceGroups/edge`,
+  })
   expect(before.body).toMatchObject({ displayName: 'shop', tags: ['a'] })
   expect([binned.status, after.status]).toEqual([200, 404])
 })

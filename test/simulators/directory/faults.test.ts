@@ -21,7 +21,11 @@ const rows: Row[] = [
     done: false,
     answer: { status: 403, body: { error: { code: 'Mine', message: 'Told so.' } } },
   },
-  { fault: { kind: 'status', status: 502, body: 'plain words' }, done: false, answer: { status: 502, raw: 'plain words' } },
+  {
+    fault: { kind: 'status', status: 502, body: 'plain words' },
+    done: false,
+    answer: { status: 502, raw: 'plain words' },
+  },
   {
     fault: { kind: 'throttled', retryAfterSeconds: 2 },
     done: false,
@@ -32,7 +36,11 @@ const rows: Row[] = [
     done: false,
     answer: { status: 429, headers: { 'retry-after': 'Fri, 15 Jan 2027 08:00:00 GMT' } },
   },
-  { fault: { kind: 'redirect', url: 'https://127.0.0.1:1/x' }, done: false, answer: { status: 307, headers: { location: 'https://127.0.0.1:1/x' } } },
+  {
+    fault: { kind: 'redirect', url: 'https://127.0.0.1:1/x' },
+    done: false,
+    answer: { status: 307, headers: { location: 'https://127.0.0.1:1/x' } },
+  },
   { fault: { kind: 'dropped' }, done: false, answer: 'no answer' },
   { fault: { kind: 'lost' }, done: true, answer: 'no answer' },
   { fault: { kind: 'cut' }, done: true, answer: 'no answer' },
@@ -40,10 +48,18 @@ const rows: Row[] = [
   {
     fault: { kind: 'html' },
     done: true,
-    answer: { status: 200, headers: { 'content-type': 'text/html' }, raw: expect.stringContaining('<!doctype html>') },
+    answer: {
+      status: 200,
+      headers: { 'content-type': 'text/html' },
+      raw: expect.stringContaining('<!doctype html>'),
+    },
   },
   { fault: { kind: 'slow', delayMs: 1 }, done: true, answer: { status: 201, body: { displayName: 'made' } } },
-  { fault: { kind: 'huge', bytes: 100_000 }, done: true, answer: { status: 201, raw: expect.stringContaining('x'.repeat(100_000)) } },
+  {
+    fault: { kind: 'huge', bytes: 100_000 },
+    done: true,
+    answer: { status: 201, raw: expect.stringContaining('x'.repeat(100_000)) },
+  },
 ]
 
 test.each(rows)('$fault: done $done, and only once', async ({ fault, done, answer }) => {
@@ -142,7 +158,11 @@ test('the token endpoint fails in its own words', async () => {
 
   const answer = await askToken(directory)
 
-  expect(answer).toMatchObject({ status: 429, headers: { 'retry-after': '5' }, body: { error: 'temporarily_unavailable' } })
+  expect(answer).toMatchObject({
+    status: 429,
+    headers: { 'retry-after': '5' },
+    body: { error: 'temporarily_unavailable' },
+  })
 })
 
 test('chaos is the same for the same seed, and goes on where it was after another change', async () => {
@@ -214,7 +234,9 @@ test('all that is down comes back, whether it went down by itself or with the ot
     await directory.comeBack()
     await directory.comeBack('directory')
 
-    expect([(await askToken(directory)).status, (await root.graph('GET', '/groups')).status]).toEqual([200, 200])
+    expect([(await askToken(directory)).status, (await root.graph('GET', '/groups')).status]).toEqual([
+      200, 200,
+    ])
   }
 })
 
@@ -230,9 +252,22 @@ test('the journal has each request with what became of it, and no secret', async
   await send(directory, 'GET', `${directory.directoryUrl}/v1.0/groups`)
 
   expect(directory.journal.entries()).toMatchObject([
-    { operation: 'createApplication', method: 'POST', hasToken: true, fault: 'lost', clientId: directory.rootClientId, body: create },
+    {
+      operation: 'createApplication',
+      method: 'POST',
+      hasToken: true,
+      fault: 'lost',
+      clientId: directory.rootClientId,
+      body: create,
+    },
     { operation: 'listApplications', status: 200, query: expect.stringContaining('displayName') },
-    { operation: 'token', status: 401, code: 'invalid_client', hasToken: false, clientId: directory.rootClientId },
+    {
+      operation: 'token',
+      status: 401,
+      code: 'invalid_client',
+      hasToken: false,
+      clientId: directory.rootClientId,
+    },
     { operation: 'listGroups', status: 401, code: 'InvalidAuthenticationToken', hasToken: false },
   ])
   expect(directory.journal.entries({ operation: 'createApplication' })[0]).not.toHaveProperty('status')
@@ -266,11 +301,19 @@ test('every operation has a route, but for unknown', async () => {
     ),
     root.graph('DELETE', `/directory/deletedItems/${nobody}`),
     root.graph('GET', '/organization'),
-    ...['roleDefinitions', `roleDefinitions/${nobody}`, 'roleAssignments', `roleAssignments/${nobody}`, 'permissions'].map((path) =>
-      root.arm('GET', `${subscription}/providers/Microsoft.Authorization/${path}`),
+    ...[
+      'roleDefinitions',
+      `roleDefinitions/${nobody}`,
+      'roleAssignments',
+      `roleAssignments/${nobody}`,
+      'permissions',
+    ].map((path) => root.arm('GET', `${subscription}/providers/Microsoft.Authorization/${path}`)),
+    ...['PUT', 'DELETE'].map((method) =>
+      root.arm(method, `${subscription}/providers/Microsoft.Authorization/roleAssignments/${nobody}`),
     ),
-    ...['PUT', 'DELETE'].map((method) => root.arm(method, `${subscription}/providers/Microsoft.Authorization/roleAssignments/${nobody}`)),
-    ...['', '/resourceGroups', '/resourceGroups/web'].map((path) => root.arm('GET', `${subscription}${path}`)),
+    ...['', '/resourceGroups', '/resourceGroups/web'].map((path) =>
+      root.arm('GET', `${subscription}${path}`),
+    ),
   ])
   await root.graph('DELETE', `/servicePrincipals/${principalId}`)
   await root.graph('DELETE', `/applications/${id}`)

@@ -41,7 +41,11 @@ test.each([
   { pattern: '*', action: 'Microsoft.Authorization/roleAssignments/write', is: true },
   { pattern: '*/read', action: 'Microsoft.Resources/subscriptions/read', is: true },
   { pattern: '*/read', action: 'Microsoft.Resources/subscriptions/readAll', is: false },
-  { pattern: 'Microsoft.Authorization/*/Write', action: 'microsoft.authorization/roleassignments/write', is: true },
+  {
+    pattern: 'Microsoft.Authorization/*/Write',
+    action: 'microsoft.authorization/roleassignments/write',
+    is: true,
+  },
   { pattern: 'Microsoft.Authorization/*/Write', action: 'Microsoft.Authorization/write', is: false },
   { pattern: 'a*b*c', action: 'a-b-c', is: true },
   { pattern: 'a*b*c', action: 'a-c', is: false },

@@ -2,7 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type Directory, startDirectory } from '../../../simulators/directory/directory.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
-import { type Actor, type Answer, actAs, askToken, filterPath, makeCredential, send, itemsOf } from './client.ts'
+import {
+  type Actor,
+  type Answer,
+  actAs,
+  askToken,
+  filterPath,
+  makeCredential,
+  send,
+  itemsOf,
+} from './client.ts'
 
 test('an application is made, read by its object id, found by client id and name, deleted softly and purged', async () => {
   await using directory = await startDirectory()
@@ -17,7 +26,10 @@ test('an application is made, read by its object id, found by client id and name
   const read = await root.graph('GET', `/applications/${id}`)
   const byClientId = await root.graph('GET', filterPath('/applications', `appId eq '${appId}'`))
   const byName = await root.graph('GET', filterPath('/applications', "displayName eq 'it''s & one'"))
-  const byTag = await root.graph('GET', filterPath('/applications', "tags/any(t:startswith(t,'gatehouse:a:'))"))
+  const byTag = await root.graph(
+    'GET',
+    filterPath('/applications', "tags/any(t:startswith(t,'gatehouse:a:'))"),
+  )
   const deleted = await root.graph('DELETE', `/applications/${id}`)
   const bin = await root.graph('GET', `/directory/deletedItems/${id}`)
   const purged = await root.graph('DELETE', `/directory/deletedItems/${id}`)
@@ -42,14 +54,22 @@ test('a secret is told once, its hint ever after', async () => {
   const root = await actAs(directory)
   const { id } = (await root.graph('POST', '/applications', { displayName: 'one' })).body
 
-  const added = await root.graph('POST', `/applications/${id}/addPassword`, { passwordCredential: { displayName: 'mine' } })
+  const added = await root.graph('POST', `/applications/${id}/addPassword`, {
+    passwordCredential: { displayName: 'mine' },
+  })
   const read = await root.graph('GET', `/applications/${id}`)
 
   const { keyId, secretText } = added.body
   expect(added.status).toBe(200)
   expect(secretText).toMatch(/^[\w~-]{40}$/)
-  expect(added.body).toMatchObject({ displayName: 'mine', startDateTime: '2027-01-15T08:00:00.000Z', endDateTime: '2029-01-15T08:00:00.000Z' })
-  expect(read.body.passwordCredentials).toMatchObject([{ keyId, displayName: 'mine', hint: String(secretText).slice(0, 3), secretText: null }])
+  expect(added.body).toMatchObject({
+    displayName: 'mine',
+    startDateTime: '2027-01-15T08:00:00.000Z',
+    endDateTime: '2029-01-15T08:00:00.000Z',
+  })
+  expect(read.body.passwordCredentials).toMatchObject([
+    { keyId, displayName: 'mine', hint: String(secretText).slice(0, 3), secretText: null },
+  ])
 })
 
 test('the service principal goes with its application', async () => {
@@ -92,10 +112,21 @@ test('a member is added, listed and removed; deleting it leaves no membership', 
 const nobody = '11111111-1111-4111-8111-111111111111'
 
 type Scene = { directory: Directory; root: Actor }
-type Refusal = { name: string; ask(scene: Scene): Promise<Answer>; status: number; code: string; message: RegExp }
+type Refusal = {
+  name: string
+  ask(scene: Scene): Promise<Answer>
+  status: number
+  code: string
+  message: RegExp
+}
 
-const member = ({ directoryUrl }: Directory, id: string) => ({ '@odata.id': `${directoryUrl}/v1.0/directoryObjects/${id}` })
-const missing = (id: string) => new RegExp(`^Resource '${id}' does not exist or one of its queried reference-property objects are not present\\.$`)
+const member = ({ directoryUrl }: Directory, id: string) => ({
+  '@odata.id': `${directoryUrl}/v1.0/directoryObjects/${id}`,
+})
+const missing = (id: string) =>
+  new RegExp(
+    `^Resource '${id}' does not exist or one of its queried reference-property objects are not present\\.$`,
+  )
 
 // simulators/directory/README.md
 const refusals: Refusal[] = [
@@ -129,7 +160,8 @@ const refusals: Refusal[] = [
   },
   {
     name: 'an audience that is none',
-    ask: ({ root }) => root.graph('POST', '/applications', { displayName: 'x', signInAudience: 'CloudADMyOrg' }),
+    ask: ({ root }) =>
+      root.graph('POST', '/applications', { displayName: 'x', signInAudience: 'CloudADMyOrg' }),
     status: 400,
     code: 'Request_BadRequest',
     message: /'signInAudience'/,
@@ -139,7 +171,9 @@ const refusals: Refusal[] = [
     ask: ({ root }) => root.graph('POST', '/servicePrincipals', { appId: nobody }),
     status: 400,
     code: 'Request_BadRequest',
-    message: new RegExp(`^The appId '${nobody}' of the service principal does not reference a valid application object\\.$`),
+    message: new RegExp(
+      `^The appId '${nobody}' of the service principal does not reference a valid application object\\.$`,
+    ),
   },
   {
     name: 'a second service principal',
@@ -150,7 +184,8 @@ const refusals: Refusal[] = [
   },
   {
     name: 'a key that is not there',
-    ask: ({ root, directory }) => root.graph('POST', `/applications/${directory.rootApplicationId}/removePassword`, { keyId: nobody }),
+    ask: ({ root, directory }) =>
+      root.graph('POST', `/applications/${directory.rootApplicationId}/removePassword`, { keyId: nobody }),
     status: 400,
     code: 'Request_BadRequest',
     message: /No password credential found with keyId/,
@@ -158,14 +193,17 @@ const refusals: Refusal[] = [
   {
     name: 'an end before the start',
     ask: ({ root, directory }) =>
-      root.graph('POST', `/applications/${directory.rootApplicationId}/addPassword`, { passwordCredential: { endDateTime: '2001-01-01T00:00:00Z' } }),
+      root.graph('POST', `/applications/${directory.rootApplicationId}/addPassword`, {
+        passwordCredential: { endDateTime: '2001-01-01T00:00:00Z' },
+      }),
     status: 400,
     code: 'Request_BadRequest',
     message: /'endDateTime'/,
   },
   {
     name: 'a member that is not there',
-    ask: ({ root, directory }) => root.graph('POST', `/groups/${directory.groupIds.foo}/members/$ref`, member(directory, nobody)),
+    ask: ({ root, directory }) =>
+      root.graph('POST', `/groups/${directory.groupIds.foo}/members/$ref`, member(directory, nobody)),
     status: 404,
     code: 'Request_ResourceNotFound',
     message: missing(nobody),
@@ -173,12 +211,21 @@ const refusals: Refusal[] = [
   {
     name: 'a member twice',
     ask: async ({ root, directory }) => {
-      await root.graph('POST', `/groups/${directory.groupIds.foo}/members/$ref`, member(directory, directory.rootServicePrincipalId))
-      return root.graph('POST', `/groups/${directory.groupIds.foo}/members/$ref`, member(directory, directory.rootServicePrincipalId))
+      await root.graph(
+        'POST',
+        `/groups/${directory.groupIds.foo}/members/$ref`,
+        member(directory, directory.rootServicePrincipalId),
+      )
+      return root.graph(
+        'POST',
+        `/groups/${directory.groupIds.foo}/members/$ref`,
+        member(directory, directory.rootServicePrincipalId),
+      )
     },
     status: 400,
     code: 'Request_BadRequest',
-    message: /^One or more added object references already exist for the following modified properties: 'members'\.$/,
+    message:
+      /^One or more added object references already exist for the following modified properties: 'members'\.$/,
   },
   {
     name: 'a member of another host',
@@ -192,14 +239,20 @@ const refusals: Refusal[] = [
   },
   {
     name: 'a group that is not there',
-    ask: ({ root, directory }) => root.graph('POST', `/groups/${nobody}/members/$ref`, member(directory, directory.rootServicePrincipalId)),
+    ask: ({ root, directory }) =>
+      root.graph(
+        'POST',
+        `/groups/${nobody}/members/$ref`,
+        member(directory, directory.rootServicePrincipalId),
+      ),
     status: 404,
     code: 'Request_ResourceNotFound',
     message: missing(nobody),
   },
   {
     name: 'the removal of no member',
-    ask: ({ root, directory }) => root.graph('DELETE', `/groups/${directory.groupIds.foo}/members/${nobody}/$ref`),
+    ask: ({ root, directory }) =>
+      root.graph('DELETE', `/groups/${directory.groupIds.foo}/members/${nobody}/$ref`),
     status: 404,
     code: 'Request_ResourceNotFound',
     message: missing(nobody),
@@ -213,7 +266,8 @@ const refusals: Refusal[] = [
   },
   {
     name: 'a purge of what was not deleted',
-    ask: ({ root, directory }) => root.graph('DELETE', `/directory/deletedItems/${directory.rootApplicationId}`),
+    ask: ({ root, directory }) =>
+      root.graph('DELETE', `/directory/deletedItems/${directory.rootApplicationId}`),
     status: 404,
     code: 'Request_ResourceNotFound',
     message: /does not exist/,
@@ -239,7 +293,13 @@ const refusals: Refusal[] = [
     code: 'BadRequest',
     message: /Unable to read JSON/,
   },
-  { name: 'a path nobody knows', ask: ({ root }) => root.graph('GET', '/users'), status: 400, code: 'BadRequest', message: /segment/ },
+  {
+    name: 'a path nobody knows',
+    ask: ({ root }) => root.graph('GET', '/users'),
+    status: 400,
+    code: 'BadRequest',
+    message: /segment/,
+  },
   {
     name: 'no token',
     ask: ({ directory }) => send(directory, 'GET', `${directory.directoryUrl}/v1.0/groups`),
@@ -249,14 +309,16 @@ const refusals: Refusal[] = [
   },
   {
     name: 'a token of somebody else',
-    ask: ({ directory }) => send(directory, 'GET', `${directory.directoryUrl}/v1.0/groups`, { token: 'a.b.c' }),
+    ask: ({ directory }) =>
+      send(directory, 'GET', `${directory.directoryUrl}/v1.0/groups`, { token: 'a.b.c' }),
     status: 401,
     code: 'InvalidAuthenticationToken',
     message: /JWT/,
   },
   {
     name: 'a token for the resource manager',
-    ask: ({ directory, root }) => send(directory, 'GET', `${directory.directoryUrl}/v1.0/groups`, { token: root.resourceManagerToken }),
+    ask: ({ directory, root }) =>
+      send(directory, 'GET', `${directory.directoryUrl}/v1.0/groups`, { token: root.resourceManagerToken }),
     status: 401,
     code: 'InvalidAuthenticationToken',
     message: /audience/,
@@ -271,7 +333,9 @@ test.each(refusals)('$name: $status $code', async ({ ask, status, code, message 
 
   expect(answer).toMatchObject({
     status,
-    body: { error: { code, message: expect.stringMatching(message), innerError: { date: expect.any(String) } } },
+    body: {
+      error: { code, message: expect.stringMatching(message), innerError: { date: expect.any(String) } },
+    },
   })
   expect(answer.headers['request-id']).toMatch(/^[0-9a-f-]{36}$/)
 })
@@ -337,36 +401,53 @@ test.each([
   const application = directory.hand.addApplication({ displayName: 'full' })
   directory.hand.addPassword(application.id)
 
-  const answer = await root.graph('POST', path === '' ? `/applications/${application.id}/addPassword` : path, json)
+  const answer = await root.graph(
+    'POST',
+    path === '' ? `/applications/${application.id}/addPassword` : path,
+    json,
+  )
 
   expect(answer).toMatchObject({ status, body: { error: { code } } })
-  if (code === 'Directory_ResourceSizeExceeded') expect(answer.raw).toContain('size of the object has exceeded its limit')
+  if (code === 'Directory_ResourceSizeExceeded')
+    expect(answer.raw).toContain('size of the object has exceeded its limit')
 })
 
 test.each([
   { lockServicePrincipals: 'never' as const, asked: undefined, isLocked: false },
   { lockServicePrincipals: 'by-default' as const, asked: undefined, isLocked: true },
   { lockServicePrincipals: 'by-default' as const, asked: { isEnabled: false }, isLocked: false },
-  { lockServicePrincipals: 'never' as const, asked: { isEnabled: true, allProperties: true }, isLocked: true },
+  {
+    lockServicePrincipals: 'never' as const,
+    asked: { isEnabled: true, allProperties: true },
+    isLocked: true,
+  },
   { lockServicePrincipals: 'always' as const, asked: { isEnabled: false }, isLocked: true },
-])('locks $lockServicePrincipals: an application that asks for $asked is locked: $isLocked', async ({ lockServicePrincipals, asked, isLocked }) => {
-  await using directory = await startDirectory({ settings: { lockServicePrincipals } })
-  const root = await actAs(directory)
-  const json = { displayName: 'x', ...(asked && { servicePrincipalLockConfiguration: asked }) }
-  const { id, appId } = (await root.graph('POST', '/applications', json)).body
-  const principal = (await root.graph('POST', '/servicePrincipals', { appId })).body.id
+])(
+  'locks $lockServicePrincipals: an application that asks for $asked is locked: $isLocked',
+  async ({ lockServicePrincipals, asked, isLocked }) => {
+    await using directory = await startDirectory({ settings: { lockServicePrincipals } })
+    const root = await actAs(directory)
+    const json = { displayName: 'x', ...(asked && { servicePrincipalLockConfiguration: asked }) }
+    const { id, appId } = (await root.graph('POST', '/applications', json)).body
+    const principal = (await root.graph('POST', '/servicePrincipals', { appId })).body.id
 
-  const added = await root.graph('POST', `/servicePrincipals/${principal}/addPassword`, {})
+    const added = await root.graph('POST', `/servicePrincipals/${principal}/addPassword`, {})
 
-  if (isLocked) expect(added).toMatchObject({ status: 400, body: { error: { code: 'CannotUpdateLockedServicePrincipalProperty' } } })
-  else expect(added.status).toBe(200)
-  expect((await root.graph('POST', `/applications/${id}/addPassword`, {})).status).toBe(200)
-})
+    if (isLocked)
+      expect(added).toMatchObject({
+        status: 400,
+        body: { error: { code: 'CannotUpdateLockedServicePrincipalProperty' } },
+      })
+    else expect(added.status).toBe(200)
+    expect((await root.graph('POST', `/applications/${id}/addPassword`, {})).status).toBe(200)
+  },
+)
 
 test('an application takes a service management reference that is a GUID', async () => {
   await using directory = await startDirectory({ settings: { requireServiceManagementReference: true } })
   const root = await actAs(directory)
-  const make = (serviceManagementReference: string) => root.graph('POST', '/applications', { displayName: 'x', serviceManagementReference })
+  const make = (serviceManagementReference: string) =>
+    root.graph('POST', '/applications', { displayName: 'x', serviceManagementReference })
 
   expect((await make('my team')).status).toBe(400)
   expect(await make(nobody)).toMatchObject({ status: 201, body: { serviceManagementReference: nobody } })
@@ -376,11 +457,21 @@ const groupPermissions = ['GroupMember.ReadWrite.All', 'Application.ReadWrite.Al
 
 test.each([
   { kind: 'assigned' as const, permissions: ['GroupMember.ReadWrite.All'], add: 403, remove: 404 },
-  { kind: 'assigned' as const, permissions: ['GroupMember.ReadWrite.All', 'Application.ReadWrite.OwnedBy'], add: 403, remove: 404 },
+  {
+    kind: 'assigned' as const,
+    permissions: ['GroupMember.ReadWrite.All', 'Application.ReadWrite.OwnedBy'],
+    add: 403,
+    remove: 404,
+  },
   { kind: 'assigned' as const, permissions: ['Application.ReadWrite.All'], add: 403, remove: 403 },
   { kind: 'assigned' as const, permissions: groupPermissions, add: 204, remove: 404 },
   { kind: 'role-assignable' as const, permissions: groupPermissions, add: 403, remove: 403 },
-  { kind: 'role-assignable' as const, permissions: [...groupPermissions, 'RoleManagement.ReadWrite.Directory'], add: 204, remove: 404 },
+  {
+    kind: 'role-assignable' as const,
+    permissions: [...groupPermissions, 'RoleManagement.ReadWrite.Directory'],
+    add: 204,
+    remove: 404,
+  },
   { kind: 'dynamic' as const, permissions: groupPermissions, add: 403, remove: 403 },
   { kind: 'on-premises' as const, permissions: groupPermissions, add: 400, remove: 400 },
 ])(
@@ -406,7 +497,9 @@ test('the owners of an application are who made it and who was added', async () 
 
   const owners = await root.graph('GET', `/applications/${id}/owners`)
 
-  expect(owners.body).toMatchObject({ value: [{ id: directory.rootServicePrincipalId }, { id: other.servicePrincipalId }] })
+  expect(owners.body).toMatchObject({
+    value: [{ id: directory.rootServicePrincipalId }, { id: other.servicePrincipalId }],
+  })
 })
 
 test.each(['AzureADandPersonalMicrosoftAccount', 'PersonalMicrosoftAccount'])(
@@ -427,7 +520,8 @@ test.each(['AzureADandPersonalMicrosoftAccount', 'PersonalMicrosoftAccount'])(
 test('the organization tells its quota to who asks for it; what is deleted counts a quarter', async () => {
   await using directory = await startDirectory({ settings: { quotas: { directoryObjects: 500 } } })
   const root = await actAs(directory)
-  const used = async () => itemsOf(await root.graph('GET', '/organization?$select=directorySizeQuota'))[0]?.directorySizeQuota
+  const used = async () =>
+    itemsOf(await root.graph('GET', '/organization?$select=directorySizeQuota'))[0]?.directorySizeQuota
   const plain = itemsOf(await root.graph('GET', '/organization'))[0]
 
   const before = await used()
@@ -445,14 +539,21 @@ test('a list goes on at an absolute address, and nothing is missed while things 
   await using directory = await startDirectory({ settings: { pageSize: 2 } })
   const root = await actAs(directory)
   const ids: unknown[] = []
-  for (const displayName of ['a', 'b', 'c', 'd', 'e']) ids.push((await root.graph('POST', '/applications', { displayName, tags: ['mine'] })).body.id)
+  for (const displayName of ['a', 'b', 'c', 'd', 'e'])
+    ids.push((await root.graph('POST', '/applications', { displayName, tags: ['mine'] })).body.id)
 
   const first = await root.graph('GET', filterPath('/applications', "tags/any(t:t eq 'mine')"))
   await root.graph('DELETE', `/applications/${ids[0]}`)
-  const second = await send(directory, 'GET', String(first.body['@odata.nextLink']), { token: root.directoryToken })
-  const third = await send(directory, 'GET', String(second.body['@odata.nextLink']), { token: root.directoryToken })
+  const second = await send(directory, 'GET', String(first.body['@odata.nextLink']), {
+    token: root.directoryToken,
+  })
+  const third = await send(directory, 'GET', String(second.body['@odata.nextLink']), {
+    token: root.directoryToken,
+  })
 
-  expect(String(first.body['@odata.nextLink'])).toMatch(new RegExp(`^${directory.directoryUrl}/v1\\.0/applications\\?`))
+  expect(String(first.body['@odata.nextLink'])).toMatch(
+    new RegExp(`^${directory.directoryUrl}/v1\\.0/applications\\?`),
+  )
   expect([first, second, third].flatMap(itemsOf).map(({ id }) => id)).toEqual(ids)
   expect(third.body).not.toHaveProperty('@odata.nextLink')
 })
@@ -475,8 +576,18 @@ type Permitted = {
 
 const add = (id: string) => `/applications/${id}/addPassword`
 const permitted: Permitted[] = [
-  { name: 'All changes any application', permissions: 'All', ask: ({ root, foreign }) => root.graph('POST', add(foreign)), status: 200 },
-  { name: 'OwnedBy changes what it made', permissions: 'OwnedBy', ask: ({ root, own }) => root.graph('POST', add(own)), status: 200 },
+  {
+    name: 'All changes any application',
+    permissions: 'All',
+    ask: ({ root, foreign }) => root.graph('POST', add(foreign)),
+    status: 200,
+  },
+  {
+    name: 'OwnedBy changes what it made',
+    permissions: 'OwnedBy',
+    ask: ({ root, own }) => root.graph('POST', add(own)),
+    status: 200,
+  },
   {
     name: 'OwnedBy does not change what it did not make',
     permissions: 'OwnedBy',
@@ -498,22 +609,50 @@ const permitted: Permitted[] = [
     },
     status: 200,
   },
-  { name: 'OwnedBy deletes what it made', permissions: 'OwnedBy', ask: ({ root, own }) => root.graph('DELETE', `/applications/${own}`), status: 204 },
-  { name: 'None makes nothing', permissions: 'None', ask: ({ root }) => root.graph('POST', '/applications', { displayName: 'x' }), status: 403 },
-  { name: 'None reads nothing', permissions: 'None', ask: ({ root, own }) => root.graph('GET', `/applications/${own}`), status: 403 },
-  { name: 'None sees no groups', permissions: 'None', ask: ({ root }) => root.graph('GET', '/groups'), status: 403 },
-  { name: 'None sees no organization', permissions: 'None', ask: ({ root }) => root.graph('GET', '/organization'), status: 403 },
+  {
+    name: 'OwnedBy deletes what it made',
+    permissions: 'OwnedBy',
+    ask: ({ root, own }) => root.graph('DELETE', `/applications/${own}`),
+    status: 204,
+  },
+  {
+    name: 'None makes nothing',
+    permissions: 'None',
+    ask: ({ root }) => root.graph('POST', '/applications', { displayName: 'x' }),
+    status: 403,
+  },
+  {
+    name: 'None reads nothing',
+    permissions: 'None',
+    ask: ({ root, own }) => root.graph('GET', `/applications/${own}`),
+    status: 403,
+  },
+  {
+    name: 'None sees no groups',
+    permissions: 'None',
+    ask: ({ root }) => root.graph('GET', '/groups'),
+    status: 403,
+  },
+  {
+    name: 'None sees no organization',
+    permissions: 'None',
+    ask: ({ root }) => root.graph('GET', '/organization'),
+    status: 403,
+  },
   {
     name: 'reading groups is not changing them',
     permissions: ['Group.Read.All'],
-    ask: ({ root, directory }) => root.graph('DELETE', `/groups/${directory.groupIds.foo}/members/${nobody}/$ref`),
+    ask: ({ root, directory }) =>
+      root.graph('DELETE', `/groups/${directory.groupIds.foo}/members/${nobody}/$ref`),
     status: 403,
   },
 ]
 
 test.each(permitted)('permissions: $name', async ({ permissions, ask, status }) => {
   await using directory = await startDirectory()
-  const own = String((await (await actAs(directory)).graph('POST', '/applications', { displayName: 'own' })).body.id)
+  const own = String(
+    (await (await actAs(directory)).graph('POST', '/applications', { displayName: 'own' })).body.id,
+  )
   const foreign = directory.hand.addApplication({ displayName: 'foreign' }).id
   directory.change({ directoryPermissions: permissions })
   const root = await actAs(directory)
@@ -523,7 +662,10 @@ test.each(permitted)('permissions: $name', async ({ permissions, ask, status }) 
   expect(answer.status).toBe(status)
   if (status === 403)
     expect(answer.body).toMatchObject({
-      error: { code: 'Authorization_RequestDenied', message: 'Insufficient privileges to complete the operation.' },
+      error: {
+        code: 'Authorization_RequestDenied',
+        message: 'Insufficient privileges to complete the operation.',
+      },
     })
 })
 
@@ -536,7 +678,12 @@ test('with OwnedBy a service principal needs an application of its own', async (
 
   expect(answer).toMatchObject({
     status: 403,
-    body: { error: { code: 'Authorization_RequestDenied', message: expect.stringContaining('must in the local tenant') } },
+    body: {
+      error: {
+        code: 'Authorization_RequestDenied',
+        message: expect.stringContaining('must in the local tenant'),
+      },
+    },
   })
 })
 

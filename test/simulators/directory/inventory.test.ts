@@ -18,7 +18,13 @@ test('fixtures are no inventory, what was made over the API is', async () => {
   const things = directory.inventory()
 
   expect(empty).toEqual([])
-  expect(kinds(things)).toEqual(['application', 'group-member', 'password', 'role-assignment', 'service-principal'])
+  expect(kinds(things)).toEqual([
+    'application',
+    'group-member',
+    'password',
+    'role-assignment',
+    'service-principal',
+  ])
   expect(new Set(things.map(({ clientId }) => clientId))).toEqual(new Set([appId]))
   expect(things.find(({ kind }) => kind === 'password')).toMatchObject({ secret, deleted: false })
 })
@@ -44,8 +50,12 @@ test('a password that nobody knows is debris, on an application in use and on a 
   await using directory = await startDirectory()
   const root = await actAs(directory)
   const held = await makeCredential(root)
-  await root.graph('POST', `/applications/${held.id}/addPassword`, { passwordCredential: { displayName: 'stray' } })
-  await root.graph('POST', `/applications/${directory.rootApplicationId}/addPassword`, { passwordCredential: { displayName: 'stray root' } })
+  await root.graph('POST', `/applications/${held.id}/addPassword`, {
+    passwordCredential: { displayName: 'stray' },
+  })
+  await root.graph('POST', `/applications/${directory.rootApplicationId}/addPassword`, {
+    passwordCredential: { displayName: 'stray root' },
+  })
 
   const debris = directory.debris({ clientIds: [held.appId], secrets: [held.secret] })
 

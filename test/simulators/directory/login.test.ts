@@ -32,14 +32,20 @@ test('instance discovery knows its own host and no other', async () => {
   const own = await ask(`${directory.authorityUrl}/${directory.tenantId}/oauth2/v2.0/authorize`)
   const other = await ask('https://login.example.com/x/oauth2/v2.0/authorize')
 
-  expect(own.body.tenant_discovery_endpoint).toBe(`${directory.authorityUrl}/${directory.tenantId}/v2.0/.well-known/openid-configuration`)
+  expect(own.body.tenant_discovery_endpoint).toBe(
+    `${directory.authorityUrl}/${directory.tenantId}/v2.0/.well-known/openid-configuration`,
+  )
   expect(other).toMatchObject({ status: 400, body: { error: 'invalid_instance', error_codes: [50049] } })
 })
 
 test('a tenant that is not there has no discovery', async () => {
   await using directory = await startDirectory()
 
-  const answer = await send(directory, 'GET', `${directory.authorityUrl}/${crypto.randomUUID()}/v2.0/.well-known/openid-configuration`)
+  const answer = await send(
+    directory,
+    'GET',
+    `${directory.authorityUrl}/${crypto.randomUUID()}/v2.0/.well-known/openid-configuration`,
+  )
 
   expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request', error_codes: [90002] } })
 })
@@ -77,29 +83,66 @@ test('a token says who, for whom, until when and with which permissions', async 
   })
 })
 
-test.each(['https://graph.microsoft.com/.default', 'https://management.core.windows.net//.default', 'https://management.azure.com/.default'])(
-  'the real resource %s is one of its own',
-  async (scope) => {
-    await using directory = await startDirectory()
+test.each([
+  'https://graph.microsoft.com/.default',
+  'https://management.core.windows.net//.default',
+  'https://management.azure.com/.default',
+])('the real resource %s is one of its own', async (scope) => {
+  await using directory = await startDirectory()
 
-    const { status } = await askToken(directory, { scope })
+  const { status } = await askToken(directory, { scope })
 
-    expect(status).toBe(200)
-  },
-)
+  expect(status).toBe(200)
+})
 
 // simulators/directory/README.md
 const refusals: { name: string; who: Who; status: number; error: string; code: number }[] = [
   { name: 'a wrong secret', who: { secret: 'wrong' }, status: 401, error: 'invalid_client', code: 7000215 },
   { name: 'no secret', who: { secret: '' }, status: 401, error: 'invalid_client', code: 7000216 },
-  { name: 'an unknown application', who: { clientId: crypto.randomUUID() }, status: 400, error: 'unauthorized_client', code: 700016 },
-  { name: 'an unknown tenant', who: { tenant: crypto.randomUUID() }, status: 400, error: 'invalid_request', code: 90002 },
-  { name: 'two scopes', who: { scope: 'https://graph.microsoft.com/.default openid' }, status: 400, error: 'invalid_scope', code: 70011 },
-  { name: 'a scope without /.default', who: { scope: 'https://graph.microsoft.com/User.Read' }, status: 400, error: 'invalid_scope', code: 1002012 },
-  { name: 'a resource nobody knows', who: { scope: 'https://example.com/.default' }, status: 400, error: 'invalid_resource', code: 500011 },
+  {
+    name: 'an unknown application',
+    who: { clientId: crypto.randomUUID() },
+    status: 400,
+    error: 'unauthorized_client',
+    code: 700016,
+  },
+  {
+    name: 'an unknown tenant',
+    who: { tenant: crypto.randomUUID() },
+    status: 400,
+    error: 'invalid_request',
+    code: 90002,
+  },
+  {
+    name: 'two scopes',
+    who: { scope: 'https://graph.microsoft.com/.default openid' },
+    status: 400,
+    error: 'invalid_scope',
+    code: 70011,
+  },
+  {
+    name: 'a scope without /.default',
+    who: { scope: 'https://graph.microsoft.com/User.Read' },
+    status: 400,
+    error: 'invalid_scope',
+    code: 1002012,
+  },
+  {
+    name: 'a resource nobody knows',
+    who: { scope: 'https://example.com/.default' },
+    status: 400,
+    error: 'invalid_resource',
+    code: 500011,
+  },
   { name: 'no scope', who: { scope: '' }, status: 400, error: 'invalid_request', code: 900144 },
   { name: 'no client id', who: { clientId: '' }, status: 400, error: 'invalid_request', code: 900144 },
-  { name: 'another grant', who: { extra: { grant_type: 'password' } }, status: 400, error: 'unsupported_grant_type', code: 70003 },
+  {
+    name: 'another grant',
+    who: { extra: { grant_type: 'password' } },
+    status: 400,
+    error: 'unsupported_grant_type',
+    code: 70003,
+  },
 ]
 
 test.each(refusals)('$name is refused with AADSTS$code', async ({ who, status, error, code }) => {
@@ -107,8 +150,13 @@ test.each(refusals)('$name is refused with AADSTS$code', async ({ who, status, e
 
   const answer = await askToken(directory, who)
 
-  expect(answer).toMatchObject({ status, body: { error, error_codes: [code], error_uri: `https://login.microsoftonline.com/error?code=${code}` } })
-  expect(answer.body.error_description).toMatch(new RegExp(`^AADSTS${code}: .* Trace ID: [0-9a-f-]{36} Correlation ID: [0-9a-f-]{36} Timestamp: `))
+  expect(answer).toMatchObject({
+    status,
+    body: { error, error_codes: [code], error_uri: `https://login.microsoftonline.com/error?code=${code}` },
+  })
+  expect(answer.body.error_description).toMatch(
+    new RegExp(`^AADSTS${code}: .* Trace ID: [0-9a-f-]{36} Correlation ID: [0-9a-f-]{36} Timestamp: `),
+  )
 })
 
 test('a secret works until its end, and then is expired', async () => {
@@ -125,22 +173,26 @@ test('a secret works until its end, and then is expired', async () => {
   expect(after).toMatchObject({ status: 401, body: { error: 'invalid_client', error_codes: [7000222] } })
 })
 
-test.each(['application', 'service principal'] as const)('a password of the %s signs in, and no more once removed', async (holder) => {
-  await using directory = await startDirectory()
-  const root = await actAs(directory)
-  const made = await makeCredential(root)
-  const path = holder === 'application' ? `/applications/${made.id}` : `/servicePrincipals/${made.principalId}`
-  const { keyId, secretText } = (await root.graph('POST', `${path}/addPassword`, {})).body
-  const asked = { clientId: made.appId, secret: String(secretText) }
+test.each(['application', 'service principal'] as const)(
+  'a password of the %s signs in, and no more once removed',
+  async (holder) => {
+    await using directory = await startDirectory()
+    const root = await actAs(directory)
+    const made = await makeCredential(root)
+    const path =
+      holder === 'application' ? `/applications/${made.id}` : `/servicePrincipals/${made.principalId}`
+    const { keyId, secretText } = (await root.graph('POST', `${path}/addPassword`, {})).body
+    const asked = { clientId: made.appId, secret: String(secretText) }
 
-  const before = await askToken(directory, asked)
-  await root.graph('POST', `${path}/removePassword`, { keyId })
-  const after = await askToken(directory, asked)
+    const before = await askToken(directory, asked)
+    await root.graph('POST', `${path}/removePassword`, { keyId })
+    const after = await askToken(directory, asked)
 
-  expect(before.status).toBe(200)
-  expect(decodeJwt(String(before.body.access_token))).not.toHaveProperty('roles')
-  expect(after).toMatchObject({ status: 401, body: { error_codes: [7000215] } })
-})
+    expect(before.status).toBe(200)
+    expect(decodeJwt(String(before.body.access_token))).not.toHaveProperty('roles')
+    expect(after).toMatchObject({ status: 401, body: { error_codes: [7000215] } })
+  },
+)
 
 test.each([
   { gone: 'application', code: 700016 },
@@ -166,9 +218,24 @@ test.each([
     status: 200,
     code: undefined,
   },
-  { name: 'of another issuer', claims: { iss: 'https://other.example', sub: 'job', aud: 'cloud' }, status: 401, code: 700211 },
-  { name: 'of another subject', claims: { iss: 'https://ci.example', sub: 'cron', aud: 'cloud' }, status: 400, code: 70021 },
-  { name: 'for another audience', claims: { iss: 'https://ci.example', sub: 'job', aud: 'moon' }, status: 401, code: 700212 },
+  {
+    name: 'of another issuer',
+    claims: { iss: 'https://other.example', sub: 'job', aud: 'cloud' },
+    status: 401,
+    code: 700211,
+  },
+  {
+    name: 'of another subject',
+    claims: { iss: 'https://ci.example', sub: 'cron', aud: 'cloud' },
+    status: 400,
+    code: 70021,
+  },
+  {
+    name: 'for another audience',
+    claims: { iss: 'https://ci.example', sub: 'job', aud: 'moon' },
+    status: 401,
+    code: 700212,
+  },
 ])('an assertion $name: $status', async ({ claims, status, code }) => {
   await using directory = await startDirectory()
   const { appId } = directory.hand.addApplication({ displayName: 'federated', federated: [federated] })
@@ -185,7 +252,10 @@ test.each([
 
 test('an assertion that is no JWT is refused', async () => {
   await using directory = await startDirectory()
-  const extra = { client_assertion: 'x.y', client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer' }
+  const extra = {
+    client_assertion: 'x.y',
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+  }
 
   const answer = await askToken(directory, { extra })
 

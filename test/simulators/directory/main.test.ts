@@ -5,7 +5,9 @@ import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
 
 test('by hand: it prints how to aim a server at it, answers, and leaves nothing behind', async () => {
-  const child = spawn(process.execPath, ['simulators/directory/main.ts'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['simulators/directory/main.ts'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const closed = once(child, 'close')
   const said: Record<string, string> = {}
   for await (const line of createInterface({ input: child.stdout })) {

@@ -1,4 +1,8 @@
-import { ConfidentialClientApplication, type INetworkModule, type NetworkRequestOptions } from '@azure/msal-node'
+import {
+  ConfidentialClientApplication,
+  type INetworkModule,
+  type NetworkRequestOptions,
+} from '@azure/msal-node'
 import { Client } from '@microsoft/microsoft-graph-client'
 import { expect, test } from 'vitest'
 import { type Directory, startDirectory } from '../../../simulators/directory/directory.ts'
@@ -7,10 +11,15 @@ import { type Answer, send } from './client.ts'
 /** What MSAL asks through: only the stand-in's authority is trusted, and no redirect is followed. */
 function networkOf(directory: Directory): INetworkModule {
   const ask = async <T>(method: string, url: string, options: NetworkRequestOptions = {}) => {
-    const form = options.body === undefined ? undefined : Object.fromEntries(new URLSearchParams(options.body))
+    const form =
+      options.body === undefined ? undefined : Object.fromEntries(new URLSearchParams(options.body))
     const { status, headers, body } = await send(directory, method, url, form === undefined ? {} : { form })
     // MSAL names the shape of the answer it wants, and checks it itself
-    return { status, headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])), body: body as T }
+    return {
+      status,
+      headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+      body: body as T,
+    }
   }
   return {
     sendGetRequestAsync: (url, options) => ask('GET', url, options),
@@ -43,12 +52,28 @@ test('MSAL discovers the tenant, gets a token, and keeps it', async () => {
 })
 
 test.each([
-  { name: 'a wrong secret', secret: 'wrong', scope: '/.default', code: 'invalid_client', number: 7000215, status: 401 },
-  { name: 'a bad scope', secret: undefined, scope: '/User.Read', code: 'invalid_scope', number: 1002012, status: 400 },
+  {
+    name: 'a wrong secret',
+    secret: 'wrong',
+    scope: '/.default',
+    code: 'invalid_client',
+    number: 7000215,
+    status: 401,
+  },
+  {
+    name: 'a bad scope',
+    secret: undefined,
+    scope: '/User.Read',
+    code: 'invalid_scope',
+    number: 1002012,
+    status: 400,
+  },
 ])('MSAL tells the code of $name', async ({ secret, scope, code, number, status }) => {
   await using directory = await startDirectory()
 
-  const asked = clientOf(directory, secret).acquireTokenByClientCredential({ scopes: [directory.directoryUrl + scope] })
+  const asked = clientOf(directory, secret).acquireTokenByClientCredential({
+    scopes: [directory.directoryUrl + scope],
+  })
 
   await expect(asked).rejects.toMatchObject({ name: 'ServerError', errorCode: code, errorNo: number, status })
 })
@@ -73,7 +98,10 @@ function graphOf(directory: Directory, token: string): Client {
     middleware: {
       execute: async (context) => {
         const { method = 'GET', body } = context.options ?? {}
-        const answer = await send(directory, method, String(context.request), { token, ...(typeof body === 'string' && { json: JSON.parse(body) }) })
+        const answer = await send(directory, method, String(context.request), {
+          token,
+          ...(typeof body === 'string' && { json: JSON.parse(body) }),
+        })
         context.response = responseOf(answer)
       },
     },
@@ -81,18 +109,32 @@ function graphOf(directory: Directory, token: string): Client {
 }
 
 const responseOf = ({ status, raw, headers }: Answer) =>
-  new Response(status === 204 ? null : raw, { status, headers: { 'content-type': String(headers['content-type']) } })
+  new Response(status === 204 ? null : raw, {
+    status,
+    headers: { 'content-type': String(headers['content-type']) },
+  })
 
 test('the Graph client makes, finds and deletes an application, and reads the errors', async () => {
   await using directory = await startDirectory()
-  const token = await clientOf(directory).acquireTokenByClientCredential({ scopes: [`${directory.directoryUrl}/.default`] })
+  const token = await clientOf(directory).acquireTokenByClientCredential({
+    scopes: [`${directory.directoryUrl}/.default`],
+  })
   const graph = graphOf(directory, token?.accessToken ?? '')
 
-  const made: { id: string; appId: string } = await graph.api('/applications').post({ displayName: 'by the client', tags: ['gatehouse:a:b'] })
-  const found: { value: { id: string }[] } = await graph.api('/applications').filter(encodeURIComponent("displayName eq 'by the client'")).get()
+  const made: { id: string; appId: string } = await graph
+    .api('/applications')
+    .post({ displayName: 'by the client', tags: ['gatehouse:a:b'] })
+  const found: { value: { id: string }[] } = await graph
+    .api('/applications')
+    .filter(encodeURIComponent("displayName eq 'by the client'"))
+    .get()
   await graph.api(`/applications/${made.id}`).delete()
   const gone = graph.api(`/applications/${made.id}`).get()
 
   expect(found.value.map(({ id }) => id)).toEqual([made.id])
-  await expect(gone).rejects.toMatchObject({ statusCode: 404, code: 'Request_ResourceNotFound', requestId: expect.stringMatching(/^[0-9a-f-]{36}$/) })
+  await expect(gone).rejects.toMatchObject({
+    statusCode: 404,
+    code: 'Request_ResourceNotFound',
+    requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+  })
 })

@@ -34,10 +34,19 @@ test('an assignment is made, read, made again without harm, and removed once', a
     status: 201,
     body: {
       id: path,
-      properties: { principalId, principalType: 'ServicePrincipal', scope: `/subscriptions/${directory.subscriptionId}/resourceGroups/web` },
+      properties: {
+        principalId,
+        principalType: 'ServicePrincipal',
+        scope: `/subscriptions/${directory.subscriptionId}/resourceGroups/web`,
+      },
     },
   })
-  expect([again.status, read.body.id, removed.map(({ status }) => status), gone.status]).toEqual([200, path, [200, 204], 404])
+  expect([again.status, read.body.id, removed.map(({ status }) => status), gone.status]).toEqual([
+    200,
+    path,
+    [200, 204],
+    404,
+  ])
   expect(gone.body).toMatchObject({ error: { code: 'RoleAssignmentNotFound' } })
 })
 
@@ -45,10 +54,17 @@ test.each(['reader', 'Reader', 'READER'])('a definition is found by the name %s'
   await using directory = await startDirectory()
   const root = await actAs(directory)
 
-  const answer = await root.arm('GET', filterPath(`/subscriptions/${directory.subscriptionId}${definitions}`, `roleName eq '${name}'`))
+  const answer = await root.arm(
+    'GET',
+    filterPath(`/subscriptions/${directory.subscriptionId}${definitions}`, `roleName eq '${name}'`),
+  )
 
   expect(itemsOf(answer)).toMatchObject([
-    { name: readerId, id: `/subscriptions/${directory.subscriptionId}${definitions}/${readerId}`, properties: { roleName: 'Reader' } },
+    {
+      name: readerId,
+      id: `/subscriptions/${directory.subscriptionId}${definitions}/${readerId}`,
+      properties: { roleName: 'Reader' },
+    },
   ])
 })
 
@@ -71,10 +87,18 @@ test('two definitions are called multiple, and lists go on at an absolute addres
   await using directory = await startDirectory({ settings: { pageSize: 1 } })
   const root = await actAs(directory)
 
-  const first = await root.arm('GET', filterPath(`/subscriptions/${directory.subscriptionId}${definitions}`, "roleName eq 'multiple'"))
-  const second = await send(directory, 'GET', String(first.body.nextLink), { token: root.resourceManagerToken })
+  const first = await root.arm(
+    'GET',
+    filterPath(`/subscriptions/${directory.subscriptionId}${definitions}`, "roleName eq 'multiple'"),
+  )
+  const second = await send(directory, 'GET', String(first.body.nextLink), {
+    token: root.resourceManagerToken,
+  })
 
-  expect([...itemsOf(first), ...itemsOf(second)]).toMatchObject([{ properties: { roleName: 'multiple' } }, { properties: { roleName: 'multiple' } }])
+  expect([...itemsOf(first), ...itemsOf(second)]).toMatchObject([
+    { properties: { roleName: 'multiple' } },
+    { properties: { roleName: 'multiple' } },
+  ])
   expect(second.body).not.toHaveProperty('nextLink')
 })
 
@@ -83,7 +107,10 @@ test('a name with a quote and an ampersand is found', async () => {
   const root = await actAs(directory)
   const { id } = directory.hand.addRoleDefinition({ roleName: "it's & that" })
 
-  const answer = await root.arm('GET', filterPath(`/subscriptions/${directory.subscriptionId}${definitions}`, "roleName eq 'it''s & that'"))
+  const answer = await root.arm(
+    'GET',
+    filterPath(`/subscriptions/${directory.subscriptionId}${definitions}`, "roleName eq 'it''s & that'"),
+  )
 
   expect(itemsOf(answer)).toMatchObject([{ id }])
 })
@@ -91,8 +118,10 @@ test('a name with a quote and an ampersand is found', async () => {
 type Scene = { directory: Directory; root: Actor; principalId: string }
 type Refusal = { name: string; ask(scene: Scene): Promise<Answer>; status: number; code: string }
 
-const put = ({ directory, root, principalId }: Scene, { path = newAssignmentPath(directory), json = assignmentOf(directory, principalId) } = {}) =>
-  root.arm('PUT', path, json)
+const put = (
+  { directory, root, principalId }: Scene,
+  { path = newAssignmentPath(directory), json = assignmentOf(directory, principalId) } = {},
+) => root.arm('PUT', path, json)
 
 // simulators/directory/README.md
 const refusals: Refusal[] = [
@@ -116,7 +145,10 @@ const refusals: Refusal[] = [
     ask: async (scene) => {
       const path = newAssignmentPath(scene.directory)
       await put(scene, { path })
-      return put(scene, { path, json: assignmentOf(scene.directory, scene.principalId, { definition: ownerId }) })
+      return put(scene, {
+        path,
+        json: assignmentOf(scene.directory, scene.principalId, { definition: ownerId }),
+      })
     },
     status: 400,
     code: 'RoleAssignmentUpdateNotPermitted',
@@ -129,13 +161,15 @@ const refusals: Refusal[] = [
   },
   {
     name: 'a definition that is not there',
-    ask: (scene) => put(scene, { json: assignmentOf(scene.directory, scene.principalId, { definition: randomUUID() }) }),
+    ask: (scene) =>
+      put(scene, { json: assignmentOf(scene.directory, scene.principalId, { definition: randomUUID() }) }),
     status: 404,
     code: 'RoleDefinitionDoesNotExist',
   },
   {
     name: 'reading a definition that is not there',
-    ask: ({ root, directory }) => root.arm('GET', `/subscriptions/${directory.subscriptionId}${definitions}/${randomUUID()}`),
+    ask: ({ root, directory }) =>
+      root.arm('GET', `/subscriptions/${directory.subscriptionId}${definitions}/${randomUUID()}`),
     status: 404,
     code: 'RoleDefinitionDoesNotExist',
   },
@@ -172,13 +206,18 @@ const refusals: Refusal[] = [
   {
     name: 'a version that is none',
     ask: ({ directory, root }) =>
-      send(directory, 'GET', `${directory.resourceManagerUrl}${definitions}?api-version=1`, { token: root.resourceManagerToken }),
+      send(directory, 'GET', `${directory.resourceManagerUrl}${definitions}?api-version=1`, {
+        token: root.resourceManagerToken,
+      }),
     status: 400,
     code: 'InvalidApiVersionParameter',
   },
   {
     name: 'no version',
-    ask: ({ directory, root }) => send(directory, 'GET', `${directory.resourceManagerUrl}${definitions}`, { token: root.resourceManagerToken }),
+    ask: ({ directory, root }) =>
+      send(directory, 'GET', `${directory.resourceManagerUrl}${definitions}`, {
+        token: root.resourceManagerToken,
+      }),
     status: 400,
     code: 'MissingApiVersionParameter',
   },
@@ -190,17 +229,24 @@ const refusals: Refusal[] = [
   },
   {
     name: 'a token of somebody else',
-    ask: ({ directory }) => send(directory, 'GET', `${directory.resourceManagerUrl}${definitions}`, { token: 'x' }),
+    ask: ({ directory }) =>
+      send(directory, 'GET', `${directory.resourceManagerUrl}${definitions}`, { token: 'x' }),
     status: 401,
     code: 'InvalidAuthenticationToken',
   },
   {
     name: 'a token for the directory',
-    ask: ({ directory, root }) => send(directory, 'GET', `${directory.resourceManagerUrl}${definitions}`, { token: root.directoryToken }),
+    ask: ({ directory, root }) =>
+      send(directory, 'GET', `${directory.resourceManagerUrl}${definitions}`, { token: root.directoryToken }),
     status: 401,
     code: 'InvalidAuthenticationTokenAudience',
   },
-  { name: 'a path nobody knows', ask: ({ root }) => root.arm('GET', '/tenants'), status: 404, code: 'NotFound' },
+  {
+    name: 'a path nobody knows',
+    ask: ({ root }) => root.arm('GET', '/tenants'),
+    status: 404,
+    code: 'NotFound',
+  },
 ]
 
 test.each(refusals)('$name: $status $code', async ({ ask, status, code }) => {
@@ -234,7 +280,12 @@ test('when all assignments are used up there are no more', async () => {
 
   expect(answer).toMatchObject({
     status: 400,
-    body: { error: { code: 'RoleAssignmentLimitExceeded', message: expect.stringContaining('No more role assignments can be created.') } },
+    body: {
+      error: {
+        code: 'RoleAssignmentLimitExceeded',
+        message: expect.stringContaining('No more role assignments can be created.'),
+      },
+    },
   })
 })
 
@@ -257,7 +308,9 @@ test.each([
     const { rootClientId, rootServicePrincipalId, subscriptionId } = directory
     const action = `'Microsoft.Authorization/roleAssignments/write' over scope '/subscriptions/${subscriptionId}/resourceGroups/web'`
     const start = `The client '${rootClientId}' with object id '${rootServicePrincipalId}' does not have authorization to perform action ${action}`
-    expect(answer.body).toMatchObject({ error: { code: 'AuthorizationFailed', message: expect.stringContaining(start) } })
+    expect(answer.body).toMatchObject({
+      error: { code: 'AuthorizationFailed', message: expect.stringContaining(start) },
+    })
   }
 })
 
@@ -265,11 +318,22 @@ test('a root with rights on one resource group looks up and assigns roles there,
   await using directory = await startDirectory({ settings: { rootResourceGroups: ['web'] } })
   const root = await actAs(directory)
   const subscription = `/subscriptions/${directory.subscriptionId}`
-  const listed = (scope: string) => root.arm('GET', `${scope}/providers/Microsoft.Authorization/roleDefinitions?$filter=roleName%20eq%20'Reader'`)
-  const permitted = (scope: string) => root.arm('GET', `${scope}/providers/Microsoft.Authorization/permissions`)
+  const listed = (scope: string) =>
+    root.arm(
+      'GET',
+      `${scope}/providers/Microsoft.Authorization/roleDefinitions?$filter=roleName%20eq%20'Reader'`,
+    )
+  const permitted = (scope: string) =>
+    root.arm('GET', `${scope}/providers/Microsoft.Authorization/permissions`)
 
-  expect(await listed(`${subscription}/resourceGroups/web`)).toMatchObject({ status: 200, body: { value: [{ properties: { roleName: 'Reader' } }] } })
-  expect(await listed(subscription)).toMatchObject({ status: 403, body: { error: { code: 'AuthorizationFailed' } } })
+  expect(await listed(`${subscription}/resourceGroups/web`)).toMatchObject({
+    status: 200,
+    body: { value: [{ properties: { roleName: 'Reader' } }] },
+  })
+  expect(await listed(subscription)).toMatchObject({
+    status: 403,
+    body: { error: { code: 'AuthorizationFailed' } },
+  })
   expect((await listed(`${subscription}/resourceGroups/data`)).status).toBe(403)
   expect((await permitted(`${subscription}/resourceGroups/web`)).body.value).toHaveLength(1)
   expect((await permitted(subscription)).body.value).toEqual([])
@@ -279,11 +343,19 @@ test('permissions are what the assignments of the caller add up to', async () =>
   await using directory = await startDirectory({ settings: { rootRoles: ['Contributor', 'Reader'] } })
   const root = await actAs(directory)
 
-  const { status, body } = await root.arm('GET', `/subscriptions/${directory.subscriptionId}/providers/Microsoft.Authorization/permissions`)
+  const { status, body } = await root.arm(
+    'GET',
+    `/subscriptions/${directory.subscriptionId}/providers/Microsoft.Authorization/permissions`,
+  )
 
   expect(status).toBe(200)
   expect(body.value).toEqual([
-    { actions: ['*'], notActions: expect.arrayContaining(['Microsoft.Authorization/*/Write']), dataActions: [], notDataActions: [] },
+    {
+      actions: ['*'],
+      notActions: expect.arrayContaining(['Microsoft.Authorization/*/Write']),
+      dataActions: [],
+      notDataActions: [],
+    },
     { actions: ['*/read'], notActions: [], dataActions: [], notDataActions: [] },
   ])
 })
@@ -316,7 +388,10 @@ test('assignments of a deleted principal stay, and are listed by principal', asy
   await root.graph('DELETE', `/applications/${id}`)
   const list = await root.arm(
     'GET',
-    filterPath(`/subscriptions/${directory.subscriptionId}/providers/Microsoft.Authorization/roleAssignments`, `principalId eq '${principalId}'`),
+    filterPath(
+      `/subscriptions/${directory.subscriptionId}/providers/Microsoft.Authorization/roleAssignments`,
+      `principalId eq '${principalId}'`,
+    ),
   )
 
   expect(itemsOf(list)).toMatchObject([{ id: path }])

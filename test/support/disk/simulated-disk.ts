@@ -6,7 +6,10 @@ import { join } from 'node:path'
 
 const source = join(import.meta.dirname, 'shim.c')
 
-/** Why no disk can be simulated here; undefined where it can. The shim is C for Linux, built when it is needed. */
+/**
+ * Why no disk can be simulated here; undefined where it can. The shim is C for Linux, built when it is
+ * needed.
+ */
 export const noSimulatedDisk: string | undefined =
   process.platform !== 'linux' || endianness() !== 'LE'
     ? 'the simulated disk needs Linux'
@@ -15,7 +18,13 @@ export const noSimulatedDisk: string | undefined =
       : undefined
 
 /** The slots of the shim's control file, in its order. */
-const slots = ['passingLogSyncs', 'failingLogSyncs', 'failingDatabaseSyncs', 'syncsUntilCut', 'isFull'] as const
+const slots = [
+  'passingLogSyncs',
+  'failingLogSyncs',
+  'failingDatabaseSyncs',
+  'syncsUntilCut',
+  'isFull',
+] as const
 type Slot = (typeof slots)[number]
 
 /** A power cut loses what no sync has promised: all of it, or any sectors of it. */
@@ -42,7 +51,10 @@ export type SimulatedDisk = Disposable & {
   loseUnsynced(loss: Loss, random: () => number): Promise<void>
 }
 
-/** A disk below `folder`, for processes that are started with its environment. It holds what has `.db` in its name. */
+/**
+ * A disk below `folder`, for processes that are started with its environment. It holds what has `.db` in its
+ * name.
+ */
 export function simulateDisk(folder: string): SimulatedDisk {
   const library = join(folder, 'disk.so')
   const control = join(folder, 'disk.control')
@@ -73,7 +85,11 @@ export function simulateDisk(folder: string): SimulatedDisk {
     cutAtSync: (count) => set('syncsUntilCut', count),
     setFull: (isFull) => set('isFull', Number(isFull)),
     loseUnsynced: async (loss, random) => {
-      const after = afterCut(before, entriesOf(readFileSync(journal)), loss === 'all' ? () => false : () => random() < 0.5)
+      const after = afterCut(
+        before,
+        entriesOf(readFileSync(journal)),
+        loss === 'all' ? () => false : () => random() < 0.5,
+      )
       for (const [name, content] of after) {
         if (content === undefined) await rm(join(folder, name), { force: true })
         else await writeFile(join(folder, name), content)
@@ -99,7 +115,9 @@ async function filesOf(folder: string): Promise<Map<string, Buffer>> {
   const names = (await readdir(folder, { withFileTypes: true }))
     .filter((entry) => entry.isFile() && entry.name.includes('.db'))
     .map(({ name }) => name)
-  return new Map(await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name))] as const)))
+  return new Map(
+    await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name))] as const)),
+  )
 }
 
 /** The journal of the shim; the last entry may be cut off. */
@@ -135,7 +153,8 @@ class Content {
 
   apply({ kind, position, data }: Entry): void {
     const end = kind === kinds.truncate ? position : position + data.length
-    if (end > this.#bytes.length) this.#bytes = Buffer.concat([this.bytes(), Buffer.alloc(2 * end - this.#length)])
+    if (end > this.#bytes.length)
+      this.#bytes = Buffer.concat([this.bytes(), Buffer.alloc(2 * end - this.#length)])
     if (kind === kinds.truncate) this.#bytes.fill(0, Math.min(position, this.#length))
     else data.copy(this.#bytes, position)
     this.#length = kind === kinds.truncate ? end : Math.max(end, this.#length)
@@ -143,10 +162,14 @@ class Content {
 }
 
 /**
- * The content of each file the journal names; undefined for one that is not there. What a sync covers is all there. Of later writes
- * a sector is there if `survives` says so; a removal counts at once.
+ * The content of each file the journal names; undefined for one that is not there. What a sync covers is all
+ * there. Of later writes a sector is there if `survives` says so; a removal counts at once.
  */
-function afterCut(before: ReadonlyMap<string, Buffer>, entries: Iterable<Entry>, survives: () => boolean): Map<string, Buffer | undefined> {
+function afterCut(
+  before: ReadonlyMap<string, Buffer>,
+  entries: Iterable<Entry>,
+  survives: () => boolean,
+): Map<string, Buffer | undefined> {
   const durable = new Map([...before].map(([name, bytes]) => [name, new Content(bytes)]))
   const pending = new Map<string, Entry[]>()
   const sync = (name: string, waiting: readonly Entry[]) => {

@@ -1,8 +1,9 @@
 import type { ViewEntry } from '../../../core/barrier/view.ts'
 
 /**
- * What is about to be made upstream, or must still be removed there, as stored below a mount before the call that makes it. What is left of it after a
- * failure or a crash is undone until nothing is. docs/contract/cloud.md#undo.
+ * What is about to be made upstream, or must still be removed there, as stored below a mount before the call
+ * that makes it. What is left of it after a failure or a crash is undone until nothing is.
+ * docs/contract/cloud.md#undo.
  */
 export type Intent =
   | {
@@ -18,8 +19,16 @@ export type Intent =
       readonly deleted?: string
     }
   /** `client_id`: of the credential they are made for, known before it can have a lease. */
-  | { readonly kind: 'roleAssignments'; readonly assignment_ids: readonly string[]; readonly client_id?: string }
-  | { readonly kind: 'groupMembership'; readonly group_ids: readonly string[]; readonly service_principal_id: string }
+  | {
+      readonly kind: 'roleAssignments'
+      readonly assignment_ids: readonly string[]
+      readonly client_id?: string
+    }
+  | {
+      readonly kind: 'groupMembership'
+      readonly group_ids: readonly string[]
+      readonly service_principal_id: string
+    }
   | {
       readonly kind: 'password'
       readonly application_object_id: string
@@ -58,8 +67,9 @@ export interface IntentLog {
   /** As `settle`, as entries for the write that stores the owner. */
   settling(ids: readonly string[]): readonly ViewEntry[]
   /**
-   * What was begun has failed: it is undone from now on, in the background and until it is done. `isUnderway`: a call was not answered, so what it asks for
-   * may still be done after the undoing has looked.
+   * What was begun has failed: it is undone from now on, in the background and until it is done.
+   * `isUnderway`: a call was not answered, so what it asks for may still be done after the undoing has
+   * looked.
    */
   undo(ids: readonly string[], how?: { readonly isUnderway?: boolean | undefined }): void
 }

@@ -47,8 +47,9 @@ const mostAtOnce = 4
 const resumeAgainMs = 5_000
 
 /**
- * The intents of one mount, and the work of undoing them: at once after the failure or the start that left them, then with pauses of at most a minute for
- * as long as it takes. None is ever dropped. docs/contract/cloud.md#undo.
+ * The intents of one mount, and the work of undoing them: at once after the failure or the start that left
+ * them, then with pauses of at most a minute for as long as it takes. None is ever dropped.
+ * docs/contract/cloud.md#undo.
  */
 export class Intents implements IntentLog, AsyncDisposable {
   readonly #parts: IntentsParts
@@ -97,7 +98,10 @@ export class Intents implements IntentLog, AsyncDisposable {
     return ids.map((id) => this.#stored.removal(id))
   }
 
-  undo(ids: readonly string[], { isUnderway = false }: { readonly isUnderway?: boolean | undefined } = {}): void {
+  undo(
+    ids: readonly string[],
+    { isUnderway = false }: { readonly isUnderway?: boolean | undefined } = {},
+  ): void {
     const fresh = { tries: 0, error: '', dueAt: 0, running: undefined, isUnderway, firstTry: undefined }
     for (const id of ids) if (!this.#undoing.has(id)) this.#undoing.set(id, { ...fresh })
     this.#wake()
@@ -108,7 +112,8 @@ export class Intents implements IntentLog, AsyncDisposable {
     this.#resumed ??= this.#resume().catch((err: unknown) => {
       this.#resumed = undefined
       this.#parts.log.warn({ err, mount: this.#parts.mount }, 'what is left to undo cannot be read')
-      if (!this.#stop.signal.aborted) this.#again = setTimeout(() => void this.resume(), resumeAgainMs).unref()
+      if (!this.#stop.signal.aborted)
+        this.#again = setTimeout(() => void this.resume(), resumeAgainMs).unref()
     })
     return this.#resumed
   }
@@ -127,7 +132,11 @@ export class Intents implements IntentLog, AsyncDisposable {
     const all = await this.#stored.all()
     return all
       .filter(({ id }) => !this.#stored.isOurs(id) || this.#undoing.has(id))
-      .map((stored) => ({ ...stored, tries: this.#undoing.get(stored.id)?.tries ?? 0, error: this.#undoing.get(stored.id)?.error ?? '' }))
+      .map((stored) => ({
+        ...stored,
+        tries: this.#undoing.get(stored.id)?.tries ?? 0,
+        error: this.#undoing.get(stored.id)?.error ?? '',
+      }))
   }
 
   /** All that is stored: being made and left over. */
@@ -147,7 +156,10 @@ export class Intents implements IntentLog, AsyncDisposable {
     this.#wake()
     const limit = signal === undefined ? undefined : whenAborted(signal)
     while ([...before].some(isUntried) && !this.#stop.signal.aborted && signal?.aborted !== true) {
-      await Promise.race([...[...this.#undoing.values()].flatMap(({ running }) => running ?? []), ...(limit === undefined ? [] : [limit])])
+      await Promise.race([
+        ...[...this.#undoing.values()].flatMap(({ running }) => running ?? []),
+        ...(limit === undefined ? [] : [limit]),
+      ])
     }
     return this.debris()
   }
@@ -183,7 +195,10 @@ export class Intents implements IntentLog, AsyncDisposable {
   async #attempt(id: string, undoing: Undoing): Promise<void> {
     try {
       const stored = await this.#stored.find(id)
-      const undone = stored === undefined ? { done: true as const } : await this.#parts.undo(stored, this.#attemptOf(id, undoing))
+      const undone =
+        stored === undefined
+          ? { done: true as const }
+          : await this.#parts.undo(stored, this.#attemptOf(id, undoing))
       if (undone.done) {
         if (stored !== undefined) await this.settle([id])
         this.#undoing.delete(id)
@@ -224,4 +239,5 @@ const whenAborted = (signal: AbortSignal): Promise<void> =>
 const longestError = 240
 
 /** Of a bug only that it is one. */
-const failureText = (error: unknown): string => (error instanceof ServiceError ? error.message : 'internal error')
+const failureText = (error: unknown): string =>
+  error instanceof ServiceError ? error.message : 'internal error'

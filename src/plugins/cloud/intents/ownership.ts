@@ -7,8 +7,8 @@ import type { Intent } from './intent.ts'
 export type Owners = { readonly state: MountState; readonly leases: LeaseLookup }
 
 /**
- * Does a live lease, a role, or the configuration own what an intent names? Then nothing of it is undone, whatever left the intent behind.
- * docs/contract/cloud.md#undo.
+ * Does a live lease, a role, or the configuration own what an intent names? Then nothing of it is undone,
+ * whatever left the intent behind. docs/contract/cloud.md#undo.
  */
 export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> {
   switch (intent.kind) {
@@ -22,17 +22,24 @@ export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> 
       const isOf = ({ role_assignment_ids: owned = [] }: Issued) => owned.some((id) => ids.has(lower(id)))
       return (
         (clientId !== undefined && (await isLeased(owners.state, owners.leases, isOf, clientId))) ||
-        (await hasRole(owners, ({ managed }) => managed?.role_assignments.some(({ id }) => ids.has(lower(id))) === true))
+        (await hasRole(
+          owners,
+          ({ managed }) => managed?.role_assignments.some(({ id }) => ids.has(lower(id))) === true,
+        ))
       )
     }
     case 'password': {
       const { key_id: keyId, display_name: name, client_id: clientId } = intent
-      const isOf = (row: Issued) => row.key_id !== undefined && (row.key_id === keyId || row.made_name === name)
+      const isOf = (row: Issued) =>
+        row.key_id !== undefined && (row.key_id === keyId || row.made_name === name)
       return isLeased(owners.state, owners.leases, isOf, clientId)
     }
     case 'rootPassword': {
       const config = await owners.state.findConfig()
-      return intent.key_id !== undefined && [config?.client_secret_key_id, config?.pending?.key_id].includes(intent.key_id)
+      return (
+        intent.key_id !== undefined &&
+        [config?.client_secret_key_id, config?.pending?.key_id].includes(intent.key_id)
+      )
     }
     case 'groupMembership':
     case 'purge':
@@ -41,10 +48,18 @@ export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> 
 }
 
 /** A lease is found by the client id, which is known as soon as the object id is. */
-export async function ownsApplication(objectId: string, { state, leases }: Owners, clientId: string | undefined): Promise<boolean> {
+export async function ownsApplication(
+  objectId: string,
+  { state, leases }: Owners,
+  clientId: string | undefined,
+): Promise<boolean> {
   return (
-    (clientId !== undefined && (await isLeased(state, leases, (row) => row.app_object_id === objectId, clientId))) ||
-    (await hasRole({ state, leases }, (role) => role.managed?.object_id === objectId || role.application_object_id === objectId))
+    (clientId !== undefined &&
+      (await isLeased(state, leases, (row) => row.app_object_id === objectId, clientId))) ||
+    (await hasRole(
+      { state, leases },
+      (role) => role.managed?.object_id === objectId || role.application_object_id === objectId,
+    ))
   )
 }
 
@@ -59,7 +74,8 @@ export async function wantedGroups(principalId: string, owners: Owners): Promise
   return new Set(role?.managed?.group_ids)
 }
 
-const hasRole = async (owners: Owners, is: (role: RoleRecord) => boolean): Promise<boolean> => (await findRole(owners, is)) !== undefined
+const hasRole = async (owners: Owners, is: (role: RoleRecord) => boolean): Promise<boolean> =>
+  (await findRole(owners, is)) !== undefined
 
 async function findRole({ state }: Owners, is: (role: RoleRecord) => boolean): Promise<string | undefined> {
   for (const name of await state.roleNames()) {

@@ -55,11 +55,15 @@ export class StoredIntents {
   /** Those that are gone are left out. */
   async amend(ids: readonly string[], known: object): Promise<void> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const found = await Promise.all(ids.map(async (id) => ({ id, record: await this.#view.read(prefix + id) })))
+      const found = await Promise.all(
+        ids.map(async (id) => ({ id, record: await this.#view.read(prefix + id) })),
+      )
       const entries = found.flatMap(({ id, record }): ViewEntry[] => {
         if (record === undefined) return []
         const { id: _id, intent, ...rest } = stored(id, record.value)
-        return [{ key: prefix + id, value: { ...rest, intent: { ...intent, ...known } }, expect: record.revision }]
+        return [
+          { key: prefix + id, value: { ...rest, intent: { ...intent, ...known } }, expect: record.revision },
+        ]
       })
       if (entries.length === 0 || (await this.#view.write(entries))) return
     }

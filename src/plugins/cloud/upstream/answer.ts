@@ -2,7 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { UpstreamError, type UpstreamOperation, type UpstreamService } from './upstream-error.ts'
 
-export type UpstreamAnswer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: Buffer }
+export type UpstreamAnswer = {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
 
 /** What a request is, as far as its failure is concerned. */
 export type RequestKind = {
@@ -29,7 +33,10 @@ const loginErrorBody = z.object({
   error_codes: z.array(z.number()).catch([]),
 })
 
-/** An answer that is no success, as an error. The services' error bodies: simulators/directory/README.md. Whatever the body is, there is a text. */
+/**
+ * An answer that is no success, as an error. The services' error bodies: simulators/directory/README.md.
+ * Whatever the body is, there is a text.
+ */
 export function failureOf(kind: RequestKind, answer: UpstreamAnswer, now: number): UpstreamError {
   const { status, headers } = answer
   const retryAfterMs = retryAfter(headers['retry-after'], now)
@@ -40,7 +47,9 @@ export function failureOf(kind: RequestKind, answer: UpstreamAnswer, now: number
     operation: kind.operation,
     status,
     code: isRedirect ? 'redirect_refused' : clean(said.code),
-    text: isRedirect ? `answered with a redirect (${status}), which is not followed` : clean(said.text) || `answered with status ${status}`,
+    text: isRedirect
+      ? `answered with a redirect (${status}), which is not followed`
+      : clean(said.text) || `answered with status ${status}`,
     details: said.details,
     retryAfterMs,
     requestId: headerText(headers['request-id']) ?? headerText(headers['x-ms-request-id']) ?? said.requestId,
@@ -50,10 +59,20 @@ export function failureOf(kind: RequestKind, answer: UpstreamAnswer, now: number
 
 /** A success whose body is not what was promised: cut off, empty, a page of a proxy. */
 export const unusableAnswer = (kind: RequestKind, status: number): UpstreamError =>
-  new UpstreamError({ ...kind, status, code: 'unusable_answer', text: 'the answer cannot be read', lost: !kind.repeatable })
+  new UpstreamError({
+    ...kind,
+    status,
+    code: 'unusable_answer',
+    text: 'the answer cannot be read',
+    lost: !kind.repeatable,
+  })
 
 /** The body of a success. Throws `unusableAnswer`. */
-export function readAnswer<Schema extends z.ZodType>(kind: RequestKind, answer: UpstreamAnswer, schema: Schema): z.output<Schema> {
+export function readAnswer<Schema extends z.ZodType>(
+  kind: RequestKind,
+  answer: UpstreamAnswer,
+  schema: Schema,
+): z.output<Schema> {
   const parsed = schema.safeParse(jsonOf(answer.body))
   if (!parsed.success) throw unusableAnswer(kind, answer.status)
   return parsed.data
@@ -68,7 +87,10 @@ export function jsonOf(body: Buffer): unknown {
   }
 }
 
-/** A server that fails may have done it before; one that says when to come again has not begun. RFC 9110 §10.2.3. */
+/**
+ * A server that fails may have done it before; one that says when to come again has not begun. RFC 9110
+ * §10.2.3.
+ */
 const mayHaveHappened = (status: number, retryAfterMs: number | undefined): boolean =>
   status === 408 || (status >= 500 && !(status === 503 && retryAfterMs !== undefined))
 
@@ -78,7 +100,12 @@ function serviceFailure(body: Buffer): Said {
   const parsed = errorBody.safeParse(jsonOf(body))
   if (!parsed.success) return { code: '', text: '', details: [], requestId: undefined }
   const { code, message, details, innerError } = parsed.data.error
-  return { code, text: message, details: details.map((detail) => detail.code).slice(0, 10), requestId: innerError?.['request-id'] }
+  return {
+    code,
+    text: message,
+    details: details.map((detail) => detail.code).slice(0, 10),
+    requestId: innerError?.['request-id'],
+  }
 }
 
 function loginFailure(body: Buffer): Said {
@@ -87,7 +114,12 @@ function loginFailure(body: Buffer): Said {
   const [number] = parsed.data.error_codes
   const text = parsed.data.error_description.split(/ Trace ID:|[\r\n]/, 1)[0] ?? ''
   const code = number === undefined ? parsed.data.error : `AADSTS${number}`
-  return { code, text: text.startsWith(`${code}: `) ? text.slice(code.length + 2) : text, details: [parsed.data.error], requestId: undefined }
+  return {
+    code,
+    text: text.startsWith(`${code}: `) ? text.slice(code.length + 2) : text,
+    details: [parsed.data.error],
+    requestId: undefined,
+  }
 }
 
 /** In seconds: whoever says more means never. */
@@ -104,7 +136,10 @@ export function retryAfter(header: string | undefined, now: number): number | un
 const headerText = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && /^[\w.:-]{1,100}$/.test(header) ? header : undefined
 
-/** No control characters, no length, and no token, should a service repeat what it was sent: it goes into answers and logs. */
+/**
+ * No control characters, no length, and no token, should a service repeat what it was sent: it goes into
+ * answers and logs.
+ */
 export const clean = (text: string): string =>
   text
     .slice(0, longestText)

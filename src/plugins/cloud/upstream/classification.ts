@@ -10,7 +10,16 @@ import type { UpstreamError, UpstreamOperation, UpstreamService } from './upstre
  * anything else.
  */
 export type ErrorClass = {
-  readonly kind: 'retry' | 'done' | 'gone' | 'denied' | 'limit' | 'policy' | 'credential' | 'throttled' | 'final'
+  readonly kind:
+    | 'retry'
+    | 'done'
+    | 'gone'
+    | 'denied'
+    | 'limit'
+    | 'policy'
+    | 'credential'
+    | 'throttled'
+    | 'final'
   /** With `denied`: what to grant. */
   readonly permission?: string
   /** What the caller can do about it. */
@@ -35,9 +44,16 @@ const passwordSteps = [
   'removeApplicationPassword',
   'removeServicePrincipalPassword',
 ] as const
-const replicationSteps = ['createServicePrincipal', 'addServicePrincipalPassword', 'addNewApplicationPassword'] as const
+const replicationSteps = [
+  'createServicePrincipal',
+  'addServicePrincipalPassword',
+  'addNewApplicationPassword',
+] as const
 
-/** Texts by which the directory says "not everywhere yet", whatever the code. docs/contract/cloud.md#service-principals; users go on finding more of them. */
+/**
+ * Texts by which the directory says "not everywhere yet", whatever the code.
+ * docs/contract/cloud.md#service-principals; users go on finding more of them.
+ */
 const replicationTexts = [
   'local tenant',
   'does not reference a valid application object',
@@ -63,13 +79,17 @@ const refusedCredentials = [
 ]
 
 /** Codes of instance property locks; a service principal that has one takes no secret of its own. */
-export const lockCodes = ['CannotUpdateLockedServicePrincipalProperty', 'CannotUpdateLockedServicePrincipalPropertyWithEnforcementScope'] as const
+export const lockCodes = [
+  'CannotUpdateLockedServicePrincipalProperty',
+  'CannotUpdateLockedServicePrincipalPropertyWithEnforcementScope',
+] as const
 
 /** Our own word, beside the directory's, for a group whose members a rule decides. */
 export const dynamicGroup = 'dynamic_membership'
 /** And for one whose members may get roles of the directory. */
 export const roleAssignableGroup = 'role_assignable'
-export const dynamicGroupAdvice = 'a rule decides who is a member of this group: use a group with assigned membership'
+export const dynamicGroupAdvice =
+  'a rule decides who is a member of this group: use a group with assigned membership'
 export const onPremisesGroupAdvice =
   'this group is synchronized from on-premises and can only be changed there: use a group that was made in the cloud'
 
@@ -86,7 +106,8 @@ const policyRows: readonly Row[] = [
   {
     kind: 'policy',
     code: 'CredentialTypeNotAllowedAsPerAppPolicy',
-    advice: 'the tenant forbids secrets on applications: its administrator can exempt these applications by an app management policy',
+    advice:
+      'the tenant forbids secrets on applications: its administrator can exempt these applications by an app management policy',
   },
   ...lockCodes.map(
     (code): Row => ({
@@ -96,19 +117,32 @@ const policyRows: readonly Row[] = [
         'an instance property lock protects the secrets of this service principal: turn servicePrincipalLockConfiguration of its application off',
     }),
   ),
-  ...[{ code: 'ServiceManagementReferenceRequired' }, { status: 400, text: 'servicemanagementreference' }].map(
+  ...[
+    { code: 'ServiceManagementReferenceRequired' },
+    { status: 400, text: 'servicemanagementreference' },
+  ].map(
     (row): Row => ({
       ...row,
       kind: 'policy',
       steps: ['createApplication'],
-      advice: "the tenant requires a service management reference (a GUID) on each application: set the mount option 'service_management_reference'",
+      advice:
+        "the tenant requires a service management reference (a GUID) on each application: set the mount option 'service_management_reference'",
     }),
   ),
   { kind: 'policy', service: 'directory', code: dynamicGroup, advice: dynamicGroupAdvice },
-  { kind: 'policy', steps: ['addGroupMember', 'removeGroupMember'], text: 'on-premises mastered', advice: onPremisesGroupAdvice },
+  {
+    kind: 'policy',
+    steps: ['addGroupMember', 'removeGroupMember'],
+    text: 'on-premises mastered',
+    advice: onPremisesGroupAdvice,
+  },
 ]
 
-/** The first row that fits decides. Status and code come first; texts are the fall-back. docs/contract/cloud.md#service-principals, docs/contract/cloud.md#passwords-on-an-application, docs/contract/cloud.md#revocation, simulators/directory/README.md. */
+/**
+ * The first row that fits decides. Status and code come first; texts are the fall-back.
+ * docs/contract/cloud.md#service-principals, docs/contract/cloud.md#passwords-on-an-application,
+ * docs/contract/cloud.md#revocation, simulators/directory/README.md.
+ */
 const rows: readonly Row[] = [
   ...refusedCredentials.map((code): Row => ({ kind: 'credential', service: 'login', code })),
   { kind: 'throttled', status: 429 },
@@ -127,7 +161,12 @@ const rows: readonly Row[] = [
   { kind: 'retry', service: 'directory', status: 409, code: 'Directory_ConcurrencyViolation' },
   { kind: 'retry', steps: replicationSteps, status: 404 },
   // the name is held by a principal that is not visible yet, or not gone yet
-  { kind: 'retry', steps: ['createServicePrincipal'], status: 409, code: 'Request_MultipleObjectsWithSameKeyValue' },
+  {
+    kind: 'retry',
+    steps: ['createServicePrincipal'],
+    status: 409,
+    code: 'Request_MultipleObjectsWithSameKeyValue',
+  },
   { kind: 'retry', steps: ['createServicePrincipal'], text: 'is already in use' },
   { kind: 'retry', steps: ['createServicePrincipal'], status: 400, code: 'NoBackingApplicationObject' },
   ...replicationTexts.map((text): Row => ({ kind: 'retry', steps: replicationSteps, text })),
@@ -146,7 +185,9 @@ const rows: readonly Row[] = [
   { kind: 'denied', service: 'resource-manager', status: 403 },
 ]
 
-/** A lost answer is never an answer: it classifies as `final`, and `UpstreamError.lost` says to look first. */
+/**
+ * A lost answer is never an answer: it classifies as `final`, and `UpstreamError.lost` says to look first.
+ */
 export function classify(error: UpstreamError, step: UpstreamOperation = error.operation): ErrorClass {
   if (error.lost) return { kind: 'final' }
   const text = error.text.toLowerCase()
@@ -158,25 +199,50 @@ export function classify(error: UpstreamError, step: UpstreamOperation = error.o
       (row.code === undefined || row.code === error.code || error.details.includes(row.code)) &&
       (row.text === undefined || (error.status < 500 && text.includes(row.text))),
   )
-  if (found?.kind !== 'denied') return { kind: found?.kind ?? 'final', ...(found?.advice === undefined ? {} : { advice: found.advice }) }
+  if (found?.kind !== 'denied')
+    return { kind: found?.kind ?? 'final', ...(found?.advice === undefined ? {} : { advice: found.advice }) }
   const permission = missingPermission(error, step)
   const advice = ownershipAdvice(step)
-  return { kind: 'denied', ...(permission === undefined ? {} : { permission }), ...(advice === undefined ? {} : { advice }) }
+  return {
+    kind: 'denied',
+    ...(permission === undefined ? {} : { permission }),
+    ...(advice === undefined ? {} : { advice }),
+  }
 }
 
 /** Resource Manager names the action it misses; the directory does not. */
 function missingPermission(error: UpstreamError, step: UpstreamOperation): string | undefined {
-  const named = error.service === 'resource-manager' ? /action '([A-Za-z0-9./*]{1,200})'/.exec(error.text)?.[1] : undefined
-  return named ?? missingPermissions(step, { granted: error.granted, isRoleAssignable: error.details.includes(roleAssignableGroup) })
+  const named =
+    error.service === 'resource-manager'
+      ? /action '([A-Za-z0-9./*]{1,200})'/.exec(error.text)?.[1]
+      : undefined
+  return (
+    named ??
+    missingPermissions(step, {
+      granted: error.granted,
+      isRoleAssignable: error.details.includes(roleAssignableGroup),
+    })
+  )
 }
 
-const whatCallersMend: ReadonlySet<ErrorClass['kind']> = new Set(['gone', 'denied', 'limit', 'policy', 'credential'])
-const serviceNames: Record<UpstreamService, string> = { login: 'login service', directory: 'directory', 'resource-manager': 'resource manager' }
+const whatCallersMend: ReadonlySet<ErrorClass['kind']> = new Set([
+  'gone',
+  'denied',
+  'limit',
+  'policy',
+  'credential',
+])
+const serviceNames: Record<UpstreamService, string> = {
+  login: 'login service',
+  directory: 'directory',
+  'resource-manager': 'resource manager',
+}
 const throttlePauseSeconds = 10
 
 /**
- * The failure as the caller of the engine is told: 400 for what config, role or rights upstream can mend, 502 for the rest, with `Retry-After` when
- * it was throttling. `text` stands before the cause. docs/contract/cloud.md#service-principals.
+ * The failure as the caller of the engine is told: 400 for what config, role or rights upstream can mend, 502
+ * for the rest, with `Retry-After` when it was throttling. `text` stands before the cause.
+ * docs/contract/cloud.md#service-principals.
  */
 export function callerError(error: UpstreamError, text = ''): ServiceError {
   const { kind, permission, advice } = classify(error)
@@ -186,6 +252,12 @@ export function callerError(error: UpstreamError, text = ''): ServiceError {
   const told = [said, missing, advice].filter((part) => part !== undefined).join('; ')
   if (whatCallersMend.has(kind)) return refuse('invalid', told, options)
   if (kind !== 'throttled') return fail('upstream', said, options)
-  const retryAfterSeconds = error.retryAfterMs === undefined ? throttlePauseSeconds : Math.max(1, Math.ceil(error.retryAfterMs / 1000))
-  return fail('upstream', `${said}; throttled by the ${serviceNames[error.service]}`, { ...options, retryAfterSeconds })
+  const retryAfterSeconds =
+    error.retryAfterMs === undefined
+      ? throttlePauseSeconds
+      : Math.max(1, Math.ceil(error.retryAfterMs / 1000))
+  return fail('upstream', `${said}; throttled by the ${serviceNames[error.service]}`, {
+    ...options,
+    retryAfterSeconds,
+  })
 }

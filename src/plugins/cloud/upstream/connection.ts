@@ -1,5 +1,10 @@
 import type { Agent } from 'node:https'
-import { AnswerTooLargeError, DeniedAddressError, type OutboundClient, OutboundError } from '../../../core/outbound.ts'
+import {
+  AnswerTooLargeError,
+  DeniedAddressError,
+  type OutboundClient,
+  OutboundError,
+} from '../../../core/outbound.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { clean, failureOf, type RequestKind, type UpstreamAnswer } from './answer.ts'
 import { cancelled, deadlineExceeded, noAnswer } from './retry.ts'
@@ -17,13 +22,15 @@ const attemptMs = 20_000
 const maxBytes = 4 * 1024 ** 2
 
 /** Failures of a connection before anything of the request was sent over it. */
-const beforeSending = /^(?:ECONNREFUSED|ENOTFOUND|EAI_|ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/
+const beforeSending =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_|ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/
 /** Of those, the ones another try would meet again. */
 const lasting = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/
 
 /**
- * One request over the server's way out (`core/outbound.ts`: denied networks, proxy), at most 20 s and never past the call's deadline, 4 MiB of
- * answer, no redirects. Which host it goes to is the caller's to have checked. docs/contract/cloud.md#transport.
+ * One request over the server's way out (`core/outbound.ts`: denied networks, proxy), at most 20 s and never
+ * past the call's deadline, 4 MiB of answer, no redirects. Which host it goes to is the caller's to have
+ * checked. docs/contract/cloud.md#transport.
  */
 export class UpstreamConnection {
   readonly #outbound: OutboundClient
@@ -46,11 +53,21 @@ export class UpstreamConnection {
   async send(request: UpstreamRequest, call: UpstreamCall): Promise<UpstreamAnswer> {
     const { method, url, headers, body } = request
     const remaining = call.deadline - this.#clock.now()
-    if (call.signal?.aborted === true || call.giveUp?.aborted === true) throw unsent(request, cancelled, 'context canceled')
+    if (call.signal?.aborted === true || call.giveUp?.aborted === true)
+      throw unsent(request, cancelled, 'context canceled')
     if (remaining <= 0) throw unsent(request, deadlineExceeded, 'context deadline exceeded')
     this.#agent ??= this.#outbound.connections(this.#caPem)
     const answer = await this.#outbound
-      .exchange({ method, url, headers, body, agent: this.#agent, timeoutMs: Math.min(attemptMs, remaining), maxBytes, signal: call.signal })
+      .exchange({
+        method,
+        url,
+        headers,
+        body,
+        agent: this.#agent,
+        timeoutMs: Math.min(attemptMs, remaining),
+        maxBytes,
+        signal: call.signal,
+      })
       .catch((error: unknown) => {
         throw connectionFailure(request, error, this.#clock.now() >= call.deadline)
       })
@@ -69,7 +86,11 @@ export class UpstreamConnection {
 const unsent = ({ service, operation }: RequestKind, code: string, text: string): UpstreamError =>
   new UpstreamError({ service, operation, status: 0, code, text })
 
-function connectionFailure({ service, operation, repeatable }: RequestKind, error: unknown, isLate: boolean): UpstreamError {
+function connectionFailure(
+  { service, operation, repeatable }: RequestKind,
+  error: unknown,
+  isLate: boolean,
+): UpstreamError {
   const cause = error instanceof OutboundError ? error.cause : error
   const code = codeOf(cause)
   const isUnsent = cause instanceof DeniedAddressError || beforeSending.test(code)
@@ -78,7 +99,10 @@ function connectionFailure({ service, operation, repeatable }: RequestKind, erro
     operation,
     status: 0,
     code: wordFor(cause, code),
-    text: [clean(error instanceof Error ? error.message : 'failed'), ...(isLate ? ['context deadline exceeded'] : [])].join(': '),
+    text: [
+      clean(error instanceof Error ? error.message : 'failed'),
+      ...(isLate ? ['context deadline exceeded'] : []),
+    ].join(': '),
     lost: !repeatable && !isUnsent,
     cause: error,
   })

@@ -36,8 +36,16 @@ export type NewApplication = {
  * the password begins, the directory says: by its clock, not by ours.
  */
 export type NewPassword = { displayName: string; endDateTime: string }
-export type AddedPassword = { readonly keyId: string; readonly secretText: string; readonly endDateTime: string }
-export type ServicePrincipal = { readonly id: string; readonly appId: string; readonly passwordCredentials: readonly PasswordCredential[] }
+export type AddedPassword = {
+  readonly keyId: string
+  readonly secretText: string
+  readonly endDateTime: string
+}
+export type ServicePrincipal = {
+  readonly id: string
+  readonly appId: string
+  readonly passwordCredentials: readonly PasswordCredential[]
+}
 export type Group = {
   readonly id: string
   readonly displayName: string
@@ -55,16 +63,21 @@ export type DeletedObject = {
 }
 
 /**
- * The directory (Microsoft Graph v1.0), one method a request. Each may try several times within the deadline where repeating is safe, and throws
- * `UpstreamError` only. `find…` gives what there is (all pages), `get…` throws `gone`, deletions of what is not there throw `gone` too: what that
- * means is the caller's to say. Steps that wait for replication are wrapped in `Upstream.untilReplicated`. docs/contract/cloud.md#credentials, simulators/directory/README.md.
+ * The directory (Microsoft Graph v1.0), one method a request. Each may try several times within the deadline
+ * where repeating is safe, and throws `UpstreamError` only. `find…` gives what there is (all pages), `get…`
+ * throws `gone`, deletions of what is not there throw `gone` too: what that means is the caller's to say.
+ * Steps that wait for replication are wrapped in `Upstream.untilReplicated`.
+ * docs/contract/cloud.md#credentials, simulators/directory/README.md.
  */
 export type DirectoryApi = {
   createApplication(application: NewApplication, call: UpstreamCall): Promise<Application>
   getApplication(id: string, call: UpstreamCall): Promise<Application>
   /** Object ids. */
   listApplicationOwners(id: string, call: UpstreamCall): Promise<string[]>
-  findApplications(by: { appId: string } | { displayName: string } | { tagPrefix: string }, call: UpstreamCall): Promise<Application[]>
+  findApplications(
+    by: { appId: string } | { displayName: string } | { tagPrefix: string },
+    call: UpstreamCall,
+  ): Promise<Application[]>
   /** Soft: it stays among the deleted for 30 days. Its service principal goes too. */
   deleteApplication(id: string, call: UpstreamCall): Promise<void>
   /** For good, of a deleted object. `gone` also while it is not among the deleted yet. */
@@ -109,7 +122,12 @@ const isId = (text: string): boolean => /^[0-9A-Za-z-]{1,64}$/.test(text)
 /** Of what we are to name again: an id that cannot be is no answer. */
 const objectIdAnswer = z.string().refine(isId)
 
-const passwordAnswer = z.object({ keyId: z.string(), displayName: optionalText, hint: optionalText, endDateTime: optionalText })
+const passwordAnswer = z.object({
+  keyId: z.string(),
+  displayName: optionalText,
+  hint: optionalText,
+  endDateTime: optionalText,
+})
 const passwords = z
   .array(passwordAnswer)
   .nullish()
@@ -132,7 +150,11 @@ const addedPasswordAnswer = z.object({
   secretText: z.string().min(1),
   endDateTime: z.string().refine((time) => !Number.isNaN(Date.parse(time))),
 })
-const servicePrincipalAnswer = z.object({ id: objectIdAnswer, appId: objectIdAnswer, passwordCredentials: passwords })
+const servicePrincipalAnswer = z.object({
+  id: objectIdAnswer,
+  appId: objectIdAnswer,
+  passwordCredentials: passwords,
+})
 const groupAnswer = z
   .object({
     id: optionalText.transform((id) => id ?? ''),
@@ -159,37 +181,69 @@ const organizationAnswer = z.object({ value: z.array(z.object({ directorySizeQuo
 /** A text inside a `$filter`. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-const filtered = (collection: string, filter: string): string => `${collection}?$filter=${encodeURIComponent(filter)}`
+const filtered = (collection: string, filter: string): string =>
+  `${collection}?$filter=${encodeURIComponent(filter)}`
 
 /** See `DirectoryApi`. `directoryBase` without `/v1.0`. */
 export function openDirectory(directoryBase: string, send: DirectorySend): DirectoryApi {
-  const get = <Schema extends z.ZodType>(operation: UpstreamOperation, path: string, schema: Schema, call: UpstreamCall) =>
-    send({ operation, method: 'GET', path, repeatable: true }, call, (answer, kind) => readAnswer(kind, answer, schema))
+  const get = <Schema extends z.ZodType>(
+    operation: UpstreamOperation,
+    path: string,
+    schema: Schema,
+    call: UpstreamCall,
+  ) =>
+    send({ operation, method: 'GET', path, repeatable: true }, call, (answer, kind) =>
+      readAnswer(kind, answer, schema),
+    )
 
   const remove = (operation: UpstreamOperation, path: string, call: UpstreamCall) =>
     send({ operation, method: 'DELETE', path, repeatable: true }, call, () => undefined)
 
-  const list = <Item extends z.ZodType>(operation: UpstreamOperation, path: string, item: Item, call: UpstreamCall) =>
+  const list = <Item extends z.ZodType>(
+    operation: UpstreamOperation,
+    path: string,
+    item: Item,
+    call: UpstreamCall,
+  ) =>
     allPages({ service: 'directory', operation, repeatable: true }, item, path, async (address, read) => {
       if (address !== path && !address.startsWith(`${directoryBase}/v1.0/`))
         throw foreignAddress({ service: 'directory', operation, repeatable: true })
       return await send({ operation, method: 'GET', path: address, repeatable: true }, call, read)
     })
 
-  const addPassword = (operation: UpstreamOperation, path: string, passwordCredential: NewPassword, call: UpstreamCall) =>
-    send({ operation, method: 'POST', path, body: { passwordCredential }, repeatable: false }, call, (answer, kind) =>
-      readAnswer(kind, answer, addedPasswordAnswer),
+  const addPassword = (
+    operation: UpstreamOperation,
+    path: string,
+    passwordCredential: NewPassword,
+    call: UpstreamCall,
+  ) =>
+    send(
+      { operation, method: 'POST', path, body: { passwordCredential }, repeatable: false },
+      call,
+      (answer, kind) => readAnswer(kind, answer, addedPasswordAnswer),
     )
 
   /** Again for one that is gone already is no harm. */
-  const removePassword = async (operation: UpstreamOperation, path: string, keyId: string, call: UpstreamCall) => {
-    await unlessDone(send({ operation, method: 'POST', path, body: { keyId }, repeatable: true }, call, () => undefined))
+  const removePassword = async (
+    operation: UpstreamOperation,
+    path: string,
+    keyId: string,
+    call: UpstreamCall,
+  ) => {
+    await unlessDone(
+      send({ operation, method: 'POST', path, body: { keyId }, repeatable: true }, call, () => undefined),
+    )
   }
 
   const findServicePrincipal = async (appId: string, call: UpstreamCall) => {
     if (!isId(appId)) return undefined
     try {
-      return await get('findServicePrincipal', `/servicePrincipals(appId='${appId}')`, servicePrincipalAnswer, call)
+      return await get(
+        'findServicePrincipal',
+        `/servicePrincipals(appId='${appId}')`,
+        servicePrincipalAnswer,
+        call,
+      )
     } catch (error) {
       if (error instanceof UpstreamError && classify(error).kind === 'gone') return undefined
       throw error
@@ -200,31 +254,67 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
     createApplication: (application, call) => {
       // its service principal gets a secret: a tenant may lock those by default
       const body = { ...application, servicePrincipalLockConfiguration: { isEnabled: false } }
-      return send({ operation: 'createApplication', method: 'POST', path: '/applications', body, repeatable: false }, call, (answer, kind) =>
-        readAnswer(kind, answer, applicationAnswer),
+      return send(
+        { operation: 'createApplication', method: 'POST', path: '/applications', body, repeatable: false },
+        call,
+        (answer, kind) => readAnswer(kind, answer, applicationAnswer),
       )
     },
-    getApplication: async (id, call) => get('getApplication', `/applications/${objectId('getApplication', id)}`, applicationAnswer, call),
+    getApplication: async (id, call) =>
+      get('getApplication', `/applications/${objectId('getApplication', id)}`, applicationAnswer, call),
     listApplicationOwners: async (id, call) => {
       const path = `/applications/${objectId('listApplicationOwners', id)}/owners?$select=id`
-      return (await list('listApplicationOwners', path, z.object({ id: z.string() }), call)).map((owner) => owner.id)
+      return (await list('listApplicationOwners', path, z.object({ id: z.string() }), call)).map(
+        (owner) => owner.id,
+      )
     },
-    findApplications: (by, call) => list('findApplications', filtered('/applications', applicationFilter(by)), applicationAnswer, call),
-    deleteApplication: async (id, call) => remove('deleteApplication', `/applications/${objectId('deleteApplication', id)}`, call),
-    purgeDeleted: async (id, call) => remove('purgeDeleted', `/directory/deletedItems/${objectId('purgeDeleted', id)}`, call),
-    getDeleted: async (id, call) => get('getDeleted', `/directory/deletedItems/${objectId('getDeleted', id)}`, deletedAnswer, call),
-    listDeletedApplications: (call) => list('listDeletedApplications', '/directory/deletedItems/microsoft.graph.application', deletedAnswer, call),
+    findApplications: (by, call) =>
+      list('findApplications', filtered('/applications', applicationFilter(by)), applicationAnswer, call),
+    deleteApplication: async (id, call) =>
+      remove('deleteApplication', `/applications/${objectId('deleteApplication', id)}`, call),
+    purgeDeleted: async (id, call) =>
+      remove('purgeDeleted', `/directory/deletedItems/${objectId('purgeDeleted', id)}`, call),
+    getDeleted: async (id, call) =>
+      get('getDeleted', `/directory/deletedItems/${objectId('getDeleted', id)}`, deletedAnswer, call),
+    listDeletedApplications: (call) =>
+      list(
+        'listDeletedApplications',
+        '/directory/deletedItems/microsoft.graph.application',
+        deletedAnswer,
+        call,
+      ),
     addApplicationPassword: async (id, password, call) =>
-      addPassword('addApplicationPassword', `/applications/${objectId('addApplicationPassword', id)}/addPassword`, password, call),
+      addPassword(
+        'addApplicationPassword',
+        `/applications/${objectId('addApplicationPassword', id)}/addPassword`,
+        password,
+        call,
+      ),
     addNewApplicationPassword: async (id, password, call) =>
-      addPassword('addNewApplicationPassword', `/applications/${objectId('addNewApplicationPassword', id)}/addPassword`, password, call),
+      addPassword(
+        'addNewApplicationPassword',
+        `/applications/${objectId('addNewApplicationPassword', id)}/addPassword`,
+        password,
+        call,
+      ),
     removeApplicationPassword: async (id, keyId, call) =>
-      removePassword('removeApplicationPassword', `/applications/${objectId('removeApplicationPassword', id)}/removePassword`, keyId, call),
+      removePassword(
+        'removeApplicationPassword',
+        `/applications/${objectId('removeApplicationPassword', id)}/removePassword`,
+        keyId,
+        call,
+      ),
     createServicePrincipal: async (appId, call) => {
       try {
         // a second one for the same application is refused, so it is safe to try again
         return await send(
-          { operation: 'createServicePrincipal', method: 'POST', path: '/servicePrincipals', body: { appId }, repeatable: true },
+          {
+            operation: 'createServicePrincipal',
+            method: 'POST',
+            path: '/servicePrincipals',
+            body: { appId },
+            repeatable: true,
+          },
           call,
           (answer, kind) => readAnswer(kind, answer, servicePrincipalAnswer),
         )
@@ -235,10 +325,20 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
       }
     },
     getServicePrincipal: async (id, call) =>
-      get('getServicePrincipal', `/servicePrincipals/${objectId('getServicePrincipal', id)}`, servicePrincipalAnswer, call),
+      get(
+        'getServicePrincipal',
+        `/servicePrincipals/${objectId('getServicePrincipal', id)}`,
+        servicePrincipalAnswer,
+        call,
+      ),
     findServicePrincipal,
     addServicePrincipalPassword: async (id, password, call) =>
-      addPassword('addServicePrincipalPassword', `/servicePrincipals/${objectId('addServicePrincipalPassword', id)}/addPassword`, password, call),
+      addPassword(
+        'addServicePrincipalPassword',
+        `/servicePrincipals/${objectId('addServicePrincipalPassword', id)}/addPassword`,
+        password,
+        call,
+      ),
     removeServicePrincipalPassword: async (id, keyId, call) =>
       removePassword(
         'removeServicePrincipalPassword',
@@ -249,22 +349,39 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
     deleteServicePrincipal: async (id, call) =>
       remove('deleteServicePrincipal', `/servicePrincipals/${objectId('deleteServicePrincipal', id)}`, call),
     getGroup: async (id, call) => get('getGroup', `/groups/${objectId('getGroup', id)}`, groupAnswer, call),
-    findGroups: (displayName, call) => list('findGroups', filtered('/groups', `displayName eq ${quoted(displayName)}`), groupAnswer, call),
+    findGroups: (displayName, call) =>
+      list('findGroups', filtered('/groups', `displayName eq ${quoted(displayName)}`), groupAnswer, call),
     addGroupMember: async (groupId, memberId, call) => {
       const path = `/groups/${objectId('addGroupMember', groupId)}/members/$ref`
-      const body = { '@odata.id': `${directoryBase}/v1.0/directoryObjects/${objectId('addGroupMember', memberId)}` }
-      const added = send({ operation: 'addGroupMember', method: 'POST', path, body, repeatable: true }, call, () => undefined)
+      const body = {
+        '@odata.id': `${directoryBase}/v1.0/directoryObjects/${objectId('addGroupMember', memberId)}`,
+      }
+      const added = send(
+        { operation: 'addGroupMember', method: 'POST', path, body, repeatable: true },
+        call,
+        () => undefined,
+      )
       await unlessDone(added).catch((error: unknown) => {
-        throw isAboutGroup(error, groupId, memberId) ? new UpstreamError({ ...error, operation: 'getGroup' }) : error
+        throw isAboutGroup(error, groupId, memberId)
+          ? new UpstreamError({ ...error, operation: 'getGroup' })
+          : error
       })
     },
     removeGroupMember: async (groupId, memberId, call) => {
-      const [group, member] = [objectId('removeGroupMember', groupId), objectId('removeGroupMember', memberId)]
+      const [group, member] = [
+        objectId('removeGroupMember', groupId),
+        objectId('removeGroupMember', memberId),
+      ]
       // without the last segment it would be the member that is deleted
       await remove('removeGroupMember', `/groups/${group}/members/${member}/$ref`, call)
     },
     organization: async (call) => {
-      const { value } = await get('organization', '/organization?$select=directorySizeQuota', organizationAnswer, call)
+      const { value } = await get(
+        'organization',
+        '/organization?$select=directorySizeQuota',
+        organizationAnswer,
+        call,
+      )
       return value[0]?.directorySizeQuota ?? undefined
     },
   }
@@ -272,7 +389,13 @@ export function openDirectory(directoryBase: string, send: DirectorySend): Direc
 
 function objectId(operation: UpstreamOperation, id: string): string {
   if (isId(id)) return id
-  throw new UpstreamError({ service: 'directory', operation, status: 404, code: 'Request_ResourceNotFound', text: 'not the id of an object' })
+  throw new UpstreamError({
+    service: 'directory',
+    operation,
+    status: 404,
+    code: 'Request_ResourceNotFound',
+    text: 'not the id of an object',
+  })
 }
 
 function applicationFilter(by: { appId: string } | { displayName: string } | { tagPrefix: string }): string {
@@ -283,11 +406,15 @@ function applicationFilter(by: { appId: string } | { displayName: string } | { t
 
 const isNameInUse = (error: unknown): boolean =>
   error instanceof UpstreamError &&
-  (error.code === 'Request_MultipleObjectsWithSameKeyValue' || error.text.toLowerCase().includes('is already in use'))
+  (error.code === 'Request_MultipleObjectsWithSameKeyValue' ||
+    error.text.toLowerCase().includes('is already in use'))
 
 /** A group that is not there will not come by waiting, as a member may. */
 const isAboutGroup = (error: unknown, groupId: string, memberId: string): error is UpstreamError =>
-  error instanceof UpstreamError && error.status === 404 && error.text.includes(groupId) && !error.text.includes(memberId)
+  error instanceof UpstreamError &&
+  error.status === 404 &&
+  error.text.includes(groupId) &&
+  !error.text.includes(memberId)
 
 async function unlessDone(asked: Promise<void>): Promise<void> {
   try {

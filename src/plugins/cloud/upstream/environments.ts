@@ -1,4 +1,7 @@
-/** Where one cloud's three services are, and the scopes of their tokens. docs/contract/cloud.md#endpoints. Addresses without a slash at the end. */
+/**
+ * Where one cloud's three services are, and the scopes of their tokens. docs/contract/cloud.md#endpoints.
+ * Addresses without a slash at the end.
+ */
 export type Environment = {
   readonly name: 'public' | 'us-government' | 'china'
   readonly authorityHost: string
@@ -10,8 +13,9 @@ export type Environment = {
 }
 
 /**
- * What the environment of the server process says about the cloud engine (`CLOUD_*`); unset and empty are both undefined.
- * The four last ones are the operator's alone, never fields of the API. docs/contract/cloud.md#effective-settings, docs/contract/cloud.md#endpoints.
+ * What the environment of the server process says about the cloud engine (`CLOUD_*`); unset and empty are
+ * both undefined. The four last ones are the operator's alone, never fields of the API.
+ * docs/contract/cloud.md#effective-settings, docs/contract/cloud.md#endpoints.
  */
 export type EnvironmentSettings = {
   readonly subscriptionId?: string | undefined
@@ -63,14 +67,20 @@ const environmentNames: ReadonlyMap<string, Environment['name']> = new Map([
   ['cloudchinacloud', 'china'],
 ])
 
-/** Whether a config may name it; the empty string is no name. docs/contract/cloud.md#writing-a-configuration */
+/**
+ * Whether a config may name it; the empty string is no name. docs/contract/cloud.md#writing-a-configuration
+ */
 export const isEnvironmentName = (name: string): boolean => environmentNames.has(name.toLowerCase())
 
 /**
- * The environment of that name (none: public) with the operator's own addresses put in; undefined for an unknown name. A service at an address of
- * the operator's has that address as its resource, so the scope follows it. docs/contract/cloud.md#endpoints.
+ * The environment of that name (none: public) with the operator's own addresses put in; undefined for an
+ * unknown name. A service at an address of the operator's has that address as its resource, so the scope
+ * follows it. docs/contract/cloud.md#endpoints.
  */
-export function findEnvironment(name: string | undefined, operator: EnvironmentSettings = {}): Environment | undefined {
+export function findEnvironment(
+  name: string | undefined,
+  operator: EnvironmentSettings = {},
+): Environment | undefined {
   const known = name === undefined ? 'public' : environmentNames.get(name.toLowerCase())
   const found = environments.find((environment) => environment.name === known)
   if (found === undefined) return undefined
@@ -78,9 +88,14 @@ export function findEnvironment(name: string | undefined, operator: EnvironmentS
   return {
     ...found,
     ...(authorityHost === undefined ? {} : { authorityHost }),
-    ...(directoryEndpoint === undefined ? {} : { directoryBase: directoryEndpoint, directoryScope: `${directoryEndpoint}/.default` }),
+    ...(directoryEndpoint === undefined
+      ? {}
+      : { directoryBase: directoryEndpoint, directoryScope: `${directoryEndpoint}/.default` }),
     ...(resourceManagerEndpoint === undefined
       ? {}
-      : { resourceManagerBase: resourceManagerEndpoint, resourceManagerScope: `${resourceManagerEndpoint}/.default` }),
+      : {
+          resourceManagerBase: resourceManagerEndpoint,
+          resourceManagerScope: `${resourceManagerEndpoint}/.default`,
+        }),
   }
 }

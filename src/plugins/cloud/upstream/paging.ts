@@ -6,8 +6,9 @@ const mostItems = 200_000
 const mostPages = 5_000
 
 /**
- * All items of a list, page after page, each once: what changes while it is listed may be on two pages. `fetch` refuses an address that is not the service's
- * own, and gives back what it could read. A list that does not end, or goes round in a circle, is an error. docs/contract/cloud.md#looking-up-roles.
+ * All items of a list, page after page, each once: what changes while it is listed may be on two pages.
+ * `fetch` refuses an address that is not the service's own, and gives back what it could read. A list that
+ * does not end, or goes round in a circle, is an error. docs/contract/cloud.md#looking-up-roles.
  */
 export async function allPages<Item extends z.ZodType>(
   kind: RequestKind,
@@ -15,13 +16,22 @@ export async function allPages<Item extends z.ZodType>(
   first: string,
   fetch: <Page>(address: string, read: (answer: UpstreamAnswer) => Page) => Promise<Page>,
 ): Promise<z.output<Item>[]> {
-  const schema = z.object({ value: z.array(item), '@odata.nextLink': z.string().nullish(), nextLink: z.string().nullish() })
+  const schema = z.object({
+    value: z.array(item),
+    '@odata.nextLink': z.string().nullish(),
+    nextLink: z.string().nullish(),
+  })
   const items: z.output<Item>[] = []
   const seen = new Set<string>()
   const ids = new Set<string>()
   for (let address = first; address !== ''; ) {
     if (seen.has(address) || seen.size === mostPages || items.length > mostItems) {
-      throw new UpstreamError({ ...kind, status: 200, code: 'too_many_results', text: 'the list does not end' })
+      throw new UpstreamError({
+        ...kind,
+        status: 200,
+        code: 'too_many_results',
+        text: 'the list does not end',
+      })
     }
     seen.add(address)
     const page: z.output<typeof schema> = await fetch(address, (answer) => readAnswer(kind, answer, schema))
@@ -38,4 +48,6 @@ export async function allPages<Item extends z.ZodType>(
 }
 
 const idOf = (item: unknown): string | undefined =>
-  typeof item === 'object' && item !== null && 'id' in item && typeof item.id === 'string' && item.id !== '' ? item.id.toLowerCase() : undefined
+  typeof item === 'object' && item !== null && 'id' in item && typeof item.id === 'string' && item.id !== ''
+    ? item.id.toLowerCase()
+    : undefined

@@ -23,7 +23,14 @@ export const graphNeeds = {
   /** Beside those of other groups. */
   roleAssignable: [['RoleManagement.ReadWrite.Directory']],
   groups: [
-    ['GroupMember.Read.All', 'GroupMember.ReadWrite.All', 'Group.Read.All', 'Group.ReadWrite.All', 'Directory.Read.All', 'Directory.ReadWrite.All'],
+    [
+      'GroupMember.Read.All',
+      'GroupMember.ReadWrite.All',
+      'Group.Read.All',
+      'Group.ReadWrite.All',
+      'Directory.Read.All',
+      'Directory.ReadWrite.All',
+    ],
   ],
   organization: [['Organization.Read.All']],
 } as const satisfies Record<string, readonly Need[]>

@@ -8,16 +8,27 @@ import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
 export type RoleDefinition = { readonly id: string; readonly roleName: string }
-/** `scope` and ids with or without a slash in front; `name` is a UUID of the caller's, which makes the call safe to repeat. */
+/**
+ * `scope` and ids with or without a slash in front; `name` is a UUID of the caller's, which makes the call
+ * safe to repeat.
+ */
 export type NewRoleAssignment = { scope: string; name: string; roleDefinitionId: string; principalId: string }
 /** As Resource Manager lists them for the caller: patterns of actions granted, less those taken away. */
 export type GrantedActions = { readonly actions: readonly string[]; readonly notActions: readonly string[] }
 
-/** Azure Resource Manager, one method a request; throws `UpstreamError` only. docs/contract/cloud.md#looking-up-roles, docs/contract/cloud.md#service-principals, docs/contract/cloud.md#revocation, simulators/directory/README.md. */
+/**
+ * Azure Resource Manager, one method a request; throws `UpstreamError` only.
+ * docs/contract/cloud.md#looking-up-roles, docs/contract/cloud.md#service-principals,
+ * docs/contract/cloud.md#revocation, simulators/directory/README.md.
+ */
 export type ResourceManagerApi = {
   getRoleDefinition(id: string, call: UpstreamCall): Promise<RoleDefinition>
   /** At a scope, or (undefined) in the configured subscription, all pages. */
-  findRoleDefinitions(roleName: string, scope: string | undefined, call: UpstreamCall): Promise<RoleDefinition[]>
+  findRoleDefinitions(
+    roleName: string,
+    scope: string | undefined,
+    call: UpstreamCall,
+  ): Promise<RoleDefinition[]>
   putRoleAssignment(assignment: NewRoleAssignment, call: UpstreamCall): Promise<{ readonly id: string }>
   /** By its full id. False: it was not there (204, 404). */
   deleteRoleAssignment(id: string, call: UpstreamCall): Promise<boolean>
@@ -44,11 +55,20 @@ const permissionAnswer = z.object({ actions, notActions: actions })
 const apiVersion = 'api-version=2022-04-01'
 
 /** See `ResourceManagerApi`. */
-export function openResourceManager(base: string, subscriptionId: string, send: ResourceManagerSend): ResourceManagerApi {
+export function openResourceManager(
+  base: string,
+  subscriptionId: string,
+  send: ResourceManagerSend,
+): ResourceManagerApi {
   const authorization = (operation: UpstreamOperation, scope = `/subscriptions/${subscriptionId}`) =>
     `${base}${pathOf(operation, scope)}/providers/Microsoft.Authorization`
 
-  const list = <Item extends z.ZodType>(operation: UpstreamOperation, first: string, item: Item, call: UpstreamCall) => {
+  const list = <Item extends z.ZodType>(
+    operation: UpstreamOperation,
+    first: string,
+    item: Item,
+    call: UpstreamCall,
+  ) => {
     const kind = { service: 'resource-manager', operation, repeatable: true } as const
     return allPages(kind, item, first, async (url, read) => {
       if (URL.parse(url)?.href.startsWith(`${base}/`) !== true) throw foreignAddress(kind)
@@ -59,7 +79,9 @@ export function openResourceManager(base: string, subscriptionId: string, send: 
   return {
     getRoleDefinition: async (id, call) => {
       const url = `${base}${pathOf('getRoleDefinition', id)}?${apiVersion}`
-      return await send({ operation: 'getRoleDefinition', method: 'GET', url }, call, (answer, kind) => readAnswer(kind, answer, definitionAnswer))
+      return await send({ operation: 'getRoleDefinition', method: 'GET', url }, call, (answer, kind) =>
+        readAnswer(kind, answer, definitionAnswer),
+      )
     },
     findRoleDefinitions: async (roleName, scope, call) => {
       const filter = encodeURIComponent(`roleName eq '${roleName.replaceAll("'", "''")}'`)
@@ -70,14 +92,20 @@ export function openResourceManager(base: string, subscriptionId: string, send: 
       const operation = 'putRoleAssignment'
       const id = `${pathOf(operation, scope)}/providers/Microsoft.Authorization/roleAssignments/${encodeURIComponent(name)}`
       const body = { properties: { roleDefinitionId, principalId, principalType: 'ServicePrincipal' } }
-      return await send({ operation, method: 'PUT', url: `${base}${id}?${apiVersion}`, body }, call, (answer, kind) =>
-        readAnswer(kind, answer, z.object({ id: z.string().min(1) })),
+      return await send(
+        { operation, method: 'PUT', url: `${base}${id}?${apiVersion}`, body },
+        call,
+        (answer, kind) => readAnswer(kind, answer, z.object({ id: z.string().min(1) })),
       )
     },
     deleteRoleAssignment: async (id, call) => {
       const operation = 'deleteRoleAssignment'
       try {
-        return await send({ operation, method: 'DELETE', url: `${base}${pathOf(operation, id)}?${apiVersion}` }, call, ({ status }) => status !== 204)
+        return await send(
+          { operation, method: 'DELETE', url: `${base}${pathOf(operation, id)}?${apiVersion}` },
+          call,
+          ({ status }) => status !== 204,
+        )
       } catch (error) {
         if (!(error instanceof UpstreamError) || classify(error).kind !== 'done') throw error
         return false
@@ -94,5 +122,11 @@ export function openResourceManager(base: string, subscriptionId: string, send: 
 function pathOf(operation: UpstreamOperation, text: string): string {
   const path = resourcePath(text)
   if (path !== undefined) return path
-  throw new UpstreamError({ service: 'resource-manager', operation, status: 400, code: 'InvalidResourceId', text: 'not the id of a resource' })
+  throw new UpstreamError({
+    service: 'resource-manager',
+    operation,
+    status: 400,
+    code: 'InvalidResourceId',
+    text: 'not the id of a resource',
+  })
 }

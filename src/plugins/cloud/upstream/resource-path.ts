@@ -1,6 +1,7 @@
 /**
- * A scope or an id of Resource Manager as the path of a URL, with one slash in front and each segment encoded (`''`: the root of the tenant);
- * undefined when it must not be put into one: `?`, `#`, `\`, control characters, segments `.` and `..`. docs/contract/cloud.md#looking-up-roles.
+ * A scope or an id of Resource Manager as the path of a URL, with one slash in front and each segment encoded
+ * (`''`: the root of the tenant); undefined when it must not be put into one: `?`, `#`, `\`, control
+ * characters, segments `.` and `..`. docs/contract/cloud.md#looking-up-roles.
  */
 export function resourcePath(text: string): string | undefined {
   if (text.length > 2048 || /[?#\\\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed()) return undefined

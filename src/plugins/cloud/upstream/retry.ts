@@ -25,19 +25,29 @@ const shortestPauseMs = 200
 const windowMs = 80_000
 
 /**
- * How long to wait before the next try; undefined: there is none. Not for a lost answer, nor past a minute; `Retry-After` is kept to exactly,
- * otherwise 0.8 s, 2.4 s, 5.6 s, 12 s, each × 0.8–1.3. docs/contract/cloud.md#transport.
+ * How long to wait before the next try; undefined: there is none. Not for a lost answer, nor past a minute;
+ * `Retry-After` is kept to exactly, otherwise 0.8 s, 2.4 s, 5.6 s, 12 s, each × 0.8–1.3.
+ * docs/contract/cloud.md#transport.
  */
 export function pauseBefore(error: UpstreamError, tries: number, random: number): number | undefined {
-  const passes = transient.has(error.status) || error.code === noAnswer || error.code === 'unusable_answer' || isConcurrency(error)
+  const passes =
+    transient.has(error.status) ||
+    error.code === noAnswer ||
+    error.code === 'unusable_answer' ||
+    isConcurrency(error)
   if (!passes || error.lost) return undefined
   const announced = error.retryAfterMs
-  if (tries >= (error.status === 429 && announced !== undefined ? mostThrottledTries : mostTries)) return undefined
-  const pause = announced === undefined ? 800 * (2 ** tries - 1) * (0.8 + random / 2) : Math.max(announced, shortestPauseMs)
+  if (tries >= (error.status === 429 && announced !== undefined ? mostThrottledTries : mostTries))
+    return undefined
+  const pause =
+    announced === undefined
+      ? 800 * (2 ** tries - 1) * (0.8 + random / 2)
+      : Math.max(announced, shortestPauseMs)
   return pause > longestPauseMs ? undefined : Math.round(pause)
 }
 
-const isCancelled = ({ signal, giveUp }: UpstreamCall): boolean => signal?.aborted === true || giveUp?.aborted === true
+const isCancelled = ({ signal, giveUp }: UpstreamCall): boolean =>
+  signal?.aborted === true || giveUp?.aborted === true
 
 /** What ends a wait between two tries. */
 function waitingSignal({ signal, giveUp }: UpstreamCall): AbortSignal | undefined {
@@ -45,9 +55,13 @@ function waitingSignal({ signal, giveUp }: UpstreamCall): AbortSignal | undefine
   return AbortSignal.any([signal, giveUp])
 }
 
-const isConcurrency = ({ status, code }: UpstreamError): boolean => status === 409 && code === 'Directory_ConcurrencyViolation'
+const isConcurrency = ({ status, code }: UpstreamError): boolean =>
+  status === 409 && code === 'Directory_ConcurrencyViolation'
 
-/** Tries `attempt` until it succeeds or its error is none to wait for; never waits past the deadline, but fails early. */
+/**
+ * Tries `attempt` until it succeeds or its error is none to wait for; never waits past the deadline, but
+ * fails early.
+ */
 export async function withRetries<Result>(
   { clock, pause, random }: Waiting,
   call: UpstreamCall,
@@ -60,7 +74,9 @@ export async function withRetries<Result>(
       return await attempt()
     } catch (failure) {
       if (!(failure instanceof UpstreamError)) throw failure
-      const error = inDoubt ? new UpstreamError({ ...failure, message: failure.message, cause: failure.cause, inDoubt }) : failure
+      const error = inDoubt
+        ? new UpstreamError({ ...failure, message: failure.message, cause: failure.cause, inDoubt })
+        : failure
       // an error of another operation (its token) has had its tries
       if (error.operation !== operation) throw error
       const wait = pauseBefore(error, tries, random())
@@ -89,8 +105,17 @@ export async function untilReplicated<Result>(
         throw ended(last, 'context deadline exceeded', error)
       // cut off by the end of the time: what it may have done stays told, and why it was tried again
       if (last !== undefined && error instanceof UpstreamError && error.status === 0 && clock.now() >= end)
-        throw new UpstreamError({ ...error, message: endedText(last, 'context deadline exceeded'), cause: error })
-      if (!(error instanceof UpstreamError) || error.operation !== step || classify(error, step).kind !== 'retry') throw error
+        throw new UpstreamError({
+          ...error,
+          message: endedText(last, 'context deadline exceeded'),
+          cause: error,
+        })
+      if (
+        !(error instanceof UpstreamError) ||
+        error.operation !== step ||
+        classify(error, step).kind !== 'retry'
+      )
+        throw error
       last = error
       const seconds = 2 + Math.floor(random() * 6)
       await pause(Math.max(0, Math.min(seconds * 1000, end - clock.now())), waitingSignal(call))

@@ -11,21 +11,37 @@ import { UpstreamError } from './upstream-error.ts'
 export type TokenResource = 'directory' | 'resource-manager'
 
 /** What the directory says about the engine's own identity. */
-export type TokenClaims = { readonly appId: string | undefined; readonly objectId: string | undefined; readonly roles: readonly string[] }
+export type TokenClaims = {
+  readonly appId: string | undefined
+  readonly objectId: string | undefined
+  readonly roles: readonly string[]
+}
 
 /** Access tokens of the root credential. Throws `UpstreamError` only. */
 export type TokenSource = {
-  /** Kept until shortly before its end; callers at the same time share one request, and for 2 s the refusal of a credential. */
+  /**
+   * Kept until shortly before its end; callers at the same time share one request, and for 2 s the refusal of
+   * a credential.
+   */
   token(resource: TokenResource, call: UpstreamCall): Promise<string>
-  /** One request, with the rights and the secret of this moment; its token is kept in the place of the former, which stays when this fails. */
+  /**
+   * One request, with the rights and the secret of this moment; its token is kept in the place of the former,
+   * which stays when this fails.
+   */
   fresh(resource: TokenResource, call: UpstreamCall): Promise<string>
   /** The claims of the kept token, read, not verified: it comes from its issuer directly. */
   claims(resource: TokenResource, call: UpstreamCall): Promise<TokenClaims>
   /** The kept tokens are not used again; with a token, only if it is still the kept one. */
   invalidate(token?: string): void
-  /** It lacks a permission, which may be granted by now: the next request has a new one. Where that goes on, a new one comes each 2 s only. */
+  /**
+   * It lacks a permission, which may be granted by now: the next request has a new one. Where that goes on, a
+   * new one comes each 2 s only.
+   */
   denied(token: string): void
-  /** One request, never from a cache: true when the login service gives a token for this secret, false when it does not (yet) know client or secret. */
+  /**
+   * One request, never from a cache: true when the login service gives a token for this secret, false when it
+   * does not (yet) know client or secret.
+   */
   proveSecret(clientId: string, secret: string, resource: TokenResource, call: UpstreamCall): Promise<boolean>
 }
 
@@ -42,7 +58,10 @@ export type TokenSourceParts = {
 const marginMs = 300_000
 /** What a shared request may take, whoever waits for it. */
 const sharedRequestMs = 60_000
-/** So long nobody asks again for what was refused, be it the credential or a permission of its token: thousands of leases may end at a time. */
+/**
+ * So long nobody asks again for what was refused, be it the credential or a permission of its token:
+ * thousands of leases may end at a time.
+ */
 const refusalMs = 2_000
 /** One refused credential, with what undoes it, drops a few tokens. */
 const dropsAtOnce = 10
@@ -73,7 +92,11 @@ export class RootTokens implements TokenSource {
     if (kept !== undefined && kept.until > this.#clock.now()) return kept.token
     const refusal = this.#refusal
     if (refusal !== undefined && Math.abs(this.#clock.now() - refusal.at) < refusalMs) throw refusal.error
-    return await within(call, this.#clock, this.#running.get(resource) ?? this.#request(resource, call.correlationId))
+    return await within(
+      call,
+      this.#clock,
+      this.#running.get(resource) ?? this.#request(resource, call.correlationId),
+    )
   }
 
   async fresh(resource: TokenResource, call: UpstreamCall): Promise<string> {
@@ -85,7 +108,8 @@ export class RootTokens implements TokenSource {
   }
 
   invalidate(token?: string): void {
-    for (const [resource, kept] of this.#kept) if (token === undefined || kept.token === token) this.#kept.delete(resource)
+    for (const [resource, kept] of this.#kept)
+      if (token === undefined || kept.token === token) this.#kept.delete(resource)
     // who asks from now on does not get what was asked for before
     if (token === undefined) {
       this.#running.clear()
@@ -103,7 +127,12 @@ export class RootTokens implements TokenSource {
     }
   }
 
-  async proveSecret(clientId: string, secret: string, resource: TokenResource, call: UpstreamCall): Promise<boolean> {
+  async proveSecret(
+    clientId: string,
+    secret: string,
+    resource: TokenResource,
+    call: UpstreamCall,
+  ): Promise<boolean> {
     const { login, scopes, waiting } = this.#parts
     try {
       await withRetries(waiting, call, 'token', () => login({ clientId, secret }, scopes[resource], call))
@@ -130,7 +159,8 @@ export class RootTokens implements TokenSource {
         return token
       })
       .catch((error: unknown) => {
-        if (this.#running.get(resource) === running && isRefusal(error)) this.#refusal = { error, at: this.#clock.now() }
+        if (this.#running.get(resource) === running && isRefusal(error))
+          this.#refusal = { error, at: this.#clock.now() }
         throw error
       })
       .finally(() => {
@@ -148,9 +178,11 @@ export function claimsOf(token: string): TokenClaims {
   return { appId: data?.appid ?? data?.azp, objectId: data?.oid, roles: data?.roles ?? [] }
 }
 
-const isRefusal = (error: unknown): error is UpstreamError => error instanceof UpstreamError && classify(error).kind === 'credential'
+const isRefusal = (error: unknown): error is UpstreamError =>
+  error instanceof UpstreamError && classify(error).kind === 'credential'
 
-const keptUntil = ({ lifetimeMs }: FreshToken, askedAt: number): number => askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 2)
+const keptUntil = ({ lifetimeMs }: FreshToken, askedAt: number): number =>
+  askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 2)
 
 /** The request goes on for the others when this caller's time is over. */
 async function within<Result>(call: UpstreamCall, clock: Clock, shared: Promise<Result>): Promise<Result> {
@@ -158,8 +190,20 @@ async function within<Result>(call: UpstreamCall, clock: Clock, shared: Promise<
   const signal = call.signal === undefined ? limit : AbortSignal.any([limit, call.signal])
   const { promise, reject } = Promise.withResolvers<never>()
   const giveUp = () => {
-    const [code, text] = call.signal?.aborted === true ? ['cancelled', 'context canceled'] : ['deadline_exceeded', 'context deadline exceeded']
-    reject(new UpstreamError({ service: 'login', operation: 'token', status: 0, code, text, cause: signal.reason }))
+    const [code, text] =
+      call.signal?.aborted === true
+        ? ['cancelled', 'context canceled']
+        : ['deadline_exceeded', 'context deadline exceeded']
+    reject(
+      new UpstreamError({
+        service: 'login',
+        operation: 'token',
+        status: 0,
+        code,
+        text,
+        cause: signal.reason,
+      }),
+    )
   }
   signal.addEventListener('abort', giveUp)
   // nobody else may hear of it

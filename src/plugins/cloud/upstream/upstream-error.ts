@@ -36,7 +36,10 @@ export type UpstreamFailure = {
   readonly operation: UpstreamOperation
   /** 0: no answer. */
   readonly status: number
-  /** The service's own word, as `Request_ResourceNotFound` or `AADSTS7000215`; ours where there was no answer to read. */
+  /**
+   * The service's own word, as `Request_ResourceNotFound` or `AADSTS7000215`; ours where there was no answer
+   * to read.
+   */
   readonly code: string
   /** The service's own text, cut and cleaned. */
   readonly text: string
@@ -44,7 +47,10 @@ export type UpstreamFailure = {
   readonly details?: readonly string[]
   readonly retryAfterMs?: number | undefined
   readonly requestId?: string | undefined
-  /** The call was made, its answer did not come, and it is none to repeat: it may have happened. Look before doing it again. */
+  /**
+   * The call was made, its answer did not come, and it is none to repeat: it may have happened. Look before
+   * doing it again.
+   */
   readonly lost?: boolean
   /** An earlier try of the same call may have happened, whatever this one came to. */
   readonly inDoubt?: boolean
@@ -55,7 +61,10 @@ export type UpstreamFailure = {
   readonly cause?: unknown
 }
 
-/** A call upstream that failed. The message is `<code>: <text>`, fit for a caller; it holds no secret and no token. */
+/**
+ * A call upstream that failed. The message is `<code>: <text>`, fit for a caller; it holds no secret and no
+ * token.
+ */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError'
   readonly service: UpstreamService

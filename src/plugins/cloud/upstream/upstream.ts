@@ -6,14 +6,21 @@ import { classify } from './classification.ts'
 import { UpstreamConnection } from './connection.ts'
 import { type DirectoryApi, type DirectorySend, openDirectory } from './directory-api.ts'
 import type { Environment } from './environments.ts'
-import { openResourceManager, type ResourceManagerApi, type ResourceManagerSend } from './resource-manager-api.ts'
+import {
+  openResourceManager,
+  type ResourceManagerApi,
+  type ResourceManagerSend,
+} from './resource-manager-api.ts'
 import { cancelled, untilReplicated, type Waiting, withRetries } from './retry.ts'
 import { claimsOf, RootTokens, type TokenResource, type TokenSource } from './token-source.ts'
 import { openGraph, openLogin } from './transport.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
-/** What one mount signs in with, and where: the effective settings, all resolved. docs/contract/cloud.md#effective-settings */
+/**
+ * What one mount signs in with, and where: the effective settings, all resolved.
+ * docs/contract/cloud.md#effective-settings
+ */
 export type UpstreamSettings = {
   readonly subscriptionId: string
   readonly tenantId: string
@@ -37,26 +44,41 @@ export type UpstreamParts = {
   readonly unclassified?: (error: UpstreamError) => void
 }
 
-/** The three services behind one root credential. Made anew when a setting changes; holds no timer and nothing to close. */
+/**
+ * The three services behind one root credential. Made anew when a setting changes; holds no timer and nothing
+ * to close.
+ */
 export type Upstream = {
   readonly directory: DirectoryApi
   readonly resourceManager: ResourceManagerApi
   readonly tokens: TokenSource
   /** The directory's address without `/v1.0`. */
   readonly directoryBase: string
-  /** How far upstream's clock is ahead of ours, from the `Date` of the last answer; undefined before the first. */
+  /**
+   * How far upstream's clock is ahead of ours, from the `Date` of the last answer; undefined before the
+   * first.
+   */
   clockOffsetMs(): number | undefined
   /**
-   * Does `operation` again, 2–7 s apart, while what it depends on is not replicated yet (`classify` says `retry` for the step), until the call's
-   * deadline and for at most 80 s. The error of the end is `retry failed: <last error>: context deadline exceeded`. docs/contract/cloud.md#service-principals.
+   * Does `operation` again, 2–7 s apart, while what it depends on is not replicated yet (`classify` says
+   * `retry` for the step), until the call's deadline and for at most 80 s. The error of the end is `retry
+   * failed: <last error>: context deadline exceeded`. docs/contract/cloud.md#service-principals.
    */
-  untilReplicated<Result>(step: UpstreamOperation, call: UpstreamCall, operation: (call: UpstreamCall) => Promise<Result>): Promise<Result>
+  untilReplicated<Result>(
+    step: UpstreamOperation,
+    call: UpstreamCall,
+    operation: (call: UpstreamCall) => Promise<Result>,
+  ): Promise<Result>
 }
 
 /** Makes no request. */
 export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): Upstream {
   const { environment, subscriptionId } = settings
-  const waiting: Waiting = { clock: parts.clock, pause: parts.pause ?? pause, random: parts.random ?? Math.random }
+  const waiting: Waiting = {
+    clock: parts.clock,
+    pause: parts.pause ?? pause,
+    random: parts.random ?? Math.random,
+  }
   const connection = new UpstreamConnection(parts, settings.caPem)
   const tokens = new RootTokens({
     login: openLogin({ authorityHost: environment.authorityHost, tenantId: settings.tenantId }, connection),
@@ -68,8 +90,9 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
   const reportOnce = onlyOnce(parts.unclassified)
 
   /**
-   * One request with its token: tried again as the policy says, and once with a new token when the old one is refused. A token carries the permissions
-   * of its issue, so one that lacks a right is not kept for long: once the right is granted, the next request has it.
+   * One request with its token: tried again as the policy says, and once with a new token when the old one is
+   * refused. A token carries the permissions of its issue, so one that lacks a right is not kept for long:
+   * once the right is granted, the next request has it.
    */
   const perform = async <Result>(
     kind: RequestKind & { service: TokenResource },
@@ -83,7 +106,9 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
         return await attempt(token).catch(async (error: unknown) => {
           if (error instanceof UpstreamError && classify(error).kind === 'denied') {
             tokens.denied(token)
-            throw kind.service === 'directory' ? new UpstreamError({ ...error, message: error.message, granted: claimsOf(token).roles }) : error
+            throw kind.service === 'directory'
+              ? new UpstreamError({ ...error, message: error.message, granted: claimsOf(token).roles })
+              : error
           }
           if (refused || !(error instanceof UpstreamError) || error.status !== 401) throw error
           refused = true
@@ -99,8 +124,14 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
 
   const graph = openGraph(environment.directoryBase, connection)
   const sendToDirectory: DirectorySend = async (request, call, read) => {
-    const kind = { service: 'directory', operation: request.operation, repeatable: request.repeatable } as const
-    return await perform(kind, call, async (token) => read(await graph({ ...request, ...kind, token }, call), kind))
+    const kind = {
+      service: 'directory',
+      operation: request.operation,
+      repeatable: request.repeatable,
+    } as const
+    return await perform(kind, call, async (token) =>
+      read(await graph({ ...request, ...kind, token }, call), kind),
+    )
   }
   const sendToResourceManager: ResourceManagerSend = async ({ operation, method, url, body }, call, read) => {
     const kind = { service: 'resource-manager', operation, repeatable: true } as const
@@ -113,7 +144,11 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
 
   return {
     directory: openDirectory(environment.directoryBase, sendToDirectory),
-    resourceManager: openResourceManager(environment.resourceManagerBase, subscriptionId, sendToResourceManager),
+    resourceManager: openResourceManager(
+      environment.resourceManagerBase,
+      subscriptionId,
+      sendToResourceManager,
+    ),
     tokens,
     directoryBase: environment.directoryBase,
     clockOffsetMs: () => connection.clockOffsetMs,
@@ -121,7 +156,11 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
   }
 }
 
-const resourceManagerHeaders = (token: string, { correlationId }: UpstreamCall, hasBody: boolean): Record<string, string> => ({
+const resourceManagerHeaders = (
+  token: string,
+  { correlationId }: UpstreamCall,
+  hasBody: boolean,
+): Record<string, string> => ({
   accept: 'application/json',
   authorization: `Bearer ${token}`,
   'x-ms-client-request-id': correlationId,
@@ -129,7 +168,8 @@ const resourceManagerHeaders = (token: string, { correlationId }: UpstreamCall, 
 })
 
 /** Neither this request nor one before it was sent. */
-export const isUnsent = ({ code, status, inDoubt }: UpstreamError): boolean => code === cancelled && status === 0 && !inDoubt
+export const isUnsent = ({ code, status, inDoubt }: UpstreamError): boolean =>
+  code === cancelled && status === 0 && !inDoubt
 
 /** Ends with its time or with the signal, never with an error. */
 export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
@@ -143,7 +183,14 @@ function onlyOnce(report: ((error: UpstreamError) => void) | undefined): (error:
   return (error) => {
     const kind = `${error.operation} ${error.status} ${error.code}`
     const isRefusal = error.status >= 400 && error.status < 500
-    if (report === undefined || !isRefusal || seen.has(kind) || seen.size === mostKinds || classify(error).kind !== 'final') return
+    if (
+      report === undefined ||
+      !isRefusal ||
+      seen.has(kind) ||
+      seen.size === mostKinds ||
+      classify(error).kind !== 'final'
+    )
+      return
     seen.add(kind)
     report(error)
   }

@@ -6,22 +6,31 @@ const clocks = 'Compare the clocks: `clock` shows how far the provider’s is of
 
 /** What an operator does about each reason, as docs/explain.md#reasons has it. */
 export const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = {
-  config_missing: 'Write `config`, or use the path of the mount that is configured. `last_refused_config` in `status` says why a write was refused.',
+  config_missing:
+    'Write `config`, or use the path of the mount that is configured. `last_refused_config` in `status` says why a write was refused.',
   role_missing: 'Name a role, or set `default_role`.',
   role_unknown: 'Compare with `LIST role`; check namespace and mount.',
   role_type_refused: 'Write `role_type=jwt`. Every write that leaves it out sets it back to `oidc`.',
   token_missing: 'Check the variable of the job: it is often set in protected branches only.',
-  address_not_bound: '`seen` is the client’s address. If it is a proxy’s, set `GATEHOUSE_TRUSTED_PROXIES`; else add it to `token_bound_cidrs`.',
-  keys_unavailable: 'Check network, certificate (`…_ca_pem`) and `GATEHOUSE_OUTBOUND_DENY`; `status` has `last_error`.',
-  token_malformed: 'Send the token alone: three parts, no `Bearer`, quotes or line breaks, at most `GATEHOUSE_MAX_JWT_SIZE`.',
+  address_not_bound:
+    '`seen` is the client’s address. If it is a proxy’s, set `GATEHOUSE_TRUSTED_PROXIES`; else add it to `token_bound_cidrs`.',
+  keys_unavailable:
+    'Check network, certificate (`…_ca_pem`) and `GATEHOUSE_OUTBOUND_DENY`; `status` has `last_error`.',
+  token_malformed:
+    'Send the token alone: three parts, no `Bearer`, quotes or line breaks, at most `GATEHOUSE_MAX_JWT_SIZE`.',
   algorithm_unsupported: 'Let the issuer sign with one of the ten asymmetric algorithms.',
-  algorithm_not_allowed: 'Add the algorithm to `jwt_supported_algs`; ID tokens need RS256 while that is empty.',
-  key_unknown: 'Check that this is the right issuer. Keys are fetched again after a rotation; `status` lists `kids` and `skipped_keys`.',
+  algorithm_not_allowed:
+    'Add the algorithm to `jwt_supported_algs`; ID tokens need RS256 while that is empty.',
+  key_unknown:
+    'Check that this is the right issuer. Keys are fetched again after a rotation; `status` lists `kids` and `skipped_keys`.',
   signature_invalid: 'If the mount has PEM keys, the key was rotated: write the new one, or better a URL.',
   claim_type_invalid: 'The issuer must send this claim, with the right type.',
-  issuer_mismatch: 'Make both the same text, slash included: `bound_issuer` for JWTs, `oidc_discovery_url` for ID tokens.',
-  subject_mismatch: 'Set `bound_subject` to what was seen. A pattern goes into `bound_claims` with `bound_claims_type=glob`.',
-  audience_mismatch: 'Ask the platform for a token with this audience, letter for letter, or set `bound_audiences` to what was seen.',
+  issuer_mismatch:
+    'Make both the same text, slash included: `bound_issuer` for JWTs, `oidc_discovery_url` for ID tokens.',
+  subject_mismatch:
+    'Set `bound_subject` to what was seen. A pattern goes into `bound_claims` with `bound_claims_type=glob`.',
+  audience_mismatch:
+    'Ask the platform for a token with this audience, letter for letter, or set `bound_audiences` to what was seen.',
   audience_unbound: 'Set `bound_audiences` to what was seen.',
   times_missing: 'The issuer must send `iat`, `nbf` or `exp`.',
   not_yet_valid: `${clocks} A token with \`exp\` alone counts from 150 s before it.`,
@@ -36,9 +45,11 @@ export const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', stri
   groups_unavailable:
     'Let the provider send the claim (scope, mapper, optional claim), or name one that `seen` lists; where persons without groups have no claim, set `groups_claim_optional`; without need for groups leave `groups_claim` empty.',
   groups_invalid: '`groups_claim` must name a list of texts, or one text.',
-  bound_claim_missing: 'The token has no claim of this name; `seen` lists those it has. A claim inside an object needs a JSON pointer: `/job/env`.',
+  bound_claim_missing:
+    'The token has no claim of this name; `seen` lists those it has. A claim inside an object needs a JSON pointer: `/job/env`.',
   bound_claim_mismatch: 'Set the bound claim to what was seen, or mend it at the issuer.',
-  bound_claim_invalid: 'Write the role again: a bound claim is a text, number, bool or list, and a text with `glob`.',
+  bound_claim_invalid:
+    'Write the role again: a bound claim is a text, number, bool or list, and a text with `glob`.',
   policy_forbidden: 'Take this policy out of role, entity and groups.',
   entity_disabled: 'Enable the entity: `identity/entity`, `disabled=false`.',
   token_replayed: 'Get a new token for each login; a retry with the same one is refused.',
@@ -46,12 +57,15 @@ export const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', stri
   redirect_uri_missing: 'Send a `redirect_uri`.',
   redirect_uri_refused:
     'Add the URI that was seen to `allowed_redirect_uris`, letter for letter, and register it at the provider. A loopback address may have any port.',
-  provider_unreachable: 'Check `oidc_discovery_url`, network and certificate (`oidc_discovery_ca_pem`); `status?refresh=true` tries again.',
+  provider_unreachable:
+    'Check `oidc_discovery_url`, network and certificate (`oidc_discovery_ca_pem`); `status?refresh=true` tries again.',
   state_unknown: `${again} A state counts once, for ten minutes, at the mount that gave it.`,
   client_nonce_mismatch: `${again} If it stays, somebody else’s login comes back to this client.`,
   provider_refused: '`seen` is what the provider says: check consent, assignment to the application, scopes.',
-  code_missing: 'The provider sent neither code nor error: check the response type and mode of the application.',
-  exchange_failed: 'Compare client id, secret and redirect URI with the application at the provider; `seen` is what its token endpoint says.',
+  code_missing:
+    'The provider sent neither code nor error: check the response type and mode of the application.',
+  exchange_failed:
+    'Compare client id, secret and redirect URI with the application at the provider; `seen` is what its token endpoint says.',
   nonce_mismatch: `${again} The ID token belongs to another login; where \`seen\` is null, it has no nonce, which the provider must put in.`,
   authorized_party_mismatch: 'Set `oidc_client_id` to the application that the ID token is for.',
   login_too_old: 'Sign in at the provider again; it must send `auth_time` where the role has `max_age`.',
@@ -79,7 +93,8 @@ const ofTokenErrors: readonly (readonly [RegExp, string])[] = [
 
 /** In one or two sentences. `cause` is what another server said, if one was asked. */
 export function adviceFor(reason: string, cause = ''): string {
-  const ofToken = reason === 'exchange_failed' ? ofTokenErrors.find(([error]) => error.test(cause))?.[1] : undefined
+  const ofToken =
+    reason === 'exchange_failed' ? ofTokenErrors.find(([error]) => error.test(cause))?.[1] : undefined
   return ofToken ?? advisedReasons.get(reason) ?? 'See docs/explain.md.'
 }
 
@@ -89,7 +104,8 @@ const hintTexts: Readonly<Record<Exclude<Hint, ''>, string>> = {
   differs_in_trailing_slash: 'the same but for a slash at the end',
   differs_in_type: 'reads the same, but is of another type (text, number, bool, list)',
   glob_in_string_mode: 'would match if `*` counted: set bound_claims_type to glob',
-  write_as_json_pointer: 'there is one at that path: write it as a JSON pointer, with a slash in front and between the steps',
+  write_as_json_pointer:
+    'there is one at that path: write it as a JSON pointer, with a slash in front and between the steps',
   clock_offset: 'in time by the provider’s clock: set the clock right',
 }
 

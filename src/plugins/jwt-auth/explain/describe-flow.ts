@@ -4,8 +4,15 @@ import { shownUrl } from '../shown-url.ts'
 import type { StrictObject } from '../strict-json.ts'
 import { claimNames, type Facts } from './facts.ts'
 
-/** What a check of a browser login compares, where that is other than at a login by JWT. Undefined: it is the same. */
-export function describeFlow(name: CheckName | 'policies', facts: Facts, refused: Refusal | undefined): Compared | undefined {
+/**
+ * What a check of a browser login compares, where that is other than at a login by JWT. Undefined: it is the
+ * same.
+ */
+export function describeFlow(
+  name: CheckName | 'policies',
+  facts: Facts,
+  refused: Refusal | undefined,
+): Compared | undefined {
   return compareFlow[name]?.(facts, refused)
 }
 
@@ -15,15 +22,22 @@ const own = (claims: StrictObject | undefined, name: string): unknown =>
   claims !== undefined && Object.hasOwn(claims, name) ? claims[name] : undefined
 
 const compareFlow: Readonly<Partial<Record<CheckName | 'policies', Compare>>> = {
-  role: ({ roleName, role }, refused) => (refused === undefined ? { expected: [], seen: role?.name ?? roleName } : undefined),
-  algorithm: ({ ready, algorithm }) => ({ expected: ready === undefined ? [] : flowAlgorithms(ready.config), seen: algorithm, detail: 'alg' }),
+  role: ({ roleName, role }, refused) =>
+    refused === undefined ? { expected: [], seen: role?.name ?? roleName } : undefined,
+  algorithm: ({ ready, algorithm }) => ({
+    expected: ready === undefined ? [] : flowAlgorithms(ready.config),
+    seen: algorithm,
+    detail: 'alg',
+  }),
   issuer: ({ ready, claims }) => ({
     expected: ready === undefined ? [] : [shownUrl(ready.config.oidc_discovery_url)],
     seen: own(claims, 'iss'),
     detail: 'iss',
   }),
   claims: ({ claims }, refused) =>
-    refused !== undefined && (own(claims, 'sub') ?? '') === '' ? { expected: ['sub'], seen: claimNames(claims), detail: 'sub', hint: '' } : undefined,
+    refused !== undefined && (own(claims, 'sub') ?? '') === ''
+      ? { expected: ['sub'], seen: claimNames(claims), detail: 'sub', hint: '' }
+      : undefined,
   nonce: ({ claims }, refused) => ({
     expected: ['the nonce of this login'],
     seen: own(claims, 'nonce') === undefined ? null : refused === undefined ? 'the same' : 'another one',
@@ -35,7 +49,13 @@ const compareFlow: Readonly<Partial<Record<CheckName | 'policies', Compare>>> = 
   state: (_facts, refused) =>
     refused === undefined
       ? undefined
-      : { expected: ['the state of a login that was begun at this mount within 10 minutes and has not come back yet'], seen: null, hint: '' },
+      : {
+          expected: [
+            'the state of a login that was begun at this mount within 10 minutes and has not come back yet',
+          ],
+          seen: null,
+          hint: '',
+        },
   confirmation: ({ login }, refused) => ({
     expected: ['`Confirm` on the page that follows the sign-in'],
     seen: refused === undefined ? 'confirmed' : (answers.get(refused.reason) ?? 'no answer yet'),
@@ -49,21 +69,29 @@ const answers: ReadonlyMap<string, string> = new Map([
   ['confirmation_invalid', 'an old or wrong page'],
 ])
 
-/** An audience of the role never stands in for the client. docs/contract/oidc.md#the-callback-in-this-order */
+/**
+ * An audience of the role never stands in for the client. docs/contract/oidc.md#the-callback-in-this-order
+ */
 function audienceOf({ ready, claims, login }: Facts, refused: Refusal | undefined): Compared {
   const clientId = ready?.config.oidc_client_id ?? ''
   const aud = own(claims, 'aud') ?? []
   const seen: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
   const bound = login?.bound_audiences ?? []
-  const isOfRole = bound.length > 0 && !seen.some((audience) => typeof audience === 'string' && bound.includes(audience))
+  const isOfRole =
+    bound.length > 0 && !seen.some((audience) => typeof audience === 'string' && bound.includes(audience))
   if (isOfRole) return { expected: bound, seen, detail: 'aud' }
   const party = own(claims, 'azp')
   const isOfParty = refused?.reason === 'authorized_party_mismatch' && party !== undefined && party !== null
-  return isOfParty ? { expected: [clientId], seen: party, detail: 'azp' } : { expected: [clientId], seen, detail: 'aud' }
+  return isOfParty
+    ? { expected: [clientId], seen: party, detail: 'azp' }
+    : { expected: [clientId], seen, detail: 'aud' }
 }
 
 /** No leeway of the role counts here, so the other clock is asked without one too. */
-function timesOf({ claims, nowMs, offset, login }: Facts, refused: Refusal | undefined): Compared | undefined {
+function timesOf(
+  { claims, nowMs, offset, login }: Facts,
+  refused: Refusal | undefined,
+): Compared | undefined {
   if (refused?.reason === 'login_too_old') {
     const earliest = (login?.created ?? 0) / 1000 - (login?.max_age ?? 0)
     return {
@@ -89,4 +117,6 @@ const timesSeen = (claims: StrictObject | undefined, nowMs: number): Compared =>
 const latestTime = 253_402_300_799
 
 const timeSeen = (name: string, seconds: unknown): string | null =>
-  typeof seconds === 'number' && Math.abs(seconds) < latestTime ? `${name} ${new Date(seconds * 1000).toISOString()}` : null
+  typeof seconds === 'number' && Math.abs(seconds) < latestTime
+    ? `${name} ${new Date(seconds * 1000).toISOString()}`
+    : null

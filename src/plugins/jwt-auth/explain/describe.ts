@@ -16,28 +16,65 @@ import { type Hint, nearMiss } from './hints.ts'
 import { shown, shownList } from './shown.ts'
 
 /** What a check wanted and what it got. */
-export type Description = { readonly expected: readonly JsonValue[]; readonly seen: JsonValue; readonly hint: Hint; readonly detail: string }
+export type Description = {
+  readonly expected: readonly JsonValue[]
+  readonly seen: JsonValue
+  readonly hint: Hint
+  readonly detail: string
+}
 
-/** A check as it was made: `refused` is undefined where it was passed or not made, `compared` where it does not say itself what it compared. */
+/**
+ * A check as it was made: `refused` is undefined where it was passed or not made, `compared` where it does
+ * not say itself what it compared.
+ */
 export type MadeCheck = { readonly refused: Refusal | undefined; readonly compared?: Compared | undefined }
 
 /** `index` counts the entries of `bound_claims`. */
-export function describe(name: CheckName | 'policies', facts: Facts, made: MadeCheck, index: number): Description {
+export function describe(
+  name: CheckName | 'policies',
+  facts: Facts,
+  made: MadeCheck,
+  index: number,
+): Description {
   const { refused } = made
-  const { expected, seen, detail = '', isLiteral = true, isLong = false, hint } = comparedBy(name, facts, made, index)
-  const missed = refused === undefined ? '' : (hint ?? nearMiss({ expected, seen: Array.isArray(seen) ? seen : [seen], isLiteral }))
+  const {
+    expected,
+    seen,
+    detail = '',
+    isLiteral = true,
+    isLong = false,
+    hint,
+  } = comparedBy(name, facts, made, index)
+  const missed =
+    refused === undefined
+      ? ''
+      : (hint ?? nearMiss({ expected, seen: Array.isArray(seen) ? seen : [seen], isLiteral }))
   const longest = isLong ? longestOfProvider : undefined
-  return { expected: shownList(expected), seen: shown(seen, longest), hint: missed, detail: detail.slice(0, longestDetail) }
+  return {
+    expected: shownList(expected),
+    seen: shown(seen, longest),
+    hint: missed,
+    detail: detail.slice(0, longestDetail),
+  }
 }
 
 /** What a provider says explains itself only when it is not cut in the middle. */
 const longestOfProvider = 1024
 const longestDetail = 256
 
-function comparedBy(name: CheckName | 'policies', facts: Facts, { refused, compared }: MadeCheck, index: number): Compared {
-  const known = refused?.compared ?? compared ?? (facts.isFlow === true ? describeFlow(name, facts, refused) : undefined)
+function comparedBy(
+  name: CheckName | 'policies',
+  facts: Facts,
+  { refused, compared }: MadeCheck,
+  index: number,
+): Compared {
+  const known =
+    refused?.compared ?? compared ?? (facts.isFlow === true ? describeFlow(name, facts, refused) : undefined)
   if (known !== undefined) return known
-  const usual = refused?.reason === 'keys_unavailable' ? { expected: keyUrlsOf(facts.ready), seen: null } : comparisons[name](facts, refused, index)
+  const usual =
+    refused?.reason === 'keys_unavailable'
+      ? { expected: keyUrlsOf(facts.ready), seen: null }
+      : comparisons[name](facts, refused, index)
   // what another server answered, or why it did not
   return refused?.cause === undefined ? usual : { ...usual, seen: refused.cause, isLong: true, hint: '' }
 }
@@ -58,7 +95,11 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
       : { expected: ['jwt'], seen: role.record.role_type, detail: 'role_type', hint: '' }
   },
   token: () => nothing,
-  address: ({ role, remoteAddress }) => ({ expected: role?.record.token_bound_cidrs ?? [], seen: remoteAddress, hint: '' }),
+  address: ({ role, remoteAddress }) => ({
+    expected: role?.record.token_bound_cidrs ?? [],
+    seen: remoteAddress,
+    hint: '',
+  }),
   signature: ({ ready, keyId, algorithm, isFlow }, refused) => {
     if (refused?.reason === 'algorithm_unsupported') {
       const accepted = ready?.config.jwt_supported_algs ?? []
@@ -72,18 +113,35 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
     return { expected: accepted.length > 0 ? accepted : supportedAlgorithms, seen: algorithm, detail: 'alg' }
   },
   claims: ({ claims }, refused) => (refused === undefined ? nothing : wrongType(claims)),
-  issuer: ({ ready, claims }) => ({ expected: unless(ready?.config.bound_issuer ?? ''), seen: own(claims, 'iss'), detail: 'iss' }),
-  subject: ({ role, claims }) => ({ expected: unless(role?.record.bound_subject ?? ''), seen: own(claims, 'sub'), detail: 'sub' }),
+  issuer: ({ ready, claims }) => ({
+    expected: unless(ready?.config.bound_issuer ?? ''),
+    seen: own(claims, 'iss'),
+    detail: 'iss',
+  }),
+  subject: ({ role, claims }) => ({
+    expected: unless(role?.record.bound_subject ?? ''),
+    seen: own(claims, 'sub'),
+    detail: 'sub',
+  }),
   audience: ({ role, claims }) => {
     const audience = own(claims, 'aud') ?? []
-    return { expected: role?.record.bound_audiences ?? [], seen: Array.isArray(audience) ? audience : [audience], detail: 'aud' }
+    return {
+      expected: role?.record.bound_audiences ?? [],
+      seen: Array.isArray(audience) ? audience : [audience],
+      detail: 'aud',
+    }
   },
   times: (facts, refused) => timesOf(facts, refused),
   user_claim: ({ role, claims }, refused) => {
     const { user_claim: name = '', user_claim_json_pointer: isPointer = false } = role?.record ?? {}
     const seen = isPointer && claims !== undefined ? lookupClaim(claims, name) : own(claims, name)
     if (isMissing(seen, claims)) return missing(claims, name)
-    return { expected: refused === undefined ? [] : ['a text'], seen, detail: name, hint: nameHint(claims, name, seen) }
+    return {
+      expected: refused === undefined ? [] : ['a text'],
+      seen,
+      detail: name,
+      hint: nameHint(claims, name, seen),
+    }
   },
   provider: ({ ready }) => ({ expected: [], seen: own(plain(ready?.config.provider_config), 'provider') }),
   metadata: ({ role, claims }) => {
@@ -100,14 +158,25 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
     const name = role?.record.groups_claim ?? ''
     const seen = name === '' ? undefined : valueAt(claims, name)
     if (name !== '' && isMissing(seen, claims)) return missingGroups(ready, claims, name)
-    return { expected: refused === undefined ? [] : ['a list of texts'], seen, detail: name, hint: nameHint(claims, name, seen) }
+    return {
+      expected: refused === undefined ? [] : ['a list of texts'],
+      seen,
+      detail: name,
+      hint: nameHint(claims, name, seen),
+    }
   },
   bound_claims: ({ role, claims }, _refused, index) => {
     const { name = '', type = 'string' } = role?.boundClaims[index] ?? {}
     const value = role?.record.bound_claims?.[name]
     const seen = valueAt(claims, name)
-    const compared = { expected: Array.isArray(value) ? value : [value], seen, detail: name, isLiteral: type === 'string' }
-    if (seen !== undefined || claims === undefined) return { ...compared, ...(seen === undefined ? { hint: '' } : {}) }
+    const compared = {
+      expected: Array.isArray(value) ? value : [value],
+      seen,
+      detail: name,
+      isLiteral: type === 'string',
+    }
+    if (seen !== undefined || claims === undefined)
+      return { ...compared, ...(seen === undefined ? { hint: '' } : {}) }
     return { ...compared, ...missing(claims, name), expected: compared.expected }
   },
   policies: ({ role }) => ({ expected: [], seen: role?.record.token_policies ?? [] }),
@@ -122,23 +191,33 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
   confirmation: () => nothing,
 }
 
-const valueAt = (claims: StrictObject | undefined, name: string): unknown => (claims === undefined ? undefined : lookupClaim(claims, name))
+const valueAt = (claims: StrictObject | undefined, name: string): unknown =>
+  claims === undefined ? undefined : lookupClaim(claims, name)
 
-/** A value that is there has the wrong type; one that is not may be inside of another, or stand under a name that is nearly this. */
+/**
+ * A value that is there has the wrong type; one that is not may be inside of another, or stand under a name
+ * that is nearly this.
+ */
 function nameHint(claims: StrictObject | undefined, name: string, seen: unknown): Hint {
   if (seen !== undefined && seen !== null) return 'differs_in_type'
-  if (claims !== undefined && pathsLike(name).some((path) => lookupClaim(claims, path) !== undefined)) return 'write_as_json_pointer'
+  if (claims !== undefined && pathsLike(name).some((path) => lookupClaim(claims, path) !== undefined))
+    return 'write_as_json_pointer'
   return nearMiss({ expected: [name], seen: claimNames(claims), isLiteral: false })
 }
 
-/** JSON pointers that may be meant by `job/env` and `job.env`; where a name is no pointer, also by `/job/env`. */
+/**
+ * JSON pointers that may be meant by `job/env` and `job.env`; where a name is no pointer, also by `/job/env`.
+ */
 function pathsLike(name: string): string[] {
   if (name === '') return []
   if (name.startsWith('/')) return [name]
-  return name.includes('/') || !name.includes('.') ? [`/${name}`] : [`/${name}`, `/${name.replaceAll('.', '/')}`]
+  return name.includes('/') || !name.includes('.')
+    ? [`/${name}`]
+    : [`/${name}`, `/${name.replaceAll('.', '/')}`]
 }
 
-const isMissing = (seen: unknown, claims: StrictObject | undefined): boolean => claims !== undefined && (seen === undefined || seen === null)
+const isMissing = (seen: unknown, claims: StrictObject | undefined): boolean =>
+  claims !== undefined && (seen === undefined || seen === null)
 
 /** A claim that is not there: what there is instead. */
 const missing = (claims: StrictObject | undefined, name: string): Compared => ({
@@ -148,12 +227,22 @@ const missing = (claims: StrictObject | undefined, name: string): Compared => ({
   hint: nameHint(claims, name, undefined),
 })
 
-/** Entra ID leaves out groups that are too many for a token, and says so. Where the mount knows how to ask for them, it is told why that failed. */
-function missingGroups(ready: ReadyConfig | undefined, claims: StrictObject | undefined, name: string): Compared {
+/**
+ * Entra ID leaves out groups that are too many for a token, and says so. Where the mount knows how to ask for
+ * them, it is told why that failed.
+ */
+function missingGroups(
+  ready: ReadyConfig | undefined,
+  claims: StrictObject | undefined,
+  name: string,
+): Compared {
   const compared = missing(claims, name)
   const isAzure = providerName(ready?.config.provider_config ?? null) === 'azure'
   if (claims === undefined || isAzure || !areElsewhere(claims, name)) return compared
-  return { ...compared, detail: `${name}; too many for the token (_claim_names, hasgroups): set provider_config of azure` }
+  return {
+    ...compared,
+    detail: `${name}; too many for the token (_claim_names, hasgroups): set provider_config of azure`,
+  }
 }
 
 /** Where a claim is that is not at its place: at another server, or deep in another claim. */
@@ -178,7 +267,9 @@ const pathsByClaims = new WeakMap<StrictObject, ReadonlyMap<string, string>>()
 
 function innerPaths(claims: StrictObject): ReadonlyMap<string, string> {
   const paths = new Map<string, string>()
-  let level: readonly Place[] = Object.keys(claims).flatMap((key) => (isObject(claims[key]) ? [{ steps: [key], value: claims[key] }] : []))
+  let level: readonly Place[] = Object.keys(claims).flatMap((key) =>
+    isObject(claims[key]) ? [{ steps: [key], value: claims[key] }] : [],
+  )
   for (let depth = 1; depth < maxDepth; depth++) {
     level = level.slice(0, maxSearched).flatMap(membersOf).slice(0, maxSearched)
     for (const { steps } of level) {
@@ -192,9 +283,12 @@ function innerPaths(claims: StrictObject): ReadonlyMap<string, string> {
 type Place = { readonly steps: readonly string[]; readonly value: unknown }
 
 const membersOf = ({ steps, value }: Place): Place[] =>
-  isObject(value) ? Object.entries(value).map(([key, inner]) => ({ steps: [...steps, key], value: inner })) : []
+  isObject(value)
+    ? Object.entries(value).map(([key, inner]) => ({ steps: [...steps, key], value: inner }))
+    : []
 
-const isObject = (value: unknown): value is StrictObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is StrictObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 /** RFC 6901 §3. */
 const escapedStep = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
@@ -202,21 +296,30 @@ const escapedStep = (key: string): string => key.replaceAll('~', '~0').replaceAl
 const plain = (record: object | null | undefined): StrictObject => ({ ...record })
 
 /** Where keys should have come from. */
-const keyUrlsOf = (ready: ReadyConfig | undefined): string[] => (ready?.keyset.sources() ?? []).flatMap(({ url }) => unless(shownUrl(url)))
+const keyUrlsOf = (ready: ReadyConfig | undefined): string[] =>
+  (ready?.keyset.sources() ?? []).flatMap(({ url }) => unless(shownUrl(url)))
 
 const keyIdsOf = (ready: ReadyConfig | undefined): string[] =>
   (ready?.keyset.sources() ?? []).flatMap(({ keys }) => keys.flatMap(({ id }) => unless(id)))
 
 const textNames: ReadonlySet<string> = new Set(['iss', 'sub', 'jti'])
 const typesWanted: Readonly<Record<string, (value: unknown) => boolean>> = {
-  ...Object.fromEntries([...textNames].map((name) => [name, (value: unknown) => typeof (value ?? '') === 'string'])),
-  ...Object.fromEntries(['exp', 'nbf', 'iat'].map((name) => [name, (value: unknown) => ['number', 'bigint'].includes(typeof (value ?? 0))])),
+  ...Object.fromEntries(
+    [...textNames].map((name) => [name, (value: unknown) => typeof (value ?? '') === 'string']),
+  ),
+  ...Object.fromEntries(
+    ['exp', 'nbf', 'iat'].map((name) => [
+      name,
+      (value: unknown) => ['number', 'bigint'].includes(typeof (value ?? 0)),
+    ]),
+  ),
 }
 
 /** The first registered claim that is not of its type. */
 function wrongType(claims: StrictObject | undefined): Compared {
   if (claims === undefined) return nothing
-  const name = Object.keys(typesWanted).find((claim) => typesWanted[claim]?.(own(claims, claim)) === false) ?? 'aud'
+  const name =
+    Object.keys(typesWanted).find((claim) => typesWanted[claim]?.(own(claims, claim)) === false) ?? 'aud'
   return {
     expected: [name === 'aud' ? 'a text or a list of texts' : textNames.has(name) ? 'a text' : 'a number'],
     seen: own(claims, name),
@@ -226,7 +329,11 @@ function wrongType(claims: StrictObject | undefined): Compared {
 }
 
 /** The claim that decided. */
-const timeClaimOf: Readonly<Record<string, string>> = { expired: 'exp', not_yet_valid: 'nbf', issued_in_future: 'iat' }
+const timeClaimOf: Readonly<Record<string, string>> = {
+  expired: 'exp',
+  not_yet_valid: 'nbf',
+  issued_in_future: 'iat',
+}
 
 /** Times as a person reads them. The other clock counts as the cause if by it the token were in time. */
 function timesOf(facts: Facts, refused: Refusal | undefined): Compared {
@@ -236,11 +343,23 @@ function timesOf(facts: Facts, refused: Refusal | undefined): Compared {
     return typeof seconds === 'number' ? [`${name} ${timeText(seconds)}`] : []
   })
   const claim = timeClaimOf[refused?.reason ?? ''] ?? ''
-  return { expected: [`now ${timeText(nowMs / 1000)}`], seen: times, detail: claim, hint: isInTimeElsewhere(facts) ? 'clock_offset' : '' }
+  return {
+    expected: [`now ${timeText(nowMs / 1000)}`],
+    seen: times,
+    detail: claim,
+    hint: isInTimeElsewhere(facts) ? 'clock_offset' : '',
+  }
 }
 
 function isInTimeElsewhere({ ready, role, claims, nowMs, offset }: Facts): boolean {
-  if (ready === undefined || role === undefined || claims === undefined || offset?.isCertain !== true || offset.seconds === 0) return false
+  if (
+    ready === undefined ||
+    role === undefined ||
+    claims === undefined ||
+    offset?.isCertain !== true ||
+    offset.seconds === 0
+  )
+    return false
   let isInTime = false
   checkToken(claims, tokenRules(role, ready.config), nowMs + offset.seconds * 1000, (name, refused) => {
     if (name === 'times') isInTime = refused === undefined
@@ -249,4 +368,5 @@ function isInTimeElsewhere({ ready, role, claims, nowMs, offset }: Facts): boole
 }
 
 const latestTime = 253_402_300_799
-const timeText = (seconds: number): string => (Math.abs(seconds) > latestTime ? String(seconds) : formatTime(Math.trunc(seconds) * 1000))
+const timeText = (seconds: number): string =>
+  Math.abs(seconds) > latestTime ? String(seconds) : formatTime(Math.trunc(seconds) * 1000)

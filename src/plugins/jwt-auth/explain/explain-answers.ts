@@ -94,7 +94,8 @@ export const explainAnswers = {
     example: {
       allowed: false,
       status: 400,
-      error: 'error validating token: invalid audience (aud) claim: audience claim does not match any expected audience',
+      error:
+        'error validating token: invalid audience (aud) claim: audience claim does not match any expected audience',
       cause: '',
       reason: 'audience_mismatch',
       role: 'ci',
@@ -144,7 +145,11 @@ export const explainAnswers = {
       ],
     },
   },
-  hash: { statuses: [200], output: z.object({ hash: text }), example: { hash: `hmac-sha256:${'5f'.repeat(32)}` } },
+  hash: {
+    statuses: [200],
+    output: z.object({ hash: text }),
+    example: { hash: `hmac-sha256:${'5f'.repeat(32)}` },
+  },
   status: {
     output: z.object({
       ok: z.boolean(),
@@ -183,6 +188,15 @@ export const explainAnswers = {
   },
   findings: {
     output: z.object({ findings: z.array(finding) }),
-    example: { findings: [{ role: 'ci', code: 'policy_missing', field: 'token_policies', text: 'token policies [deploy] do not exist' }] },
+    example: {
+      findings: [
+        {
+          role: 'ci',
+          code: 'policy_missing',
+          field: 'token_policies',
+          text: 'token policies [deploy] do not exist',
+        },
+      ],
+    },
   },
 } as const satisfies Record<string, DocumentedAnswer>

@@ -24,7 +24,10 @@ export type ExplainInput = {
 
 export type ExplainContext = LoginContext & {
   readonly maxTokenSize: number
-  /** What is known of the signature of a login that is over; it is not checked again then, and nobody outside is asked. */
+  /**
+   * What is known of the signature of a login that is over; it is not checked again then, and nobody outside
+   * is asked.
+   */
   readonly signature?: KnownSignature
   /** The rest of the login with nothing written. Throws what the login would. */
   plan(auth: LoginAuth): Promise<LoginPlan>
@@ -58,7 +61,11 @@ export type MeasuredClock = ClockOffset & { readonly source: string }
 /** Walks through a login by the login's own checks. Nothing is written. docs/explain.md */
 export async function explainLogin(input: ExplainInput, context: ExplainContext): Promise<Explanation> {
   const jws = input.jwt === undefined ? undefined : readJws(input.jwt, context.maxTokenSize)
-  const trace = new NotingTrace({ verifies: input.jwt !== undefined, instead: () => unvouched(input, jws), known: context.signature })
+  const trace = new NotingTrace({
+    verifies: input.jwt !== undefined,
+    instead: () => unvouched(input, jws),
+    known: context.signature,
+  })
   const outbound = new AskedForVouched(context.outbound, () => trace.isVouched)
   const auth = await examineJwt({ ...input, jwt: input.jwt ?? '' }, { ...context, outbound }, trace)
   const facts = await factsOf(input, context, { claims: trace.examined?.claims, jws })
@@ -74,8 +81,14 @@ export async function explainLogin(input: ExplainInput, context: ExplainContext)
     refused,
     role: facts.roleName,
     clock: clockOf(facts.ready?.keyset.sources() ?? []),
-    checks: [...slotsOf(facts).map((slot) => explained(slot, { counted, unasked }, facts)), ...coreChecks(core, facts, auth?.proof !== undefined)],
-    login: refused === undefined && auth !== undefined && core?.plan !== undefined ? { auth, plan: core.plan } : undefined,
+    checks: [
+      ...slotsOf(facts).map((slot) => explained(slot, { counted, unasked }, facts)),
+      ...coreChecks(core, facts, auth?.proof !== undefined),
+    ],
+    login:
+      refused === undefined && auth !== undefined && core?.plan !== undefined
+        ? { auth, plan: core.plan }
+        : undefined,
   }
 }
 
@@ -86,7 +99,8 @@ function readJws(jwt: string, maxTokenSize: number): Jws | undefined {
 
 /** Claims as they come, with numbers as in a token. */
 function unvouched({ claims }: ExplainInput, jws: Jws | undefined): ReadToken | undefined {
-  const read = claims === undefined ? jws && parseClaims(jws.payload) : parseStrictObject(stringifyJson(claims))
+  const read =
+    claims === undefined ? jws && parseClaims(jws.payload) : parseStrictObject(stringifyJson(claims))
   return read === undefined || read === null ? undefined : { claims: read, algorithm: jws?.algorithm ?? '' }
 }
 
@@ -117,7 +131,9 @@ async function factsOf(
 /** The clock that was looked at last. */
 export function clockOf(sources: readonly KeysetSource[]): MeasuredClock | undefined {
   const measured = sources.flatMap(({ url, histories }) =>
-    histories.flatMap(({ offset }) => (offset === undefined ? [] : [{ ...offset, source: URL.parse(url)?.origin ?? url }])),
+    histories.flatMap(({ offset }) =>
+      offset === undefined ? [] : [{ ...offset, source: URL.parse(url)?.origin ?? url }],
+    ),
   )
   return bestOffset(measured)
 }
@@ -125,10 +141,27 @@ export function clockOf(sources: readonly KeysetSource[]): MeasuredClock | undef
 /** A check that is told of; `index` counts those of one name. */
 type Slot = { readonly name: CheckName; readonly index: number }
 
-/** All checks in the order the login makes them. An `aud` is looked at where the role names audiences, or else after the times. docs/contract/jwt.md#login-in-this-order */
+/**
+ * All checks in the order the login makes them. An `aud` is looked at where the role names audiences, or else
+ * after the times. docs/contract/jwt.md#login-in-this-order
+ */
 function slotsOf({ role }: Facts): Slot[] {
-  const audience = (role?.record.bound_audiences ?? []).length > 0 ? (['audience', 'times'] as const) : (['times', 'audience'] as const)
-  const names: CheckName[] = ['config', 'role', 'token', 'address', 'signature', 'algorithm', 'claims', 'issuer', 'subject', ...audience]
+  const audience =
+    (role?.record.bound_audiences ?? []).length > 0
+      ? (['audience', 'times'] as const)
+      : (['times', 'audience'] as const)
+  const names: CheckName[] = [
+    'config',
+    'role',
+    'token',
+    'address',
+    'signature',
+    'algorithm',
+    'claims',
+    'issuer',
+    'subject',
+    ...audience,
+  ]
   names.push('user_claim', 'provider', 'metadata', 'groups')
   const bound = (role?.boundClaims ?? []).map((_, index): Slot => ({ name: 'bound_claims', index }))
   return [...names.map((name) => ({ name, index: 0 })), ...bound]
@@ -138,12 +171,21 @@ type Made = { readonly counted: readonly Noted[]; readonly unasked: ReadonlySet<
 
 function explained({ name, index }: Slot, { counted, unasked }: Made, facts: Facts): ExplainedCheck {
   const ofName = counted.filter((one) => one.name === name)
-  const made = (name === 'bound_claims' ? ofName.slice(index, index + 1) : ofName).filter((one) => !unasked.has(one))
+  const made = (name === 'bound_claims' ? ofName.slice(index, index + 1) : ofName).filter(
+    (one) => !unasked.has(one),
+  )
   const refused = made.find((one) => one.refused !== undefined)?.refused
-  return { ...outcome(name, made.length === 0 ? 'skipped' : undefined, refused?.reason), ...describe(name, facts, { refused }, index) }
+  return {
+    ...outcome(name, made.length === 0 ? 'skipped' : undefined, refused?.reason),
+    ...describe(name, facts, { refused }, index),
+  }
 }
 
-const outcome = (name: string, skipped: 'skipped' | undefined, reason = ''): Pick<ExplainedCheck, 'name' | 'verdict' | 'reason'> => ({
+const outcome = (
+  name: string,
+  skipped: 'skipped' | undefined,
+  reason = '',
+): Pick<ExplainedCheck, 'name' | 'verdict' | 'reason'> => ({
   name,
   verdict: skipped ?? (reason === '' ? 'pass' : 'fail'),
   reason,
@@ -161,16 +203,24 @@ async function planned(auth: LoginAuth, { plan }: ExplainContext): Promise<Plann
   }
 }
 
-/** The core looks at the entity first, then at the policies, last at whether the token was used; what it has against a name or metadata comes before all. */
+/**
+ * The core looks at the entity first, then at the policies, last at whether the token was used; what it has
+ * against a name or metadata comes before all.
+ */
 function coreChecks(core: Planned | undefined, facts: Facts, hasProof: boolean): ExplainedCheck[] {
   const reason = core?.refused?.reason ?? ''
   const refusing = checkNamed(reason)
-  const order = ['entity', 'policies', ...(facts.role?.record.token_replay_protection === true ? ['replay'] : [])]
+  const order = [
+    'entity',
+    'policies',
+    ...(facts.role?.record.token_replay_protection === true ? ['replay'] : []),
+  ]
   const refusedAt = reason === '' ? order.length : order.indexOf(refusing)
   const told = (name: string, at: number): ExplainedCheck => {
     // claims without an id and a signed text are those of no token in particular
     const isMade = core !== undefined && at <= refusedAt && (name !== 'replay' || hasProof)
-    const described = name === 'policies' ? describe('policies', facts, { refused: undefined }, 0) : nothingToShow
+    const described =
+      name === 'policies' ? describe('policies', facts, { refused: undefined }, 0) : nothingToShow
     return { ...outcome(name, isMade ? undefined : 'skipped', at === refusedAt ? reason : ''), ...described }
   }
   const early = refusedAt < 0 ? [{ ...outcome(refusing, undefined, reason), ...nothingToShow }] : []

@@ -7,7 +7,10 @@ import type { BegunFlow } from './facts.ts'
 import { isRefusal, thrown } from '../trace.ts'
 import type { Noted } from '../noting-trace.ts'
 
-/** The checks of one browser login in the order they are made, and what they looked at. The first refusal ends the login, as without a trace. */
+/**
+ * The checks of one browser login in the order they are made, and what they looked at. The first refusal ends
+ * the login, as without a trace.
+ */
 export class FlowTrace {
   readonly noted: Noted[] = []
   ready: ReadyConfig | undefined

@@ -20,8 +20,9 @@ export type Compared = {
 }
 
 /**
- * How near a value was missed: the first hint that holds for any two of them. Values beyond the first hundred are not looked at, and each is made
- * ready once, not with every other: what a caller sends costs no more than its length.
+ * How near a value was missed: the first hint that holds for any two of them. Values beyond the first hundred
+ * are not looked at, and each is made ready once, not with every other: what a caller sends costs no more
+ * than its length.
  */
 export function nearMiss({ expected, seen, isLiteral }: Compared): Hint {
   const wanted = expected.slice(0, maxLooked)
@@ -51,7 +52,11 @@ const tidyings: readonly (readonly [Hint, (text: string) => string])[] = [
 ]
 
 /** Two texts that are not the same, but once tidied. */
-function isAlike(wanted: readonly unknown[], given: readonly unknown[], tidied: (text: string) => string): boolean {
+function isAlike(
+  wanted: readonly unknown[],
+  given: readonly unknown[],
+  tidied: (text: string) => string,
+): boolean {
   const start = (text: string) => tidied(text.slice(0, maxText))
   const byStart = Map.groupBy(wanted.filter(isText), start)
   return given.filter(isText).some((text) => byStart.get(start(text))?.some((other) => other !== text))
@@ -61,9 +66,18 @@ function isAlike(wanted: readonly unknown[], given: readonly unknown[], tidied: 
 function isOtherType(wanted: readonly unknown[], given: readonly unknown[]): boolean {
   const [wantedScalars, givenScalars] = [scalarsIn(wanted), scalarsIn(given)]
   const wantedByText = Map.groupBy(wantedScalars, ({ text }) => text)
-  if (givenScalars.some(({ text, type }) => wantedByText.get(text)?.some((other) => other.type !== type || type !== 'string'))) return true
-  const textsIn = (scalars: readonly Scalar[]) => new Set(scalars.flatMap(({ text, type }) => (type === 'string' ? [text] : [])))
-  return isListed(textsIn(wantedScalars), textsIn(givenScalars)) || isListed(textsIn(givenScalars), textsIn(wantedScalars))
+  if (
+    givenScalars.some(({ text, type }) =>
+      wantedByText.get(text)?.some((other) => other.type !== type || type !== 'string'),
+    )
+  )
+    return true
+  const textsIn = (scalars: readonly Scalar[]) =>
+    new Set(scalars.flatMap(({ text, type }) => (type === 'string' ? [text] : [])))
+  return (
+    isListed(textsIn(wantedScalars), textsIn(givenScalars)) ||
+    isListed(textsIn(givenScalars), textsIn(wantedScalars))
+  )
 }
 
 const isListed = (lists: ReadonlySet<string>, items: ReadonlySet<string>): boolean =>
@@ -81,7 +95,9 @@ const scalarsIn = (values: readonly unknown[]): Scalar[] =>
 function textOf(value: unknown): string | undefined {
   if (isText(value)) return value.slice(0, maxText)
   if (isJsonNumber(value)) return numberText(value)
-  return typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint' ? String(value) : undefined
+  return typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint'
+    ? String(value)
+    : undefined
 }
 
 /** The parts of a text that looks like a list. */

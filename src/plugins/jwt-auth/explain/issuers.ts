@@ -11,7 +11,10 @@ export type KnownIssuer = {
   readonly lacksVerifiedEmail?: true
 }
 
-const anyTenant: Pick<KnownIssuer, 'stable' | 'lacksVerifiedEmail'> = { stable: 'oid', lacksVerifiedEmail: true }
+const anyTenant: Pick<KnownIssuer, 'stable' | 'lacksVerifiedEmail'> = {
+  stable: 'oid',
+  lacksVerifiedEmail: true,
+}
 
 /** The first that fits. */
 const knownIssuers: readonly KnownIssuer[] = [
@@ -21,11 +24,27 @@ const knownIssuers: readonly KnownIssuer[] = [
     owners: ['tid'],
     bind: 'tid',
   },
-  { ...anyTenant, host: /^https:\/\/(?:login\.microsoftonline\.(?:com|us)|login\.partner\.microsoftonline\.cn|sts\.windows\.net)(?:\/|$)/ },
-  { host: /^(?:https:\/\/)?accounts\.google\.com\/?$/, owners: ['hd', 'sub', 'email'], bind: 'hd', stable: 'sub' },
+  {
+    ...anyTenant,
+    host: /^https:\/\/(?:login\.microsoftonline\.(?:com|us)|login\.partner\.microsoftonline\.cn|sts\.windows\.net)(?:\/|$)/,
+  },
+  {
+    host: /^(?:https:\/\/)?accounts\.google\.com\/?$/,
+    owners: ['hd', 'sub', 'email'],
+    bind: 'hd',
+    stable: 'sub',
+  },
   {
     host: /^https:\/\/token\.actions\.githubusercontent\.com\/?$/,
-    owners: ['repository_owner_id', 'repository_id', 'repository_owner', 'repository', 'enterprise', 'enterprise_id', 'sub'],
+    owners: [
+      'repository_owner_id',
+      'repository_id',
+      'repository_owner',
+      'repository',
+      'enterprise',
+      'enterprise_id',
+      'sub',
+    ],
     bind: 'repository_owner_id or repository_id',
     stable: 'repository_id',
   },
@@ -51,4 +70,5 @@ const knownIssuers: readonly KnownIssuer[] = [
 
 const maxIssuer = 256
 
-export const knownIssuer = (issuer: string): KnownIssuer | undefined => knownIssuers.find(({ host }) => host.test(issuer.slice(0, maxIssuer)))
+export const knownIssuer = (issuer: string): KnownIssuer | undefined =>
+  knownIssuers.find(({ host }) => host.test(issuer.slice(0, maxIssuer)))

@@ -13,7 +13,10 @@ import type { Facts } from './facts.ts'
 export type LoginPath = 'login' | 'oidc/auth_url' | 'oidc/callback'
 
 /** The checks of a refused login, as they were at that time. */
-export type KeptTrace = { readonly checks: readonly ExplainedCheck[]; readonly clock: MeasuredClock | undefined }
+export type KeptTrace = {
+  readonly checks: readonly ExplainedCheck[]
+  readonly clock: MeasuredClock | undefined
+}
 
 /** A login that was refused, and with what. */
 export type RefusedLogin = {
@@ -25,11 +28,14 @@ export type RefusedLogin = {
   readonly remoteAddress: string
 }
 
-export type TraceContext = Pick<LoginContext, 'state' | 'outbound' | 'now'> & { readonly maxTokenSize: number }
+export type TraceContext = Pick<LoginContext, 'state' | 'outbound' | 'now'> & {
+  readonly maxTokenSize: number
+}
 
 /** How a refused login went, check by check. Nobody outside is asked, and no signature is checked again. */
 export async function traceOf(login: RefusedLogin, context: TraceContext): Promise<KeptTrace> {
-  const { checks, clock } = login.path === 'login' ? await walkAgain(login, context) : await walked(login, context)
+  const { checks, clock } =
+    login.path === 'login' ? await walkAgain(login, context) : await walked(login, context)
   return { checks: bounded(checks), clock }
 }
 
@@ -39,15 +45,30 @@ export const bareTrace = (reason: string): KeptTrace => ({
   clock: undefined,
 })
 
-/** A login by JWT is not traced while it runs, so the walk is done again with what is known of its signature. */
-async function walkAgain({ attempt, reason, error, remoteAddress }: RefusedLogin, context: TraceContext): Promise<KeptTrace> {
+/**
+ * A login by JWT is not traced while it runs, so the walk is done again with what is known of its signature.
+ */
+async function walkAgain(
+  { attempt, reason, error, remoteAddress }: RefusedLogin,
+  context: TraceContext,
+): Promise<KeptTrace> {
   const check = checkNamed(reason)
   const refused =
     check === 'signature'
-      ? { reason: reason as ReasonCode, text: error?.message ?? '', ...causeOf(error), compared: shapeOfToken(attempt, reason) }
+      ? {
+          reason: reason as ReasonCode,
+          text: error?.message ?? '',
+          ...causeOf(error),
+          compared: shapeOfToken(attempt, reason),
+        }
       : undefined
   const isChecked = !beforeSignature.has(check)
-  const input = { role: attempt.role, jwt: attempt.token, claims: undefined, distributed_claim_access_token: '' }
+  const input = {
+    role: attempt.role,
+    jwt: attempt.token,
+    claims: undefined,
+    distributed_claim_access_token: '',
+  }
   return explainLogin(input, {
     ...context,
     remoteAddress,
@@ -59,12 +80,37 @@ async function walkAgain({ attempt, reason, error, remoteAddress }: RefusedLogin
 /** What the value looks like that is no JWT. */
 const shapeOfToken = ({ token }: Attempt, reason: string): Compared | undefined =>
   reason === 'token_malformed' ? malformedToken('', token).compared : undefined
-const causeOf = (error: ServiceError | undefined) => (error?.operatorText === undefined ? {} : { cause: error.operatorText })
+const causeOf = (error: ServiceError | undefined) =>
+  error?.operatorText === undefined ? {} : { cause: error.operatorText }
 const beforeSignature: ReadonlySet<string> = new Set(['config', 'role', 'token', 'address'])
 
 const callbackChecks = [
-  ...['config', 'state', 'client_nonce', 'role', 'address', 'provider', 'code', 'exchange', 'claims', 'issuer', 'times', 'algorithm'],
-  ...['signature', 'nonce', 'audience', 'subject', 'user_claim', 'metadata', 'groups', 'bound_claims', 'entity', 'policies'],
+  ...[
+    'config',
+    'state',
+    'client_nonce',
+    'role',
+    'address',
+    'provider',
+    'code',
+    'exchange',
+    'claims',
+    'issuer',
+    'times',
+    'algorithm',
+  ],
+  ...[
+    'signature',
+    'nonce',
+    'audience',
+    'subject',
+    'user_claim',
+    'metadata',
+    'groups',
+    'bound_claims',
+    'entity',
+    'policies',
+  ],
 ]
 const checksOf: Readonly<Record<LoginPath, readonly string[]>> = {
   login: [],
@@ -73,7 +119,10 @@ const checksOf: Readonly<Record<LoginPath, readonly string[]>> = {
 }
 
 /** The checks of a browser login as they were made, then those that it did not come to. */
-async function walked({ path, attempt, reason, remoteAddress }: RefusedLogin, { state, now, maxTokenSize }: TraceContext): Promise<KeptTrace> {
+async function walked(
+  { path, attempt, reason, remoteAddress }: RefusedLogin,
+  { state, now, maxTokenSize }: TraceContext,
+): Promise<KeptTrace> {
   const { flow } = attempt
   const facts = await factsOf(attempt, { state, remoteAddress, nowMs: now(), maxTokenSize })
   const userinfo = flow.noted.find(({ name }) => name === 'userinfo')?.unusable
@@ -83,37 +132,73 @@ async function walked({ path, attempt, reason, remoteAddress }: RefusedLogin, { 
     if (unusable !== undefined) return { ...nothing, name, verdict: 'skipped', seen: unusable.slice(0, 1024) }
     const described = describe(name, facts, noted, name === 'bound_claims' ? bound++ : 0)
     if (refused === undefined) return { ...described, name, verdict: 'pass', reason: '' }
-    const without = userinfo === undefined || !missingReasons.has(refused.reason) ? '' : `; userinfo was left out: ${userinfo}`
-    return { ...described, detail: `${described.detail}${without}`.slice(0, 512), name, verdict: 'fail', reason: refused.reason }
+    const without =
+      userinfo === undefined || !missingReasons.has(refused.reason)
+        ? ''
+        : `; userinfo was left out: ${userinfo}`
+    return {
+      ...described,
+      detail: `${described.detail}${without}`.slice(0, 512),
+      name,
+      verdict: 'fail',
+      reason: refused.reason,
+    }
   })
   // the core is asked last, and says itself what it refuses
   if (!made.some(({ verdict }) => verdict === 'fail')) made.push(refusedByCore(reason, facts))
   const names = new Set(made.map(({ name }) => name))
-  const skipped = checksOf[path].filter((name) => !names.has(name)).map((name): ExplainedCheck => ({ ...nothing, name, verdict: 'skipped' }))
+  const skipped = checksOf[path]
+    .filter((name) => !names.has(name))
+    .map((name): ExplainedCheck => ({ ...nothing, name, verdict: 'skipped' }))
   return { checks: [...made, ...skipped], clock: clockOf(flow.ready?.keyset.sources() ?? []) }
 }
 
 /** What a provider may only say in its userinfo. */
-const missingReasons: ReadonlySet<string> = new Set(['user_claim_missing', 'groups_unavailable', 'bound_claim_missing'])
+const missingReasons: ReadonlySet<string> = new Set([
+  'user_claim_missing',
+  'groups_unavailable',
+  'bound_claim_missing',
+])
 
 function refusedByCore(reason: string, facts: Facts): ExplainedCheck {
   const name = checkNamed(reason)
   const described = name === 'policies' ? describe(name, facts, { refused: undefined }, 0) : nothing
-  const expected = name === 'policies' ? ['neither root nor a policy of the server itself'] : described.expected
+  const expected =
+    name === 'policies' ? ['neither root nor a policy of the server itself'] : described.expected
   return { ...described, expected, name, verdict: 'fail', reason }
 }
 
 const nothing = { expected: [], seen: null, reason: '', hint: '', detail: '' } as const
 
-type FlowContext = { readonly state: MountState; readonly remoteAddress: string; readonly nowMs: number; readonly maxTokenSize: number }
+type FlowContext = {
+  readonly state: MountState
+  readonly remoteAddress: string
+  readonly nowMs: number
+  readonly maxTokenSize: number
+}
 
-async function factsOf({ flow, token }: Attempt, { state, maxTokenSize, ...known }: FlowContext): Promise<Facts> {
+async function factsOf(
+  { flow, token }: Attempt,
+  { state, maxTokenSize, ...known }: FlowContext,
+): Promise<Facts> {
   const { ready, role, roleName, login, claims } = flow
   const jws = token === '' ? undefined : parseJws(token, { maxTokenSize })
   const header = jws === undefined || 'malformed' in jws ? { keyId: '', algorithm: '' } : jws
   const roleNames = role === undefined ? await state.roleNames() : []
   const { keyId, algorithm } = header
-  return { ...known, ready, role, roleName, roleNames, login, claims, keyId, algorithm, offset: clockOf(ready?.keyset.sources() ?? []), isFlow: true }
+  return {
+    ...known,
+    ready,
+    role,
+    roleName,
+    roleNames,
+    login,
+    claims,
+    keyId,
+    algorithm,
+    offset: clockOf(ready?.keyset.sources() ?? []),
+    isFlow: true,
+  }
 }
 
 /** What one failure may take, in characters: many are kept. */
@@ -123,10 +208,16 @@ const sizeOf = (checks: readonly ExplainedCheck[]): number => JSON.stringify(che
 /** Of many large values first those go that were good. */
 function bounded(checks: readonly ExplainedCheck[]): readonly ExplainedCheck[] {
   if (sizeOf(checks) <= maxSize) return checks
-  const essential = checks.map((check) => (check.verdict === 'fail' ? check : { ...check, expected: [], seen: null }))
+  const essential = checks.map((check) =>
+    check.verdict === 'fail' ? check : { ...check, expected: [], seen: null },
+  )
   if (sizeOf(essential) <= maxSize) return essential
   const first = essential.findIndex(({ verdict }) => verdict === 'fail')
   return essential
     .slice(0, 64)
-    .map((check, at) => (at === first ? { ...check, expected: check.expected.slice(0, 8) } : { ...check, expected: [], seen: null }))
+    .map((check, at) =>
+      at === first
+        ? { ...check, expected: check.expected.slice(0, 8) }
+        : { ...check, expected: [], seen: null },
+    )
 }

@@ -29,7 +29,12 @@ export const lintCodes = [
 export type LintCode = (typeof lintCodes)[number]
 
 /** Something about a role that is allowed, and most likely not meant. */
-export type Finding = { readonly role: string; readonly code: LintCode; readonly field: string; readonly text: string }
+export type Finding = {
+  readonly role: string
+  readonly code: LintCode
+  readonly field: string
+  readonly text: string
+}
 
 export type LintContext = {
   /** Undefined while the mount has none. */
@@ -42,16 +47,26 @@ type Found = Pick<Finding, 'code' | 'field' | 'text'>
 type Rule = (record: RoleRecord, config: Config | undefined) => Found[]
 
 /** What is to be said of a role as it is stored. */
-export async function lintRole({ name, record }: Role, { config, policyExists }: LintContext): Promise<Finding[]> {
+export async function lintRole(
+  { name, record }: Role,
+  { config, policyExists }: LintContext,
+): Promise<Finding[]> {
   const found = rules.flatMap((rule) => rule(record, config))
   found.push(...(await missingPolicies(record, policyExists)))
   return found.map((one) => ({ role: name, ...one }))
 }
 
-/** What only the write itself can tell: which values it left as they were, and which names it did not know. */
-export function lintWrite(name: string, write: { before: RoleRecord | undefined; sent: RoleRecord; unknown: readonly string[] }): Finding[] {
+/**
+ * What only the write itself can tell: which values it left as they were, and which names it did not know.
+ */
+export function lintWrite(
+  name: string,
+  write: { before: RoleRecord | undefined; sent: RoleRecord; unknown: readonly string[] },
+): Finding[] {
   const { before = {}, sent, unknown } = write
-  const kept = Object.entries(before).filter(([field, value]) => !resetByEachWrite.has(field) && !Object.hasOwn(sent, field) && !isUnset(value))
+  const kept = Object.entries(before).filter(
+    ([field, value]) => !resetByEachWrite.has(field) && !Object.hasOwn(sent, field) && !isUnset(value),
+  )
   return [
     ...(kept.length === 0
       ? []
@@ -81,7 +96,9 @@ const maxSuggested = 8
 const withoutMarks = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 const fieldNames: readonly string[] = Object.keys(roleFields.shape)
 
-/** The field with the fewest letters wrong, or the one whose name ends so; by its new name where it has two. */
+/**
+ * The field with the fewest letters wrong, or the one whose name ends so; by its new name where it has two.
+ */
 function nearestField(name: string): string | undefined {
   const written = withoutMarks(name)
   const most = written.length < 5 ? 1 : written.length < 6 ? 2 : 3
@@ -92,7 +109,8 @@ function nearestField(name: string): string | undefined {
   return written.length < 5 ? undefined : fieldNames.find((field) => withoutMarks(field).endsWith(written))
 }
 
-const newNameOf = (field: string): string => (fieldNames.includes(`token_${field}`) ? `token_${field}` : field)
+const newNameOf = (field: string): string =>
+  fieldNames.includes(`token_${field}`) ? `token_${field}` : field
 
 const namesFinding = (role: string, code: LintCode, names: readonly string[], what: string): Finding => ({
   role,
@@ -115,25 +133,41 @@ const isJwt = ({ role_type }: RoleRecord): boolean => role_type === 'jwt'
 const isGlob = ({ bound_claims_type }: RoleRecord): boolean => bound_claims_type === 'glob'
 
 /** Name of a top-level claim, however it is written. */
-const topLevel = (claim: string): string => (/^\/[^/]*$/.test(claim) ? claim.slice(1).replaceAll('~1', '/').replaceAll('~0', '~') : claim)
+const topLevel = (claim: string): string =>
+  /^\/[^/]*$/.test(claim) ? claim.slice(1).replaceAll('~1', '/').replaceAll('~0', '~') : claim
 
 /** The values of each bound claim, as a list. */
 const boundValues = ({ bound_claims }: RoleRecord): [claim: string, values: readonly JsonValue[]][] =>
   Object.entries(bound_claims ?? {}).map(([claim, value]) => [claim, Array.isArray(value) ? value : [value]])
 
-const boundNames = (record: RoleRecord): Set<string> => new Set(boundValues(record).map(([claim]) => topLevel(claim)))
+const boundNames = (record: RoleRecord): Set<string> =>
+  new Set(boundValues(record).map(([claim]) => topLevel(claim)))
 
 const rules: readonly Rule[] = [
   (record) =>
     isJwt(record) && (record.bound_audiences ?? []).length === 0
-      ? [{ code: 'no_audience', field: 'bound_audiences', text: 'any token of the issuer without `aud` is accepted; set bound_audiences' }]
+      ? [
+          {
+            code: 'no_audience',
+            field: 'bound_audiences',
+            text: 'any token of the issuer without `aud` is accepted; set bound_audiences',
+          },
+        ]
       : [],
   (record, config) =>
     isJwt(record) && config !== undefined && config.bound_issuer === '' && !boundNames(record).has('iss')
-      ? [{ code: 'no_issuer', field: 'bound_issuer', text: 'neither bound_issuer nor a bound `iss` ties tokens to one issuer' }]
+      ? [
+          {
+            code: 'no_issuer',
+            field: 'bound_issuer',
+            text: 'neither bound_issuer nor a bound `iss` ties tokens to one issuer',
+          },
+        ]
       : [],
-  (record) => (isGlob(record) ? boundValues(record).flatMap((entry) => wildcardOwners(entry, bindsOwner(record))) : []),
-  (record, config) => (changingClaims.has(topLevel(record.user_claim ?? '')) ? [changingUser(record, config)] : []),
+  (record) =>
+    isGlob(record) ? boundValues(record).flatMap((entry) => wildcardOwners(entry, bindsOwner(record))) : [],
+  (record, config) =>
+    changingClaims.has(topLevel(record.user_claim ?? '')) ? [changingUser(record, config)] : [],
   ({ user_claim = '' }) =>
     claimsOfOneRun.has(topLevel(user_claim))
       ? [
@@ -144,7 +178,8 @@ const rules: readonly Rule[] = [
           },
         ]
       : [],
-  (record, config) => (decidesByEmail(record) && !bindsVerifiedEmail(record) ? [emailUnverified(record, config)] : []),
+  (record, config) =>
+    decidesByEmail(record) && !bindsVerifiedEmail(record) ? [emailUnverified(record, config)] : [],
   multiTenant,
   (record, config) => (record.allowed_redirect_uris ?? []).flatMap((uri) => deadRedirect(uri, config)),
   (record) => (isGlob(record) ? [] : boundValues(record).flatMap(literalStars)),
@@ -156,33 +191,90 @@ const rules: readonly Rule[] = [
 const bindsOwner = (record: RoleRecord): boolean =>
   boundValues(record).some(
     ([claim, values]) =>
-      namesOwner(topLevel(claim)) && values.length > 0 && values.every((value) => typeof value !== 'string' || !value.includes('*')),
+      namesOwner(topLevel(claim)) &&
+      values.length > 0 &&
+      values.every((value) => typeof value !== 'string' || !value.includes('*')),
   )
 
 function wildcardOwners([claim, values]: [string, readonly JsonValue[]], isOwnerBound: boolean): Found[] {
   if (isOwnerBound && beginsWithOwner(topLevel(claim))) return []
   return values.flatMap((value) => {
-    if (typeof value !== 'string' || !value.includes('*') || !leavesOwnerOpen(topLevel(claim), value.slice(0, value.indexOf('*')))) return []
+    if (
+      typeof value !== 'string' ||
+      !value.includes('*') ||
+      !leavesOwnerOpen(topLevel(claim), value.slice(0, value.indexOf('*')))
+    )
+      return []
     const text = `${excerpt(claim)} ${quoted(value)} has its first \`*\` before the organisation ends`
     return [{ code: 'wildcard_owner', field: `bound_claims.${excerpt(claim)}`, text } as const]
   })
 }
 
 const changingClaims: ReadonlySet<string> = new Set([
-  ...['email', 'name', 'nickname', 'preferred_username', 'username', 'upn', 'unique_name', 'login', 'actor', 'user_login', 'user_email'],
-  ...['given_name', 'family_name', 'repository', 'repository_owner', 'project_path', 'namespace_path', 'ref', 'phone_number'],
+  ...[
+    'email',
+    'name',
+    'nickname',
+    'preferred_username',
+    'username',
+    'upn',
+    'unique_name',
+    'login',
+    'actor',
+    'user_login',
+    'user_email',
+  ],
+  ...[
+    'given_name',
+    'family_name',
+    'repository',
+    'repository_owner',
+    'project_path',
+    'namespace_path',
+    'ref',
+    'phone_number',
+  ],
 ])
 
 const claimsOfOneRun: ReadonlySet<string> = new Set([
-  ...['jti', 'nonce', 'sid', 'session_state', 'iat', 'exp', 'nbf', 'at_hash', 'c_hash', 'uti', 'sha', 'run_id', 'run_number', 'run_attempt'],
-  ...['job_id', 'pipeline_id', 'build_id', 'build_number', 'build_commit', 'check_run_id', 'terraform_run_id', 'job_workflow_sha', 'workflow_sha'],
+  ...[
+    'jti',
+    'nonce',
+    'sid',
+    'session_state',
+    'iat',
+    'exp',
+    'nbf',
+    'at_hash',
+    'c_hash',
+    'uti',
+    'sha',
+    'run_id',
+    'run_number',
+    'run_attempt',
+  ],
+  ...[
+    'job_id',
+    'pipeline_id',
+    'build_id',
+    'build_number',
+    'build_commit',
+    'check_run_id',
+    'terraform_run_id',
+    'job_workflow_sha',
+    'workflow_sha',
+  ],
 ])
 
-const decidesByEmail = (record: RoleRecord): boolean => topLevel(record.user_claim ?? '') === 'email' || boundNames(record).has('email')
+const decidesByEmail = (record: RoleRecord): boolean =>
+  topLevel(record.user_claim ?? '') === 'email' || boundNames(record).has('email')
 
 const bindsVerifiedEmail = (record: RoleRecord): boolean =>
   boundValues(record).some(
-    ([claim, values]) => topLevel(claim) === 'email_verified' && values.length > 0 && values.every((value) => value === true || value === 'true'),
+    ([claim, values]) =>
+      topLevel(claim) === 'email_verified' &&
+      values.length > 0 &&
+      values.every((value) => value === true || value === 'true'),
   )
 
 const emailUnverified = (record: RoleRecord, config: Config | undefined): Found => ({
@@ -207,8 +299,13 @@ const stayingClaims: ReadonlyMap<string, string> = new Map([
 
 function changingUser(record: RoleRecord, config: Config | undefined): Found {
   const { user_claim: name = '' } = record
-  const better = stayingClaims.get(topLevel(name)) ?? issuersOf(record, config)[0]?.known.stable ?? 'sub or an id'
-  return { code: 'mutable_user_claim', field: 'user_claim', text: `user_claim ${quoted(name)} can change or be reused; prefer ${better}` }
+  const better =
+    stayingClaims.get(topLevel(name)) ?? issuersOf(record, config)[0]?.known.stable ?? 'sub or an id'
+  return {
+    code: 'mutable_user_claim',
+    field: 'user_claim',
+    text: `user_claim ${quoted(name)} can change or be reused; prefer ${better}`,
+  }
 }
 
 type NamedIssuer = { readonly issuer: string; readonly known: KnownIssuer }
@@ -216,7 +313,9 @@ type NamedIssuer = { readonly issuer: string; readonly known: KnownIssuer }
 /** The well-known issuers whose tokens a role takes, as far as configuration and role name them. */
 function issuersOf(record: RoleRecord, config: Config | undefined): NamedIssuer[] {
   const bound = boundValues(record).flatMap(([claim, values]) => (topLevel(claim) === 'iss' ? values : []))
-  const named = [config?.bound_issuer, config?.oidc_discovery_url, ...bound].filter((issuer) => typeof issuer === 'string')
+  const named = [config?.bound_issuer, config?.oidc_discovery_url, ...bound].filter(
+    (issuer) => typeof issuer === 'string',
+  )
   return [...new Set(named)].flatMap((issuer) => {
     const known = knownIssuer(issuer)
     return known === undefined ? [] : [{ issuer, known }]
@@ -226,7 +325,9 @@ function issuersOf(record: RoleRecord, config: Config | undefined): NamedIssuer[
 function multiTenant(record: RoleRecord, config: Config | undefined): Found[] {
   const bound = boundNames(record)
   if ((record.bound_subject ?? '') !== '') bound.add('sub')
-  const shared = issuersOf(record, config).find(({ known: { owners } }) => owners !== undefined && !owners.some((owner) => bound.has(owner)))
+  const shared = issuersOf(record, config).find(
+    ({ known: { owners } }) => owners !== undefined && !owners.some((owner) => bound.has(owner)),
+  )
   if (shared === undefined) return []
   const text = `${excerpt(shared.issuer)} serves many tenants; bind ${shared.known.bind ?? 'sub'}`
   return [{ code: 'multi_tenant_issuer', field: 'bound_claims', text }]
@@ -234,7 +335,8 @@ function multiTenant(record: RoleRecord, config: Config | undefined): Found[] {
 
 function deadRedirect(uri: string, config: Config | undefined): Found[] {
   const query = uri.split('#', 1)[0]?.split('?')[1] ?? ''
-  const losesNamespace = config?.namespace_in_state === true && (new URLSearchParams(query).get('namespace') ?? '') !== ''
+  const losesNamespace =
+    config?.namespace_in_state === true && (new URLSearchParams(query).get('namespace') ?? '') !== ''
   if (!uri.includes('*') && !uri.includes('#') && !losesNamespace) return []
   const text = `${quoted(uri)} has a wildcard, a fragment, or a namespace that namespace_in_state removes`
   return [{ code: 'redirect_never_matches', field: 'allowed_redirect_uris', text }]
@@ -255,27 +357,60 @@ const literalStars = ([claim, values]: [string, readonly JsonValue[]]): Found[] 
 
 const fractions = ([claim, values]: [string, readonly JsonValue[]]): Found[] =>
   values.some((value) => isJsonNumber(value) && !/^-?\d+$/.test(numberText(value)))
-    ? [{ code: 'number_never_matches', field: `bound_claims.${excerpt(claim)}`, text: `${excerpt(claim)} is bound to a fraction` }]
+    ? [
+        {
+          code: 'number_never_matches',
+          field: `bound_claims.${excerpt(claim)}`,
+          text: `${excerpt(claim)} is bound to a fraction`,
+        },
+      ]
     : []
 
-const flowFields = ['allowed_redirect_uris', 'max_age', 'oidc_disable_confirmation', 'oidc_scopes', 'verbose_oidc_logging'] as const
-const loginFields = ['clock_skew_leeway', 'expiration_leeway', 'not_before_leeway', 'token_replay_protection'] as const
+const flowFields = [
+  'allowed_redirect_uris',
+  'max_age',
+  'oidc_disable_confirmation',
+  'oidc_scopes',
+  'verbose_oidc_logging',
+] as const
+const loginFields = [
+  'clock_skew_leeway',
+  'expiration_leeway',
+  'not_before_leeway',
+  'token_replay_protection',
+] as const
 
-/** A role of type jwt with redirect URIs serves the browser flow as well, where the mount has a client. docs/contract/oidc.md#the-authorization-url */
+/**
+ * A role of type jwt with redirect URIs serves the browser flow as well, where the mount has a client.
+ * docs/contract/oidc.md#the-authorization-url
+ */
 function withoutEffect(record: RoleRecord, config: Config | undefined): Found[] {
-  const isInFlow = config !== undefined && hasOidcClient(config) && (record.allowed_redirect_uris ?? []).length > 0
+  const isInFlow =
+    config !== undefined && hasOidcClient(config) && (record.allowed_redirect_uris ?? []).length > 0
   const unused: readonly (keyof RoleRecord)[] = isJwt(record) ? (isInFlow ? [] : flowFields) : loginFields
   const idle = unused.filter((field) => !isUnset(record[field]))
-  if (record.groups_claim_optional === true && (record.groups_claim ?? '') === '') idle.push('groups_claim_optional')
-  if (record.user_claim_json_pointer === true && record.user_claim?.startsWith('/') === false) idle.push('user_claim_json_pointer')
+  if (record.groups_claim_optional === true && (record.groups_claim ?? '') === '')
+    idle.push('groups_claim_optional')
+  if (record.user_claim_json_pointer === true && record.user_claim?.startsWith('/') === false)
+    idle.push('user_claim_json_pointer')
   if (idle.length === 0) return []
   const text = `[${idle.toSorted().join(' ')}] have no effect on a role of type \`${record.role_type ?? ''}\``
   return [{ code: 'no_effect', field: idle[0] ?? '', text }]
 }
 
-async function missingPolicies({ token_policies = [] }: RoleRecord, exists: LintContext['policyExists']): Promise<Found[]> {
+async function missingPolicies(
+  { token_policies = [] }: RoleRecord,
+  exists: LintContext['policyExists'],
+): Promise<Found[]> {
   const missing: string[] = []
-  for (const name of sanitise(token_policies, false)) if (name !== 'root' && name !== 'default' && !(await exists(name))) missing.push(name)
+  for (const name of sanitise(token_policies, false))
+    if (name !== 'root' && name !== 'default' && !(await exists(name))) missing.push(name)
   if (missing.length === 0) return []
-  return [{ code: 'policy_missing', field: 'token_policies', text: `token policies [${excerpt(missing.join(' '))}] do not exist` }]
+  return [
+    {
+      code: 'policy_missing',
+      field: 'token_policies',
+      text: `token policies [${excerpt(missing.join(' '))}] do not exist`,
+    },
+  ]
 }

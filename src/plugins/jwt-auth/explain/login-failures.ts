@@ -30,9 +30,13 @@ export type LoginFailure = {
   /** The claims are those of a token whose signature was good. */
   readonly verified: boolean
   readonly claims: Readonly<Record<string, string>>
-  /** What a browser login was told. Of a login by JWT it is not shown here: it may repeat what the token says. */
+  /**
+   * What a browser login was told. Of a login by JWT it is not shown here: it may repeat what the token says.
+   */
   readonly error: string
-  /** What the check that refused wanted and what it got; `seen` of a login by JWT is only shown by `explain`. */
+  /**
+   * What the check that refused wanted and what it got; `seen` of a login by JWT is only shown by `explain`.
+   */
   readonly expected: readonly JsonValue[]
   readonly seen: JsonValue
   readonly hint: string
@@ -40,7 +44,11 @@ export type LoginFailure = {
 }
 
 /** A refused login with all of its checks. */
-export type TracedFailure = { readonly failure: LoginFailure; readonly error: string; readonly trace: KeptTrace }
+export type TracedFailure = {
+  readonly failure: LoginFailure
+  readonly error: string
+  readonly trace: KeptTrace
+}
 
 export type NewFailure = Pick<
   LoginFailure,
@@ -63,14 +71,25 @@ export type LoginFailuresParts = {
   readonly kept: number
 }
 
-export type FailureFilter = { readonly limit: number; readonly reason: string; readonly role: string; readonly request_id: string }
+export type FailureFilter = {
+  readonly limit: number
+  readonly reason: string
+  readonly role: string
+  readonly request_id: string
+}
 
 const maxClaims = 32
 const maxName = 64
-/** A token nobody vouches for is read up to this many characters: it was refused, and shall not cost much more. */
+/**
+ * A token nobody vouches for is read up to this many characters: it was refused, and shall not cost much
+ * more.
+ */
 const maxTokenSize = 32 * 1024
 
-/** The last refused logins of one mount, in memory. What a token said is kept as keyed hashes, to look for a known value. */
+/**
+ * The last refused logins of one mount, in memory. What a token said is kept as keyed hashes, to look for a
+ * known value.
+ */
 export class LoginFailures {
   readonly #parts: LoginFailuresParts
   /** Oldest first. */
@@ -95,9 +114,23 @@ export class LoginFailures {
     const hash = await this.#hashes()
     const role = roleExists || failure.role === '' ? failure.role : hashed(hash, failure.role)
     const trace = { ...walked, checks: walked.checks.map((check) => withoutUnknownName(check, hash)) }
-    const { expected = [], seen = null, hint = '', detail = '' } = trace.checks.find(({ verdict }) => verdict === 'fail') ?? {}
+    const {
+      expected = [],
+      seen = null,
+      hint = '',
+      detail = '',
+    } = trace.checks.find(({ verdict }) => verdict === 'fail') ?? {}
     const told = failure.path === 'login' ? { error: '', seen: null } : { error, seen }
-    const shown = { ...failure, role, time: formatTime(clock.now()), ...readToken(token, hash), expected, hint, detail, ...told }
+    const shown = {
+      ...failure,
+      role,
+      time: formatTime(clock.now()),
+      ...readToken(token, hash),
+      expected,
+      hint,
+      detail,
+      ...told,
+    }
     this.#failures.push({ failure: shown, error, trace })
     // let go of many at once: taking off the first one moves all others
     if (this.#failures.length >= 2 * kept) this.#failures = this.#failures.slice(-kept)
@@ -119,7 +152,9 @@ export class LoginFailures {
   /** The newest failure of a request. */
   find(requestId: string): TracedFailure | undefined {
     const { kept } = this.#parts
-    return kept === 0 ? undefined : this.#failures.slice(-kept).findLast(({ failure }) => failure.request_id === requestId)
+    return kept === 0
+      ? undefined
+      : this.#failures.slice(-kept).findLast(({ failure }) => failure.request_id === requestId)
   }
 
   clear(): void {
@@ -140,11 +175,15 @@ export class LoginFailures {
   }
 }
 
-/** People type passwords into wrong fields: a name that is no role's is legible only if it is nearly that of one. */
+/**
+ * People type passwords into wrong fields: a name that is no role's is legible only if it is nearly that of
+ * one.
+ */
 function withoutUnknownName(check: ExplainedCheck, hash: KeyedHash): ExplainedCheck {
   const { seen } = check
   if (check.reason !== 'role_unknown' || typeof seen !== 'string') return check
-  const isNearly = check.hint !== '' || check.expected.some((name) => typeof name === 'string' && isNear(name, seen))
+  const isNearly =
+    check.hint !== '' || check.expected.some((name) => typeof name === 'string' && isNear(name, seen))
   return isNearly ? check : { ...check, seen: hashed(hash, seen) }
 }
 
@@ -157,10 +196,15 @@ function readToken(token: string, hash: KeyedHash): Pick<LoginFailure, 'alg' | '
   return {
     alg: jws.algorithm.slice(0, maxName),
     kid: jws.keyId.slice(0, maxName),
-    claims: Object.fromEntries(claims.map(([name, value]) => [name.slice(0, maxName), hashed(hash, textOf(value))])),
+    claims: Object.fromEntries(
+      claims.map(([name, value]) => [name.slice(0, maxName), hashed(hash, textOf(value))]),
+    ),
   }
 }
 
 /** A text as it is, anything else as JSON. */
 const textOf = (value: StrictObject[string]): string =>
-  typeof value === 'string' ? value : (JSON.stringify(value, (_name, item: unknown) => (typeof item === 'bigint' ? item.toString() : item)) ?? '')
+  typeof value === 'string'
+    ? value
+    : (JSON.stringify(value, (_name, item: unknown) => (typeof item === 'bigint' ? item.toString() : item)) ??
+      '')

@@ -48,12 +48,20 @@ type Refused = {
 /** An answer, and why it is not what was asked for where its status does not say so. */
 export type LoginOutcome = { readonly reply: Reply; readonly refused?: Refused }
 
-type Where = { readonly call: Call; readonly mount: Mount; readonly path: LoginPath; readonly attempt: Attempt }
+type Where = {
+  readonly call: Call
+  readonly mount: Mount
+  readonly path: LoginPath
+  readonly attempt: Attempt
+}
 
 /** Checks that are made before a signature is known to be good. */
 const beforeSignature: ReadonlySet<string> = new Set(['', 'config', 'role', 'token', 'address', 'signature'])
 
-/** Sees to it that each refused login leaves its reason: in the log, in the list of failures, in the counters and with the request. docs/explain.md#reasons */
+/**
+ * Sees to it that each refused login leaves its reason: in the log, in the list of failures, in the counters
+ * and with the request. docs/explain.md#reasons
+ */
 export class LoginReports {
   readonly #parts: LoginReportsParts
 
@@ -67,7 +75,8 @@ export class LoginReports {
     try {
       const { reply, refused } = await login()
       if (refused !== undefined) await this.#refused(where, refused)
-      if (refused !== undefined || reply.auth !== undefined) this.#ended(where, refused ?? { reason: '', status: 200 }, started)
+      if (refused !== undefined || reply.auth !== undefined)
+        this.#ended(where, refused ?? { reason: '', status: 200 }, started)
       return reply
     } catch (error) {
       const refused = judged(error)
@@ -77,23 +86,59 @@ export class LoginReports {
     }
   }
 
-  async #refused({ call, mount, path, attempt }: Where, { reason, status, text = '', cause = '', error }: Refused): Promise<void> {
+  async #refused(
+    { call, mount, path, attempt }: Where,
+    { reason, status, text = '', cause = '', error }: Refused,
+  ): Promise<void> {
     call.reason = reason
     if (reason === '') return
     const { log, reportedMount } = this.#parts
     const reported = reportedMount(mount)
     // a name that is no role's is not shown: people type passwords into wrong fields
     const isUnnamed = attempt.role === '' && path === 'oidc/callback'
-    const role = isUnnamed || reason === 'role_unknown' ? { name: attempt.role, exists: false } : await meantRole(reported, attempt.role)
+    const role =
+      isUnnamed || reason === 'role_unknown'
+        ? { name: attempt.role, exists: false }
+        : await meantRole(reported, attempt.role)
     const check = checkNamed(reason)
-    const who = { request_id: call.requestId, namespace: mount.namespace, mount: mount.path, remote_address: call.remoteAddress }
-    log.warn({ event: 'login_refused', ...who, role: role.exists ? role.name : '', reason, check, status, cause }, 'login refused')
+    const who = {
+      request_id: call.requestId,
+      namespace: mount.namespace,
+      mount: mount.path,
+      remote_address: call.remoteAddress,
+    }
+    log.warn(
+      { event: 'login_refused', ...who, role: role.exists ? role.name : '', reason, check, status, cause },
+      'login refused',
+    )
     const verified = attempt.isVerified || (path === 'login' && !beforeSignature.has(check))
-    const failure = { request_id: call.requestId, path, role: role.name, roleExists: role.exists, reason, check, status, cause, verified }
+    const failure = {
+      request_id: call.requestId,
+      path,
+      role: role.name,
+      roleExists: role.exists,
+      reason,
+      check,
+      status,
+      cause,
+      verified,
+    }
     if (!reported.failures.isKept) return
     try {
-      const trace = await reported.traceOf({ path, attempt, reason, error, remoteAddress: call.remoteAddress })
-      await reported.failures.add({ ...failure, remote_address: call.remoteAddress, token: attempt.token, error: text, trace })
+      const trace = await reported.traceOf({
+        path,
+        attempt,
+        reason,
+        error,
+        remoteAddress: call.remoteAddress,
+      })
+      await reported.failures.add({
+        ...failure,
+        remote_address: call.remoteAddress,
+        token: attempt.token,
+        error: text,
+        trace,
+      })
     } catch (err) {
       log.error({ err, mount: mount.path }, 'a refused login could not be kept')
     }
@@ -104,7 +149,13 @@ export class LoginReports {
     this.#parts.reportedMount(mount).noteEnd(result === 'ok')
     const method = path === 'login' ? 'jwt' : 'oidc'
     const name = namespaceOf(call).path + mount.path
-    this.#parts.counter.login({ mount: name, method, result, reason, seconds: (performance.now() - started) / 1000 })
+    this.#parts.counter.login({
+      mount: name,
+      method,
+      result,
+      reason,
+      seconds: (performance.now() - started) / 1000,
+    })
   }
 }
 

@@ -1,14 +1,24 @@
 /** Claims whose whole value is an owner, or an issuer. */
 const wholeClaims: ReadonlySet<string> = new Set([
-  ...['repository_owner', 'repository_owner_id', 'organization', 'organization_slug', 'organization_id', 'hd', 'tid', 'namespace_id'],
+  ...[
+    'repository_owner',
+    'repository_owner_id',
+    'organization',
+    'organization_slug',
+    'organization_id',
+    'hd',
+    'tid',
+    'namespace_id',
+  ],
   ...['terraform_organization_id', 'terraform_organization_name', 'enterprise', 'enterprise_id', 'iss'],
 ])
 
 const firstStep = /^[^/]+\//
 
 /**
- * Forms of `sub`, each with all that has to stand before a `*`: `system:serviceaccount:prod:…` (Kubernetes), `organization:acme:…` (Terraform,
- * Buildkite), `org/<id>/…` (CircleCI), `spiffe://domain/…`, `sc://acme/…` (Azure DevOps), and `repo:acme/…`, `project_path:acme/…` or `acme/…`.
+ * Forms of `sub`, each with all that has to stand before a `*`: `system:serviceaccount:prod:…` (Kubernetes),
+ * `organization:acme:…` (Terraform, Buildkite), `org/<id>/…` (CircleCI), `spiffe://domain/…`, `sc://acme/…`
+ * (Azure DevOps), and `repo:acme/…`, `project_path:acme/…` or `acme/…`.
  */
 const subjectForms: readonly (readonly [form: RegExp, owner: RegExp])[] = [
   [/^system:serviceaccount:/, /^system:serviceaccount:[^:]+:/],
@@ -21,7 +31,9 @@ const subjectForms: readonly (readonly [form: RegExp, owner: RegExp])[] = [
 /** Claims that begin with an owner, with what has to stand before a `*` so that the owner is complete. */
 const ownerOf: ReadonlyMap<string, (beforeStar: string) => RegExp | undefined> = new Map([
   ['sub', (start: string) => subjectForms.find(([form]) => form.test(start))?.[1]],
-  ...['repository', 'project_path', 'namespace_path', 'workflow_ref', 'job_workflow_ref'].map((claim) => [claim, () => firstStep] as const),
+  ...['repository', 'project_path', 'namespace_path', 'workflow_ref', 'job_workflow_ref'].map(
+    (claim) => [claim, () => firstStep] as const,
+  ),
   // a host stands before the group
   ['ci_config_ref_uri', () => /^[^/]+\/[^/]+\//],
 ])

@@ -12,7 +12,11 @@ export type ReportedLogin = {
   readonly cause: string
   readonly reason: string
   readonly role: string
-  readonly clock: { readonly offset_seconds: number; readonly estimated: boolean; readonly source: string } | null
+  readonly clock: {
+    readonly offset_seconds: number
+    readonly estimated: boolean
+    readonly source: string
+  } | null
   readonly checks: readonly ExplainedCheck[]
   /** Of a login that was refused, not of one that is tried. */
   readonly request_id?: string
@@ -26,7 +30,10 @@ const indent = ' '.repeat(6 + column)
 /** Values of one check that a report shows; all of them are in the checks. */
 const maxValues = 6
 
-/** The same for people: about twenty lines. What comes from outside is quoted, so that it can neither end a line nor reach the terminal. */
+/**
+ * The same for people: about twenty lines. What comes from outside is quoted, so that it can neither end a
+ * line nor reach the terminal.
+ */
 export function reportOf(login: ReportedLogin, mountPath: string): string {
   const first = login.checks.find(({ verdict }) => verdict === 'fail')
   const lines = [
@@ -35,7 +42,9 @@ export function reportOf(login: ReportedLogin, mountPath: string): string {
     ...(login.cause === '' || login.cause === login.error ? [] : [`cause         ${plain(login.cause)}`]),
     ...(login.request_id === undefined
       ? []
-      : [`request       ${plain(login.request_id)} at ${login.time ?? ''} to ${login.path ?? ''} from ${plain(login.remote_address ?? '')}`]),
+      : [
+          `request       ${plain(login.request_id)} at ${login.time ?? ''} to ${login.path ?? ''} from ${plain(login.remote_address ?? '')}`,
+        ]),
     ...clockLines(login.clock),
     '',
     ...checkLines(login.checks),
@@ -51,7 +60,8 @@ function clockLines(clock: ReportedLogin['clock']): string[] {
   return [`clock         ${whose} is ${clock.estimated ? 'at least ' : ''}${clockText(clock.offset_seconds)}`]
 }
 
-const clockText = (seconds: number): string => `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} this server`
+const clockText = (seconds: number): string =>
+  `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} this server`
 
 /** One line each, with more for those that refused; what was not come to shares one. */
 function checkLines(checks: readonly ExplainedCheck[]): string[] {
@@ -63,7 +73,10 @@ function checkLines(checks: readonly ExplainedCheck[]): string[] {
 
 function linesOf({ name, verdict, expected, seen, reason, hint, detail }: ExplainedCheck): string[] {
   const of = detail === '' ? '' : ` ${plain(detail)}`
-  if (verdict === 'pass') return [`ok    ${`${name}${of}`.padEnd(column)}${seen === null ? '' : ` ${valuesText(asList(seen))}`}`.trimEnd()]
+  if (verdict === 'pass')
+    return [
+      `ok    ${`${name}${of}`.padEnd(column)}${seen === null ? '' : ` ${valuesText(asList(seen))}`}`.trimEnd(),
+    ]
   if (verdict === 'skipped') return [`skip  ${name.padEnd(column)} ${valuesText(asList(seen))}`]
   return [
     `FAIL  ${name}: ${reason}${detail === '' ? '' : ` (${plain(detail)})`}`,

@@ -3,7 +3,14 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import type { LoginAuth, LoginPlan, LoginRequest } from '../../../core/tokens/issue-login.ts'
 import { joined } from '../../../core/tokens/policy-names.ts'
 import { refuse } from '../../../errors.ts'
-import { type Exchange, errorReply, namespaceOf, type Reply, type RouteHost, resource } from '../../../http/resource.ts'
+import {
+  type Exchange,
+  errorReply,
+  namespaceOf,
+  type Reply,
+  type RouteHost,
+  resource,
+} from '../../../http/resource.ts'
 import { boolField, intField, lowerStringField, mapField, stringField } from '../../../lib/fields.ts'
 import { formatTime } from '../../../lib/time.ts'
 import type { JwtMethod } from '../method.ts'
@@ -19,13 +26,21 @@ export type ExplainRouteParts = {
   policyExists(name: string, namespace: string): Promise<boolean>
 }
 
-const failureInput = z.object({ request_id: stringField.describe('Request whose refusal is explained, in place of a token') })
+const failureInput = z.object({
+  request_id: stringField.describe('Request whose refusal is explained, in place of a token'),
+})
 const explainInput = failureInput.extend({
   role: lowerStringField.describe('Role to explain; the configured default when empty'),
-  jwt: stringField.meta({ description: 'Signed JWT; either this, `claims` or `request_id`', writeOnly: true }),
+  jwt: stringField.meta({
+    description: 'Signed JWT; either this, `claims` or `request_id`',
+    writeOnly: true,
+  }),
   claims: mapField.describe('Claims to test instead of a token'),
   remote_address: stringField.describe('Address the login would come from; the caller’s when empty'),
-  distributed_claim_access_token: stringField.meta({ description: 'Access token for a provider that keeps the groups elsewhere', writeOnly: true }),
+  distributed_claim_access_token: stringField.meta({
+    description: 'Access token for a provider that keeps the groups elsewhere',
+    writeOnly: true,
+  }),
 })
 const failuresInput = z.object({
   limit: intField.default(50).describe('Greatest number of failures to return'),
@@ -33,7 +48,9 @@ const failuresInput = z.object({
   role: lowerStringField.describe('Only failures of this role'),
   request_id: stringField.describe('Only the failure of this request'),
 })
-const hashInput = z.object({ input: stringField.meta({ description: 'Value to look for among the claims of failures', writeOnly: true }) })
+const hashInput = z.object({
+  input: stringField.meta({ description: 'Value to look for among the claims of failures', writeOnly: true }),
+})
 const statusInput = z.object({ refresh: boolField.describe('Fetch discovery document and keys now') })
 const lintInput = z.object({ role: lowerStringField.describe('Only this role') })
 
@@ -49,7 +66,8 @@ export function explainRoutes(app: RouteHost, { method, plan, policyExists }: Ex
         const { mount, input, sent } = exchange
         const secret = ['jwt', 'claims'].find((name) => Object.hasOwn(sent, name))
         // it would stand in the logs of every proxy on the way
-        if (secret !== undefined) throw refuse('invalid', `'${secret}' does not belong in a URL: send it in the body of a POST`)
+        if (secret !== undefined)
+          throw refuse('invalid', `'${secret}' does not belong in a URL: send it in the body of a POST`)
         return answerOf(exchange, explainedFailure(method.failuresOf(mount), input.request_id))
       },
     },
@@ -59,16 +77,27 @@ export function explainRoutes(app: RouteHost, { method, plan, policyExists }: Ex
       input: explainInput,
       handle: async (exchange) => {
         const { call, mount, input, sent } = exchange
-        const isSent = (name: 'jwt' | 'claims' | 'request_id') => Object.hasOwn(sent, name) && sent[name] !== null
+        const isSent = (name: 'jwt' | 'claims' | 'request_id') =>
+          Object.hasOwn(sent, name) && sent[name] !== null
         if (isSent('request_id')) {
-          if (isSent('jwt') || isSent('claims')) throw refuse('invalid', "'request_id' stands in place of 'jwt' and 'claims': set only one of them")
+          if (isSent('jwt') || isSent('claims'))
+            throw refuse(
+              'invalid',
+              "'request_id' stands in place of 'jwt' and 'claims': set only one of them",
+            )
           return answerOf(exchange, explainedFailure(method.failuresOf(mount), input.request_id))
         }
-        if (isSent('jwt') === isSent('claims')) throw refuse('invalid', "exactly one of 'jwt' and 'claims' must be set")
-        const given = { ...input, jwt: isSent('jwt') ? input.jwt : undefined, claims: input.claims ?? undefined }
+        if (isSent('jwt') === isSent('claims'))
+          throw refuse('invalid', "exactly one of 'jwt' and 'claims' must be set")
+        const given = {
+          ...input,
+          jwt: isSent('jwt') ? input.jwt : undefined,
+          claims: input.claims ?? undefined,
+        }
         const explanation = await method.explain(mount, given, {
           remoteAddress: input.remote_address || call.remoteAddress,
-          plan: (auth) => plan({ mount, namespacePath: namespaceOf(call).path, path: loginPathOf(mount), auth }),
+          plan: (auth) =>
+            plan({ mount, namespacePath: namespaceOf(call).path, path: loginPathOf(mount), auth }),
         })
         return answerOf(exchange, shownExplanation(explanation, mount))
       },
@@ -81,7 +110,9 @@ export function explainRoutes(app: RouteHost, { method, plan, policyExists }: Ex
       summary: 'List refused logins',
       ...explainAnswers.failures,
       input: failuresInput,
-      handle: ({ mount, input }) => ({ data: method.failuresOf(mount).list({ ...input, limit: Math.max(0, input.limit) }) }),
+      handle: ({ mount, input }) => ({
+        data: method.failuresOf(mount).list({ ...input, limit: Math.max(0, input.limit) }),
+      }),
     },
     delete: {
       summary: 'Forget refused logins',
@@ -98,7 +129,9 @@ export function explainRoutes(app: RouteHost, { method, plan, policyExists }: Ex
       summary: 'Hash a value',
       ...explainAnswers.hash,
       input: hashInput,
-      handle: async ({ mount, input }) => ({ data: { hash: await method.failuresOf(mount).hashOf(input.input) } }),
+      handle: async ({ mount, input }) => ({
+        data: { hash: await method.failuresOf(mount).hashOf(input.input) },
+      }),
     },
   })
 
@@ -133,24 +166,50 @@ const loginPathOf = (mount: Mount): string => `${mount.path}login`
 /** What `explain` gives, as far as a report of it needs to know. */
 type Explained = ReportedLogin & { readonly login: object | null }
 
-/** The explanation, with a report for people; that alone for who accepts plain text. An answer that is wrapped stays JSON. */
-function answerOf(exchange: Pick<Exchange<unknown, unknown>, 'call' | 'header' | 'mount'>, explained: Explained): Reply {
+/**
+ * The explanation, with a report for people; that alone for who accepts plain text. An answer that is wrapped
+ * stays JSON.
+ */
+function answerOf(
+  exchange: Pick<Exchange<unknown, unknown>, 'call' | 'header' | 'mount'>,
+  explained: Explained,
+): Reply {
   const { call, mount } = exchange
   const report = reportOf(explained, `${namespaceOf(call).path}${mount.path}`)
-  if (call.wrapTtl > 0 || !wantsText(exchange.header('accept'))) return { data: { ...explained, report }, headers: { vary: 'Accept' } }
-  return { raw: { status: 200, contentType: 'text/plain; charset=utf-8', body: report, headers: { vary: 'Accept' } } }
+  if (call.wrapTtl > 0 || !wantsText(exchange.header('accept')))
+    return { data: { ...explained, report }, headers: { vary: 'Accept' } }
+  return {
+    raw: { status: 200, contentType: 'text/plain; charset=utf-8', body: report, headers: { vary: 'Accept' } },
+  }
 }
 
 /** What was kept of a refused login, as `explain` gives it. docs/explain.md#in-three-steps */
 function explainedFailure(failures: LoginFailures, requestId: string): Explained {
   const found = requestId === '' ? undefined : failures.find(requestId)
   if (found === undefined) {
-    throw refuse('missing', 'no failure of this request is kept here: they are kept in memory, by the server that refused, and the oldest go')
+    throw refuse(
+      'missing',
+      'no failure of this request is kept here: they are kept in memory, by the server that refused, and the oldest go',
+    )
   }
   const { failure, error, trace } = found
   const { request_id, time, path, remote_address, status, cause, reason, role } = failure
   const clock = trace.clock === undefined ? null : shownClock(trace.clock)
-  return { allowed: false, status, error, cause, reason, role, clock, checks: trace.checks, login: null, request_id, time, path, remote_address }
+  return {
+    allowed: false,
+    status,
+    error,
+    cause,
+    reason,
+    role,
+    clock,
+    checks: trace.checks,
+    login: null,
+    request_id,
+    time,
+    path,
+    remote_address,
+  }
 }
 
 /** docs/explain.md */
@@ -175,15 +234,25 @@ const shownClock = ({ seconds, isEstimate, source, measuredAt }: MeasuredClock) 
   measured_at: formatTime(measuredAt),
 })
 
-function shownLogin({ auth, plan: { login, draft, warnings } }: { auth: LoginAuth; plan: LoginPlan }, mount: Mount): object {
+function shownLogin(
+  { auth, plan: { login, draft, warnings } }: { auth: LoginAuth; plan: LoginPlan },
+  mount: Mount,
+): object {
   const { identity, groupIds, isNew } = login
   const isService = draft.type === 'service'
   return {
     display_name: draft.display_name,
-    alias: { name: auth.alias.name, mount_accessor: mount.accessor, metadata: auth.alias.metadata, entity_id: isNew ? '' : identity.entity.id },
+    alias: {
+      name: auth.alias.name,
+      mount_accessor: mount.accessor,
+      metadata: auth.alias.metadata,
+      entity_id: isNew ? '' : identity.entity.id,
+    },
     groups: {
       claimed: auth.groupNames,
-      matched: identity.groups.filter(({ id }) => groupIds.includes(id)).map(({ id, name }) => ({ id, name })),
+      matched: identity.groups
+        .filter(({ id }) => groupIds.includes(id))
+        .map(({ id, name }) => ({ id, name })),
     },
     token_policies: draft.policies,
     identity_policies: identity.policies,

@@ -8,7 +8,10 @@ const cut = (text: string, longest = maxText): string => text.slice(0, longest)
 
 /** A value as an explanation shows it: texts cut, lists cut, an object as its text. docs/explain.md */
 export function shown(value: unknown, longest = maxText): JsonValue {
-  if (Array.isArray(value)) return value.slice(0, maxItems).map((item: unknown) => (Array.isArray(item) ? cut(goText(item)) : shown(item, longest)))
+  if (Array.isArray(value))
+    return value
+      .slice(0, maxItems)
+      .map((item: unknown) => (Array.isArray(item) ? cut(goText(item)) : shown(item, longest)))
   if (value === undefined || value === null) return null
   if (typeof value === 'string') return cut(value, longest)
   if (typeof value === 'boolean' || isJsonNumber(value)) return value
@@ -18,4 +21,5 @@ export function shown(value: unknown, longest = maxText): JsonValue {
 }
 
 /** Values beside each other, as a list whatever their number. */
-export const shownList = (values: readonly unknown[]): JsonValue[] => values.slice(0, maxItems).map((value) => shown(value))
+export const shownList = (values: readonly unknown[]): JsonValue[] =>
+  values.slice(0, maxItems).map((value) => shown(value))

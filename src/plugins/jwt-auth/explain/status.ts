@@ -25,7 +25,14 @@ export type MountStatus = {
 }
 
 /** What answers show of a mount's state. */
-export function shownStatus({ ready, pendingLogins, lastLoginAt, lastRefusalAt, refusedConfig, now }: MountStatus): object {
+export function shownStatus({
+  ready,
+  pendingLogins,
+  lastLoginAt,
+  lastRefusalAt,
+  refusedConfig,
+  now,
+}: MountStatus): object {
   const sources = (ready?.keyset.sources() ?? []).map((source) => shownSource(source, now))
   return {
     ok: sources.some(({ keys }) => keys > 0),
@@ -34,12 +41,15 @@ export function shownStatus({ ready, pendingLogins, lastLoginAt, lastRefusalAt, 
     pending_logins: pendingLogins,
     last_login_at: timeOrNull(lastLoginAt),
     last_refusal_at: timeOrNull(lastRefusalAt),
-    last_refused_config: refusedConfig === undefined ? null : { time: formatTime(refusedConfig.time), text: refusedConfig.text },
+    last_refused_config:
+      refusedConfig === undefined ? null : { time: formatTime(refusedConfig.time), text: refusedConfig.text },
   }
 }
 
 /** docs/contract/jwt.md#configuration */
-function typeOf(ready: ReadyConfig | undefined): 'none' | 'static' | 'jwks' | 'multi_jwks' | 'discovery' | 'oidc' {
+function typeOf(
+  ready: ReadyConfig | undefined,
+): 'none' | 'static' | 'jwks' | 'multi_jwks' | 'discovery' | 'oidc' {
   if (ready === undefined) return 'none'
   const { config } = ready
   if (hasOidcClient(config)) return 'oidc'
@@ -50,14 +60,19 @@ function typeOf(ready: ReadyConfig | undefined): 'none' | 'static' | 'jwks' | 'm
 
 const maxSkippedShown = 32
 
-type ShownSource = { readonly keys: number; readonly [member: string]: JsonValue | number | boolean | readonly string[] | object | null }
+type ShownSource = {
+  readonly keys: number
+  readonly [member: string]: JsonValue | number | boolean | readonly string[] | object | null
+}
 
 function shownSource({ kind, url, keys, skipped, histories }: KeysetSource, now: number): ShownSource {
   const last = <T>(values: readonly T[]): T | undefined => values.at(-1)
   const tried = histories.filter(({ isReachable }) => isReachable !== null)
   const fetchedAt = last(histories.flatMap(({ fetchedAt }) => fetchedAt ?? []))
   const offset = bestOffset(histories.flatMap((history) => history.offset ?? []))
-  const error = last(histories.flatMap(({ lastError }) => lastError ?? []).toSorted((one, other) => one.time - other.time))
+  const error = last(
+    histories.flatMap(({ lastError }) => lastError ?? []).toSorted((one, other) => one.time - other.time),
+  )
   return {
     kind,
     url: shownUrl(url),
@@ -65,7 +80,9 @@ function shownSource({ kind, url, keys, skipped, histories }: KeysetSource, now:
     keys: keys.length,
     kids: shownList([...new Set(keys.flatMap(({ id }) => (id === '' ? [] : [id])))]),
     algorithms: algorithmsOfAll(keys),
-    skipped_keys: skipped.slice(0, maxSkippedShown).map(({ id, problem }) => ({ kid: shown(id), text: problem })),
+    skipped_keys: skipped
+      .slice(0, maxSkippedShown)
+      .map(({ id, problem }) => ({ kid: shown(id), text: problem })),
     fetched_at: timeOrNull(fetchedAt),
     age_seconds: fetchedAt === undefined ? null : Math.max(0, Math.floor((now - fetchedAt) / 1000)),
     fetches: histories.reduce((sum, { fetches }) => sum + fetches, 0),
@@ -77,7 +94,9 @@ function shownSource({ kind, url, keys, skipped, histories }: KeysetSource, now:
 
 /** What a key is said to be for, or else all it can verify. */
 function algorithmsOfAll(keys: readonly UsableKey[]): string[] {
-  const found = new Set<string>(keys.flatMap(({ algorithm, key }) => (isSupportedAlgorithm(algorithm) ? [algorithm] : algorithmsOf(key))))
+  const found = new Set<string>(
+    keys.flatMap(({ algorithm, key }) => (isSupportedAlgorithm(algorithm) ? [algorithm] : algorithmsOf(key))),
+  )
   return supportedAlgorithms.filter((name) => found.has(name))
 }
 

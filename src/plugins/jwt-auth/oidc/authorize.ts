@@ -12,7 +12,11 @@ import type { PendingLogin } from './pending-login.ts'
 import type { BegunLogin, PendingLogins } from './pending-logins.ts'
 import { formTarget, isAllowedRedirect, redirectDifference, takeNamespace } from './redirect-uri.ts'
 
-export type AuthorizeInput = { readonly role: string; readonly redirect_uri: string; readonly client_nonce: string }
+export type AuthorizeInput = {
+  readonly role: string
+  readonly redirect_uri: string
+  readonly client_nonce: string
+}
 
 export type AuthorizeContext = {
   readonly state: MountState
@@ -25,8 +29,8 @@ export type AuthorizeContext = {
 export type Authorization = { readonly url: string } | { readonly refused: Refusal }
 
 /**
- * Begins a login. What the caller should have known is thrown; a redirect URI that is not allowed and a provider that cannot be had give no URL.
- * docs/contract/oidc.md#the-authorization-url, in that order.
+ * Begins a login. What the caller should have known is thrown; a redirect URI that is not allowed and a
+ * provider that cannot be had give no URL. docs/contract/oidc.md#the-authorization-url, in that order.
  */
 export async function authorize(input: AuthorizeInput, context: AuthorizeContext): Promise<Authorization> {
   const { flow } = context.attempt
@@ -38,7 +42,13 @@ export async function authorize(input: AuthorizeInput, context: AuthorizeContext
   flow.roleName = name
   if (name === '') throw flow.refused(refusal('role_missing', 'missing role'))
   if (input.redirect_uri === '')
-    throw flow.refused(comparing(refusal('redirect_uri_missing', 'missing redirect_uri'), { expected: ['redirect_uri'], seen: '', hint: '' }))
+    throw flow.refused(
+      comparing(refusal('redirect_uri_missing', 'missing redirect_uri'), {
+        expected: ['redirect_uri'],
+        seen: '',
+        hint: '',
+      }),
+    )
   const role = flow.value('role', await namedRole(name, context.state))
   flow.role = role
   const target = redirectTarget(input.redirect_uri, role, ready.config)
@@ -47,13 +57,22 @@ export async function authorize(input: AuthorizeInput, context: AuthorizeContext
   const provider = await reachedProvider(ready)
   if ('reason' in provider) return { refused: flow.note(provider) }
   const { authorization_endpoint: endpoint } = provider.document
-  if (!isWebAddress(endpoint)) return { refused: flow.note(comparing(noEndpoint, { expected: ['authorization_endpoint'], seen: endpoint })) }
+  if (!isWebAddress(endpoint))
+    return {
+      refused: flow.note(comparing(noEndpoint, { expected: ['authorization_endpoint'], seen: endpoint })),
+    }
   flow.passed('provider', { expected: [], seen: ready.config.oidc_discovery_url })
-  const begun = await context.pending.begin(loginStart(input, { role, config: ready.config, redirectUri: target.uri }), context.remoteAddress)
+  const begun = await context.pending.begin(
+    loginStart(input, { role, config: ready.config, redirectUri: target.uri }),
+    context.remoteAddress,
+  )
   return authorizationOf(begun, { config: ready.config, role, provider, namespace: target.namespace })
 }
 
-const loginStart = (input: AuthorizeInput, { role, config, redirectUri }: { role: Role; config: Config; redirectUri: string }) => ({
+const loginStart = (
+  input: AuthorizeInput,
+  { role, config, redirectUri }: { role: Role; config: Config; redirectUri: string },
+) => ({
   role: role.name,
   redirect_uri: redirectUri,
   bound_audiences: role.record.bound_audiences ?? [],
@@ -69,24 +88,45 @@ const wantsIdToken = (config: Config): boolean => config.oidc_response_types.inc
 function clientMissing(config: Config): Refusal {
   const wanted = ['oidc_discovery_url', 'oidc_client_id', 'oidc_client_secret'] as const
   const seen = wanted.filter((name) => config[name] !== '')
-  return comparing(refusal('oidc_not_configured', 'OIDC login is not configured for this mount'), { expected: wanted, seen, hint: '' })
+  return comparing(refusal('oidc_not_configured', 'OIDC login is not configured for this mount'), {
+    expected: wanted,
+    seen,
+    hint: '',
+  })
 }
 
-const noEndpoint = refusal('provider_unreachable', 'the metadata of the provider has no usable authorization_endpoint')
+const noEndpoint = refusal(
+  'provider_unreachable',
+  'the metadata of the provider has no usable authorization_endpoint',
+)
 
 /** A browser is sent there: no other kind of URL must come out of what a provider says. */
 const isWebAddress = (url: string): boolean => /^https?:\/\//i.test(url) && URL.canParse(url)
 
 /** Steps 6 to 9: the list of the role holds the URI without the namespace, and as the UI has it. */
-function redirectTarget(redirectUri: string, role: Role, config: Config): { uri: string; namespace: string } | Refusal {
+function redirectTarget(
+  redirectUri: string,
+  role: Role,
+  config: Config,
+): { uri: string; namespace: string } | Refusal {
   const target = config.namespace_in_state ? takeNamespace(redirectUri) : { uri: redirectUri, namespace: '' }
   if (target === undefined) {
-    return comparing(refusal('redirect_uri_refused', 'redirect_uri is no URI'), { expected: ['a URI'], seen: redirectUri, hint: '' })
+    return comparing(refusal('redirect_uri_refused', 'redirect_uri is no URI'), {
+      expected: ['a URI'],
+      seen: redirectUri,
+      hint: '',
+    })
   }
   const allowed = role.record.allowed_redirect_uris ?? []
   if (!isAllowedRedirect(target.uri, allowed)) {
-    const refused = refusal('redirect_uri_refused', `redirect_uri is not one of the role's allowed_redirect_uris`)
-    const detail = allowed.length === 0 && role.record.role_type === 'jwt' ? 'role_type is jwt, not oidc' : redirectDifference(target.uri, allowed)
+    const refused = refusal(
+      'redirect_uri_refused',
+      `redirect_uri is not one of the role's allowed_redirect_uris`,
+    )
+    const detail =
+      allowed.length === 0 && role.record.role_type === 'jwt'
+        ? 'role_type is jwt, not oidc'
+        : redirectDifference(target.uri, allowed)
     return comparing(refused, { expected: allowed, seen: target.uri, detail })
   }
   return config.oidc_response_mode === 'form_post' ? { ...target, uri: formTarget(target.uri) } : target
@@ -96,22 +136,42 @@ function redirectTarget(redirectUri: string, role: Role, config: Config): { uri:
 export async function reachedProvider({ config, provider }: ReadyConfig): Promise<ReadyProvider | Refusal> {
   const failing = 'error creating provider with given values: NewProvider: unable to create provider: '
   // the mount may have been configured anew since a login began
-  if (provider === undefined || !hasOidcClient(config)) return refusal('provider_unreachable', `${failing}the mount has no OIDC client`)
+  if (provider === undefined || !hasOidcClient(config))
+    return refusal('provider_unreachable', `${failing}the mount has no OIDC client`)
   try {
     return await provider.ready()
   } catch (error) {
     if (!(error instanceof DiscoveryError)) throw error
     return {
-      ...discreetRefusal('provider_unreachable', { text: `${failing}the provider is unavailable`, cause: failing + error.message }),
-      compared: { expected: [shownUrl(config.oidc_discovery_url)], seen: error.message, isLong: true, hint: '' },
+      ...discreetRefusal('provider_unreachable', {
+        text: `${failing}the provider is unavailable`,
+        cause: failing + error.message,
+      }),
+      compared: {
+        expected: [shownUrl(config.oidc_discovery_url)],
+        seen: error.message,
+        isLong: true,
+        hint: '',
+      },
     }
   }
 }
 
-type AuthorizationParts = { readonly config: Config; readonly role: Role; readonly provider: ReadyProvider; readonly namespace: string }
+type AuthorizationParts = {
+  readonly config: Config
+  readonly role: Role
+  readonly provider: ReadyProvider
+  readonly namespace: string
+}
 
-/** docs/contract/oidc.md#the-authorization-url: sorted by name. The endpoint, which may have a query of its own, stays as the provider wrote it. */
-async function authorizationOf({ state, login }: BegunLogin, { config, role, provider, namespace }: AuthorizationParts): Promise<Authorization> {
+/**
+ * docs/contract/oidc.md#the-authorization-url: sorted by name. The endpoint, which may have a query of its
+ * own, stays as the provider wrote it.
+ */
+async function authorizationOf(
+  { state, login }: BegunLogin,
+  { config, role, provider, namespace }: AuthorizationParts,
+): Promise<Authorization> {
   const { authorization_endpoint: endpoint } = provider.document
   const fields = new URLSearchParams({
     client_id: config.oidc_client_id,
@@ -128,5 +188,7 @@ async function authorizationOf({ state, login }: BegunLogin, { config, role, pro
 }
 
 async function challengeOf({ code_verifier: verifier }: PendingLogin): Promise<Record<string, string>> {
-  return verifier === '' ? {} : { code_challenge: await calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' }
+  return verifier === ''
+    ? {}
+    : { code_challenge: await calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' }
 }

@@ -24,7 +24,12 @@ import { isClientNonce, isTooOldForExchange, type PendingLogin, type ProviderErr
 import type { Gone, PendingLogins } from './pending-logins.ts'
 import { fetchUserInfo } from './userinfo.ts'
 
-export type CallbackInput = { readonly state: string; readonly code: string; readonly client_nonce: string; readonly iss: string }
+export type CallbackInput = {
+  readonly state: string
+  readonly code: string
+  readonly client_nonce: string
+  readonly iss: string
+}
 
 export type CallbackContext = {
   readonly state: MountState
@@ -42,16 +47,23 @@ export type CallbackContext = {
   readonly log: CallbackLog
 }
 
-export type CallbackLog = { warn(fields: object, message: string): void; debug(fields: object, message: string): void }
+export type CallbackLog = {
+  warn(fields: object, message: string): void
+  debug(fields: object, message: string): void
+}
 
 /** A code in its place means: the one a form brought. docs/contract/oidc.md#the-callback-in-this-order */
 const codeOfForm = 'no_code'
 
-/** Who comes back from the provider, and what the role grants. docs/contract/oidc.md#the-callback-in-this-order, in that order. Throws the first refusal. */
+/**
+ * Who comes back from the provider, and what the role grants.
+ * docs/contract/oidc.md#the-callback-in-this-order, in that order. Throws the first refusal.
+ */
 export async function finishLogin(input: CallbackInput, context: CallbackContext): Promise<LoginAuth> {
   const { flow } = context.attempt
   const ready = await context.state.findConfig()
-  if (ready === undefined) throw flow.refused(refusal('config_missing', `${loginFailed} Could not load configuration`))
+  if (ready === undefined)
+    throw flow.refused(refusal('config_missing', `${loginFailed} Could not load configuration`))
   flow.ready = ready
   flow.passed('config')
   const login = await context.pending.take(input.state, (waiting) => checkConfirmed(waiting, input, context))
@@ -60,14 +72,19 @@ export async function finishLogin(input: CallbackInput, context: CallbackContext
   flow.login = login
   flow.roleName = login.role
   flow.passed('state')
-  flow.check('client_nonce', isClientNonce(login, input.client_nonce) ? undefined : wrongClientNonce(login, input.client_nonce))
+  flow.check(
+    'client_nonce',
+    isClientNonce(login, input.client_nonce) ? undefined : wrongClientNonce(login, input.client_nonce),
+  )
   const role = await context.state.findRole(login.role)
-  if (role === undefined) throw flow.refused(refusal('role_unknown', `${loginFailed} Role could not be found`))
+  if (role === undefined)
+    throw flow.refused(refusal('role_unknown', `${loginFailed} Role could not be found`))
   flow.role = role
   flow.passed('role')
   flow.check('address', checkAddress(role, context.remoteAddress))
   const provider = await reachedProvider(ready)
-  if (isRefusal(provider)) throw flow.refused(reworded(provider, (text) => `error getting provider for login operation: ${text}`))
+  if (isRefusal(provider))
+    throw flow.refused(reworded(provider, (text) => `error getting provider for login operation: ${text}`))
   flow.passed('provider', { expected: [], seen: shownUrl(ready.config.oidc_discovery_url) })
   const answering = checkAnswering([input.iss, login.issuer], ready.config.oidc_discovery_url)
   if (answering !== undefined) throw flow.refused(answering)
@@ -82,14 +99,32 @@ export async function finishLogin(input: CallbackInput, context: CallbackContext
   return grantedLogin(merged, { ...begun, role, accessToken: returned.exchanged?.accessToken })
 }
 
-/** From the claims to the login. All checks are noted, so that one refusal hides no other; after the first nobody outside is asked any more. */
+/**
+ * From the claims to the login. All checks are noted, so that one refusal hides no other; after the first
+ * nobody outside is asked any more.
+ */
 async function grantedLogin(
   claims: StrictObject,
-  { role, accessToken, ready, outbound, signal, now, attempt }: LoginContext & { role: Role; accessToken: string | undefined },
+  {
+    role,
+    accessToken,
+    ready,
+    outbound,
+    signal,
+    now,
+    attempt,
+  }: LoginContext & { role: Role; accessToken: string | undefined },
 ): Promise<LoginAuth> {
   const trace = new NotingTrace({ verifies: false, instead: () => undefined })
   const way = new AskedForVouched(outbound, () => !trace.hasRefused)
-  const auth = await loginByClaims(claims, role, { config: ready.config, trace, outbound: way, accessToken, signal, now })
+  const auth = await loginByClaims(claims, role, {
+    config: ready.config,
+    trace,
+    outbound: way,
+    accessToken,
+    signal,
+    now,
+  })
   const unasked = way.wasRefused ? unaskedOf(trace.noted, role) : noChecks
   const made = trace.noted.filter((one) => !unasked.has(one))
   attempt.flow.noted.push(...made)
@@ -101,10 +136,16 @@ async function grantedLogin(
 
 const unknownState = (state: string, gone: Gone | undefined): Refusal =>
   comparing(refusal('state_unknown', `${loginFailed} ${stateUnknown}`), {
-    expected: ['the state of a login that was begun at this mount within 10 minutes and has not come back yet'],
+    expected: [
+      'the state of a login that was begun at this mount within 10 minutes and has not come back yet',
+    ],
     // no more of it than tells what it is
     seen: state === '' ? '' : `${state.slice(0, 5)}…${/,ns=.*$/.exec(state)?.[0] ?? ''}`,
-    detail: state.includes(',ns=') ? 'the client must cut `,ns=…` off' : gone === undefined ? '' : goneTexts[gone],
+    detail: state.includes(',ns=')
+      ? 'the client must cut `,ns=…` off'
+      : gone === undefined
+        ? ''
+        : goneTexts[gone],
     hint: '',
   })
 
@@ -120,8 +161,15 @@ const wrongClientNonce = ({ client_nonce: begun }: PendingLogin, sent: string): 
     hint: '',
   })
 
-/** A login whose form nobody has confirmed yet stays as it is: who asks may ask again. One that another client asks for ends. */
-async function checkConfirmed(login: PendingLogin, input: CallbackInput, { state, attempt }: CallbackContext): Promise<void> {
+/**
+ * A login whose form nobody has confirmed yet stays as it is: who asks may ask again. One that another client
+ * asks for ends.
+ */
+async function checkConfirmed(
+  login: PendingLogin,
+  input: CallbackInput,
+  { state, attempt }: CallbackContext,
+): Promise<void> {
   if (!usesForm(login, input.code) || !isClientNonce(login, input.client_nonce)) return
   const role = await state.findRole(login.role)
   const refused = role && unconfirmed(login, role)
@@ -131,9 +179,13 @@ async function checkConfirmed(login: PendingLogin, input: CallbackInput, { state
   throw attempt.flow.refused(refused)
 }
 
-/** Whether a token would be given for what a form brought, not for a code that the caller has. docs/contract/oidc.md#the-page-of-a-form */
+/**
+ * Whether a token would be given for what a form brought, not for a code that the caller has.
+ * docs/contract/oidc.md#the-page-of-a-form
+ */
 const usesForm = (login: PendingLogin, code: string): boolean =>
-  (code === codeOfForm && login.code !== '') || ((code === codeOfForm || code === '') && login.id_token !== '')
+  (code === codeOfForm && login.code !== '') ||
+  ((code === codeOfForm || code === '') && login.id_token !== '')
 
 /** A callback that belongs to a login under way. */
 type LoginContext = CallbackContext & {
@@ -143,16 +195,30 @@ type LoginContext = CallbackContext & {
   readonly login: PendingLogin
 }
 
-/** A code of another provider must not be shown to this one, however it got here; a provider that does not say who it is is believed. RFC 9207 §2.4. */
+/**
+ * A code of another provider must not be shown to this one, however it got here; a provider that does not say
+ * who it is is believed. RFC 9207 §2.4.
+ */
 function checkAnswering(issuers: readonly string[], expected: string): Refusal | undefined {
   const other = issuers.find((issuer) => issuer !== '' && issuer !== expected)
   if (other === undefined) return undefined
   const text = `${loginFailed} Authorization response of a different provider, expected ${quoted(shownUrl(expected))} got ${quoted(other)}.`
-  return comparing(refusal('issuer_mismatch', text), { expected: [shownUrl(expected)], seen: other, detail: 'iss of the callback' })
+  return comparing(refusal('issuer_mismatch', text), {
+    expected: [shownUrl(expected)],
+    seen: other,
+    detail: 'iss of the callback',
+  })
 }
 
-/** What came back from the provider, vouched for. `exchanged` is missing where it sent an ID token instead of a code. */
-type Returned = { readonly claims: StrictObject; readonly idToken: string; readonly exchanged: Exchanged | undefined }
+/**
+ * What came back from the provider, vouched for. `exchanged` is missing where it sent an ID token instead of
+ * a code.
+ */
+type Returned = {
+  readonly claims: StrictObject
+  readonly idToken: string
+  readonly exchanged: Exchanged | undefined
+}
 
 /** Steps 7 and 8: by a stored ID token, or by a code. */
 async function vouchedClaims(context: LoginContext): Promise<Returned | Refusal> {
@@ -160,7 +226,12 @@ async function vouchedClaims(context: LoginContext): Promise<Returned | Refusal>
   const code = input.code === codeOfForm ? login.code : input.code
   if (code !== '') {
     const returned = await claimsByCode(code, context)
-    return isRefusal(returned) ? reworded(returned, (text) => `${loginFailed} Error exchanging oidc code: ${quoted(text, longestError)}.`) : returned
+    return isRefusal(returned)
+      ? reworded(
+          returned,
+          (text) => `${loginFailed} Error exchanging oidc code: ${quoted(text, longestError)}.`,
+        )
+      : returned
   }
   if (login.id_token === '') {
     return nothingReceived(context)
@@ -194,37 +265,77 @@ async function claimsByCode(code: string, context: LoginContext): Promise<Return
   const { flow } = context.attempt
   flow.passed('code', { expected: ['code'], seen: 'code' })
   if (login.code_verifier === '') {
-    const refused = failed('exchange_failed', `request (${input.state}) should not be using the implicit flow: invalid OIDC flow`)
-    return comparing(refused, { expected: ['id_token'], seen: 'code', detail: 'oidc_response_types', hint: '' })
+    const refused = failed(
+      'exchange_failed',
+      `request (${input.state}) should not be using the implicit flow: invalid OIDC flow`,
+    )
+    return comparing(refused, {
+      expected: ['id_token'],
+      seen: 'code',
+      detail: 'oidc_response_types',
+      hint: '',
+    })
   }
   if (isTooOldForExchange(login, now())) {
     const refused = failed('exchange_failed', 'authentication request is expired: invalid parameter')
-    const ages = { expected: ['a code within 10 minutes'], seen: `${Math.round((now() - login.created) / 1000)} s` }
+    const ages = {
+      expected: ['a code within 10 minutes'],
+      seen: `${Math.round((now() - login.created) / 1000)} s`,
+    }
     return comparing(refused, { ...ages, detail: 'age of the login', hint: '' })
   }
-  const exchanged = await exchangeOrWhy(code, login, { outbound, config: ready.config, document: provider.document, signal })
-  if ('reason' in exchanged) return exchanging(reworded(exchanged, (text) => `unable to exchange auth code with provider: ${text}`))
+  const exchanged = await exchangeOrWhy(code, login, {
+    outbound,
+    config: ready.config,
+    document: provider.document,
+    signal,
+  })
+  if ('reason' in exchanged)
+    return exchanging(reworded(exchanged, (text) => `unable to exchange auth code with provider: ${text}`))
   const { idToken, accessToken, members } = exchanged
-  const withoutToken = { expected: ['id_token'], seen: members, detail: 'members of the token answer', hint: '' } as const
+  const withoutToken = {
+    expected: ['id_token'],
+    seen: members,
+    detail: 'members of the token answer',
+    hint: '',
+  } as const
   if (idToken === undefined) {
-    return comparing(failed('exchange_failed', 'id_token is missing from auth code exchange: id_token is missing'), withoutToken)
+    return comparing(
+      failed('exchange_failed', 'id_token is missing from auth code exchange: id_token is missing'),
+      withoutToken,
+    )
   }
   if (idToken === '') {
-    return comparing(failed('exchange_failed', 'unable to create new id_token: NewToken: id_token is empty: invalid parameter'), withoutToken)
+    return comparing(
+      failed(
+        'exchange_failed',
+        'unable to create new id_token: NewToken: id_token is empty: invalid parameter',
+      ),
+      withoutToken,
+    )
   }
   flow.passed('exchange', { expected: ['id_token'], seen: members })
   const verified = await attemptedToken(idToken, context)
-  if ('reason' in verified) return exchanging(reworded(verified, (text) => `id_token failed verification: ${text}`))
+  if ('reason' in verified)
+    return exchanging(reworded(verified, (text) => `id_token failed verification: ${text}`))
   const { claims, algorithm } = verified
-  const wrongHash = (what: string) => `failed verification: VerifyAccessToken: verifyHashClaim: ${what} hash does not match value in id_token`
-  const ofAnother = (detail: string, seen: unknown) => ({ expected: ['the hash of what came with it'], seen, detail, hint: '' }) as const
+  const wrongHash = (what: string) =>
+    `failed verification: VerifyAccessToken: verifyHashClaim: ${what} hash does not match value in id_token`
+  const ofAnother = (detail: string, seen: unknown) =>
+    ({ expected: ['the hash of what came with it'], seen, detail, hint: '' }) as const
   const accessHash = ownClaim(claims, 'at_hash')
   if (!hashMatches(accessHash, accessToken, algorithm)) {
-    return comparing(failed('exchange_failed', `access_token ${wrongHash('access_token')}`), ofAnother('at_hash', accessHash))
+    return comparing(
+      failed('exchange_failed', `access_token ${wrongHash('access_token')}`),
+      ofAnother('at_hash', accessHash),
+    )
   }
   const codeHash = ownClaim(claims, 'c_hash')
   if (codeHash !== '' && !hashMatches(codeHash, code, algorithm)) {
-    return comparing(failed('exchange_failed', `code hash ${wrongHash('authorization code')}`), ofAnother('c_hash', codeHash))
+    return comparing(
+      failed('exchange_failed', `code hash ${wrongHash('authorization code')}`),
+      ofAnother('c_hash', codeHash),
+    )
   }
   return { claims: withoutNonce(claims), idToken, exchanged }
 }
@@ -236,7 +347,13 @@ async function exchangeOrWhy(...given: Parameters<typeof exchangeCode>): Promise
     if (!(error instanceof ExchangeError)) throw error
     const [, { redirect_uri }, { config, document }] = given
     const sent = [`client_id ${config.oidc_client_id}`, `redirect_uri ${redirect_uri}`]
-    const compared = { expected: sent, seen: error.tries, detail: shownUrl(document.token_endpoint), isLong: true, hint: '' } as const
+    const compared = {
+      expected: sent,
+      seen: error.tries,
+      detail: shownUrl(document.token_endpoint),
+      isLong: true,
+      hint: '',
+    } as const
     return comparing(discreetRefusal('exchange_failed', { text: error.told, cause: error.message }), compared)
   }
 }
@@ -246,7 +363,9 @@ async function attemptedToken(idToken: string, context: LoginContext): Promise<V
   attempt.token = idToken
   const { flow } = attempt
   flow.claims = unverifiedClaims(idToken, limits)
-  const verified = await verifyIdToken(idToken, provider.keys, rulesOf(context), limits, (name) => flow.passed(name))
+  const verified = await verifyIdToken(idToken, provider.keys, rulesOf(context), limits, (name) =>
+    flow.passed(name),
+  )
   attempt.isVerified = !isRefusal(verified)
   return verified
 }
@@ -259,15 +378,19 @@ function unverifiedClaims(token: string, limits: JwsLimits): StrictObject | unde
 
 const rulesOf = ({ ready, login, now }: LoginContext) => ({ config: ready.config, login, nowMs: now() })
 
-const ownClaim = (claims: StrictObject, name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
+const ownClaim = (claims: StrictObject, name: string): unknown =>
+  Object.hasOwn(claims, name) ? claims[name] : undefined
 
 /** It was there to tie the token to this login, and is no claim about anyone. */
-const withoutNonce = (claims: StrictObject): StrictObject => Object.fromEntries(Object.entries(claims).filter(([name]) => name !== 'nonce'))
+const withoutNonce = (claims: StrictObject): StrictObject =>
+  Object.fromEntries(Object.entries(claims).filter(([name]) => name !== 'nonce'))
 
 /** Step 9. */
 function checkSubject(claims: StrictObject, { record }: Role): Refusal | undefined {
   const bound = record.bound_subject ?? ''
-  return bound === '' || ownClaim(claims, 'sub') === bound ? undefined : refusal('subject_mismatch', 'sub claim does not match bound subject')
+  return bound === '' || ownClaim(claims, 'sub') === bound
+    ? undefined
+    : refusal('subject_mismatch', 'sub claim does not match bound subject')
 }
 
 /** Step 10: never a reason to refuse. docs/contract/oidc.md#the-callback-in-this-order */
@@ -275,20 +398,36 @@ async function withUserInfo({ claims, exchanged }: Returned, context: LoginConte
   const { provider, ready, outbound, limits, signal, log } = context
   const { flow } = context.attempt
   if (exchanged === undefined || provider.document.userinfo_endpoint === '') return claims
-  const info = await fetchUserInfo(exchanged, ownClaim(claims, 'sub'), { outbound, config: ready.config, provider, limits, signal })
+  const info = await fetchUserInfo(exchanged, ownClaim(claims, 'sub'), {
+    outbound,
+    config: ready.config,
+    provider,
+    limits,
+    signal,
+  })
   if ('claims' in info) {
     flow.passed('userinfo', { expected: [], seen: Object.keys(info.claims) })
     return Object.fromEntries([...Object.entries(claims), ...Object.entries(info.claims)])
   }
   flow.unusable('userinfo', info.unusable)
-  log.warn({ event: 'userinfo_unusable', cause: info.unusable }, 'what the provider says of a person was left out of a login')
+  log.warn(
+    { event: 'userinfo_unusable', cause: info.unusable },
+    'what the provider says of a person was left out of a login',
+  )
   return claims
 }
 
-/** For who is told to see what a provider sends; a signature would let the reader use the token. docs/contract/jwt.md#roles */
+/**
+ * For who is told to see what a provider sends; a signature would let the reader use the token.
+ * docs/contract/jwt.md#roles
+ */
 function logVerbosely(idToken: string, claims: StrictObject, log: CallbackLog): void {
-  log.debug({ event: 'oidc_token', id_token: `${idToken.slice(0, idToken.lastIndexOf('.') + 1)}xxxxxxxxxxx` }, 'OIDC provider response')
+  log.debug(
+    { event: 'oidc_token', id_token: `${idToken.slice(0, idToken.lastIndexOf('.') + 1)}xxxxxxxxxxx` },
+    'OIDC provider response',
+  )
   log.debug({ event: 'oidc_claims', claims: JSON.stringify(claims, plainly) }, 'OIDC claims')
 }
 
-const plainly = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value)
+const plainly = (_name: string, value: unknown): unknown =>
+  typeof value === 'bigint' ? value.toString() : value

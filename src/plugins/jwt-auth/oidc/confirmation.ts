@@ -13,7 +13,10 @@ import { isCommandLine, mountInPath } from './redirect-uri.ts'
  * browser has pressed a button on the page that answers the form. docs/contract/oidc.md#the-page-of-a-form
  */
 
-/** Whether what a form brought must be confirmed first. A command line receives the form on the person's own machine: nobody else began that login. */
+/**
+ * Whether what a form brought must be confirmed first. A command line receives the form on the person's own
+ * machine: nobody else began that login.
+ */
 export const needsConfirmation = ({ redirect_uri }: PendingLogin, role: Role | undefined): boolean =>
   !isCommandLine(redirect_uri) && role?.record.oidc_disable_confirmation !== true
 
@@ -38,16 +41,32 @@ export function pageOfForm({
   const isEmpty = login.code === '' && login.id_token === ''
   if (isEmpty || unconfirmed(login, role) === undefined) return wayOn(login, state)
   const { confirmation, address, created } = login
-  return confirmationPage({ state, confirmation, address, begunAt: created, role: login.role, mount: mountPath })
+  return confirmationPage({
+    state,
+    confirmation,
+    address,
+    begunAt: created,
+    role: login.role,
+    mount: mountPath,
+  })
 }
 
-/** Where the login goes on; a command line takes what was kept although it is shown an error. docs/contract/oidc.md#the-page-of-a-form */
+/**
+ * Where the login goes on; a command line takes what was kept although it is shown an error.
+ * docs/contract/oidc.md#the-page-of-a-form
+ */
 function wayOn({ redirect_uri }: PendingLogin, state: string): Page {
   const mount = mountInPath(redirect_uri)
-  return mount === undefined ? errorPage(loginFailed, 'Invalid redirect path.') : completedPage({ mount, state })
+  return mount === undefined
+    ? errorPage(loginFailed, 'Invalid redirect path.')
+    : completedPage({ mount, state })
 }
 
-export type ConfirmationInput = { readonly state: string; readonly confirmation: string; readonly denied: boolean }
+export type ConfirmationInput = {
+  readonly state: string
+  readonly confirmation: string
+  readonly denied: boolean
+}
 
 export type ConfirmationContext = {
   readonly state: MountState
@@ -60,8 +79,14 @@ class WrongConfirmation extends Error {
   override readonly name = 'WrongConfirmation'
 }
 
-/** The person has pressed a button of the page. Nothing is given but a page: the token goes to who asks for it with the state. */
-export async function answerConfirmation({ state, confirmation, denied }: ConfirmationInput, context: ConfirmationContext): Promise<Page> {
+/**
+ * The person has pressed a button of the page. Nothing is given but a page: the token goes to who asks for it
+ * with the state.
+ */
+export async function answerConfirmation(
+  { state, confirmation, denied }: ConfirmationInput,
+  context: ConfirmationContext,
+): Promise<Page> {
   const { pending } = context
   const check = (login: PendingLogin): void => {
     context.onLogin(login)
@@ -70,13 +95,18 @@ export async function answerConfirmation({ state, confirmation, denied }: Confir
   try {
     const login = denied ? await pending.take(state, check) : await pending.confirm(state, check)
     if (login === undefined) return { ...errorPage(loginFailed, stateUnknown), reason: 'state_unknown' }
-    if (denied) return { ...plainPage('The login was refused', 'Nobody gets a token. You can close this window.'), reason: 'confirmation_denied' }
+    if (denied)
+      return {
+        ...plainPage('The login was refused', 'Nobody gets a token. You can close this window.'),
+        reason: 'confirmation_denied',
+      }
     return mountInPath(login.redirect_uri) === undefined
       ? plainPage('The login was confirmed', 'It goes on where it was begun. You can close this window.')
       : wayOn(login, state)
   } catch (error) {
     if (!(error instanceof WrongConfirmation)) throw error
-    const text = 'This confirmation was used already, or the provider has answered again since. Begin a new login if this one does not go on.'
+    const text =
+      'This confirmation was used already, or the provider has answered again since. Begin a new login if this one does not go on.'
     return { ...errorPage(loginFailed, text), reason: 'confirmation_invalid' }
   }
 }

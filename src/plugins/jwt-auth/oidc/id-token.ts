@@ -24,7 +24,10 @@ const latestTime = 253_402_300_799
 /** Told of each check that was passed. */
 export type NotePass = (name: CheckName) => void
 
-/** The claims of an ID token, or why it is refused: docs/contract/oidc.md#the-callback-in-this-order, in that order. */
+/**
+ * The claims of an ID token, or why it is refused: docs/contract/oidc.md#the-callback-in-this-order, in that
+ * order.
+ */
 export async function verifyIdToken(
   token: string,
   keys: JwksKeyset,
@@ -36,12 +39,23 @@ export async function verifyIdToken(
   return 'reason' in verified ? reworded(verified, (text) => `Provider.VerifyIDToken: ${text}`) : verified
 }
 
-async function verify(token: string, keys: JwksKeyset, rules: IdTokenRules, limits: JwsLimits, passed: NotePass): Promise<VerifiedToken | Refusal> {
+async function verify(
+  token: string,
+  keys: JwksKeyset,
+  rules: IdTokenRules,
+  limits: JwsLimits,
+  passed: NotePass,
+): Promise<VerifiedToken | Refusal> {
   if (token === '') return refusal('token_malformed', 'id_token is empty: invalid parameter')
   const jws = parseJws(token, limits)
-  if ('malformed' in jws) return reworded(malformedToken(jws.malformed, token), (text) => `invalid id_token: oidc: malformed jwt: ${text}`)
+  if ('malformed' in jws)
+    return reworded(
+      malformedToken(jws.malformed, token),
+      (text) => `invalid id_token: oidc: malformed jwt: ${text}`,
+    )
   const claims = parseClaims(jws.payload)
-  if (claims === undefined) return refusal('token_malformed', 'invalid id_token: oidc: malformed jwt: payload is not a JSON object')
+  if (claims === undefined)
+    return refusal('token_malformed', 'invalid id_token: oidc: malformed jwt: payload is not a JSON object')
   const typed = readClaims(claims)
   if ('reason' in typed) return typed
   const ofSources = checkSources(claims)
@@ -78,8 +92,10 @@ type IdTokenClaims = {
   readonly auth_time: unknown
 }
 
-const own = (claims: StrictObject, name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
-const wrongType = (name: string) => refusal('claim_type_invalid', `invalid id_token: oidc: failed to unmarshal claims: ${name}`)
+const own = (claims: StrictObject, name: string): unknown =>
+  Object.hasOwn(claims, name) ? claims[name] : undefined
+const wrongType = (name: string) =>
+  refusal('claim_type_invalid', `invalid id_token: oidc: failed to unmarshal claims: ${name}`)
 
 function readClaims(claims: StrictObject): IdTokenClaims | Refusal {
   const texts = { iss: '', sub: '', nonce: '' }
@@ -110,7 +126,8 @@ function checkSources(claims: StrictObject): Refusal | undefined {
   const names = own(claims, '_claim_names') ?? {}
   const sources = own(claims, '_claim_sources') ?? {}
   const wrong = (why: string) => refusal('claim_type_invalid', `invalid id_token: oidc: ${why}`)
-  if (typeof names !== 'object' || names === null || typeof sources !== 'object' || sources === null) return wrong('source does not exist')
+  if (typeof names !== 'object' || names === null || typeof sources !== 'object' || sources === null)
+    return wrong('source does not exist')
   for (const source of Object.values(names)) {
     if (typeof source !== 'string') return wrong('failed to obtain source from claim name')
     if (!Object.hasOwn(sources, source)) return wrong('source does not exist')
@@ -129,7 +146,11 @@ function checkIssuer(issuer: string, expected: string): Refusal | undefined {
 
 /** Rows 5 and 6. No leeway of the role counts here. */
 function checkLifetime({ exp, nbf }: IdTokenClaims, nowMs: number): Refusal | undefined {
-  if (exp * 1000 < nowMs) return refusal('expired', `invalid id_token: oidc: token is expired (Token Expiry: ${timeText(exp)}): token is expired`)
+  if (exp * 1000 < nowMs)
+    return refusal(
+      'expired',
+      `invalid id_token: oidc: token is expired (Token Expiry: ${timeText(exp)}): token is expired`,
+    )
   if (nbf > nowMs / 1000 + 5 * minute) {
     const text = `oidc: current time ${timeText(nowMs / 1000)} before the nbf (not before) time: ${timeText(nbf)}: invalid not before`
     return refusal('not_yet_valid', `invalid id_token: ${text}`)
@@ -141,11 +162,18 @@ function checkLifetime({ exp, nbf }: IdTokenClaims, nowMs: number): Refusal | un
 function acceptedAlgorithm(algorithm: string, accepted: readonly string[]): Algorithm | Refusal {
   if (isSupportedAlgorithm(algorithm) && accepted.includes(algorithm)) return algorithm
   const reason = isSupportedAlgorithm(algorithm) ? 'algorithm_not_allowed' : 'algorithm_unsupported'
-  return refusal(reason, `invalid id_token: oidc: malformed jwt: ${unexpectedAlgorithm(algorithm, accepted)}: unsupported signing algorithm`)
+  return refusal(
+    reason,
+    `invalid id_token: oidc: malformed jwt: ${unexpectedAlgorithm(algorithm, accepted)}: unsupported signing algorithm`,
+  )
 }
 
 /** Rows 9 to 19: what ties the token to this login. */
-function checkRequest(claims: IdTokenClaims, { config, login, nowMs }: IdTokenRules, passed: NotePass): Refusal | undefined {
+function checkRequest(
+  claims: IdTokenClaims,
+  { config, login, nowMs }: IdTokenRules,
+  passed: NotePass,
+): Refusal | undefined {
   if (claims.nonce !== login.nonce) return refusal('nonce_mismatch', 'invalid id_token nonce: invalid nonce')
   passed('nonce')
   if (claims.iat > nowMs / 1000 + minute) {
@@ -160,22 +188,34 @@ function checkRequest(claims: IdTokenClaims, { config, login, nowMs }: IdTokenRu
 }
 
 /** Rows 12 to 17: an audience of the role never stands in for the client. */
-function checkAudiences({ aud, azp }: IdTokenClaims, clientId: string, bound: readonly string[]): Refusal | undefined {
+function checkAudiences(
+  { aud, azp }: IdTokenClaims,
+  clientId: string,
+  bound: readonly string[],
+): Refusal | undefined {
   if (aud.length === 0) return refusal('audience_mismatch', 'invalid id_token: aud: missing required claim')
   if (bound.length > 0 && !aud.some((audience) => bound.includes(audience))) {
-    return refusal('audience_mismatch', 'invalid id_token audiences: verifyAudiences: invalid id_token audiences: invalid audience')
+    return refusal(
+      'audience_mismatch',
+      'invalid id_token audiences: verifyAudiences: invalid id_token audiences: invalid audience',
+    )
   }
   const client = `client_id (${excerpt(clientId)})`
   const party = `authorized party (${goText(azp)})`
-  const wrongParty = (text: string) => refusal('authorized_party_mismatch', `invalid id_token: ${text}: invalid authorized party (azp)`)
+  const wrongParty = (text: string) =>
+    refusal('authorized_party_mismatch', `invalid id_token: ${text}: invalid authorized party (azp)`)
   if (aud.length > 1 && !aud.includes(clientId)) {
     const text = `invalid id_token: multiple audiences (${goText(aud)}) and one of them is not equal ${client}: invalid audience`
     return refusal('audience_mismatch', text)
   }
-  if (azp !== undefined && azp !== null && azp !== clientId) return wrongParty(`${party} is not equal ${client}`)
-  if (aud.length > 1 && azp !== clientId) return wrongParty(`multiple audiences and ${party} is not equal ${client}`)
+  if (azp !== undefined && azp !== null && azp !== clientId)
+    return wrongParty(`${party} is not equal ${client}`)
+  if (aud.length > 1 && azp !== clientId)
+    return wrongParty(`multiple audiences and ${party} is not equal ${client}`)
   if (aud.length === 1 && aud[0] !== clientId && azp !== clientId) {
-    return wrongParty(`one audience (${excerpt(aud[0] ?? '')}) which is not the ${client} and ${party} is not equal ${client}`)
+    return wrongParty(
+      `one audience (${excerpt(aud[0] ?? '')}) which is not the ${client} and ${party} is not equal ${client}`,
+    )
   }
   return undefined
 }
@@ -183,12 +223,22 @@ function checkAudiences({ aud, azp }: IdTokenClaims, clientId: string, bound: re
 /** Rows 18 and 19. */
 function checkSignIn(authTime: unknown, { max_age: maxAge, created }: PendingLogin): Refusal | undefined {
   if (maxAge === 0) return undefined
-  const signedIn = typeof authTime === 'number' || typeof authTime === 'bigint' ? secondsOf(authTime) : undefined
-  if (signedIn === undefined) return refusal('login_too_old', 'missing auth_time claim when max age was requested: missing required claim')
+  const signedIn =
+    typeof authTime === 'number' || typeof authTime === 'bigint' ? secondsOf(authTime) : undefined
+  if (signedIn === undefined)
+    return refusal(
+      'login_too_old',
+      'missing auth_time claim when max age was requested: missing required claim',
+    )
   const earliest = created / 1000 - maxAge
   if (signedIn + minute > earliest) return undefined
-  return refusal('login_too_old', `auth_time (${timeText(signedIn)}) is beyond max age (${maxAge} / ${timeText(earliest)}): expired auth_time`)
+  return refusal(
+    'login_too_old',
+    `auth_time (${timeText(signedIn)}) is beyond max age (${maxAge} / ${timeText(earliest)}): expired auth_time`,
+  )
 }
 
 const timeText = (seconds: number): string =>
-  Math.abs(seconds) > latestTime ? String(seconds) : new Date(Math.trunc(seconds) * 1000).toISOString().replace('.000Z', 'Z')
+  Math.abs(seconds) > latestTime
+    ? String(seconds)
+    : new Date(Math.trunc(seconds) * 1000).toISOString().replace('.000Z', 'Z')

@@ -12,12 +12,21 @@ export type Page = {
   readonly reason?: ReasonCode
 }
 
-const named: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const named: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => named[character] ?? '')
 
 /** A JSON text that ends no script element and no line of script, whatever it holds. */
 const scriptText = (text: string): string =>
-  JSON.stringify(text).replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  JSON.stringify(text).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 
 type PageParts = {
   readonly status?: number
@@ -60,12 +69,16 @@ function page({ status = 200, title, content, script = '', style = '', hasForms 
 const titled = (title: string, text: string): string => `<h1>${escaped(title)}</h1><p>${escaped(text)}</p>`
 
 /** Why a browser's login cannot go on. docs/contract/oidc.md#the-page-of-a-form */
-export const errorPage = (summary: string, detail: string): Page => page({ status: 400, title: summary, content: titled(summary, detail) })
+export const errorPage = (summary: string, detail: string): Page =>
+  page({ status: 400, title: summary, content: titled(summary, detail) })
 
 /** Tells a person how something ended. */
 export const plainPage = (title: string, text: string): Page => page({ title, content: titled(title, text) })
 
-/** Tells the window that opened the login that what the provider sent may be used. docs/contract/oidc.md#the-page-of-a-form */
+/**
+ * Tells the window that opened the login that what the provider sent may be used.
+ * docs/contract/oidc.md#the-page-of-a-form
+ */
 export function completedPage({ mount, state }: { mount: string; state: string }): Page {
   const message = `{source: "oidc-callback", path: ${scriptText(mount)}, code: "no_code", state: ${scriptText(state)}}`
   return page({
@@ -88,8 +101,8 @@ export type LoginRequest = {
 }
 
 /**
- * A click that was meant for another window must not count: for a moment after the page is shown, or gets the focus back, the button is off. It sends its
- * form once.
+ * A click that was meant for another window must not count: for a moment after the page is shown, or gets the
+ * focus back, the button is off. It sends its form once.
  */
 const guard = `(() => {
   const button = document.getElementById('confirm')
@@ -110,7 +123,10 @@ const style = `body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:3r
 dl{display:grid;grid-template-columns:max-content auto;gap:.25rem 1rem}dt{color:#555}dd{margin:0;overflow-wrap:anywhere}
 form{display:inline-block;margin-right:1rem}button{font:inherit;padding:.5rem 1rem}`
 
-/** Asks the person who has signed in whether the login is theirs. The forms go to the address of the page itself. */
+/**
+ * Asks the person who has signed in whether the login is theirs. The forms go to the address of the page
+ * itself.
+ */
 export function confirmationPage({ state, confirmation, address, begunAt, role, mount }: LoginRequest): Page {
   const rows = [
     ['Role', role],
@@ -118,8 +134,11 @@ export function confirmationPage({ state, confirmation, address, begunAt, role, 
     ['Begun from', address === '' ? 'unknown' : address],
     ['Begun at', formatTime(begunAt)],
   ]
-  const shown = rows.map(([name = '', value = '']) => `<dt>${escaped(name)}</dt><dd>${escaped(value)}</dd>`).join('')
-  const hidden = (name: string, value: string) => `<input type="hidden" name="${name}" value="${escaped(value)}">`
+  const shown = rows
+    .map(([name = '', value = '']) => `<dt>${escaped(name)}</dt><dd>${escaped(value)}</dd>`)
+    .join('')
+  const hidden = (name: string, value: string) =>
+    `<input type="hidden" name="${name}" value="${escaped(value)}">`
   const sent = hidden('state', state) + hidden('confirmation', confirmation)
   return page({
     title: 'Confirm the login',

@@ -5,7 +5,10 @@ import { base62, type Random } from '../../../lib/random.ts'
 /** After this a login begun has to be begun anew. docs/contract/oidc.md#between */
 export const lifetimeMs = 600_000
 
-/** What is remembered between the authorization URL and the callback. Times are milliseconds since the epoch. docs/contract/oidc.md#between */
+/**
+ * What is remembered between the authorization URL and the callback. Times are milliseconds since the epoch.
+ * docs/contract/oidc.md#between
+ */
 const pendingLogin = z.object({
   role: z.string(),
   redirect_uri: z.string(),
@@ -71,16 +74,27 @@ export function newPendingLogin(
   }
 }
 
-/** The login with what a form brought. The same form again changes nothing; another one has to be confirmed of its own. */
+/**
+ * The login with what a form brought. The same form again changes nothing; another one has to be confirmed of
+ * its own.
+ */
 export function withPosted(login: PendingLogin, posted: PostedForm, random: Random): PendingLogin {
   const { code, id_token, refused, issuer } = posted
-  const isKnown = login.code === code && login.id_token === id_token && login.refused === refused && login.issuer === issuer
+  const isKnown =
+    login.code === code && login.id_token === id_token && login.refused === refused && login.issuer === issuer
   if (isKnown && (login.confirmed || login.confirmation !== '')) return login
-  return { ...login, provider_error: undefined, ...posted, confirmed: false, confirmation: base62(random, 43) }
+  return {
+    ...login,
+    provider_error: undefined,
+    ...posted,
+    confirmed: false,
+    confirmation: base62(random, 43),
+  }
 }
 
 /** Whether this is the one-time value of the page that asks; the comparison tells nothing by its time. */
-export const isConfirmation = (login: PendingLogin, sent: string): boolean => login.confirmation !== '' && digest(login.confirmation) === digest(sent)
+export const isConfirmation = (login: PendingLogin, sent: string): boolean =>
+  login.confirmation !== '' && digest(login.confirmation) === digest(sent)
 
 export const newState = (random: Random): string => `st_${base62(random, 20)}`
 
@@ -89,7 +103,8 @@ export const isClientNonce = (login: PendingLogin, clientNonce: string): boolean
   login.client_nonce === '' || login.client_nonce === digest(clientNonce)
 
 /** The exchange leaves a second for its own time. docs/contract/oidc.md#between */
-export const isTooOldForExchange = (login: PendingLogin, now: number): boolean => login.created + lifetimeMs < now + 1000
+export const isTooOldForExchange = (login: PendingLogin, now: number): boolean =>
+  login.created + lifetimeMs < now + 1000
 
 export const readPendingLogin = (stored: unknown): PendingLogin => pendingLogin.parse(stored)
 

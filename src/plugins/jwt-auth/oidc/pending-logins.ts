@@ -41,7 +41,10 @@ type Count = {
   readonly byPrefix: Map<string, number>
   total: number
   readonly at: number
-  /** Who makes room in a full mount, the one with the most last: each down to half of what it had, so that they need not be sorted for every newcomer. */
+  /**
+   * Who makes room in a full mount, the one with the most last: each down to half of what it had, so that
+   * they need not be sorted for every newcomer.
+   */
   victims: { readonly prefix: string; readonly floor: number }[]
 }
 const maxVictims = 1_000
@@ -53,13 +56,16 @@ const listRoot = 'oidc/from/'
 const pageSize = 1000
 /** A count of the whole mount may be so old; what this process adds and takes is counted at once. */
 const recountAfterMs = 10_000
-/** An address that is full is refused for so long without looking again, unless one of its logins ends here. */
+/**
+ * An address that is full is refused for so long without looking again, unless one of its logins ends here.
+ */
 const fullForMs = 1_000
 const maxFullKept = 1_000
 
 /**
- * The logins between their authorization URL and their callback, in storage: they outlive a restart, and a callback may reach another server. Each
- * is one record under the digest of its state, and a second one that lists it under its client's address, by time. Both go in one step.
+ * The logins between their authorization URL and their callback, in storage: they outlive a restart, and a
+ * callback may reach another server. Each is one record under the digest of its state, and a second one that
+ * lists it under its client's address, by time. Both go in one step.
  */
 export class PendingLogins {
   readonly #parts: PendingLoginParts
@@ -68,7 +74,10 @@ export class PendingLogins {
   readonly #writing = new Map<string, Set<string>>()
   /** When to look again at addresses that were full, by list prefix. */
   readonly #fullUntil = new Map<string, number>()
-  /** Why logins of late are gone, by the digest of their state, oldest first: for whoever asks why a state is unknown. */
+  /**
+   * Why logins of late are gone, by the digest of their state, oldest first: for whoever asks why a state is
+   * unknown.
+   */
   readonly #gone = new Map<string, Gone>()
   #count: Count | undefined
   #counting: Promise<void> | undefined
@@ -79,7 +88,10 @@ export class PendingLogins {
     this.#limits = parts.limits ?? contractLimits
   }
 
-  /** Keeps a new login. Throws `throttled` when too many of this address are under way. A full mount makes room: the oldest of this address goes, else that of the address with the most. */
+  /**
+   * Keeps a new login. Throws `throttled` when too many of this address are under way. A full mount makes
+   * room: the oldest of this address goes, else that of the address with the most.
+   */
   async begin(start: LoginStart, remoteAddress: string): Promise<BegunLogin> {
     const { random, clock, view } = this.#parts
     const now = clock.now()
@@ -102,10 +114,13 @@ export class PendingLogins {
   }
 
   /**
-   * The login of a state, which is then gone for everyone else. Undefined when there is none, or it is too old. `check` sees it before; what that
-   * throws leaves it where it is.
+   * The login of a state, which is then gone for everyone else. Undefined when there is none, or it is too
+   * old. `check` sees it before; what that throws leaves it where it is.
    */
-  async take(state: string, check?: (login: PendingLogin) => Promise<void> | void): Promise<PendingLogin | undefined> {
+  async take(
+    state: string,
+    check?: (login: PendingLogin) => Promise<void> | void,
+  ): Promise<PendingLogin | undefined> {
     const { view } = this.#parts
     for (;;) {
       const found = await view.read(stateKey(state))
@@ -136,7 +151,10 @@ export class PendingLogins {
     if (this.#gone.size > maxGoneKept && oldest !== undefined) this.#gone.delete(oldest)
   }
 
-  /** Adds what a form brought, over what an earlier one did, and keeps the login for another ten minutes. Undefined when there is none. docs/contract/oidc.md#the-page-of-a-form */
+  /**
+   * Adds what a form brought, over what an earlier one did, and keeps the login for another ten minutes.
+   * Undefined when there is none. docs/contract/oidc.md#the-page-of-a-form
+   */
   async keepPosted(state: string, posted: PostedForm): Promise<PendingLogin | undefined> {
     const { view, clock, random } = this.#parts
     for (;;) {
@@ -147,11 +165,21 @@ export class PendingLogins {
       const listed = listKey(prefixOf(before.listed), clock.now(), state)
       const login = { ...withPosted(before, posted, random), listed }
       const moved: ViewEntry[] = listed === before.listed ? [] : [{ key: before.listed, value: undefined }]
-      if (await view.write([{ key: stateKey(state), value: login, expect: found.revision }, ...moved, { key: listed, value: 1 }])) return login
+      if (
+        await view.write([
+          { key: stateKey(state), value: login, expect: found.revision },
+          ...moved,
+          { key: listed, value: 1 },
+        ])
+      )
+        return login
     }
   }
 
-  /** Notes that the person has confirmed what the form brought. `check` sees the login before; what that throws changes nothing. Undefined when there is none. */
+  /**
+   * Notes that the person has confirmed what the form brought. `check` sees the login before; what that
+   * throws changes nothing. Undefined when there is none.
+   */
   async confirm(state: string, check: (login: PendingLogin) => void): Promise<PendingLogin | undefined> {
     const { view } = this.#parts
     for (;;) {
@@ -188,7 +216,10 @@ export class PendingLogins {
   async #checkAddress(prefix: string, writing: ReadonlySet<string>, own: string): Promise<void> {
     const now = this.#parts.clock.now()
     if (now < (this.#fullUntil.get(prefix) ?? 0)) throw tooMany()
-    const stored = await this.#parts.view.listKeys(prefix, { after: this.#oldestAlive(prefix), limit: this.#limits.address })
+    const stored = await this.#parts.view.listKeys(prefix, {
+      after: this.#oldestAlive(prefix),
+      limit: this.#limits.address,
+    })
     if (stored.length + writing.size <= this.#limits.address) return
     // those being written count in the order they came, and once
     const held = new Set(stored)
@@ -221,7 +252,8 @@ export class PendingLogins {
   }
 
   async #freshCount(): Promise<Count> {
-    if (this.#count === undefined || this.#count.at + recountAfterMs <= this.#parts.clock.now()) await this.sweep()
+    if (this.#count === undefined || this.#count.at + recountAfterMs <= this.#parts.clock.now())
+      await this.sweep()
     // a walk that ended well has counted
     if (this.#count === undefined) throw new Error('the pending logins were not counted')
     return this.#count
@@ -231,7 +263,10 @@ export class PendingLogins {
     const { view, clock } = this.#parts
     const count: Count = { byPrefix: new Map(), total: 0, at: clock.now(), victims: [] }
     for (let after: string | undefined; ; ) {
-      const keys = await view.listKeys(listRoot, { limit: pageSize, ...(after === undefined ? {} : { after }) })
+      const keys = await view.listKeys(listRoot, {
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      })
       const over = keys.filter((key) => this.#isOver(key))
       for (const key of over) this.#noteGone(idOf(key), 'expired')
       if (over.length > 0)
@@ -287,7 +322,8 @@ function add(count: Count, prefix: string, change: 1 | -1): void {
 
 // oidc/from/<hash of the address>/<time>/<digest of the state>
 const paddedTime = (time: number): string => String(Math.max(0, time)).padStart(15, '0')
-const listKey = (prefix: string, time: number, state: string): string => `${prefix}${paddedTime(time)}/${digest(state)}`
+const listKey = (prefix: string, time: number, state: string): string =>
+  `${prefix}${paddedTime(time)}/${digest(state)}`
 const prefixOf = (listed: string): string => listed.slice(0, listed.indexOf('/', listRoot.length) + 1)
 const timeOf = (listed: string): number => Number(listed.split('/').at(-2))
 /** Both records of a login. */

@@ -29,24 +29,39 @@ export type PostedContext = {
   onLogin(login: PendingLogin): void
 }
 
-/** Longest code, ID token and issuer that are kept: whoever began a login may post to it, so what it takes has a bound. */
+/**
+ * Longest code, ID token and issuer that are kept: whoever began a login may post to it, so what it takes has
+ * a bound.
+ */
 const maxCodeSize = 16 * 1024
 const maxIdTokenSize = 64 * 1024
 const maxIssuerSize = 4 * 1024
 
 const notOffered: Page = { status: 405, contentType: 'application/json', body: '', headers: {} }
 
-/** What a browser posts: the form of a provider, or the answer of the person to the page of that form. Gives the page it sees, never a token. */
+/**
+ * What a browser posts: the form of a provider, or the answer of the person to the page of that form. Gives
+ * the page it sees, never a token.
+ */
 export async function answerPosted(input: PostedInput, context: PostedContext): Promise<Page> {
   const ready = await context.state.findConfig()
-  if (ready === undefined) throw thrown(refusal('config_missing', `${loginFailed} Could not load configuration.`))
+  if (ready === undefined)
+    throw thrown(refusal('config_missing', `${loginFailed} Could not load configuration.`))
   if (ready.config.oidc_response_mode !== 'form_post') return notOffered
   const { confirmation } = input
-  return confirmation === undefined ? keepPosted(input, context) : answerConfirmation({ ...input, confirmation }, context)
+  return confirmation === undefined
+    ? keepPosted(input, context)
+    : answerConfirmation({ ...input, confirmation }, context)
 }
 
-/** Keeps a form of the provider; the login is finished by the GET that follows. Only the state is checked here. docs/contract/oidc.md#the-page-of-a-form */
-async function keepPosted({ state, code, id_token, iss }: PostedInput, context: PostedContext): Promise<Page> {
+/**
+ * Keeps a form of the provider; the login is finished by the GET that follows. Only the state is checked
+ * here. docs/contract/oidc.md#the-page-of-a-form
+ */
+async function keepPosted(
+  { state, code, id_token, iss }: PostedInput,
+  context: PostedContext,
+): Promise<Page> {
   if (code.length > maxCodeSize || id_token.length > maxIdTokenSize || iss.length > maxIssuerSize)
     return errorPage(loginFailed, 'The answer of the provider is too long.')
   const { providerError } = context
@@ -59,5 +74,10 @@ async function keepPosted({ state, code, id_token, iss }: PostedInput, context: 
   })
   if (login === undefined) return { ...errorPage(loginFailed, stateUnknown), reason: 'state_unknown' }
   context.onLogin(login)
-  return pageOfForm({ login, role: await context.state.findRole(login.role), state, mountPath: context.mountPath })
+  return pageOfForm({
+    login,
+    role: await context.state.findRole(login.role),
+    state,
+    mountPath: context.mountPath,
+  })
 }

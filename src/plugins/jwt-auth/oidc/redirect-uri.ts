@@ -1,6 +1,9 @@
 import { isLoopbackHost } from '../../../lib/address.ts'
 
-/** A URI taken apart as written: nothing is decoded, lower-cased or tidied up, so that what is compared is what the browser is sent to. */
+/**
+ * A URI taken apart as written: nothing is decoded, lower-cased or tidied up, so that what is compared is
+ * what the browser is sent to.
+ */
 type Uri = {
   readonly scheme: string
   readonly userInfo: string
@@ -34,16 +37,31 @@ function parseUri(text: string): Uri | undefined {
   // a query may hold anything but control characters
   if (notInUri.test(query < 0 ? text : text.slice(0, query)) || /[\r\n\t\0]/.test(text)) return undefined
   const match = parts.exec(text)
-  const [scheme = '', authority, path = '', search = '', fragment = ''] = match?.slice(1) ?? ['', ...(relative.exec(text)?.slice(1) ?? [])]
+  const [scheme = '', authority, path = '', search = '', fragment = ''] = match?.slice(1) ?? [
+    '',
+    ...(relative.exec(text)?.slice(1) ?? []),
+  ]
   if (match === null && /^[^/?#]*:/.test(text)) return undefined
   const inside = authorityParts.exec(authority ?? '')
   if (inside === null) return undefined
   const [, userInfo = '', host = '', port = ''] = inside
   if (notInHost.test(host)) return undefined
-  return { scheme, userInfo, host: host.replace(/^\[|\]$/g, ''), port, path, query: search, fragment, hasAuthority: authority !== undefined }
+  return {
+    scheme,
+    userInfo,
+    host: host.replace(/^\[|\]$/g, ''),
+    port,
+    path,
+    query: search,
+    fragment,
+    hasAuthority: authority !== undefined,
+  }
 }
 
-/** A loopback URI matches whatever its port, and else only letter for letter; any other the whole text without regard to case. docs/contract/oidc.md#the-authorization-url */
+/**
+ * A loopback URI matches whatever its port, and else only letter for letter; any other the whole text without
+ * regard to case. docs/contract/oidc.md#the-authorization-url
+ */
 export function isAllowedRedirect(redirectUri: string, allowed: readonly string[]): boolean {
   const asked = parseUri(redirectUri)
   if (asked === undefined) return false
@@ -69,10 +87,13 @@ const isSameButPort = (one: Uri, other: Uri): boolean =>
   one.hasAuthority === other.hasAuthority
 
 /**
- * The namespace a redirect URI names in its query, and the URI without it; the rest of the query is then sorted and encoded anew. A URI without one
- * is left alone. Undefined when it is no URI. docs/contract/oidc.md#the-authorization-url.
+ * The namespace a redirect URI names in its query, and the URI without it; the rest of the query is then
+ * sorted and encoded anew. A URI without one is left alone. Undefined when it is no URI.
+ * docs/contract/oidc.md#the-authorization-url.
  */
-export function takeNamespace(redirectUri: string): { readonly uri: string; readonly namespace: string } | undefined {
+export function takeNamespace(
+  redirectUri: string,
+): { readonly uri: string; readonly namespace: string } | undefined {
   const uri = parseUri(redirectUri)
   if (uri === undefined) return undefined
   const fields = new URLSearchParams(uri.query)
@@ -88,7 +109,10 @@ export function takeNamespace(redirectUri: string): { readonly uri: string; read
 const compared = ['scheme', 'userInfo', 'host', 'path', 'query', 'fragment'] as const
 const shownParts: Readonly<Record<string, string>> = { userInfo: 'user information' }
 
-/** In which parts a URI differs from the allowed one that is nearest, for a person: `path`, `host, path`. "" where no allowed one can be compared. */
+/**
+ * In which parts a URI differs from the allowed one that is nearest, for a person: `path`, `host, path`. ""
+ * where no allowed one can be compared.
+ */
 export function redirectDifference(redirectUri: string, allowed: readonly string[]): string {
   const asked = parseUri(redirectUri)
   if (asked === undefined) return ''
@@ -96,7 +120,9 @@ export function redirectDifference(redirectUri: string, allowed: readonly string
   const differences = allowed.slice(0, maxCompared).flatMap((text) => {
     const uri = parseUri(text)
     if (uri === undefined) return []
-    const parts = compared.filter((part) => asked[part].toLowerCase() !== uri[part].toLowerCase()).map((part) => shownParts[part] ?? part)
+    const parts = compared
+      .filter((part) => asked[part].toLowerCase() !== uri[part].toLowerCase())
+      .map((part) => shownParts[part] ?? part)
     return [portOf(asked) === portOf(uri) ? parts : [...parts, 'port']]
   })
   return differences.toSorted((one, other) => one.length - other.length)[0]?.join(', ') ?? ''
@@ -105,8 +131,9 @@ export function redirectDifference(redirectUri: string, allowed: readonly string
 const maxCompared = 100
 
 /**
- * Whether a command line on the person's own machine listens at this address (RFC 8252 §7.3): it receives the form of a provider itself. The callback
- * of a Gatehouse that is reached at a loopback address is none: there the browser posts to the server.
+ * Whether a command line on the person's own machine listens at this address (RFC 8252 §7.3): it receives the
+ * form of a provider itself. The callback of a Gatehouse that is reached at a loopback address is none: there
+ * the browser posts to the server.
  */
 export function isCommandLine(redirectUri: string): boolean {
   const uri = parseUri(redirectUri)
@@ -114,8 +141,15 @@ export function isCommandLine(redirectUri: string): boolean {
   return !/(?:^|\/)auth\/.+\/oidc\/callback\/?$/i.test(uri.path)
 }
 
-/** Where a provider posts its form: not to the page of the UI but to the API beside it. docs/contract/oidc.md#the-authorization-url */
+/**
+ * Where a provider posts its form: not to the page of the UI but to the API beside it.
+ * docs/contract/oidc.md#the-authorization-url
+ */
 export const formTarget = (redirectUri: string): string => redirectUri.replace('ui/vault', 'v1')
 
-/** The mount that the redirect URI of a form leads to, its first segment only. docs/contract/oidc.md#the-page-of-a-form */
-export const mountInPath = (redirectUri: string): string | undefined => /v1\/auth\/([^/?#]+)/.exec(redirectUri)?.[1]
+/**
+ * The mount that the redirect URI of a form leads to, its first segment only.
+ * docs/contract/oidc.md#the-page-of-a-form
+ */
+export const mountInPath = (redirectUri: string): string | undefined =>
+  /v1\/auth\/([^/?#]+)/.exec(redirectUri)?.[1]

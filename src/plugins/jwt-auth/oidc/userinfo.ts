@@ -17,20 +17,31 @@ export type UserInfoParts = {
 /** The claims, or why nothing is merged; for the log. */
 export type UserInfo = { readonly claims: StrictObject } | { readonly unusable: string }
 
-/** What the provider says of the person beyond the ID token, whose `sub` it must share. docs/contract/oidc.md#the-callback-in-this-order */
-export async function fetchUserInfo(token: Exchanged, subject: unknown, parts: UserInfoParts): Promise<UserInfo> {
+/**
+ * What the provider says of the person beyond the ID token, whose `sub` it must share.
+ * docs/contract/oidc.md#the-callback-in-this-order
+ */
+export async function fetchUserInfo(
+  token: Exchanged,
+  subject: unknown,
+  parts: UserInfoParts,
+): Promise<UserInfo> {
   const info = await ask(token, parts)
   if ('unusable' in info) return info
   const { sub, iss, email_verified: verified } = info.claims
   if (sub !== subject) return { unusable: 'sub is not that of the ID token' }
-  if ((iss ?? parts.config.oidc_discovery_url) !== parts.config.oidc_discovery_url) return { unusable: 'iss is another provider' }
+  if ((iss ?? parts.config.oidc_discovery_url) !== parts.config.oidc_discovery_url)
+    return { unusable: 'iss is another provider' }
   if (!verifiedValues.has(verified ?? true)) return { unusable: 'email_verified is no bool' }
   return info
 }
 
 const verifiedValues: ReadonlySet<unknown> = new Set([true, false, 'true', 'false'])
 
-async function ask({ accessToken, tokenType }: Exchanged, { outbound, config, provider, limits, signal }: UserInfoParts): Promise<UserInfo> {
+async function ask(
+  { accessToken, tokenType }: Exchanged,
+  { outbound, config, provider, limits, signal }: UserInfoParts,
+): Promise<UserInfo> {
   const headers = { authorization: `${tokenType} ${accessToken}` }
   const { userinfo_endpoint: url } = provider.document
   try {
@@ -45,13 +56,18 @@ async function ask({ accessToken, tokenType }: Exchanged, { outbound, config, pr
   }
 }
 
-const userInfo = (claims: StrictObject | null | undefined): UserInfo => (claims ? { claims } : { unusable: 'not a JSON object' })
+const userInfo = (claims: StrictObject | null | undefined): UserInfo =>
+  claims ? { claims } : { unusable: 'not a JSON object' }
 
-async function readSigned(text: string, { config, provider, limits }: Pick<UserInfoParts, 'config' | 'provider' | 'limits'>): Promise<UserInfo> {
+async function readSigned(
+  text: string,
+  { config, provider, limits }: Pick<UserInfoParts, 'config' | 'provider' | 'limits'>,
+): Promise<UserInfo> {
   const jws = parseJws(text, limits)
   if ('malformed' in jws) return { unusable: jws.malformed }
   const { algorithm } = jws
-  if (!isSupportedAlgorithm(algorithm) || !flowAlgorithms(config).includes(algorithm)) return { unusable: 'signed with another algorithm' }
+  if (!isSupportedAlgorithm(algorithm) || !flowAlgorithms(config).includes(algorithm))
+    return { unusable: 'signed with another algorithm' }
   const verified = await provider.keys.verifySignature({ ...jws, algorithm })
   return 'reason' in verified ? { unusable: verified.cause ?? verified.text } : userInfo(verified.claims)
 }

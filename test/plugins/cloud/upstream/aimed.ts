@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { type Directory, type DirectoryOptions, startDirectory } from '../../../../simulators/directory/directory.ts'
+import {
+  type Directory,
+  type DirectoryOptions,
+  startDirectory,
+} from '../../../../simulators/directory/directory.ts'
 import { OutboundClient } from '../../../../src/core/outbound.ts'
 import {
   findEnvironment,
@@ -33,11 +37,16 @@ export type Aimed = AsyncDisposable & {
 }
 
 /** The engine's upstream, aimed at a stand-in that shares its clock. */
-export async function aim(options: Omit<DirectoryOptions, 'now'> & { parts?: Partial<UpstreamParts> } = {}): Promise<Aimed> {
+export async function aim(
+  options: Omit<DirectoryOptions, 'now'> & { parts?: Partial<UpstreamParts> } = {},
+): Promise<Aimed> {
   const clock = new PausingClock()
   const directory = await startDirectory({ ...options, now: () => clock.now() })
   const open: Aimed['open'] = (settings = {}, parts = {}) =>
-    openUpstream({ ...settingsOf(directory), ...settings }, { outbound: new OutboundClient({ deny: [] }), clock, pause: clock.pause, ...parts })
+    openUpstream(
+      { ...settingsOf(directory), ...settings },
+      { outbound: new OutboundClient({ deny: [] }), clock, pause: clock.pause, ...parts },
+    )
   return {
     directory,
     clock,

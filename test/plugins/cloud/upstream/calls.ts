@@ -21,7 +21,11 @@ export type Prepared = {
 
 /** One of each thing a call can be about. */
 export async function prepare({ directory, upstream, clock, call }: Aimed): Promise<Prepared> {
-  const { id: applicationId, appId, servicePrincipalId: principalId } = directory.hand.addApplication({ displayName: 'target' })
+  const {
+    id: applicationId,
+    appId,
+    servicePrincipalId: principalId,
+  } = directory.hand.addApplication({ displayName: 'target' })
   const endDateTime = new Date(clock.now() + 3_600_000).toISOString()
   const lonely = await upstream.directory.createApplication({ displayName: 'lonely' }, call())
   const deleted = await upstream.directory.createApplication({ displayName: 'deleted' }, call())
@@ -33,7 +37,11 @@ export async function prepare({ directory, upstream, clock, call }: Aimed): Prom
     { scope, name: randomUUID(), roleDefinitionId: definition.id, principalId },
     call(),
   )
-  const principalPassword = await upstream.directory.addServicePrincipalPassword(principalId, { displayName: 'p', endDateTime }, call())
+  const principalPassword = await upstream.directory.addServicePrincipalPassword(
+    principalId,
+    { displayName: 'p', endDateTime },
+    call(),
+  )
   const groupId = directory.hand.addGroup(`team ${randomUUID()}`).id
   await upstream.directory.addGroupMember(groupId, principalId, call())
   return {
@@ -122,7 +130,8 @@ export const everyCall: readonly CallCase[] = [
     name: 'removeApplicationPassword',
     operation: 'removeApplicationPassword',
     service: directory,
-    run: (upstream, { applicationId, keyId }, call) => upstream.directory.removeApplicationPassword(applicationId, keyId, call),
+    run: (upstream, { applicationId, keyId }, call) =>
+      upstream.directory.removeApplicationPassword(applicationId, keyId, call),
   },
   {
     name: 'createServicePrincipal',
@@ -154,7 +163,8 @@ export const everyCall: readonly CallCase[] = [
     name: 'removeServicePrincipalPassword',
     operation: 'removeServicePrincipalPassword',
     service: directory,
-    run: (upstream, { principalId, principalKeyId }, call) => upstream.directory.removeServicePrincipalPassword(principalId, principalKeyId, call),
+    run: (upstream, { principalId, principalKeyId }, call) =>
+      upstream.directory.removeServicePrincipalPassword(principalId, principalKeyId, call),
   },
   {
     name: 'deleteServicePrincipal',
@@ -178,13 +188,15 @@ export const everyCall: readonly CallCase[] = [
     name: 'addGroupMember',
     operation: 'addGroupMember',
     service: directory,
-    run: (upstream, { groupId, principalId }, call) => upstream.directory.addGroupMember(groupId, principalId, call),
+    run: (upstream, { groupId, principalId }, call) =>
+      upstream.directory.addGroupMember(groupId, principalId, call),
   },
   {
     name: 'removeGroupMember',
     operation: 'removeGroupMember',
     service: directory,
-    run: (upstream, { groupId, principalId }, call) => upstream.directory.removeGroupMember(groupId, principalId, call),
+    run: (upstream, { groupId, principalId }, call) =>
+      upstream.directory.removeGroupMember(groupId, principalId, call),
   },
   {
     name: 'organization',
@@ -218,7 +230,8 @@ export const everyCall: readonly CallCase[] = [
     name: 'deleteRoleAssignment',
     operation: 'deleteRoleAssignment',
     service: manager,
-    run: (upstream, { assignmentId }, call) => upstream.resourceManager.deleteRoleAssignment(assignmentId, call),
+    run: (upstream, { assignmentId }, call) =>
+      upstream.resourceManager.deleteRoleAssignment(assignmentId, call),
   },
   {
     name: 'listApplicationOwners',
@@ -232,7 +245,11 @@ export const everyCall: readonly CallCase[] = [
     service: directory,
     creates: true,
     run: (upstream, { applicationId, endDateTime }, call) =>
-      upstream.directory.addNewApplicationPassword(applicationId, { displayName: 'again', endDateTime }, call),
+      upstream.directory.addNewApplicationPassword(
+        applicationId,
+        { displayName: 'again', endDateTime },
+        call,
+      ),
   },
   {
     name: 'permissions',

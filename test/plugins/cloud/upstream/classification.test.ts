@@ -1,14 +1,25 @@
 import { describe, expect, test } from 'vitest'
-import { callerError, classify, type UpstreamFailure, UpstreamError, type UpstreamOperation } from '../../../../src/plugins/cloud/upstream/index.ts'
+import {
+  callerError,
+  classify,
+  type UpstreamFailure,
+  UpstreamError,
+  type UpstreamOperation,
+} from '../../../../src/plugins/cloud/upstream/index.ts'
 
 const failed = (failure: Partial<UpstreamFailure> & { operation: UpstreamOperation }) =>
   new UpstreamError({ service: 'directory', status: 400, code: '', text: '', ...failure })
 
 const id = '0f6e1f3a-0000-4000-8000-000000000001'
 
-// docs/contract/cloud.md#service-principals, #passwords-on-an-application and #revocation; simulators/directory/README.md
+// docs/contract/cloud.md#service-principals, #passwords-on-an-application and #revocation;
+// simulators/directory/README.md
 describe('classify', () => {
-  test.each<{ name: string; error: Partial<UpstreamFailure> & { operation: UpstreamOperation }; kind: string }>([
+  test.each<{
+    name: string
+    error: Partial<UpstreamFailure> & { operation: UpstreamOperation }
+    kind: string
+  }>([
     {
       name: 'an application that is not everywhere yet',
       error: { operation: 'createServicePrincipal', status: 404, code: 'Request_ResourceNotFound' },
@@ -45,12 +56,20 @@ describe('classify', () => {
     },
     {
       name: 'a name still held by what was deleted',
-      error: { operation: 'createServicePrincipal', status: 409, code: 'Request_MultipleObjectsWithSameKeyValue' },
+      error: {
+        operation: 'createServicePrincipal',
+        status: 409,
+        code: 'Request_MultipleObjectsWithSameKeyValue',
+      },
       kind: 'retry',
     },
     {
       name: 'concurrent changes',
-      error: { operation: 'addServicePrincipalPassword', status: 409, code: 'Directory_ConcurrencyViolation' },
+      error: {
+        operation: 'addServicePrincipalPassword',
+        status: 409,
+        code: 'Directory_ConcurrencyViolation',
+      },
       kind: 'retry',
     },
     {
@@ -65,7 +84,11 @@ describe('classify', () => {
       'Changes are still propagating, please try again',
       'COULD NOT FIND it',
       'waiting for propagation',
-    ].map((text) => ({ name: text, error: { operation: 'createServicePrincipal' as const, code: 'Request_BadRequest', text }, kind: 'retry' })),
+    ].map((text) => ({
+      name: text,
+      error: { operation: 'createServicePrincipal' as const, code: 'Request_BadRequest', text },
+      kind: 'retry',
+    })),
     {
       name: 'a principal without its password page yet',
       error: { operation: 'addServicePrincipalPassword', status: 404, code: 'Request_ResourceNotFound' },
@@ -93,66 +116,141 @@ describe('classify', () => {
     },
     {
       name: 'a password removed already',
-      error: { operation: 'removeApplicationPassword', text: `No password credential found with keyId '${id}'.` },
+      error: {
+        operation: 'removeApplicationPassword',
+        text: `No password credential found with keyId '${id}'.`,
+      },
       kind: 'done',
     },
-    { name: 'an assignment deleted already', error: { service: 'resource-manager', operation: 'deleteRoleAssignment', status: 404 }, kind: 'done' },
+    {
+      name: 'an assignment deleted already',
+      error: { service: 'resource-manager', operation: 'deleteRoleAssignment', status: 404 },
+      kind: 'done',
+    },
 
-    { name: 'an application that is not there', error: { operation: 'getApplication', status: 404, code: 'Request_ResourceNotFound' }, kind: 'gone' },
-    { name: 'an application deleted before', error: { operation: 'deleteApplication', status: 404, code: 'Request_ResourceNotFound' }, kind: 'gone' },
+    {
+      name: 'an application that is not there',
+      error: { operation: 'getApplication', status: 404, code: 'Request_ResourceNotFound' },
+      kind: 'gone',
+    },
+    {
+      name: 'an application deleted before',
+      error: { operation: 'deleteApplication', status: 404, code: 'Request_ResourceNotFound' },
+      kind: 'gone',
+    },
     { name: 'nothing to purge', error: { operation: 'purgeDeleted', status: 404 }, kind: 'gone' },
-    { name: 'no id of an object', error: { operation: 'getApplication', text: "Invalid object identifier 'abc'." }, kind: 'gone' },
+    {
+      name: 'no id of an object',
+      error: { operation: 'getApplication', text: "Invalid object identifier 'abc'." },
+      kind: 'gone',
+    },
     {
       name: 'an unknown definition',
-      error: { service: 'resource-manager', operation: 'getRoleDefinition', status: 404, code: 'RoleDefinitionDoesNotExist' },
+      error: {
+        service: 'resource-manager',
+        operation: 'getRoleDefinition',
+        status: 404,
+        code: 'RoleDefinitionDoesNotExist',
+      },
       kind: 'gone',
     },
     {
       name: 'an unknown definition in an assignment',
-      error: { service: 'resource-manager', operation: 'putRoleAssignment', status: 400, code: 'RoleDefinitionDoesNotExist' },
+      error: {
+        service: 'resource-manager',
+        operation: 'putRoleAssignment',
+        status: 400,
+        code: 'RoleDefinitionDoesNotExist',
+      },
       kind: 'gone',
     },
     {
       name: 'an unknown scope',
-      error: { service: 'resource-manager', operation: 'putRoleAssignment', status: 404, code: 'ResourceGroupNotFound' },
+      error: {
+        service: 'resource-manager',
+        operation: 'putRoleAssignment',
+        status: 404,
+        code: 'ResourceGroupNotFound',
+      },
       kind: 'gone',
     },
 
-    { name: 'the quota of the directory', error: { operation: 'createApplication', status: 403, code: 'Directory_QuotaExceeded' }, kind: 'limit' },
+    {
+      name: 'the quota of the directory',
+      error: { operation: 'createApplication', status: 403, code: 'Directory_QuotaExceeded' },
+      kind: 'limit',
+    },
     {
       name: 'the quota of assignments',
-      error: { service: 'resource-manager', operation: 'putRoleAssignment', code: 'RoleAssignmentLimitExceeded' },
+      error: {
+        service: 'resource-manager',
+        operation: 'putRoleAssignment',
+        code: 'RoleAssignmentLimitExceeded',
+      },
       kind: 'limit',
     },
     {
       name: 'too many passwords',
-      error: { operation: 'addApplicationPassword', text: 'The size of the object has exceeded its limit. Please reduce' },
+      error: {
+        operation: 'addApplicationPassword',
+        text: 'The size of the object has exceeded its limit. Please reduce',
+      },
       kind: 'limit',
     },
     {
       name: 'more than two passwords with personal accounts',
-      error: { operation: 'addApplicationPassword', text: 'You can only add a maximum of 2 encrypted credentials' },
+      error: {
+        operation: 'addApplicationPassword',
+        text: 'You can only add a maximum of 2 encrypted credentials',
+      },
       kind: 'limit',
     },
     {
       name: 'a longer life than the tenant allows',
-      error: { operation: 'addServicePrincipalPassword', code: 'CredentialLifetimeNotAllowedAsPerAppManagementPolicy' },
+      error: {
+        operation: 'addServicePrincipalPassword',
+        code: 'CredentialLifetimeNotAllowedAsPerAppManagementPolicy',
+      },
       kind: 'policy',
     },
 
-    { name: 'a wrong root secret', error: { service: 'login', operation: 'token', status: 401, code: 'AADSTS7000215' }, kind: 'credential' },
-    { name: 'an unknown root', error: { service: 'login', operation: 'token', code: 'AADSTS700016' }, kind: 'credential' },
-    { name: 'an unknown tenant', error: { service: 'login', operation: 'token', code: 'AADSTS90002' }, kind: 'credential' },
+    {
+      name: 'a wrong root secret',
+      error: { service: 'login', operation: 'token', status: 401, code: 'AADSTS7000215' },
+      kind: 'credential',
+    },
+    {
+      name: 'an unknown root',
+      error: { service: 'login', operation: 'token', code: 'AADSTS700016' },
+      kind: 'credential',
+    },
+    {
+      name: 'an unknown tenant',
+      error: { service: 'login', operation: 'token', code: 'AADSTS90002' },
+      kind: 'credential',
+    },
 
-    { name: 'throttling', error: { operation: 'createServicePrincipal', status: 429, text: 'please try again' }, kind: 'throttled' },
-    { name: 'throttling of logins', error: { service: 'login', operation: 'token', status: 429 }, kind: 'throttled' },
+    {
+      name: 'throttling',
+      error: { operation: 'createServicePrincipal', status: 429, text: 'please try again' },
+      kind: 'throttled',
+    },
+    {
+      name: 'throttling of logins',
+      error: { service: 'login', operation: 'token', status: 429 },
+      kind: 'throttled',
+    },
 
     {
       name: 'a failing directory, whatever it says',
       error: { operation: 'createServicePrincipal', status: 503, text: 'please try again' },
       kind: 'final',
     },
-    { name: 'no answer', error: { operation: 'createServicePrincipal', status: 0, code: 'no_answer', text: 'no such host' }, kind: 'final' },
+    {
+      name: 'no answer',
+      error: { operation: 'createServicePrincipal', status: 0, code: 'no_answer', text: 'no such host' },
+      kind: 'final',
+    },
     {
       name: 'a lost answer',
       error: { operation: 'addServicePrincipalPassword', status: 404, lost: true },
@@ -160,27 +258,66 @@ describe('classify', () => {
     },
     {
       name: 'an assignment that is there under another name',
-      error: { service: 'resource-manager', operation: 'putRoleAssignment', status: 409, code: 'RoleAssignmentExists' },
+      error: {
+        service: 'resource-manager',
+        operation: 'putRoleAssignment',
+        status: 409,
+        code: 'RoleAssignmentExists',
+      },
       kind: 'final',
     },
-    { name: 'a bad request elsewhere', error: { operation: 'createApplication', code: 'Request_BadRequest', text: 'not found' }, kind: 'final' },
+    {
+      name: 'a bad request elsewhere',
+      error: { operation: 'createApplication', code: 'Request_BadRequest', text: 'not found' },
+      kind: 'final',
+    },
   ])('$name: $kind', ({ error, kind }) => {
     expect(classify(failed(error)).kind).toBe(kind)
   })
 
-  test.each<{ service: UpstreamFailure['service']; operation: UpstreamOperation; text: string; permission: string }>([
-    { service: 'directory', operation: 'createApplication', text: '', permission: 'Application.ReadWrite.OwnedBy' },
+  test.each<{
+    service: UpstreamFailure['service']
+    operation: UpstreamOperation
+    text: string
+    permission: string
+  }>([
+    {
+      service: 'directory',
+      operation: 'createApplication',
+      text: '',
+      permission: 'Application.ReadWrite.OwnedBy',
+    },
     {
       service: 'directory',
       operation: 'createServicePrincipal',
       text: 'Insufficient privileges to complete the operation.',
       permission: 'Application.ReadWrite.OwnedBy',
     },
-    { service: 'directory', operation: 'addApplicationPassword', text: '', permission: 'Application.ReadWrite.All' },
-    { service: 'directory', operation: 'addGroupMember', text: '', permission: 'GroupMember.ReadWrite.All and Application.ReadWrite.All' },
-    { service: 'directory', operation: 'removeGroupMember', text: '', permission: 'GroupMember.ReadWrite.All' },
+    {
+      service: 'directory',
+      operation: 'addApplicationPassword',
+      text: '',
+      permission: 'Application.ReadWrite.All',
+    },
+    {
+      service: 'directory',
+      operation: 'addGroupMember',
+      text: '',
+      permission: 'GroupMember.ReadWrite.All and Application.ReadWrite.All',
+    },
+    {
+      service: 'directory',
+      operation: 'removeGroupMember',
+      text: '',
+      permission: 'GroupMember.ReadWrite.All',
+    },
     { service: 'directory', operation: 'organization', text: '', permission: 'Organization.Read.All' },
-    { service: 'resource-manager', operation: 'putRoleAssignment', text: 'no', permission: 'Microsoft.Authorization/roleAssignments/write' },
+    {
+      service: 'resource-manager',
+      operation: 'putRoleAssignment',
+      text: 'no',
+      permission: 'Microsoft.Authorization/roleAssignments/write',
+    },
     {
       service: 'resource-manager',
       operation: 'putRoleAssignment',
@@ -188,7 +325,10 @@ describe('classify', () => {
       permission: 'Microsoft.Authorization/roleDefinitions/read',
     },
   ])('a refusal of $operation names the missing permission $permission', ({ permission, ...failure }) => {
-    expect(classify(failed({ ...failure, status: 403, code: 'Authorization_RequestDenied' }))).toMatchObject({ kind: 'denied', permission })
+    expect(classify(failed({ ...failure, status: 403, code: 'Authorization_RequestDenied' }))).toMatchObject({
+      kind: 'denied',
+      permission,
+    })
   })
 
   test('the step may be another than that of the call', () => {
@@ -200,10 +340,21 @@ describe('classify', () => {
 
 // docs/contract/cloud.md#service-principals
 describe('callerError', () => {
-  test.each<{ name: string; error: Partial<UpstreamFailure> & { operation: UpstreamOperation }; kind: string; text: string; retryAfter?: number }>([
+  test.each<{
+    name: string
+    error: Partial<UpstreamFailure> & { operation: UpstreamOperation }
+    kind: string
+    text: string
+    retryAfter?: number
+  }>([
     {
       name: 'a missing right',
-      error: { operation: 'createApplication', status: 403, code: 'Authorization_RequestDenied', text: 'Insufficient privileges.' },
+      error: {
+        operation: 'createApplication',
+        status: 403,
+        code: 'Authorization_RequestDenied',
+        text: 'Insufficient privileges.',
+      },
       kind: 'invalid',
       text: 'when: Authorization_RequestDenied: Insufficient privileges.; missing permission: Application.ReadWrite.OwnedBy',
     },
@@ -221,13 +372,25 @@ describe('callerError', () => {
     },
     {
       name: 'a wrong root secret',
-      error: { service: 'login', operation: 'token', status: 401, code: 'AADSTS7000215', text: 'Invalid client secret provided.' },
+      error: {
+        service: 'login',
+        operation: 'token',
+        status: 401,
+        code: 'AADSTS7000215',
+        text: 'Invalid client secret provided.',
+      },
       kind: 'invalid',
       text: 'when: AADSTS7000215: Invalid client secret provided.',
     },
     {
       name: 'throttling',
-      error: { operation: 'createApplication', status: 429, code: 'TooManyRequests', text: 'slow', retryAfterMs: 1_500 },
+      error: {
+        operation: 'createApplication',
+        status: 429,
+        code: 'TooManyRequests',
+        text: 'slow',
+        retryAfterMs: 1_500,
+      },
       kind: 'upstream',
       text: 'when: TooManyRequests: slow; throttled by the directory',
       retryAfter: 2,
@@ -247,14 +410,24 @@ describe('callerError', () => {
     },
     {
       name: 'what was never replicated',
-      error: { service: 'resource-manager', operation: 'putRoleAssignment', code: 'PrincipalNotFound', text: 'x' },
+      error: {
+        service: 'resource-manager',
+        operation: 'putRoleAssignment',
+        code: 'PrincipalNotFound',
+        text: 'x',
+      },
       kind: 'upstream',
       text: 'when: PrincipalNotFound: x',
     },
   ])('$name: $kind', ({ error, kind, text, retryAfter }) => {
     const told = callerError(failed(error), 'when')
 
-    expect({ kind: told.kind, text: told.message, wrapped: told.wrapped, retryAfter: told.retryAfterSeconds }).toEqual({
+    expect({
+      kind: told.kind,
+      text: told.message,
+      wrapped: told.wrapped,
+      retryAfter: told.retryAfterSeconds,
+    }).toEqual({
       kind,
       text,
       wrapped: kind === 'upstream',
@@ -263,6 +436,8 @@ describe('callerError', () => {
   })
 
   test('without a text the cause stands alone', () => {
-    expect(callerError(failed({ operation: 'createApplication', status: 502, text: 'bad gateway' })).message).toBe('bad gateway')
+    expect(
+      callerError(failed({ operation: 'createApplication', status: 502, text: 'bad gateway' })).message,
+    ).toBe('bad gateway')
   })
 })

@@ -9,7 +9,14 @@ import { UpstreamConnection } from '../../../../src/plugins/cloud/upstream/conne
 import { providerTls } from '../../jwt-auth/certificates.ts'
 import { aim, failureOf } from './aimed.ts'
 
-const request = { service: 'directory', operation: 'createApplication', repeatable: false, method: 'POST', headers: {}, body: '{}' } as const
+const request = {
+  service: 'directory',
+  operation: 'createApplication',
+  repeatable: false,
+  method: 'POST',
+  headers: {},
+  body: '{}',
+} as const
 
 test.each([
   { deny: ['127.0.0.0/8'], replace: (url: string) => url },
@@ -18,10 +25,16 @@ test.each([
 ])('the networks of OUTBOUND_DENY hold for the cloud too: $deny', async ({ deny, replace }) => {
   await using aimed = await aim()
   const clock = new FakeClock()
-  const connection = new UpstreamConnection({ outbound: new OutboundClient({ deny }), clock }, aimed.directory.ca)
+  const connection = new UpstreamConnection(
+    { outbound: new OutboundClient({ deny }), clock },
+    aimed.directory.ca,
+  )
 
   const error = await failureOf(
-    connection.send({ ...request, url: replace(aimed.directory.directoryUrl) }, { deadline: clock.now() + 9_000, correlationId: 'c' }),
+    connection.send(
+      { ...request, url: replace(aimed.directory.directoryUrl) },
+      { deadline: clock.now() + 9_000, correlationId: 'c' },
+    ),
   )
 
   expect(error).toMatchObject({ status: 0, code: 'no_connection', lost: false })
@@ -42,7 +55,10 @@ test('a certificate of a stranger is not trusted; that is not tried again, and n
 test('the configured certificates are trusted beside the others, not instead of them', async () => {
   await using aimed = await aim()
   const clock = new FakeClock()
-  const both = new UpstreamConnection({ outbound: new OutboundClient({ deny: [] }), clock }, `${aimed.directory.ca}\n${providerTls.cert}`)
+  const both = new UpstreamConnection(
+    { outbound: new OutboundClient({ deny: [] }), clock },
+    `${aimed.directory.ca}\n${providerTls.cert}`,
+  )
   await using stranger = await tlsServer()
   const call = { deadline: clock.now() + 9_000, correlationId: 'c' }
 
@@ -58,9 +74,15 @@ test('connections are kept for the next request', async () => {
   await using aimed = await aim()
   const clock = new FakeClock()
   await using server = await tlsServer()
-  const connection = new UpstreamConnection({ outbound: new OutboundClient({ deny: [] }), clock }, `${aimed.directory.ca}\n${providerTls.cert}`)
+  const connection = new UpstreamConnection(
+    { outbound: new OutboundClient({ deny: [] }), clock },
+    `${aimed.directory.ca}\n${providerTls.cert}`,
+  )
 
-  for (const _ of Array(5)) await failureOf(connection.send({ ...request, url: server.url }, { deadline: clock.now() + 9_000, correlationId: 'c' }))
+  for (const _ of Array(5))
+    await failureOf(
+      connection.send({ ...request, url: server.url }, { deadline: clock.now() + 9_000, correlationId: 'c' }),
+    )
 
   expect(new Set(server.requests.map(({ socket }) => socket.remotePort)).size).toBe(1)
 })
@@ -79,7 +101,10 @@ test('plain http is refused: neither token nor secret goes out unencrypted', asy
   const { port } = plain.address() as AddressInfo
 
   const error = await failureOf(
-    connection.send({ ...request, url: `http://127.0.0.1:${port}/` }, { deadline: clock.now() + 9_000, correlationId: 'c' }),
+    connection.send(
+      { ...request, url: `http://127.0.0.1:${port}/` },
+      { deadline: clock.now() + 9_000, correlationId: 'c' },
+    ),
   )
 
   expect(error.message).toMatch(/unsupported protocol scheme/)
@@ -109,8 +134,14 @@ test('a proxy is asked for, unless the host is an exception', async () => {
   const httpsProxy = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
   const clock = new FakeClock()
   const call = { deadline: clock.now() + 9_000, correlationId: 'c' }
-  const proxied = new UpstreamConnection({ outbound: new OutboundClient({ deny: [], httpsProxy }), clock }, providerTls.cert)
-  const direct = new UpstreamConnection({ outbound: new OutboundClient({ deny: [], httpsProxy, noProxy: '127.0.0.1' }), clock }, providerTls.cert)
+  const proxied = new UpstreamConnection(
+    { outbound: new OutboundClient({ deny: [], httpsProxy }), clock },
+    providerTls.cert,
+  )
+  const direct = new UpstreamConnection(
+    { outbound: new OutboundClient({ deny: [], httpsProxy, noProxy: '127.0.0.1' }), clock },
+    providerTls.cert,
+  )
 
   const errors = [
     await failureOf(proxied.send({ ...request, url: server.url }, call)),
@@ -126,7 +157,9 @@ async function tlsServer() {
   const requests: IncomingMessage[] = []
   const server = createServer(providerTls, (message, response) => {
     requests.push(message)
-    message.resume().on('end', () => response.writeHead(418, { 'content-type': 'application/json' }).end('{}'))
+    message
+      .resume()
+      .on('end', () => response.writeHead(418, { 'content-type': 'application/json' }).end('{}'))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -148,7 +181,12 @@ test('a caller that goes away ends the request under way; whether a creation was
   await aimed.upstream.tokens.token('directory', aimed.call())
   aimed.directory.fault({ kind: 'held', operation: 'createApplication' })
   const caller = new AbortController()
-  const asked = failureOf(aimed.upstream.directory.createApplication({ displayName: 'x' }, { ...aimed.call(), signal: caller.signal }))
+  const asked = failureOf(
+    aimed.upstream.directory.createApplication(
+      { displayName: 'x' },
+      { ...aimed.call(), signal: caller.signal },
+    ),
+  )
   await aimed.directory.journal.arrived('createApplication')
 
   caller.abort()

@@ -4,24 +4,60 @@ import { findEnvironment, isEnvironmentName } from '../../../../src/plugins/clou
 // docs/contract/cloud.md#endpoints
 test.each([
   { name: undefined, directory: 'https://graph.microsoft.com', login: 'https://login.microsoftonline.com' },
-  { name: 'AZUREPUBLICCLOUD', directory: 'https://graph.microsoft.com', login: 'https://login.microsoftonline.com' },
-  { name: 'CloudPublicCloud', directory: 'https://graph.microsoft.com', login: 'https://login.microsoftonline.com' },
-  { name: 'AZUREUSGOVERNMENTCLOUD', directory: 'https://graph.microsoft.us', login: 'https://login.microsoftonline.us' },
-  { name: 'cloudUSgovernmentCloud', directory: 'https://graph.microsoft.us', login: 'https://login.microsoftonline.us' },
-  { name: 'AZURECHINACLOUD', directory: 'https://microsoftgraph.chinacloudapi.cn', login: 'https://login.chinacloudapi.cn' },
-  { name: 'CloudChinaCloud', directory: 'https://microsoftgraph.chinacloudapi.cn', login: 'https://login.chinacloudapi.cn' },
+  {
+    name: 'AZUREPUBLICCLOUD',
+    directory: 'https://graph.microsoft.com',
+    login: 'https://login.microsoftonline.com',
+  },
+  {
+    name: 'CloudPublicCloud',
+    directory: 'https://graph.microsoft.com',
+    login: 'https://login.microsoftonline.com',
+  },
+  {
+    name: 'AZUREUSGOVERNMENTCLOUD',
+    directory: 'https://graph.microsoft.us',
+    login: 'https://login.microsoftonline.us',
+  },
+  {
+    name: 'cloudUSgovernmentCloud',
+    directory: 'https://graph.microsoft.us',
+    login: 'https://login.microsoftonline.us',
+  },
+  {
+    name: 'AZURECHINACLOUD',
+    directory: 'https://microsoftgraph.chinacloudapi.cn',
+    login: 'https://login.chinacloudapi.cn',
+  },
+  {
+    name: 'CloudChinaCloud',
+    directory: 'https://microsoftgraph.chinacloudapi.cn',
+    login: 'https://login.chinacloudapi.cn',
+  },
 ])('the environment $name is at $directory', ({ name, directory, login }) => {
   const environment = findEnvironment(name)
 
-  expect(environment).toMatchObject({ directoryBase: directory, authorityHost: login, directoryScope: `${directory}/.default` })
+  expect(environment).toMatchObject({
+    directoryBase: directory,
+    authorityHost: login,
+    directoryScope: `${directory}/.default`,
+  })
 })
 
-test.each(['invalidEnv', 'AzureGermanCloud', '', 'public', 'constructor', ' AzurePublicCloud'])('"%s" names no environment', (name) => {
-  expect({ found: findEnvironment(name), isName: isEnvironmentName(name) }).toEqual({ found: undefined, isName: false })
-})
+test.each(['invalidEnv', 'AzureGermanCloud', '', 'public', 'constructor', ' AzurePublicCloud'])(
+  '"%s" names no environment',
+  (name) => {
+    expect({ found: findEnvironment(name), isName: isEnvironmentName(name) }).toEqual({
+      found: undefined,
+      isName: false,
+    })
+  },
+)
 
 test('each cloud has the token scope of its resource manager', () => {
-  const scopes = ['AzurePublicCloud', 'AzureUSGovernmentCloud', 'AzureChinaCloud'].map((name) => findEnvironment(name)?.resourceManagerScope)
+  const scopes = ['AzurePublicCloud', 'AzureUSGovernmentCloud', 'AzureChinaCloud'].map(
+    (name) => findEnvironment(name)?.resourceManagerScope,
+  )
 
   expect(scopes).toEqual([
     'https://management.core.windows.net//.default',

@@ -66,7 +66,8 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
 
   test('a redirect is not followed', async () => {
     const prepared = await begin()
-    const elsewhere = service === 'directory' ? aimed.directory.resourceManagerUrl : aimed.directory.directoryUrl
+    const elsewhere =
+      service === 'directory' ? aimed.directory.resourceManagerUrl : aimed.directory.directoryUrl
     aimed.directory.fault({ kind: 'redirect', url: `${elsewhere}/leak`, operation })
 
     const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
@@ -97,19 +98,26 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
 
     // what a deletion repeats is gone: that is for its caller to take as done
     if (creates === true) expect(outcome).toMatchObject({ lost: true })
-    else expect(outcome === 'succeeded' || (outcome instanceof Error && 'status' in outcome && outcome.status === 404)).toBe(true)
+    else
+      expect(
+        outcome === 'succeeded' ||
+          (outcome instanceof Error && 'status' in outcome && outcome.status === 404),
+      ).toBe(true)
   })
 
-  test.each([500, 502, 504])('status %i without more is tried again, unless that could make a second one', async (status) => {
-    const prepared = await begin()
-    aimed.directory.fault({ kind: 'status', status, operation })
+  test.each([500, 502, 504])(
+    'status %i without more is tried again, unless that could make a second one',
+    async (status) => {
+      const prepared = await begin()
+      aimed.directory.fault({ kind: 'status', status, operation })
 
-    const outcome = run(aimed.upstream, prepared, aimed.call())
+      const outcome = run(aimed.upstream, prepared, aimed.call())
 
-    if (creates === true) expect(await failureOf(outcome)).toMatchObject({ lost: true, status })
-    else await outcome
-    expect(requestsOf(operation)).toHaveLength(creates === true ? 1 : 2)
-  })
+      if (creates === true) expect(await failureOf(outcome)).toMatchObject({ lost: true, status })
+      else await outcome
+      expect(requestsOf(operation)).toHaveLength(creates === true ? 1 : 2)
+    },
+  )
 
   test('status 503 with Retry-After has done nothing: it is tried again', async () => {
     const prepared = await begin()
@@ -123,7 +131,13 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
 
   test('a token that is refused is replaced, once', async () => {
     const prepared = await begin()
-    aimed.directory.fault({ kind: 'status', status: 401, code: 'InvalidAuthenticationToken', message: 'x', operation })
+    aimed.directory.fault({
+      kind: 'status',
+      status: 401,
+      code: 'InvalidAuthenticationToken',
+      message: 'x',
+      operation,
+    })
 
     await run(aimed.upstream, prepared, aimed.call())
 
@@ -182,40 +196,47 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   test('a caller that went away sends nothing', async () => {
     const prepared = await begin()
 
-    const error = await failureOf(run(aimed.upstream, prepared, { ...aimed.call(), signal: AbortSignal.abort() }))
+    const error = await failureOf(
+      run(aimed.upstream, prepared, { ...aimed.call(), signal: AbortSignal.abort() }),
+    )
 
     expect(error).toMatchObject({ code: 'cancelled', lost: false })
     expect(requestsOf(operation)).toEqual([])
   })
 })
 
-describe.each(everyCall.filter(({ name }) => !withoutBody.has(name)))('the body of $name', ({ run, operation, creates, name }) => {
-  beforeAll(async () => {
-    aimed = await aim()
-  })
-  afterAll(async () => {
-    await aimed[Symbol.asyncDispose]()
-  })
+describe.each(everyCall.filter(({ name }) => !withoutBody.has(name)))(
+  'the body of $name',
+  ({ run, operation, creates, name }) => {
+    beforeAll(async () => {
+      aimed = await aim()
+    })
+    afterAll(async () => {
+      await aimed[Symbol.asyncDispose]()
+    })
 
-  test.each(['empty', 'html', 'cut'] as const)('an answer that is %s is no success', async (kind) => {
-    const prepared = await begin()
-    aimed.directory.fault({ kind, operation, times: null })
+    test.each(['empty', 'html', 'cut'] as const)('an answer that is %s is no success', async (kind) => {
+      const prepared = await begin()
+      aimed.directory.fault({ kind, operation, times: null })
 
-    const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
+      const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
 
-    expect(error.lost).toBe(creates === true)
-    // a principal that was made meanwhile is a conflict with itself
-    expect(requestsOf(operation).length).toBe(creates === true ? 1 : name === 'createServicePrincipal' && kind === 'empty' ? 2 : 5)
-  })
+      expect(error.lost).toBe(creates === true)
+      // a principal that was made meanwhile is a conflict with itself
+      expect(requestsOf(operation).length).toBe(
+        creates === true ? 1 : name === 'createServicePrincipal' && kind === 'empty' ? 2 : 5,
+      )
+    })
 
-  test('an answer without end is not read to it', async () => {
-    const prepared = await begin()
-    aimed.directory.fault({ kind: 'huge', bytes: 5 * 1024 ** 2, operation, times: null })
+    test('an answer without end is not read to it', async () => {
+      const prepared = await begin()
+      aimed.directory.fault({ kind: 'huge', bytes: 5 * 1024 ** 2, operation, times: null })
 
-    const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
+      const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
 
-    expect(error).toMatchObject({ code: 'answer_too_large', lost: creates === true })
-    expect(error.message).toMatch(/larger than 4194304 bytes/)
-    expect(requestsOf(operation)).toHaveLength(1)
-  })
-})
+      expect(error).toMatchObject({ code: 'answer_too_large', lost: creates === true })
+      expect(error.message).toMatch(/larger than 4194304 bytes/)
+      expect(requestsOf(operation)).toHaveLength(1)
+    })
+  },
+)

@@ -19,13 +19,26 @@ test.each([
       return { status: 200, headers: {}, body }
     },
   }
-  const login = openLogin({ authorityHost: findEnvironment(environment)?.authorityHost ?? '', tenantId }, connection)
+  const login = openLogin(
+    { authorityHost: findEnvironment(environment)?.authorityHost ?? '', tenantId },
+    connection,
+  )
 
-  const { token } = await login({ clientId: 'client', secret: 'secret' }, 'https://graph.example/.default', call)
+  const { token } = await login(
+    { clientId: 'client', secret: 'secret' },
+    'https://graph.example/.default',
+    call,
+  )
 
   const [request] = sent
   const { origin, pathname } = new URL(request?.url ?? '')
-  expect([token, sent.length, request?.method, origin, pathname]).toEqual(['a', 1, 'POST', `https://${host}`, `/${tenantId}/oauth2/v2.0/token`])
+  expect([token, sent.length, request?.method, origin, pathname]).toEqual([
+    'a',
+    1,
+    'POST',
+    `https://${host}`,
+    `/${tenantId}/oauth2/v2.0/token`,
+  ])
   expect(Object.fromEntries(new URLSearchParams(request?.body))).toMatchObject({
     client_id: 'client',
     client_secret: 'secret',

@@ -33,13 +33,23 @@ test.each([null, '', undefined])('a next link of %o is the end of the list', asy
 
 test('what is on two pages is one thing, what has no id is not looked at', async () => {
   const noId = { name: 'x' }
-  const { ended } = await listed({ first: { value: [a, noId], nextLink: '2' }, 2: { value: [{ ...a, id: 'a-1' }, noId, b] } })
+  const { ended } = await listed({
+    first: { value: [a, noId], nextLink: '2' },
+    2: { value: [{ ...a, id: 'a-1' }, noId, b] },
+  })
   expect(ended).toEqual({ found: ['a', 'x', 'x', 'b'] })
 })
 
 test.each([
   { circle: 'itself', pages: { first: { value: [a], nextLink: 'first' } }, asked: ['first'] },
-  { circle: 'an earlier one', pages: { first: { value: [a], nextLink: '2' }, 2: { value: [b], '@odata.nextLink': 'first' } }, asked: ['first', '2'] },
-])('a page that leads to $circle ends the list with an error, without another request', async ({ pages, asked }) => {
-  expect(await listed(pages)).toMatchObject({ asked, ended: { error: { code: 'too_many_results' } } })
-})
+  {
+    circle: 'an earlier one',
+    pages: { first: { value: [a], nextLink: '2' }, 2: { value: [b], '@odata.nextLink': 'first' } },
+    asked: ['first', '2'],
+  },
+])(
+  'a page that leads to $circle ends the list with an error, without another request',
+  async ({ pages, asked }) => {
+    expect(await listed(pages)).toMatchObject({ asked, ended: { error: { code: 'too_many_results' } } })
+  },
+)

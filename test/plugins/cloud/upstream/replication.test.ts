@@ -2,10 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { callerError } from '../../../../src/plugins/cloud/upstream/index.ts'
 import { type Aimed, aim, failureOf } from './aimed.ts'
 
-const made = async ({ upstream, call }: Aimed) => await upstream.directory.createApplication({ displayName: 'a' }, call())
+const made = async ({ upstream, call }: Aimed) =>
+  await upstream.directory.createApplication({ displayName: 'a' }, call())
 
 const principalOf = ({ upstream, call }: Aimed, appId: string) =>
-  upstream.untilReplicated('createServicePrincipal', call(), (left) => upstream.directory.createServicePrincipal(appId, left))
+  upstream.untilReplicated('createServicePrincipal', call(), (left) =>
+    upstream.directory.createServicePrincipal(appId, left),
+  )
 
 const id = '0f6e1f3a-0000-4000-8000-000000000001'
 
@@ -14,7 +17,8 @@ describe('a service principal', () => {
   test('three refusals because of the "local tenant" are retried: four requests', async () => {
     await using aimed = await aim()
     const { appId } = await made(aimed)
-    const message = 'When using this permission, the backing application of the service principal being created must in the local tenant'
+    const message =
+      'When using this permission, the backing application of the service principal being created must in the local tenant'
     aimed.directory.fault({
       kind: 'status',
       status: 403,
@@ -30,14 +34,23 @@ describe('a service principal', () => {
   })
 
   test.each([
-    { message: `Resource '${id}' does not exist or one of its queried reference-property objects are not present` },
+    {
+      message: `Resource '${id}' does not exist or one of its queried reference-property objects are not present`,
+    },
     { message: `Application with identifier 'abc123' does not exist in the directory` },
     { message: 'Application not found' },
     { message: 'Changes are still propagating, please try again' },
   ])('"$message", twice, is waited for', async ({ message }) => {
     await using aimed = await aim()
     const { appId } = await made(aimed)
-    aimed.directory.fault({ kind: 'status', status: 400, code: 'Request_BadRequest', message, operation: 'createServicePrincipal', times: 2 })
+    aimed.directory.fault({
+      kind: 'status',
+      status: 400,
+      code: 'Request_BadRequest',
+      message,
+      operation: 'createServicePrincipal',
+      times: 2,
+    })
 
     await expect(principalOf(aimed, appId)).resolves.toMatchObject({ appId })
 
@@ -68,14 +81,21 @@ describe('a service principal', () => {
 
   test('comes whatever the directory calls its delay, on replicas that disagree', async () => {
     await using aimed = await aim({
-      settings: { replicas: 3, delaySeconds: { applicationToServicePrincipal: 12, servicePrincipalToPassword: 9, changeToRead: 6 } },
+      settings: {
+        replicas: 3,
+        delaySeconds: { applicationToServicePrincipal: 12, servicePrincipalToPassword: 9, changeToRead: 6 },
+      },
     })
     const { appId } = await made(aimed)
     const endDateTime = new Date(aimed.clock.now() + 3_600_000).toISOString()
 
     const { id: principalId } = await principalOf(aimed, appId)
     const added = aimed.upstream.untilReplicated('addServicePrincipalPassword', aimed.call(), (left) =>
-      aimed.upstream.directory.addServicePrincipalPassword(principalId, { displayName: 'x', endDateTime }, left),
+      aimed.upstream.directory.addServicePrincipalPassword(
+        principalId,
+        { displayName: 'x', endDateTime },
+        left,
+      ),
     )
 
     await expect(added).resolves.toMatchObject({ secretText: expect.any(String) })
@@ -97,10 +117,18 @@ describe('a role assignment', () => {
     const [definition] = await upstream.resourceManager.findRoleDefinitions('Reader', undefined, call())
     const { scope } = directory.hand.addResourceGroup('web')
     return await upstream.untilReplicated('putRoleAssignment', call(seconds), (left) =>
-      upstream.resourceManager.putRoleAssignment({ scope, name: id, roleDefinitionId: definition?.id ?? '', principalId }, left),
+      upstream.resourceManager.putRoleAssignment(
+        { scope, name: id, roleDefinitionId: definition?.id ?? '', principalId },
+        left,
+      ),
     )
   }
-  const notYet = { kind: 'status', status: 400, code: 'PrincipalNotFound', operation: 'putRoleAssignment' } as const
+  const notYet = {
+    kind: 'status',
+    status: 400,
+    code: 'PrincipalNotFound',
+    operation: 'putRoleAssignment',
+  } as const
 
   test('PrincipalNotFound, twice, is retried', async () => {
     await using aimed = await aim()
@@ -113,11 +141,17 @@ describe('a role assignment', () => {
 
   test('PrincipalNotFound is retried until the window ends, with its message', async () => {
     await using aimed = await aim()
-    aimed.directory.fault({ ...notYet, message: 'PrincipalNotFound - service principal not replicated', times: null })
+    aimed.directory.fault({
+      ...notYet,
+      message: 'PrincipalNotFound - service principal not replicated',
+      times: null,
+    })
 
     const error = await failureOf(assign(aimed, 3600))
 
-    expect(error.message).toMatch(/^retry failed: .*PrincipalNotFound - service principal not replicated.*context deadline exceeded$/)
+    expect(error.message).toMatch(
+      /^retry failed: .*PrincipalNotFound - service principal not replicated.*context deadline exceeded$/,
+    )
     expect(callerError(error, 'error while assigning roles').kind).toBe('upstream')
     expect(aimed.clock.pauses.reduce((sum, pause) => sum + pause, 0)).toBe(80_000)
     expect(aimed.directory.journal.entries({ operation: 'putRoleAssignment' }).length).toBeGreaterThan(1)
@@ -125,11 +159,19 @@ describe('a role assignment', () => {
 
   test('insufficient privileges end the retries at once, with their message', async () => {
     await using aimed = await aim()
-    aimed.directory.fault({ ...notYet, status: 403, code: 'AuthorizationFailed', message: 'Insufficient privileges', times: null })
+    aimed.directory.fault({
+      ...notYet,
+      status: 403,
+      code: 'AuthorizationFailed',
+      message: 'Insufficient privileges',
+      times: null,
+    })
 
     const error = await failureOf(assign(aimed))
 
-    expect(callerError(error).message).toMatch(/Insufficient privileges; missing permission: Microsoft\.Authorization\/roleAssignments\/write$/)
+    expect(callerError(error).message).toMatch(
+      /Insufficient privileges; missing permission: Microsoft\.Authorization\/roleAssignments\/write$/,
+    )
     expect(aimed.directory.journal.entries({ operation: 'putRoleAssignment' })).toHaveLength(1)
   })
 
@@ -156,7 +198,11 @@ test('a new member is awaited', async () => {
   const { id: principalId } = await principalOf(aimed, appId)
   const groupId = aimed.directory.groupIds['foo'] ?? ''
 
-  await aimed.upstream.untilReplicated('addGroupMember', aimed.call(), (left) => aimed.upstream.directory.addGroupMember(groupId, principalId, left))
+  await aimed.upstream.untilReplicated('addGroupMember', aimed.call(), (left) =>
+    aimed.upstream.directory.addGroupMember(groupId, principalId, left),
+  )
 
-  expect(aimed.directory.inventory().filter(({ kind }) => kind === 'group-member')).toMatchObject([{ id: `${groupId}/${principalId}` }])
+  expect(aimed.directory.inventory().filter(({ kind }) => kind === 'group-member')).toMatchObject([
+    { id: `${groupId}/${principalId}` },
+  ])
 })

@@ -4,7 +4,14 @@ import { pauseBefore, untilReplicated, withRetries } from '../../../../src/plugi
 import { failureOf, PausingClock } from './aimed.ts'
 
 const failed = (failure: Partial<UpstreamFailure>) =>
-  new UpstreamError({ service: 'resource-manager', operation: 'putRoleAssignment', status: 400, code: '', text: '', ...failure })
+  new UpstreamError({
+    service: 'resource-manager',
+    operation: 'putRoleAssignment',
+    status: 400,
+    code: '',
+    text: '',
+    ...failure,
+  })
 const notYet = () => failed({ code: 'PrincipalNotFound', text: 'service principal not replicated' })
 
 /** Fails with these one after the other, then succeeds; counts. */
@@ -35,7 +42,11 @@ function waiting(random = 0.5) {
     waiting: { clock, pause: clock.pause, random: () => random },
     pauses: clock.pauses,
     elapsed: () => (clock.now() - started) / 1000,
-    call: (seconds: number, signal?: AbortSignal) => ({ deadline: started + seconds * 1000, correlationId: 'c', signal }),
+    call: (seconds: number, signal?: AbortSignal) => ({
+      deadline: started + seconds * 1000,
+      correlationId: 'c',
+      signal,
+    }),
   }
 }
 
@@ -71,15 +82,20 @@ describe('retries until replication', () => {
     expect([operation.calls, time.pauses]).toEqual([1, []])
   })
 
-  test.each([10, 5, 1])('what never succeeds ends at its deadline after %i s with the last message', async (seconds) => {
-    const time = waiting()
-    const operation = never(notYet)
+  test.each([10, 5, 1])(
+    'what never succeeds ends at its deadline after %i s with the last message',
+    async (seconds) => {
+      const time = waiting()
+      const operation = never(notYet)
 
-    const error = await failureOf(untilReplicated(time.waiting, step, time.call(seconds), operation))
+      const error = await failureOf(untilReplicated(time.waiting, step, time.call(seconds), operation))
 
-    expect(error.message).toBe('retry failed: PrincipalNotFound: service principal not replicated: context deadline exceeded')
-    expect([time.elapsed(), error.code, operation.calls > 0]).toEqual([seconds, 'PrincipalNotFound', true])
-  })
+      expect(error.message).toBe(
+        'retry failed: PrincipalNotFound: service principal not replicated: context deadline exceeded',
+      )
+      expect([time.elapsed(), error.code, operation.calls > 0]).toEqual([seconds, 'PrincipalNotFound', true])
+    },
+  )
 
   test('a caller that disconnects ends the retries, with the reason as the cause', async () => {
     const time = waiting()
@@ -87,7 +103,9 @@ describe('retries until replication', () => {
     const reason = new Error('the client hung up')
     const pause = async () => caller.abort(reason)
 
-    const error = await failureOf(untilReplicated({ ...time.waiting, pause }, step, time.call(90, caller.signal), never(notYet)))
+    const error = await failureOf(
+      untilReplicated({ ...time.waiting, pause }, step, time.call(90, caller.signal), never(notYet)),
+    )
 
     expect(error.message).toMatch(/service principal not replicated: context canceled$/)
     expect(error.cause).toBe(reason)
@@ -117,7 +135,12 @@ describe('retries until replication', () => {
     const time = waiting()
     const deadlines: number[] = []
 
-    await untilReplicated(time.waiting, step, time.call(3600), async ({ deadline }) => void deadlines.push(deadline))
+    await untilReplicated(
+      time.waiting,
+      step,
+      time.call(3600),
+      async ({ deadline }) => void deadlines.push(deadline),
+    )
 
     expect(deadlines).toEqual([time.waiting.clock.now() + 80_000])
   })
@@ -134,7 +157,9 @@ describe('retries until replication', () => {
 
     const error = await failureOf(untilReplicated(time.waiting, step, time.call(90), late))
 
-    expect(error.message).toBe('retry failed: PrincipalNotFound: service principal not replicated: context deadline exceeded')
+    expect(error.message).toBe(
+      'retry failed: PrincipalNotFound: service principal not replicated: context deadline exceeded',
+    )
     expect(error).toMatchObject({ status: 0, code: 'no_answer', lost: true })
   })
 
@@ -142,9 +167,13 @@ describe('retries until replication', () => {
     const time = waiting()
     const timedOut = failed({ status: 0, code: 'deadline_exceeded', text: 'context deadline exceeded' })
 
-    const error = await failureOf(untilReplicated(time.waiting, step, time.call(90), failing(notYet(), timedOut)))
+    const error = await failureOf(
+      untilReplicated(time.waiting, step, time.call(90), failing(notYet(), timedOut)),
+    )
 
-    expect(error.message).toBe('retry failed: PrincipalNotFound: service principal not replicated: context deadline exceeded')
+    expect(error.message).toBe(
+      'retry failed: PrincipalNotFound: service principal not replicated: context deadline exceeded',
+    )
   })
 
   test('an error of another step ends the retries, even one that is retried there', async () => {
@@ -170,7 +199,9 @@ describe('the pause before another try', () => {
   })
 
   test('Retry-After is kept to exactly', () => {
-    expect([1, 2, 15].map((tries) => pauseBefore(failed({ status: 429, retryAfterMs: 2_000 }), tries, 0.9))).toEqual([2_000, 2_000, 2_000])
+    expect(
+      [1, 2, 15].map((tries) => pauseBefore(failed({ status: 429, retryAfterMs: 2_000 }), tries, 0.9)),
+    ).toEqual([2_000, 2_000, 2_000])
   })
 
   test('a Retry-After of 0 does not cause a busy loop', () => {
@@ -186,7 +217,11 @@ describe('the pause before another try', () => {
     { name: 'a bad request', error: failed({ status: 400 }), tries: 1 },
     { name: 'a missing object', error: failed({ status: 404 }), tries: 1 },
     { name: 'a conflict', error: failed({ status: 409, code: 'RoleAssignmentExists' }), tries: 1 },
-    { name: 'a certificate that is not trusted', error: failed({ status: 0, code: 'no_connection' }), tries: 1 },
+    {
+      name: 'a certificate that is not trusted',
+      error: failed({ status: 0, code: 'no_connection' }),
+      tries: 1,
+    },
     { name: 'no time left', error: failed({ status: 0, code: 'deadline_exceeded' }), tries: 1 },
   ])('none after $name', ({ error, tries }) => {
     expect(pauseBefore(error, tries, 0.5)).toBeUndefined()
@@ -226,9 +261,17 @@ describe('tries of one call', () => {
   test.each([
     { name: 'a refusal', errors: [refused()], inDoubt: false },
     { name: 'a refusal after an error', errors: [failed({ status: 503 }), refused()], inDoubt: true },
-    { name: 'a refusal after no answer', errors: [failed({ status: 0, code: 'no_answer' }), refused()], inDoubt: true },
+    {
+      name: 'a refusal after no answer',
+      errors: [failed({ status: 0, code: 'no_answer' }), refused()],
+      inDoubt: true,
+    },
     { name: 'a refusal after throttling', errors: [failed({ status: 429 }), refused()], inDoubt: false },
-    { name: 'a refusal after a conflict', errors: [failed({ status: 409, code: 'Directory_ConcurrencyViolation' }), refused()], inDoubt: false },
+    {
+      name: 'a refusal after a conflict',
+      errors: [failed({ status: 409, code: 'Directory_ConcurrencyViolation' }), refused()],
+      inDoubt: false,
+    },
     {
       name: 'a refusal of the token after an error',
       errors: [failed({ status: 500 }), failed({ service: 'login', operation: 'token' })],
@@ -237,7 +280,9 @@ describe('tries of one call', () => {
   ])('$name: may it have happened all the same? $inDoubt', async ({ errors, inDoubt }) => {
     const time = waiting()
 
-    const failure = await failureOf(withRetries(time.waiting, time.call(90), 'putRoleAssignment', failing(...errors)))
+    const failure = await failureOf(
+      withRetries(time.waiting, time.call(90), 'putRoleAssignment', failing(...errors)),
+    )
 
     const last = errors.at(-1)
     expect(failure).toMatchObject({ status: last?.status, code: last?.code, message: last?.message, inDoubt })
@@ -248,7 +293,12 @@ describe('tries of one call', () => {
     const caller = new AbortController()
     const operation = failing(failed({ status: 503 }))
 
-    const calling = withRetries({ ...time.waiting, pause: async () => caller.abort() }, time.call(90, caller.signal), 'putRoleAssignment', operation)
+    const calling = withRetries(
+      { ...time.waiting, pause: async () => caller.abort() },
+      time.call(90, caller.signal),
+      'putRoleAssignment',
+      operation,
+    )
 
     await expect(calling).rejects.toMatchObject({ status: 503 })
     expect(operation.calls).toBe(1)
@@ -258,7 +308,9 @@ describe('tries of one call', () => {
     const time = waiting()
     const operation = failing(new TypeError('a bug'))
 
-    await expect(withRetries(time.waiting, time.call(90), 'putRoleAssignment', operation)).rejects.toThrow('a bug')
+    await expect(withRetries(time.waiting, time.call(90), 'putRoleAssignment', operation)).rejects.toThrow(
+      'a bug',
+    )
 
     expect(operation.calls).toBe(1)
   })

@@ -24,7 +24,9 @@ describe('a token', () => {
   test('is asked for once by all who ask at the same time', async () => {
     await using aimed = await aim()
 
-    const asked = await Promise.all(Array.from({ length: 8 }, () => aimed.upstream.tokens.token('directory', aimed.call())))
+    const asked = await Promise.all(
+      Array.from({ length: 8 }, () => aimed.upstream.tokens.token('directory', aimed.call())),
+    )
 
     expect(new Set(asked).size).toBe(1)
     expect(aimed.directory.journal.entries(tokens)).toHaveLength(1)
@@ -57,7 +59,12 @@ describe('a token', () => {
 
   test('whose life is not told is not kept', async () => {
     await using aimed = await aim()
-    aimed.directory.fault({ kind: 'status', status: 200, body: { token_type: 'Bearer', access_token: 'a' }, ...tokens })
+    aimed.directory.fault({
+      kind: 'status',
+      status: 200,
+      body: { token_type: 'Bearer', access_token: 'a' },
+      ...tokens,
+    })
 
     const first = await aimed.upstream.tokens.token('directory', aimed.call())
     const second = await aimed.upstream.tokens.token('directory', aimed.call())
@@ -117,7 +124,10 @@ describe('a token', () => {
     { name: 'an empty one', body: { token_type: 'Bearer', expires_in: 3599, access_token: '' } },
     { name: 'a number', body: { token_type: 'Bearer', expires_in: 3599, access_token: 5 } },
     { name: 'an object', body: { token_type: 'Bearer', expires_in: 3599, access_token: {} } },
-    { name: 'none for a header', body: { token_type: 'Bearer', expires_in: 3599, access_token: 'a\r\nb: c' } },
+    {
+      name: 'none for a header',
+      body: { token_type: 'Bearer', expires_in: 3599, access_token: 'a\r\nb: c' },
+    },
     { name: 'not of ASCII', body: { token_type: 'Bearer', expires_in: 3599, access_token: 'größe' } },
   ])('that is $name in a 200 is a failure', async ({ body }) => {
     await using aimed = await aim()
@@ -125,7 +135,12 @@ describe('a token', () => {
 
     const error = await failureOf(aimed.upstream.tokens.token('directory', aimed.call()))
 
-    expect(error).toMatchObject({ service: 'login', operation: 'token', status: 200, code: 'unusable_answer' })
+    expect(error).toMatchObject({
+      service: 'login',
+      operation: 'token',
+      status: 200,
+      code: 'unusable_answer',
+    })
     expect(error.message).toMatch(/cannot be read/)
   })
 
@@ -134,12 +149,26 @@ describe('a token', () => {
     const { tokens: source } = aimed.upstream
     const asked = () => aimed.directory.journal.entries(tokens).length
     const ask = () =>
-      Promise.all((['directory', 'resource-manager', 'directory'] as const).map((service) => failureOf(source.token(service, aimed.call()))))
-    aimed.directory.fault({ kind: 'status', status: 400, body: { error: 'invalid_scope', error_codes: [70011] }, times: 2, ...tokens })
+      Promise.all(
+        (['directory', 'resource-manager', 'directory'] as const).map((service) =>
+          failureOf(source.token(service, aimed.call())),
+        ),
+      )
+    aimed.directory.fault({
+      kind: 'status',
+      status: 400,
+      body: { error: 'invalid_scope', error_codes: [70011] },
+      times: 2,
+      ...tokens,
+    })
     await ask()
     expect(asked()).toBe(2)
 
-    const body = { error: 'invalid_client', error_description: 'AADSTS7000215: Invalid.', error_codes: [7000215] }
+    const body = {
+      error: 'invalid_client',
+      error_description: 'AADSTS7000215: Invalid.',
+      error_codes: [7000215],
+    }
     aimed.directory.fault({ kind: 'status', status: 401, body, times: 2, ...tokens })
     const first = await failureOf(source.token('directory', aimed.call()))
     expect((await ask()).map((error) => error === first)).toEqual([true, true, true])
@@ -153,34 +182,49 @@ describe('a token', () => {
     expect(await source.token('directory', aimed.call())).toMatch(/^eyJ/)
   })
 
-  test.each(['empty', 'html', 'cut', 'dropped', 'lost'] as const)('is tried for again when the answer was %s', async (kind) => {
-    await using aimed = await aim()
-    aimed.directory.fault({ kind, ...tokens })
+  test.each(['empty', 'html', 'cut', 'dropped', 'lost'] as const)(
+    'is tried for again when the answer was %s',
+    async (kind) => {
+      await using aimed = await aim()
+      aimed.directory.fault({ kind, ...tokens })
 
-    await expect(aimed.upstream.tokens.token('directory', aimed.call())).resolves.toMatch(/./)
+      await expect(aimed.upstream.tokens.token('directory', aimed.call())).resolves.toMatch(/./)
 
-    expect(aimed.directory.journal.entries(tokens)).toHaveLength(2)
-  })
+      expect(aimed.directory.journal.entries(tokens)).toHaveLength(2)
+    },
+  )
 
-  test.each(['empty', 'html', 'cut', 'dropped'] as const)('is tried for again when the discovery was %s', async (kind) => {
-    await using aimed = await aim()
-    aimed.directory.fault({ kind, operation: 'discovery' })
+  test.each(['empty', 'html', 'cut', 'dropped'] as const)(
+    'is tried for again when the discovery was %s',
+    async (kind) => {
+      await using aimed = await aim()
+      aimed.directory.fault({ kind, operation: 'discovery' })
 
-    await expect(aimed.upstream.tokens.token('directory', aimed.call())).resolves.toMatch(/./)
-  })
+      await expect(aimed.upstream.tokens.token('directory', aimed.call())).resolves.toMatch(/./)
+    },
+  )
 
   test.each([
     { status: 429, retryAfterSeconds: 2, pauses: [2_000] },
     { status: 503, retryAfterSeconds: 5, pauses: [5_000] },
     { status: 500, retryAfterSeconds: undefined, pauses: [800] },
-  ])('after status $status it is tried for again when it is time, not a minute later', async ({ status, retryAfterSeconds, pauses }) => {
-    await using aimed = await aim({ parts: { random: () => 0.4 } })
-    aimed.directory.fault({ kind: 'status', status, code: 'temporarily_unavailable', retryAfterSeconds, ...tokens })
+  ])(
+    'after status $status it is tried for again when it is time, not a minute later',
+    async ({ status, retryAfterSeconds, pauses }) => {
+      await using aimed = await aim({ parts: { random: () => 0.4 } })
+      aimed.directory.fault({
+        kind: 'status',
+        status,
+        code: 'temporarily_unavailable',
+        retryAfterSeconds,
+        ...tokens,
+      })
 
-    await expect(aimed.upstream.tokens.token('directory', aimed.call())).resolves.toMatch(/./)
+      await expect(aimed.upstream.tokens.token('directory', aimed.call())).resolves.toMatch(/./)
 
-    expect(aimed.clock.pauses).toEqual(pauses)
-  })
+      expect(aimed.clock.pauses).toEqual(pauses)
+    },
+  )
 
   test('that is throttled for long fails at once with the throttling, and the next caller asks again', async () => {
     await using aimed = await aim()
@@ -209,18 +253,28 @@ describe('a token', () => {
 
   test('of a service that repeats the secret in its error does not tell it', async () => {
     await using aimed = await aim()
-    const body = { error: 'invalid_client', error_description: `AADSTS7000215: ${aimed.directory.rootClientSecret} is wrong`, error_codes: [7000215] }
+    const body = {
+      error: 'invalid_client',
+      error_description: `AADSTS7000215: ${aimed.directory.rootClientSecret} is wrong`,
+      error_codes: [7000215],
+    }
     aimed.directory.fault({ kind: 'status', status: 401, body, ...tokens })
 
     const error = await failureOf(aimed.upstream.tokens.token('directory', aimed.call()))
 
-    expect([error.message, String(error.stack).includes(aimed.directory.rootClientSecret)]).toEqual(['AADSTS7000215: … is wrong', false])
+    expect([error.message, String(error.stack).includes(aimed.directory.rootClientSecret)]).toEqual([
+      'AADSTS7000215: … is wrong',
+      false,
+    ])
   })
 
   test('neither the secret nor a discovery follows a redirect', async () => {
     await using aimed = await aim()
     const url = `${aimed.directory.directoryUrl}/leak`
-    aimed.directory.fault({ kind: 'redirect', url, operation: 'discovery' }, { kind: 'redirect', url, ...tokens })
+    aimed.directory.fault(
+      { kind: 'redirect', url, operation: 'discovery' },
+      { kind: 'redirect', url, ...tokens },
+    )
 
     const discovery = await failureOf(aimed.upstream.tokens.token('directory', aimed.call()))
     const token = await failureOf(aimed.upstream.tokens.token('directory', aimed.call()))
@@ -248,7 +302,12 @@ describe('a token', () => {
 
   test('is asked for anew, with its discovery, after one that was of no use', async () => {
     await using aimed = await aim()
-    aimed.directory.fault({ kind: 'status', status: 200, body: { issuer: 'nowhere' }, operation: 'discovery' })
+    aimed.directory.fault({
+      kind: 'status',
+      status: 200,
+      body: { issuer: 'nowhere' },
+      operation: 'discovery',
+    })
 
     const error = await failureOf(aimed.upstream.tokens.token('directory', aimed.call()))
 
@@ -256,13 +315,20 @@ describe('a token', () => {
     await expect(aimed.upstream.tokens.token('directory', aimed.call())).resolves.toMatch(/./)
   })
 
-  test.each(['', '..', 'a/b', 'a?b', 'a b', 'a#', '%2e'])('the tenant "%s" is refused without a request', async (tenantId) => {
-    await using aimed = await aim()
+  test.each(['', '..', 'a/b', 'a?b', 'a b', 'a#', '%2e'])(
+    'the tenant "%s" is refused without a request',
+    async (tenantId) => {
+      await using aimed = await aim()
 
-    const error = await failureOf(aimed.open({ tenantId }).tokens.token('directory', aimed.call()))
+      const error = await failureOf(aimed.open({ tenantId }).tokens.token('directory', aimed.call()))
 
-    expect([error.code, classify(error).kind, aimed.directory.journal.entries()]).toEqual(['unusable_tenant', 'credential', []])
-  })
+      expect([error.code, classify(error).kind, aimed.directory.journal.entries()]).toEqual([
+        'unusable_tenant',
+        'credential',
+        [],
+      ])
+    },
+  )
 
   test.each(['common', 'organizations', 'consumers'])('"%s" is no tenant to sign in to', async (tenantId) => {
     await using aimed = await aim()
@@ -275,7 +341,11 @@ describe('a token', () => {
   test('of an unknown tenant says so', async () => {
     await using aimed = await aim()
 
-    const error = await failureOf(aimed.open({ tenantId: '11111111-1111-4111-8111-111111111111' }).tokens.token('directory', aimed.call()))
+    const error = await failureOf(
+      aimed
+        .open({ tenantId: '11111111-1111-4111-8111-111111111111' })
+        .tokens.token('directory', aimed.call()),
+    )
 
     expect(error.message).toMatch(/AADSTS90002/)
   })
@@ -286,7 +356,9 @@ describe('a token', () => {
     const caller = new AbortController()
     const patient = aimed.upstream.tokens.token('directory', aimed.call())
     const hasty = failureOf(aimed.upstream.tokens.token('directory', aimed.call(0.02)))
-    const leaving = failureOf(aimed.upstream.tokens.token('directory', { ...aimed.call(), signal: caller.signal }))
+    const leaving = failureOf(
+      aimed.upstream.tokens.token('directory', { ...aimed.call(), signal: caller.signal }),
+    )
     await aimed.directory.journal.arrived('token')
 
     caller.abort()
@@ -323,7 +395,12 @@ describe('a token', () => {
       token_endpoint: `${base}/token`,
     }
     aimed.directory.fault({ kind: 'status', status: 200, body: document, service: 'login' })
-    aimed.directory.fault({ kind: 'status', status: 200, body: { token_type: 'Bearer', expires_in: 3599, access_token: 'a' }, service: 'login' })
+    aimed.directory.fault({
+      kind: 'status',
+      status: 200,
+      body: { token_type: 'Bearer', expires_in: 3599, access_token: 'a' },
+      service: 'login',
+    })
 
     const upstream = aimed.open({ environment: { ...settings.environment, authorityHost } })
 
@@ -355,9 +432,18 @@ describe('claims', () => {
     `a.${Buffer.from('{"roles":"x","appid":5}').toString('base64url')}.c`,
   ])('of the token %s are none', async (token) => {
     await using aimed = await aim()
-    aimed.directory.fault({ kind: 'status', status: 200, body: { token_type: 'Bearer', expires_in: 3599, access_token: token }, ...tokens })
+    aimed.directory.fault({
+      kind: 'status',
+      status: 200,
+      body: { token_type: 'Bearer', expires_in: 3599, access_token: token },
+      ...tokens,
+    })
 
-    expect(await aimed.upstream.tokens.claims('directory', aimed.call())).toEqual({ appId: undefined, objectId: undefined, roles: [] })
+    expect(await aimed.upstream.tokens.claims('directory', aimed.call())).toEqual({
+      appId: undefined,
+      objectId: undefined,
+      roles: [],
+    })
   })
 })
 
@@ -365,7 +451,11 @@ describe('proof of a secret', () => {
   const made = async (aimed: Awaited<ReturnType<typeof aim>>) => {
     const { id, appId } = aimed.directory.hand.addApplication({ displayName: 'target' })
     const endDateTime = new Date(aimed.clock.now() + 86_400_000).toISOString()
-    const { keyId, secretText } = await aimed.upstream.directory.addApplicationPassword(id, { displayName: 'x', endDateTime }, aimed.call())
+    const { keyId, secretText } = await aimed.upstream.directory.addApplicationPassword(
+      id,
+      { displayName: 'x', endDateTime },
+      aimed.call(),
+    )
     return { id, appId, keyId, secretText }
   }
 
@@ -397,7 +487,11 @@ describe('proof of a secret', () => {
     const { directory } = aimed.upstream
     const { id, appId } = await directory.createApplication({ displayName: 'a' }, aimed.call())
     const endDateTime = new Date(aimed.clock.now() + 86_400_000).toISOString()
-    const { secretText } = await directory.addApplicationPassword(id, { displayName: 'x', endDateTime }, aimed.call())
+    const { secretText } = await directory.addApplicationPassword(
+      id,
+      { displayName: 'x', endDateTime },
+      aimed.call(),
+    )
     const prove = () => aimed.upstream.tokens.proveSecret(appId, secretText, 'directory', aimed.call())
 
     const early = await prove()
@@ -409,7 +503,14 @@ describe('proof of a secret', () => {
   test('is refused to an unknown client', async () => {
     await using aimed = await aim()
 
-    expect(await aimed.upstream.tokens.proveSecret('22222222-2222-4222-8222-222222222222', 'x', 'directory', aimed.call())).toBe(false)
+    expect(
+      await aimed.upstream.tokens.proveSecret(
+        '22222222-2222-4222-8222-222222222222',
+        'x',
+        'directory',
+        aimed.call(),
+      ),
+    ).toBe(false)
   })
 
   test('says nothing while the login service does not answer', async () => {

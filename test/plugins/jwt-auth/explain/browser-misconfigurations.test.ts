@@ -3,7 +3,16 @@ import { shared } from '../../../support/shared.ts'
 import type { Answer, Json } from '../../../support/client.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import type { TestServer } from '../../../support/start-server.ts'
-import { callback, clientId, configure, redirectUri, type SmallProvider, startSmallProvider, withFlow, writeRole } from '../oidc/small-provider.ts'
+import {
+  callback,
+  clientId,
+  configure,
+  redirectUri,
+  type SmallProvider,
+  startSmallProvider,
+  withFlow,
+  writeRole,
+} from '../oidc/small-provider.ts'
 import { aSigner, signedWithSecret } from '../signer.ts'
 import { checksOf } from './checks.ts'
 
@@ -23,7 +32,11 @@ type Case = {
   /** Spoils what the provider answers. */
   readonly spoil?: (fixture: Fixture) => void
   /** Goes back in place of `state` and `code`; undefined: those. */
-  readonly back?: (login: URLSearchParams, code: string, fixture: Fixture) => Promise<Record<string, string>> | Record<string, string>
+  readonly back?: (
+    login: URLSearchParams,
+    code: string,
+    fixture: Fixture,
+  ) => Promise<Record<string, string>> | Record<string, string>
   readonly idToken?: (fixture: Fixture, login: URLSearchParams) => string
   readonly reason: string
   /** A part of what must be found on either side. */
@@ -33,7 +46,8 @@ type Case = {
   readonly detail?: unknown
 }
 
-const has = (...texts: string[]): unknown => expect.toSatisfy((value: unknown) => texts.every((text) => JSON.stringify(value).includes(text)))
+const has = (...texts: string[]): unknown =>
+  expect.toSatisfy((value: unknown) => texts.every((text) => JSON.stringify(value).includes(text)))
 const aadstsSecret =
   "AADSTS7000215: Invalid client secret provided. Ensure the secret being sent in the request is the client secret value, not the client secret ID, for a secret added to app '6731de76-14a6-49ae-97bc-6eba6914391e'. Trace ID: 3d1c7a1e Correlation ID: 01a7"
 const aadstsAssignment =
@@ -44,7 +58,12 @@ const cases: readonly Case[] = [
   // what auth_url refuses
   {
     name: 'the UI sends a redirect URI for another mount path than the role allows',
-    role: { allowed_redirect_uris: ['https://vault.example:8200/ui/vault/auth/myerror/oidc/callback', 'http://localhost:8250/oidc/callback'] },
+    role: {
+      allowed_redirect_uris: [
+        'https://vault.example:8200/ui/vault/auth/myerror/oidc/callback',
+        'http://localhost:8250/oidc/callback',
+      ],
+    },
     asked: { redirect_uri: 'https://vault.example:8200/ui/vault/auth/google/oidc/callback' },
     reason: 'redirect_uri_refused',
     expected: has('/auth/myerror/oidc/callback', 'http://localhost:8250/oidc/callback'),
@@ -61,10 +80,16 @@ const cases: readonly Case[] = [
   },
   {
     name: 'Terraform wrote all redirect URIs as one text with blanks',
-    role: { allowed_redirect_uris: ['http://localhost:8250/oidc/callback https://vault.example/ui/vault/auth/google/oidc/callback'] },
+    role: {
+      allowed_redirect_uris: [
+        'http://localhost:8250/oidc/callback https://vault.example/ui/vault/auth/google/oidc/callback',
+      ],
+    },
     asked: { redirect_uri: 'http://localhost:8250/oidc/callback' },
     reason: 'redirect_uri_refused',
-    expected: ['http://localhost:8250/oidc/callback https://vault.example/ui/vault/auth/google/oidc/callback'],
+    expected: [
+      'http://localhost:8250/oidc/callback https://vault.example/ui/vault/auth/google/oidc/callback',
+    ],
     seen: 'http://localhost:8250/oidc/callback',
   },
   {
@@ -131,7 +156,11 @@ const cases: readonly Case[] = [
   // what the provider sends back
   {
     name: 'the person is not assigned to the application (Entra ID)',
-    back: (login) => ({ state: login.get('state') ?? '', error: 'access_denied', error_description: aadstsAssignment }),
+    back: (login) => ({
+      state: login.get('state') ?? '',
+      error: 'access_denied',
+      error_description: aadstsAssignment,
+    }),
     reason: 'provider_refused',
     expected: ['code'],
     seen: ['access_denied', aadstsAssignment],
@@ -204,7 +233,8 @@ const cases: readonly Case[] = [
   {
     name: 'the application is a public client at the provider (Entra ID)',
     spoil: ({ provider }) => {
-      const error_description = "AADSTS700025: Client is public so neither 'client_assertion' nor 'client_secret' should be presented."
+      const error_description =
+        "AADSTS700025: Client is public so neither 'client_assertion' nor 'client_secret' should be presented."
       provider.token = { status: 401, body: { error: 'invalid_client', error_description } }
     },
     reason: 'exchange_failed',
@@ -214,7 +244,8 @@ const cases: readonly Case[] = [
   {
     name: 'a code that was redeemed already',
     spoil: ({ provider }) => {
-      const error_description = 'AADSTS54005: OAuth2 Authorization code was already redeemed, please retry with a new valid code.'
+      const error_description =
+        'AADSTS54005: OAuth2 Authorization code was already redeemed, please retry with a new valid code.'
       provider.token = { status: 400, body: { error: 'invalid_grant', error_description } }
     },
     reason: 'exchange_failed',
@@ -272,7 +303,8 @@ const cases: readonly Case[] = [
   },
   {
     name: 'the issuer has a slash at its end, the discovery URL has none',
-    idToken: ({ provider }, login) => provider.signer.sign(provider.claims(login, { iss: `${provider.url}/` })),
+    idToken: ({ provider }, login) =>
+      provider.signer.sign(provider.claims(login, { iss: `${provider.url}/` })),
     reason: 'issuer_mismatch',
     expected: [expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/)],
     seen: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/),
@@ -410,7 +442,10 @@ const cases: readonly Case[] = [
   {
     name: 'more groups than a token holds, and no provider_config (Entra ID)',
     role: { groups_claim: 'groups' },
-    claims: { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'https://graph.example/getMemberObjects' } } },
+    claims: {
+      _claim_names: { groups: 'src1' },
+      _claim_sources: { src1: { endpoint: 'https://graph.example/getMemberObjects' } },
+    },
     reason: 'groups_unavailable',
     expected: ['groups'],
     seen: has('_claim_names'),
@@ -429,7 +464,10 @@ const cases: readonly Case[] = [
     name: 'more groups than a token holds, and a directory that does not answer (Entra ID)',
     config: () => ({ provider_config: { provider: 'azure' } }),
     role: { groups_claim: 'groups' },
-    claims: { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'http://127.0.0.1:1/getMemberObjects' } } },
+    claims: {
+      _claim_names: { groups: 'src1' },
+      _claim_sources: { src1: { endpoint: 'http://127.0.0.1:1/getMemberObjects' } },
+    },
     reason: 'groups_unavailable',
     expected: ['groups'],
     seen: has('Microsoft Graph', 'connection refused'),
@@ -490,13 +528,22 @@ const table: string[] = []
 /** Begins, signs in and comes back; the answer of the step that refused. */
 async function refusedLogin(one: Case, fixture: Fixture): Promise<Answer> {
   const { provider, server } = fixture
-  const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: redirectUri, ...one.asked })
+  const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', {
+    redirect_uri: redirectUri,
+    ...one.asked,
+  })
   const url = String(begun.body.data?.['auth_url'] ?? '')
   if (begun.status !== 200 || url === '') return begun
   const login = new URLSearchParams(url.split('?')[1])
   const idToken = one.idToken?.(fixture, login)
-  const code = provider.codeFor(login, { ...(one.claims === undefined ? {} : { claims: one.claims }), ...(idToken === undefined ? {} : { idToken }) })
-  return callback(server.anonymous, (await one.back?.(login, code, fixture)) ?? { state: login.get('state') ?? '', code })
+  const code = provider.codeFor(login, {
+    ...(one.claims === undefined ? {} : { claims: one.claims }),
+    ...(idToken === undefined ? {} : { idToken }),
+  })
+  return callback(
+    server.anonymous,
+    (await one.back?.(login, code, fixture)) ?? { state: login.get('state') ?? '', code },
+  )
 }
 
 describe('what people get wrong with browser logins is named by one request, with both sides', () => {
@@ -528,13 +575,25 @@ describe('what people get wrong with browser logins is named by one request, wit
 
       const failed = checksOf(explained).find(({ verdict }) => verdict === 'fail')
       table.push(rowOf(one.name, explained, failed))
-      expect(failed).toMatchObject({ reason: one.reason, expected: one.expected, seen: one.seen, ...pick(one, 'hint'), ...pick(one, 'detail') })
+      expect(failed).toMatchObject({
+        reason: one.reason,
+        expected: one.expected,
+        seen: one.seen,
+        ...pick(one, 'hint'),
+        ...pick(one, 'detail'),
+      })
       expect(explained).toMatchObject({ allowed: false, reason: one.reason, request_id: id })
       const { failures } = (await server.root.read(`auth/oidc/failures?request_id=${id}`)).body.data ?? {}
-      expect(failures).toMatchObject([{ reason: one.reason, check: failed?.name, expected: one.expected, seen: one.seen }])
+      expect(failures).toMatchObject([
+        { reason: one.reason, check: failed?.name, expected: one.expected, seen: one.seen },
+      ])
       // and no secret of the login in any of it
       const told = JSON.stringify([explained, failures])
-      for (const secret of ['"def"', 'code-', ...provider.tokenCalls.map(({ form }) => form.get('code_verifier') ?? '-none-')])
+      for (const secret of [
+        '"def"',
+        'code-',
+        ...provider.tokenCalls.map(({ form }) => form.get('code_verifier') ?? '-none-'),
+      ])
         expect(told).not.toContain(secret)
     } finally {
       fixture.clock.advance((Date.now() - fixture.clock.now()) / 1000)
@@ -551,7 +610,15 @@ describe('what people get wrong with browser logins is named by one request, wit
 
 const pick = (one: Case, name: 'hint' | 'detail') => (one[name] === undefined ? {} : { [name]: one[name] })
 
-const rowOf = (name: string, explained: Json | undefined, failed: ReturnType<typeof checksOf>[number] | undefined): string =>
-  [name, String(explained?.['path']), `${failed?.name}: ${failed?.reason}`, JSON.stringify(failed?.expected), JSON.stringify(failed?.seen)].join(
-    ' | ',
-  )
+const rowOf = (
+  name: string,
+  explained: Json | undefined,
+  failed: ReturnType<typeof checksOf>[number] | undefined,
+): string =>
+  [
+    name,
+    String(explained?.['path']),
+    `${failed?.name}: ${failed?.reason}`,
+    JSON.stringify(failed?.expected),
+    JSON.stringify(failed?.seen),
+  ].join(' | ')

@@ -22,7 +22,10 @@ async function startFixture({ hasKey = false, sendsDate = false } = {}) {
     }),
   )
   const server = opened.use(await startTestServer({ clock }))
-  await server.root.write('auth/jwt/config', hasKey ? { jwt_validation_pubkeys: [signer.pem] } : { jwks_url: `${provider.url}/keys` })
+  await server.root.write(
+    'auth/jwt/config',
+    hasKey ? { jwt_validation_pubkeys: [signer.pem] } : { jwks_url: `${provider.url}/keys` },
+  )
   await server.root.write('auth/jwt/role/ci', role)
   const held = opened.move()
   /** A token that its issuer made `age` seconds ago, by a clock that is `ahead`. */
@@ -33,8 +36,10 @@ async function startFixture({ hasKey = false, sendsDate = false } = {}) {
   return {
     clock,
     token,
-    logIn: async (made: Parameters<typeof token>[0]) => (await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: token(made) })).status,
-    explain: async (made: Parameters<typeof token>[0]) => (await server.root.write('auth/jwt/explain', { role: 'ci', jwt: token(made) })).body.data,
+    logIn: async (made: Parameters<typeof token>[0]) =>
+      (await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: token(made) })).status,
+    explain: async (made: Parameters<typeof token>[0]) =>
+      (await server.root.write('auth/jwt/explain', { role: 'ci', jwt: token(made) })).body.data,
     source: async () => (await server.root.read('auth/jwt/status')).body.data?.['sources']?.['0'],
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   }
@@ -47,11 +52,17 @@ describe('the offset of a clock whose provider sends no Date', () => {
     { name: 'ten minutes behind', ahead: -600 },
   ])('is estimated from fresh tokens, and marked: $name', async ({ ahead }) => {
     await using fixture = await startFixture()
-    expect(await fixture.source()).toMatchObject({ clock_offset_seconds: null, clock_offset_estimated: false })
+    expect(await fixture.source()).toMatchObject({
+      clock_offset_seconds: null,
+      clock_offset_estimated: false,
+    })
 
     await fixture.logIn({ ahead })
 
-    expect(await fixture.source()).toMatchObject({ clock_offset_seconds: ahead, clock_offset_estimated: true })
+    expect(await fixture.source()).toMatchObject({
+      clock_offset_seconds: ahead,
+      clock_offset_estimated: true,
+    })
     expect(await fixture.explain({ ahead })).toMatchObject({
       clock: { offset_seconds: ahead, estimated: true, source: expect.stringMatching(/^http:/) },
     })
@@ -103,26 +114,55 @@ describe('the freshest token of the last ten minutes decides', () => {
   const now = Date.UTC(2026, 0, 2)
   const noted = (...tokens: { iat: unknown; at?: number }[]) => {
     const times = new IssuedTimes()
-    for (const { iat, at = 0 } of tokens) times.note(typeof iat === 'number' ? now / 1000 + iat : iat, now + at * 1000)
+    for (const { iat, at = 0 } of tokens)
+      times.note(typeof iat === 'number' ? now / 1000 + iat : iat, now + at * 1000)
     return times.estimate
   }
 
   test.each([
-    { name: 'the fresher of two', tokens: [{ iat: -30 }, { iat: -3 }, { iat: -400 }], seconds: -3, isCertain: false },
-    { name: 'the same token again is no other', tokens: [{ iat: -30 }, { iat: -30, at: 1 }, { iat: -30, at: 2 }], seconds: -30, isCertain: false },
-    { name: 'three that agree', tokens: [{ iat: -30 }, { iat: -29, at: 1 }, { iat: -28, at: 2 }], seconds: -30, isCertain: true },
+    {
+      name: 'the fresher of two',
+      tokens: [{ iat: -30 }, { iat: -3 }, { iat: -400 }],
+      seconds: -3,
+      isCertain: false,
+    },
+    {
+      name: 'the same token again is no other',
+      tokens: [{ iat: -30 }, { iat: -30, at: 1 }, { iat: -30, at: 2 }],
+      seconds: -30,
+      isCertain: false,
+    },
+    {
+      name: 'three that agree',
+      tokens: [{ iat: -30 }, { iat: -29, at: 1 }, { iat: -28, at: 2 }],
+      seconds: -30,
+      isCertain: true,
+    },
     { name: 'one from the future', tokens: [{ iat: 90 }], seconds: 90, isCertain: true },
-    { name: 'an older one counts no more', tokens: [{ iat: 90 }, { iat: 590, at: 600 }], seconds: -10, isCertain: false },
+    {
+      name: 'an older one counts no more',
+      tokens: [{ iat: 90 }, { iat: 590, at: 600 }],
+      seconds: -10,
+      isCertain: false,
+    },
   ])('$name', ({ tokens, seconds, isCertain }) => {
     expect(noted(...tokens)).toMatchObject({ seconds, isEstimate: true, isCertain })
   })
 
-  test.each([undefined, null, '1700000000', Number.NaN, Number.POSITIVE_INFINITY, 10n, 1e300, -1e300, 100_000, -100_000])(
-    'an iat of %s says nothing',
-    (iat) => {
-      expect(noted({ iat })).toBeUndefined()
-    },
-  )
+  test.each([
+    undefined,
+    null,
+    '1700000000',
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    10n,
+    1e300,
+    -1e300,
+    100_000,
+    -100_000,
+  ])('an iat of %s says nothing', (iat) => {
+    expect(noted({ iat })).toBeUndefined()
+  })
 
   test('however many there are, few are kept', () => {
     const times = new IssuedTimes()

@@ -13,18 +13,50 @@ describe('explain', () => {
   test('an allowed login shows every check in order, and what it would grant', async () => {
     const mount = await fixture.mount({
       config: { oidc_discovery_url: fixture.issuer.url },
-      role: { groups_claim: 'groups', claim_mappings: { ref: 'branch' }, bound_claims: { repository: 'acme/shop', ref: 'refs/heads/main' } },
+      role: {
+        groups_claim: 'groups',
+        claim_mappings: { ref: 'branch' },
+        bound_claims: { repository: 'acme/shop', ref: 'refs/heads/main' },
+      },
     })
 
     const { status, body } = await fixture.explain(mount, { jwt: await fixture.sign({ groups: ['a', 'b'] }) })
 
     const { data } = body
     expect(status).toBe(200)
-    expect(data).toMatchObject({ allowed: true, status: 200, error: '', reason: '', role: 'ci', clock: { source: fixture.issuer.url } })
+    expect(data).toMatchObject({
+      allowed: true,
+      status: 200,
+      error: '',
+      reason: '',
+      role: 'ci',
+      clock: { source: fixture.issuer.url },
+    })
     const checks = checksOf(data)
     expect(checks.map(({ name }) => name)).toEqual([
-      ...['config', 'role', 'token', 'address', 'signature', 'algorithm', 'claims', 'issuer', 'subject', 'audience', 'times'],
-      ...['user_claim', 'provider', 'metadata', 'groups', 'bound_claims', 'bound_claims', 'entity', 'policies'],
+      ...[
+        'config',
+        'role',
+        'token',
+        'address',
+        'signature',
+        'algorithm',
+        'claims',
+        'issuer',
+        'subject',
+        'audience',
+        'times',
+      ],
+      ...[
+        'user_claim',
+        'provider',
+        'metadata',
+        'groups',
+        'bound_claims',
+        'bound_claims',
+        'entity',
+        'policies',
+      ],
     ])
     expect(checks.every(({ verdict }) => verdict === 'pass')).toBe(true)
     const signature = checks.find(({ name }) => name === 'signature')
@@ -46,9 +78,17 @@ describe('explain', () => {
   test('matching groups are named', async () => {
     const mount = await fixture.mount({ role: { groups_claim: 'groups' } })
     const accessor = (await fixture.root.read('sys/auth')).body['data']?.[`${mount}/`]?.['accessor']
-    const group = await fixture.root.write('identity/group', { name: 'ops', type: 'external', policies: ['ops'] })
+    const group = await fixture.root.write('identity/group', {
+      name: 'ops',
+      type: 'external',
+      policies: ['ops'],
+    })
     const id = group.body['data']?.['id']
-    await fixture.root.write('identity/group-alias', { name: 'a', mount_accessor: accessor, canonical_id: id })
+    await fixture.root.write('identity/group-alias', {
+      name: 'a',
+      mount_accessor: accessor,
+      canonical_id: id,
+    })
 
     const { body } = await fixture.explain(mount, { jwt: await fixture.sign({ groups: ['a', 'b'] }) })
 
@@ -68,13 +108,16 @@ describe('explain', () => {
     }
     const before = await counts()
 
-    for (let time = 0; time < 3; time++) await fixture.explain(mount, { jwt: await fixture.sign({ sub: 'nobody-yet' }) })
+    for (let time = 0; time < 3; time++)
+      await fixture.explain(mount, { jwt: await fixture.sign({ sub: 'nobody-yet' }) })
 
     expect(await counts()).toEqual(before)
   })
 
   test('after a bad signature the claims are still checked', async () => {
-    const mount = await fixture.mount({ config: { jwt_validation_pubkeys: [fixture.issuer.publicKeyPem('ES256')] } })
+    const mount = await fixture.mount({
+      config: { jwt_validation_pubkeys: [fixture.issuer.publicKeyPem('ES256')] },
+    })
 
     const { body } = await fixture.explain(mount, { jwt: await fixture.sign({ aud: 'GATEHOUSE' }) })
 
@@ -87,11 +130,20 @@ describe('explain', () => {
 
   test('with claims there is no signature check, and no provider is asked', async () => {
     const provider = { provider: 'azure' }
-    const mount = await fixture.mount({ config: { provider_config: provider }, role: { groups_claim: 'groups' } })
-    const elsewhere = { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: `${fixture.issuer.url}/groups` } } }
+    const mount = await fixture.mount({
+      config: { provider_config: provider },
+      role: { groups_claim: 'groups' },
+    })
+    const elsewhere = {
+      _claim_names: { groups: 'src1' },
+      _claim_sources: { src1: { endpoint: `${fixture.issuer.url}/groups` } },
+    }
     const asked = fixture.issuer.requestsByPath.get('/groups')
 
-    const { body } = await fixture.explain(mount, { claims: fixture.claims(elsewhere), distributed_claim_access_token: 'precious' })
+    const { body } = await fixture.explain(mount, {
+      claims: fixture.claims(elsewhere),
+      distributed_claim_access_token: 'precious',
+    })
 
     const skipped = checksOf(body['data'])
       .filter(({ verdict }) => verdict === 'skipped')
@@ -104,8 +156,13 @@ describe('explain', () => {
     const mount = await fixture.mount({ role: { token_bound_cidrs: ['10.0.0.0/8'] } })
     const jwt = await fixture.sign()
 
-    expect((await fixture.explain(mount, { jwt, remote_address: '10.1.2.3' })).body['data']).toMatchObject({ allowed: true })
-    expect((await fixture.explain(mount, { jwt })).body['data']).toMatchObject({ status: 403, error: 'permission denied' })
+    expect((await fixture.explain(mount, { jwt, remote_address: '10.1.2.3' })).body['data']).toMatchObject({
+      allowed: true,
+    })
+    expect((await fixture.explain(mount, { jwt })).body['data']).toMatchObject({
+      status: 403,
+      error: 'permission denied',
+    })
   })
 
   test.each([{ fields: {} }, { fields: { jwt: 'x', claims: {} } }, { fields: { jwt: null, claims: null } }])(
@@ -115,7 +172,10 @@ describe('explain', () => {
 
       const answer = await fixture.explain(mount, fields)
 
-      expect(answer).toMatchObject({ status: 400, body: errors("exactly one of 'jwt' and 'claims' must be set") })
+      expect(answer).toMatchObject({
+        status: 400,
+        body: errors("exactly one of 'jwt' and 'claims' must be set"),
+      })
     },
   )
 
@@ -132,7 +192,9 @@ describe('explain', () => {
 
   test('explain needs update on its path', async () => {
     const mount = await fixture.mount()
-    await fixture.root.write('sys/policies/acl/reads', { policy: `path "auth/${mount}/*" { capabilities = ["read"] }` })
+    await fixture.root.write('sys/policies/acl/reads', {
+      policy: `path "auth/${mount}/*" { capabilities = ["read"] }`,
+    })
     const token = await fixture.root.write('auth/token/create', { policies: ['reads'] })
     const reader = fixture.server.as(String(token.body['auth']?.['client_token']))
 

@@ -13,7 +13,9 @@ describe('failures', () => {
 
   test('a refused login is found by the request id of its answer, with its claims as hashes', async () => {
     const mount = await fixture.mount()
-    const refused = await fixture.login(mount, { jwt: await fixture.sign({ aud: 'other', secret: 'hunter2' }) })
+    const refused = await fixture.login(mount, {
+      jwt: await fixture.sign({ aud: 'other', secret: 'hunter2' }),
+    })
     const id = String(refused.body['request_id'])
 
     const { text, body } = await fixture.root.read(`auth/${mount}/failures?request_id=${id}`)
@@ -23,7 +25,14 @@ describe('failures', () => {
     const [failure, ...others] = failuresOf(body)
     expect(others).toEqual([])
     expect(failure).toMatchObject({
-      ...{ request_id: id, path: 'login', role: 'ci', reason: 'audience_mismatch', check: 'audience', status: 400 },
+      ...{
+        request_id: id,
+        path: 'login',
+        role: 'ci',
+        reason: 'audience_mismatch',
+        check: 'audience',
+        status: 400,
+      },
       ...{ remote_address: '127.0.0.1', alg: 'RS256', verified: true },
     })
     for (const clear of ['hunter2', 'repo:acme/shop', 'other']) expect(text).not.toContain(clear)
@@ -34,7 +43,8 @@ describe('failures', () => {
   test('each mount hashes with its own key', async () => {
     const hashes = await Promise.all(
       [await fixture.mount(), await fixture.mount()].map(
-        async (mount) => (await fixture.root.write(`auth/${mount}/failures/hash`, { input: 'x' })).body['data'],
+        async (mount) =>
+          (await fixture.root.write(`auth/${mount}/failures/hash`, { input: 'x' })).body['data'],
       ),
     )
 
@@ -44,19 +54,36 @@ describe('failures', () => {
 
   test('failures are listed newest first, filtered by reason and role and limited, and the oldest are dropped', async () => {
     const mount = await fixture.mount()
-    await fixture.root.write(`auth/${mount}/role/other`, { role_type: 'jwt', user_claim: 'sub', bound_subject: 'x' })
-    const nameOf = async (role: string, jwt: string) => String((await fixture.login(mount, { role, jwt })).body['request_id'])
-    const names = [await nameOf('ci', ''), await nameOf('ci', 'x'), await nameOf('other', 'x'), await nameOf('Nobody', 'x'), await nameOf('ci', 'x')]
+    await fixture.root.write(`auth/${mount}/role/other`, {
+      role_type: 'jwt',
+      user_claim: 'sub',
+      bound_subject: 'x',
+    })
+    const nameOf = async (role: string, jwt: string) =>
+      String((await fixture.login(mount, { role, jwt })).body['request_id'])
+    const names = [
+      await nameOf('ci', ''),
+      await nameOf('ci', 'x'),
+      await nameOf('other', 'x'),
+      await nameOf('Nobody', 'x'),
+      await nameOf('ci', 'x'),
+    ]
     names.push(await nameOf('ci', ''), await nameOf('ci', 'x'))
     const read = async (query = '') => (await fixture.root.read(`auth/${mount}/failures${query}`)).body
 
     expect(failuresOf(await read()).map((one) => one['request_id'])).toEqual(names.slice(-5).reverse())
     expect((await read())['data']).toMatchObject({ dropped: 2 })
-    expect(failuresOf(await read('?limit=2')).map((one) => one['request_id'])).toEqual(names.slice(-2).reverse())
-    expect(failuresOf(await read('?reason=token_missing')).map((one) => one['request_id'])).toEqual([names[5]])
+    expect(failuresOf(await read('?limit=2')).map((one) => one['request_id'])).toEqual(
+      names.slice(-2).reverse(),
+    )
+    expect(failuresOf(await read('?reason=token_missing')).map((one) => one['request_id'])).toEqual([
+      names[5],
+    ])
     expect(failuresOf(await read('?role=other')).map((one) => one['request_id'])).toEqual([names[2]])
     const unknown = failuresOf(await read('?reason=role_unknown'))[0]
-    expect(unknown?.['role']).toBe((await fixture.root.write(`auth/${mount}/failures/hash`, { input: 'nobody' })).body['data']?.['hash'])
+    expect(unknown?.['role']).toBe(
+      (await fixture.root.write(`auth/${mount}/failures/hash`, { input: 'nobody' })).body['data']?.['hash'],
+    )
   })
 
   test('DELETE removes all failures', async () => {
@@ -65,14 +92,23 @@ describe('failures', () => {
 
     expect((await fixture.root.delete(`auth/${mount}/failures`)).status).toBe(204)
 
-    expect((await fixture.root.read(`auth/${mount}/failures`)).body['data']).toMatchObject({ failures: [], dropped: 0 })
+    expect((await fixture.root.read(`auth/${mount}/failures`)).body['data']).toMatchObject({
+      failures: [],
+      dropped: 0,
+    })
   })
 
   test('at most 32 claims are kept, with truncated names, and nothing of a token that is too long', async () => {
     const mount = await fixture.mount()
-    const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`${index}${'n'.repeat(100)}`, index]))
-    await fixture.login(mount, { jwt: await fixture.sign({ ...many, aud: 'x' }, { header: { kid: 'k'.repeat(200) } }) })
-    await fixture.login(mount, { jwt: await fixture.sign({ aud: 'x', long: 'x'.repeat(100_000) }, { header: { kid: 'k' } }) })
+    const many = Object.fromEntries(
+      Array.from({ length: 50 }, (_, index) => [`${index}${'n'.repeat(100)}`, index]),
+    )
+    await fixture.login(mount, {
+      jwt: await fixture.sign({ ...many, aud: 'x' }, { header: { kid: 'k'.repeat(200) } }),
+    })
+    await fixture.login(mount, {
+      jwt: await fixture.sign({ aud: 'x', long: 'x'.repeat(100_000) }, { header: { kid: 'k' } }),
+    })
 
     const [long, first] = failuresOf((await fixture.root.read(`auth/${mount}/failures`)).body)
 
@@ -89,7 +125,10 @@ test('a limit of 0 keeps nothing', async () => {
   const mount = await fixture.mount()
   await fixture.login(mount, { jwt: 'x' })
 
-  expect((await fixture.root.read(`auth/${mount}/failures`)).body['data']).toMatchObject({ kept: 0, failures: [] })
+  expect((await fixture.root.read(`auth/${mount}/failures`)).body['data']).toMatchObject({
+    kept: 0,
+    failures: [],
+  })
 })
 
 test('every answer has its request id: granted, refused, empty, early', async () => {

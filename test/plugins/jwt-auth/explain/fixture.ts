@@ -19,7 +19,12 @@ export type LoginFixture = AsyncDisposable & {
 }
 
 export const goodRole = {
-  ...{ role_type: 'jwt', user_claim: 'sub', bound_audiences: ['gatehouse'], bound_claims: { repository: 'acme/shop' } },
+  ...{
+    role_type: 'jwt',
+    user_claim: 'sub',
+    bound_audiences: ['gatehouse'],
+    bound_claims: { repository: 'acme/shop' },
+  },
   ...{ token_policies: ['deploy'], token_ttl: 900 },
 }
 
@@ -27,11 +32,21 @@ export async function openLoginFixture(options: TestServerOptions = {}): Promise
   await using opened = new AsyncDisposableStack()
   const issuer = opened.use(await startIssuer({ algorithms: ['RS256', 'ES256'] }))
   const server = opened.use(await startTestServer(options))
-  await server.root.write('sys/policies/acl/deploy', { policy: 'path "cubbyhole/*" { capabilities = ["read"] }' })
+  await server.root.write('sys/policies/acl/deploy', {
+    policy: 'path "cubbyhole/*" { capabilities = ["read"] }',
+  })
   const now = () => Math.floor(Date.now() / 1000)
   let mounts = 0
   const claims = (over: Fields = {}): Fields => ({
-    ...{ iss: issuer.url, sub: 'repo:acme/shop', aud: 'gatehouse', iat: now(), exp: now() + 300, repository: 'acme/shop', ref: 'refs/heads/main' },
+    ...{
+      iss: issuer.url,
+      sub: 'repo:acme/shop',
+      aud: 'gatehouse',
+      iat: now(),
+      exp: now() + 300,
+      repository: 'acme/shop',
+      ref: 'refs/heads/main',
+    },
     ...over,
   })
   const held = opened.move()
@@ -45,7 +60,10 @@ export async function openLoginFixture(options: TestServerOptions = {}): Promise
       const path = `m${mounts}`
       await server.root.write(`sys/auth/${path}`, { type })
       // one issuer is asked for its keys ten times at once, however many mounts it has
-      const keys = config !== null && 'oidc_discovery_url' in config ? {} : { jwt_validation_pubkeys: [issuer.publicKeyPem('RS256')] }
+      const keys =
+        config !== null && 'oidc_discovery_url' in config
+          ? {}
+          : { jwt_validation_pubkeys: [issuer.publicKeyPem('RS256')] }
       const written = { ...keys, bound_issuer: issuer.url, ...config }
       const answers = [
         ...(config === null ? [] : [await server.root.write(`auth/${path}/config`, written)]),

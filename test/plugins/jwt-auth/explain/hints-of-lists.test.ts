@@ -12,7 +12,26 @@ const order: readonly Hint[] = [
   '',
 ]
 const values = fc.array(
-  fc.constantFrom<unknown>('a', 'A', 'a ', 'a/', 'A/', 'a*', '*', 'a,b', '[a]', 'b', '1', 1, 1n, true, 'true', null, [], jsonNumber('1')),
+  fc.constantFrom<unknown>(
+    'a',
+    'A',
+    'a ',
+    'a/',
+    'A/',
+    'a*',
+    '*',
+    'a,b',
+    '[a]',
+    'b',
+    '1',
+    1,
+    1n,
+    true,
+    'true',
+    null,
+    [],
+    jsonNumber('1'),
+  ),
   {
     maxLength: 6,
   },
@@ -21,7 +40,9 @@ const values = fc.array(
 test('of lists, what holds for any two of their values', () => {
   fc.assert(
     fc.property(values, values, fc.boolean(), (expected, seen, isLiteral) => {
-      const ofPairs = expected.flatMap((one) => seen.map((other) => nearMiss({ expected: [one], seen: [other], isLiteral })))
+      const ofPairs = expected.flatMap((one) =>
+        seen.map((other) => nearMiss({ expected: [one], seen: [other], isLiteral })),
+      )
       expect(nearMiss({ expected, seen, isLiteral })).toBe(order.find((hint) => ofPairs.includes(hint)) ?? '')
     }),
   )
@@ -30,6 +51,8 @@ test('of lists, what holds for any two of their values', () => {
 test('values beyond the first hundred are not looked at', () => {
   const others = Array.from({ length: 100 }, (_, at) => `x${at}`)
 
-  expect(nearMiss({ expected: ['A'], seen: [...others.slice(1), 'a'], isLiteral: true })).toBe('differs_in_case')
+  expect(nearMiss({ expected: ['A'], seen: [...others.slice(1), 'a'], isLiteral: true })).toBe(
+    'differs_in_case',
+  )
   expect(nearMiss({ expected: ['A'], seen: [...others, 'a'], isLiteral: true })).toBe('')
 })

@@ -14,7 +14,11 @@ describe('how near a value was missed', () => {
     { expected: ['https://a/'], seen: ['https://a'], hint: 'differs_in_trailing_slash' },
     { expected: [jsonNumber('5')], seen: ['5'], hint: 'differs_in_type' },
     { expected: ['5'], seen: [5], hint: 'differs_in_type' },
-    { expected: [jsonNumber('123456789012345678901')], seen: [123456789012345678901n], hint: 'differs_in_type' },
+    {
+      expected: [jsonNumber('123456789012345678901')],
+      seen: [123456789012345678901n],
+      hint: 'differs_in_type',
+    },
     { expected: ['true'], seen: [true], hint: 'differs_in_type' },
     { expected: [true], seen: [false], hint: '' },
     { expected: ['a,b'], seen: ['b'], hint: 'differs_in_type' },
@@ -32,7 +36,9 @@ describe('how near a value was missed', () => {
     const long = `${'x'.repeat(1_000_000)}`
 
     expect(nearMiss({ expected: many, seen: many.map((one) => `${one}-`), isLiteral: true })).toBe('')
-    expect(nearMiss({ expected: [long], seen: [long.toUpperCase()], isLiteral: true })).toBe('differs_in_case')
+    expect(nearMiss({ expected: [long], seen: [long.toUpperCase()], isLiteral: true })).toBe(
+      'differs_in_case',
+    )
   })
 })
 
@@ -57,8 +63,18 @@ describe("another's clock", () => {
       (succeeded) => void fetches.push(succeeded),
     )
 
-    expect(history.offset).toEqual({ seconds: offset, measuredAt: now + took * 1000, isEstimate: false, isCertain: true })
-    expect(history).toMatchObject({ fetches: 1, isReachable: true, fetchedAt: now + took * 1000, lastError: undefined })
+    expect(history.offset).toEqual({
+      seconds: offset,
+      measuredAt: now + took * 1000,
+      isEstimate: false,
+      isCertain: true,
+    })
+    expect(history).toMatchObject({
+      fetches: 1,
+      isReachable: true,
+      fetchedAt: now + took * 1000,
+      lastError: undefined,
+    })
     expect(fetches).toEqual([true])
   })
 
@@ -72,6 +88,12 @@ describe("another's clock", () => {
 
     await expect(history.of(() => Promise.reject(new Error('down')), ignore)).rejects.toThrow('down')
 
-    expect(history).toMatchObject({ fetches: 3, isReachable: false, fetchedAt: now, lastError: { time: now, text: 'down' }, offset: { seconds: 0 } })
+    expect(history).toMatchObject({
+      fetches: 3,
+      isReachable: false,
+      fetchedAt: now,
+      lastError: { time: now, text: 'down' },
+      offset: { seconds: 0 },
+    })
   })
 })

@@ -16,7 +16,12 @@ const cases: readonly { name: string; config?: Fields; role?: Fields; found: Rec
     config: { bound_issuer: '' },
     found: { no_issuer: 'neither bound_issuer nor a bound `iss` ties tokens to one issuer' },
   },
-  { name: 'a bound iss will do', config: { bound_issuer: '' }, role: { bound_claims: { '/iss': 'https://ci' } }, found: {} },
+  {
+    name: 'a bound iss will do',
+    config: { bound_issuer: '' },
+    role: { bound_claims: { '/iss': 'https://ci' } },
+    found: {},
+  },
   ...[
     ['sub', 'repo:*', true],
     ['sub', 'repo:acme*', true],
@@ -50,19 +55,24 @@ const cases: readonly { name: string; config?: Fields; role?: Fields; found: Rec
   ].map(([claim, value, isFound]) => ({
     name: `${claim} ${value}`,
     role: { bound_claims_type: 'glob', bound_claims: { [String(claim)]: [value], email_verified: 'true' } },
-    found: (isFound === true ? { wildcard_owner: `${claim} "${value}" has its first \`*\` before the organisation ends` } : {}) as Record<
-      string,
-      string
-    >,
+    found: (isFound === true
+      ? { wildcard_owner: `${claim} "${value}" has its first \`*\` before the organisation ends` }
+      : {}) as Record<string, string>,
   })),
   {
     name: 'a star in a long name beside an owner that is given in full',
-    role: { bound_claims_type: 'glob', bound_claims: { sub: 'repo:*:environment:prod', repository_owner_id: '65' } },
+    role: {
+      bound_claims_type: 'glob',
+      bound_claims: { sub: 'repo:*:environment:prod', repository_owner_id: '65' },
+    },
     found: {},
   },
   {
     name: 'a star in a long name beside an owner that has one too',
-    role: { bound_claims_type: 'glob', bound_claims: { sub: 'repo:*:environment:prod', repository_owner: ['acme', 'b*'] } },
+    role: {
+      bound_claims_type: 'glob',
+      bound_claims: { sub: 'repo:*:environment:prod', repository_owner: ['acme', 'b*'] },
+    },
     found: {
       wildcard_owner: 'sub "repo:*:environment:prod" has its first `*` before the organisation ends',
       'wildcard_owner 2': 'repository_owner "b*" has its first `*` before the organisation ends',
@@ -74,20 +84,29 @@ const cases: readonly { name: string; config?: Fields; role?: Fields; found: Rec
     { claim: 'ref', issuer: 'https://token.actions.githubusercontent.com', better: 'repository_id' },
     { claim: 'project_path', issuer: 'https://gitlab.acme.example', better: 'project_id' },
     { claim: 'user_login', issuer: 'https://gitlab.com', better: 'user_id' },
-    { claim: 'preferred_username', issuer: 'https://login.microsoftonline.com/9a3d4b10-2c55-4f1e-8a77-51f0a2b6c9d3/v2.0', better: 'oid' },
+    {
+      claim: 'preferred_username',
+      issuer: 'https://login.microsoftonline.com/9a3d4b10-2c55-4f1e-8a77-51f0a2b6c9d3/v2.0',
+      better: 'oid',
+    },
     { claim: 'name', issuer: 'https://accounts.google.com', better: 'sub' },
     { claim: 'nickname', issuer: 'https://acme.eu.auth0.com/', better: 'sub or an id' },
   ].map(({ claim, issuer, better }) => ({
     name: `a name of ${issuer} that can change: ${claim}`,
     config: { bound_issuer: issuer },
     role: { user_claim: claim, bound_claims: { sub: 'x' } },
-    found: { mutable_user_claim: `user_claim "${claim}" can change or be reused; prefer ${better}` } as Record<string, string>,
+    found: {
+      mutable_user_claim: `user_claim "${claim}" can change or be reused; prefer ${better}`,
+    } as Record<string, string>,
   })),
   {
     name: 'an address of an issuer that verifies none',
     config: { bound_issuer: 'https://login.microsoftonline.com/9a3d4b10-2c55-4f1e-8a77-51f0a2b6c9d3/v2.0' },
     role: { bound_claims: { email: 'a@b.c' } },
-    found: { email_unverified: 'email decides, but this issuer does not say whether an address is verified; decide by oid' },
+    found: {
+      email_unverified:
+        'email decides, but this issuer does not say whether an address is verified; decide by oid',
+    },
   },
   ...[
     { issuer: 'https://accounts.google.com', bind: 'hd' },
@@ -103,7 +122,9 @@ const cases: readonly { name: string; config?: Fields; role?: Fields; found: Rec
   {
     name: 'a name that can change',
     role: { user_claim: 'preferred_username' },
-    found: { mutable_user_claim: 'user_claim "preferred_username" can change or be reused; prefer sub or an id' },
+    found: {
+      mutable_user_claim: 'user_claim "preferred_username" can change or be reused; prefer sub or an id',
+    },
   },
   {
     name: 'a name for each run',
@@ -115,26 +136,41 @@ const cases: readonly { name: string; config?: Fields; role?: Fields; found: Rec
     role: { bound_claims: { email: 'a@b.c' } },
     found: { email_unverified: 'email decides, but email_verified is not bound to true' },
   },
-  { name: 'an address that was', role: { bound_claims: { email: 'a@b.c', email_verified: true } }, found: {} },
+  {
+    name: 'an address that was',
+    role: { bound_claims: { email: 'a@b.c', email_verified: true } },
+    found: {},
+  },
   {
     name: 'an issuer of many',
     config: { bound_issuer: 'https://token.actions.githubusercontent.com' },
     role: { bound_claims: { ref: 'refs/heads/main' } },
-    found: { multi_tenant_issuer: 'https://token.actions.githubusercontent.com serves many tenants; bind repository_owner_id or repository_id' },
+    found: {
+      multi_tenant_issuer:
+        'https://token.actions.githubusercontent.com serves many tenants; bind repository_owner_id or repository_id',
+    },
   },
   { name: 'one of them', config: { bound_issuer: 'https://token.actions.githubusercontent.com' }, found: {} },
   {
     name: 'any tenant of Entra',
     config: { bound_issuer: 'https://login.microsoftonline.com/common/v2.0' },
-    found: { multi_tenant_issuer: 'https://login.microsoftonline.com/common/v2.0 serves many tenants; bind tid' },
+    found: {
+      multi_tenant_issuer: 'https://login.microsoftonline.com/common/v2.0 serves many tenants; bind tid',
+    },
   },
   {
     name: 'redirects that never match',
-    role: { role_type: 'oidc', allowed_redirect_uris: ['https://a/*', 'https://a/#x', 'https://a/?namespace=x', 'https://a/ok'] },
+    role: {
+      role_type: 'oidc',
+      allowed_redirect_uris: ['https://a/*', 'https://a/#x', 'https://a/?namespace=x', 'https://a/ok'],
+    },
     found: {
-      redirect_never_matches: '"https://a/*" has a wildcard, a fragment, or a namespace that namespace_in_state removes',
-      'redirect_never_matches 2': '"https://a/#x" has a wildcard, a fragment, or a namespace that namespace_in_state removes',
-      'redirect_never_matches 3': '"https://a/?namespace=x" has a wildcard, a fragment, or a namespace that namespace_in_state removes',
+      redirect_never_matches:
+        '"https://a/*" has a wildcard, a fragment, or a namespace that namespace_in_state removes',
+      'redirect_never_matches 2':
+        '"https://a/#x" has a wildcard, a fragment, or a namespace that namespace_in_state removes',
+      'redirect_never_matches 3':
+        '"https://a/?namespace=x" has a wildcard, a fragment, or a namespace that namespace_in_state removes',
     },
   },
   {
@@ -142,7 +178,11 @@ const cases: readonly { name: string; config?: Fields; role?: Fields; found: Rec
     role: { bound_claims: { repository: 'acme/*' } },
     found: { glob_in_string_mode: '"acme/*" holds `*` but bound_claims_type is string' },
   },
-  { name: 'a fraction', role: { bound_claims: { level: [1, 1.5] } }, found: { number_never_matches: 'level is bound to a fraction' } },
+  {
+    name: 'a fraction',
+    role: { bound_claims: { level: [1, 1.5] } },
+    found: { number_never_matches: 'level is bound to a fraction' },
+  },
   {
     name: 'policies that are not there',
     role: { token_policies: ['deploy', 'Nope', 'default', 'gone'] },
@@ -151,7 +191,9 @@ const cases: readonly { name: string; config?: Fields; role?: Fields; found: Rec
   {
     name: 'fields of browsers',
     role: { max_age: 60, oidc_scopes: ['email'], allowed_redirect_uris: ['http://localhost/cb'] },
-    found: { no_effect: '[allowed_redirect_uris max_age oidc_scopes] have no effect on a role of type `jwt`' },
+    found: {
+      no_effect: '[allowed_redirect_uris max_age oidc_scopes] have no effect on a role of type `jwt`',
+    },
   },
   {
     name: 'fields of tokens',
@@ -162,7 +204,10 @@ const cases: readonly { name: string; config?: Fields; role?: Fields; found: Rec
       expiration_leeway: -1,
       token_replay_protection: true,
     },
-    found: { no_effect: '[clock_skew_leeway expiration_leeway token_replay_protection] have no effect on a role of type `oidc`' },
+    found: {
+      no_effect:
+        '[clock_skew_leeway expiration_leeway token_replay_protection] have no effect on a role of type `oidc`',
+    },
   },
 ]
 
@@ -180,16 +225,27 @@ describe('lint', () => {
 
     const findings = await lint(mount)
 
-    const expected = Object.entries(found).map(([code, text]) => ({ role: 'ci', code: code.replace(/ \d$/, ''), text }))
+    const expected = Object.entries(found).map(([code, text]) => ({
+      role: 'ci',
+      code: code.replace(/ \d$/, ''),
+      text,
+    }))
     expect(findings.map(({ role: name, code, text }) => ({ role: name, code, text }))).toEqual(expected)
     for (const { field } of findings) expect(field).not.toBe('')
   })
 
   test('one role, or all; 404 for one that is not there', async () => {
     const mount = await fixture.mount({ role: { bound_audiences: [] } })
-    await fixture.root.write(`auth/${mount}/role/second`, { role_type: 'jwt', user_claim: 'jti', bound_audiences: 'x' })
+    await fixture.root.write(`auth/${mount}/role/second`, {
+      role_type: 'jwt',
+      user_claim: 'jti',
+      bound_audiences: 'x',
+    })
 
-    expect((await lint(mount)).map(({ role, code }) => `${role} ${code}`)).toEqual(['ci no_audience', 'second unbounded_alias'])
+    expect((await lint(mount)).map(({ role, code }) => `${role} ${code}`)).toEqual([
+      'ci no_audience',
+      'second unbounded_alias',
+    ])
     expect((await lint(mount, '?role=SECOND')).map(({ role }) => role)).toEqual(['second'])
     expect((await fixture.root.read(`auth/${mount}/lint?role=none`)).status).toBe(404)
   })
@@ -198,7 +254,9 @@ describe('lint', () => {
     const mount = await fixture.mount()
     const write = (fields: Fields) => fixture.root.write(`auth/${mount}/role/ci`, fields)
     expect((await write({ role_type: 'jwt', bound_audiences: [] })).status).toBe(204)
-    expect((await fixture.root.write(`sys/auth/${mount}/tune`, { options: { role_lint: 'write' } })).status).toBe(204)
+    expect(
+      (await fixture.root.write(`sys/auth/${mount}/tune`, { options: { role_lint: 'write' } })).status,
+    ).toBe(204)
 
     const answer = await write({ role_type: 'jwt', policy: 'x', token_ttl: 60 })
 
@@ -229,7 +287,12 @@ describe('lint', () => {
     const mount = await fixture.mount()
     await fixture.root.write(`sys/auth/${mount}/tune`, { options: { role_lint: 'write' } })
 
-    const answer = await fixture.root.write(`auth/${mount}/role/new`, { role_type: 'jwt', user_claim: 'sub', bound_subject: 'x', [name]: 'x' })
+    const answer = await fixture.root.write(`auth/${mount}/role/new`, {
+      role_type: 'jwt',
+      user_claim: 'sub',
+      bound_subject: 'x',
+      [name]: 'x',
+    })
 
     const warning = String(answer.body['warnings']?.['1'])
     expect(warning.startsWith('unknown_field: [')).toBe(true)

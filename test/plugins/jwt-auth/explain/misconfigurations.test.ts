@@ -19,7 +19,9 @@ type Mistake = {
   readonly hint?: string
 }
 
-const otherKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'pem', type: 'spki' }).toString()
+const otherKey = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  .publicKey.export({ format: 'pem', type: 'spki' })
+  .toString()
 const discovered = ({ issuer }: LoginFixture) => ({ oidc_discovery_url: issuer.url })
 const seconds = () => Math.floor(Date.now() / 1000)
 
@@ -31,8 +33,16 @@ const mistakes: readonly Mistake[] = [
       config: ({ issuer }: LoginFixture) => ({ bound_issuer: `${issuer.url}/` }),
       hint: 'differs_in_trailing_slash',
     },
-    { name: 'an issuer in capitals', config: ({ issuer }: LoginFixture) => ({ bound_issuer: issuer.url.toUpperCase() }), hint: 'differs_in_case' },
-    { name: 'a blank behind the issuer', config: ({ issuer }: LoginFixture) => ({ bound_issuer: `${issuer.url} ` }), hint: 'differs_in_white_space' },
+    {
+      name: 'an issuer in capitals',
+      config: ({ issuer }: LoginFixture) => ({ bound_issuer: issuer.url.toUpperCase() }),
+      hint: 'differs_in_case',
+    },
+    {
+      name: 'a blank behind the issuer',
+      config: ({ issuer }: LoginFixture) => ({ bound_issuer: `${issuer.url} ` }),
+      hint: 'differs_in_white_space',
+    },
     { name: 'tokens of another issuer', claims: { iss: 'https://elsewhere.example' } },
   ].map((one) => ({ ...one, check: 'issuer', reason: 'issuer_mismatch' })),
   ...[
@@ -46,15 +56,34 @@ const mistakes: readonly Mistake[] = [
     { name: 'a star in an audience', role: { bound_audiences: ['gate*'] }, hint: 'glob_in_string_mode' },
     { name: 'a token for nobody', claims: { aud: undefined } },
   ].map((one) => ({ ...one, check: 'audience', reason: 'audience_mismatch' })),
-  { name: 'an audience the role does not ask for', role: { bound_audiences: [] }, check: 'audience', reason: 'audience_unbound' },
+  {
+    name: 'an audience the role does not ask for',
+    role: { bound_audiences: [] },
+    check: 'audience',
+    reason: 'audience_unbound',
+  },
   ...[
-    { name: 'a blank behind the subject', role: { bound_subject: 'repo:acme/shop ' }, hint: 'differs_in_white_space' },
+    {
+      name: 'a blank behind the subject',
+      role: { bound_subject: 'repo:acme/shop ' },
+      hint: 'differs_in_white_space',
+    },
     { name: 'a subject in capitals', role: { bound_subject: 'repo:Acme/shop' }, hint: 'differs_in_case' },
     { name: 'a star in the subject', role: { bound_subject: 'repo:acme/*' }, hint: 'glob_in_string_mode' },
   ].map((one) => ({ ...one, check: 'subject', reason: 'subject_mismatch' })),
-  { name: 'a token kept for too long', claims: { iat: seconds() - 7200, exp: seconds() - 3600 }, check: 'times', reason: 'expired' },
+  {
+    name: 'a token kept for too long',
+    claims: { iat: seconds() - 7200, exp: seconds() - 3600 },
+    check: 'times',
+    reason: 'expired',
+  },
   { name: 'a token for later', claims: { nbf: seconds() + 3600 }, check: 'times', reason: 'not_yet_valid' },
-  { name: 'a token without times', claims: { iat: undefined, exp: undefined }, check: 'times', reason: 'times_missing' },
+  {
+    name: 'a token without times',
+    claims: { iat: undefined, exp: undefined },
+    check: 'times',
+    reason: 'times_missing',
+  },
   {
     name: 'a time as text',
     claims: { exp: `${seconds() + 300}` },
@@ -63,17 +92,54 @@ const mistakes: readonly Mistake[] = [
     hint: 'differs_in_type',
   },
   ...[
-    { name: 'a number for a text', role: { bound_claims: { run: 7 } }, claims: { run: '7' }, hint: 'differs_in_type' },
-    { name: 'a text for a number', role: { bound_claims: { run: '7' } }, claims: { run: 7 }, hint: 'differs_in_type' },
-    { name: 'a text for a bool', role: { bound_claims: { protected: 'true' } }, claims: { protected: true }, hint: 'differs_in_type' },
-    { name: 'one text for a list', role: { bound_claims: { env: 'prod, stage' } }, claims: { env: 'stage' }, hint: 'differs_in_type' },
-    { name: 'a star without glob', role: { bound_claims: { ref: 'refs/heads/*' } }, hint: 'glob_in_string_mode' },
-    { name: 'a repository in capitals', role: { bound_claims: { repository: 'Acme/Shop' } }, hint: 'differs_in_case' },
+    {
+      name: 'a number for a text',
+      role: { bound_claims: { run: 7 } },
+      claims: { run: '7' },
+      hint: 'differs_in_type',
+    },
+    {
+      name: 'a text for a number',
+      role: { bound_claims: { run: '7' } },
+      claims: { run: 7 },
+      hint: 'differs_in_type',
+    },
+    {
+      name: 'a text for a bool',
+      role: { bound_claims: { protected: 'true' } },
+      claims: { protected: true },
+      hint: 'differs_in_type',
+    },
+    {
+      name: 'one text for a list',
+      role: { bound_claims: { env: 'prod, stage' } },
+      claims: { env: 'stage' },
+      hint: 'differs_in_type',
+    },
+    {
+      name: 'a star without glob',
+      role: { bound_claims: { ref: 'refs/heads/*' } },
+      hint: 'glob_in_string_mode',
+    },
+    {
+      name: 'a repository in capitals',
+      role: { bound_claims: { repository: 'Acme/Shop' } },
+      hint: 'differs_in_case',
+    },
     { name: 'another branch', role: { bound_claims: { ref: 'refs/heads/release' } } },
-    { name: 'a number in a list', role: { bound_claims: { ids: 5 } }, claims: { ids: [5] }, hint: 'differs_in_type' },
+    {
+      name: 'a number in a list',
+      role: { bound_claims: { ids: 5 } },
+      claims: { ids: [5] },
+      hint: 'differs_in_type',
+    },
   ].map((one) => ({ ...one, check: 'bound_claims', reason: 'bound_claim_mismatch' })),
   ...[
-    { name: 'the name of a claim in capitals', role: { bound_claims: { Repository: 'acme/shop' } }, hint: 'differs_in_case' },
+    {
+      name: 'the name of a claim in capitals',
+      role: { bound_claims: { Repository: 'acme/shop' } },
+      hint: 'differs_in_case',
+    },
     {
       name: 'a path without a slash in front',
       role: { bound_claims: { 'job/env': 'prod' } },
@@ -92,8 +158,16 @@ const mistakes: readonly Mistake[] = [
       claims: { 'kubernetes.io': { namespace: 'prod' } },
       hint: 'write_as_json_pointer',
     },
-    { name: 'a path that leads nowhere either', role: { bound_claims: { 'job/env': 'prod' } }, claims: { job: { name: 'x' } } },
-    { name: 'a claim that is elsewhere', role: { bound_claims: { '/job/env': 'prod' } }, claims: { job: { name: 'x' } } },
+    {
+      name: 'a path that leads nowhere either',
+      role: { bound_claims: { 'job/env': 'prod' } },
+      claims: { job: { name: 'x' } },
+    },
+    {
+      name: 'a claim that is elsewhere',
+      role: { bound_claims: { '/job/env': 'prod' } },
+      claims: { job: { name: 'x' } },
+    },
   ].map((one) => ({ ...one, check: 'bound_claims', reason: 'bound_claim_missing' })),
   {
     name: 'the keys before a rotation',
@@ -114,8 +188,18 @@ const mistakes: readonly Mistake[] = [
     check: 'algorithm',
     reason: 'algorithm_not_allowed',
   },
-  { name: 'a shared secret', jwt: ({ claims }) => signedWithSecret('secret', claims()), check: 'signature', reason: 'algorithm_unsupported' },
-  { name: 'the word Bearer before the token', jwt: async ({ sign }) => `Bearer ${await sign()}`, check: 'signature', reason: 'token_malformed' },
+  {
+    name: 'a shared secret',
+    jwt: ({ claims }) => signedWithSecret('secret', claims()),
+    check: 'signature',
+    reason: 'algorithm_unsupported',
+  },
+  {
+    name: 'the word Bearer before the token',
+    jwt: async ({ sign }) => `Bearer ${await sign()}`,
+    check: 'signature',
+    reason: 'token_malformed',
+  },
   { name: 'an empty variable', jwt: () => '', check: 'token', reason: 'token_missing' },
   {
     name: 'a user claim inside of another',
@@ -133,7 +217,12 @@ const mistakes: readonly Mistake[] = [
     reason: 'groups_unavailable',
     hint: 'write_as_json_pointer',
   },
-  { name: 'a user claim that is not there', role: { user_claim: 'email' }, check: 'user_claim', reason: 'user_claim_missing' },
+  {
+    name: 'a user claim that is not there',
+    role: { user_claim: 'email' },
+    check: 'user_claim',
+    reason: 'user_claim_missing',
+  },
   {
     name: 'a user claim in capitals',
     role: { user_claim: 'Sub' },
@@ -149,7 +238,12 @@ const mistakes: readonly Mistake[] = [
     reason: 'user_claim_invalid',
     hint: 'differs_in_type',
   },
-  { name: 'groups the provider does not send', role: { groups_claim: 'groups' }, check: 'groups', reason: 'groups_unavailable' },
+  {
+    name: 'groups the provider does not send',
+    role: { groups_claim: 'groups' },
+    check: 'groups',
+    reason: 'groups_unavailable',
+  },
   {
     name: 'groups that are no texts',
     role: { groups_claim: 'groups' },
@@ -174,8 +268,18 @@ const mistakes: readonly Mistake[] = [
   },
   { name: 'a role that is not there', asked: { role: 'cl' }, check: 'role', reason: 'role_unknown' },
   { name: 'no role, and no default', asked: { role: '' }, check: 'role', reason: 'role_missing' },
-  { name: 'a proxy in between', role: { token_bound_cidrs: ['10.0.0.0/8'] }, check: 'address', reason: 'address_not_bound' },
-  { name: 'the policy root', role: { token_policies: ['root'] }, check: 'policies', reason: 'policy_forbidden' },
+  {
+    name: 'a proxy in between',
+    role: { token_bound_cidrs: ['10.0.0.0/8'] },
+    check: 'address',
+    reason: 'address_not_bound',
+  },
+  {
+    name: 'the policy root',
+    role: { token_policies: ['root'] },
+    check: 'policies',
+    reason: 'policy_forbidden',
+  },
   { name: 'a name of blanks', claims: { sub: ' ' }, check: 'user_claim', reason: 'user_claim_invalid' },
 ]
 
@@ -215,18 +319,34 @@ describe('what people get wrong', () => {
 
     const { body } = await fixture.explain(mount, { jwt: 'x' })
 
-    expect(body['data']).toMatchObject({ allowed: false, status: 400, reason: 'config_missing', error: 'could not load configuration' })
-    expect((await fixture.root.read(`auth/${mount}/status`)).body['data']).toMatchObject({ ok: false, type: 'none', sources: [] })
+    expect(body['data']).toMatchObject({
+      allowed: false,
+      status: 400,
+      reason: 'config_missing',
+      error: 'could not load configuration',
+    })
+    expect((await fixture.root.read(`auth/${mount}/status`)).body['data']).toMatchObject({
+      ok: false,
+      type: 'none',
+      sources: [],
+    })
   })
 
   test('a person who was switched off', async () => {
     const mount = await fixture.mount()
     const login = await fixture.login(mount, { jwt: await fixture.sign() })
-    await fixture.root.write(`identity/entity/id/${String(login.body['auth']?.['entity_id'])}`, { disabled: true })
+    await fixture.root.write(`identity/entity/id/${String(login.body['auth']?.['entity_id'])}`, {
+      disabled: true,
+    })
 
     const { body } = await fixture.explain(mount, { jwt: await fixture.sign() })
 
-    expect(body['data']).toMatchObject({ allowed: false, status: 403, error: 'permission denied', reason: 'entity_disabled' })
+    expect(body['data']).toMatchObject({
+      allowed: false,
+      status: 403,
+      error: 'permission denied',
+      reason: 'entity_disabled',
+    })
   })
 
   test('a person who is somebody else since the user claim was changed', async () => {
@@ -237,7 +357,10 @@ describe('what people get wrong', () => {
 
     const after = await fixture.explain(mount, { jwt: await fixture.sign() })
 
-    expect(asBefore.body['data']?.['login']?.['alias']).toMatchObject({ name: 'repo:acme/shop', entity_id: login.body['auth']?.['entity_id'] })
+    expect(asBefore.body['data']?.['login']?.['alias']).toMatchObject({
+      name: 'repo:acme/shop',
+      entity_id: login.body['auth']?.['entity_id'],
+    })
     expect(after.body['data']?.['login']?.['alias']).toMatchObject({ name: 'acme/shop', entity_id: '' })
   })
 
@@ -248,7 +371,10 @@ describe('what people get wrong', () => {
       const status = await fixture.root.read(`auth/${mount}/status?refresh=true`)
       const { body } = await fixture.explain(mount, { jwt: await fixture.sign() })
 
-      expect(status.body['data']).toMatchObject({ ok: false, sources: [withText({ reachable: false, keys: 0 })] })
+      expect(status.body['data']).toMatchObject({
+        ok: false,
+        sources: [withText({ reachable: false, keys: 0 })],
+      })
       expect(body['data']).toMatchObject({ allowed: false, reason: 'keys_unavailable' })
     } finally {
       fixture.issuer.behave()
@@ -256,7 +382,10 @@ describe('what people get wrong', () => {
   })
 })
 
-const withText = (source: object) => ({ ...source, last_error: { text: expect.stringContaining('failed to decode keys') } })
+const withText = (source: object) => ({
+  ...source,
+  last_error: { text: expect.stringContaining('failed to decode keys') },
+})
 
 test.each([
   { name: 'behind', ahead: -900, reason: 'not_yet_valid' },
@@ -269,7 +398,11 @@ test.each([
   const { body } = await fixture.explain(mount, { jwt: await fixture.sign({ nbf: seconds() }) })
 
   const checks = checksOf(body['data'])
-  expect(checks.find(({ name }) => name === 'times')).toMatchObject({ verdict: 'fail', reason, hint: 'clock_offset' })
+  expect(checks.find(({ name }) => name === 'times')).toMatchObject({
+    verdict: 'fail',
+    reason,
+    hint: 'clock_offset',
+  })
   const offset = Number(body['data']?.['clock']?.['offset_seconds'])
   // the other clock goes on, ours stands
   expect(offset).toBeGreaterThanOrEqual(-ahead - 1)

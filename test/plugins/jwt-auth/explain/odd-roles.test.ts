@@ -17,12 +17,18 @@ async function both(mount: string, jwt: string): Promise<Fields> {
   const login = told(await fixture.login(mount, { jwt }))
   expect({ status: explained?.['status'], error: explained?.['error'] }).toEqual(login)
   expect(explained?.['allowed']).toBe(login.status === 200)
-  return { ...login, reason: explained?.['reason'], failed: checksOf(explained).find(({ verdict }) => verdict === 'fail')?.name ?? '' }
+  return {
+    ...login,
+    reason: explained?.['reason'],
+    failed: checksOf(explained).find(({ verdict }) => verdict === 'fail')?.name ?? '',
+  }
 }
 
 test('a batch token with too much in it', async () => {
   const policies = Array.from({ length: 100 }, (_, at) => `${'p'.repeat(600)}${at}`)
-  const mount = await fixture.mount({ role: { token_type: 'batch', token_policies: policies, token_replay_protection: true } })
+  const mount = await fixture.mount({
+    role: { token_type: 'batch', token_policies: policies, token_replay_protection: true },
+  })
 
   const found = await both(mount, await fixture.sign({ jti: 'a' }))
   expect(found).toMatchObject({
@@ -46,9 +52,16 @@ test('a batch token that logs in once', async () => {
 })
 
 test('a directory that cannot be asked', async () => {
-  const mount = await fixture.mount({ config: { provider_config: { provider: 'azure', fetch_groups: true } }, role: { groups_claim: 'groups' } })
+  const mount = await fixture.mount({
+    config: { provider_config: { provider: 'azure', fetch_groups: true } },
+    role: { groups_claim: 'groups' },
+  })
 
-  expect(await both(mount, await fixture.sign({ groups: ['a'] }))).toMatchObject({ status: 400, reason: 'groups_unavailable', failed: 'groups' })
+  expect(await both(mount, await fixture.sign({ groups: ['a'] }))).toMatchObject({
+    status: 400,
+    reason: 'groups_unavailable',
+    failed: 'groups',
+  })
 })
 
 test('groups that nobody was asked for are no groups that are missing', async () => {
@@ -56,19 +69,30 @@ test('groups that nobody was asked for are no groups that are missing', async ()
   const bound_claims = { groups: 'ops', repository: 'acme/shop' }
   const mount = await fixture.mount({ config: azure, role: { groups_claim: 'groups', bound_claims } })
   const explain = async (over: Fields) => {
-    const { body } = await fixture.explain(mount, { claims: fixture.claims(over), distributed_claim_access_token: 't' })
+    const { body } = await fixture.explain(mount, {
+      claims: fixture.claims(over),
+      distributed_claim_access_token: 't',
+    })
     const bound = checksOf(body['data']).filter(({ name }) => name === 'bound_claims')
     return { reason: body['data']?.['reason'], bound: bound.map(({ verdict }) => verdict).sort() }
   }
 
   expect(await explain({})).toEqual({ reason: '', bound: ['pass', 'skipped'] })
-  expect(await explain({ repository: 'other' })).toEqual({ reason: 'bound_claim_mismatch', bound: ['fail', 'skipped'] })
+  expect(await explain({ repository: 'other' })).toEqual({
+    reason: 'bound_claim_mismatch',
+    bound: ['fail', 'skipped'],
+  })
 })
 
 test('a role for other addresses, and one for browsers', async () => {
   const far = await fixture.mount({ role: { token_bound_cidrs: ['10.0.0.0/8'] } })
-  const browsers = await fixture.mount({ role: { role_type: 'oidc', allowed_redirect_uris: 'http://localhost/cb' } })
+  const browsers = await fixture.mount({
+    role: { role_type: 'oidc', allowed_redirect_uris: 'http://localhost/cb' },
+  })
 
   expect(await both(far, await fixture.sign())).toMatchObject({ status: 403, reason: 'address_not_bound' })
-  expect(await both(browsers, await fixture.sign())).toMatchObject({ status: 400, reason: 'role_type_refused' })
+  expect(await both(browsers, await fixture.sign())).toMatchObject({
+    status: 400,
+    reason: 'role_type_refused',
+  })
 })

@@ -2,11 +2,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Json } from '../../../support/client.ts'
 import { errors } from '../../../support/error-bodies.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
-import { begin, callback, logIn, redirectUri, startSmallProvider, withFlow, writeRole } from '../oidc/small-provider.ts'
+import {
+  begin,
+  callback,
+  logIn,
+  redirectUri,
+  startSmallProvider,
+  withFlow,
+  writeRole,
+} from '../oidc/small-provider.ts'
 import { checksOf } from './checks.ts'
 import { type LoginFixture, openLoginFixture } from './fixture.ts'
 
-const unknown = 'no failure of this request is kept here: they are kept in memory, by the server that refused, and the oldest go'
+const unknown =
+  'no failure of this request is kept here: they are kept in memory, by the server that refused, and the oldest go'
 
 describe('explain by the request id of a refused login by JWT', () => {
   let fixture: LoginFixture
@@ -16,7 +25,15 @@ describe('explain by the request id of a refused login by JWT', () => {
   afterAll(() => fixture[Symbol.asyncDispose]())
 
   const idOf = (body: Json) => String(body['request_id'])
-  const without = (data: Json | undefined) => ({ ...data, request_id: '', time: '', path: '', remote_address: '', report: '', clock: null })
+  const without = (data: Json | undefined) => ({
+    ...data,
+    request_id: '',
+    time: '',
+    path: '',
+    remote_address: '',
+    report: '',
+    clock: null,
+  })
 
   test.each([
     ['a wrong audience', { aud: 'Gatehouse', repository: 'acme/other' }, {}],
@@ -29,13 +46,25 @@ describe('explain by the request id of a refused login by JWT', () => {
     const refused = await fixture.login(mount, { jwt })
 
     const byToken = (await fixture.explain(mount, { jwt })).body['data']
-    const byRequest = (await fixture.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })).body['data']
+    const byRequest = (await fixture.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) }))
+      .body['data']
 
-    expect(byRequest).toMatchObject({ path: 'login', remote_address: '127.0.0.1', request_id: idOf(refused.body), allowed: false, login: null })
+    expect(byRequest).toMatchObject({
+      path: 'login',
+      remote_address: '127.0.0.1',
+      request_id: idOf(refused.body),
+      allowed: false,
+      login: null,
+    })
     // the clock goes on, and the login did not come to the checks of the core
-    const changing: Readonly<Record<string, object>> = { times: { expected: [] }, entity: { verdict: '' }, policies: { verdict: '' } }
+    const changing: Readonly<Record<string, object>> = {
+      times: { expected: [] },
+      entity: { verdict: '' },
+      policies: { verdict: '' },
+    }
     const isCore = String(byToken?.['reason']) === 'policy_forbidden'
-    const shown = (data: Json | undefined) => checksOf(data).map((check) => ({ ...check, ...(isCore ? {} : changing[check.name]) }))
+    const shown = (data: Json | undefined) =>
+      checksOf(data).map((check) => ({ ...check, ...(isCore ? {} : changing[check.name]) }))
     expect(shown(byRequest)).toEqual(shown(byToken))
     expect({ ...without(byRequest), checks: [] }).toEqual({ ...without(byToken), checks: [] })
   })
@@ -48,8 +77,12 @@ describe('explain by the request id of a refused login by JWT', () => {
     const explained = await fixture.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })
 
     expect(list.text).not.toContain('hunter2')
-    expect(list.body['data']?.['failures']).toMatchObject([{ check: 'audience', expected: ['gatehouse'], seen: null, hint: '', detail: 'aud' }])
-    expect(checksOf(explained.body['data']).find(({ verdict }) => verdict === 'fail')).toMatchObject({ seen: ['hunter2'] })
+    expect(list.body['data']?.['failures']).toMatchObject([
+      { check: 'audience', expected: ['gatehouse'], seen: null, hint: '', detail: 'aud' },
+    ])
+    expect(checksOf(explained.body['data']).find(({ verdict }) => verdict === 'fail')).toMatchObject({
+      seen: ['hunter2'],
+    })
   })
 
   test('of very many in a row only the check that refused is kept', async () => {
@@ -59,23 +92,37 @@ describe('explain by the request id of a refused login by JWT', () => {
     const jwt = await quick.sign({ aud: 'x' })
     const checksOfNext = async () => {
       const refused = await quick.login(mount, { jwt })
-      return checksOf((await quick.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })).body['data'])
+      return checksOf(
+        (await quick.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })).body['data'],
+      )
     }
     for (let time = 0; time < 200; time++) await quick.login(mount, { jwt })
 
     expect(await checksOfNext()).toEqual([
-      { name: 'audience', verdict: 'fail', reason: 'audience_mismatch', expected: [], seen: null, hint: '', detail: '' },
+      {
+        name: 'audience',
+        verdict: 'fail',
+        reason: 'audience_mismatch',
+        expected: [],
+        seen: null,
+        hint: '',
+        detail: '',
+      },
     ])
     clock.advance(1)
     expect((await checksOfNext()).length).toBeGreaterThan(10)
   })
 
   test('a signature is not checked again, and the token not kept', async () => {
-    const mount = await fixture.mount({ config: { jwt_validation_pubkeys: [fixture.issuer.publicKeyPem('ES256')] } })
+    const mount = await fixture.mount({
+      config: { jwt_validation_pubkeys: [fixture.issuer.publicKeyPem('ES256')] },
+    })
     const jwt = await fixture.sign({ aud: 'x' })
     const refused = await fixture.login(mount, { jwt })
 
-    const { text, body } = await fixture.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })
+    const { text, body } = await fixture.root.write(`auth/${mount}/explain`, {
+      request_id: idOf(refused.body),
+    })
 
     const failed = checksOf(body['data']).filter(({ verdict }) => verdict === 'fail')
     expect(failed.map(({ name }) => name)).toEqual(['signature', 'audience'])
@@ -87,7 +134,10 @@ describe('explain by the request id of a refused login by JWT', () => {
     const refused = await fixture.login(other, { jwt: 'x' })
 
     for (const request_id of ['6f7b9d4e-7b0a-4a51-8a54-0f6a3f0c9f11', idOf(refused.body), '']) {
-      expect(await fixture.root.write(`auth/${mount}/explain`, { request_id })).toMatchObject({ status: 404, body: errors(unknown) })
+      expect(await fixture.root.write(`auth/${mount}/explain`, { request_id })).toMatchObject({
+        status: 404,
+        body: errors(unknown),
+      })
     }
     expect(await fixture.root.write(`auth/${mount}/explain`, { request_id: 'x', jwt: 'y' })).toMatchObject({
       status: 400,
@@ -99,16 +149,25 @@ describe('explain by the request id of a refused login by JWT', () => {
     const mount = await fixture.mount({ roleName: 'deploy' })
     const seenOf = async (role: string) => {
       const refused = await fixture.login(mount, { role, jwt: 'x' })
-      const { data } = (await fixture.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })).body
+      const { data } = (await fixture.root.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) }))
+        .body
       return checksOf(data).find(({ verdict }) => verdict === 'fail')
     }
 
     expect(await seenOf('deplyo')).toMatchObject({ expected: ['deploy'], seen: 'deplyo' })
-    expect(await seenOf('my secret password')).toMatchObject({ expected: ['deploy'], seen: expect.stringMatching(/^hmac-sha256:/) })
+    expect(await seenOf('my secret password')).toMatchObject({
+      expected: ['deploy'],
+      seen: expect.stringMatching(/^hmac-sha256:/),
+    })
   })
 
   test('what is kept of one login has a bound', async () => {
-    const many = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`claim${at}`, Array.from({ length: 8 }, () => 'v'.repeat(300))]))
+    const many = Object.fromEntries(
+      Array.from({ length: 100 }, (_, at) => [
+        `claim${at}`,
+        Array.from({ length: 8 }, () => 'v'.repeat(300)),
+      ]),
+    )
     const mount = await fixture.mount({ role: { bound_claims: many } })
     const refused = await fixture.login(mount, { jwt: await fixture.sign({ claim0: 'x'.repeat(20_000) }) })
 
@@ -123,10 +182,13 @@ describe('explain by the request id of a refused login by JWT', () => {
 describe('explain by the request id of a refused browser login', () => {
   test('all that is wrong is told at once, in the order of the login', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { role: { user_claim: 'email', groups_claim: 'teams', bound_claims: { dept: 'ops', sub: 'bob' } } })
+    await using server = await withFlow(provider, {
+      role: { user_claim: 'email', groups_claim: 'teams', bound_claims: { dept: 'ops', sub: 'bob' } },
+    })
     const refused = await logIn(server, provider, { dept: 'Ops' })
 
-    const { data } = (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id })).body
+    const { data } = (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id }))
+      .body
 
     expect(data).toMatchObject({
       allowed: false,
@@ -137,9 +199,35 @@ describe('explain by the request id of a refused browser login', () => {
       path: 'oidc/callback',
     })
     expect(checksOf(data).map(({ name, verdict }) => `${name} ${verdict}`)).toEqual([
-      ...['config pass', 'state pass', 'client_nonce pass', 'role pass', 'address pass', 'provider pass', 'code pass', 'exchange pass'],
-      ...['claims pass', 'issuer pass', 'times pass', 'algorithm pass', 'signature pass', 'nonce pass', 'audience pass', 'subject pass'],
-      ...['userinfo skipped', 'user_claim fail', 'provider pass', 'metadata pass', 'groups fail', 'bound_claims fail', 'bound_claims pass'],
+      ...[
+        'config pass',
+        'state pass',
+        'client_nonce pass',
+        'role pass',
+        'address pass',
+        'provider pass',
+        'code pass',
+        'exchange pass',
+      ],
+      ...[
+        'claims pass',
+        'issuer pass',
+        'times pass',
+        'algorithm pass',
+        'signature pass',
+        'nonce pass',
+        'audience pass',
+        'subject pass',
+      ],
+      ...[
+        'userinfo skipped',
+        'user_claim fail',
+        'provider pass',
+        'metadata pass',
+        'groups fail',
+        'bound_claims fail',
+        'bound_claims pass',
+      ],
       ...['entity skipped', 'policies skipped'],
     ])
   })
@@ -147,16 +235,23 @@ describe('explain by the request id of a refused browser login', () => {
   test('after a refusal no directory is asked', async () => {
     await using provider = await startSmallProvider()
     const config = { provider_config: { provider: 'azure' } }
-    await using server = await withFlow(provider, { config, role: { user_claim: 'email', groups_claim: 'groups' } })
+    await using server = await withFlow(provider, {
+      config,
+      role: { user_claim: 'email', groups_claim: 'groups' },
+    })
     let asked = 0
     provider.web.routes.set('/groups', (answer) => {
       asked += 1
       answer.end('{"value":["a"]}')
     })
-    const elsewhere = { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: `${provider.url}/groups` } } }
+    const elsewhere = {
+      _claim_names: { groups: 'src1' },
+      _claim_sources: { src1: { endpoint: `${provider.url}/groups` } },
+    }
 
     const refused = await logIn(server, provider, elsewhere)
-    const { data } = (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id })).body
+    const { data } = (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id }))
+      .body
 
     expect(data).toMatchObject({ reason: 'user_claim_missing' })
     expect(asked).toBe(0)
@@ -168,10 +263,15 @@ describe('explain by the request id of a refused browser login', () => {
     await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' } })
     const login = await begin(server.anonymous)
     const state = login.get('state')
-    await server.anonymous.write('auth/oidc/oidc/callback', { state, error: 'access_denied', error_description: 'd'.repeat(5000) })
+    await server.anonymous.write('auth/oidc/oidc/callback', {
+      state,
+      error: 'access_denied',
+      error_description: 'd'.repeat(5000),
+    })
     const refused = await callback(server.anonymous, { state, code: 'no_code' })
 
-    const { data } = (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id })).body
+    const { data } = (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id }))
+      .body
 
     const failed = checksOf(data).find(({ verdict }) => verdict === 'fail')
     expect(failed).toMatchObject({ reason: 'provider_refused', seen: ['access_denied', 'd'.repeat(1024)] })
@@ -184,17 +284,26 @@ describe('explain by the request id of a refused browser login', () => {
     await server.root.delete('auth/oidc/role/test')
     await server.root.write('auth/oidc/role/test2', { user_claim: 'sub', allowed_redirect_uris: redirectUri })
 
-    const refused = await callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login) })
+    const refused = await callback(server.anonymous, {
+      state: login.get('state'),
+      code: provider.codeFor(login),
+    })
 
-    const { data } = (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id })).body
-    expect(checksOf(data).find(({ verdict }) => verdict === 'fail')).toMatchObject({ reason: 'role_unknown', expected: ['test2'], seen: 'test' })
+    const { data } = (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id }))
+      .body
+    expect(checksOf(data).find(({ verdict }) => verdict === 'fail')).toMatchObject({
+      reason: 'role_unknown',
+      expected: ['test2'],
+      seen: 'test',
+    })
   })
 
   test('the trace is that of the moment: a role that was mended since changes nothing of it', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { role: { bound_claims: { dept: 'ops' } } })
     const refused = await logIn(server, provider, { dept: 'dev' })
-    const explained = async () => (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id })).body.data
+    const explained = async () =>
+      (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id })).body.data
     const before = await explained()
     await writeRole(server, { bound_claims: { dept: 'dev' } })
 

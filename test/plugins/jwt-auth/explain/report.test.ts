@@ -16,12 +16,17 @@ describe('explain for people', () => {
   const asText = { headers: { Accept: 'text/plain' } }
 
   test('a token that is refused: about twenty lines that name cause, both sides and cure', async () => {
-    const mount = await fixture.mount({ role: { bound_claims: { repository: 'acme/shop', ref: 'refs/heads/main' } } })
+    const mount = await fixture.mount({
+      role: { bound_claims: { repository: 'acme/shop', ref: 'refs/heads/main' } },
+    })
     const jwt = await fixture.sign({ aud: 'Gatehouse', ref: 'refs/heads/feature' })
 
     const answer = await fixture.root.write(`auth/${mount}/explain`, { role: 'ci', jwt }, asText)
 
-    expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'text/plain; charset=utf-8', vary: expect.stringContaining('Accept') } })
+    expect(answer).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'text/plain; charset=utf-8', vary: expect.stringContaining('Accept') },
+    })
     const lines = answer.text.split('\n')
     expect(lines[0]).toBe(`auth/${mount}/: the login of role "ci" is refused: audience_mismatch (400)`)
     expect(lines[1]).toMatch(/^error {9}error validating token: invalid audience/)
@@ -41,8 +46,16 @@ describe('explain for people', () => {
   test('a login that is allowed, and claims that are tried', async () => {
     const mount = await fixture.mount()
 
-    const allowed = await fixture.root.write(`auth/${mount}/explain`, { role: 'ci', jwt: await fixture.sign() }, asText)
-    const tried = await fixture.root.write(`auth/${mount}/explain`, { role: 'ci', claims: fixture.claims({ aud: 'x' }) }, asText)
+    const allowed = await fixture.root.write(
+      `auth/${mount}/explain`,
+      { role: 'ci', jwt: await fixture.sign() },
+      asText,
+    )
+    const tried = await fixture.root.write(
+      `auth/${mount}/explain`,
+      { role: 'ci', claims: fixture.claims({ aud: 'x' }) },
+      asText,
+    )
 
     expect(allowed.text).toMatch(/^auth\/\w+\/: the login of role "ci" is allowed\n/)
     expect(allowed.text).not.toMatch(/FAIL|What to do/)
@@ -72,13 +85,18 @@ describe('explain for people', () => {
 
     expect(plain.text).toBe(String(read.body['data']?.['report']))
     expect(plain.text).toContain(String(refused.body['request_id']))
-    expect(withToken).toMatchObject({ status: 400, body: errors("'jwt' does not belong in a URL: send it in the body of a POST") })
+    expect(withToken).toMatchObject({
+      status: 400,
+      body: errors("'jwt' does not belong in a URL: send it in the body of a POST"),
+    })
   })
 
   test('who may neither read nor update it gets no report', async () => {
     const mount = await fixture.mount()
 
-    expect((await fixture.server.anonymous.read(`auth/${mount}/explain?request_id=x`, asText)).status).toBe(403)
+    expect((await fixture.server.anonymous.read(`auth/${mount}/explain?request_id=x`, asText)).status).toBe(
+      403,
+    )
     expect((await fixture.server.anonymous.write(`auth/${mount}/explain`, {}, asText)).status).toBe(403)
   })
 
@@ -108,7 +126,9 @@ test('a browser login that was refused', async () => {
   await using server = await withFlow(provider, { role: { groups_claim: 'groups' } })
   const refused = await logIn(server, provider, { roles: ['dev'] })
 
-  const { text } = await server.root.read(`auth/oidc/explain?request_id=${String(refused.body.request_id)}`, { headers: { Accept: 'text/plain' } })
+  const { text } = await server.root.read(`auth/oidc/explain?request_id=${String(refused.body.request_id)}`, {
+    headers: { Accept: 'text/plain' },
+  })
 
   expect(text).toMatch(/^auth\/oidc\/: the login of role "test" is refused: groups_unavailable \(400\)\n/)
   expect(text).toContain(' to oidc/callback from 127.0.0.1\n')

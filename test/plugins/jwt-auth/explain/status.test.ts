@@ -10,7 +10,8 @@ describe('status', () => {
     fixture = await openLoginFixture()
   })
   afterAll(() => fixture[Symbol.asyncDispose]())
-  const status = async (mount: string, query = '') => (await fixture.root.read(`auth/${mount}/status${query}`)).body['data']
+  const status = async (mount: string, query = '') =>
+    (await fixture.root.read(`auth/${mount}/status${query}`)).body['data']
 
   test('status shows the keys of the configuration', async () => {
     const mount = await fixture.mount()
@@ -20,7 +21,16 @@ describe('status', () => {
       type: 'static',
       sources: [
         {
-          ...{ kind: 'static', url: '', reachable: null, keys: 1, kids: [], fetched_at: null, age_seconds: null, fetches: 0 },
+          ...{
+            kind: 'static',
+            url: '',
+            reachable: null,
+            keys: 1,
+            kids: [],
+            fetched_at: null,
+            age_seconds: null,
+            fetches: 0,
+          },
           ...{
             algorithms: ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
             clock_offset_seconds: null,
@@ -59,7 +69,11 @@ describe('status', () => {
             algorithms: expect.arrayContaining(['RS256', 'ES256']),
             last_error: null,
           },
-          ...{ fetched_at: expect.stringMatching(/Z$/), age_seconds: expect.any(Number), kids: [expect.any(String), expect.any(String)] },
+          ...{
+            fetched_at: expect.stringMatching(/Z$/),
+            age_seconds: expect.any(Number),
+            kids: [expect.any(String), expect.any(String)],
+          },
         },
       ],
     })
@@ -67,7 +81,9 @@ describe('status', () => {
   })
 
   test('when a provider goes away, its keys stay and status tells why it failed', async () => {
-    const mount = await fixture.mount({ config: { jwt_validation_pubkeys: [], jwks_url: fixture.issuer.jwksUrl } })
+    const mount = await fixture.mount({
+      config: { jwt_validation_pubkeys: [], jwks_url: fixture.issuer.jwksUrl },
+    })
     // those of all mounts that use this address
     const before = Number((await status(mount, '?refresh=true'))?.['sources']?.[0]?.['fetches'])
     fixture.issuer.misbehave({ kind: 'status', status: 503 }, 'jwks')
@@ -75,7 +91,11 @@ describe('status', () => {
     const after = await status(mount, '?refresh=true')
 
     fixture.issuer.behave()
-    expect(after).toMatchObject({ ok: true, type: 'jwks', sources: [{ kind: 'jwks', reachable: false, keys: 2, fetches: before + 1 }] })
+    expect(after).toMatchObject({
+      ok: true,
+      type: 'jwks',
+      sources: [{ kind: 'jwks', reachable: false, keys: 2, fetches: before + 1 }],
+    })
     expect(after?.['sources']?.[0]?.['last_error']).toMatchObject({ text: expect.stringContaining('503') })
   })
 
@@ -86,7 +106,9 @@ describe('status', () => {
     const shown = await status(mount, '?refresh=true')
 
     expect(shown).toMatchObject({ ok: true, sources: [{ url: fixture.issuer.jwksUrl, last_error: null }] })
-    const explained = await fixture.explain(mount, { jwt: await fixture.sign({}, { header: { kid: 'nobody' } }) })
+    const explained = await fixture.explain(mount, {
+      jwt: await fixture.sign({}, { header: { kid: 'nobody' } }),
+    })
     expect(JSON.stringify([shown, explained.body])).not.toContain('hush')
   })
 
@@ -102,9 +124,14 @@ describe('status', () => {
 
   test('several key sets are shown separately', async () => {
     const pairs = [{ jwks_url: fixture.issuer.jwksUrl }, { jwks_url: `${fixture.issuer.jwksUrl}?second` }]
-    const mount = await fixture.mount({ config: { jwt_validation_pubkeys: [], bound_issuer: '', jwks_pairs: pairs } })
+    const mount = await fixture.mount({
+      config: { jwt_validation_pubkeys: [], bound_issuer: '', jwks_pairs: pairs },
+    })
 
-    expect(await status(mount, '?refresh=true')).toMatchObject({ type: 'multi_jwks', sources: pairs.map(({ jwks_url: url }) => ({ url, keys: 2 })) })
+    expect(await status(mount, '?refresh=true')).toMatchObject({
+      type: 'multi_jwks',
+      sources: pairs.map(({ jwks_url: url }) => ({ url, keys: 2 })),
+    })
   })
 
   test('a mount with a client is of type oidc; logins that wait are counted', async () => {
@@ -114,7 +141,10 @@ describe('status', () => {
       role: { role_type: 'oidc', allowed_redirect_uris: ['http://localhost/cb'] },
     })
 
-    await fixture.server.anonymous.write(`auth/${mount}/oidc/auth_url`, { role: 'ci', redirect_uri: 'http://localhost/cb' })
+    await fixture.server.anonymous.write(`auth/${mount}/oidc/auth_url`, {
+      role: 'ci',
+      redirect_uri: 'http://localhost/cb',
+    })
 
     expect(await status(mount)).toMatchObject({ type: 'oidc' })
   })
@@ -122,7 +152,10 @@ describe('status', () => {
   test('status shows the last login and the last refusal', async () => {
     const mount = await fixture.mount()
     await fixture.login(mount, { jwt: 'x' })
-    expect(await status(mount)).toMatchObject({ last_login_at: null, last_refusal_at: expect.stringMatching(/Z$/) })
+    expect(await status(mount)).toMatchObject({
+      last_login_at: null,
+      last_refusal_at: expect.stringMatching(/Z$/),
+    })
 
     await fixture.login(mount, { jwt: await fixture.sign() })
 

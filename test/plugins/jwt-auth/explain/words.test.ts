@@ -5,14 +5,72 @@ import { reasonCodes } from '../../../../src/plugins/jwt-auth/refusal.ts'
 
 /** The list of docs/explain.md#reasons: no reason is ever renamed. */
 const contract = [
-  ...['config_missing', 'role_missing', 'role_unknown', 'role_type_refused', 'token_missing', 'address_not_bound', 'keys_unavailable'],
-  ...['audience_unbound', 'token_malformed', 'algorithm_unsupported', 'key_unknown', 'signature_invalid', 'algorithm_not_allowed'],
-  ...['claim_type_invalid', 'issuer_mismatch', 'subject_mismatch', 'audience_mismatch', 'times_missing', 'not_yet_valid', 'expired'],
-  ...['issued_in_future', 'user_claim_missing', 'user_claim_invalid', 'provider_failed', 'mapping_invalid', 'groups_unavailable'],
-  ...['groups_invalid', 'bound_claim_missing', 'bound_claim_mismatch', 'bound_claim_invalid', 'metadata_invalid', 'policy_forbidden'],
-  ...['entity_disabled', 'token_replayed', 'oidc_not_configured', 'redirect_uri_missing', 'redirect_uri_refused', 'provider_unreachable'],
-  ...['state_unknown', 'client_nonce_mismatch', 'provider_refused', 'code_missing', 'exchange_failed', 'nonce_mismatch'],
-  ...['authorized_party_mismatch', 'login_too_old', 'internal', 'confirmation_missing', 'confirmation_invalid', 'confirmation_denied'],
+  ...[
+    'config_missing',
+    'role_missing',
+    'role_unknown',
+    'role_type_refused',
+    'token_missing',
+    'address_not_bound',
+    'keys_unavailable',
+  ],
+  ...[
+    'audience_unbound',
+    'token_malformed',
+    'algorithm_unsupported',
+    'key_unknown',
+    'signature_invalid',
+    'algorithm_not_allowed',
+  ],
+  ...[
+    'claim_type_invalid',
+    'issuer_mismatch',
+    'subject_mismatch',
+    'audience_mismatch',
+    'times_missing',
+    'not_yet_valid',
+    'expired',
+  ],
+  ...[
+    'issued_in_future',
+    'user_claim_missing',
+    'user_claim_invalid',
+    'provider_failed',
+    'mapping_invalid',
+    'groups_unavailable',
+  ],
+  ...[
+    'groups_invalid',
+    'bound_claim_missing',
+    'bound_claim_mismatch',
+    'bound_claim_invalid',
+    'metadata_invalid',
+    'policy_forbidden',
+  ],
+  ...[
+    'entity_disabled',
+    'token_replayed',
+    'oidc_not_configured',
+    'redirect_uri_missing',
+    'redirect_uri_refused',
+    'provider_unreachable',
+  ],
+  ...[
+    'state_unknown',
+    'client_nonce_mismatch',
+    'provider_refused',
+    'code_missing',
+    'exchange_failed',
+    'nonce_mismatch',
+  ],
+  ...[
+    'authorized_party_mismatch',
+    'login_too_old',
+    'internal',
+    'confirmation_missing',
+    'confirmation_invalid',
+    'confirmation_denied',
+  ],
 ]
 
 test('the reasons are those that the page lists', () => {
@@ -23,5 +81,6 @@ test('the page says of each reason and each finding what to do', async () => {
   const page = await readFile(new URL('../../../../docs/explain.md', import.meta.url), 'utf8')
   const rows = page.split('\n').filter((line) => line.startsWith('|'))
 
-  for (const code of [...reasonCodes, ...lintCodes]) expect(rows.some((row) => row.split('|')[1]?.includes(`\`${code}\``))).toBe(true)
+  for (const code of [...reasonCodes, ...lintCodes])
+    expect(rows.some((row) => row.split('|')[1]?.includes(`\`${code}\``))).toBe(true)
 })

@@ -25,12 +25,22 @@ const path = 'auth/oidc/oidc/callback'
 /** A second mount for another provider; people come back to the same place. */
 async function secondMount(server: TestServer, mount: string, provider: SmallProvider): Promise<void> {
   await server.root.write(`sys/auth/${mount}`, { type: 'oidc' })
-  await server.root.write(`auth/${mount}/config`, { oidc_discovery_url: provider.url, oidc_client_id: clientId, oidc_client_secret: 'def' })
-  await server.root.write(`auth/${mount}/role/test`, { user_claim: 'sub', allowed_redirect_uris: [redirectUri] })
+  await server.root.write(`auth/${mount}/config`, {
+    oidc_discovery_url: provider.url,
+    oidc_client_id: clientId,
+    oidc_client_secret: 'def',
+  })
+  await server.root.write(`auth/${mount}/role/test`, {
+    user_claim: 'sub',
+    allowed_redirect_uris: [redirectUri],
+  })
 }
 
 async function beginAt(client: Client, mount: string): Promise<URLSearchParams> {
-  const answer = await client.write(`auth/${mount}/oidc/auth_url`, { role: 'test', redirect_uri: redirectUri })
+  const answer = await client.write(`auth/${mount}/oidc/auth_url`, {
+    role: 'test',
+    redirect_uri: redirectUri,
+  })
   return new URLSearchParams(String(answer.body.data?.['auth_url']).split('?')[1])
 }
 
@@ -47,7 +57,10 @@ describe('the state belongs to one login', () => {
       return [first.slice(0, 4), verdict(await callback(server.anonymous, query))]
     }
 
-    expect(await refused(() => writeRole(server, { token_bound_cidrs: '10.0.0.1' }))).toEqual(['403 ', noState])
+    expect(await refused(() => writeRole(server, { token_bound_cidrs: '10.0.0.1' }))).toEqual([
+      '403 ',
+      noState,
+    ])
     expect(await refused(() => writeRole(server, { bound_claims: { dept: 'x' } }))).toEqual(['400 ', noState])
     const document = provider.web.routes.get('/.well-known/openid-configuration') ?? {}
     const unreachable = async () => {
@@ -65,19 +78,29 @@ describe('the state belongs to one login', () => {
     const login = await begin(server.anonymous)
     await configure(server, provider)
 
-    expect(verdict(await callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login) }))).toBe('ok')
+    expect(
+      verdict(await callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login) })),
+    ).toBe('ok')
   })
 
   test('a mount that loses its client in between ends the login', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' }, role: { oidc_disable_confirmation: true } })
+    await using server = await withFlow(provider, {
+      config: { oidc_response_mode: 'form_post' },
+      role: { oidc_disable_confirmation: true },
+    })
     const [byCode, byForm] = [await begin(server.anonymous), await begin(server.anonymous)]
     const state = byForm.get('state')
-    await server.anonymous.write(path, { state, id_token: provider.signer.sign(provider.claims(byForm, { aud: '' })) })
+    await server.anonymous.write(path, {
+      state,
+      id_token: provider.signer.sign(provider.claims(byForm, { aud: '' })),
+    })
     await server.root.write('auth/oidc/config', { oidc_discovery_url: provider.url, default_role: 'test' })
 
     for (const query of [{ state: byCode.get('state'), code: provider.codeFor(byCode) }, { state }]) {
-      expect(verdict(await callback(server.anonymous, query))).toMatch(/^500 error getting provider for login operation: /)
+      expect(verdict(await callback(server.anonymous, query))).toMatch(
+        /^500 error getting provider for login operation: /,
+      )
     }
     expect(provider.tokenCalls).toEqual([])
   })
@@ -88,7 +111,11 @@ describe('the state belongs to one login', () => {
     await server.root.write('sys/namespaces/team', {})
     const inside = { headers: { 'X-Vault-Namespace': 'team' } }
     await server.root.write('sys/auth/oidc', { type: 'oidc' }, inside)
-    await server.root.write('auth/oidc/config', { oidc_discovery_url: provider.url, oidc_client_id: clientId, oidc_client_secret: 'def' }, inside)
+    await server.root.write(
+      'auth/oidc/config',
+      { oidc_discovery_url: provider.url, oidc_client_id: clientId, oidc_client_secret: 'def' },
+      inside,
+    )
     const login = await begin(server.anonymous)
     const query = new URLSearchParams({ state: login.get('state') ?? '', code: provider.codeFor(login) })
 
@@ -97,20 +124,23 @@ describe('the state belongs to one login', () => {
     expect(verdict(await server.anonymous.read(`auth/people/oidc/callback?${query}`))).toBe('ok')
   })
 
-  test.each(['HEAD', 'DELETE', 'OPTIONS', 'LIST', 'PATCH'])('%s neither ends a login nor spends its state', async (verb) => {
-    await using provider = await startSmallProvider()
-    await using server = await withFlow(provider)
-    const login = await begin(server.anonymous)
-    const query = { state: login.get('state'), code: provider.codeFor(login) }
-    const target = `${path}?${new URLSearchParams({ state: query.state ?? '', code: query.code })}`
+  test.each(['HEAD', 'DELETE', 'OPTIONS', 'LIST', 'PATCH'])(
+    '%s neither ends a login nor spends its state',
+    async (verb) => {
+      await using provider = await startSmallProvider()
+      await using server = await withFlow(provider)
+      const login = await begin(server.anonymous)
+      const query = { state: login.get('state'), code: provider.codeFor(login) }
+      const target = `${path}?${new URLSearchParams({ state: query.state ?? '', code: query.code })}`
 
-    const answer = await server.anonymous.call(verb, target)
+      const answer = await server.anonymous.call(verb, target)
 
-    expect(answer.status).toBeGreaterThanOrEqual(400)
-    expect(answer.status).toBeLessThan(500)
-    expect(provider.tokenCalls).toEqual([])
-    expect(verdict(await callback(server.anonymous, query))).toBe('ok')
-  })
+      expect(answer.status).toBeGreaterThanOrEqual(400)
+      expect(answer.status).toBeLessThan(500)
+      expect(provider.tokenCalls).toEqual([])
+      expect(verdict(await callback(server.anonymous, query))).toBe('ok')
+    },
+  )
 
   test('a list, or a slash at the end, leaves what is open: 403 without a token, 404 with one', async () => {
     await using provider = await startSmallProvider()
@@ -150,7 +180,10 @@ describe('what comes back is the own provider’s', () => {
 
   test('the issuer a provider names is its own: the login goes on, without a warning', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' }, role: { oidc_disable_confirmation: true } })
+    await using server = await withFlow(provider, {
+      config: { oidc_response_mode: 'form_post' },
+      role: { oidc_disable_confirmation: true },
+    })
     const go = async (iss: string | undefined): Promise<Answer> => {
       const login = await begin(server.anonymous)
       return callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login), iss })
@@ -165,7 +198,10 @@ describe('what comes back is the own provider’s', () => {
 
   test('also when a browser posts it', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' }, role: { oidc_disable_confirmation: true } })
+    await using server = await withFlow(provider, {
+      config: { oidc_response_mode: 'form_post' },
+      role: { oidc_disable_confirmation: true },
+    })
     const go = async (iss: string): Promise<string> => {
       const login = await begin(server.anonymous)
       const state = login.get('state')
@@ -184,7 +220,10 @@ describe('what comes back is the own provider’s', () => {
     const [one, two] = [await begin(server.anonymous), await begin(server.anonymous)]
     const idToken = provider.signer.sign(provider.claims(two))
 
-    const answer = await callback(server.anonymous, { state: one.get('state'), code: provider.codeFor(one, { idToken }) })
+    const answer = await callback(server.anonymous, {
+      state: one.get('state'),
+      code: provider.codeFor(one, { idToken }),
+    })
 
     expect(verdict(answer)).toMatch(/invalid id_token nonce: invalid nonce/)
     expect(verdict(await logIn(server, provider))).toBe('ok')
@@ -192,10 +231,19 @@ describe('what comes back is the own provider’s', () => {
 
   test('a token of a JWT login is no ID token of this login, and the other way round it is one of its issuer', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' }, role: { oidc_disable_confirmation: true } })
+    await using server = await withFlow(provider, {
+      config: { oidc_response_mode: 'form_post' },
+      role: { oidc_disable_confirmation: true },
+    })
     const login = await begin(server.anonymous)
     const now = Math.floor(Date.now() / 1000)
-    const jwt = provider.signer.sign({ iss: provider.url, sub: 'bob', aud: clientId, iat: now, exp: now + 60 })
+    const jwt = provider.signer.sign({
+      iss: provider.url,
+      sub: 'bob',
+      aud: clientId,
+      iat: now,
+      exp: now + 60,
+    })
 
     await server.anonymous.write(path, { state: login.get('state'), id_token: jwt })
 
@@ -206,8 +254,12 @@ describe('what comes back is the own provider’s', () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
 
-    expect(verdict(await logIn(server, provider, { aud: ['', clientId] }))).toMatch(/multiple audiences and authorized party/)
-    expect(verdict(await logIn(server, provider, { aud: '' }))).toMatch(/one audience \(\) which is not the client_id/)
+    expect(verdict(await logIn(server, provider, { aud: ['', clientId] }))).toMatch(
+      /multiple audiences and authorized party/,
+    )
+    expect(verdict(await logIn(server, provider, { aud: '' }))).toMatch(
+      /one audience \(\) which is not the client_id/,
+    )
     expect(verdict(await logIn(server, provider, { aud: ['', clientId], azp: clientId }))).toBe('ok')
   })
 
@@ -231,9 +283,13 @@ describe('what comes back is the own provider’s', () => {
     const withOldKey = provider.codeFor(before, { idToken: stolen.sign(provider.claims(before)) })
     provider.signer = aSigner('RS256', { kid: 'k2' })
 
-    expect(verdict(await callback(server.anonymous, { state: after.get('state'), code: provider.codeFor(after) }))).toBe('ok')
+    expect(
+      verdict(await callback(server.anonymous, { state: after.get('state'), code: provider.codeFor(after) })),
+    ).toBe('ok')
     // what the set no longer has is forgotten with the fetch
-    expect(verdict(await callback(server.anonymous, { state: before.get('state'), code: withOldKey }))).toMatch(/failed to verify id token signature/)
+    expect(
+      verdict(await callback(server.anonymous, { state: before.get('state'), code: withOldKey })),
+    ).toMatch(/failed to verify id token signature/)
   })
 })
 
@@ -250,13 +306,29 @@ describe('PKCE and the way back', () => {
 
     const answer = await server.anonymous.write('auth/oidc/oidc/auth_url', {
       redirect_uri: redirectUri,
-      ...{ code_challenge_method: 'plain', code_challenge: 'x', response_type: 'token', response_mode: 'fragment', nonce: 'n', state: 's' },
+      ...{
+        code_challenge_method: 'plain',
+        code_challenge: 'x',
+        response_type: 'token',
+        response_mode: 'fragment',
+        nonce: 'n',
+        state: 's',
+      },
       ...{ scope: 'admin', client_id: 'other', prompt: 'none' },
     })
 
     const url = new URL(String(answer.body.data?.['auth_url']))
     expect([...url.searchParams.keys()]).toEqual([
-      ...['client_id', 'code_challenge', 'code_challenge_method', 'nonce', 'redirect_uri', 'response_type', 'scope', 'state'],
+      ...[
+        'client_id',
+        'code_challenge',
+        'code_challenge_method',
+        'nonce',
+        'redirect_uri',
+        'response_type',
+        'scope',
+        'state',
+      ],
     ])
     expect(Object.fromEntries(url.searchParams)).toMatchObject({
       client_id: clientId,
@@ -271,12 +343,15 @@ describe('PKCE and the way back', () => {
     await using server = await withFlow(provider)
     const logins = await Promise.all(Array.from({ length: 50 }, () => begin(server.anonymous)))
 
-    for (const name of ['state', 'nonce', 'code_challenge']) expect(new Set(logins.map((login) => login.get(name))).size).toBe(50)
+    for (const name of ['state', 'nonce', 'code_challenge'])
+      expect(new Set(logins.map((login) => login.get(name))).size).toBe(50)
   })
 
   test('a code that was meant for the ID-token flow, and a flow that changes in between', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post', oidc_response_types: 'id_token' } })
+    await using server = await withFlow(provider, {
+      config: { oidc_response_mode: 'form_post', oidc_response_types: 'id_token' },
+    })
     const login = await begin(server.anonymous)
     // without a verifier a code would be anyone's
     await configure(server, provider, {})
@@ -304,7 +379,10 @@ describe('PKCE and the way back', () => {
 
     const answer = await server.anonymous.read(`${path}?${query}`)
 
-    expect({ status: answer.status, type: answer.headers['content-type'] }).toEqual({ status: 400, type: 'application/json' })
+    expect({ status: answer.status, type: answer.headers['content-type'] }).toEqual({
+      status: 400,
+      type: 'application/json',
+    })
     expect(answer.text).not.toMatch(/script|Set-Cookie/)
     expect(answer.headers['set-cookie']).toBeUndefined()
   })
@@ -331,7 +409,9 @@ describe('PKCE and the way back', () => {
   ])('no way to elsewhere: %s', async (elsewhere) => {
     const { server } = await aFlow()
 
-    expect((await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: elsewhere })).body.data).toEqual({ auth_url: '' })
+    expect(
+      (await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: elsewhere })).body.data,
+    ).toEqual({ auth_url: '' })
   })
 })
 
@@ -367,7 +447,9 @@ describe('a provider that turns', () => {
     await using server = await withFlow(provider, { settings: { OUTBOUND_DENY: '127.0.0.2/32' } })
 
     const answer = await logIn(server, provider)
-    expect(await operatorVerdict(server.root, 'auth/oidc', answer)).toMatch(/address 127\.0\.0\.2 is in a denied network/)
+    expect(await operatorVerdict(server.root, 'auth/oidc', answer)).toMatch(
+      /address 127\.0\.0\.2 is in a denied network/,
+    )
     expect(hidden.hits).toEqual([])
   })
 })
@@ -378,17 +460,27 @@ describe('what callers send beside', () => {
     await using server = await withFlow(provider)
     await server.root.write('sys/auth/empty', { type: 'oidc' })
 
-    expect(verdict(await server.anonymous.write('auth/empty/oidc/auth_url', { redirect_uri: redirectUri }))).toBe('400 could not load configuration')
-    expect(verdict(await server.anonymous.read('auth/empty/oidc/callback?state=x'))).toBe('400 Vault login failed. Could not load configuration')
+    expect(
+      verdict(await server.anonymous.write('auth/empty/oidc/auth_url', { redirect_uri: redirectUri })),
+    ).toBe('400 could not load configuration')
+    expect(verdict(await server.anonymous.read('auth/empty/oidc/callback?state=x'))).toBe(
+      '400 Vault login failed. Could not load configuration',
+    )
   })
 
   test('numbers are taken as their text, a token that is no good counts for nothing, the answer can be wrapped', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const login = await begin(server.as('nonsense'), { client_nonce: 123 })
-    const query = new URLSearchParams({ state: login.get('state') ?? '', code: provider.codeFor(login), client_nonce: '123' })
+    const query = new URLSearchParams({
+      state: login.get('state') ?? '',
+      code: provider.codeFor(login),
+      client_nonce: '123',
+    })
 
-    const wrapped = await server.as('nonsense').read(`${path}?${query}`, { headers: { 'X-Vault-Wrap-TTL': '60s' } })
+    const wrapped = await server
+      .as('nonsense')
+      .read(`${path}?${query}`, { headers: { 'X-Vault-Wrap-TTL': '60s' } })
 
     expect(wrapped).toMatchObject({ status: 200, body: { auth: null, wrap_info: { creation_path: path } } })
     const opened = await server.as(String(wrapped.body['wrap_info']?.['token'])).write('sys/wrapping/unwrap')
@@ -397,7 +489,10 @@ describe('what callers send beside', () => {
 
   test('nonce is accepted, what is unknown is told, and what stands in the query of a form is not read', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' }, role: { oidc_disable_confirmation: true } })
+    await using server = await withFlow(provider, {
+      config: { oidc_response_mode: 'form_post' },
+      role: { oidc_disable_confirmation: true },
+    })
     const go = async (more: Record<string, string>) => {
       const login = await begin(server.anonymous)
       return callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login), ...more })
@@ -416,7 +511,9 @@ describe('what callers send beside', () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { role: { allowed_redirect_uris: ['http://localhost/'] } })
 
-    const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: `http://localhost:1/?${'x'.repeat(65_536)}` })
+    const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', {
+      redirect_uri: `http://localhost:1/?${'x'.repeat(65_536)}`,
+    })
     expect(begun.body.data).toEqual({ auth_url: '' })
     expect((await server.anonymous.read(`${path}?state=${'x'.repeat(65_536)}`)).status).toBe(414)
   })

@@ -24,10 +24,16 @@ const noState = '400 Vault login failed. Expired or missing OAuth state.'
 const exchanging = '400 Vault login failed. Error exchanging oidc code: '
 /** The text of a failed exchange, without the quotes around it. */
 const cause = (text: string): string =>
-  text.startsWith(exchanging) ? String(JSON.parse(text.slice(exchanging.length, -1))).replace('Provider.Exchange: ', '') : text
+  text.startsWith(exchanging)
+    ? String(JSON.parse(text.slice(exchanging.length, -1))).replace('Provider.Exchange: ', '')
+    : text
 
 /** Logs in with this answer of the token endpoint, made from a good ID token. */
-async function withAnswer(server: TestServer, provider: SmallProvider, answer: (idToken: string) => Reply): Promise<string> {
+async function withAnswer(
+  server: TestServer,
+  provider: SmallProvider,
+  answer: (idToken: string) => Reply,
+): Promise<string> {
   const login = await begin(server.anonymous)
   provider.token = answer(provider.signer.sign(provider.claims(login)))
   const finished = await callback(server.anonymous, { state: login.get('state'), code: 'c' })
@@ -55,37 +61,40 @@ describe('a whole login', () => {
     '/nested/username': 'non_nested_username',
   }
 
-  test.each(['RS256', 'ES256', 'EdDSA'])('a login with an ID token signed by %s succeeds', async (algorithm) => {
-    await using provider = await startSmallProvider({ algorithm })
-    provider.userInfo = { body: { sub: 'bob', color: 'red', temperature: '76' } }
-    await using server = await withFlow(provider, { config: { jwt_supported_algs: algorithm }, role })
+  test.each(['RS256', 'ES256', 'EdDSA'])(
+    'a login with an ID token signed by %s succeeds',
+    async (algorithm) => {
+      await using provider = await startSmallProvider({ algorithm })
+      provider.userInfo = { body: { sub: 'bob', color: 'red', temperature: '76' } }
+      await using server = await withFlow(provider, { config: { jwt_supported_algs: algorithm }, role })
 
-    const answer = await logIn(server, provider, claims)
+      const answer = await logIn(server, provider, claims)
 
-    expect(answer).toMatchObject({ status: 200, body: { data: null, warnings: null } })
-    expect(answer.body.auth).toMatchObject({
-      metadata: { role: 'test', color: 'green', size: 'medium' },
-      policies: ['default', 'dev'],
-      lease_duration: 180,
-      renewable: true,
-      num_uses: 10,
-      orphan: true,
-    })
-    const token = String(answer.body.auth?.['client_token'])
-    expect((await server.as(token).read('auth/token/lookup-self')).body.data).toMatchObject({
-      display_name: 'oidc-bob@example.com',
-      path: 'auth/oidc/oidc/callback',
-    })
-    expect(provider.tokenCalls).toHaveLength(1)
-    expect(Object.fromEntries(provider.tokenCalls[0]?.form ?? [])).toEqual({
-      grant_type: 'authorization_code',
-      code: expect.stringMatching(/^code-/),
-      redirect_uri: redirectUri,
-      code_verifier: expect.stringMatching(/^[0-9A-Za-z]{43}$/),
-    })
-    expect(provider.tokenCalls[0]?.type).toBe('application/x-www-form-urlencoded')
-    expect(provider.userInfoCalls).toEqual([expect.stringMatching(/^Bearer at-code-/)])
-  })
+      expect(answer).toMatchObject({ status: 200, body: { data: null, warnings: null } })
+      expect(answer.body.auth).toMatchObject({
+        metadata: { role: 'test', color: 'green', size: 'medium' },
+        policies: ['default', 'dev'],
+        lease_duration: 180,
+        renewable: true,
+        num_uses: 10,
+        orphan: true,
+      })
+      const token = String(answer.body.auth?.['client_token'])
+      expect((await server.as(token).read('auth/token/lookup-self')).body.data).toMatchObject({
+        display_name: 'oidc-bob@example.com',
+        path: 'auth/oidc/oidc/callback',
+      })
+      expect(provider.tokenCalls).toHaveLength(1)
+      expect(Object.fromEntries(provider.tokenCalls[0]?.form ?? [])).toEqual({
+        grant_type: 'authorization_code',
+        code: expect.stringMatching(/^code-/),
+        redirect_uri: redirectUri,
+        code_verifier: expect.stringMatching(/^[0-9A-Za-z]{43}$/),
+      })
+      expect(provider.tokenCalls[0]?.type).toBe('application/x-www-form-urlencoded')
+      expect(provider.userInfoCalls).toEqual([expect.stringMatching(/^Bearer at-code-/)])
+    },
+  )
 
   test('the role is enforced, the user claim before bound claims', async () => {
     await using provider = await startSmallProvider()
@@ -98,21 +107,39 @@ describe('a whole login', () => {
     expect(verdict(await go({ bound_claims: { sk: '43' } }))).toBe(
       '400 error validating claims: claim "sk" does not match any associated bound claim values',
     )
-    expect(verdict(await go({ bound_claims: { sk: '43' }, user_claim: 'other' }))).toBe('400 claim "other" not found in token')
-    expect(verdict(await go({ user_claim: '/nested/username/email', user_claim_json_pointer: true }))).toMatch(/not found in token/)
-    expect(verdict(await go({ groups_claim: 'gone' }))).toBe('400 failed to fetch groups: "gone" claim not found in token')
-    await server.root.write('auth/oidc/role/test', { groups_claim: '', user_claim: 'sub', bound_subject: 'alice' })
+    expect(verdict(await go({ bound_claims: { sk: '43' }, user_claim: 'other' }))).toBe(
+      '400 claim "other" not found in token',
+    )
+    expect(
+      verdict(await go({ user_claim: '/nested/username/email', user_claim_json_pointer: true })),
+    ).toMatch(/not found in token/)
+    expect(verdict(await go({ groups_claim: 'gone' }))).toBe(
+      '400 failed to fetch groups: "gone" claim not found in token',
+    )
+    await server.root.write('auth/oidc/role/test', {
+      groups_claim: '',
+      user_claim: 'sub',
+      bound_subject: 'alice',
+    })
     expect(verdict(await logIn(server, provider, claims))).toBe('400 sub claim does not match bound subject')
-    expect(verdict(await go({ bound_subject: '', token_bound_cidrs: '10.0.0.1' }))).toBe('403 permission denied')
+    expect(verdict(await go({ bound_subject: '', token_bound_cidrs: '10.0.0.1' }))).toBe(
+      '403 permission denied',
+    )
     for (const [user_claim, user_claim_json_pointer, name] of [
       ['email', false, 'bob@example.com'],
       ['/nested/username', false, 'non_nested_username'],
       ['/nested/username', true, 'nested_username'],
       ['/email', true, 'bob@example.com'],
     ]) {
-      const answer = await go({ user_claim, user_claim_json_pointer, token_bound_cidrs: ['127.0.0.0/8', '::1'] })
+      const answer = await go({
+        user_claim,
+        user_claim_json_pointer,
+        token_bound_cidrs: ['127.0.0.0/8', '::1'],
+      })
       const token = String(answer.body.auth?.['client_token'])
-      expect((await server.as(token).read('auth/token/lookup-self')).body.data?.['display_name']).toBe(`oidc-${name}`)
+      expect((await server.as(token).read('auth/token/lookup-self')).body.data?.['display_name']).toBe(
+        `oidc-${name}`,
+      )
     }
   })
 })
@@ -122,21 +149,36 @@ describe('state, code and client nonce', () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     await server.root.write('sys/auth/other', { type: 'oidc' })
-    await server.root.write('auth/other/config', { oidc_discovery_url: provider.url, oidc_client_id: 'abc', oidc_client_secret: clientSecret })
-    const go = async (query: Parameters<typeof callback>[1]) => verdict(await callback(server.anonymous, query))
+    await server.root.write('auth/other/config', {
+      oidc_discovery_url: provider.url,
+      oidc_client_id: 'abc',
+      oidc_client_secret: clientSecret,
+    })
+    const go = async (query: Parameters<typeof callback>[1]) =>
+      verdict(await callback(server.anonymous, query))
 
-    for (const query of [{}, { code: 'x' }, { state: '', code: 'x' }, { state: 'st_nonsense', code: 'x' }, { state: '../role/test', code: 'x' }]) {
+    for (const query of [
+      {},
+      { code: 'x' },
+      { state: '', code: 'x' },
+      { state: 'st_nonsense', code: 'x' },
+      { state: '../role/test', code: 'x' },
+    ]) {
       expect(await go(query)).toBe(noState)
     }
     const login = await begin(server.anonymous)
     const state = login.get('state')
     const code = provider.codeFor(login)
-    expect(verdict(await server.anonymous.read(`auth/other/oidc/callback?state=${state}&code=${code}`))).toBe(noState)
+    expect(verdict(await server.anonymous.read(`auth/other/oidc/callback?state=${state}&code=${code}`))).toBe(
+      noState,
+    )
     expect(await go({ state: `${state},ns=x`, code })).toBe(noState)
     expect(await go({ state, code })).toBe('ok')
     expect(await go({ state, code })).toBe(noState)
     const refused = await begin(server.anonymous)
-    expect(await go({ state: refused.get('state') })).toBe('400 Vault login failed. No code or id_token received.')
+    expect(await go({ state: refused.get('state') })).toBe(
+      '400 Vault login failed. No code or id_token received.',
+    )
     expect(await go({ state: refused.get('state'), code: provider.codeFor(refused) })).toBe(noState)
     expect(await go({ state: (await begin(server.anonymous)).get('state'), id_token: 'x' })).toBe(
       '400 Vault login failed. No code or id_token received.',
@@ -150,7 +192,9 @@ describe('state, code and client nonce', () => {
     const login = await begin(server.anonymous)
     const query = { state: login.get('state'), code: provider.codeFor(login) }
 
-    const verdicts = await Promise.all(Array.from({ length: 64 }, async () => verdict(await callback(server.anonymous, query))))
+    const verdicts = await Promise.all(
+      Array.from({ length: 64 }, async () => verdict(await callback(server.anonymous, query))),
+    )
 
     expect(verdicts.filter((each) => each === 'ok')).toHaveLength(1)
     expect(verdicts.filter((each) => each === noState)).toHaveLength(63)
@@ -165,13 +209,25 @@ describe('state, code and client nonce', () => {
     expect(verdict(await callback(server.anonymous, { state: one.get('state'), code }))).toBe('ok')
 
     const replayed = await begin(server.anonymous)
-    expect(cause(await operatorVerdict(server.root, 'auth/oidc', await callback(server.anonymous, { state: replayed.get('state'), code })))).toMatch(
-      /no such code/,
-    )
+    expect(
+      cause(
+        await operatorVerdict(
+          server.root,
+          'auth/oidc',
+          await callback(server.anonymous, { state: replayed.get('state'), code }),
+        ),
+      ),
+    ).toMatch(/no such code/)
     // PKCE: the verifier is that of the second login, the challenge that of a third
     const stolen = provider.codeFor(await begin(server.anonymous))
     expect(
-      cause(await operatorVerdict(server.root, 'auth/oidc', await callback(server.anonymous, { state: two.get('state'), code: stolen }))),
+      cause(
+        await operatorVerdict(
+          server.root,
+          'auth/oidc',
+          await callback(server.anonymous, { state: two.get('state'), code: stolen }),
+        ),
+      ),
     ).toMatch(/cannot fetch token: 401 Unauthorized\nResponse: bad verifier$/)
   })
 
@@ -215,17 +271,30 @@ describe('state, code and client nonce', () => {
     const later = async (change: () => Promise<unknown>, claims: object = {}) => {
       const login = await begin(server.anonymous)
       await change()
-      return callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login, { claims }) })
+      return callback(server.anonymous, {
+        state: login.get('state'),
+        code: provider.codeFor(login, { claims }),
+      })
     }
 
-    const changed = await later(() => writeRole(server, { bound_audiences: 'other', token_policies: 'new', allowed_redirect_uris: 'https://x' }))
+    const changed = await later(() =>
+      writeRole(server, {
+        bound_audiences: 'other',
+        token_policies: 'new',
+        allowed_redirect_uris: 'https://x',
+      }),
+    )
     expect(changed.body.auth?.['policies']).toEqual(['default', 'new'])
     await writeRole(server, { bound_audiences: 'other' })
-    expect(cause(verdict(await later(() => writeRole(server, { bound_audiences: [] }))))).toMatch(/invalid id_token audiences/)
+    expect(cause(verdict(await later(() => writeRole(server, { bound_audiences: [] }))))).toMatch(
+      /invalid id_token audiences/,
+    )
     expect(verdict(await later(() => writeRole(server, { bound_claims: { dept: 'x' } })))).toBe(
       '400 error validating claims: claim "dept" is missing',
     )
-    expect(verdict(await later(() => server.root.delete('auth/oidc/role/test')))).toBe('400 Vault login failed. Role could not be found')
+    expect(verdict(await later(() => server.root.delete('auth/oidc/role/test')))).toBe(
+      '400 Vault login failed. Role could not be found',
+    )
     await writeRole(server, { bound_claims: {} })
     const unreachable = await later(async () => {
       await configure(server, provider)
@@ -247,41 +316,83 @@ describe('the code is exchanged for tokens', () => {
     provider.accepts = 'body'
     expect(verdict(await logIn(server, provider))).toBe('ok')
     provider.accepts = 'none'
-    expect(cause(verdict(await logIn(server, provider)))).toBe('unable to exchange auth code with provider: oauth2: "invalid_client"')
+    expect(cause(verdict(await logIn(server, provider)))).toBe(
+      'unable to exchange auth code with provider: oauth2: "invalid_client"',
+    )
 
-    expect(provider.tokenCalls.map(({ authorization }) => authorization !== undefined)).toEqual([true, true, false, true, false])
+    expect(provider.tokenCalls.map(({ authorization }) => authorization !== undefined)).toEqual([
+      true,
+      true,
+      false,
+      true,
+      false,
+    ])
   })
 
   test('client id and secret may have any characters', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: { oidc_client_id: 'a-b.c~d e&f:g', oidc_client_secret: 'ü%+/=:\ud800' } })
+    await using server = await withFlow(provider, {
+      config: { oidc_client_id: 'a-b.c~d e&f:g', oidc_client_secret: 'ü%+/=:\ud800' },
+    })
 
     await logIn(server, provider)
 
     const [header, body] = provider.tokenCalls
-    expect(Buffer.from(header?.authorization?.slice(6) ?? '', 'base64').toString()).toBe('a-b.c%7Ed+e%26f%3Ag:%C3%BC%25%2B%2F%3D%3A%EF%BF%BD')
-    expect([body?.form.get('client_id'), body?.form.get('client_secret')]).toEqual(['a-b.c~d e&f:g', 'ü%+/=:\ufffd'])
+    expect(Buffer.from(header?.authorization?.slice(6) ?? '', 'base64').toString()).toBe(
+      'a-b.c%7Ed+e%26f%3Ag:%C3%BC%25%2B%2F%3D%3A%EF%BF%BD',
+    )
+    expect([body?.form.get('client_id'), body?.form.get('client_secret')]).toEqual([
+      'a-b.c~d e&f:g',
+      'ü%+/=:\ufffd',
+    ])
   })
 
   const refusing = 'unable to exchange auth code with provider: '
   test.each<[object | string, number, string | undefined, string]>([
     ['boom', 500, 'text/plain', 'oauth2: cannot fetch token: 500 Internal Server Error\nResponse: boom'],
-    ['<b>"boom"</b>\n', 500, 'text/html', 'oauth2: cannot fetch token: 500 Internal Server Error\nResponse: <b>"boom"</b>\n'],
+    [
+      '<b>"boom"</b>\n',
+      500,
+      'text/html',
+      'oauth2: cannot fetch token: 500 Internal Server Error\nResponse: <b>"boom"</b>\n',
+    ],
     [{ error: 'invalid_grant' }, 400, undefined, 'oauth2: "invalid_grant"'],
     [{ error: 'e', error_description: 'd', error_uri: 'u' }, 401, undefined, 'oauth2: "e" "d" "u"'],
     [{ error: '<script>alert(1)</script>' }, 400, undefined, 'oauth2: "<script>alert(1)</script>"'],
     [{ error: 'server_error', error_description: 'soft' }, 200, undefined, 'oauth2: "server_error" "soft"'],
-    [{ message: 'no' }, 400, undefined, 'oauth2: cannot fetch token: 400 Bad Request\nResponse: {"message":"no"}'],
+    [
+      { message: 'no' },
+      400,
+      undefined,
+      'oauth2: cannot fetch token: 400 Bad Request\nResponse: {"message":"no"}',
+    ],
     [{}, 200, undefined, 'oauth2: server response missing access_token: access_token is missing'],
-    ['{', 200, undefined, 'oauth2: cannot parse json: not a JSON object (200 OK, content type application/json)'],
-    ['<html>', 200, 'text/html', 'oauth2: cannot parse json: not a JSON object (200 OK, content type text/html)'],
-    ['[1]', 200, undefined, 'oauth2: cannot parse json: not a JSON object (200 OK, content type application/json)'],
+    [
+      '{',
+      200,
+      undefined,
+      'oauth2: cannot parse json: not a JSON object (200 OK, content type application/json)',
+    ],
+    [
+      '<html>',
+      200,
+      'text/html',
+      'oauth2: cannot parse json: not a JSON object (200 OK, content type text/html)',
+    ],
+    [
+      '[1]',
+      200,
+      undefined,
+      'oauth2: cannot parse json: not a JSON object (200 OK, content type application/json)',
+    ],
     ['', 302, 'text/plain', 'oauth2: cannot fetch token: 302 Found\nResponse: '],
   ])('%j with %i', async (body, status, type, wanted) => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
 
-    expect(await withAnswer(server, provider, () => ({ body, status, ...(type === undefined ? {} : { type }) }))).toBe(refusing + wanted)
+    expect(
+      await withAnswer(server, provider, () => ({ body, status, ...(type === undefined ? {} : { type }) })),
+    ).toBe(refusing + wanted)
   })
 
   test('odd but sufficient answers are accepted', async () => {
@@ -290,17 +401,41 @@ describe('the code is exchanged for tokens', () => {
     const go = (answer: (idToken: string) => Reply) => withAnswer(server, provider, answer)
     const form = 'application/x-www-form-urlencoded'
 
-    expect(await go((id_token) => ({ body: `access_token=a&id_token=${id_token}&token_type=bearer`, type: form }))).toBe('ok')
-    expect(await go((id_token) => ({ body: `access_token=a&id_token=${id_token}`, type: 'text/plain; charset=utf-8' }))).toBe('ok')
+    expect(
+      await go((id_token) => ({ body: `access_token=a&id_token=${id_token}&token_type=bearer`, type: form })),
+    ).toBe('ok')
+    expect(
+      await go((id_token) => ({
+        body: `access_token=a&id_token=${id_token}`,
+        type: 'text/plain; charset=utf-8',
+      })),
+    ).toBe('ok')
     expect(await go((id_token) => ({ body: { access_token: 'a', id_token } }))).toBe('ok')
-    expect(await go((id_token) => ({ body: { access_token: 'a', id_token, token_type: 'Other', expires_in: 'x' } }))).toBe('ok')
-    expect(await go((id_token) => ({ body: { access_token: 'a', id_token, token_type: 'a\r\nb: c', expires_in: -5 }, status: 201 }))).toBe('ok')
+    expect(
+      await go((id_token) => ({
+        body: { access_token: 'a', id_token, token_type: 'Other', expires_in: 'x' },
+      })),
+    ).toBe('ok')
+    expect(
+      await go((id_token) => ({
+        body: { access_token: 'a', id_token, token_type: 'a\r\nb: c', expires_in: -5 },
+        status: 201,
+      })),
+    ).toBe('ok')
     // what no header can hold is not sent
     expect(provider.userInfoCalls).toEqual(['Bearer a', 'Bearer a', 'Bearer a', 'Other a'])
-    expect(await go(() => ({ body: { access_token: 'a' } }))).toBe('id_token is missing from auth code exchange: id_token is missing')
-    expect(await go(() => ({ body: { access_token: 'a', id_token: 5 } }))).toBe('id_token is missing from auth code exchange: id_token is missing')
-    expect(await go(() => ({ body: { access_token: 'a', id_token: '' } }))).toMatch(/id_token is empty: invalid parameter/)
-    expect(await go(() => ({ body: { access_token: 'a', id_token: 'a.b' } }))).toMatch(/invalid id_token: oidc: malformed jwt: /)
+    expect(await go(() => ({ body: { access_token: 'a' } }))).toBe(
+      'id_token is missing from auth code exchange: id_token is missing',
+    )
+    expect(await go(() => ({ body: { access_token: 'a', id_token: 5 } }))).toBe(
+      'id_token is missing from auth code exchange: id_token is missing',
+    )
+    expect(await go(() => ({ body: { access_token: 'a', id_token: '' } }))).toMatch(
+      /id_token is empty: invalid parameter/,
+    )
+    expect(await go(() => ({ body: { access_token: 'a', id_token: 'a.b' } }))).toMatch(
+      /invalid id_token: oidc: malformed jwt: /,
+    )
   })
 
   test('an unreachable provider, an endless answer and a redirect elsewhere are refused', async () => {
@@ -320,10 +455,16 @@ describe('the code is exchanged for tokens', () => {
     })
     expect(await go()).toBe(`${refusing}Post "${provider.url}/token": answer is larger than 1048576 bytes`)
     for (const status of [307, 308]) {
-      provider.web.routes.set('/token', (answer) => answer.writeHead(status, { location: `${elsewhere.url}/token` }).end())
-      expect(await go()).toBe(`${refusing}Post "${provider.url}/token": redirect to another host refused (${elsewhere.url})`)
+      provider.web.routes.set('/token', (answer) =>
+        answer.writeHead(status, { location: `${elsewhere.url}/token` }).end(),
+      )
+      expect(await go()).toBe(
+        `${refusing}Post "${provider.url}/token": redirect to another host refused (${elsewhere.url})`,
+      )
     }
-    provider.web.routes.set('/token', (answer) => answer.writeHead(302, { location: `${elsewhere.url}/token` }).end())
+    provider.web.routes.set('/token', (answer) =>
+      answer.writeHead(302, { location: `${elsewhere.url}/token` }).end(),
+    )
     expect(await go()).toMatch(/cannot fetch token: 302 Found/)
     expect(elsewhere.web.hits).toEqual([])
     const login = await begin(server.anonymous)
@@ -332,15 +473,22 @@ describe('the code is exchanged for tokens', () => {
     expect(cause(await operatorVerdict(server.root, 'auth/oidc', refused))).toMatch(/connection refused$/)
   })
 
-  test.each([undefined, '', 'nonsense', 'ftp://127.0.0.1/token', 'file:///etc/passwd', 'http://[', 'http://127.0.0.1:1/\r\nx'])(
-    'a token endpoint %j is a refusal, not a failure of ours',
-    async (token_endpoint) => {
-      await using provider = await startSmallProvider({ metadata: { token_endpoint } })
-      await using server = await withFlow(provider)
+  test.each([
+    undefined,
+    '',
+    'nonsense',
+    'ftp://127.0.0.1/token',
+    'file:///etc/passwd',
+    'http://[',
+    'http://127.0.0.1:1/\r\nx',
+  ])('a token endpoint %j is a refusal, not a failure of ours', async (token_endpoint) => {
+    await using provider = await startSmallProvider({ metadata: { token_endpoint } })
+    await using server = await withFlow(provider)
 
-      expect(cause(verdict(await logIn(server, provider)))).toMatch(/^unable to exchange auth code with provider: ./)
-    },
-  )
+    expect(cause(verdict(await logIn(server, provider)))).toMatch(
+      /^unable to exchange auth code with provider: ./,
+    )
+  })
 
   test('a client that leaves is not waited for, nor its provider', async () => {
     await using provider = await startSmallProvider()
@@ -355,7 +503,9 @@ describe('the code is exchanged for tokens', () => {
     })
     const login = await begin(server.anonymous)
 
-    const asked = fetch(`${server.url}/v1/auth/oidc/oidc/callback?state=${login.get('state')}&code=c`, { signal: gone.signal })
+    const asked = fetch(`${server.url}/v1/auth/oidc/oidc/callback?state=${login.get('state')}&code=c`, {
+      signal: gone.signal,
+    })
 
     await expect(asked).rejects.toThrow(/abort/)
     await hungUp
@@ -369,7 +519,9 @@ describe('the code is exchanged for tokens', () => {
     await using server = await withFlow(provider)
 
     expect(cause(verdict(await logIn(server, provider, { [name]: 'AAAAAAAAAAAAAAAAAAAAAA' })))).toMatch(
-      new RegExp(`^${told} failed verification: VerifyAccessToken: verifyHashClaim: .* hash does not match value in id_token$`),
+      new RegExp(
+        `^${told} failed verification: VerifyAccessToken: verifyHashClaim: .* hash does not match value in id_token$`,
+      ),
     )
     expect(verdict(await logIn(server, provider, { [name]: 5 }))).toBe('ok')
   })
@@ -384,7 +536,9 @@ describe('keys', () => {
 
     provider.signer = aSigner('RS256', { kid: 'k2' })
 
-    expect(verdict(await callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login) }))).toBe('ok')
+    expect(
+      verdict(await callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login) })),
+    ).toBe('ok')
     expect(provider.web.hits.filter((hit) => hit === '/jwks')).toHaveLength(2)
   })
 
@@ -424,19 +578,43 @@ describe('userinfo', () => {
   const idClaims = { color: 'id', n: { x: 'id', y: 'id' } }
 
   test.each<[string, Reply, object]>([
-    ['whole members take the place of those of the ID token', { body: { sub: 'bob', n: { y: 'info' } } }, { color: 'id', y: 'info' }],
+    [
+      'whole members take the place of those of the ID token',
+      { body: { sub: 'bob', n: { y: 'info' } } },
+      { color: 'id', y: 'info' },
+    ],
     ['another sub', { body: { sub: 'eve', color: 'info' } }, { color: 'id', x: 'id', y: 'id' }],
     ['no sub', { body: { color: 'info' } }, { color: 'id', x: 'id', y: 'id' }],
-    ['another issuer', { body: { sub: 'bob', iss: 'https://x', color: 'info' } }, { color: 'id', x: 'id', y: 'id' }],
-    ['email_verified true', { body: { sub: 'bob', email_verified: 'true', color: 'info' } }, { color: 'info', x: 'id', y: 'id' }],
-    ['email_verified maybe', { body: { sub: 'bob', email_verified: 'maybe', color: 'info' } }, { color: 'id', x: 'id', y: 'id' }],
-    ['email_verified a number', { body: { sub: 'bob', email_verified: 1, color: 'info' } }, { color: 'id', x: 'id', y: 'id' }],
+    [
+      'another issuer',
+      { body: { sub: 'bob', iss: 'https://x', color: 'info' } },
+      { color: 'id', x: 'id', y: 'id' },
+    ],
+    [
+      'email_verified true',
+      { body: { sub: 'bob', email_verified: 'true', color: 'info' } },
+      { color: 'info', x: 'id', y: 'id' },
+    ],
+    [
+      'email_verified maybe',
+      { body: { sub: 'bob', email_verified: 'maybe', color: 'info' } },
+      { color: 'id', x: 'id', y: 'id' },
+    ],
+    [
+      'email_verified a number',
+      { body: { sub: 'bob', email_verified: 1, color: 'info' } },
+      { color: 'id', x: 'id', y: 'id' },
+    ],
     ['201', { status: 201, body: { sub: 'bob', color: 'info' } }, { color: 'id', x: 'id', y: 'id' }],
     ['no JSON', { body: '{' }, { color: 'id', x: 'id', y: 'id' }],
     ['a list', { body: '[]' }, { color: 'id', x: 'id', y: 'id' }],
     ['a name twice', { body: '{"sub":"bob","sub":"bob","color":"info"}' }, { color: 'id', x: 'id', y: 'id' }],
     ['HTML of 2 MB', { type: 'text/html', body: '<p>'.repeat(700_000) }, { color: 'id', x: 'id', y: 'id' }],
-    ['a redirect elsewhere', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }, { color: 'id', x: 'id', y: 'id' }],
+    [
+      'a redirect elsewhere',
+      { status: 302, headers: { location: 'http://127.0.0.1:1/' } },
+      { color: 'id', x: 'id', y: 'id' },
+    ],
   ])('%s', async (_what, reply, wanted) => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { role })
@@ -505,7 +683,13 @@ describe('what the operator sees', () => {
     for (const secret of [...states, 'secret-code', 'eyJ', 'script']) expect(written).not.toContain(secret)
     const kept = await server.root.read('auth/oidc/failures?reason=nonce_mismatch')
     expect(kept.body['data']?.['failures']).toMatchObject([
-      { path: 'oidc/callback', role: 'test', alg: 'RS256', kid: 'k1', claims: { nonce: expect.stringMatching(/^hmac-sha256:/) } },
+      {
+        path: 'oidc/callback',
+        role: 'test',
+        alg: 'RS256',
+        kid: 'k1',
+        claims: { nonce: expect.stringMatching(/^hmac-sha256:/) },
+      },
     ])
   })
 
@@ -520,7 +704,9 @@ describe('what the operator sees', () => {
     await writeRole(server, { verbose_oidc_logging: false })
     await logIn(server, provider, { dept: 'quiet' })
 
-    expect(lines.filter(({ event }) => event === 'oidc_token')).toMatchObject([{ id_token: expect.stringMatching(/^eyJ[\w-]+\.eyJ[\w-]+\.x{11}$/) }])
+    expect(lines.filter(({ event }) => event === 'oidc_token')).toMatchObject([
+      { id_token: expect.stringMatching(/^eyJ[\w-]+\.eyJ[\w-]+\.x{11}$/) },
+    ])
     const told = lines.filter(({ event }) => event === 'oidc_claims').map(({ claims }) => claims)
     expect(told).toEqual([expect.stringMatching(/"dept":"x".*"big":"12345678901234567890"/)])
     expect(JSON.stringify(lines)).not.toContain('quiet')

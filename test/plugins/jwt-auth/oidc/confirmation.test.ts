@@ -4,7 +4,18 @@ import { startOpenIdProvider } from '../../../../simulators/openid-provider/open
 import type { Answer } from '../../../support/client.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../../../support/start-server.ts'
-import { begin, callback, clientId, clientSecret, formsOf, postForm, startSmallProvider, verdict, withFlow, writeRole } from './small-provider.ts'
+import {
+  begin,
+  callback,
+  clientId,
+  clientSecret,
+  formsOf,
+  postForm,
+  startSmallProvider,
+  verdict,
+  withFlow,
+  writeRole,
+} from './small-provider.ts'
 
 const page = 'https://gate.example/v1/auth/oidc/oidc/callback'
 const commandLine = 'http://localhost:8250/oidc/callback'
@@ -17,14 +28,19 @@ type Fields = Readonly<Record<string, string>>
 /** The form that confirms and the one that refuses. */
 function buttonsOf(answer: Answer): { confirm: Fields; refuse: Fields } {
   const [confirm, refuse] = formsOf(answer)
-  if (confirm === undefined || refuse === undefined) throw new Error(`${answer.status} a page without two forms: ${answer.text}`)
+  if (confirm === undefined || refuse === undefined)
+    throw new Error(`${answer.status} a page without two forms: ${answer.text}`)
   return { confirm, refuse }
 }
 
 const failuresOf = async (server: TestServer, query = ''): Promise<Record<string, unknown>[]> =>
-  (await server.root.read(`auth/oidc/failures${query}`)).body.data?.['failures'] as unknown as Record<string, unknown>[]
+  (await server.root.read(`auth/oidc/failures${query}`)).body.data?.['failures'] as unknown as Record<
+    string,
+    unknown
+  >[]
 
-const tokensOf = async (server: TestServer): Promise<unknown> => (await server.root.call('LIST', 'auth/token/accessors')).body.data?.['keys']
+const tokensOf = async (server: TestServer): Promise<unknown> =>
+  (await server.root.call('LIST', 'auth/token/accessors')).body.data?.['keys']
 
 test('whoever began a login gets no token unless the person who signed in confirms it', async () => {
   await using provider = await startSmallProvider()
@@ -43,7 +59,10 @@ test('whoever began a login gets no token unless the person who signed in confir
   expect(tokens).toEqual(before)
   expect(provider.tokenCalls).toEqual([])
   expect(shown.text).toContain('A command-line login is in progress')
-  expect(done).toMatchObject({ status: 200, text: expect.stringContaining('Completing the sign-in process...') })
+  expect(done).toMatchObject({
+    status: 200,
+    text: expect.stringContaining('Completing the sign-in process...'),
+  })
   expect(await tokensOf(server)).toEqual(before)
   expect(verdict(await poll())).toBe('ok')
   expect(verdict(await poll())).toBe(noState)
@@ -52,7 +71,11 @@ test('whoever began a login gets no token unless the person who signed in confir
 test('the page shows who asks: address, time, role and mount, all escaped, and nothing may frame it', async () => {
   const clock = new FakeClock(Date.UTC(2026, 10, 22, 9, 30))
   await using provider = await startSmallProvider()
-  await using server = await withFlow(provider, { config: formPost, clock, settings: { TRUSTED_PROXIES: '127.0.0.1' } })
+  await using server = await withFlow(provider, {
+    config: formPost,
+    clock,
+    settings: { TRUSTED_PROXIES: '127.0.0.1' },
+  })
   await server.root.write('auth/oidc/role/ops', { user_claim: 'sub', allowed_redirect_uris: [page] })
   const begun = await server.anonymous.call(
     'POST',
@@ -62,27 +85,41 @@ test('the page shows who asks: address, time, role and mount, all escaped, and n
   )
   const state = new URLSearchParams(String(begun.body.data?.['auth_url']).split('?')[1]).get('state') ?? ''
 
-  const { text, headers, status } = await postForm(server.anonymous, { state, code: '"><script>alert(1)</script>' })
+  const { text, headers, status } = await postForm(server.anonymous, {
+    state,
+    code: '"><script>alert(1)</script>',
+  })
 
   expect(status).toBe(200)
-  for (const told of ['203.0.113.66', '2026-11-22T09:30:00Z', 'ops', 'auth/oidc/']) expect(text).toContain(told)
+  for (const told of ['203.0.113.66', '2026-11-22T09:30:00Z', 'ops', 'auth/oidc/'])
+    expect(text).toContain(told)
   expect(text).not.toContain('alert(1)')
   expect(headers['content-security-policy']).toMatch(
     /^default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+'$/,
   )
   // a browser that is told no-referrer sends `Origin: null` with the form
-  expect(headers).toMatchObject({ 'x-frame-options': 'DENY', 'cache-control': 'no-store', 'referrer-policy': 'same-origin' })
+  expect(headers).toMatchObject({
+    'x-frame-options': 'DENY',
+    'cache-control': 'no-store',
+    'referrer-policy': 'same-origin',
+  })
 })
 
 describe('the one-time value', () => {
   test.each<[string, (confirm: Fields) => Fields]>([
     ['none', ({ confirmation: _, ...rest }) => ({ ...rest, confirmation: '' })],
     ['another one', (confirm) => ({ ...confirm, confirmation: 'x'.repeat(43) })],
-    ['one in other letters', (confirm) => ({ ...confirm, confirmation: (confirm['confirmation'] ?? '').toUpperCase() })],
+    [
+      'one in other letters',
+      (confirm) => ({ ...confirm, confirmation: (confirm['confirmation'] ?? '').toUpperCase() }),
+    ],
     ['a cut one', (confirm) => ({ ...confirm, confirmation: (confirm['confirmation'] ?? '').slice(0, -1) })],
   ])('counts only as it is: %s', async (_what, changed) => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [page] } })
+    await using server = await withFlow(provider, {
+      config: formPost,
+      role: { allowed_redirect_uris: [page] },
+    })
     const login = await begin(server.anonymous, { redirect_uri: page })
     const state = login.get('state') ?? ''
     const { confirm } = buttonsOf(await postForm(server.anonymous, { state, code: provider.codeFor(login) }))
@@ -92,16 +129,27 @@ describe('the one-time value', () => {
     expect(refused).toMatchObject({ status: 400, headers: { 'content-type': 'text/html' } })
     expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toBe(waiting)
     const [, failure] = await failuresOf(server)
-    expect(failure).toMatchObject({ path: 'oidc/callback', role: 'test', reason: 'confirmation_invalid', check: 'confirmation', status: 400 })
+    expect(failure).toMatchObject({
+      path: 'oidc/callback',
+      role: 'test',
+      reason: 'confirmation_invalid',
+      check: 'confirmation',
+      status: 400,
+    })
     await postForm(server.anonymous, confirm)
     expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toBe('ok')
   })
 
   test('counts once', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [page] } })
+    await using server = await withFlow(provider, {
+      config: formPost,
+      role: { allowed_redirect_uris: [page] },
+    })
     const login = await begin(server.anonymous, { redirect_uri: page })
-    const { confirm } = buttonsOf(await postForm(server.anonymous, { state: login.get('state') ?? '', code: provider.codeFor(login) }))
+    const { confirm } = buttonsOf(
+      await postForm(server.anonymous, { state: login.get('state') ?? '', code: provider.codeFor(login) }),
+    )
 
     const answers = await Promise.all(Array.from({ length: 5 }, () => postForm(server.anonymous, confirm)))
 
@@ -110,17 +158,30 @@ describe('the one-time value', () => {
 
   test('is that of one login: of another one, and of another mount, it counts for nothing', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [page] } })
+    await using server = await withFlow(provider, {
+      config: formPost,
+      role: { allowed_redirect_uris: [page] },
+    })
     await server.root.write('sys/auth/other', { type: 'oidc' })
-    const config = { oidc_discovery_url: provider.url, oidc_client_id: clientId, oidc_client_secret: clientSecret, ...formPost }
+    const config = {
+      oidc_discovery_url: provider.url,
+      oidc_client_id: clientId,
+      oidc_client_secret: clientSecret,
+      ...formPost,
+    }
     await server.root.write('auth/other/config', config)
-    const [one, two] = [await begin(server.anonymous, { redirect_uri: page }), await begin(server.anonymous, { redirect_uri: page })]
+    const [one, two] = [
+      await begin(server.anonymous, { redirect_uri: page }),
+      await begin(server.anonymous, { redirect_uri: page }),
+    ]
     const [state, otherState] = [one.get('state') ?? '', two.get('state') ?? '']
     const { confirm } = buttonsOf(await postForm(server.anonymous, { state, code: provider.codeFor(one) }))
     await postForm(server.anonymous, { state: otherState, code: provider.codeFor(two) })
 
     expect((await postForm(server.anonymous, { ...confirm, state: otherState })).status).toBe(400)
-    expect((await postForm(server.anonymous, confirm, 'auth/other/oidc/callback')).text).toContain('Expired or missing OAuth state.')
+    expect((await postForm(server.anonymous, confirm, 'auth/other/oidc/callback')).text).toContain(
+      'Expired or missing OAuth state.',
+    )
     expect(verdict(await callback(server.anonymous, { state: otherState, code: 'no_code' }))).toBe(waiting)
     expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toBe(waiting)
   })
@@ -128,9 +189,15 @@ describe('the one-time value', () => {
   test('is over with the login: ten minutes after the form', async () => {
     const clock = new FakeClock()
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [page] }, clock })
+    await using server = await withFlow(provider, {
+      config: formPost,
+      role: { allowed_redirect_uris: [page] },
+      clock,
+    })
     const login = await begin(server.anonymous, { redirect_uri: page })
-    const { confirm } = buttonsOf(await postForm(server.anonymous, { state: login.get('state') ?? '', code: provider.codeFor(login) }))
+    const { confirm } = buttonsOf(
+      await postForm(server.anonymous, { state: login.get('state') ?? '', code: provider.codeFor(login) }),
+    )
     clock.advance(601)
 
     expect((await postForm(server.anonymous, confirm)).text).toContain('Expired or missing OAuth state.')
@@ -138,7 +205,10 @@ describe('the one-time value', () => {
 
   test('confirms the form it came with: an answer that replaces it must be confirmed of its own', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [page] } })
+    await using server = await withFlow(provider, {
+      config: formPost,
+      role: { allowed_redirect_uris: [page] },
+    })
     const login = await begin(server.anonymous, { redirect_uri: page })
     const state = login.get('state') ?? ''
     const poll = async () => verdict(await callback(server.anonymous, { state, code: 'no_code' }))
@@ -157,10 +227,16 @@ describe('the one-time value', () => {
 
   test('a form that arrives twice gives the same page, and stays confirmed', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [page] } })
+    await using server = await withFlow(provider, {
+      config: formPost,
+      role: { allowed_redirect_uris: [page] },
+    })
     const login = await begin(server.anonymous, { redirect_uri: page })
     const form = { state: login.get('state') ?? '', code: provider.codeFor(login) }
-    const [first, second] = await Promise.all([postForm(server.anonymous, form), postForm(server.anonymous, form)])
+    const [first, second] = await Promise.all([
+      postForm(server.anonymous, form),
+      postForm(server.anonymous, form),
+    ])
 
     expect(buttonsOf(second)).toEqual(buttonsOf(first))
     await postForm(server.anonymous, buttonsOf(first).confirm)
@@ -174,14 +250,22 @@ test('a refusal ends the login, and is kept among the failures', async () => {
   await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [page] } })
   const login = await begin(server.anonymous, { redirect_uri: page })
   const state = login.get('state') ?? ''
-  const { confirm, refuse } = buttonsOf(await postForm(server.anonymous, { state, code: provider.codeFor(login) }))
+  const { confirm, refuse } = buttonsOf(
+    await postForm(server.anonymous, { state, code: provider.codeFor(login) }),
+  )
 
   const refused = await postForm(server.anonymous, refuse)
 
   expect(refused).toMatchObject({ status: 200, text: expect.stringContaining('The login was refused') })
   expect(await failuresOf(server, '?reason=confirmation_denied')).toMatchObject([
     {
-      ...{ path: 'oidc/callback', role: 'test', check: 'confirmation', status: 200, remote_address: '127.0.0.1' },
+      ...{
+        path: 'oidc/callback',
+        role: 'test',
+        check: 'confirmation',
+        status: 200,
+        remote_address: '127.0.0.1',
+      },
       // who began it, for whoever looks into it
       ...{ seen: 'refused', detail: `begun from 127.0.0.1 for ${page}` },
     },
@@ -194,14 +278,22 @@ test('a refusal ends the login, and is kept among the failures', async () => {
 test('where origins are checked, the provider and the server itself must be among them', async () => {
   await using provider = await startSmallProvider()
   await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [page] } })
-  await server.root.write('sys/config/cors', { allowed_origins: ['https://idp.example', 'https://gate.example'] })
+  await server.root.write('sys/config/cors', {
+    allowed_origins: ['https://idp.example', 'https://gate.example'],
+  })
   const login = await begin(server.anonymous, { redirect_uri: page })
-  const from = (origin: string, fields: Fields) => server.anonymous.write('auth/oidc/oidc/callback', fields, { headers: { Origin: origin } })
-  const shown = await from('https://idp.example', { state: login.get('state') ?? '', code: provider.codeFor(login) })
+  const from = (origin: string, fields: Fields) =>
+    server.anonymous.write('auth/oidc/oidc/callback', fields, { headers: { Origin: origin } })
+  const shown = await from('https://idp.example', {
+    state: login.get('state') ?? '',
+    code: provider.codeFor(login),
+  })
 
   expect((await from('https://evil.example', buttonsOf(shown).confirm)).status).toBe(403)
   expect((await from('null', buttonsOf(shown).confirm)).status).toBe(403)
-  expect((await from('https://gate.example', buttonsOf(shown).confirm)).text).toContain('Completing the sign-in process...')
+  expect((await from('https://gate.example', buttonsOf(shown).confirm)).text).toContain(
+    'Completing the sign-in process...',
+  )
 })
 
 test('a poll that brings the wrong client nonce ends the login, confirmed or not', async () => {
@@ -211,7 +303,9 @@ test('a poll that brings the wrong client nonce ends the login, confirmed or not
   const state = login.get('state') ?? ''
   const { confirm } = buttonsOf(await postForm(server.anonymous, { state, code: provider.codeFor(login) }))
 
-  expect(verdict(await callback(server.anonymous, { state, code: 'no_code', client_nonce: 'theirs' }))).toBe('400 invalid client_nonce')
+  expect(verdict(await callback(server.anonymous, { state, code: 'no_code', client_nonce: 'theirs' }))).toBe(
+    '400 invalid client_nonce',
+  )
   expect((await postForm(server.anonymous, confirm)).text).toContain('Expired or missing OAuth state.')
 })
 
@@ -220,33 +314,52 @@ describe('what needs no confirmation', () => {
     'a command line that listens at %s itself',
     async (redirect_uri) => {
       await using provider = await startSmallProvider()
-      await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [redirect_uri] } })
+      await using server = await withFlow(provider, {
+        config: formPost,
+        role: { allowed_redirect_uris: [redirect_uri] },
+      })
       const login = await begin(server.anonymous, { redirect_uri, client_nonce: 'abc' })
       const state = login.get('state') ?? ''
 
-      const answer = await postForm(server.anonymous, { state, code: provider.codeFor(login), client_nonce: 'abc' })
+      const answer = await postForm(server.anonymous, {
+        state,
+        code: provider.codeFor(login),
+        client_nonce: 'abc',
+      })
 
       expect(answer).toMatchObject({ status: 400, text: expect.stringContaining('Invalid redirect path.') })
-      expect(verdict(await callback(server.anonymous, { state, code: 'no_code', client_nonce: 'abc' }))).toBe('ok')
+      expect(verdict(await callback(server.anonymous, { state, code: 'no_code', client_nonce: 'abc' }))).toBe(
+        'ok',
+      )
     },
   )
 
   test('the answer of a provider that refused, and one with nothing in it', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [page] } })
+    await using server = await withFlow(provider, {
+      config: formPost,
+      role: { allowed_redirect_uris: [page] },
+    })
     const empty: readonly Fields[] = [{ error: 'access_denied' }, {}]
     for (const fields of empty) {
       const login = await begin(server.anonymous, { redirect_uri: page })
       const state = login.get('state') ?? ''
 
-      expect((await postForm(server.anonymous, { state, ...fields })).text).toContain('Completing the sign-in process...')
-      expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toBe('400 Vault login failed. No code or id_token received.')
+      expect((await postForm(server.anonymous, { state, ...fields })).text).toContain(
+        'Completing the sign-in process...',
+      )
+      expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toBe(
+        '400 Vault login failed. No code or id_token received.',
+      )
     }
   })
 
   test('a code that the caller brings: it was sent to whoever asks now, and to nobody else', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [page] } })
+    await using server = await withFlow(provider, {
+      config: formPost,
+      role: { allowed_redirect_uris: [page] },
+    })
     const login = await begin(server.anonymous, { redirect_uri: page })
     const state = login.get('state') ?? ''
     await postForm(server.anonymous, { state, code: 'old' })
@@ -256,7 +369,10 @@ describe('what needs no confirmation', () => {
 
   test('a role with `oidc_disable_confirmation`, as it is when the login ends', async () => {
     await using provider = await startSmallProvider()
-    await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [page], oidc_disable_confirmation: true } })
+    await using server = await withFlow(provider, {
+      config: formPost,
+      role: { allowed_redirect_uris: [page], oidc_disable_confirmation: true },
+    })
     const go = async (between: () => Promise<unknown>) => {
       const login = await begin(server.anonymous, { redirect_uri: page })
       const state = login.get('state') ?? ''
@@ -266,9 +382,15 @@ describe('what needs no confirmation', () => {
     }
 
     expect(await go(async () => undefined)).toEqual([0, 'ok'])
-    expect(await go(() => writeRole(server, { allowed_redirect_uris: [page], oidc_disable_confirmation: false }))).toEqual([0, waiting])
-    expect(await go(() => writeRole(server, { allowed_redirect_uris: [page], oidc_disable_confirmation: true }))).toEqual([2, 'ok'])
-    expect((await server.root.read('auth/oidc/role/test')).body.data).toMatchObject({ oidc_disable_confirmation: true })
+    expect(
+      await go(() => writeRole(server, { allowed_redirect_uris: [page], oidc_disable_confirmation: false })),
+    ).toEqual([0, waiting])
+    expect(
+      await go(() => writeRole(server, { allowed_redirect_uris: [page], oidc_disable_confirmation: true })),
+    ).toEqual([2, 'ok'])
+    expect((await server.root.read('auth/oidc/role/test')).body.data).toMatchObject({
+      oidc_disable_confirmation: true,
+    })
   })
 })
 
@@ -280,7 +402,10 @@ test.each([
   ['an address that no command line listens at', 'https://login.example/oidc/callback'],
 ])('%s needs the confirmation: no command line stands in between', async (_what, redirect_uri) => {
   await using provider = await startSmallProvider()
-  await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [redirect_uri] } })
+  await using server = await withFlow(provider, {
+    config: formPost,
+    role: { allowed_redirect_uris: [redirect_uri] },
+  })
   const login = await begin(server.anonymous, { redirect_uri })
   const state = login.get('state') ?? ''
 
@@ -297,9 +422,14 @@ test('an ID token that was posted needs the confirmation too', async () => {
   await using server = await withFlow(provider, { config, role: { allowed_redirect_uris: [page] } })
   const login = await begin(server.anonymous, { redirect_uri: page })
   const state = login.get('state') ?? ''
-  const { confirm } = buttonsOf(await postForm(server.anonymous, { state, id_token: provider.signer.sign(provider.claims(login)) }))
+  const { confirm } = buttonsOf(
+    await postForm(server.anonymous, { state, id_token: provider.signer.sign(provider.claims(login)) }),
+  )
 
-  const early = [await callback(server.anonymous, { state }), await callback(server.anonymous, { state, code: 'no_code' })].map(verdict)
+  const early = [
+    await callback(server.anonymous, { state }),
+    await callback(server.anonymous, { state, code: 'no_code' }),
+  ].map(verdict)
   await postForm(server.anonymous, confirm)
 
   expect(early).toEqual([waiting, waiting])
@@ -310,21 +440,38 @@ test('in a namespace the confirmation belongs to the mount of that namespace', a
   await using provider = await startSmallProvider()
   await using server = await startTestServer()
   await server.root.write('sys/namespaces/team', {})
-  const config = { oidc_discovery_url: provider.url, oidc_client_id: clientId, oidc_client_secret: clientSecret, default_role: 'test', ...formPost }
+  const config = {
+    oidc_discovery_url: provider.url,
+    oidc_client_id: clientId,
+    oidc_client_secret: clientSecret,
+    default_role: 'test',
+    ...formPost,
+  }
   for (const namespace of ['', 'team/']) {
     await server.root.write(`${namespace}sys/auth/oidc`, { type: 'oidc' })
     await server.root.write(`${namespace}auth/oidc/config`, config)
   }
   const redirect_uri = 'https://gate.example/v1/team/auth/oidc/oidc/callback'
-  await server.root.write('team/auth/oidc/role/test', { user_claim: 'sub', allowed_redirect_uris: [redirect_uri] })
+  await server.root.write('team/auth/oidc/role/test', {
+    user_claim: 'sub',
+    allowed_redirect_uris: [redirect_uri],
+  })
   const begun = await server.anonymous.write('team/auth/oidc/oidc/auth_url', { redirect_uri })
   const login = new URLSearchParams(String(begun.body.data?.['auth_url']).split('?')[1])
   const state = login.get('state') ?? ''
 
-  const shown = await postForm(server.anonymous, { state, code: provider.codeFor(login) }, 'team/auth/oidc/oidc/callback')
+  const shown = await postForm(
+    server.anonymous,
+    { state, code: provider.codeFor(login) },
+    'team/auth/oidc/oidc/callback',
+  )
   expect(shown.text).toContain('team/auth/oidc/')
-  expect((await postForm(server.anonymous, buttonsOf(shown).confirm)).text).toContain('Expired or missing OAuth state.')
-  expect((await postForm(server.anonymous, buttonsOf(shown).confirm, 'team/auth/oidc/oidc/callback')).status).toBe(200)
+  expect((await postForm(server.anonymous, buttonsOf(shown).confirm)).text).toContain(
+    'Expired or missing OAuth state.',
+  )
+  expect(
+    (await postForm(server.anonymous, buttonsOf(shown).confirm, 'team/auth/oidc/oidc/callback')).status,
+  ).toBe(200)
 
   const answer = await server.anonymous.read(`team/auth/oidc/oidc/callback?state=${state}&code=no_code`)
   expect(verdict(answer)).toBe('ok')
@@ -337,17 +484,41 @@ test('with a certified provider: the person signs in at the link of somebody els
   })
   await using server = await startTestServer()
   await server.root.write('sys/auth/oidc', { type: 'oidc' })
-  const discovery = { oidc_discovery_url: provider.url, oidc_client_id: client.client_id, oidc_client_secret: client.client_secret }
-  await server.root.write('auth/oidc/config', { ...discovery, default_role: 'test', ...formPost, oidc_response_types: 'id_token' })
+  const discovery = {
+    oidc_discovery_url: provider.url,
+    oidc_client_id: client.client_id,
+    oidc_client_secret: client.client_secret,
+  }
+  await server.root.write('auth/oidc/config', {
+    ...discovery,
+    default_role: 'test',
+    ...formPost,
+    oidc_response_types: 'id_token',
+  })
   await writeRole(server, { allowed_redirect_uris: [page] })
-  const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: page, client_nonce: 'of the attacker' })
+  const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', {
+    redirect_uri: page,
+    client_nonce: 'of the attacker',
+  })
   const link = String(begun.body.data?.['auth_url'])
 
   const { posted } = await new Browser().walk(link, { login: 'ada', password: 'any' })
   const shown = await postForm(server.anonymous, Object.fromEntries(posted ?? []))
-  const stolen = await callback(server.anonymous, { state: posted?.get('state'), code: 'no_code', client_nonce: 'of the attacker' })
+  const stolen = await callback(server.anonymous, {
+    state: posted?.get('state'),
+    code: 'no_code',
+    client_nonce: 'of the attacker',
+  })
 
   expect(verdict(stolen)).toBe(waiting)
   expect((await postForm(server.anonymous, buttonsOf(shown).refuse)).text).toContain('The login was refused')
-  expect(verdict(await callback(server.anonymous, { state: posted?.get('state'), code: 'no_code', client_nonce: 'of the attacker' }))).toBe(noState)
+  expect(
+    verdict(
+      await callback(server.anonymous, {
+        state: posted?.get('state'),
+        code: 'no_code',
+        client_nonce: 'of the attacker',
+      }),
+    ),
+  ).toBe(noState)
 })

@@ -2,7 +2,15 @@ import { describe, expect, test } from 'vitest'
 import type { Answer } from '../../../support/client.ts'
 import type { TestServer } from '../../../support/start-server.ts'
 import { aSigner } from '../signer.ts'
-import { begin, callback, formsOf, postForm, startSmallProvider, verdict, withFlow } from './small-provider.ts'
+import {
+  begin,
+  callback,
+  formsOf,
+  postForm,
+  startSmallProvider,
+  verdict,
+  withFlow,
+} from './small-provider.ts'
 
 const page = 'https://h:8200/v1/auth/oidc/oidc/callback'
 const other = 'http://localhost:8250/oidc/callback'
@@ -12,8 +20,13 @@ const formPost = { oidc_response_mode: 'form_post' }
 const path = 'auth/oidc/oidc/callback'
 
 /** A provider has a browser post this, and the person confirms the login where the page asks. */
-const post = async ({ anonymous }: TestServer, fields: Record<string, string | null | undefined>): Promise<Answer> => {
-  const sent = Object.entries(fields).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+const post = async (
+  { anonymous }: TestServer,
+  fields: Record<string, string | null | undefined>,
+): Promise<Answer> => {
+  const sent = Object.entries(fields).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  )
   const shown = await postForm(anonymous, Object.fromEntries(sent))
   const [confirm] = formsOf(shown)
   return confirm === undefined ? shown : postForm(anonymous, confirm)
@@ -34,7 +47,9 @@ describe('a form of the provider', () => {
 
     const refused = await post(server, { state: 'x', code: 'y' })
     expect(refused).toMatchObject({ status: 405, text: '', headers: { 'content-type': 'application/json' } })
-    expect(verdict(await server.anonymous.write('auth/empty/oidc/callback', {}))).toBe('400 Vault login failed. Could not load configuration.')
+    expect(verdict(await server.anonymous.write('auth/empty/oidc/callback', {}))).toBe(
+      '400 Vault login failed. Could not load configuration.',
+    )
   })
 
   test('the page hands the state to the window that opened it; `no_code` then finishes the login', async () => {
@@ -45,11 +60,18 @@ describe('a form of the provider', () => {
 
     const answer = await post(server, { state, code: provider.codeFor(login) })
 
-    expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'text/html', 'cache-control': 'no-store' } })
+    expect(answer).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'text/html', 'cache-control': 'no-store' },
+    })
     expect(answer.headers['content-security-policy']).toMatch(/^default-src 'none';.*script-src 'sha256-/)
-    expect(answer.text).toContain(`{source: "oidc-callback", path: "oidc", code: "no_code", state: "${state}"}`)
+    expect(answer.text).toContain(
+      `{source: "oidc-callback", path: "oidc", code: "no_code", state: "${state}"}`,
+    )
     expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toBe('ok')
-    expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toMatch(/Expired or missing/)
+    expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toMatch(
+      /Expired or missing/,
+    )
   })
 
   test('the last form replaces earlier ones, and a code of the callback takes precedence', async () => {
@@ -57,10 +79,14 @@ describe('a form of the provider', () => {
     await using server = await withFlow(provider, { config: formPost, role })
     const nothing = '400 Vault login failed. No code or id_token received.'
     type Login = { state: string | null; code: string }
-    const go = async (posts: (login: Login) => Record<string, string | undefined>[], code: (login: Login) => string | undefined) => {
+    const go = async (
+      posts: (login: Login) => Record<string, string | undefined>[],
+      code: (login: Login) => string | undefined,
+    ) => {
       const begun = await begin(server.anonymous, { redirect_uri: page })
       const login = { state: begun.get('state'), code: provider.codeFor(begun) }
-      for (const fields of posts(login)) expect(shown(await post(server, { state: login.state, ...fields }))).toBe(completed)
+      for (const fields of posts(login))
+        expect(shown(await post(server, { state: login.state, ...fields }))).toBe(completed)
       return verdict(await callback(server.anonymous, { state: login.state, code: code(login) }))
     }
 
@@ -108,7 +134,14 @@ describe('a form of the provider', () => {
     const login = await begin(server.anonymous, { redirect_uri: page })
     const state = login.get('state')
 
-    for (const wrong of ['st_nonsense', null, `${state},ns=x`, '</script><script>alert(1)</script>', '\u0000', 'x'.repeat(100_000)]) {
+    for (const wrong of [
+      'st_nonsense',
+      null,
+      `${state},ns=x`,
+      '</script><script>alert(1)</script>',
+      '\u0000',
+      'x'.repeat(100_000),
+    ]) {
       const answer = await post(server, { state: wrong, code: 'x' })
       expect(shown(answer)).toBe(noState)
       expect(answer.text).not.toContain('<script')
@@ -133,7 +166,9 @@ describe('a form of the provider', () => {
     expect(shown(answer)).toBe(wanted)
     if (mount !== undefined) expect(answer.text).toContain(`path: ${mount}`)
     // kept all the same: the command line relies on it
-    expect(verdict(await callback(server.anonymous, { state, code: 'no_code', client_nonce: 'abc' }))).toBe('ok')
+    expect(verdict(await callback(server.anonymous, { state, code: 'no_code', client_nonce: 'abc' }))).toBe(
+      'ok',
+    )
   })
 
   test('the kept data is bounded', async () => {
@@ -144,7 +179,9 @@ describe('a form of the provider', () => {
 
     expect(shown(await post(server, { state, code: 'x'.repeat(16_385) }))).toBe('400 too long')
     expect(shown(await post(server, { state, id_token: 'x'.repeat(65_537) }))).toBe('400 too long')
-    expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toMatch(/No code or id_token received/)
+    expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toMatch(
+      /No code or id_token received/,
+    )
   })
 })
 
@@ -172,7 +209,10 @@ describe('an ID token in place of a code', () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config, role })
     const login = await begin(server.anonymous, { redirect_uri: page })
-    await post(server, { state: login.get('state'), id_token: provider.signer.sign(provider.claims(login, claims)) })
+    await post(server, {
+      state: login.get('state'),
+      id_token: provider.signer.sign(provider.claims(login, claims)),
+    })
 
     const told = verdict(await callback(server.anonymous, { state: login.get('state') }))
 
@@ -183,11 +223,19 @@ describe('an ID token in place of a code', () => {
   test('a foreign key, and an unexpected code, are refused', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config, role })
-    const [one, two] = [await begin(server.anonymous, { redirect_uri: page }), await begin(server.anonymous, { redirect_uri: page })]
-    await post(server, { state: one.get('state'), id_token: aSigner('RS256', { kid: 'k1' }).sign(provider.claims(one)) })
+    const [one, two] = [
+      await begin(server.anonymous, { redirect_uri: page }),
+      await begin(server.anonymous, { redirect_uri: page }),
+    ]
+    await post(server, {
+      state: one.get('state'),
+      id_token: aSigner('RS256', { kid: 'k1' }).sign(provider.claims(one)),
+    })
     await post(server, { state: two.get('state'), id_token: provider.signer.sign(provider.claims(two)) })
 
-    expect(verdict(await callback(server.anonymous, { state: one.get('state') }))).toMatch(/Token verification failed\..*: invalid signature$/)
+    expect(verdict(await callback(server.anonymous, { state: one.get('state') }))).toMatch(
+      /Token verification failed\..*: invalid signature$/,
+    )
     expect(verdict(await callback(server.anonymous, { state: two.get('state'), code: 'x' }))).toBe(
       `400 Vault login failed. Error exchanging oidc code: "Provider.Exchange: request (${two.get('state')}) should not be using the implicit flow: invalid OIDC flow".`,
     )

@@ -4,7 +4,14 @@ import type { TestServer } from '../../../support/start-server.ts'
 import { hostileTokens } from '../hostile-tokens.ts'
 import { jwksOf, startProvider } from '../provider.ts'
 import { aSigner } from '../signer.ts'
-import { begin, callback, type SmallProvider, startSmallProvider, verdict, withFlow } from './small-provider.ts'
+import {
+  begin,
+  callback,
+  type SmallProvider,
+  startSmallProvider,
+  verdict,
+  withFlow,
+} from './small-provider.ts'
 
 const signer = aSigner('RS256', { kid: 'r' })
 const names = hostileTokens(signer, { sub: 'alice' }).map(([name]) => name)
@@ -12,7 +19,10 @@ const names = hostileTokens(signer, { sub: 'alice' }).map(([name]) => name)
 async function fixture() {
   const provider = await startSmallProvider()
   provider.signer = signer
-  const server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' }, role: { oidc_disable_confirmation: true } })
+  const server = await withFlow(provider, {
+    config: { oidc_response_mode: 'form_post' },
+    role: { oidc_disable_confirmation: true },
+  })
   const stop = async () => {
     await server[Symbol.asyncDispose]()
     await provider[Symbol.asyncDispose]()
@@ -26,15 +36,26 @@ type TokenOf = (claims: object) => string
 async function byCode(server: TestServer, provider: SmallProvider, tokenOf: TokenOf): Promise<string> {
   const login = await begin(server.anonymous)
   const idToken = tokenOf(provider.claims(login, { sub: 'alice' }))
-  return verdict(await callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login, { idToken }) }))
+  return verdict(
+    await callback(server.anonymous, {
+      state: login.get('state'),
+      code: provider.codeFor(login, { idToken }),
+    }),
+  )
 }
 
 /** The browser posts it. */
 async function byForm(server: TestServer, provider: SmallProvider, tokenOf: TokenOf): Promise<string> {
   const login = await begin(server.anonymous)
   const state = login.get('state') ?? ''
-  const raw = new URLSearchParams({ state, id_token: tokenOf(provider.claims(login, { sub: 'alice' })) }).toString()
-  await server.anonymous.call('POST', 'auth/oidc/oidc/callback', undefined, { raw, headers: { 'Content-Type': 'application/x-www-form-urlencoded' } })
+  const raw = new URLSearchParams({
+    state,
+    id_token: tokenOf(provider.claims(login, { sub: 'alice' })),
+  }).toString()
+  await server.anonymous.call('POST', 'auth/oidc/oidc/callback', undefined, {
+    raw,
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+  })
   return verdict(await callback(server.anonymous, { state }))
 }
 
@@ -53,13 +74,18 @@ describe('ID tokens nobody should send, by code and by form', () => {
     }
   })
 
-  test.each(['../../../../dev/null', '__proto__', 'constructor', "' or 1=1 --", 'r\u0000', 'R', ' r'])('a kid %j that no key has', async (kid) => {
-    const { provider, server } = await sharedFixture()
+  test.each(['../../../../dev/null', '__proto__', 'constructor', "' or 1=1 --", 'r\u0000', 'R', ' r'])(
+    'a kid %j that no key has',
+    async (kid) => {
+      const { provider, server } = await sharedFixture()
 
-    for (const way of [byCode, byForm]) {
-      expect(await way(server, provider, (claims) => signer.sign(claims, { kid }))).toMatch(/^400 .*failed to verify id token signature/)
-    }
-  })
+      for (const way of [byCode, byForm]) {
+        expect(await way(server, provider, (claims) => signer.sign(claims, { kid }))).toMatch(
+          /^400 .*failed to verify id token signature/,
+        )
+      }
+    },
+  )
 
   test('keys the token brings along are never fetched or used', async () => {
     await using opened = await fixture()
@@ -70,7 +96,9 @@ describe('ID tokens nobody should send, by code and by form', () => {
     const header = { jwk: own.jwk, jku: `${attacker.url}/k`, x5u: `${attacker.url}/k`, x5c: ['AA=='] }
 
     for (const way of [byCode, byForm]) {
-      expect(await way(server, provider, (claims) => own.sign(claims, header))).toMatch(/^400 .*invalid signature/)
+      expect(await way(server, provider, (claims) => own.sign(claims, header))).toMatch(
+        /^400 .*invalid signature/,
+      )
       expect(await way(server, provider, (claims) => signer.sign(claims, header))).toBe('ok')
     }
     expect(attacker.hits).toEqual([])

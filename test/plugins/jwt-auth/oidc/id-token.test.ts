@@ -15,10 +15,20 @@ const issuer = 'https://idp.example'
 const rsa = aSigner('RS256', { kid: 'k1' })
 const ec = aSigner('ES256', { kid: 'k2' })
 
-type Given = { claims?: object; config?: object; login?: Partial<PendingLogin>; token?: (claims: object) => string }
+type Given = {
+  claims?: object
+  config?: object
+  login?: Partial<PendingLogin>
+  token?: (claims: object) => string
+}
 
 /** Reason and text without what all have in front; `ok` when it is accepted. */
-async function verdict({ claims = {}, config = {}, login = {}, token = (all) => rsa.sign(all) }: Given): Promise<string> {
+async function verdict({
+  claims = {},
+  config = {},
+  login = {},
+  token = (all) => rsa.sign(all),
+}: Given): Promise<string> {
   await using provider = await startProvider({ '/jwks': jwksOf(rsa, ec) })
   const limits = { maxTokenSize: 0 }
   const fixture = {
@@ -31,18 +41,30 @@ async function verdict({ claims = {}, config = {}, login = {}, token = (all) => 
   }
   const keys = new JwksKeyset({ url: `${provider.url}/jwks`, caPem: '' }, fixture)
   const valid = { iss: issuer, sub: 'bob', aud: 'abc', iat: now - 5, exp: now + 300, nonce: 'n_1' }
-  const all = Object.fromEntries(Object.entries({ ...valid, ...claims }).filter(([, value]) => value !== undefined))
+  const all = Object.fromEntries(
+    Object.entries({ ...valid, ...claims }).filter(([, value]) => value !== undefined),
+  )
   const rules = {
     config: readConfig({ oidc_discovery_url: issuer, oidc_client_id: 'abc', ...config }),
     login: { ...begun, ...login },
     nowMs: now * 1000,
   }
   const result = await verifyIdToken(token(all), keys, rules, limits)
-  return 'reason' in result ? `${result.reason}: ${result.text.replace(/^Provider\.VerifyIDToken: (invalid id_token: )?/, '')}` : 'ok'
+  return 'reason' in result
+    ? `${result.reason}: ${result.text.replace(/^Provider\.VerifyIDToken: (invalid id_token: )?/, '')}`
+    : 'ok'
 }
 
 const begun: PendingLogin = {
-  ...{ role: 'test', redirect_uri: 'https://x', nonce: 'n_1', code_verifier: 'v', client_nonce: '', bound_audiences: [], max_age: 0 },
+  ...{
+    role: 'test',
+    redirect_uri: 'https://x',
+    nonce: 'n_1',
+    code_verifier: 'v',
+    client_nonce: '',
+    bound_audiences: [],
+    max_age: 0,
+  },
   ...{ created: (now - 10) * 1000, listed: '', code: '', id_token: '', refused: false, issuer: '' },
   ...{ address: '', confirmation: '', confirmed: false },
 }
@@ -56,14 +78,38 @@ describe('ID tokens', () => {
     ['2 not three parts', { token: () => 'a.b' }, /^token_malformed: oidc: malformed jwt: .*three parts$/],
     ['2 no object', { token: () => rsa.sign('[1]') }, /^token_malformed: oidc: malformed jwt: payload/],
     ['2 a name twice', { token: () => rsa.sign(`{"iss":"x","iss":"${issuer}"}`) }, /^token_malformed: /],
-    ['2 a crit header', { token: (claims) => rsa.sign(claims, { crit: ['x'], x: 1 }) }, /^token_malformed: oidc: malformed jwt: unsupported crit/],
-    ['2 nonce no text', { claims: { nonce: 5 } }, /^claim_type_invalid: oidc: failed to unmarshal claims: nonce$/],
+    [
+      '2 a crit header',
+      { token: (claims) => rsa.sign(claims, { crit: ['x'], x: 1 }) },
+      /^token_malformed: oidc: malformed jwt: unsupported crit/,
+    ],
+    [
+      '2 nonce no text',
+      { claims: { nonce: 5 } },
+      /^claim_type_invalid: oidc: failed to unmarshal claims: nonce$/,
+    ],
     ['2 aud of numbers', { claims: { aud: [1] } }, /^claim_type_invalid: .* aud$/],
     ['2 exp a text', { claims: { exp: String(now) } }, /^claim_type_invalid: .* exp$/],
-    ['3 claims elsewhere, said where', { claims: { _claim_names: { g: 's' }, _claim_sources: { s: { endpoint: 'https://x' } } } }, 'ok'],
-    ['3 a source that is not there', { claims: { _claim_names: { g: 's' } } }, 'claim_type_invalid: oidc: source does not exist'],
-    ['3 an inherited name is no source', { claims: { _claim_names: { g: 'constructor' }, _claim_sources: {} } }, /source does not exist$/],
-    ['3 a source that is no text', { claims: { _claim_names: { g: 5 } } }, 'claim_type_invalid: oidc: failed to obtain source from claim name'],
+    [
+      '3 claims elsewhere, said where',
+      { claims: { _claim_names: { g: 's' }, _claim_sources: { s: { endpoint: 'https://x' } } } },
+      'ok',
+    ],
+    [
+      '3 a source that is not there',
+      { claims: { _claim_names: { g: 's' } } },
+      'claim_type_invalid: oidc: source does not exist',
+    ],
+    [
+      '3 an inherited name is no source',
+      { claims: { _claim_names: { g: 'constructor' }, _claim_sources: {} } },
+      /source does not exist$/,
+    ],
+    [
+      '3 a source that is no text',
+      { claims: { _claim_names: { g: 5 } } },
+      'claim_type_invalid: oidc: failed to obtain source from claim name',
+    ],
     [
       '4 another issuer',
       { claims: { iss: `${issuer}/` } },
@@ -71,10 +117,21 @@ describe('ID tokens', () => {
     ],
     ['4 no issuer', { claims: { iss: undefined } }, /^issuer_mismatch: .* got "": invalid issuer$/],
     ['4 bound_issuer does not count', { config: { bound_issuer: 'https://nobody' } }, 'ok'],
-    ['4 Google', { config: { oidc_discovery_url: 'https://accounts.google.com' }, claims: { iss: 'accounts.google.com' } }, 'ok'],
+    [
+      '4 Google',
+      {
+        config: { oidc_discovery_url: 'https://accounts.google.com' },
+        claims: { iss: 'accounts.google.com' },
+      },
+      'ok',
+    ],
     ['4 nobody else without scheme', { claims: { iss: 'idp.example' } }, /^issuer_mismatch: /],
     ['5 ends now', { claims: { exp: now } }, 'ok'],
-    ['5 ended', { claims: { exp: now - 1 } }, 'expired: oidc: token is expired (Token Expiry: 2027-01-15T07:59:59Z): token is expired'],
+    [
+      '5 ended',
+      { claims: { exp: now - 1 } },
+      'expired: oidc: token is expired (Token Expiry: 2027-01-15T07:59:59Z): token is expired',
+    ],
     ['5 no end', { claims: { exp: undefined } }, /^expired: /],
     ['5 an end far off', { claims: { exp: 1e300 } }, 'ok'],
     ['6 begins in five minutes', { claims: { nbf: now + 300 } }, 'ok'],
@@ -88,16 +145,32 @@ describe('ID tokens', () => {
       { token: (claims) => ec.sign(claims) },
       'algorithm_not_allowed: oidc: malformed jwt: unexpected signature algorithm "ES256"; expected ["RS256"]: unsupported signing algorithm',
     ],
-    ['7 ES256 where it may', { config: { jwt_supported_algs: 'ES256' }, token: (claims) => ec.sign(claims) }, 'ok'],
+    [
+      '7 ES256 where it may',
+      { config: { jwt_supported_algs: 'ES256' }, token: (claims) => ec.sign(claims) },
+      'ok',
+    ],
     ['7 RS256 where it may not', { config: { jwt_supported_algs: 'ES256' } }, /^algorithm_not_allowed: /],
-    ['7 none', { token: (claims) => `${part({ alg: 'none' })}.${part(claims)}.` }, /^algorithm_unsupported: .*"none"; expected \["RS256"\]/],
-    ['7 HS256 with the public key', { token: (claims) => signedWithSecret(rsa.pem, claims) }, /^algorithm_unsupported: /],
+    [
+      '7 none',
+      { token: (claims) => `${part({ alg: 'none' })}.${part(claims)}.` },
+      /^algorithm_unsupported: .*"none"; expected \["RS256"\]/,
+    ],
+    [
+      '7 HS256 with the public key',
+      { token: (claims) => signedWithSecret(rsa.pem, claims) },
+      /^algorithm_unsupported: /,
+    ],
     [
       '8 another key',
       { token: (claims) => aSigner('RS256', { kid: 'k1' }).sign(claims) },
       /^signature_invalid: failed to verify signature: .*: invalid signature$/,
     ],
-    ['8 an unknown key', { token: (claims) => rsa.sign(claims, { kid: 'kx' }) }, /^key_unknown: .*: invalid signature$/],
+    [
+      '8 an unknown key',
+      { token: (claims) => rsa.sign(claims, { kid: 'kx' }) },
+      /^key_unknown: .*: invalid signature$/,
+    ],
     ['8 no key id', { token: (claims) => rsa.sign(claims, { kid: '' }) }, 'ok'],
     [
       '8 its own key in the header',
@@ -109,7 +182,11 @@ describe('ID tokens', () => {
       },
       /^signature_invalid: /,
     ],
-    ['9 another nonce', { claims: { nonce: 'n_2' } }, 'nonce_mismatch: invalid id_token nonce: invalid nonce'],
+    [
+      '9 another nonce',
+      { claims: { nonce: 'n_2' } },
+      'nonce_mismatch: invalid id_token nonce: invalid nonce',
+    ],
     ['9 no nonce', { claims: { nonce: undefined } }, /^nonce_mismatch: /],
     ['10 made in a minute', { claims: { iat: now + 60 } }, 'ok'],
     ['10 made later', { claims: { iat: now + 61 } }, /^issued_in_future: .*: invalid issued at \(iat\)$/],
@@ -133,7 +210,11 @@ describe('ID tokens', () => {
       'authorized_party_mismatch: authorized party (x) is not equal client_id (abc): invalid authorized party (azp)',
     ],
     ['15 a party that is no text', { claims: { azp: 5 } }, /^authorized_party_mismatch: /],
-    ['16 several and no party', { claims: { aud: ['abc', 'b'] } }, /^authorized_party_mismatch: multiple audiences and authorized party \(<nil>\)/],
+    [
+      '16 several and no party',
+      { claims: { aud: ['abc', 'b'] } },
+      /^authorized_party_mismatch: multiple audiences and authorized party \(<nil>\)/,
+    ],
     ['16 several and the party', { claims: { aud: ['abc', 'b'], azp: 'abc' } }, 'ok'],
     [
       '17, K11 one, not the client',
@@ -141,10 +222,22 @@ describe('ID tokens', () => {
       /^authorized_party_mismatch: one audience \(not_gonna_match\) which is not the client_id \(abc\) .*: invalid authorized party \(azp\)$/,
     ],
     ['17 one, not the client, but its party', { claims: { aud: 'x', azp: 'abc' } }, 'ok'],
-    ['17 bound audiences are no replacement', { claims: { aud: 'x' }, login: { bound_audiences: ['x'] } }, /^authorized_party_mismatch: /],
-    ['18 no sign-in time', { login: { max_age: 120 } }, 'login_too_old: missing auth_time claim when max age was requested: missing required claim'],
+    [
+      '17 bound audiences are no replacement',
+      { claims: { aud: 'x' }, login: { bound_audiences: ['x'] } },
+      /^authorized_party_mismatch: /,
+    ],
+    [
+      '18 no sign-in time',
+      { login: { max_age: 120 } },
+      'login_too_old: missing auth_time claim when max age was requested: missing required claim',
+    ],
     ['18 a text', { login: { max_age: 120 }, claims: { auth_time: String(now) } }, /^login_too_old: /],
-    ['19 in time, with a minute more', { login: { max_age: 120 }, claims: { auth_time: now - 10 - 120 - 59 } }, 'ok'],
+    [
+      '19 in time, with a minute more',
+      { login: { max_age: 120 }, claims: { auth_time: now - 10 - 120 - 59 } },
+      'ok',
+    ],
     [
       '19 too long ago',
       { login: { max_age: 120 }, claims: { auth_time: now - 10 - 120 - 60 } },
@@ -158,7 +251,10 @@ describe('ID tokens', () => {
   })
 
   test('all of the claims are looked at before the signature, in order', async () => {
-    const forged = (claims: object) => ({ claims, token: (all: object) => aSigner('ES256', { kid: 'k1' }).sign(all) })
+    const forged = (claims: object) => ({
+      claims,
+      token: (all: object) => aSigner('ES256', { kid: 'k1' }).sign(all),
+    })
     const wrong = { _claim_names: { g: 's' }, iss: 'x', exp: 1, nbf: now + 900, nonce: 'x' }
     const order: string[] = []
     for (const [name, right] of Object.entries({ _claim_names: {}, iss: issuer, exp: now + 300, nbf: 0 })) {
@@ -166,7 +262,9 @@ describe('ID tokens', () => {
       Object.assign(wrong, { [name]: right })
     }
     order.push((await verdict(forged(wrong))).split(':')[0] ?? '')
-    order.push((await verdict({ ...forged(wrong), config: { jwt_supported_algs: 'ES256' } })).split(':')[0] ?? '')
+    order.push(
+      (await verdict({ ...forged(wrong), config: { jwt_supported_algs: 'ES256' } })).split(':')[0] ?? '',
+    )
     order.push((await verdict({ claims: wrong })).split(':')[0] ?? '')
 
     expect(order).toEqual([

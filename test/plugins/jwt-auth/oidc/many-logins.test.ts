@@ -1,14 +1,25 @@
 import { describe, expect, test } from 'vitest'
 import { startProcess } from '../../../support/process.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
-import { begin, callback, clientId, clientSecret, redirectUri, startSmallProvider, verdict, withFlow } from './small-provider.ts'
+import {
+  begin,
+  callback,
+  clientId,
+  clientSecret,
+  redirectUri,
+  startSmallProvider,
+  verdict,
+  withFlow,
+} from './small-provider.ts'
 
 describe('auth_url is open to everyone', () => {
   test('1,200 calls of one address: 1,000 begin, the rest is told so, and others go on logging in', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const flood = { localAddress: '127.0.0.2' }
-    const asked = Array.from({ length: 1200 }, () => server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: redirectUri }, flood))
+    const asked = Array.from({ length: 1200 }, () =>
+      server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: redirectUri }, flood),
+    )
     const other = await begin(server.anonymous)
 
     const answers = await Promise.all(asked)
@@ -16,12 +27,24 @@ describe('auth_url is open to everyone', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1000)
     const refused = answers.filter(({ status }) => status === 429)
     expect(refused).toHaveLength(200)
-    expect(refused[0]?.body.errors).toEqual(['too many logins of this address are waiting for their callback'])
-    expect(verdict(await callback(server.anonymous, { state: other.get('state'), code: provider.codeFor(other) }))).toBe('ok')
+    expect(refused[0]?.body.errors).toEqual([
+      'too many logins of this address are waiting for their callback',
+    ])
+    expect(
+      verdict(await callback(server.anonymous, { state: other.get('state'), code: provider.codeFor(other) })),
+    ).toBe('ok')
     // who has come back makes room
-    const first = new URLSearchParams(String(answers.find(({ status }) => status === 200)?.body.data?.['auth_url']).split('?')[1])
-    expect(verdict(await callback(server.anonymous, { state: first.get('state'), code: provider.codeFor(first) }, flood))).toBe('ok')
-    expect((await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: redirectUri }, flood)).status).toBe(200)
+    const first = new URLSearchParams(
+      String(answers.find(({ status }) => status === 200)?.body.data?.['auth_url']).split('?')[1],
+    )
+    expect(
+      verdict(
+        await callback(server.anonymous, { state: first.get('state'), code: provider.codeFor(first) }, flood),
+      ),
+    ).toBe('ok')
+    expect(
+      (await server.anonymous.write('auth/oidc/oidc/auth_url', { redirect_uri: redirectUri }, flood)).status,
+    ).toBe(200)
   })
 
   test('what a caller sends does not make what is kept large', async () => {
@@ -42,7 +65,8 @@ test('a provider that does not answer holds so many callbacks, not the server; a
   const usual = provider.web.routes.get('/token') ?? {}
   const logins = []
   for (let index = 0; index < 257; index++) logins.push(await begin(server.anonymous))
-  const finish = (login: URLSearchParams) => callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login) })
+  const finish = (login: URLSearchParams) =>
+    callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login) })
   const held: (() => void)[] = []
   const full = Promise.withResolvers<void>()
   provider.web.routes.set('/token', (answer, request) => {
@@ -70,7 +94,11 @@ test('a login goes on after its server was killed, once', async () => {
   const first = await startProcess({ folder: folder.path })
   const root = first.as(first.rootToken)
   await root.write('sys/auth/oidc', { type: 'oidc' })
-  await root.write('auth/oidc/config', { oidc_discovery_url: provider.url, oidc_client_id: clientId, oidc_client_secret: clientSecret })
+  await root.write('auth/oidc/config', {
+    oidc_discovery_url: provider.url,
+    oidc_client_id: clientId,
+    oidc_client_secret: clientSecret,
+  })
   await root.write('auth/oidc/role/test', { user_claim: 'sub', allowed_redirect_uris: redirectUri })
   const [used, open] = [await begin(root, { role: 'test' }), await begin(root, { role: 'test' })]
   expect(verdict(await callback(root, { state: used.get('state'), code: provider.codeFor(used) }))).toBe('ok')
@@ -79,6 +107,10 @@ test('a login goes on after its server was killed, once', async () => {
   await using next = await startProcess({ folder: folder.path })
   const again = next.as(first.rootToken)
 
-  expect(verdict(await callback(again, { state: open.get('state'), code: provider.codeFor(open) }))).toBe('ok')
-  expect(verdict(await callback(again, { state: used.get('state'), code: provider.codeFor(used) }))).toMatch(/Expired or missing OAuth state/)
+  expect(verdict(await callback(again, { state: open.get('state'), code: provider.codeFor(open) }))).toBe(
+    'ok',
+  )
+  expect(verdict(await callback(again, { state: used.get('state'), code: provider.codeFor(used) }))).toMatch(
+    /Expired or missing OAuth state/,
+  )
 })

@@ -6,7 +6,14 @@ import { type PendingLimits, PendingLogins } from '../../../../src/plugins/jwt-a
 import { openCoreView } from '../../../support/core-view.ts'
 import type { FakeClock } from '../../../support/fake-clock.ts'
 
-const start: LoginStart = { role: 'test', redirect_uri: 'https://x', bound_audiences: [], max_age: 0, clientNonce: '', usesCode: true }
+const start: LoginStart = {
+  role: 'test',
+  redirect_uri: 'https://x',
+  bound_audiences: [],
+  max_age: 0,
+  clientNonce: '',
+  usesCode: true,
+}
 
 /** Several servers over one store. */
 function servers(view: View, clock: FakeClock, limits?: PendingLimits): [PendingLogins, PendingLogins] {
@@ -37,7 +44,10 @@ describe('a pending login', () => {
       const { state } = await one.begin(start, '10.0.0.1')
       opened.clock.advance(0.001)
 
-      const [, taken] = await Promise.all([one.keepPosted(state, { code: 'c', id_token: '', refused: false, issuer: '' }), other.take(state)])
+      const [, taken] = await Promise.all([
+        one.keepPosted(state, { code: 'c', id_token: '', refused: false, issuer: '' }),
+        other.take(state),
+      ])
 
       expect(taken?.redirect_uri).toBe(start.redirect_uri)
       expect(await one.take(state)).toBeUndefined()
@@ -61,7 +71,11 @@ describe('a pending login', () => {
     const replaced = await other.keepPosted(state, { ...form, code: 'another' })
 
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
-    expect(replaced).toMatchObject({ confirmed: false, code: 'another', confirmation: expect.stringMatching(/^\w{43}$/) })
+    expect(replaced).toMatchObject({
+      confirmed: false,
+      code: 'another',
+      confirmation: expect.stringMatching(/^\w{43}$/),
+    })
     await expect(one.confirm(state, used)).rejects.toThrow('not this one')
   })
 
@@ -73,7 +87,9 @@ describe('a pending login', () => {
     clock.advance(300)
     const late = await one.begin(start, '10.0.0.2')
     clock.advance(299)
-    expect(await other.keepPosted(early.state, { code: 'c', id_token: '', refused: false, issuer: '' })).toMatchObject({
+    expect(
+      await other.keepPosted(early.state, { code: 'c', id_token: '', refused: false, issuer: '' }),
+    ).toMatchObject({
       code: 'c',
       created: early.login.created,
     })
@@ -86,7 +102,9 @@ describe('a pending login', () => {
     expect(await other.take(early.state)).toMatchObject({ code: 'c' })
     const last = await one.begin(start, '10.0.0.1')
     clock.advance(600)
-    expect(await other.keepPosted(last.state, { code: 'c', id_token: '', refused: false, issuer: '' })).toBeUndefined()
+    expect(
+      await other.keepPosted(last.state, { code: 'c', id_token: '', refused: false, issuer: '' }),
+    ).toBeUndefined()
     await other.sweep()
     expect(await allKeys(opened.view)).toEqual(['oidc/keys'])
   })
@@ -109,9 +127,13 @@ describe('the limits of pending logins', () => {
     const { clock } = opened
     const [one, other] = servers(opened.view, clock, { mount: 1000, address: 10 })
     const begun = []
-    for (let index = 0; index < 10; index++) begun.push(await (index % 2 === 0 ? one : other).begin(start, '10.0.0.1'))
+    for (let index = 0; index < 10; index++)
+      begun.push(await (index % 2 === 0 ? one : other).begin(start, '10.0.0.1'))
 
-    await expect(one.begin(start, '10.0.0.1')).rejects.toMatchObject({ kind: 'throttled', message: throttled })
+    await expect(one.begin(start, '10.0.0.1')).rejects.toMatchObject({
+      kind: 'throttled',
+      message: throttled,
+    })
     await expect(other.begin(start, '::ffff:10.0.0.1')).rejects.toThrow(throttled)
     await other.begin(start, '10.0.0.2')
     await one.take(begun[3]?.state ?? '')
@@ -164,7 +186,9 @@ describe('the limits of pending logins', () => {
     const own = await begin('10.0.0.3')
     const newcomer = await begin('10.0.0.4')
 
-    const left = await Promise.all([a1, b1, b2, b3, c1, c2, own, newcomer].map(async (state) => (await one.take(state)) !== undefined))
+    const left = await Promise.all(
+      [a1, b1, b2, b3, c1, c2, own, newcomer].map(async (state) => (await one.take(state)) !== undefined),
+    )
     expect(left).toEqual([true, false, true, true, false, true, true, true])
   })
 

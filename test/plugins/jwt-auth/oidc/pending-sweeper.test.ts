@@ -25,5 +25,9 @@ test('it sweeps again and again, whatever fails, and disposing waits for the swe
   finish.resolve()
   await disposed
 
-  expect({ isFinished, sweeps, failures: failures.map(String) }).toEqual({ isFinished: true, sweeps: 2, failures: ['Error: storage is away'] })
+  expect({ isFinished, sweeps, failures: failures.map(String) }).toEqual({
+    isFinished: true,
+    sweeps: 2,
+    failures: ['Error: storage is away'],
+  })
 })

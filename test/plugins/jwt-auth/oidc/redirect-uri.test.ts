@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { formTarget, isAllowedRedirect, mountInPath, takeNamespace } from '../../../../src/plugins/jwt-auth/oidc/redirect-uri.ts'
+import {
+  formTarget,
+  isAllowedRedirect,
+  mountInPath,
+  takeNamespace,
+} from '../../../../src/plugins/jwt-auth/oidc/redirect-uri.ts'
 
 describe('allowed redirect URIs', () => {
   type Row = [asked: string, allowed: string[], isAllowed: boolean]
@@ -76,13 +81,18 @@ describe('the namespace of a redirect URI', () => {
     expect(takeNamespace(given)).toEqual({ uri, namespace })
   })
 
-  test.each(['https://h\r\n/cb?namespace=a', 'https://h/%zz', ':x', 'https://[::1/cb', 'https://h/cb?a\nb'])('%j is no URI', (given) => {
-    expect(takeNamespace(given)).toBeUndefined()
-  })
+  test.each(['https://h\r\n/cb?namespace=a', 'https://h/%zz', ':x', 'https://[::1/cb', 'https://h/cb?a\nb'])(
+    '%j is no URI',
+    (given) => {
+      expect(takeNamespace(given)).toBeUndefined()
+    },
+  )
 })
 
 test('a form goes to the API beside the page of the UI: only the first place counts', () => {
-  expect(formTarget('https://h/ui/vault/auth/oidc/oidc/callback?x=ui/vault')).toBe('https://h/v1/auth/oidc/oidc/callback?x=ui/vault')
+  expect(formTarget('https://h/ui/vault/auth/oidc/oidc/callback?x=ui/vault')).toBe(
+    'https://h/v1/auth/oidc/oidc/callback?x=ui/vault',
+  )
 })
 
 test.each([

@@ -11,16 +11,28 @@ export const clientSecret = 'def'
 export const redirectUri = 'https://example.com/oidc/callback'
 
 /** What a token or userinfo endpoint answers instead of what it should. */
-export type Reply = { status?: number; type?: string; body?: object | string; headers?: Record<string, string> }
+export type Reply = {
+  status?: number
+  type?: string
+  body?: object | string
+  headers?: Record<string, string>
+}
 
 type Grant = { challenge: string | undefined; idToken: string; more: object }
 
-/** A provider whose every answer a test can spoil. Codes are made without a login page: `codeFor` stands for a person who signed in. */
+/**
+ * A provider whose every answer a test can spoil. Codes are made without a login page: `codeFor` stands for a
+ * person who signed in.
+ */
 export type SmallProvider = AsyncDisposable & {
   readonly web: Provider
   readonly url: string
   signer: Signer
-  readonly tokenCalls: { authorization: string | undefined; type: string | undefined; form: URLSearchParams }[]
+  readonly tokenCalls: {
+    authorization: string | undefined
+    type: string | undefined
+    form: URLSearchParams
+  }[]
   readonly userInfoCalls: (string | undefined)[]
   /** Replaces the answer of the token endpoint; undefined: as it should be. */
   token: Reply | undefined
@@ -33,7 +45,10 @@ export type SmallProvider = AsyncDisposable & {
 
 const keysByAlgorithm = new Map<string, ReturnType<typeof newKeys>>()
 
-/** Of all small providers of a run: making an RSA key takes longer than a login. Whose signature must not count is another `aSigner`. */
+/**
+ * Of all small providers of a run: making an RSA key takes longer than a login. Whose signature must not
+ * count is another `aSigner`.
+ */
 function keysOf(algorithm: string): ReturnType<typeof newKeys> {
   const keys = keysByAlgorithm.get(algorithm) ?? newKeys(algorithm)
   keysByAlgorithm.set(algorithm, keys)
@@ -60,13 +75,25 @@ export async function startSmallProvider({
     accepts: 'both',
     claims: (login, given = {}) => {
       const now = Math.floor(Date.now() / 1000)
-      const all = { iss: web.url, aud: clientId, sub: 'bob', iat: now - 5, exp: now + 300, nonce: login.get('nonce'), ...given }
+      const all = {
+        iss: web.url,
+        aud: clientId,
+        sub: 'bob',
+        iat: now - 5,
+        exp: now + 300,
+        nonce: login.get('nonce'),
+        ...given,
+      }
       return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
     },
     codeFor: (login, { claims, idToken, more = {} } = {}) => {
       const code = `code-${randomUUID()}`
       const challenge = login.get('code_challenge') ?? undefined
-      grants.set(code, { challenge, idToken: idToken ?? provider.signer.sign(provider.claims(login, claims)), more })
+      grants.set(code, {
+        challenge,
+        idToken: idToken ?? provider.signer.sign(provider.claims(login, claims)),
+        more,
+      })
       return code
     },
     [Symbol.asyncDispose]: () => web.stop(),
@@ -94,11 +121,17 @@ export async function startSmallProvider({
 }
 
 /** A code is good once, for who knows the client's secret and the verifier of the challenge. */
-function exchanged(form: URLSearchParams, authorization: string | undefined, accepts: SmallProvider['accepts'], grants: Map<string, Grant>): Reply {
+function exchanged(
+  form: URLSearchParams,
+  authorization: string | undefined,
+  accepts: SmallProvider['accepts'],
+  grants: Map<string, Grant>,
+): Reply {
   const basic = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
   const inBody = form.get('client_id') === clientId && form.get('client_secret') === clientSecret
   const shown = authorization === basic ? 'basic' : inBody ? 'body' : 'none'
-  if (shown !== accepts && (accepts !== 'both' || shown === 'none')) return { status: 401, body: { error: 'invalid_client' } }
+  if (shown !== accepts && (accepts !== 'both' || shown === 'none'))
+    return { status: 401, body: { error: 'invalid_client' } }
   const code = form.get('code') ?? ''
   const grant = grants.get(code)
   if (grant === undefined) return { status: 401, type: 'text/plain', body: 'no such code' }
@@ -107,7 +140,15 @@ function exchanged(form: URLSearchParams, authorization: string | undefined, acc
     .digest('base64url')
   if (grant.challenge !== challenge) return { status: 401, type: 'text/plain', body: 'bad verifier' }
   grants.delete(code)
-  return { body: { access_token: `at-${code}`, token_type: 'Bearer', expires_in: 300, id_token: grant.idToken, ...grant.more } }
+  return {
+    body: {
+      access_token: `at-${code}`,
+      token_type: 'Bearer',
+      expires_in: 300,
+      id_token: grant.idToken,
+      ...grant.more,
+    },
+  }
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {
@@ -117,8 +158,13 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-const send = (answer: ServerResponse, { status = 200, type = 'application/json', body = '', headers = {} }: Reply): void =>
-  void answer.writeHead(status, { 'content-type': type, ...headers }).end(typeof body === 'string' ? body : JSON.stringify(body))
+const send = (
+  answer: ServerResponse,
+  { status = 200, type = 'application/json', body = '', headers = {} }: Reply,
+): void =>
+  void answer
+    .writeHead(status, { 'content-type': type, ...headers })
+    .end(typeof body === 'string' ? body : JSON.stringify(body))
 
 /** A server with the mount `auth/oidc` for this provider, and the role `test`. */
 export async function withFlow(
@@ -134,12 +180,21 @@ export async function withFlow(
 
 export const configure = (server: TestServer, provider: SmallProvider, given: object = {}): Promise<Answer> =>
   server.root.write('auth/oidc/config', {
-    ...{ oidc_discovery_url: provider.url, oidc_client_id: clientId, oidc_client_secret: clientSecret, default_role: 'test' },
+    ...{
+      oidc_discovery_url: provider.url,
+      oidc_client_id: clientId,
+      oidc_client_secret: clientSecret,
+      default_role: 'test',
+    },
     ...given,
   })
 
 export const writeRole = (server: TestServer, given: object = {}): Promise<Answer> =>
-  server.root.write('auth/oidc/role/test', { user_claim: 'sub', allowed_redirect_uris: [redirectUri], ...given })
+  server.root.write('auth/oidc/role/test', {
+    user_claim: 'sub',
+    allowed_redirect_uris: [redirectUri],
+    ...given,
+  })
 
 /** `auth_url`, and what the browser is told by it. */
 export async function begin(client: Client, given: object = {}): Promise<URLSearchParams> {
@@ -147,13 +202,23 @@ export async function begin(client: Client, given: object = {}): Promise<URLSear
   return new URLSearchParams(String(answer.body.data?.['auth_url']).split('?')[1])
 }
 
-export function callback(client: Client, query: Record<string, string | null | undefined>, options: { localAddress?: string } = {}): Promise<Answer> {
-  const given = Object.entries(query).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+export function callback(
+  client: Client,
+  query: Record<string, string | null | undefined>,
+  options: { localAddress?: string } = {},
+): Promise<Answer> {
+  const given = Object.entries(query).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  )
   return client.read(`auth/oidc/oidc/callback?${new URLSearchParams(given)}`, options)
 }
 
 /** What a provider, or a page of ours, has a browser post. */
-export const postForm = (client: Client, fields: Readonly<Record<string, string>>, path = 'auth/oidc/oidc/callback'): Promise<Answer> =>
+export const postForm = (
+  client: Client,
+  fields: Readonly<Record<string, string>>,
+  path = 'auth/oidc/oidc/callback',
+): Promise<Answer> =>
   client.call('POST', path, undefined, {
     raw: new URLSearchParams(fields).toString(),
     headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
@@ -162,16 +227,26 @@ export const postForm = (client: Client, fields: Readonly<Record<string, string>
 /** The hidden fields of each form of a page, in order. */
 export const formsOf = ({ text }: Pick<Answer, 'text'>): Record<string, string>[] =>
   [...text.matchAll(/<form[^>]*>(.*?)<\/form>/gs)].map(([, inside = '']) =>
-    Object.fromEntries([...inside.matchAll(/<input[^>]*name="([^"]*)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value])),
+    Object.fromEntries(
+      [...inside.matchAll(/<input[^>]*name="([^"]*)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [
+        name,
+        value,
+      ]),
+    ),
   )
 
 /** The whole way: begin, sign in with these claims, come back. */
-export async function logIn(server: TestServer, provider: SmallProvider, claims: object = {}): Promise<Answer> {
+export async function logIn(
+  server: TestServer,
+  provider: SmallProvider,
+  claims: object = {},
+): Promise<Answer> {
   const login = await begin(server.anonymous)
   return callback(server.anonymous, { state: login.get('state'), code: provider.codeFor(login, { claims }) })
 }
 
 /** `ok`, or status and text. */
-export const verdict = (answer: Answer): string => (answer.status === 200 ? 'ok' : `${answer.status} ${String(answer.body.errors?.[0])}`)
+export const verdict = (answer: Answer): string =>
+  answer.status === 200 ? 'ok' : `${answer.status} ${String(answer.body.errors?.[0])}`
 
 export const metadataOf = (answer: Answer): Json | undefined => answer.body.auth?.['metadata']
