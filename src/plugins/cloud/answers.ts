@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { DocumentedAnswer } from '../../http/resource.ts'
-import { configFields } from './config.ts'
-import { laterFields } from './config-record.ts'
+import { configFields } from './config/config.ts'
+import { laterFields } from './config/config-record.ts'
 import type { FieldNames } from './field-names.ts'
 
 const text = z.string()

@@ -3,15 +3,15 @@ import { z } from 'zod'
 import { resource, unknownPaths } from '../../http/resource.ts'
 import { boolField } from '../../lib/fields.ts'
 import { answersOf } from './answers.ts'
-import { configFields, shownConfig } from './config.ts'
-import { credentialRoutes } from './credential-routes.ts'
+import { configFields, shownConfig } from './config/config.ts'
+import { credentialRoutes } from './credentials/credential-routes.ts'
 import type { CloudEngine } from './engine.ts'
 import { type FieldNames, fieldNames } from './field-names.ts'
-import { roleFields, shownRole } from './role-input.ts'
-import { configIsNil } from './roles.ts'
+import { roleFields, shownRole } from './roles/role-input.ts'
+import { configIsNil } from './roles/roles.ts'
 
 export { CloudEngine, type CloudEngineParts } from './engine.ts'
-export type { OperatorSettings } from './settings.ts'
+export type { OperatorSettings } from './config/effective-settings.ts'
 
 export type CloudParts = { readonly engine: CloudEngine; readonly type: FieldNames['type'] }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readRole } from '../../../src/plugins/cloud/role-record.ts'
+import { readRole } from '../../../src/plugins/cloud/roles/role-record.ts'
 import { type EngineFixture, openEngineFixture } from './engine-fixture.ts'
 import { guids } from './cloud-fixture.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { emptyConfig } from '../../../src/plugins/cloud/config-record.ts'
+import { emptyConfig } from '../../../src/plugins/cloud/config/config-record.ts'
 import { fieldNames } from '../../../src/plugins/cloud/field-names.ts'
-import { emptyRole } from '../../../src/plugins/cloud/role-record.ts'
-import { effectiveSettings } from '../../../src/plugins/cloud/settings.ts'
+import { emptyRole } from '../../../src/plugins/cloud/roles/role-record.ts'
+import { effectiveSettings } from '../../../src/plugins/cloud/config/effective-settings.ts'
 import { openEngineFixture } from './engine-fixture.ts'
 
 describe('the client of upstream', () => {

@@ -1,6 +1,6 @@
-import { isLeased, type Issued, type LeaseLookup } from '../issued.ts'
+import { isLeased, type Issued, type LeaseLookup } from '../credentials/credential-record.ts'
 import type { MountState } from '../mount-state.ts'
-import type { RoleRecord } from '../role-record.ts'
+import type { RoleRecord } from '../roles/role-record.ts'
 import type { Intent } from './intent.ts'
 
 /** Where owners are looked for. */

@@ -3,7 +3,7 @@ import { fail } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { hex, type Random } from '../../../lib/random.ts'
 import { writeAttempts } from '../../../core/stored-record.ts'
-import type { Made } from '../tenant.ts'
+import type { Made } from '../upstream/tenant.ts'
 import type { Intent } from './intent.ts'
 
 /** An intent as stored. `since` is milliseconds since the epoch. */

@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { fail } from '../../../errors.ts'
+
+/** A secret that `rotate-root` made and that does not count yet. docs/contract/cloud.md#root-rotation */
+const pendingSecret = z.object({
+  client_secret: z.string(),
+  key_id: z.string(),
+  /** Milliseconds since the epoch. */
+  created: z.number(),
+  /** RFC 3339. */
+  expiration_date: z.string(),
+  /** The application it belongs to. */
+  application_object_id: z.string(),
+})
+
+const storedConfig = z.object({
+  subscription_id: z.string(),
+  tenant_id: z.string(),
+  client_id: z.string(),
+  client_secret: z.string(),
+  /** As written; empty is the public cloud. */
+  environment: z.string(),
+  /** Seconds; 0 is the default. */
+  root_password_ttl: z.number(),
+  identity_token_audience: z.string(),
+  identity_token_ttl: z.number(),
+  rotation_schedule: z.string(),
+  /** Seconds; 0 is no bound. */
+  rotation_window: z.number(),
+  /** Seconds; 0 is never. */
+  rotation_period: z.number(),
+  rotation_policy: z.string(),
+  disable_automated_rotation: z.boolean(),
+  /** Key id of the secret, when a rotation made it; else empty. */
+  client_secret_key_id: z.string(),
+  root_password_expiration_date: z.string().exactOptional(),
+  pending: pendingSecret.exactOptional(),
+  /** Milliseconds since the epoch: the next automated rotation is counted from here. */
+  rotation_counts_from: z.number().exactOptional(),
+  /** Those of `laterFields` that were ever sent. */
+  sent_fields: z.array(z.string()).exactOptional(),
+})
+
+export type PendingSecret = z.output<typeof pendingSecret>
+
+/** A mount's configuration as stored. docs/contract/cloud.md#configuration */
+export type ConfigRecord = z.output<typeof storedConfig>
+
+/**
+ * Fields that Azure's engine got later: its clients compare a whole answer, so a mount of type `azure` shows
+ * only those that were set.
+ */
+export const laterFields = [
+  'disable_automated_rotation',
+  'identity_token_audience',
+  'identity_token_ttl',
+  'rotation_period',
+  'rotation_policy',
+  'rotation_schedule',
+  'rotation_window',
+] as const satisfies readonly (keyof ConfigRecord)[]
+
+/** Lifetime of a rotated root secret, in seconds: 182 days. docs/contract/cloud.md#configuration */
+export const defaultRootPasswordTtl = 15_724_800
+
+/** What is read where nothing was ever written. */
+export const emptyConfig: ConfigRecord = {
+  subscription_id: '',
+  tenant_id: '',
+  client_id: '',
+  client_secret: '',
+  environment: '',
+  root_password_ttl: 0,
+  identity_token_audience: '',
+  identity_token_ttl: 0,
+  rotation_schedule: '',
+  rotation_window: 0,
+  rotation_period: 0,
+  rotation_policy: '',
+  disable_automated_rotation: false,
+  client_secret_key_id: '',
+}
+
+/** A stored record as a configuration. Fields of a later version stay as they are. Throws kind `internal`. */
+export function readConfigRecord(stored: unknown): ConfigRecord {
+  const config = storedConfig.loose().safeParse(stored)
+  if (!config.success)
+    throw fail('internal', 'internal error', {
+      cause: new Error('a stored configuration of the cloud engine has an invalid shape'),
+    })
+  return config.data
+}

@@ -1,0 +1,357 @@
+import type { Lease } from '../../../core/leases/lease.ts'
+import type { Dropping, LeaseBackend, Renewal } from '../../../core/leases/lease-backend.ts'
+import type { Mount } from '../../../core/mounts/mount.ts'
+import type { TtlBounds } from '../../../core/tokens/lifetime.ts'
+import { fail, refuse, ServiceError } from '../../../errors.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { Random } from '../../../lib/random.ts'
+import { CreationSlots } from './creation-slots.ts'
+import { type CredentialReply, type CredentialRequest, makeCredential } from './issue-credential.ts'
+import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
+import { Intents, type Undone } from '../intents/intents.ts'
+import { type Patience, undoIntent, usualPatience } from '../intents/undo.ts'
+import { adoptForgotten, droppedLease } from './force-revoked.ts'
+import type { LeaseLookup } from './credential-record.ts'
+import { readLeaseData } from './lease-data.ts'
+import { engineOptions } from '../mount-options.ts'
+import type { MountState } from '../mount-state.ts'
+import { type Preflight, preflight } from '../config/preflight.ts'
+import { type ReapedObject, reap } from './reaper.ts'
+import { renewalTerms, roleOf } from './lease-terms.ts'
+import { revokeCredential } from './revoke-credential.ts'
+import type { RootSecretUsers } from '../root-rotation/root-secret-users.ts'
+import { callerError, classify, pause, UpstreamError, type UpstreamCall } from '../upstream/index.ts'
+import { whois } from './whois.ts'
+
+export type CloudCredentialsParts = {
+  /** Mounts of the engine that are not being removed. */
+  mounts(): readonly Mount[]
+  /** These too. */
+  everyMount(): readonly Mount[]
+  readonly rootSecretUsers: RootSecretUsers
+  mountOf(accessor: string): Mount | undefined
+  stateOf(mount: Mount): MountState
+  enter(mount: Mount): (() => void) | undefined
+  readonly leases: LeaseLookup
+  /** TTLs of a mount that is not tuned. */
+  readonly systemTtl: TtlBounds
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: CredentialLog
+  readonly pause?: ((milliseconds: number, signal?: AbortSignal) => Promise<void>) | undefined
+  /** What tests shorten. */
+  readonly patience?: Partial<Patience> | undefined
+  readonly requestLimitMs?: number | undefined
+}
+
+export type CredentialLog = {
+  info(fields: object, text: string): void
+  warn(fields: object, text: string): void
+  error(fields: object, text: string): void
+}
+
+/** The server gives a request 90 s: what fails at the end of the time is still answered, and undone. */
+const defaultRequestLimitMs = 85_000
+const tickMs = 5_000
+
+/** What fails upstream is what the undoing waits for. */
+function laterIfUpstream(error: unknown): Undone {
+  if (error instanceof UpstreamError) return { done: false, later: callerError(error).message }
+  throw error
+}
+
+/** Of a cloud that does not answer it is not known: then it may. */
+async function maySignIn(state: MountState, call: UpstreamCall): Promise<boolean> {
+  try {
+    await (await state.upstream()).tokens.token('directory', call)
+    return true
+  } catch (error) {
+    if (error instanceof UpstreamError) return classify(error).kind !== 'credential'
+    if (error instanceof ServiceError) return false
+    throw error
+  }
+}
+
+const clearingMs = 60_000
+const signInMs = 15_000
+/** Objects in one line of the log. */
+const mostLogged = 100
+
+function debrisRefusal({ path }: Mount, count: number, { kind, id, error }: DebrisObject): string {
+  const objects = count === 1 ? '1 object' : `${count} objects`
+  const first = `${[kind, id].filter((part) => part !== '').join(' ')}: ${error === '' ? 'not tried yet' : error}`
+  return (
+    `${objects} of this mount could not be removed from the cloud yet (first ${first}). ` +
+    `${path}debris lists them. They are retried in the background; a write to ${path}reap with dry_run=false retries them at once. ` +
+    'Disable the mount again when none is left, or add ?abandon=true, which needs sudo, to leave them behind'
+  )
+}
+
+/**
+ * Credentials of all mounts of the engine: made, renewed, revoked, and cleaned up after.
+ * docs/contract/cloud.md#credentials, docs/contract/cloud.md#undo
+ */
+export class CloudCredentials implements LeaseBackend, AsyncDisposable {
+  readonly #parts: CloudCredentialsParts
+  readonly #pause: NonNullable<CloudCredentialsParts['pause']>
+  readonly #requestLimitMs: number
+  readonly #places = new WeakMap<MountState, { slots: CreationSlots; waiting: { count: number } }>()
+  readonly #lastReap = new Map<string, number>()
+  readonly #stopping = new AbortController()
+  readonly #background = new Set<Promise<void>>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(parts: CloudCredentialsParts) {
+    this.#parts = parts
+    this.#pause = parts.pause ?? pause
+    this.#requestLimitMs = parts.requestLimitMs ?? defaultRequestLimitMs
+  }
+
+  /**
+   * Begins the work in the background: what an earlier life has left is undone at once, and mounts that want
+   * it are reaped from time to time.
+   */
+  start(): void {
+    // a mount that is being removed too: that may be refused
+    for (const mount of this.#parts.everyMount())
+      this.#inBackground(this.#parts.stateOf(mount).intents.resume())
+    this.#tick()
+  }
+
+  #tick(): void {
+    if (this.#stopping.signal.aborted) return
+    this.#timer = setTimeout(() => {
+      this.#inBackground(this.reapDue())
+      this.#tick()
+    }, tickMs).unref()
+  }
+
+  /** The intents of a mount, which know how they are undone. */
+  openIntents(mount: Mount, state: MountState): Intents {
+    const { clock, random, log, leases, rootSecretUsers, patience } = this.#parts
+    const parts = {
+      state,
+      leases,
+      rootSecretUsers,
+      clock,
+      random,
+      patience: { ...usualPatience, ...patience },
+    }
+    return new Intents({
+      view: state.view,
+      clock,
+      random,
+      log,
+      mount: mount.path,
+      undo: (stored, attempt) => undoIntent(stored, attempt, parts).catch(laterIfUpstream),
+    })
+  }
+
+  async make(request: CredentialRequest): Promise<CredentialReply> {
+    const { clock, random, log, systemTtl } = this.#parts
+    const state = this.#parts.stateOf(request.mount)
+    const { slots } = this.#placeOf(state)
+    const parts = {
+      state,
+      slots,
+      systemTtl,
+      clock,
+      random,
+      pause: this.#pause,
+      requestLimitMs: this.#requestLimitMs,
+    }
+    try {
+      return await makeCredential(request, parts)
+    } catch (err) {
+      const { path, namespace } = request.mount
+      log.warn(
+        {
+          event: 'cloud_credential_failed',
+          err,
+          request_id: request.call.requestId,
+          correlation_id: request.call.requestId,
+          mount: path,
+          namespace,
+        },
+        'a credential could not be made',
+      )
+      throw err
+    }
+  }
+
+  async renew(lease: Lease): Promise<Renewal | undefined> {
+    const name = roleOf(lease)
+    const role = await this.#stateOfLease(lease).findRole(name)
+    return role && renewalTerms(lease, role, this.#parts.clock.now())
+  }
+
+  async revoke(lease: Lease, signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#parts
+    const state = this.#stateOfLease(lease)
+    const { waiting } = this.#placeOf(state)
+    await revokeCredential(lease, signal, { state, clock, random, log, pause: this.#pause, waiting })
+  }
+
+  dropping(lease: Lease): Dropping | undefined {
+    try {
+      const state = this.#stateOfLease(lease)
+      const { display_name: made_name, ...owned } = readLeaseData(lease)
+      const dropped = droppedLease({ ...owned, made_name }, lease, state)
+      return dropped && { alongside: dropped.entries, dropped: () => state.intents.undo(dropped.ids) }
+    } catch (err) {
+      this.#parts.log.error(
+        { err, event: 'cloud_lease_forced', lease_id: lease.id },
+        'nothing is known of what a dropped lease left upstream',
+      )
+      return undefined
+    }
+  }
+
+  async debris(mount: Mount): Promise<DebrisObject[]> {
+    return debrisObjects(await this.#parts.stateOf(mount).intents.debris())
+  }
+
+  reap(
+    mount: Mount,
+    { dryRun, correlationId }: { dryRun: boolean; correlationId: string },
+  ): Promise<{ objects: ReapedObject[]; deleted: number }> {
+    const state = this.#parts.stateOf(mount)
+    const call = this.#call(correlationId)
+    return reap({ dryRun }, { state, intents: state.intents, leases: this.#parts.leases, call })
+  }
+
+  preflight(mount: Mount, correlationId: string): Promise<Preflight> {
+    return preflight({
+      state: this.#parts.stateOf(mount),
+      clock: this.#parts.clock,
+      call: this.#call(correlationId),
+    })
+  }
+
+  whois(mount: Mount, clientId: string): Promise<object> {
+    return whois(clientId, this.#parts.stateOf(mount), this.#parts.leases)
+  }
+
+  /**
+   * For the gauges: how much is left to undo, and when the root secret ends (seconds since the epoch) where a
+   * rotation has told.
+   */
+  async figures(): Promise<{ mount: Mount; debris: number; rootSecretEnd: number | undefined }[]> {
+    const figures = this.#parts.everyMount().map(async (mount) => {
+      const end = (await this.#parts.stateOf(mount).findConfig())?.root_password_expiration_date
+      return {
+        mount,
+        debris: (await this.debris(mount)).length,
+        rootSecretEnd: end === undefined ? undefined : Date.parse(end) / 1000,
+      }
+    })
+    return Promise.all(figures)
+  }
+
+  /**
+   * Before a mount goes with all that is stored in it: its debris is undone. Throws when some stays, which
+   * only the mount's own credential can remove; of a mount that cannot sign in any longer, and of one that is
+   * abandoned, each object is logged.
+   */
+  async clear(mount: Mount, { abandon }: { readonly abandon: boolean }): Promise<void> {
+    const { stateOf, leases, rootSecretUsers, clock, random } = this.#parts
+    const state = stateOf(mount)
+    await adoptForgotten(state, leases)
+    await rootSecretUsers.handOver(mount)
+    const left = await this.#debrisOf(state, abandon ? 'as it is' : 'tried again')
+    const [first] = left
+    if (first === undefined) return
+    const call = {
+      deadline: clock.now() + signInMs,
+      correlationId: random.uuid(),
+      signal: this.#stopping.signal,
+    }
+    if (!abandon && (await maySignIn(state, call)))
+      throw fail('upstream', debrisRefusal(mount, left.length, first))
+    const why = abandon
+      ? 'a mount was removed and its debris abandoned'
+      : 'a mount that cannot sign in was removed'
+    for (let at = 0; at < left.length; at += mostLogged) {
+      this.#parts.log.error(
+        {
+          event: 'cloud_debris_left',
+          mount: mount.path,
+          namespace: mount.namespace,
+          abandoned: abandon,
+          objects: left.slice(at, at + mostLogged),
+        },
+        `${why}: these objects may stay upstream`,
+      )
+    }
+  }
+
+  async #debrisOf({ intents }: MountState, how: 'as it is' | 'tried again'): Promise<DebrisObject[]> {
+    if (how === 'as it is') return debrisObjects(await intents.debris())
+    return debrisObjects(
+      await intents.undoAll(AbortSignal.any([AbortSignal.timeout(clearingMs), this.#stopping.signal])),
+    )
+  }
+
+  /** Reaps the mounts whose options ask for it, when it is time. */
+  async reapDue(): Promise<void> {
+    const { clock, log, random, enter } = this.#parts
+    for (const mount of this.#parts.mounts()) {
+      const { reapPeriodMs } = engineOptions(mount)
+      const last = this.#lastReap.get(mount.uuid) ?? clock.now()
+      this.#lastReap.set(mount.uuid, last)
+      if (reapPeriodMs === 0 || clock.now() - last < reapPeriodMs) continue
+      this.#lastReap.set(mount.uuid, clock.now())
+      const leave = enter(mount)
+      if (leave === undefined) continue
+      try {
+        const { objects, deleted } = await this.reap(mount, { dryRun: false, correlationId: random.uuid() })
+        if (objects.length > 0)
+          log.warn(
+            { event: 'cloud_reaped', mount: mount.path, objects: objects.length, deleted },
+            'objects without an owner were deleted',
+          )
+      } catch (err) {
+        log.warn({ err, mount: mount.path }, 'a mount could not be reaped')
+      } finally {
+        leave()
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort()
+    clearTimeout(this.#timer)
+    await Promise.all(this.#background)
+  }
+
+  #inBackground(work: Promise<void>): void {
+    const tracked = work
+      .catch((err: unknown) =>
+        this.#parts.log.error({ err }, 'work on cloud credentials in the background failed'),
+      )
+      .finally(() => this.#background.delete(tracked))
+    this.#background.add(tracked)
+  }
+
+  #call(correlationId: string) {
+    return {
+      deadline: this.#parts.clock.now() + this.#requestLimitMs,
+      correlationId,
+      signal: this.#stopping.signal,
+    }
+  }
+
+  #stateOfLease({ mount_accessor }: Lease): MountState {
+    const mount = this.#parts.mountOf(mount_accessor)
+    if (mount === undefined) throw refuse('missing', 'unsupported path')
+    return this.#parts.stateOf(mount)
+  }
+
+  #placeOf(state: MountState) {
+    const known = this.#places.get(state)
+    if (known !== undefined) return known
+    const place = { slots: new CreationSlots(), waiting: { count: 0 } }
+    this.#places.set(state, place)
+    return place
+  }
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import { resource } from '../../../http/resource.ts'
+import { boolField } from '../../../lib/fields.ts'
+import { credentialFields } from './issue-credential.ts'
+import type { CloudCredentials } from './cloud-credentials.ts'
+
+const text = z.string()
+const objects = { id: text, name: text }
+
+const [lease, time] = ['cloud/creds/deploy/4PPS0fGv9cDqWmQ3cHqTzSxk', '2026-05-05T06:07:08Z']
+const application = {
+  kind: 'app',
+  id: 'b1f0a3de-3b0c-44f7-8c1c-6f4b8d7a2f10',
+  name: 'gatehouse-deploy-1c0f6b7e-2e6e-4b5e-9a33-0c8c7a1f4d52',
+}
+
+const issuedAnswer = {
+  output: z.object({ client_id: text, client_secret: text }),
+  example: {
+    client_id: '5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10',
+    client_secret: 'Xw.8Q~mTq0sB3v5r1dYkLz7cPaEoNfGhJuIiKx2S',
+  },
+}
+const debrisAnswer = {
+  output: z.object({
+    objects: z.array(z.object({ kind: text, ...objects, since: text, tries: z.int(), error: text })),
+  }),
+  example: { objects: [{ ...application, since: time, tries: 2, error: 'it is not found by its name' }] },
+}
+const reapAnswer = {
+  output: z.object({
+    objects: z.array(z.object({ kind: text, ...objects, created: text.nullable(), reason: text })),
+    deleted: z.int(),
+  }),
+  example: {
+    objects: [{ ...application, created: time, reason: 'no lease, role or request owns it' }],
+    deleted: 0,
+  },
+}
+const checkAnswer = {
+  output: z.object({
+    ok: z.boolean(),
+    checks: z.array(z.object({ name: text, ok: z.boolean(), detail: text })),
+  }),
+  example: { ok: true, checks: [{ name: 'clock_offset', ok: true, detail: 'upstream is 0 s ahead' }] },
+}
+const whoisAnswer = {
+  output: z.object({
+    lease_id: text,
+    role: text,
+    entity_id: text,
+    display_name: text,
+    issue_time: text,
+    expire_time: text,
+  }),
+  example: {
+    lease_id: lease,
+    role: 'deploy',
+    entity_id: '7d2c1b5e-0f43-1c3a-6a52-4f0a9a1f3c77',
+    display_name: 'jwt-build-7',
+    issue_time: time,
+    expire_time: '2026-05-05T07:07:08Z',
+  },
+}
+
+const reapFields = z.object({
+  dry_run: boolField.default(true).describe('Delete nothing, only report what would be deleted'),
+})
+
+/**
+ * Credentials and what there is to know of them, below mounts of the engine.
+ * docs/contract/cloud.md#credentials, docs/contract/cloud.md#undo
+ */
+export function credentialRoutes(app: Parameters<typeof resource>[0], credentials: CloudCredentials): void {
+  resource(app, '/creds/:name', {
+    help: 'A credential of a role, revoked with its lease.',
+    canonical: (below) => below.toLowerCase(),
+    read: {
+      summary: 'Get a credential',
+      input: credentialFields,
+      ...issuedAnswer,
+      handle: ({ call, mount, caller, params, input, whenGone }) =>
+        credentials.make({ call, mount, caller, role: params.name, input, whenGone }),
+    },
+  })
+
+  resource(app, '/config/check', {
+    help: 'Whether the root credential has the rights it needs.',
+    read: {
+      summary: 'Check the root credential: permissions, end of its secret, clock, quota',
+      ...checkAnswer,
+      handle: async ({ call, mount }) => ({ data: await credentials.preflight(mount, call.requestId) }),
+    },
+  })
+
+  resource(app, '/whois/:client_id', {
+    help: 'Who requested a credential.',
+    read: {
+      summary: 'Find the lease and the requester of a client id',
+      ...whoisAnswer,
+      handle: async ({ mount, params }) => ({ data: await credentials.whois(mount, params.client_id) }),
+    },
+  })
+
+  resource(app, '/debris', {
+    help: 'What is left upstream and is still to be removed.',
+    whileRemoved: true,
+    read: {
+      summary: 'List what is left upstream',
+      ...debrisAnswer,
+      handle: async ({ mount }) => ({ data: { objects: await credentials.debris(mount) } }),
+    },
+  })
+
+  resource(app, '/reap', {
+    help: 'Applications of this mount that nobody owns.',
+    whileRemoved: true,
+    write: {
+      summary:
+        'Find, and unless dry_run delete, what this mount has left upstream: applications with its tag that nobody owns, and its debris',
+      input: reapFields,
+      ...reapAnswer,
+      handle: async ({ call, mount, input }) => ({
+        data: await credentials.reap(mount, { dryRun: input.dry_run, correlationId: call.requestId }),
+      }),
+    },
+  })
+}

@@ -1,0 +1,51 @@
+import { refuse } from '../../../errors.ts'
+import type { Lease } from '../../../core/leases/lease.ts'
+import type { Renewal } from '../../../core/leases/lease-backend.ts'
+import { type LeaseData, readLeaseData, required } from './lease-data.ts'
+import type { RoleRecord } from '../roles/role-record.ts'
+
+/**
+ * A lease without the end of its secret is of a time when all lasted ten years.
+ * docs/contract/cloud.md#renewal
+ */
+const oldSecretMs = 10 * 365 * 24 * 3600 * 1000
+
+/** The role whose terms count for a renewal. */
+export const roleOf = (lease: Pick<Lease, 'internal'>): string => required('role', readLeaseData(lease).role)
+
+/**
+ * What a renewal gives by the role as it is now, never past the end of the secret: the spans count from the
+ * issue. docs/contract/cloud.md#renewal.
+ */
+export function renewalTerms(lease: Lease, role: RoleRecord, now: number): Renewal {
+  const stored = readLeaseData(lease).key_end_date
+  const endsAt = stored === undefined ? lease.issue_time + oldSecretMs : Date.parse(stored)
+  if (Number.isNaN(endsAt)) throw refuse('invalid', `cannot parse 'key_end_date' to timestamp`)
+  const life = Math.floor((endsAt - lease.issue_time) / 1000)
+  const left = Math.floor((endsAt - now) / 1000)
+  if (left <= 0) throw refuse('invalid', 'past the end of the secret, cannot renew')
+  return {
+    ttl: role.ttl === 0 ? 0 : Math.min(role.ttl, left),
+    maxTtl: role.max_ttl === 0 ? life : Math.min(role.max_ttl, life),
+    renewable: role.ttl < left,
+    ...(stored === undefined
+      ? { internal: { ...lease.internal, key_end_date: new Date(endsAt).toISOString() } }
+      : {}),
+  }
+}
+
+/**
+ * What is asked of the core at the issue: `explicit_max_ttl` is in force where it is the smaller one. It
+ * began when the secret was made, and the lease ends with it, however long the secret was waited for since.
+ * docs/contract/cloud.md#leases.
+ */
+export function issueTerms(
+  { ttl, max_ttl: maxTtl, explicit_max_ttl: explicit }: RoleRecord,
+  { key_end_date: end }: Pick<LeaseData, 'key_end_date'>,
+  now: number,
+): { ttl: number; maxTtl: number } {
+  const left = Math.ceil((Date.parse(end) - now) / 1000)
+  // an end that cannot be read, or is past, is none to count from
+  const limits = [maxTtl, explicit, left].filter((limit) => limit > 0)
+  return { ttl, maxTtl: limits.length === 0 ? 0 : Math.min(...limits) }
+}

@@ -1,0 +1,161 @@
+import { refuse } from '../../../errors.ts'
+import { excerpt } from '../../../lib/go-text.ts'
+import type { GrantedRole, JoinedGroup } from './role-record.ts'
+import {
+  classify,
+  dynamicGroupAdvice,
+  type Group,
+  onPremisesGroupAdvice,
+  type RoleDefinition,
+  UpstreamError,
+} from '../upstream/index.ts'
+import { orRefuse, type UpstreamWork } from '../upstream-work.ts'
+
+type Lookup = Pick<UpstreamWork, 'state' | 'upstream' | 'call'>
+
+/**
+ * The roles of a list with the names and ids they have upstream, in order. Throws the first refusal.
+ * docs/contract/cloud.md#looking-up-roles
+ */
+export async function resolveRoles(roles: readonly GrantedRole[], lookup: Lookup): Promise<GrantedRole[]> {
+  const found = new Map<string, RoleDefinition>()
+  const seen = new Set<string>()
+  const resolved: GrantedRole[] = []
+  for (const { role_name, role_id, scope } of roles) {
+    if (!isPathInUrl(scope)) throw refuse('invalid', `invalid scope: '${excerpt(scope)}'`)
+    const asked = role_id === '' ? `name ${role_name}` : `id ${role_id}`
+    const definition =
+      found.get(asked) ??
+      (await (role_id === '' ? roleByName(role_name, scope, lookup) : roleById(role_id, scope, lookup)))
+    found.set(asked, definition)
+    const pair = JSON.stringify([definition.id, scope])
+    if (seen.has(pair))
+      throw refuse('invalid', `duplicate role_id and scope: '${definition.id}', '${excerpt(scope)}'`)
+    seen.add(pair)
+    resolved.push({ role_name: definition.roleName, role_id: definition.id, scope })
+  }
+  return resolved
+}
+
+const definitionPath = /(?:^|\/)providers\/microsoft\.authorization\/roledefinitions\/[^/]+\/?$/i
+
+/**
+ * Whoever has rights below the subscription only may read definitions there: a refused look-up is made again
+ * at the scope of the role.
+ */
+async function atScopeIfDenied<Result>(
+  look: (scope: string | undefined) => Promise<Result>,
+  scope: string,
+): Promise<Result> {
+  try {
+    return await look(undefined)
+  } catch (error) {
+    if (scope === '' || !(error instanceof UpstreamError) || classify(error).kind !== 'denied') throw error
+  }
+  return await look(scope)
+}
+
+const definitionName = /[^/]+\/?$/
+
+async function roleById(
+  id: string,
+  scope: string,
+  { state, upstream, call }: Lookup,
+): Promise<RoleDefinition> {
+  const idAt = (place: string | undefined) =>
+    place === undefined
+      ? id
+      : `${place}/providers/Microsoft.Authorization/roleDefinitions/${definitionName.exec(id)?.[0] ?? ''}`
+  const unknown = () => refuse('invalid', `no role found for role_id: '${excerpt(id)}'`)
+  if (!isPathInUrl(id) || !definitionPath.test(id)) throw unknown()
+  try {
+    return await atScopeIfDenied(
+      (place) => upstream.resourceManager.getRoleDefinition(idAt(place), call),
+      scope,
+    )
+  } catch (error) {
+    if (error instanceof UpstreamError && error.code === 'RoleDefinitionDoesNotExist') throw unknown()
+    return orRefuse(`unable to lookup ${state.names.word} role by id`, Promise.reject(error))
+  }
+}
+
+async function roleByName(
+  name: string,
+  scope: string,
+  { state, upstream, call }: Lookup,
+): Promise<RoleDefinition> {
+  const found = atScopeIfDenied(
+    (place) => upstream.resourceManager.findRoleDefinitions(name, place, call),
+    scope,
+  )
+  const hits = await orRefuse(`unable to lookup ${state.names.word} role by name`, found)
+  const [hit, another] = hits
+  if (hit === undefined) throw refuse('invalid', `no role found for role_name: '${excerpt(name)}'`)
+  if (another !== undefined)
+    throw refuse(
+      'invalid',
+      `multiple matches found for role_name: '${excerpt(name)}'. Specify role by ID instead.`,
+    )
+  return hit
+}
+
+/**
+ * The groups of a list with the names and ids they have upstream, in order. Throws the first refusal.
+ * docs/contract/cloud.md#looking-up-groups
+ */
+export async function resolveGroups(groups: readonly JoinedGroup[], lookup: Lookup): Promise<JoinedGroup[]> {
+  const found = new Map<string, Group>()
+  const resolved = new Map<string, JoinedGroup>()
+  for (const { group_name, object_id } of groups) {
+    const asked = object_id === '' ? `name ${group_name}` : `id ${object_id}`
+    const group =
+      found.get(asked) ??
+      (await (object_id === '' ? groupByName(group_name, lookup) : groupById(object_id, lookup)))
+    found.set(asked, group)
+    if (group.id === '' && group.displayName === '')
+      throw refuse('invalid', 'could not find a group with that ID')
+    if (resolved.has(group.id)) throw refuse('invalid', `duplicate object_id '${group.id}'`)
+    checkTakesMembers(group)
+    resolved.set(group.id, { group_name: group.displayName, object_id: group.id })
+  }
+  return [...resolved.values()]
+}
+
+function checkTakesMembers({ displayName, isDynamic, isFromOnPremises }: Group): void {
+  const group = `group '${excerpt(displayName)}' cannot be used`
+  if (isDynamic) throw refuse('invalid', `${group}: ${dynamicGroupAdvice}`)
+  if (isFromOnPremises) throw refuse('invalid', `${group}: ${onPremisesGroupAdvice}`)
+}
+
+async function groupById(id: string, { state, upstream, call }: Lookup): Promise<Group> {
+  try {
+    return await upstream.directory.getGroup(id, call)
+  } catch (error) {
+    if (error instanceof UpstreamError && error.status === 404)
+      throw refuse('invalid', `no group found for object_id: '${excerpt(id)}'`)
+    return orRefuse(`unable to lookup ${state.names.word} group`, Promise.reject(error))
+  }
+}
+
+async function groupByName(name: string, { state, upstream, call }: Lookup): Promise<Group> {
+  const [hit, another] = await orRefuse(
+    `unable to lookup ${state.names.word} group`,
+    upstream.directory.findGroups(name, call),
+  )
+  if (hit === undefined) throw refuse('invalid', `no group found for group_name: '${excerpt(name)}'`)
+  if (another !== undefined)
+    throw refuse(
+      'invalid',
+      `multiple matches found for group_name: '${excerpt(name)}'. Specify group by ObjectID instead.`,
+    )
+  return hit
+}
+
+/**
+ * Nothing in it ends the path of a URL, or leads out of where it stands.
+ * docs/contract/cloud.md#looking-up-roles
+ */
+const endsPath = /[?#\\\u0000-\u001f\u007f]/
+const isDots = /^(?:\.|%2e){1,2}$/i
+const isPathInUrl = (text: string): boolean =>
+  !endsPath.test(text) && !text.split('/').some((segment) => isDots.test(segment))

@@ -1,0 +1,198 @@
+import { z } from 'zod'
+import { refuse } from '../../../errors.ts'
+import { boolField, commaListField, durationField, stringField } from '../../../lib/fields.ts'
+import { excerpt } from '../../../lib/go-text.ts'
+import {
+  isJsonNumber,
+  type JsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+  parseLossless,
+} from '../../../lib/json.ts'
+import type { FieldNames } from '../field-names.ts'
+import { emptyRole, type GrantedRole, type JoinedGroup, type RoleRecord } from './role-record.ts'
+
+const rolesField = stringField
+  .optional()
+  .describe('JSON array, as text, of objects with `role_name` or `role_id`, and `scope`')
+const groupsField = stringField
+  .optional()
+  .describe('JSON array, as text, of objects with `group_name` or `object_id`')
+
+const sharedFields = z.object({
+  application_object_id: stringField
+    .optional()
+    .describe('Object id of an existing application: credentials are passwords of it'),
+  persist_app: boolField
+    .optional()
+    .describe('Keep one application for the lifetime of the role: credentials are passwords of it'),
+  ttl: durationField.optional().describe('Lifetime of a credential; 0: that of the mount'),
+  max_ttl: durationField
+    .optional()
+    .describe('Longest lifetime of a credential, renewals included; 0: that of the mount'),
+  explicit_max_ttl: durationField
+    .optional()
+    .describe('Longest lifetime of a credential, which no renewal extends; 0: none'),
+  permanently_delete: boolField.optional().describe('What is deleted upstream is deleted for good'),
+  sign_in_audience: stringField.optional().describe('Who may sign in to the created application'),
+  tags: commaListField.optional().describe('Tags of the created application'),
+})
+
+/**
+ * docs/contract/cloud.md#reading-a-role, by the type of the mount. What is not sent stays as it is. Durations
+ * are whole seconds.
+ */
+export const roleFields = {
+  cloud: sharedFields.extend({ cloud_roles: rolesField, cloud_groups: groupsField }),
+  azure: sharedFields.extend({ azure_roles: rolesField, azure_groups: groupsField }),
+}
+
+export type RoleInput = z.output<typeof sharedFields> & {
+  readonly [List in FieldNames['roles'] | FieldNames['groups']]?: string | undefined
+}
+
+const maxTagBytes = 256
+const maxTags = 200
+const ownTags = 'gatehouse:'
+const maxListed = 200
+const longestMember = 2048
+
+/**
+ * A role's terms after a write, before anything is looked up: docs/contract/cloud.md#writing-a-role,
+ * docs/contract/cloud.md#persisted-applications Throws the first refusal. Pure.
+ */
+export function changedTerms(before: RoleRecord | undefined, sent: RoleInput, names: FieldNames): RoleRecord {
+  const stored = before ?? emptyRole
+  const { ttl = stored.ttl, max_ttl = stored.max_ttl, explicit_max_ttl = stored.explicit_max_ttl } = sent
+  checkTtls({ ttl, max_ttl, explicit_max_ttl })
+  if (sent.sign_in_audience !== undefined && !names.audiences.has(sent.sign_in_audience)) {
+    throw refuse(
+      'invalid',
+      `Invalid value for sign_in_audience field. Valid values are: ${[...names.audiences.keys()].join(', ')}`,
+    )
+  }
+  return {
+    ...stored,
+    ...{ ttl, max_ttl, explicit_max_ttl },
+    permanently_delete: sent.permanently_delete ?? stored.permanently_delete,
+    sign_in_audience: sent.sign_in_audience ?? stored.sign_in_audience,
+    tags: sent.tags === undefined ? stored.tags : checkedTags(sent.tags),
+    ...target(stored, sent),
+  }
+}
+
+function checkTtls({
+  ttl,
+  max_ttl,
+  explicit_max_ttl,
+}: Pick<RoleRecord, 'ttl' | 'max_ttl' | 'explicit_max_ttl'>): void {
+  if (max_ttl !== 0 && ttl > max_ttl) throw refuse('invalid', 'ttl cannot be greater than max_ttl')
+  if (explicit_max_ttl !== 0 && ttl > explicit_max_ttl)
+    throw refuse('invalid', 'ttl cannot be greater than explicit_max_ttl')
+  if (explicit_max_ttl !== 0 && max_ttl > explicit_max_ttl)
+    throw refuse('invalid', 'max_ttl cannot be greater than explicit_max_ttl')
+}
+
+/** docs/contract/cloud.md#tags */
+function checkedTags(sent: readonly string[]): string[] {
+  const tags = [...new Set(sent.filter((tag) => tag !== ''))].sort((a, b) =>
+    Buffer.compare(Buffer.from(a), Buffer.from(b)),
+  )
+  if (tags.length > maxTags) throw refuse('invalid', `at most ${maxTags} tags are allowed`)
+  for (const tag of tags) {
+    if (Buffer.byteLength(tag) > maxTagBytes)
+      throw refuse('invalid', 'individual tag size must be between 1 and 256 characters (inclusive)')
+    if (tag.includes(' ')) throw refuse('invalid', 'whitespaces are not allowed in tags')
+    if (tag.startsWith(ownTags)) throw refuse('invalid', `tags must not begin with '${ownTags}'`)
+  }
+  return tags
+}
+
+/** Which application credentials belong to. docs/contract/cloud.md#persisted-applications */
+function target(
+  stored: RoleRecord,
+  sent: RoleInput,
+): Pick<RoleRecord, 'application_object_id' | 'persist_app'> {
+  const { application_object_id: id, persist_app = stored.persist_app } = sent
+  if (stored.managed !== undefined) {
+    if (!persist_app) throw refuse('invalid', 'persist_app cannot be disabled; delete the role instead')
+    const owned = stored.managed.object_id
+    if (id !== undefined && id !== '' && id.toLowerCase() !== owned.toLowerCase()) throw cannotBeBoth()
+    return { application_object_id: owned, persist_app }
+  }
+  const application_object_id = id ?? stored.application_object_id
+  if (persist_app && application_object_id !== '') throw cannotBeBoth()
+  return { application_object_id, persist_app }
+}
+
+const cannotBeBoth = () => refuse('invalid', 'application_object_id cannot be set together with persist_app')
+
+/** Steps 16 and 17: the lists of a request, those of the stored role where it has none. */
+export function changedLists(
+  role: RoleRecord,
+  sent: RoleInput,
+  names: FieldNames,
+): Pick<RoleRecord, 'roles' | 'groups'> {
+  const [roles, groups] = [sent[names.roles], sent[names.groups]]
+  return {
+    roles: roles === undefined ? role.roles : parseList(roles, `${names.word} roles`, readRole),
+    groups: groups === undefined ? role.groups : parseList(groups, `${names.word} groups`, readGroup),
+  }
+}
+
+/** docs/contract/cloud.md#lists-of-roles-and-groups */
+function parseList<Item>(text: string, what: string, read: (item: JsonObject) => Item): Item[] | null {
+  try {
+    if (text === '') throw new JsonSyntaxError("'data' being decoded is nil")
+    const list = parseLossless(text)
+    if (list === null) return null
+    if (!Array.isArray(list)) throw new JsonSyntaxError('expected an array')
+    if (list.length > maxListed) throw new JsonSyntaxError(`expected at most ${maxListed} elements`)
+    return list.map((item) => {
+      if (!isObject(item)) throw new JsonSyntaxError('expected an array of objects')
+      return read(item)
+    })
+  } catch (error) {
+    if (error instanceof JsonSyntaxError)
+      throw refuse('invalid', `error parsing ${what} '${excerpt(text)}': ${error.message}`)
+    throw error
+  }
+}
+
+const isObject = (value: JsonValue): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value)
+
+const readRole = (item: JsonObject): GrantedRole => ({
+  role_name: textOf(item, 'role_name'),
+  role_id: textOf(item, 'role_id'),
+  scope: textOf(item, 'scope'),
+})
+
+const readGroup = (item: JsonObject): JoinedGroup => ({
+  group_name: textOf(item, 'group_name'),
+  object_id: textOf(item, 'object_id'),
+})
+
+function textOf(item: JsonObject, member: string): string {
+  const value = item[member] ?? ''
+  if (typeof value !== 'string') throw new JsonSyntaxError(`expected ${member} to be a string`)
+  if (value.length > longestMember)
+    throw new JsonSyntaxError(`expected ${member} to have at most ${longestMember} characters`)
+  return value
+}
+
+/** What a reader gets. docs/contract/cloud.md#reading-a-role */
+export function shownRole(role: RoleRecord, names: FieldNames): object {
+  return {
+    application_object_id: role.application_object_id,
+    [names.groups]: role.groups,
+    [names.roles]: role.roles,
+    explicit_max_ttl: role.explicit_max_ttl,
+    max_ttl: role.max_ttl,
+    permanently_delete: role.permanently_delete,
+    persist_app: role.persist_app,
+    sign_in_audience: role.sign_in_audience,
+    tags: role.tags,
+    ttl: role.ttl,
+  }
+}

@@ -1,0 +1,56 @@
+import type { LeaseRef } from '../../../core/leases/lease.ts'
+import { refuse, ServiceError } from '../../../errors.ts'
+import { issuedRows, type LeaseLookup } from '../credentials/credential-record.ts'
+import type { MountState } from '../mount-state.ts'
+import type { RoleRecord } from './role-record.ts'
+import { forEachOf } from '../upstream-work.ts'
+
+/** Where the leases of a role are looked up and ended. */
+export type RoleLeases = LeaseLookup & {
+  revoke(ref: LeaseRef, how: { readonly sync: boolean }): Promise<void>
+}
+
+/** The leases on record whose credentials were made by this role. `name` is lower-case. */
+export async function leasesOfRole(
+  name: string,
+  state: MountState,
+  leases: LeaseLookup,
+): Promise<LeaseRef[]> {
+  const rows = (await issuedRows(state, undefined)).filter(({ role }) => role === name)
+  const live: LeaseRef[] = []
+  await forEachOf(rows, async ({ namespace, lease_id: id }) => {
+    if ((await leases.find({ namespace, id })) !== undefined) live.push({ namespace, id })
+  })
+  return live
+}
+
+/** Revokes the leases of a role and waits for it; what can be revoked is. Throws when some cannot. */
+export async function revokeLeasesOfRole(name: string, state: MountState, leases: RoleLeases): Promise<void> {
+  const live = await leasesOfRole(name, state, leases)
+  const failures: unknown[] = []
+  await forEachOf(live, (lease) =>
+    leases.revoke(lease, { sync: true }).catch((error: unknown) => failures.push(error)),
+  )
+  const [first] = failures
+  if (first === undefined) return
+  if (!(first instanceof ServiceError)) throw first
+  throw refuse(
+    'invalid',
+    `${failures.length} of ${live.length} leases of the role could not be revoked, so it stays: ${first.message}`,
+    {
+      cause: first,
+    },
+  )
+}
+
+/** What there is to say of leases that outlive their role; undefined: nothing. */
+export function leftLeasesWarning(
+  count: number,
+  { managed }: Pick<RoleRecord, 'managed'>,
+): string | undefined {
+  if (count === 0) return undefined
+  const leases = count === 1 ? '1 live lease of the role is' : `${count} live leases of the role are`
+  if (managed !== undefined) return `${leases} left, whose credentials ended with the application of the role`
+  const ends = count === 1 ? 'its credential works until it ends' : 'their credentials work until they end'
+  return `${leases} left: ${ends}, and can no longer be renewed; ?revoke=true revokes ${count === 1 ? 'it' : 'them'}`
+}

@@ -1,0 +1,272 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
+import { aCredential, aRole, cleared, kindsOf, living, renew, revoke, works } from '../credential-steps.ts'
+
+let fixture: CloudFixture
+
+beforeEach(async () => {
+  fixture = await startCloudFixture()
+  await aRole(fixture, 'ci')
+})
+afterEach(() => fixture[Symbol.asyncDispose]())
+
+const errorOf = async (answer: ReturnType<typeof fixture.root.read>) => {
+  const { status, body } = await answer
+  return { status, text: String(body['errors']?.[0]) }
+}
+const tune = (options: Record<string, string>) => fixture.root.write('sys/mounts/cloud/tune', { options })
+const passwords = () => fixture.directory.inventory().filter(({ kind }) => kind === 'password')
+/** Seconds from now until the newest secret ends. */
+async function lifetimeSent(): Promise<number> {
+  const added = [
+    ...fixture.directory.journal.entries({ operation: 'addServicePrincipalPassword' }),
+    ...fixture.directory.journal.entries({ operation: 'addApplicationPassword' }),
+  ].at(-1)
+  const asked = { ...(added?.body?.['passwordCredential'] as object) } as Record<string, string>
+  expect(Object.keys(asked).sort()).toEqual(['displayName', 'endDateTime'])
+  return (Date.parse(asked['endDateTime'] ?? '') - fixture.clock.now()) / 1000
+}
+const [system, day] = [2_764_800, 86_400]
+
+describe('a policy of the tenant is told with 400 and the way out, and leaves nothing', () => {
+  test.each([
+    {
+      settings: { maximumSecretLifetimeSeconds: 3600 },
+      code: 'CredentialInvalidLifetimeAsPerAppPolicy',
+      advice:
+        "lower max_ttl or explicit_max_ttl of the role (of a root secret, root_password_ttl), or the mount option 'secret_lifetime'",
+    },
+    {
+      settings: { forbidPasswords: true },
+      code: 'CredentialTypeNotAllowedAsPerAppPolicy',
+      advice: 'its administrator can exempt these applications',
+    },
+    {
+      settings: { requireServiceManagementReference: true },
+      code: 'ServiceManagementReferenceRequired',
+      advice: "set the mount option 'service_management_reference'",
+    },
+  ])('$code', async ({ settings, code, advice }) => {
+    fixture.directory.change(settings)
+    const { status, text } = await errorOf(fixture.root.read('cloud/creds/ci'))
+
+    expect(status).toBe(400)
+    expect(text).toContain(`${code}: `)
+    expect(text).toContain(advice)
+    await cleared(fixture)
+    expect(living(fixture)).toEqual([])
+  })
+
+  test('a password of an application of others, and a new root secret, are refused in the same words', async () => {
+    const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+    await aRole(fixture, 'static', { application_object_id: id })
+    fixture.directory.change({ forbidPasswords: true })
+
+    for (const asked of [fixture.root.read('cloud/creds/static'), fixture.root.write('cloud/rotate-root')]) {
+      const { status, text } = await errorOf(asked)
+      expect(status).toBe(400)
+      expect(text).toMatch(
+        /CredentialTypeNotAllowedAsPerAppPolicy: .*; the tenant forbids secrets on applications/,
+      )
+    }
+  })
+
+  test.each(['Request_BadRequest', 'ServiceTreeValueMissing'])(
+    'the message says it where the code is %s',
+    async (code) => {
+      const message =
+        'ServiceManagementReference field is required for Create, but is missing in the request.'
+      fixture.directory.fault({ kind: 'status', operation: 'createApplication', status: 400, code, message })
+
+      const { status, text } = await errorOf(fixture.root.read('cloud/creds/ci'))
+
+      expect([status, text]).toEqual([
+        400,
+        expect.stringContaining("set the mount option 'service_management_reference'"),
+      ])
+    },
+  )
+})
+
+test('the mount option service_management_reference goes with each application, kept ones too', async () => {
+  fixture.directory.change({ requireServiceManagementReference: true })
+  const reference = '5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10'
+  await tune({ service_management_reference: reference })
+
+  expect((await fixture.root.read('cloud/creds/ci')).status).toBe(200)
+  await aRole(fixture, 'kept', { persist_app: true })
+
+  const sent = fixture.directory.journal
+    .entries({ operation: 'createApplication' })
+    .map(({ body }) => body?.['serviceManagementReference'])
+  expect(sent).toEqual([reference, reference])
+  await tune({ service_management_reference: 'us' })
+  expect(await errorOf(fixture.root.read('cloud/creds/ci'))).toMatchObject({
+    status: 400,
+    text: expect.stringContaining("'service_management_reference'"),
+  })
+})
+
+describe('a secret lasts as long as its lease can, and a day', () => {
+  test('by the maximum of the system', async () => {
+    await aCredential(fixture, 'ci')
+
+    expect(await lifetimeSent()).toBe(system + day)
+  })
+
+  test.each([
+    { role: { max_ttl: 600 }, mount: undefined, seconds: 600 + day },
+    { role: {}, mount: 7200, seconds: 7200 + day },
+    { role: { max_ttl: 9000 }, mount: 7200, seconds: 7200 + day },
+    { role: { max_ttl: 600 }, mount: 7200, seconds: 600 + day },
+    { role: { explicit_max_ttl: 300 }, mount: 7200, seconds: 300 },
+  ])('of a role with $role on a mount with $mount: $seconds s', async ({ role, mount, seconds }) => {
+    if (mount !== undefined)
+      await fixture.root.write('sys/mounts/cloud/tune', { max_lease_ttl: String(mount) })
+    await aRole(fixture, 'limited', role)
+
+    await aCredential(fixture, 'limited')
+
+    expect(await lifetimeSent()).toBe(seconds)
+  })
+
+  test.each(['dynamic', 'static', 'persisted'])(
+    'of a $0 role too, and the lease is renewed until its maximum',
+    async (form) => {
+      const application =
+        form === 'static'
+          ? { application_object_id: fixture.directory.hand.addApplication({ displayName: 'theirs' }).id }
+          : {}
+      await aRole(fixture, form, {
+        ...application,
+        ...(form === 'persisted' ? { persist_app: true } : {}),
+        ttl: 60,
+        max_ttl: 100,
+      })
+
+      const { lease } = await aCredential(fixture, form)
+      expect(await lifetimeSent()).toBe(100 + day)
+      fixture.clock.advance(50)
+      expect(await renew(fixture, lease, 600)).toMatchObject({ status: 200, body: { lease_duration: 50 } })
+    },
+  )
+
+  test('a maximum that was raised since the issue does not lead past the end of the secret', async () => {
+    await aRole(fixture, 'short', { ttl: 60, max_ttl: 60 })
+    const { lease } = await aCredential(fixture, 'short')
+    await aRole(fixture, 'short', { ttl: 60, max_ttl: 10 * day })
+
+    expect(await renew(fixture, lease, 9 * day)).toMatchObject({
+      status: 200,
+      body: { lease_duration: day + 60 },
+    })
+  })
+
+  test.each([
+    { option: '87600h', seconds: 87_600 * 3600, duration: system },
+    { option: '3600', seconds: 3600, duration: 3600 },
+    { option: 'nonsense', seconds: system + day, duration: system },
+  ])(
+    'the mount option secret_lifetime=$option: $seconds s, and a lease of $duration s',
+    async ({ option, seconds, duration }) => {
+      await tune({ secret_lifetime: option })
+
+      expect((await aCredential(fixture, 'ci')).duration).toBe(duration)
+
+      expect(await lifetimeSent()).toBe(seconds)
+      await aRole(fixture, 'explicit', { explicit_max_ttl: 300 })
+      await aCredential(fixture, 'explicit')
+      expect(await lifetimeSent()).toBe(300)
+    },
+  )
+})
+
+describe('instance property locks', () => {
+  test('a new application asks for none', async () => {
+    fixture.directory.change({ lockServicePrincipals: 'by-default' })
+
+    const credential = await aCredential(fixture, 'ci')
+
+    expect(await works(fixture, credential)).toBe(true)
+    expect(fixture.directory.journal.entries({ operation: 'createApplication' })[0]?.body).toMatchObject({
+      servicePrincipalLockConfiguration: { isEnabled: false },
+    })
+  })
+
+  test('a service principal that is locked all the same gets its secret on the application, and that goes with the lease', async () => {
+    fixture.directory.change({ lockServicePrincipals: 'always' })
+
+    const credential = await aCredential(fixture, 'ci')
+
+    expect(await works(fixture, credential)).toBe(true)
+    expect(kindsOf(fixture, credential.clientId)).toEqual([
+      'application',
+      'password',
+      'role-assignment',
+      'service-principal',
+    ])
+    expect(fixture.directory.journal.entries({ operation: 'addApplicationPassword' })).toHaveLength(1)
+    expect((await revoke(fixture, credential.lease)).status).toBe(204)
+    expect([living(fixture), await works(fixture, credential)]).toEqual([[], false])
+  })
+
+  test('a lost answer on the way there leaves one secret', async () => {
+    fixture.directory.change({ lockServicePrincipals: 'always' })
+    fixture.directory.fault({ kind: 'lost', operation: 'addApplicationPassword' })
+
+    const credential = await aCredential(fixture, 'ci')
+
+    expect(await works(fixture, credential)).toBe(true)
+    expect(passwords()).toHaveLength(1)
+  })
+
+  test('an application that is not known everywhere yet is waited for', async () => {
+    fixture.directory.change({ lockServicePrincipals: 'always' })
+    fixture.directory.fault({
+      kind: 'status',
+      operation: 'addApplicationPassword',
+      status: 404,
+      code: 'Request_ResourceNotFound',
+      times: 2,
+    })
+
+    expect(await works(fixture, await aCredential(fixture, 'ci'))).toBe(true)
+  })
+})
+
+describe('what one issuance asks for is asked for at once', () => {
+  const both = () => ({ cloud_groups: '[{"group_name":"foo"}]' })
+
+  test('the secret, the assignments and the memberships wait for nothing of each other', async () => {
+    await aRole(fixture, 'all', both())
+    for (const operation of ['addServicePrincipalPassword', 'putRoleAssignment', 'addGroupMember'] as const) {
+      fixture.directory.fault({ kind: 'held', operation })
+    }
+    const asked = fixture.root.read('cloud/creds/all')
+
+    await Promise.all(
+      (['addServicePrincipalPassword', 'putRoleAssignment', 'addGroupMember'] as const).map((operation) =>
+        fixture.directory.journal.arrived(operation),
+      ),
+    )
+    fixture.directory.release()
+
+    expect((await asked).status).toBe(200)
+  })
+
+  test('the first failure is told, ends the tries of the others, and nothing is left', async () => {
+    await aRole(fixture, 'all', both())
+    fixture.directory.change({ forbidPasswords: true, delaySeconds: { servicePrincipalToGroup: 3600 } })
+    const before = fixture.clock.now()
+
+    const { status, text } = await errorOf(fixture.root.read('cloud/creds/all'))
+
+    expect([status, text]).toEqual([
+      400,
+      expect.stringMatching(/^error creating service principal: CredentialTypeNotAllowedAsPerAppPolicy: /),
+    ])
+    expect(fixture.clock.now() - before).toBeLessThan(30_000)
+    await cleared(fixture)
+    expect(living(fixture)).toEqual([])
+  })
+})

@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type CloudFixture, guids, startCloudFixture } from '../cloud-fixture.ts'
+import { aRole, cleared, living, reader, status } from '../credential-steps.ts'
+
+let fixture: CloudFixture
+
+beforeEach(async () => {
+  fixture = await startCloudFixture()
+  await aRole(fixture, 'ci', { cloud_roles: reader(fixture, 'web', 'data') })
+})
+afterEach(() => fixture[Symbol.asyncDispose]())
+
+const creds = () => fixture.root.read('cloud/creds/ci')
+const calls = (operation: Parameters<typeof fixture.directory.journal.arrived>[0]) =>
+  fixture.directory.journal.entries({ operation }).length
+
+describe('where the root may neither give nor take rights', () => {
+  const elsewhere = () =>
+    JSON.stringify([
+      ...JSON.parse(reader(fixture, 'web')),
+      { role_id: fixture.definition(guids.reader), scope: '/' },
+    ])
+  beforeEach(() => aRole(fixture, 'ci', { cloud_roles: elsewhere() }))
+
+  test('rights that it could not grant need no removal: the rest is undone, and the mount can be disabled', async () => {
+    const answer = await creds()
+
+    expect(answer.status).toBe(400)
+    expect(String(answer.body['errors']?.[0])).toContain("over scope '/'")
+    expect(calls('putRoleAssignment')).toBe(2)
+    await cleared(fixture)
+    expect(living(fixture)).toEqual([])
+    expect(await fixture.root.delete('sys/mounts/cloud')).toMatchObject({ status: 204, text: '' })
+  })
+
+  test('rights that it never asked for need no removal', async () => {
+    fixture.directory.fault(
+      status('createServicePrincipal', 400, { code: 'Request_BadRequest', message: 'no', times: null }),
+    )
+
+    expect((await creds()).status).toBe(502)
+
+    expect(calls('putRoleAssignment')).toBe(0)
+    await cleared(fixture)
+    expect(living(fixture)).toEqual([])
+  })
+})
+
+test('rights that a subscription of another tenant refuses need no removal either', async () => {
+  for (const operation of ['putRoleAssignment', 'deleteRoleAssignment'] as const) {
+    fixture.directory.fault(
+      status(operation, 401, {
+        code: 'InvalidAuthenticationTokenTenant',
+        message: 'wrong issuer',
+        times: null,
+      }),
+    )
+  }
+
+  expect((await creds()).status).toBe(502)
+
+  await cleared(fixture)
+  expect([calls('deleteRoleAssignment'), living(fixture)]).toEqual([0, []])
+})
+
+test.each(['lost', 'html'] as const)(
+  'a right whose first answer was %s, and that is refused then, is looked for',
+  async (kind) => {
+    await aRole(fixture, 'ci', { cloud_roles: reader(fixture, 'web') })
+    fixture.directory.fault({ kind, operation: 'putRoleAssignment' })
+    fixture.directory.fault(
+      status('putRoleAssignment', 403, { code: 'AuthorizationFailed', message: 'no', times: null }),
+    )
+
+    expect((await creds()).status).toBe(400)
+
+    expect(calls('putRoleAssignment')).toBe(2)
+    await cleared(fixture)
+    expect(living(fixture)).toEqual([])
+  },
+)

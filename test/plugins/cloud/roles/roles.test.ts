@@ -1,0 +1,663 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Answer } from '../../../support/client.ts'
+import { type CloudFixture, guids, startCloudFixture } from '../cloud-fixture.ts'
+
+let fixture: CloudFixture
+
+beforeAll(async () => {
+  fixture = await startCloudFixture()
+})
+afterAll(() => fixture[Symbol.asyncDispose]())
+
+let count = 0
+const newName = () => `r${++count}`
+const write = (name: string, body: object) => fixture.root.write(`cloud/roles/${name}`, body)
+const read = async (name: string) => (await fixture.root.read(`cloud/roles/${name}`)).body['data']
+const granted = (...roles: object[]) => JSON.stringify(roles)
+const refusal = (text: string) => ({ status: 400, body: { errors: [text] } })
+const owner = (resourceGroup?: string) => ({
+  role_name: 'Owner',
+  role_id: fixture.definition(guids.owner),
+  scope: fixture.scope(resourceGroup),
+})
+const contributor = (resourceGroup?: string) => ({
+  role_name: 'Contributor',
+  role_id: fixture.definition(guids.contributor),
+  scope: fixture.scope(resourceGroup),
+})
+const group = (name: string) => ({ group_name: name, object_id: fixture.directory.groupIds[name] })
+
+const empty = {
+  application_object_id: '',
+  cloud_groups: null,
+  cloud_roles: null,
+  explicit_max_ttl: 0,
+  max_ttl: 0,
+  permanently_delete: false,
+  persist_app: false,
+  sign_in_audience: '',
+  tags: null,
+  ttl: 0,
+}
+
+describe('a role is read as written', () => {
+  test('all fields can be written, and written again', async () => {
+    const name = newName()
+    const first = {
+      cloud_roles: [owner('web'), contributor('data')],
+      cloud_groups: [group('foo'), group('bar')],
+    }
+    const more = { permanently_delete: true, sign_in_audience: 'CloudADMyOrg', tags: ['project:vault_test'] }
+    const texts = {
+      cloud_roles: JSON.stringify(first.cloud_roles),
+      cloud_groups: JSON.stringify(first.cloud_groups),
+    }
+    expect(await write(name, { ...texts, ...more, ttl: 0, max_ttl: 0, explicit_max_ttl: 0 })).toMatchObject({
+      status: 204,
+      text: '',
+    })
+    expect(await read(name)).toEqual({ ...empty, ...first, ...more })
+
+    const second = { cloud_roles: [owner('data'), contributor('data')], cloud_groups: [group('bar')] }
+    const ttls = { ttl: 300, max_ttl: 3000, explicit_max_ttl: 3000, sign_in_audience: 'CloudADMultipleOrgs' }
+    await write(name, {
+      cloud_roles: JSON.stringify(second.cloud_roles),
+      cloud_groups: JSON.stringify(second.cloud_groups),
+      ...ttls,
+    })
+
+    expect(await read(name)).toEqual({ ...empty, ...more, ...second, ...ttls })
+  })
+
+  test('an existing application needs no rights', async () => {
+    const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+    const name = newName()
+    const body = {
+      application_object_id: id,
+      ttl: 300,
+      max_ttl: 3000,
+      explicit_max_ttl: 3000,
+      sign_in_audience: 'PersonalVendorAccount',
+      tags: ['a:b'],
+    }
+
+    expect((await write(name, { ...body, cloud_roles: '[]', cloud_groups: '[]' })).status).toBe(204)
+
+    expect(await read(name)).toEqual({ ...empty, ...body, cloud_roles: [], cloud_groups: [] })
+  })
+
+  test('one Cloud role alone is enough', async () => {
+    const name = newName()
+
+    expect((await write(name, { cloud_roles: granted(owner()) })).status).toBe(204)
+
+    expect(await read(name)).toEqual({ ...empty, cloud_roles: [owner()] })
+  })
+
+  test('names and ids are completed from upstream', async () => {
+    const name = newName()
+    const cloud_roles = granted(
+      { ...owner(), role_id: '' },
+      { ...contributor(), role_name: 'will be replaced' },
+    )
+    const cloud_groups = JSON.stringify([
+      { group_name: 'foo' },
+      { group_name: 'will be replaced', object_id: fixture.directory.groupIds['bar'] },
+    ])
+
+    expect((await write(name, { cloud_roles, cloud_groups })).status).toBe(204)
+
+    expect(await read(name)).toEqual({
+      ...empty,
+      cloud_roles: [owner(), contributor()],
+      cloud_groups: [group('foo'), group('bar')],
+    })
+  })
+
+  test('the same Cloud role may be given on two scopes', async () => {
+    const name = newName()
+
+    expect((await write(name, { cloud_roles: granted(owner('web'), owner('data')) })).status).toBe(204)
+  })
+
+  test('groups alone are enough', async () => {
+    const name = newName()
+
+    expect((await write(name, { cloud_groups: JSON.stringify([{ group_name: 'foo' }]) })).status).toBe(204)
+
+    expect(await read(name)).toEqual({ ...empty, cloud_groups: [group('foo')] })
+  })
+
+  test('null counts as no list, and unknown members are ignored', async () => {
+    const name = newName()
+
+    expect(
+      (
+        await write(name, {
+          cloud_roles: 'null',
+          cloud_groups: '[{"group_name":"foo","object_id":null,"colour":7}]',
+        })
+      ).status,
+    ).toBe(204)
+
+    expect(await read(name)).toEqual({ ...empty, cloud_groups: [group('foo')] })
+  })
+
+  test('fields that are not sent keep their value, also permanently_delete', async () => {
+    const name = newName()
+    const body = {
+      cloud_roles: granted(owner()),
+      ttl: 60,
+      max_ttl: 600,
+      permanently_delete: true,
+      tags: 'b,a',
+      sign_in_audience: 'CloudADMyOrg',
+    }
+    await write(name, body)
+
+    expect((await write(name, { explicit_max_ttl: '1h' })).status).toBe(204)
+
+    expect(await read(name)).toEqual({
+      ...empty,
+      ...body,
+      cloud_roles: [owner()],
+      tags: ['a', 'b'],
+      explicit_max_ttl: 3600,
+    })
+  })
+
+  test('a name with an apostrophe and an ampersand is found', async () => {
+    const roleName = "Bob's R&D #1 + 100 %"
+    const { id } = fixture.directory.hand.addRoleDefinition({ roleName })
+    const { id: object_id } = fixture.directory.hand.addGroup(roleName)
+    const name = newName()
+
+    const answer = await write(name, {
+      cloud_roles: granted({ role_name: roleName, scope: fixture.scope() }),
+      cloud_groups: JSON.stringify([{ group_name: roleName }]),
+    })
+
+    expect(answer.status).toBe(204)
+    expect(await read(name)).toEqual({
+      ...empty,
+      cloud_roles: [{ role_name: roleName, role_id: id, scope: fixture.scope() }],
+      cloud_groups: [{ group_name: roleName, object_id }],
+    })
+  })
+
+  test('names of roles are case-insensitive', async () => {
+    const name = newName()
+    await write(name.toUpperCase(), { cloud_roles: granted(owner()) })
+
+    expect(await read(name)).toMatchObject({ cloud_roles: [owner()] })
+    expect((await fixture.root.list('cloud/roles')).body['data']?.['keys']).toContain(name)
+    await fixture.root.delete(`cloud/roles/${name.toUpperCase()}`)
+    expect((await fixture.root.read(`cloud/roles/${name}`)).status).toBe(404)
+  })
+})
+
+describe('ttls', () => {
+  test.each([
+    { ttls: { ttl: 5, max_ttl: 10 } },
+    { ttls: { ttl: 5 } },
+    { ttls: { max_ttl: 10 } },
+    { ttls: { ttl: 100, max_ttl: 100 } },
+    { ttls: { ttl: 101, max_ttl: 100 }, text: 'ttl cannot be greater than max_ttl' },
+    { ttls: { ttl: 101, max_ttl: 0 } },
+    { ttls: { ttl: 5, max_ttl: 10, explicit_max_ttl: 10 } },
+    { ttls: { ttl: 10, explicit_max_ttl: 5 }, text: 'ttl cannot be greater than explicit_max_ttl' },
+    {
+      ttls: { ttl: 10, max_ttl: 10, explicit_max_ttl: 5 },
+      text: 'ttl cannot be greater than explicit_max_ttl',
+    },
+    { ttls: { max_ttl: 10, explicit_max_ttl: 5 }, text: 'max_ttl cannot be greater than explicit_max_ttl' },
+    { ttls: { explicit_max_ttl: 10 } },
+    { ttls: { ttl: '1h', max_ttl: '2d' }, shown: { ttl: 3600, max_ttl: 172_800 } },
+  ])('$ttls', async ({ ttls, text, shown = ttls }) => {
+    const name = newName()
+
+    const answer = await write(name, { cloud_roles: granted(owner()), ...ttls })
+
+    if (text === undefined)
+      expect([answer.status, await read(name)]).toEqual([204, { ...empty, cloud_roles: [owner()], ...shown }])
+    else expect(answer).toMatchObject(refusal(text))
+  })
+
+  test('the stored TTLs count too', async () => {
+    const name = newName()
+    await write(name, { cloud_roles: granted(owner()), max_ttl: 10 })
+
+    expect(await write(name, { ttl: 11 })).toMatchObject(refusal('ttl cannot be greater than max_ttl'))
+  })
+})
+
+const noTarget =
+  'either Cloud role definitions, group definitions, or an Application Object ID must be provided'
+const audiences =
+  'Invalid value for sign_in_audience field. Valid values are: CloudADMyOrg, CloudADMultipleOrgs, CloudADandPersonalVendorAccount, PersonalVendorAccount'
+
+type Refused = { row: string; body: () => object; text: () => string; isPart?: boolean }
+
+describe('a refused write stores nothing', () => {
+  const notThere = '11111111-2222-3333-4444-555555555555'
+  test.each<Refused>([
+    {
+      row: 'a role twice on one scope',
+      body: () => ({ cloud_roles: granted(owner(), { role_name: 'Owner', scope: fixture.scope() }) }),
+      text: (): string =>
+        `duplicate role_id and scope: '${fixture.definition(guids.owner)}', '${fixture.scope()}'`,
+    },
+    {
+      row: 'a group twice',
+      body: () => ({ cloud_groups: granted(group('foo'), { group_name: 'foo' }) }),
+      text: (): string => `duplicate object_id '${fixture.directory.groupIds['foo']}'`,
+    },
+    {
+      row: 'an ambiguous role name',
+      body: () => ({ cloud_roles: granted({ role_name: 'multiple', scope: fixture.scope() }) }),
+      text: (): string => "multiple matches found for role_name: 'multiple'. Specify role by ID instead.",
+    },
+    {
+      row: 'an ambiguous group name',
+      body: () => ({ cloud_groups: granted({ group_name: 'multiple' }) }),
+      text: (): string =>
+        "multiple matches found for group_name: 'multiple'. Specify group by ObjectID instead.",
+    },
+    { row: 'no target', body: () => ({}), text: (): string => noTarget },
+    {
+      row: 'empty lists',
+      body: () => ({ cloud_roles: '[]', cloud_groups: '[]' }),
+      text: (): string => noTarget,
+    },
+    {
+      row: 'an application of its own without rights',
+      body: () => ({ persist_app: true }),
+      text: (): string => noTarget,
+    },
+    { row: 'unknown audience', body: () => ({ sign_in_audience: 'asdfg' }), text: (): string => audiences },
+    { row: 'an empty audience', body: () => ({ sign_in_audience: '' }), text: (): string => audiences },
+    {
+      row: "Azure's own audience",
+      body: () => ({ sign_in_audience: 'AzureADMyOrg' }),
+      text: (): string => audiences,
+    },
+    {
+      row: 'a blank in a tag',
+      body: () => ({ tags: 'environment development' }),
+      text: (): string => 'whitespaces are not allowed in tags',
+    },
+    {
+      row: 'a long tag',
+      body: () => ({ tags: ['t'.repeat(257)] }),
+      text: (): string => 'individual tag size must be between 1 and 256 characters (inclusive)',
+    },
+    {
+      row: 'a tag long in bytes',
+      body: () => ({ tags: ['ä'.repeat(129)] }),
+      text: (): string => 'individual tag size must be between 1 and 256 characters (inclusive)',
+    },
+    {
+      row: 'many tags',
+      body: () => ({ tags: Array.from({ length: 201 }, (_, index) => `t${index}`).join() }),
+      text: (): string => 'at most 200 tags are allowed',
+    },
+    {
+      row: 'a tag in our name',
+      body: () => ({ tags: ['gatehouse:cloud_1:2'] }),
+      text: (): string => "tags must not begin with 'gatehouse:'",
+    },
+    {
+      row: 'unknown role',
+      body: () => ({ cloud_roles: granted({ role_name: 'Nobody', scope: '/' }) }),
+      text: (): string => "no role found for role_name: 'Nobody'",
+    },
+    {
+      row: 'unknown role id',
+      body: () => ({ cloud_roles: granted({ role_id: fixture.definition(notThere), scope: '/' }) }),
+      text: (): string => `no role found for role_id: '${fixture.definition(notThere)}'`,
+    },
+    {
+      row: 'unknown group',
+      body: () => ({ cloud_groups: granted({ group_name: 'nobody' }) }),
+      text: (): string => "no group found for group_name: 'nobody'",
+    },
+    {
+      row: 'unknown group id',
+      body: () => ({ cloud_groups: granted({ object_id: notThere }) }),
+      text: (): string => `no group found for object_id: '${notThere}'`,
+    },
+    {
+      row: 'only the first mistake is told',
+      body: () => ({ ttl: 2, max_ttl: 1, tags: 'a b', sign_in_audience: 'x' }),
+      text: (): string => 'ttl cannot be greater than max_ttl',
+    },
+    {
+      row: 'deletion of an application of theirs',
+      body: () => ({
+        application_object_id: fixture.directory.hand.addApplication({ displayName: 'p' }).id,
+        permanently_delete: true,
+        cloud_roles: 'asdf',
+      }),
+      text: (): string => 'permanently_delete must be false if application_object_id is provided',
+    },
+    {
+      row: 'an application of theirs and one of its own',
+      body: () => ({ application_object_id: notThere, persist_app: true, cloud_roles: granted(owner()) }),
+      text: (): string => 'application_object_id cannot be set together with persist_app',
+    },
+    {
+      row: 'the application of the engine',
+      body: () => ({ application_object_id: fixture.directory.rootApplicationId }),
+      text: (): string => 'application_object_id must not refer to the application used by this engine',
+    },
+    ...[
+      '',
+      ' ',
+      'asdf',
+      '{',
+      '{}',
+      '"x"',
+      '7',
+      '[null]',
+      '[[]]',
+      '["x"]',
+      '[{"role_name":7}]',
+      '[{"scope":{}}]',
+      '[] x',
+      '[]]',
+    ].flatMap((raw) => [
+      {
+        row: `roles ${raw}`,
+        body: () => ({ cloud_roles: raw }),
+        text: (): string => `error parsing Cloud roles '${raw}': `,
+        isPart: true,
+      },
+      {
+        row: `groups ${raw.replaceAll('role', 'group')}`,
+        body: () => ({ cloud_groups: raw.replaceAll('role', 'group').replace('scope', 'object_id') }),
+        text: (): string => "error parsing Cloud groups '",
+        isPart: true,
+      },
+    ]),
+    ...['/a?b', '/a#b', '/a/../b', '/./a', '..', '/a/%2E%2e/b', '/a\\..\\b', '/a\u0000b', '/a\nb'].flatMap(
+      (path) => [
+        {
+          row: `scope ${JSON.stringify(path)}`,
+          body: () => ({ cloud_roles: granted({ role_name: 'Owner', scope: path }) }),
+          text: (): string => `invalid scope: '${path}'`,
+        },
+        {
+          row: `role id ${JSON.stringify(path)}`,
+          body: () => ({
+            cloud_roles: granted({
+              role_id: `/providers/Microsoft.Authorization/roleDefinitions${path}`,
+              scope: '/',
+            }),
+          }),
+          text: (): string =>
+            `no role found for role_id: '/providers/Microsoft.Authorization/roleDefinitions${path}'`,
+        },
+      ],
+    ),
+    {
+      row: 'another resource as role',
+      body: () => ({ cloud_roles: granted({ role_id: fixture.scope(), scope: '/' }) }),
+      text: (): string => `no role found for role_id: '${fixture.scope()}'`,
+    },
+    {
+      row: 'too many roles',
+      body: () => ({ cloud_roles: JSON.stringify(Array.from({ length: 201 }, () => owner())) }),
+      text: (): string => 'expected at most 200 elements',
+      isPart: true,
+    },
+    {
+      row: 'a TTL that is no duration',
+      body: () => ({ ttl: 'soon' }),
+      text: (): string => 'error converting input for field "ttl"',
+      isPart: true,
+    },
+  ])('a role is refused: $row', async ({ body, text, isPart = false }) => {
+    const name = newName()
+
+    const answer = await write(name, body())
+
+    expect(answer.status).toBe(400)
+    if (isPart) expect(String(answer.body['errors']?.[0])).toContain(text())
+    else expect(answer.body['errors']).toEqual([text()])
+    expect((await fixture.root.read(`cloud/roles/${name}`)).status).toBe(404)
+  })
+
+  test('the application is checked before the lists are parsed', async () => {
+    const { id } = fixture.directory.hand.addApplication({ displayName: 'known' })
+    const name = newName()
+
+    const known = await write(name, { application_object_id: id, cloud_roles: 'asdf' })
+    const unknown = await write(name, {
+      application_object_id: '11111111-2222-3333-4444-555555555555',
+      cloud_roles: 'asdf',
+    })
+    const noId = await write(name, { application_object_id: 'abc', cloud_roles: 'asdf' })
+
+    expect(String(known.body['errors']?.[0])).toContain("error parsing Cloud roles 'asdf'")
+    for (const answer of [unknown, noId]) {
+      expect(answer.status).toBe(400)
+      expect(String(answer.body['errors']?.[0])).toContain('error loading Application: ')
+    }
+  })
+
+  test('a refused update leaves the stored role unchanged', async () => {
+    const name = newName()
+    await write(name, { cloud_roles: granted(owner()), ttl: 5 })
+
+    expect((await write(name, { ttl: 6, cloud_roles: granted({ role_name: 'multiple' }) })).status).toBe(400)
+
+    expect(await read(name)).toEqual({ ...empty, cloud_roles: [owner()], ttl: 5 })
+  })
+})
+
+describe('tags', () => {
+  test.each([
+    {
+      row: 'two tags',
+      tags: ['project:vault_test', 'team:engineering'],
+      shown: ['project:vault_test', 'team:engineering'],
+    },
+    { row: 'no tags', tags: [], shown: [] },
+    { row: 'an empty text', tags: '', shown: [] },
+    { row: 'a tag twice', tags: ['team:a', 'team:a'], shown: ['team:a'] },
+    { row: 'trimmed and sorted', tags: ' b , a,,B, ä ', shown: ['B', 'a', 'b', 'ä'] },
+    { row: 'the longest tag', tags: ['t'.repeat(256)], shown: ['t'.repeat(256)] },
+  ])('tags are stored: $row', async ({ tags, shown }) => {
+    const name = newName()
+
+    expect((await write(name, { cloud_roles: granted(owner()), tags })).status).toBe(204)
+
+    expect(await read(name)).toMatchObject({ tags: shown })
+  })
+})
+
+describe('a mount of type azure', () => {
+  test("speaks Azure's names", async () => {
+    const name = newName()
+    const body = {
+      azure_roles: granted(owner()),
+      azure_groups: granted(group('foo')),
+      sign_in_audience: 'AzureADandPersonalMicrosoftAccount',
+    }
+
+    expect((await fixture.root.write(`azure/roles/${name}`, body)).status).toBe(204)
+
+    const { cloud_roles: _roles, cloud_groups: _groups, ...shared } = empty
+    const shown = {
+      ...shared,
+      azure_roles: [owner()],
+      azure_groups: [group('foo')],
+      sign_in_audience: body.sign_in_audience,
+    }
+    expect((await fixture.root.read(`azure/roles/${name}`)).body['data']).toEqual(shown)
+  })
+
+  test.each([
+    { body: () => ({ azure_roles: 'x' }), text: "error parsing Azure roles 'x': " },
+    { body: () => ({ azure_groups: 'x' }), text: "error parsing Azure groups 'x': " },
+    { body: () => ({ cloud_roles: granted(owner()) }), text: noTarget.replace('Cloud', 'Azure') },
+    {
+      body: () => ({ sign_in_audience: 'CloudADMyOrg' }),
+      text: 'Valid values are: AzureADMyOrg, AzureADMultipleOrgs, AzureADandPersonalMicrosoftAccount, PersonalMicrosoftAccount',
+    },
+  ])('$text', async ({ body, text }) => {
+    const answer = await fixture.root.write(`azure/roles/${newName()}`, body())
+
+    expect(answer.status).toBe(400)
+    expect(String(answer.body['errors']?.[0])).toContain(text)
+  })
+
+  test('a mount of type cloud does not accept the names of Azure', async () => {
+    expect(await write(newName(), { azure_roles: granted(owner()) })).toMatchObject(refusal(noTarget))
+  })
+})
+
+test('roles are listed and deleted', async () => {
+  await using other = await startCloudFixture()
+  const roles = (method: 'list' | 'delete' | 'read', name?: string): Promise<Answer> =>
+    other.root[method](`cloud/roles${name === undefined ? '' : `/${name}`}`)
+  expect(await roles('list')).toMatchObject({ status: 404, body: { errors: [] } })
+  for (const name of ['r2', 'r1', 'r3']) {
+    await other.root.write(`cloud/roles/${name}`, { cloud_groups: '[{"group_name":"foo"}]' })
+  }
+  expect((await roles('list')).body['data']).toEqual({ keys: ['r1', 'r2', 'r3'] })
+
+  expect(await roles('delete', 'r2')).toMatchObject({ status: 204, text: '' })
+
+  expect((await roles('list')).body['data']).toEqual({ keys: ['r1', 'r3'] })
+  expect((await roles('read', 'r2')).status).toBe(404)
+  expect((await roles('read', 'r1')).status).toBe(200)
+  expect((await roles('delete', 'r2')).status).toBe(204)
+  expect((await roles('delete', 'never')).status).toBe(204)
+})
+
+describe('without a configuration', () => {
+  test('roles are neither read nor written, but listed and deleted', async () => {
+    await using other = await startCloudFixture()
+    await other.root.write('cloud/roles/a', { cloud_groups: '[{"group_name":"foo"}]' })
+    await other.root.delete('cloud/config')
+
+    expect(await other.root.read('cloud/roles/a')).toMatchObject(refusal('config is nil'))
+    expect(await other.root.write('cloud/roles/a', { ttl: 7 })).toMatchObject(refusal('config is nil'))
+    expect((await other.root.list('cloud/roles')).body['data']).toEqual({ keys: ['a'] })
+    expect((await other.root.delete('cloud/roles/a')).status).toBe(204)
+  })
+
+  test.each([
+    { missing: 'client_id', text: 'client_id is required' },
+    { missing: 'client_secret', text: 'client_secret is required' },
+  ])('$missing', async ({ missing, text }) => {
+    await using other = await startCloudFixture()
+    await other.root.write('cloud/config', { [missing]: '' })
+
+    expect(await other.root.write('cloud/roles/a', { cloud_groups: '[{"group_name":"foo"}]' })).toMatchObject(
+      refusal(text),
+    )
+  })
+})
+
+test('settings of the environment apply, and stored ones are shown', async () => {
+  await using other = await startCloudFixture({ configured: false })
+  const {
+    tenantId,
+    subscriptionId,
+    rootClientId,
+    rootClientSecret,
+    authorityUrl,
+    directoryUrl,
+    resourceManagerUrl,
+    caFile,
+  } = other.directory
+  await using server = await startCloudFixture({
+    configured: false,
+    environment: {
+      ...{
+        CLOUD_TENANT_ID: tenantId,
+        CLOUD_SUBSCRIPTION_ID: subscriptionId,
+        CLOUD_CLIENT_ID: rootClientId,
+        CLOUD_CLIENT_SECRET: rootClientSecret,
+      },
+      ...{
+        CLOUD_AUTHORITY_HOST: authorityUrl,
+        CLOUD_DIRECTORY_ENDPOINT: directoryUrl,
+        CLOUD_RESOURCE_MANAGER_ENDPOINT: resourceManagerUrl,
+      },
+      CLOUD_CA_FILE: caFile,
+    },
+  })
+  await server.root.write('cloud/config', {
+    tenant_id: 'stored-tenant',
+    subscription_id: 'stored-subscription',
+    client_id: 'c',
+    client_secret: 's',
+  })
+
+  const answer = await server.root.write('cloud/roles/a', {
+    cloud_roles: '[{"role_name":"Owner","scope":"/"}]',
+  })
+
+  expect(answer.status).toBe(204)
+  expect((await server.root.read('cloud/config')).body['data']).toMatchObject({
+    tenant_id: 'stored-tenant',
+    client_id: 'c',
+  })
+  expect((await server.root.read('cloud/roles/a')).body['data']?.['cloud_roles']?.['0']).toMatchObject({
+    role_id: `/subscriptions/${subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${guids.owner}`,
+  })
+})
+
+describe('when upstream refuses', () => {
+  test.each([
+    {
+      operation: 'listRoleDefinitions',
+      body: { cloud_roles: '[{"role_name":"Owner","scope":"/"}]' },
+      text: 'unable to lookup Cloud role by name: ',
+    },
+    {
+      operation: 'listGroups',
+      body: { cloud_groups: '[{"group_name":"foo"}]' },
+      text: 'unable to lookup Cloud group: ',
+    },
+    {
+      operation: 'getApplication',
+      body: { application_object_id: '11111111-2222-3333-4444-555555555555' },
+      text: 'error loading Application: ',
+    },
+  ] as const)(
+    '$operation: 403 names the missing permission, and any other status is 502',
+    async ({ operation, body, text }) => {
+      fixture.directory.fault({
+        kind: 'status',
+        status: 403,
+        code: 'Authorization_RequestDenied',
+        message: 'Insufficient privileges to complete the operation.',
+        operation,
+      })
+      const denied = await write(newName(), body)
+      fixture.directory.fault({ kind: 'status', status: 501, code: 'Odd', message: 'odd', operation })
+      const odd = await write(newName(), body)
+
+      expect(denied.status).toBe(400)
+      expect(String(denied.body['errors']?.[0])).toMatch(/^[^\n]*; missing permission: \S+(?: and \S+)*$/)
+      expect(String(denied.body['errors']?.[0])).toContain(text)
+      expect(odd.status).toBe(502)
+      expect(String(odd.body['errors']?.[0])).toContain(text)
+    },
+  )
+
+  test('a wrong secret is refused in the words of the login service', async () => {
+    await using other = await startCloudFixture()
+    await other.root.write('cloud/config', { client_secret: 'wrong' })
+
+    const answer = await other.root.write('cloud/roles/a', { cloud_groups: '[{"group_name":"foo"}]' })
+
+    expect(answer.status).toBe(400)
+    expect(String(answer.body['errors']?.[0])).toContain('7000215')
+    expect(answer.text).not.toContain('wrong')
+  })
+})

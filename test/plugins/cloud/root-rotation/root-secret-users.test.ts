@@ -1,0 +1,278 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { Mount } from '../../../../src/core/mounts/mount.ts'
+import { until } from '../credential-steps.ts'
+import { type EngineFixture, openEngineFixture } from '../engine-fixture.ts'
+
+/** Two mounts that sign in with one secret, which an operator typed in. */
+const openShared = (config = {}) => openEngineFixture({ config, neighbour: config })
+const rotate = (fixture: EngineFixture, mount: Mount) => fixture.engine.rotateRoot(mount, randomUUID())
+const look = (fixture: EngineFixture) => fixture.engine.rotation.look()
+const configOf = async (fixture: EngineFixture, mount: Mount) => {
+  const config = await fixture.engine.stateOf(mount).findConfig()
+  if (config === undefined) throw new Error('the mount is not configured')
+  return config
+}
+/** Whether a secret gets a token. */
+async function works(fixture: EngineFixture, secret: string): Promise<boolean> {
+  const { tokens } = await fixture.state.upstream()
+  const call = { deadline: fixture.clock.now() + 60_000, correlationId: randomUUID() }
+  return tokens.proveSecret(fixture.directory.rootClientId, secret, 'directory', call)
+}
+/** Turns of the loop in which a second request would have come. */
+const mostTurns = 100
+const mountsOf = (fixture: EngineFixture) => [fixture.mount, fixture.neighbour]
+const secrets = (fixture: EngineFixture) =>
+  Promise.all(mountsOf(fixture).map(async (mount) => (await configOf(fixture, mount)).client_secret))
+const typedStays = (fixture: EngineFixture) => works(fixture, fixture.directory.rootClientSecret)
+const untilTypedIsGone = (fixture: EngineFixture) =>
+  until(async () => {
+    for (const mount of mountsOf(fixture)) await fixture.engine.stateOf(mount).intents.undoAll()
+    return !(await typedStays(fixture))
+  })
+
+describe('two mounts that share a root secret', () => {
+  test('and rotate at the same time both move off it, and it goes', async () => {
+    await using fixture = await openShared()
+    await Promise.all(mountsOf(fixture).map((mount) => rotate(fixture, mount)))
+    fixture.clock.advance(60)
+    fixture.directory.journal.clear()
+    // if both got this far, both would find that the other one still signs in with it
+    fixture.directory.fault({ kind: 'held', operation: 'getApplication', times: 2 })
+    let [isOver, turns] = [false, 0]
+    const looking = look(fixture).finally(() => {
+      isOver = true
+    })
+    await until(
+      () =>
+        fixture.directory.journal.entries({ operation: 'getApplication' }).length === 2 ||
+        ++turns > mostTurns,
+    )
+    await until(() => {
+      fixture.directory.release()
+      return isOver
+    })
+    await looking
+
+    expect(await typedStays(fixture)).toBe(false)
+    expect(await fixture.rootPasswords()).toHaveLength(2)
+    expect(await Promise.all((await secrets(fixture)).map((secret) => works(fixture, secret)))).toEqual([
+      true,
+      true,
+    ])
+    await untilTypedIsGone(fixture)
+    for (const mount of mountsOf(fixture))
+      expect(await fixture.engine.stateOf(mount).intents.all()).toEqual([])
+  })
+
+  test('by their period rotate by themselves, and it goes', async () => {
+    await using fixture = await openShared({ rotation_period: 600 })
+    fixture.clock.advance(600)
+    await look(fixture)
+    expect(
+      (await Promise.all(mountsOf(fixture).map((mount) => configOf(fixture, mount)))).every(
+        ({ pending }) => pending !== undefined,
+      ),
+    ).toBe(true)
+    fixture.clock.advance(60)
+
+    await look(fixture)
+
+    expect([await typedStays(fixture), (await fixture.rootPasswords()).length]).toEqual([false, 2])
+    fixture.clock.advance(600)
+    await look(fixture)
+    fixture.clock.advance(60)
+    await look(fixture)
+    await untilTypedIsGone(fixture)
+    expect(await fixture.rootPasswords()).toHaveLength(2)
+  })
+
+  test('add their new secrets one after the other', async () => {
+    await using fixture = await openEngineFixture({
+      neighbour: {},
+      directory: { settings: { strictConcurrency: true } },
+    })
+    fixture.directory.fault({ kind: 'held', operation: 'addApplicationPassword' })
+    const both = Promise.all(mountsOf(fixture).map((mount) => rotate(fixture, mount)))
+    await fixture.directory.journal.arrived('addApplicationPassword')
+    const asked = fixture.directory.journal.entries({ operation: 'listApplications' }).length
+
+    fixture.directory.release()
+    await both
+
+    expect(asked).toBe(1)
+    expect(
+      fixture.directory.journal.entries({ operation: 'addApplicationPassword' }).map(({ status }) => status),
+    ).toEqual([200, 200])
+  })
+
+  test('of which one is slower keep it until that has moved, also over a restart in between', async () => {
+    await using fixture = await openShared()
+    await rotate(fixture, fixture.mount)
+    fixture.clock.advance(60)
+    await look(fixture)
+    expect(await typedStays(fixture)).toBe(true)
+    expect(await fixture.state.intents.debris()).toMatchObject([{ intent: { kind: 'rootPassword' } }])
+
+    fixture.restart()
+    await rotate(fixture, fixture.neighbour)
+    fixture.clock.advance(60)
+    await look(fixture)
+
+    await untilTypedIsGone(fixture)
+    expect(await fixture.rootPasswords()).toHaveLength(2)
+  })
+
+  test('of which one was promoted right before a crash lose nothing and leave nothing', async () => {
+    await using fixture = await openShared()
+    await Promise.all(mountsOf(fixture).map((mount) => rotate(fixture, mount)))
+    fixture.clock.advance(60)
+    fixture.directory.fault({ kind: 'dropped', operation: 'removeApplicationPassword', times: null })
+    await look(fixture)
+    expect(await typedStays(fixture)).toBe(true)
+
+    fixture.restart()
+    fixture.directory.clearFaults()
+
+    await untilTypedIsGone(fixture)
+    expect(await Promise.all((await secrets(fixture)).map((secret) => works(fixture, secret)))).toEqual([
+      true,
+      true,
+    ])
+    expect(await fixture.rootPasswords()).toHaveLength(2)
+  })
+
+  test('of which the other gets another secret by hand: it goes then', async () => {
+    await using fixture = await openShared()
+    const { secretText } = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId, {
+      displayName: 'by hand',
+    })
+    await rotate(fixture, fixture.mount)
+    fixture.clock.advance(60)
+    await look(fixture)
+    await fixture.state.intents.undoAll()
+    expect(await typedStays(fixture)).toBe(true)
+
+    await fixture.engine.putConfig(fixture.neighbour, { client_secret: secretText })
+
+    await untilTypedIsGone(fixture)
+    expect(await works(fixture, secretText)).toBe(true)
+  })
+
+  test('of which one gets it typed in again keep it', async () => {
+    await using fixture = await openShared()
+    await rotate(fixture, fixture.mount)
+    fixture.clock.advance(60)
+    await look(fixture)
+    await fixture.engine.putConfig(fixture.mount, { client_secret: fixture.directory.rootClientSecret })
+    await fixture.engine.deleteConfig(fixture.neighbour)
+
+    await fixture.state.intents.undoAll()
+
+    expect(await typedStays(fixture)).toBe(true)
+  })
+
+  test('of which the rotated one is removed: the other takes over, and it goes when that has moved', async () => {
+    await using fixture = await openShared()
+    const { secretText } = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId, {
+      displayName: 'by hand',
+    })
+    await rotate(fixture, fixture.mount)
+    fixture.clock.advance(60)
+    await look(fixture)
+
+    await fixture.engine.clear(fixture.mount, { abandon: false })
+
+    expect(await fixture.state.intents.all()).toEqual([])
+    expect(await typedStays(fixture)).toBe(true)
+    await fixture.engine.putConfig(fixture.neighbour, { client_secret: secretText })
+    await untilTypedIsGone(fixture)
+  })
+
+  test('of which one is being removed keep it as long as that has to sign in', async () => {
+    await using fixture = await openShared()
+    Object.assign(fixture.neighbour, { tainted: true })
+    await rotate(fixture, fixture.mount)
+    fixture.clock.advance(60)
+
+    await look(fixture)
+
+    expect(await typedStays(fixture)).toBe(true)
+    await fixture.engine.deleteConfig(fixture.neighbour)
+    await untilTypedIsGone(fixture)
+  })
+})
+
+describe('a root secret on the service principal', () => {
+  const typed = 'Zq7typed-in-on-the-principal'
+  const openOnPrincipal = async (hint = typed) => {
+    const fixture = await openEngineFixture({ config: { client_secret: typed } })
+    const { directory } = fixture
+    const { keyId } = directory.hand.addPassword(directory.rootServicePrincipalId, {
+      displayName: 'reset',
+      secretText: typed,
+    })
+    if (hint !== typed)
+      directory.hand.addPassword(directory.rootApplicationId, { displayName: 'portal', secretText: hint })
+    return { fixture, keyId }
+  }
+
+  test('is the one that goes; passwords on the application stay', async () => {
+    const { fixture, keyId } = await openOnPrincipal()
+    await using _ = fixture
+    await rotate(fixture, fixture.mount)
+    fixture.clock.advance(60)
+
+    await look(fixture)
+
+    expect(
+      fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_rotated'),
+    ).toMatchObject([{ fields: { superseded: [{ key_id: keyId, holder: 'service principal' }] } }])
+    expect([await works(fixture, typed), await typedStays(fixture)]).toEqual([false, true])
+    expect(fixture.directory.journal.entries({ operation: 'removeServicePrincipalPassword' })).toHaveLength(1)
+    expect((await fixture.rootPasswords()).map(({ displayName }) => displayName)).toEqual([
+      'typed in by an operator',
+      expect.stringMatching(/^gatehouse-root-/),
+    ])
+    expect(await fixture.state.intents.all()).toEqual([])
+  })
+
+  test('that cannot be removed at once is removed by the next life of the server', async () => {
+    const { fixture } = await openOnPrincipal()
+    await using _ = fixture
+    await rotate(fixture, fixture.mount)
+    fixture.clock.advance(60)
+    fixture.directory.fault({ kind: 'dropped', operation: 'removeServicePrincipalPassword', times: null })
+    await look(fixture)
+    expect(await works(fixture, typed)).toBe(true)
+
+    fixture.restart()
+    fixture.directory.clearFaults()
+
+    await until(async () => (await fixture.state.intents.undoAll()).length === 0)
+    expect(await works(fixture, typed)).toBe(false)
+  })
+
+  test('and one on the application that begins alike: neither goes, and the log says which is where', async () => {
+    const { fixture, keyId } = await openOnPrincipal('Zq7-of-somebody-else')
+    await using _ = fixture
+    await rotate(fixture, fixture.mount)
+    fixture.clock.advance(60)
+
+    await look(fixture)
+
+    expect(await works(fixture, typed)).toBe(true)
+    expect(
+      fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_secret_left'),
+    ).toMatchObject([
+      {
+        fields: {
+          passwords: expect.arrayContaining([
+            { key_id: keyId, name: 'reset', holder: 'service principal' },
+            expect.objectContaining({ name: 'portal', holder: 'application' }),
+          ]),
+        },
+      },
+    ])
+  })
+})
