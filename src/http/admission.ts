@@ -192,7 +192,7 @@ async function admitCaller(
   const verdict = caller.acl.decide({
     operation: operation === 'update' && call.creates ? 'create' : operation,
     path: call.path,
-    canonical: canonicalOf(call, rules),
+    canonicalize: canonicalizerOf(call, rules),
     fields: call.sent,
     wrapTtlSeconds: call.wrapTtl,
   })
@@ -215,10 +215,10 @@ async function authenticated(
 }
 
 /**
- * Rules compare byte for byte, but some names do not: what a rule withholds from such a name it withholds
- * from each spelling of it.
+ * Policy paths match byte for byte, but some names have several spellings: a rule that denies one spelling
+ * must deny them all.
  */
-function canonicalOf({ path, below }: Call, { canonical }: RouteRules): AclRequest['canonical'] {
+function canonicalizerOf({ path, below }: Call, { canonical }: RouteRules): AclRequest['canonicalize'] {
   if (canonical === undefined) return undefined
   const mountPath = path.slice(0, path.length - below.length)
   return (text) => (text.startsWith(mountPath) ? mountPath + canonical(text.slice(mountPath.length)) : text)

@@ -236,21 +236,30 @@ test('capabilities are those of the rule that decides about a list', () => {
   )
 })
 
-test('a path with another spelling that counts is allowed what both allow, as far as the rule of that one is the nearer, and nothing it denies', () => {
+test('the rule for the canonical spelling of a path restricts what the rule for the path grants, and its denial always applies', () => {
   fc.assert(
-    fc.property(policies, entityName, questions, askedPath, (written, name, asked, meantFor) => {
+    fc.property(policies, entityName, questions, askedPath, (written, name, asked, canonicalPathFor) => {
       const { acl, stanzas } = bothOf(written, name)
-      const meant = meantFor(stanzas)
+      const canonicalPath = canonicalPathFor(stanzas)
 
       for (const { pathFor, ...rest } of asked) {
         const question = { ...rest, path: pathFor(stanzas) }
         const plain = modelDecision(stanzas, question)
-        const other = modelDecision(stanzas, { ...question, path: meant })
+        const other = modelDecision(stanzas, { ...question, path: canonicalPath })
         const { operation, path, fields, wrapTtl } = question
-        const both = acl.decide({ operation, path, meant, fields: asSent(fields), wrapTtlSeconds: wrapTtl })
+        const both = acl.decide({
+          operation,
+          path,
+          canonicalPath,
+          fields: asSent(fields),
+          wrapTtlSeconds: wrapTtl,
+        })
         const isDenied = stanzas.some(
           (one) =>
-            one.path === meant && isExact(meant) && !one.ended && one.capabilities?.includes('deny') === true,
+            one.path === canonicalPath &&
+            isExact(canonicalPath) &&
+            !one.ended &&
+            one.capabilities?.includes('deny') === true,
         )
 
         if (operation === 'help') expect(both).toEqual({ allowed: true, sudo: false })

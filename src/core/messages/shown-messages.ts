@@ -122,7 +122,7 @@ export class ShownMessages {
   }
 
   #kept(cache: WeightedCache<Plan>, namespace: Namespace): Plan | undefined {
-    const known = cache.aged(namespace.id)
+    const known = cache.peek(namespace.id)
     return known !== undefined && this.#holds(known) ? known : undefined
   }
 

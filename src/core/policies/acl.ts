@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts'
 import {
   capabilityBits,
   capabilityNames,
-  neededBit,
+  requiredBit,
   type AclOperation,
   resultantNames,
 } from './capabilities.ts'
@@ -16,57 +16,57 @@ import { fillTemplate, type TemplateContext } from './templates.ts'
 export type { AclOperation } from './capabilities.ts'
 
 /**
- * What someone wants to do. `path` is relative to the namespace of the policies and has no leading slash; a
- * list's trailing slash may be left out.
+ * An operation to authorize. `path` is relative to the namespace of the policies and has no leading slash; a
+ * list may omit its trailing slash.
  */
 export type AclRequest = {
   readonly operation: AclOperation
   readonly path: string
   /**
-   * The spelling of the path that counts, where several mean the same thing and `path` is another one: its
-   * rule may only take away.
+   * The canonical spelling, if `path` is another spelling of the same resource. Its rule can only restrict
+   * what the rule for `path` grants.
    */
-  readonly meant?: string | undefined
+  readonly canonicalPath?: string | undefined
   /**
-   * Gives `meant`, and the spelling of a rule's path that counts: what denies one spelling denies all of
-   * them.
+   * Returns the canonical spelling of a requested path, or of the path in a rule: a rule that denies one
+   * spelling denies them all.
    */
-  readonly canonical?: ((path: string) => string) | undefined
+  readonly canonicalize?: ((path: string) => string) | undefined
   /**
-   * Body of a write, query of a read, top level only, as it was sent: defaults and path parameters are not
-   * fields.
+   * Top-level fields as sent: the body of a write, the query of a read. Defaults and path parameters are not
+   * included.
    */
   readonly fields?: RequestFields | undefined
-  /** The TTL asked for by `X-Vault-Wrap-TTL`; undefined or 0 without one. */
+  /** The requested `X-Vault-Wrap-TTL`; undefined or 0 without one. */
   readonly wrapTtlSeconds?: number | undefined
 }
 
-/** `sudo` is what the rule of the path says, whether or not the operation is allowed. */
+/** `sudo`: whether the deciding rule grants `sudo`, even if it does not allow the operation. */
 export type Decision = { readonly allowed: boolean; readonly sudo: boolean }
 
-/** What a set of policies gives one caller. It never changes. */
+/** What a set of policies grants one caller. Immutable. */
 export interface Acl {
   /**
    * docs/contract/tokens-and-policies.md#which-rule-decides,
    * docs/contract/tokens-and-policies.md#parameters-wrapping-expiration
    */
   decide(request: AclRequest): Decision
-  /** Sorted; `["deny"]` for none. docs/contract/tokens-and-policies.md#asking-for-capabilities */
+  /** Sorted; `["deny"]` if empty. docs/contract/tokens-and-policies.md#asking-for-capabilities */
   capabilities(path: string): string[]
   /**
    * The data of `sys/internal/ui/resultant-acl`. docs/contract/tokens-and-policies.md#asking-for-capabilities
    */
   resultant(): JsonObject
   /**
-   * Is anything but deny given on the mount path, which ends in `/`, or below it?
+   * Whether anything is granted on the mount path, which ends in `/`, or below it.
    * docs/contract/mounts.md#listing-for-user-interfaces
    */
   mountAccess(prefix: string): boolean
   /**
-   * Milliseconds since the epoch: then the Acl must be made anew. Undefined: it holds as long as its policies
-   * and its context.
+   * When the Acl must be rebuilt, in milliseconds since the epoch. Undefined: valid until its policies or its
+   * context change.
    */
-  readonly holdsUntil: number | undefined
+  readonly validUntil: number | undefined
 }
 
 const allowedWithSudo: Decision = { allowed: true, sudo: true }
@@ -80,17 +80,17 @@ export const rootAcl: Acl = {
   capabilities: () => ['root'],
   resultant: () => ({ root: true }),
   mountAccess: () => true,
-  holdsUntil: undefined,
+  validUntil: undefined,
 }
 
-/** A set of policies, arranged once for all callers who hold it. */
+/** A set of policies, compiled once for all callers that hold it. */
 export type CompiledPolicies = {
   readonly table: RuleTable
-  /** Stanzas that depend on the caller or on the time. */
+  /** Stanzas that depend on the caller or the time. */
   readonly conditional: readonly PolicyStanza[]
 }
 
-/** The part of the work that does not depend on the caller. */
+/** Does the work that does not depend on the caller. */
 export function compilePolicies(policies: readonly ParsedPolicy[]): CompiledPolicies {
   const rules: Rule[] = []
   const conditional: PolicyStanza[] = []
@@ -102,14 +102,14 @@ export function compilePolicies(policies: readonly ParsedPolicy[]): CompiledPoli
   return { table: new RuleTable(rules), conditional }
 }
 
-/** The Acl of one caller. Costs time by the number of conditional stanzas only. */
+/** The Acl of one caller. Takes time proportional to the number of conditional stanzas only. */
 export function bindAcl({ table, conditional }: CompiledPolicies, context: TemplateContext): Acl {
   if (conditional.length === 0) return new RuleAcl(table)
   const rules: Rule[] = []
-  let holdsUntil = Number.POSITIVE_INFINITY
+  let validUntil = Number.POSITIVE_INFINITY
   for (const { label, grants, expiresAt } of conditional) {
     if (expiresAt !== undefined && expiresAt <= context.now) continue
-    if (expiresAt !== undefined) holdsUntil = Math.min(holdsUntil, expiresAt)
+    if (expiresAt !== undefined) validUntil = Math.min(validUntil, expiresAt)
     if ('pattern' in label) {
       rules.push({ pattern: label.pattern, grants })
       continue
@@ -117,9 +117,9 @@ export function bindAcl({ table, conditional }: CompiledPolicies, context: Templ
     const path = fillTemplate(label.template, context)
     if (path === undefined) continue
     rules.push({ pattern: patternOf(path), grants })
-    if (label.template.isTimed) holdsUntil = Math.min(holdsUntil, nextSecond(context.now))
+    if (label.template.isTimed) validUntil = Math.min(validUntil, nextSecond(context.now))
   }
-  const until = Number.isFinite(holdsUntil) ? holdsUntil : undefined
+  const until = Number.isFinite(validUntil) ? validUntil : undefined
   return rules.length === 0
     ? new RuleAcl(table, undefined, until)
     : new RuleAcl(table, new RuleTable(rules, table), until)
@@ -135,45 +135,52 @@ export const buildAcl = (policies: readonly ParsedPolicy[], context: TemplateCon
 const nextSecond = (now: number): number => (Math.floor(now / 1000) + 1) * 1000
 
 class RuleAcl implements Acl {
-  readonly holdsUntil: number | undefined
+  readonly validUntil: number | undefined
   readonly #shared: RuleTable
-  /** The caller's own rules. Where it has a pattern of the shared table, its rule is both of them merged. */
+  /** The caller's own rules. A rule whose pattern is also in the shared table is merged with that one. */
   readonly #own: RuleTable | undefined
 
-  constructor(shared: RuleTable, own?: RuleTable, holdsUntil?: number) {
+  constructor(shared: RuleTable, own?: RuleTable, validUntil?: number) {
     this.#shared = shared
     this.#own = own
-    this.holdsUntil = holdsUntil
+    this.validUntil = validUntil
   }
 
   decide(request: AclRequest): Decision {
-    const { operation, path, canonical } = request
+    const { operation, path, canonicalize } = request
     if (operation === 'help') return allowedPlain
     const rule = this.#ruleFor(operation, path)
     if (rule === undefined) return deniedPlain
-    const meant = request.meant ?? canonical?.(path)
-    if (meant !== undefined && canonical !== undefined && this.#deniesSpelling(meant, rule, canonical))
+    const canonicalPath = request.canonicalPath ?? canonicalize?.(path)
+    if (
+      canonicalPath !== undefined &&
+      canonicalize !== undefined &&
+      this.#deniesSpelling(canonicalPath, rule, canonicalize)
+    )
       return deniedPlain
     const decision = verdict(rule.grants, operation, request)
-    const other = meant === undefined || meant === path ? undefined : this.#ruleFor(operation, meant)
+    const other =
+      canonicalPath === undefined || canonicalPath === path
+        ? undefined
+        : this.#ruleFor(operation, canonicalPath)
     if (
       other === undefined ||
       other === rule ||
-      !(other.grants.isDeny || isNearer(other.pattern, rule.pattern))
+      !(other.grants.isDeny || isMoreSpecific(other.pattern, rule.pattern))
     )
       return decision
     const { allowed, sudo } = verdict(other.grants, operation, request)
     return { allowed: decision.allowed && allowed, sudo: decision.sudo && sudo }
   }
 
-  /** Does a rule deny another spelling of the path, and would it decide if it named this one? */
-  #deniesSpelling(path: string, decided: Rule, canonical: (path: string) => string): boolean {
+  /** Whether a rule denies another spelling of the path and would decide if it named the canonical one. */
+  #deniesSpelling(path: string, decided: Rule, canonicalize: (path: string) => string): boolean {
     for (const table of [this.#shared, this.#own]) {
       for (const { text } of table?.denied ?? []) {
-        const meant = canonical(text)
-        if (meant === text) continue
-        const pattern = patternOf(meant)
-        if ((pattern.kind === 'exact' || isNearer(pattern, decided.pattern)) && matches(pattern, path))
+        const canonicalText = canonicalize(text)
+        if (canonicalText === text) continue
+        const pattern = patternOf(canonicalText)
+        if ((pattern.kind === 'exact' || isMoreSpecific(pattern, decided.pattern)) && matches(pattern, path))
           return true
       }
     }
@@ -220,8 +227,8 @@ class RuleAcl implements Acl {
   }
 
   /**
-   * A rule for the path without its slash decides if there is none for the path with it. A nearer one that
-   * denies also decides: whoever denies `a/+` means the list of `a/b` too.
+   * A rule for the path without its trailing slash decides if no rule matches the path with it. A more specific
+   * rule that denies also decides: denying `a/+` is meant to include the list of `a/b`.
    * docs/contract/tokens-and-policies.md#which-rule-decides
    */
   #findListed(path: string): Rule | undefined {
@@ -232,7 +239,7 @@ class RuleAcl implements Acl {
     const listed = this.#best(path)
     const withoutSlash = this.#best(bare)
     if (listed === undefined || withoutSlash === undefined) return listed ?? withoutSlash
-    return withoutSlash.grants.isDeny && isNearer(withoutSlash.pattern, listed.pattern)
+    return withoutSlash.grants.isDeny && isMoreSpecific(withoutSlash.pattern, listed.pattern)
       ? withoutSlash
       : listed
   }
@@ -253,7 +260,7 @@ class RuleAcl implements Acl {
 const isListing = (operation: AclOperation): boolean => operation === 'list' || operation === 'scan'
 
 /**
- * What one rule says, once it is the one that decides.
+ * The verdict of the deciding rule.
  * docs/contract/tokens-and-policies.md#parameters-wrapping-expiration
  */
 function verdict(
@@ -262,7 +269,7 @@ function verdict(
   { fields, wrapTtlSeconds }: AclRequest,
 ): Decision {
   const allowed =
-    (grants.bits & neededBit[operation]) !== 0 &&
+    (grants.bits & requiredBit[operation]) !== 0 &&
     wrappingAllows(grants, wrapTtlSeconds ?? 0) &&
     (isListing(operation) || operation === 'delete' || parametersAllow(grants, fields ?? {}))
   const sudo = (grants.bits & capabilityBits.sudo) !== 0
@@ -270,8 +277,8 @@ function verdict(
   return sudo ? deniedWithSudo : deniedPlain
 }
 
-/** Would the first pattern come before the second, did they match the same path? */
-function isNearer(first: Pattern, second: Pattern): boolean {
+/** Whether the first pattern takes precedence if both match a path. */
+function isMoreSpecific(first: Pattern, second: Pattern): boolean {
   if (first.kind === 'exact') return second.kind !== 'exact'
   return second.kind !== 'exact' && compareRank(first, second) < 0
 }

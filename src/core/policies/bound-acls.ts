@@ -3,13 +3,12 @@ import type { TemplateContext } from './templates.ts'
 
 type Bound = { readonly groups: TemplateContext['groups']; readonly acl: Acl }
 
-/** Stands for callers without an entity. */
-const nobody = {}
+/** The key of callers without an entity. */
+const noEntity = {}
 
 /**
- * The Acls of callers who come again: the records of an entity and its groups never change, so that the same
- * ones bring the same rights, as long as the time has no part in them. A copy goes with the entity's record,
- * or with the policies.
+ * Caches the Acl of each caller. Entity and group records are immutable, so the same objects yield the same
+ * Acl until `validUntil`. An entry is collected together with its entity record or its policies.
  */
 export class BoundAcls {
   readonly #acls = new WeakMap<CompiledPolicies, WeakMap<object, Bound>>()
@@ -22,12 +21,12 @@ export class BoundAcls {
       byEntity = new WeakMap()
       this.#acls.set(policies, byEntity)
     }
-    const entity = context.entity ?? nobody
+    const entity = context.entity ?? noEntity
     const known = byEntity.get(entity)
     if (
       known !== undefined &&
       known.groups === context.groups &&
-      (known.acl.holdsUntil ?? Number.POSITIVE_INFINITY) > context.now
+      (known.acl.validUntil ?? Number.POSITIVE_INFINITY) > context.now
     )
       return known.acl
     const acl = bindAcl(policies, context)

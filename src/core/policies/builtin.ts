@@ -1,6 +1,6 @@
 import { type ParsedPolicy, parsePolicy } from './policy.ts'
 
-/** What `default` says until someone changes it. docs/contract/tokens-and-policies.md#built-in-policies */
+/** The initial text of the policy `default`. docs/contract/tokens-and-policies.md#built-in-policies */
 export const defaultPolicyText = `# The token itself
 path "auth/token/lookup-self" {
   capabilities = ["read"]
@@ -18,7 +18,7 @@ path "sys/internal/ui/resultant-acl" {
   capabilities = ["read"]
 }
 
-# Whose token it is
+# The entity behind the token
 path "identity/entity/id/{{identity.entity.id}}" {
   capabilities = ["read"]
 }
@@ -26,7 +26,7 @@ path "identity/entity/name/{{identity.entity.name}}" {
   capabilities = ["read"]
 }
 
-# Leases, by the id in the body
+# Leases, by lease ID in the body
 path "sys/leases/renew" {
   capabilities = ["update"]
 }
@@ -37,7 +37,7 @@ path "sys/leases/lookup" {
   capabilities = ["update"]
 }
 
-# A place of its own, and wrapped answers
+# The token's own cubbyhole, and wrapped responses
 path "cubbyhole/*" {
   capabilities = ["create", "read", "update", "delete", "list"]
 }
@@ -65,9 +65,7 @@ path "identity/oidc/provider/+/authorize" {
 }
 `
 
-/**
- * What a wrapping token holds; nobody can change it. docs/contract/tokens-and-policies.md#built-in-policies
- */
+/** The policy of a wrapping token; immutable. docs/contract/tokens-and-policies.md#built-in-policies */
 export const responseWrappingText = `path "cubbyhole/response" {
   capabilities = ["create", "read"]
 }

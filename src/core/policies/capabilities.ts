@@ -1,7 +1,7 @@
 /** What a request does to a path. docs/contract/tokens-and-policies.md#capabilities */
 export type AclOperation = 'create' | 'read' | 'update' | 'patch' | 'delete' | 'list' | 'scan' | 'help'
 
-/** One bit a capability. */
+/** One bit for each capability. */
 export const capabilityBits = {
   create: 1,
   read: 2,
@@ -18,8 +18,8 @@ export type Capability = keyof typeof capabilityBits
 const { create, read, update, delete: remove, list, sudo, patch, scan } = capabilityBits
 
 /**
- * The capability word in a policy; `deny` is no bit. Words of newer servers are known, but permit nothing
- * here (docs/contract/tokens-and-policies.md#capabilities).
+ * The capability words of a policy. `deny` is not a bit. Words that only newer servers implement are accepted
+ * and grant nothing. docs/contract/tokens-and-policies.md#capabilities
  */
 export const capabilityWords: ReadonlyMap<string, number | 'deny'> = new Map<string, number | 'deny'>([
   ...Object.entries(capabilityBits),
@@ -30,7 +30,7 @@ export const capabilityWords: ReadonlyMap<string, number | 'deny'> = new Map<str
 
 const write = create | read | update | remove | list
 
-/** The old one-word form, `policy = "write"`. */
+/** The deprecated one-word form, `policy = "write"`. */
 export const shorthandWords: ReadonlyMap<string, number | 'deny'> = new Map<string, number | 'deny'>([
   ['deny', 'deny'],
   ['read', read | list],
@@ -53,14 +53,14 @@ const resultantOrder: readonly Capability[] = [
 const named = (bits: number, order: readonly Capability[]): string[] =>
   bits === 0 ? ['deny'] : order.filter((capability) => (bits & capabilityBits[capability]) !== 0)
 
-/** Alphabetical, `["deny"]` for none. docs/contract/tokens-and-policies.md#asking-for-capabilities */
+/** Sorted; `["deny"]` if empty. docs/contract/tokens-and-policies.md#asking-for-capabilities */
 export const capabilityNames = (bits: number): string[] => named(bits, sorted)
 
-/** In the order of `resultant-acl`. docs/contract/tokens-and-policies.md#asking-for-capabilities */
+/** In the order `resultant-acl` uses. docs/contract/tokens-and-policies.md#asking-for-capabilities */
 export const resultantNames = (bits: number): string[] => named(bits, resultantOrder)
 
-/** The bit an operation needs. */
-export const neededBit: Readonly<Record<Exclude<AclOperation, 'help'>, number>> = {
+/** The capability bit that an operation requires. */
+export const requiredBit: Readonly<Record<Exclude<AclOperation, 'help'>, number>> = {
   create,
   read,
   update,

@@ -1,19 +1,17 @@
 import type { JsonValue } from '../../lib/json.ts'
 
-/**
- * Parameter names, lower-cased, and the values each may or may not have; an empty list stands for any value.
- */
+/** Lower-cased parameter names, each with its allowed or denied values; an empty list means any value. */
 export type ParameterRules = ReadonlyMap<string, readonly JsonValue[]>
 
-/** What one rule gives on the paths it decides about. */
+/** What one rule grants on the paths it decides. */
 export type Grants = {
-  /** See `capabilityBits`. None: the rule permits nothing, but hides others. */
+  /** See `capabilityBits`. A rule with no bits grants nothing but still takes precedence over others. */
   readonly bits: number
-  /** Nothing at all, and nothing of the same path can add to it. */
+  /** Grants nothing and overrides all other stanzas for the same path. */
   readonly isDeny: boolean
   readonly allowedParameters: ParameterRules | undefined
   readonly deniedParameters: ParameterRules | undefined
-  /** As written. */
+  /** Spelled as in the policy. */
   readonly requiredParameters: readonly string[]
   readonly minWrappingTtlSeconds: number | undefined
   readonly maxWrappingTtlSeconds: number | undefined
@@ -30,7 +28,7 @@ export const denyGrants: Grants = {
 }
 
 /**
- * All stanzas for one path, in the order they were read. Takes time by their total length.
+ * Merges all stanzas for one path, given in the order they were read. Takes time linear in their total length.
  * docs/contract/tokens-and-policies.md#which-rule-decides
  */
 export function mergeGrants(all: readonly Grants[]): Grants {
@@ -47,8 +45,8 @@ export function mergeGrants(all: readonly Grants[]): Grants {
 }
 
 /**
- * The values of each parameter joined, later ones first; where one allows or denies any value, so does the
- * whole. Undefined when there are none.
+ * Joins the values of each parameter, later rules first. If one rule covers any value, so does the result.
+ * Undefined if there are no rules.
  */
 export function mergeParameters(
   all: readonly (Iterable<readonly [string, readonly JsonValue[]]> | undefined)[],

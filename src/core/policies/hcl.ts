@@ -12,7 +12,7 @@ type TokenKind = 'identifier' | 'text' | 'number' | '=' | '{' | '}' | '[' | ']' 
 type Token = Position & { readonly kind: TokenKind; readonly text: string }
 
 /**
- * The part of HCL (version 1) that policies are written in. One pass, time linear in the text.
+ * Parses the subset of HCL (version 1) that policies use, in one pass and linear time.
  * docs/contract/tokens-and-policies.md#policies
  */
 export function parseHcl(text: string): ObjectNode {
@@ -163,7 +163,7 @@ class HclScanner {
     return { line: this.#line, column: this.#at - this.#lineStart + 1 }
   }
 
-  /** To be called once for each line break, with the place after it. */
+  /** Must be called once for each line break, with the offset after it. */
   #startLine(at: number): void {
     this.#line++
     this.#lineStart = at
@@ -199,7 +199,7 @@ class HclScanner {
     return this.#text.slice(start, this.#at)
   }
 
-  /** As JSON writes numbers, leading zeros aside. */
+  /** A JSON number, except that leading zeros are allowed. */
   #number(): string {
     const at = this.#position()
     const negative = this.#text.charAt(this.#at) === '-'
@@ -228,7 +228,7 @@ class HclScanner {
     return this.#text.slice(start, this.#at)
   }
 
-  /** Inside `${ … }` quotes, line breaks and escapes are ordinary text. */
+  /** Inside `${ … }`, quotes, line breaks and escapes are ordinary text. */
   #string(): string {
     let value = ''
     let braces = 0
@@ -257,7 +257,7 @@ class HclScanner {
     return value
   }
 
-  /** From the backslash to the last character of the escape. */
+  /** Reads an escape and stops at its last character. */
   #escape(): string {
     const at = this.#position()
     const letter = this.#text.charAt(++this.#at)
@@ -275,8 +275,8 @@ class HclScanner {
   }
 
   /**
-   * `<<EOF` keeps the lines as they are; `<<-EOF` takes away the indentation of the closing line where every
-   * line has it.
+   * `<<EOF` keeps the lines as they are; `<<-EOF` strips the indentation of the closing line if every line has
+   * it.
    */
   #heredoc(): string {
     const at = this.#position()

@@ -10,8 +10,8 @@ import {
 } from './policy-syntax.ts'
 
 /**
- * A policy written as JSON, as the tree its HCL form has: `{"path": {"a": {…}}}` and `{"path": [{"a": {…}}]}`
- * are blocks `path "a" { … }`. docs/contract/tokens-and-policies.md#policies.
+ * Parses a JSON policy into the tree of its HCL form: `{"path": {"a": {…}}}` and `{"path": [{"a": {…}}]}` are
+ * blocks `path "a" { … }`. docs/contract/tokens-and-policies.md#policies
  */
 export function parseJsonPolicy(text: string): ObjectNode {
   const document = new JsonTreeReader(text).document()
@@ -33,10 +33,7 @@ function blocks(path: SyntaxKey, value: SyntaxNode): SyntaxEntry[] {
   })
 }
 
-/**
- * Reads JSON into a tree with positions; keys given twice are both kept. Texts and numbers are the platform's
- * to judge.
- */
+/** Reads JSON into a tree with positions and keeps duplicate keys. `JSON.parse` validates the scalars. */
 class JsonTreeReader {
   readonly #text: string
   readonly #token = /[{}[\],:]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\],:"]+/y
@@ -79,7 +76,7 @@ class JsonTreeReader {
     const at = this.#position()
     const key = scalarValue(this.#take())
     if (typeof key !== 'string') throw syntaxFault(at, 'not a JSON key')
-    this.#demand(':')
+    this.#expect(':')
     return { keys: [{ text: key, ...at }], value: this.#value() }
   }
 
@@ -92,11 +89,11 @@ class JsonTreeReader {
         found.push(read())
       }
     }
-    this.#demand(closing)
+    this.#expect(closing)
     return found
   }
 
-  #demand(sign: string): void {
+  #expect(sign: string): void {
     const at = this.#position()
     if (this.#take() !== sign) throw syntaxFault(at, `expected '${sign}'`)
   }
@@ -138,7 +135,7 @@ class JsonTreeReader {
   }
 }
 
-/** What a text, number or word of JSON says; undefined when it is none. */
+/** The value of a JSON string, number or literal; undefined if it is none. */
 function scalarValue(token: string): string | number | boolean | null | undefined {
   try {
     const value: unknown = JSON.parse(token)

@@ -1,11 +1,11 @@
 import { isJsonNumber, type JsonValue } from '../../lib/json.ts'
 import type { Grants, ParameterRules } from './grants.ts'
 
-/** The fields of a request: body on writes, query on reads. */
+/** The fields of a request: the body of a write, the query of a read. */
 export type RequestFields = Readonly<Record<string, unknown>>
 
 /**
- * Do the parameter rules let these fields pass?
+ * Whether the parameter rules allow these fields.
  * docs/contract/tokens-and-policies.md#parameters-wrapping-expiration
  */
 export function parametersAllow(
@@ -37,13 +37,13 @@ function isAllowed(allowed: ParameterRules, name: string, value: unknown): boole
 const includesValue = (values: readonly JsonValue[], value: unknown): boolean =>
   values.length === 0 || values.some((expected) => equalsValue(expected, value))
 
-/** Only whole texts have wildcards, not those inside lists and objects. */
+/** Wildcards apply to top-level strings only, not inside lists and objects. */
 const equalsValue = (expected: JsonValue, value: unknown): boolean =>
   typeof expected === 'string' && typeof value === 'string'
     ? matchesText(expected, value)
     : isDeepEqual(expected, value)
 
-/** `*` at the start, the end or both; a pattern of one character is that character. */
+/** `*` may stand at the start, the end or both; a one-character pattern is literal. */
 function matchesText(pattern: string, text: string): boolean {
   if (pattern.length < 2) return text === pattern
   const isStart = pattern.startsWith('*')
@@ -53,7 +53,7 @@ function matchesText(pattern: string, text: string): boolean {
   return isEnd ? text.startsWith(pattern.slice(0, -1)) : text === pattern
 }
 
-/** As `includes`, in time linear in both texts whatever they are (Knuth, Morris, Pratt). */
+/** Like `includes`, but linear in both texts even in the worst case (Knuth–Morris–Pratt). */
 function containsText(text: string, part: string): boolean {
   if (part.length < 8) return text.includes(part)
   const borders = new Uint32Array(part.length)
@@ -71,7 +71,7 @@ function containsText(text: string, part: string): boolean {
   return false
 }
 
-/** Goes no deeper than the policy's own value, which is bounded. */
+/** Recurses no deeper than the policy's value, whose depth is limited. */
 function isDeepEqual(expected: JsonValue, value: unknown): boolean {
   if (isJsonNumber(expected)) return equalsNumber(expected.rawJSON, value)
   if (Array.isArray(expected)) {
@@ -93,7 +93,7 @@ function isDeepEqual(expected: JsonValue, value: unknown): boolean {
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value)
 
-/** Numerically, however each is written; whole numbers without the rounding of a double. */
+/** Compares by value, not by spelling; integers without rounding to a double. */
 function equalsNumber(expected: string, value: unknown): boolean {
   const text = typeof value === 'number' ? String(value) : isJsonNumber(value) ? value.rawJSON : undefined
   if (text === undefined) return false

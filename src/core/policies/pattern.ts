@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer'
 
 /**
- * What a path label of a policy stands for. `text` is the label, and says all: two patterns of the same text
- * are the same. docs/contract/tokens-and-policies.md#paths-in-rules
+ * The parsed form of a path label. `text` is the label; patterns with equal text are equal.
+ * docs/contract/tokens-and-policies.md#paths-in-rules
  */
 export type Pattern = ExactPattern | WildcardPattern
 export type ExactPattern = { readonly kind: 'exact'; readonly text: string }
@@ -10,24 +10,24 @@ export type WildcardPattern = PrefixPattern | SegmentPattern
 export type PrefixPattern = Rank & { readonly kind: 'prefix' }
 export type SegmentPattern = Rank & {
   readonly kind: 'segment'
-  /** Between the slashes, without a final `*`. */
+  /** The texts between the slashes, without a final `*`. */
   readonly pieces: readonly string[]
 }
 
-/** What decides between patterns that match the same path. */
+/** Decides the precedence of patterns that match the same path. */
 type Rank = {
   readonly text: string
-  /** Everything before the first `+` (of a prefix: before the `*`). Each path it matches begins with it. */
+  /** Everything before the first `+`, or before the `*` of a prefix. All matching paths begin with it. */
   readonly head: string
-  /** Ends in `*`. */
+  /** Whether the label ends in `*`. */
   readonly isOpen: boolean
-  /** How many whole segments are `+`. */
+  /** Number of segments that are `+`. */
   readonly wildcards: number
-  /** Bytes without a final `*`. */
+  /** Length in bytes, without a final `*`. */
   readonly length: number
 }
 
-/** The pattern of a path label that has no leading slash any more. */
+/** Parses a path label whose leading slash has been removed. */
 export function patternOf(text: string): Pattern {
   const isOpen = text.endsWith('*')
   const fixed = isOpen ? text.slice(0, -1) : text
@@ -51,7 +51,7 @@ export function patternOf(text: string): Pattern {
 }
 
 /**
- * Orders patterns that match the same path, the better one first.
+ * Orders patterns that match the same path by precedence, highest first.
  * docs/contract/tokens-and-policies.md#which-rule-decides
  */
 export function compareRank(a: WildcardPattern, b: WildcardPattern): number {
@@ -64,7 +64,7 @@ export function compareRank(a: WildcardPattern, b: WildcardPattern): number {
   )
 }
 
-/** A path cut into segments the first time someone asks. */
+/** A path that is split into segments on first use. */
 export class SegmentedPath {
   readonly text: string
   #starts: readonly number[] | undefined
@@ -73,16 +73,15 @@ export class SegmentedPath {
     this.text = text
   }
 
-  /** Where each segment begins, and after the last one where the next would. */
+  /** The start of each segment, then the start of a hypothetical next one. */
   get starts(): readonly number[] {
     this.#starts ??= segmentStarts(this.text)
     return this.#starts
   }
 
-  /** The segment of that number, from 0 on. */
-  segment(number: number): string | undefined {
-    const start = this.starts[number]
-    const next = this.starts[number + 1]
+  segment(index: number): string | undefined {
+    const start = this.starts[index]
+    const next = this.starts[index + 1]
     return start === undefined || next === undefined ? undefined : this.text.slice(start, next - 1)
   }
 }
@@ -96,10 +95,10 @@ function segmentStarts(path: string): readonly number[] {
 }
 
 /**
- * Does the pattern match a path that begins with its head? Takes time by the length of the pattern, not of
- * the path.
+ * Whether the pattern matches a path that begins with its head. Takes time proportional to the length of the
+ * pattern, not of the path.
  */
-export function matchesBehindHead({ pieces, isOpen }: SegmentPattern, path: SegmentedPath): boolean {
+export function matchesAfterHead({ pieces, isOpen }: SegmentPattern, path: SegmentedPath): boolean {
   const { text, starts } = path
   const segments = starts.length - 1
   if (isOpen ? segments < pieces.length : segments !== pieces.length) return false
@@ -117,13 +116,11 @@ export function matches(pattern: Pattern, path: string): boolean {
   if (pattern.kind === 'exact') return path === pattern.text
   return (
     path.startsWith(pattern.head) &&
-    (pattern.kind === 'prefix' || matchesBehindHead(pattern, new SegmentedPath(path)))
+    (pattern.kind === 'prefix' || matchesAfterHead(pattern, new SegmentedPath(path)))
   )
 }
 
-/**
- * Is there any path below this prefix, which ends in `/`, that the pattern names and a shorter text does not?
- */
+/** Whether the pattern can match a path below this prefix, which ends in `/`. */
 export function reachesBelow(pattern: Pattern, prefix: string): boolean {
   if (pattern.kind !== 'segment') return pattern.text.startsWith(prefix)
   const above = prefix.split('/').slice(0, -1)

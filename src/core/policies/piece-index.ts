@@ -1,75 +1,76 @@
-import { matchesBehindHead, type SegmentedPath, type SegmentPattern } from './pattern.ts'
+import { matchesAfterHead, type SegmentedPath, type SegmentPattern } from './pattern.ts'
 
-/** Of a pattern no more pieces than these are looked at when one is chosen to find it by. */
-const piecesLookedAt = 32
+/** The number of pieces of a pattern that are candidates for its index key. */
+const maxCandidatePieces = 32
 
 type Ranked<T> = { readonly item: T; readonly pattern: SegmentPattern; readonly rank: number }
 
-/** The patterns found by what stands in one segment of the path: that very text, or a beginning of it. */
-type Place<T> = {
-  readonly whole: Map<string, Ranked<T>[]>
-  readonly beginning: Map<string, Ranked<T>[]>
-  /** The different lengths of the beginnings. */
-  readonly lengths: Set<number>
+/** The patterns indexed by one segment of the path: by its full text, or by a prefix of it. */
+type SegmentIndex<T> = {
+  readonly byText: Map<string, Ranked<T>[]>
+  readonly byPrefix: Map<string, Ranked<T>[]>
+  /** The distinct lengths of the prefixes. */
+  readonly prefixLengths: Set<number>
 }
 
-type Choice = { readonly place: number; readonly text: string; readonly isOpen: boolean }
+/** A piece of a pattern and the index of its segment. */
+type Piece = { readonly segment: number; readonly text: string; readonly isOpen: boolean }
 
 /**
- * Segment patterns with one head, given in their order, to find the first one that matches a path without
- * looking at them all: each lies under the one of its pieces that the fewest others share.
+ * Finds the first segment pattern that matches a path without testing all of them. The patterns share one
+ * head and are given in order of precedence. Each is indexed by its rarest piece.
  */
 export class PieceIndex<T extends { readonly pattern: SegmentPattern }> {
-  readonly #places = new Map<number, Place<T>>()
-  /** Nothing but `+`. */
-  readonly #others: Ranked<T>[] = []
+  readonly #bySegment = new Map<number, SegmentIndex<T>>()
+  /** Patterns that consist of `+` only. */
+  readonly #wildcardsOnly: Ranked<T>[] = []
 
   constructor(items: readonly T[]) {
-    const shared = new Map<string, number>()
+    const uses = new Map<string, number>()
     for (const { pattern } of items)
-      for (const choice of choicesOf(pattern)) shared.set(keyOf(choice), (shared.get(keyOf(choice)) ?? 0) + 1)
+      for (const piece of literalPieces(pattern)) uses.set(keyOf(piece), (uses.get(keyOf(piece)) ?? 0) + 1)
     for (const [rank, item] of items.entries()) {
-      let best: Choice | undefined
-      let bestShared = Number.POSITIVE_INFINITY
-      for (const choice of choicesOf(item.pattern)) {
-        const count = shared.get(keyOf(choice)) ?? 0
-        if (count < bestShared) [best, bestShared] = [choice, count]
+      let rarest: Piece | undefined
+      let fewestUses = Number.POSITIVE_INFINITY
+      for (const piece of literalPieces(item.pattern)) {
+        const count = uses.get(keyOf(piece)) ?? 0
+        if (count < fewestUses) [rarest, fewestUses] = [piece, count]
       }
-      this.#bucketOf(best).push({ item, pattern: item.pattern, rank })
+      this.#bucketOf(rarest).push({ item, pattern: item.pattern, rank })
     }
   }
 
-  /** The first of the patterns that matches a path which begins with their head. */
+  /** The first pattern that matches the path, which begins with their head. */
   first(path: SegmentedPath): T | undefined {
-    let found = firstOf(this.#others, path, undefined)
-    for (const [number, { whole, beginning, lengths }] of this.#places) {
+    let found = firstOf(this.#wildcardsOnly, path, undefined)
+    for (const [number, { byText, byPrefix, prefixLengths }] of this.#bySegment) {
       const segment = path.segment(number)
       if (segment === undefined) continue
-      found = firstOf(whole.get(segment), path, found)
-      for (const length of lengths) {
-        if (length <= segment.length) found = firstOf(beginning.get(segment.slice(0, length)), path, found)
+      found = firstOf(byText.get(segment), path, found)
+      for (const length of prefixLengths) {
+        if (length <= segment.length) found = firstOf(byPrefix.get(segment.slice(0, length)), path, found)
       }
     }
     return found?.item
   }
 
-  #bucketOf(choice: Choice | undefined): Ranked<T>[] {
-    if (choice === undefined) return this.#others
-    const place = this.#places.get(choice.place) ?? {
-      whole: new Map(),
-      beginning: new Map(),
-      lengths: new Set(),
+  #bucketOf(piece: Piece | undefined): Ranked<T>[] {
+    if (piece === undefined) return this.#wildcardsOnly
+    const index = this.#bySegment.get(piece.segment) ?? {
+      byText: new Map(),
+      byPrefix: new Map(),
+      prefixLengths: new Set(),
     }
-    this.#places.set(choice.place, place)
-    if (choice.isOpen) place.lengths.add(choice.text.length)
-    const bucketByText = choice.isOpen ? place.beginning : place.whole
-    const bucket = bucketByText.get(choice.text) ?? []
-    bucketByText.set(choice.text, bucket)
+    this.#bySegment.set(piece.segment, index)
+    if (piece.isOpen) index.prefixLengths.add(piece.text.length)
+    const buckets = piece.isOpen ? index.byPrefix : index.byText
+    const bucket = buckets.get(piece.text) ?? []
+    buckets.set(piece.text, bucket)
     return bucket
   }
 }
 
-/** Ranks within a bucket rise, so that its first match is its best. */
+/** A bucket is in order of rank, so its first match is its best. */
 function firstOf<T>(
   bucket: readonly Ranked<T>[] | undefined,
   path: SegmentedPath,
@@ -78,20 +79,20 @@ function firstOf<T>(
   if (bucket === undefined) return best
   for (const candidate of bucket) {
     if (best !== undefined && candidate.rank > best.rank) return best
-    if (matchesBehindHead(candidate.pattern, path)) return candidate
+    if (matchesAfterHead(candidate.pattern, path)) return candidate
   }
   return best
 }
 
-/** The pieces behind the head that are no `+`. */
-function choicesOf({ pieces, head, isOpen }: SegmentPattern): Choice[] {
+/** The pieces after the head that are not `+`. */
+function literalPieces({ pieces, head, isOpen }: SegmentPattern): Piece[] {
   const from = head.split('/').length - 1
-  const choices: Choice[] = []
-  for (let place = from; place < pieces.length && place < from + piecesLookedAt; place++) {
-    const text = pieces[place] ?? ''
-    if (text !== '+') choices.push({ place, text, isOpen: isOpen && place === pieces.length - 1 })
+  const literals: Piece[] = []
+  for (let segment = from; segment < pieces.length && segment < from + maxCandidatePieces; segment++) {
+    const text = pieces[segment] ?? ''
+    if (text !== '+') literals.push({ segment, text, isOpen: isOpen && segment === pieces.length - 1 })
   }
-  return choices
+  return literals
 }
 
-const keyOf = ({ place, text, isOpen }: Choice): string => `${place}${isOpen ? '*' : '/'}${text}`
+const keyOf = ({ segment, text, isOpen }: Piece): string => `${segment}${isOpen ? '*' : '/'}${text}`

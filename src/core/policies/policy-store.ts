@@ -17,19 +17,19 @@ export type PolicyStoreParts = {
   view: View
   clock: Clock
   /**
-   * For how long a copy in memory may miss what another process wrote; without it, no other one writes. What
-   * this object writes acts at once.
+   * How long a cached copy may miss another process's write; if absent, no other process writes. This object's
+   * own writes take effect at once.
    */
   maxAgeMs?: number
 }
 
-/** Policies a caller has beside those of its token: of its entity and groups. */
+/** Policies that a caller's entity and groups add to those of its token. */
 export type PolicySet = {
   readonly namespace: string
   readonly names: readonly string[]
   /**
-   * The path from the caller's namespace down to that of the policies, whose paths count from there; empty
-   * for the same.
+   * The path from the caller's namespace down to that of the policies, to which their paths are relative; empty
+   * if they are the same.
    */
   readonly prefix: string
 }
@@ -45,14 +45,14 @@ type CompiledSet = {
   readonly compiled: CompiledPolicies
 }
 
-/** Memory a cache entry takes beside the policy text it stands for, roughly, in the same unit. */
+/** Estimated overhead of a cache entry, in the unit of policy texts. */
 const entryWeight = 256
 
-/** How a policy is called everywhere: blanks around it and capitals make no difference. */
+/** The canonical name of a policy: trimmed and lower-cased. */
 export const policyName = (written: string): string => written.trim().toLowerCase()
 
 /**
- * The policies of each namespace, and what sets of them give.
+ * Stores the policies of each namespace and compiles sets of them.
  * docs/contract/tokens-and-policies.md#built-in-policies, docs/contract/tokens-and-policies.md#policies
  */
 export class PolicyStore {
@@ -61,7 +61,7 @@ export class PolicyStore {
   readonly #maxAgeMs: number
   readonly #parsed = new WeightedCache<LoadedPolicy>(16 * 1024 * 1024)
   readonly #compiled = new WeightedCache<CompiledSet>(32 * 1024 * 1024)
-  /** Digests of lists of names: looking at a thousand names takes longer than a decision. */
+  /** Digests of lists of names: hashing a thousand names takes longer than a decision. */
   readonly #namesKeys = new WeakMap<readonly string[], string>()
   readonly #bound = new BoundAcls()
   #generation = 0
@@ -72,14 +72,14 @@ export class PolicyStore {
     this.#maxAgeMs = maxAgeMs
   }
 
-  /** A store whose root namespace has its policies. */
+  /** Opens the store and creates the built-in policies of the root namespace. */
   static async open(parts: PolicyStoreParts): Promise<PolicyStore> {
     const store = new PolicyStore(parts)
     await store.ensureBuiltins()
     return store
   }
 
-  /** The namespace gets its `default` policy unless it has one already. */
+  /** Creates the namespace's `default` policy unless it exists. */
   async ensureBuiltins(namespace = 'root'): Promise<void> {
     await this.#view.putIfAbsent(`${namespace}/default`, this.#record(defaultPolicyText))
     this.forget()
@@ -99,7 +99,7 @@ export class PolicyStore {
   }
 
   /**
-   * Creates or replaces a policy; the text may be base64. Gives warnings for the caller. Throws `invalid`
+   * Creates or replaces a policy; the text may be base64. Returns warnings for the caller. Throws `invalid`.
    */
   async put(namespace: string, name: string, text: string): Promise<string[]> {
     const known = policyName(name)
@@ -119,7 +119,7 @@ export class PolicyStore {
     return known === name.trim() ? [] : [`policy name was converted to ${known}`]
   }
 
-  /** Removing what is not there is no failure. */
+  /** Does nothing if the policy does not exist. */
   async delete(namespace: string, name: string): Promise<void> {
     const known = policyName(name)
     if (isFixed(known)) throw refuse('invalid', `cannot delete "${known}" policy`)
@@ -131,7 +131,7 @@ export class PolicyStore {
     }
   }
 
-  /** Names in order, `root` last; those below a folder with a `folder`. */
+  /** Sorted names, with `root` last; those below `folder` if given. */
   async list(namespace: string, folder = ''): Promise<string[]> {
     const below = withoutEndSlashes(policyName(folder))
     const prefix = `${namespace}/`
@@ -141,14 +141,14 @@ export class PolicyStore {
   }
 
   /**
-   * The records of a new namespace, for a batch that writes them together with other things. Keys are
-   * relative to the view of this store.
+   * The records of a new namespace, for a batch that also writes other records. Keys are relative to the view
+   * of this store.
    */
   firstEntries(namespace: string): ViewEntry[] {
     return [{ key: `${namespace}/default`, value: this.#record(defaultPolicyText) }]
   }
 
-  /** Removes all policies of a namespace that is going; may run again. */
+  /** Removes all policies of a deleted namespace. Idempotent. */
   async removeNamespace(namespace: string): Promise<void> {
     try {
       await this.#view.deletePrefix(`${namespace}/`)
@@ -158,9 +158,9 @@ export class PolicyStore {
   }
 
   /**
-   * What these policies give this caller now: those of its token, and `more` that its identity brings. Names
-   * without a policy give nothing. `root` gives everything, in the root namespace, and counts only as the
-   * first name of a token: it is the only one there, and never comes from an identity.
+   * The Acl of a caller with the policies of its token and `more` from its identity. Names without a policy
+   * grant nothing. `root` grants everything, but only in the root namespace and as the first policy of a token:
+   * a root token has no other policy, and an identity never adds `root`.
    */
   async aclFor(
     namespace: string,
@@ -176,7 +176,7 @@ export class PolicyStore {
     return this.#bound.of(compiled, context)
   }
 
-  /** Drops all copies in memory: someone wrote, or tried to and may have. */
+  /** Drops all cached copies, after a write that succeeded or whose outcome is unknown. */
   forget(): void {
     this.#generation++
     this.#parsed.clear()
@@ -187,7 +187,7 @@ export class PolicyStore {
     return { policy, modified: formatTime(this.#clock.now()) }
   }
 
-  /** No two lists of sets have the same key, whatever characters their names are made of. */
+  /** Unambiguous whatever characters the names contain. */
   #setsKey(namespace: string, names: readonly string[], more: readonly PolicySet[]): string {
     let key = `${namespace}/${this.#namesKey(names)}`
     for (const set of more)
@@ -204,11 +204,11 @@ export class PolicyStore {
     return key
   }
 
-  /** What is the same as before is not arranged anew: only its age was too great. */
+  /** Reuses the expired entry if none of its policies has changed. */
   async #compile(key: string, sets: readonly PolicySet[]): Promise<CompiledSet> {
     const generation = this.#generation
-    const before = this.#compiled.aged(key)
-    const loaded = await Promise.all(eachOnce(sets).map((one) => this.#loadBelow(one)))
+    const before = this.#compiled.peek(key)
+    const loaded = await Promise.all(distinctPolicies(sets).map((policy) => this.#loadBelow(policy)))
     const sources = loaded.map(({ parsed }) => parsed)
     const isSame =
       before !== undefined &&
@@ -218,7 +218,7 @@ export class PolicyStore {
       ? before
       : { sources, compiled: compilePolicies(sources.filter((one) => one !== undefined)) }
     const weight = loaded.reduce((sum, policy) => sum + policy.weight, entryWeight + key.length)
-    // a write since we began may have changed what we read
+    // a write in the meantime may have changed what this has read
     if (generation === this.#generation)
       this.#compiled.set(key, { value: compiled, weight, expiresAt: this.#clock.now() + this.#maxAgeMs })
     return compiled
@@ -239,7 +239,7 @@ export class PolicyStore {
     if (cached !== undefined) return cached
     const generation = this.#generation
     const text = textOf(name, await this.#view.get(key))
-    const before = this.#parsed.aged(key)
+    const before = this.#parsed.peek(key)
     const parsed =
       before?.text === text ? before?.parsed : text === undefined ? undefined : reparse(name, text)
     const loaded = { text, parsed, weight: entryWeight + key.length + (text?.length ?? 0) }
@@ -257,8 +257,8 @@ const none: readonly PolicySet[] = []
 
 type NamedPolicy = { readonly namespace: string; readonly name: string; readonly prefix: string }
 
-/** A policy that comes in several ways counts once. */
-function eachOnce(sets: readonly PolicySet[]): NamedPolicy[] {
+/** Each policy once, even if several sets contain it. */
+function distinctPolicies(sets: readonly PolicySet[]): NamedPolicy[] {
   const policies = new Map<string, NamedPolicy>()
   for (const { namespace, names, prefix } of sets) {
     for (const name of names.map(policyName))
@@ -267,10 +267,7 @@ function eachOnce(sets: readonly PolicySet[]): NamedPolicy[] {
   return [...policies.values()]
 }
 
-/**
- * A folder of policies by its name alone. Not by a pattern: one would look at a run of slashes from each of
- * its places.
- */
+/** The name of a folder of policies. Not a regular expression, which takes quadratic time on a run of slashes. */
 export function withoutEndSlashes(path: string): string {
   let end = path.length
   while (path[end - 1] === '/') end--
@@ -293,7 +290,7 @@ function textOf(name: string, stored: unknown): string | undefined {
   throw unreadable(name)
 }
 
-/** A policy that was accepted once: leaving it out could open what it denies. */
+/** Parses a stored policy. Fails if it is unreadable: ignoring it could grant what it denies. */
 function reparse(name: string, text: string): ParsedPolicy {
   try {
     return parsePolicy(text)

@@ -1,9 +1,9 @@
 import { refuse, type ServiceError } from '../../errors.ts'
 
-/** Where something stands in a policy text; both count from 1. */
+/** A position in a policy text; both numbers start at 1. */
 export type Position = { readonly line: number; readonly column: number }
 
-/** A policy text as it was written, before anything is known of policies. */
+/** The syntax tree of a policy text. */
 export type SyntaxNode = Position &
   (
     | { readonly kind: 'text'; readonly value: string }
@@ -14,21 +14,21 @@ export type SyntaxNode = Position &
     | ObjectNode
   )
 
-/** Entries in the order written; a key may be there several times. */
+/** Entries in source order; keys may repeat. */
 export type ObjectNode = Position & { readonly kind: 'object'; readonly entries: readonly SyntaxEntry[] }
 
 export type SyntaxKey = Position & { readonly text: string }
 
-/** `path "a" { … }` has the keys `path` and `a`. There is at least one. */
+/** `path "a" { … }` has the keys `path` and `a`. */
 export type SyntaxEntry = { readonly keys: readonly [SyntaxKey, ...SyntaxKey[]]; readonly value: SyntaxNode }
 
-/** Lists and objects inside each other. */
+/** The greatest depth of nested lists and objects. */
 export const maxNesting = 64
 
-/** What every refusal of a policy text begins with. docs/contract/tokens-and-policies.md#policies */
+/** The error for an invalid policy text. docs/contract/tokens-and-policies.md#policies */
 export const policyFault = (detail: string): ServiceError =>
   refuse('invalid', `failed to parse policy: ${detail}`)
 
-/** A refusal that names a place in the text, after what stands there when it is known. */
+/** The error for a policy text that is invalid at a position; `where` names the construct, if known. */
 export const syntaxFault = ({ line, column }: Position, detail: string, where = ''): ServiceError =>
   policyFault(`${where}At ${line}:${column}: ${detail}`)

@@ -21,33 +21,30 @@ import { parseTemplate, type Template } from './templates.ts'
 
 /** One `path` block. */
 export type PolicyStanza = {
-  /** What the label matches; a template once its values are known. */
+  /** What the label matches; a template matches nothing until it is filled. */
   readonly label: { readonly pattern: Pattern } | { readonly template: Template }
   readonly grants: Grants
-  /** Milliseconds since the epoch; from then on the stanza does not exist. */
+  /** Milliseconds since the epoch; the stanza is ignored from then on. */
   readonly expiresAt: number | undefined
 }
 
-/** A policy text, understood. It does not depend on who holds the policy. */
+/** A parsed policy text. It does not depend on who holds the policy. */
 export type ParsedPolicy = {
   readonly stanzas: readonly PolicyStanza[]
-  /** At least one label has a template. */
+  /** Whether any label has a template. */
   readonly templated: boolean
 }
 
 /** The greatest length of a policy text, in UTF-16 code units. */
 export const maxPolicyLength = 1024 * 1024
 
-/**
- * A text that is valid standard base64, whatever it says, stands for what it encodes.
- * docs/contract/tokens-and-policies.md#policies
- */
+/** Decodes the text if it is valid standard base64. docs/contract/tokens-and-policies.md#policies */
 export function decodePolicyText(text: string): string {
   return /[^\r\n]/.test(text) && isBase64(text) ? Buffer.from(text, 'base64').toString('utf8') : text
 }
 
 /**
- * Reads HCL, or JSON if the first character that is no blank is `{`. Throws `invalid` with the texts of
+ * Parses HCL, or JSON if the first non-blank character is `{`. Throws `invalid` with the texts of
  * docs/contract/tokens-and-policies.md#policies
  */
 export function parsePolicy(text: string): ParsedPolicy {
@@ -59,24 +56,24 @@ export function parsePolicy(text: string): ParsedPolicy {
   return { stanzas, templated: stanzas.some(({ label }) => 'template' in label) }
 }
 
-/**
- * Where a policy counts that is not of the caller's namespace: the path down to its namespace, and the id of
- * that.
- */
-export type PolicyPlace = { readonly prefix: string; readonly namespace: string }
+/** The namespace of a policy, if it is below the caller's: the path down to it, and its id. */
+export type PolicyNamespace = { readonly prefix: string; readonly namespace: string }
 
 /**
- * The same rules as a namespace above sees them: for paths with the prefix in front, and groups of their own
- * namespace. docs/contract/namespaces.md#isolation
+ * The same rules as seen from an ancestor namespace: their paths get the prefix, and their templates still use
+ * the groups of their own namespace. docs/contract/namespaces.md#isolation
  */
-export function policyBelow(policy: ParsedPolicy, place: PolicyPlace): ParsedPolicy {
+export function policyBelow(policy: ParsedPolicy, below: PolicyNamespace): ParsedPolicy {
   return {
     ...policy,
-    stanzas: policy.stanzas.map((stanza) => ({ ...stanza, label: labelBelow(stanza.label, place) })),
+    stanzas: policy.stanzas.map((stanza) => ({ ...stanza, label: labelBelow(stanza.label, below) })),
   }
 }
 
-function labelBelow(label: PolicyStanza['label'], { prefix, namespace }: PolicyPlace): PolicyStanza['label'] {
+function labelBelow(
+  label: PolicyStanza['label'],
+  { prefix, namespace }: PolicyNamespace,
+): PolicyStanza['label'] {
   if ('pattern' in label) return { pattern: patternOf(prefix + label.pattern.text) }
   const [first = '', ...rest] = label.template.literals
   return { template: { ...label.template, literals: [prefix + first, ...rest], scope: namespace } }
@@ -107,7 +104,7 @@ function assertKnownKeys({ entries }: ObjectNode, known: ReadonlySet<string>, pr
   if (causes.length > 0) throw policyFault(causeList(...causes.slice(0, maxCauses)))
 }
 
-/** More unknown keys than anyone reads are cut, so that no answer is as long as the text. */
+/** Limits how many unknown keys an error lists, so that no response is as long as the policy. */
 const maxCauses = 100
 
 function stanzaOf({ keys, value: body }: SyntaxEntry): PolicyStanza {
@@ -172,7 +169,7 @@ function instantOf(where: string, expiration: string): number {
   return timeMilliseconds(parsed.time)
 }
 
-/** The values of one block by key, each in the type its key demands. */
+/** Reads the values of one block, each in the type its key requires. */
 class StanzaFields {
   readonly #where: string
   readonly #body: ObjectNode
@@ -182,7 +179,7 @@ class StanzaFields {
     this.#body = body
   }
 
-  /** Of a key given twice the lists add up. */
+  /** The lists of a repeated key are concatenated. */
   texts(name: string): string[] {
     return this.#values(name, this.#body).flatMap((value) =>
       this.#list(name, value).map((item) => this.#scalar(name, item)),
@@ -194,14 +191,14 @@ class StanzaFields {
     return last && this.#scalar(name, last)
   }
 
-  /** Zero is none. */
+  /** Undefined for zero. */
   duration(name: string): number | undefined {
     const parsed = parseDuration(this.text(name) ?? '')
     if ('error' in parsed) throw policyFault(`error parsing ${name}: ${parsed.error}`)
     return parsed.seconds === 0 ? undefined : parsed.seconds
   }
 
-  /** Undefined when there are none. */
+  /** Undefined if there are none. */
   parameters(name: string): ParameterRules | undefined {
     const written = new Map<string, JsonValue[]>()
     for (const map of this.#values(name, this.#body)) {

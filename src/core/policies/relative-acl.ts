@@ -2,19 +2,20 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts'
 import type { Acl, AclRequest, Decision } from './acl.ts'
 
 /**
- * Nothing at all: a token has no rights beside or above its namespace. docs/contract/namespaces.md#isolation
+ * Grants nothing: a token has no rights outside its namespace and the namespaces below it.
+ * docs/contract/namespaces.md#isolation
  */
 export const noRights: Acl = {
   decide: ({ operation }) => ({ allowed: operation === 'help', sudo: false }),
   capabilities: () => ['deny'],
   resultant: () => ({ root: false, exact_paths: {}, glob_paths: {} }),
   mountAccess: () => false,
-  holdsUntil: undefined,
+  validUntil: undefined,
 }
 
 /**
- * The rights of policies of a namespace as they are seen from one below it, whose paths they name with
- * `prefix` in front. docs/contract/namespaces.md#isolation
+ * An Acl of a namespace, seen from a namespace below it. `prefix` is the path down to that namespace.
+ * docs/contract/namespaces.md#isolation
  */
 export class RelativeAcl implements Acl {
   readonly #acl: Acl
@@ -25,20 +26,20 @@ export class RelativeAcl implements Acl {
     this.#prefix = prefix
   }
 
-  get holdsUntil(): number | undefined {
-    return this.#acl.holdsUntil
+  get validUntil(): number | undefined {
+    return this.#acl.validUntil
   }
 
   decide(request: AclRequest): Decision {
-    const { path, meant, canonical } = request
+    const { path, canonicalPath, canonicalize } = request
     const prefix = this.#prefix
     return this.#acl.decide({
       ...request,
       path: prefix + path,
-      meant: meant === undefined ? undefined : prefix + meant,
-      canonical:
-        canonical &&
-        ((text) => (text.startsWith(prefix) ? prefix + canonical(text.slice(prefix.length)) : text)),
+      canonicalPath: canonicalPath === undefined ? undefined : prefix + canonicalPath,
+      canonicalize:
+        canonicalize &&
+        ((text) => (text.startsWith(prefix) ? prefix + canonicalize(text.slice(prefix.length)) : text)),
     })
   }
 
@@ -68,7 +69,7 @@ export class RelativeAcl implements Acl {
     return below
   }
 
-  /** Of those that cover the whole namespace the longest decides. */
+  /** Among globs that cover the whole namespace, the longest decides. */
   #globsBelow(paths: JsonValue | undefined): JsonObject {
     const below = this.#below(paths)
     const covering = entriesOf(paths)
@@ -81,8 +82,8 @@ export class RelativeAcl implements Acl {
 }
 
 /**
- * The capabilities of a token as a namespace above its own asks for them: only paths that lead into the
- * token's namespace are in its reach.
+ * The capabilities of a token, seen from a namespace above its own: everything outside the token's namespace
+ * is denied.
  */
 export class AclFromAbove implements Pick<Acl, 'capabilities'> {
   readonly #acl: Acl

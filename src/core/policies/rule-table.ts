@@ -9,7 +9,7 @@ import {
 } from './pattern.ts'
 import { PieceIndex } from './piece-index.ts'
 
-/** A pattern and what it gives. */
+/** A pattern and what it grants. */
 export type Rule<P extends Pattern = Pattern> = { readonly pattern: P; readonly grants: Grants }
 
 /** All wildcard rules with the same text before the first wildcard. */
@@ -17,14 +17,14 @@ type Head = {
   readonly text: string
   readonly prefix: Rule<PrefixPattern> | undefined
   readonly segments: PieceIndex<Rule<SegmentPattern>> | undefined
-  /** The longest other head this one begins with. */
+  /** The longest other head that is a prefix of this one. */
   readonly parent: Head | undefined
 }
 
 /**
- * Rules put together once, arranged to find the deciding one fast: a map for exact rules; for the others the
- * heads in order, so that one binary search finds the longest head a path begins with, and its parents are
- * all the shorter ones. docs/contract/tokens-and-policies.md#which-rule-decides.
+ * Finds the deciding rule fast. Exact rules are in a map. The heads of the others are sorted: a binary search
+ * finds the longest head that a path begins with, and its parents are all the shorter ones.
+ * docs/contract/tokens-and-policies.md#which-rule-decides
  */
 export class RuleTable {
   readonly #ruleByText: ReadonlyMap<string, Rule>
@@ -32,14 +32,14 @@ export class RuleTable {
   #denied: readonly Pattern[] | undefined
 
   /**
-   * Rules of the same pattern are merged, also with the one `below` has.
+   * Merges rules with the same pattern, including the one in `base`.
    * docs/contract/tokens-and-policies.md#which-rule-decides
    */
-  constructor(rules: Iterable<Rule>, below?: RuleTable) {
+  constructor(rules: Iterable<Rule>, base?: RuleTable) {
     const ruleByText = new Map<string, Rule>()
     for (const [text, [first, ...more]] of Map.groupBy(rules, ({ pattern }) => pattern.text)) {
       if (first === undefined) continue
-      const known = below?.ruleOf(text)
+      const known = base?.ruleOf(text)
       const all = known === undefined ? [first, ...more] : [known, first, ...more]
       ruleByText.set(
         text,
@@ -52,7 +52,7 @@ export class RuleTable {
     this.#heads = arrangeHeads([...ruleByText.values()].filter(isWildcard))
   }
 
-  /** The patterns that deny. Looked for when they are first asked for. */
+  /** The patterns that deny, computed on first use. */
   get denied(): readonly Pattern[] {
     this.#denied ??= [...this.#ruleByText.values()]
       .filter(({ grants }) => grants.isDeny)
@@ -73,7 +73,7 @@ export class RuleTable {
     return rule?.pattern.kind === 'exact' ? rule : undefined
   }
 
-  /** The best wildcard rule for the path. */
+  /** The deciding wildcard rule for the path. */
   best(path: SegmentedPath): Rule<WildcardPattern> | undefined {
     for (let head = this.#longestHead(path.text); head !== undefined; head = head.parent) {
       const { prefix, segments } = head
@@ -85,7 +85,7 @@ export class RuleTable {
     return undefined
   }
 
-  /** Every head the path begins with is its predecessor in the order, or an ancestor of that. */
+  /** Every head that the path begins with is its predecessor in sort order, or an ancestor of that. */
   #longestHead(path: string): Head | undefined {
     let low = 0
     let high = this.#heads.length

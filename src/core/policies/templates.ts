@@ -11,8 +11,8 @@ export type TemplateAlias = {
 }
 
 /**
- * What the path templates of a policy are filled from: the caller's entity, its groups (direct and
- * inherited), and the time in milliseconds.
+ * The values for the path templates of a policy: the caller's entity, its direct and inherited groups, and the
+ * time in milliseconds.
  */
 export type TemplateContext = {
   readonly entity?:
@@ -24,25 +24,25 @@ export type TemplateContext = {
       }
     | undefined
   readonly groups?: readonly TemplateGroup[] | undefined
-  /** The caller's groups of another namespace, for templates of policies of that namespace. */
+  /** The caller's groups in another namespace, for policies of that namespace. */
   groupsOf?(namespace: string): readonly TemplateGroup[] | undefined
   readonly now: number
 }
 
 export type TemplateGroup = { readonly id: string; readonly name: string; readonly metadata?: Metadata }
 
-/** A path label with `{{ … }}` in it: literal pieces, and between each two the name of a value. */
+/** A path label with `{{ … }}`: literal pieces, and the names of the values between them. */
 export type Template = {
   readonly literals: readonly string[]
   readonly names: readonly string[]
-  /** Id of the namespace whose groups it means; absent: that of the caller. */
+  /** Id of the namespace whose groups it refers to; default: the caller's. */
   readonly scope?: string
-  /** One of the names is the time, so that what is filled in holds for this second only. */
+  /** Whether it contains the time, so that the filled label is valid for one second only. */
   readonly isTimed: boolean
 }
 
 /**
- * The template of a label, undefined when it has none, `unbalanced` when braces do not pair.
+ * Parses the template of a label. Undefined if it has none, `unbalanced` if its braces do not match.
  * docs/contract/tokens-and-policies.md#paths-in-rules
  */
 export function parseTemplate(label: string): Template | 'unbalanced' | undefined {
@@ -65,9 +65,8 @@ export function parseTemplate(label: string): Template | 'unbalanced' | undefine
 }
 
 /**
- * The label with its values, or undefined: then the stanza does not exist for this caller. So it is when
- * anything is missing, when a value has `/`, `*` or `+` in it, and always without an entity.
- * docs/contract/tokens-and-policies.md#paths-in-rules.
+ * Fills in the values. Undefined drops the stanza: if the caller has no entity, if a value is missing, or if it
+ * contains `/`, `*` or `+`. docs/contract/tokens-and-policies.md#paths-in-rules
  */
 export function fillTemplate(
   { literals, names, scope }: Template,
@@ -116,7 +115,7 @@ function ownValue(field: string, { id, name, metadata }: Described): string | un
   return metadataValue(field, 'metadata.', metadata)
 }
 
-/** An empty value is a value. */
+/** An empty string counts as a value. */
 function metadataValue(field: string, prefix: string, metadata: Metadata): string | undefined {
   const key = field.slice(prefix.length)
   return field.startsWith(prefix) && metadata && Object.hasOwn(metadata, key) ? metadata[key] : undefined

@@ -1,9 +1,6 @@
 type Entry<V> = { readonly value: V; readonly weight: number; readonly expiresAt: number }
 
-/**
- * Copies in memory, bounded by the sum of their weights: the oldest go first. An entry older than its time is
- * not given out.
- */
+/** A cache bounded by the total weight of its entries; it evicts the oldest first. Entries expire. */
 export class WeightedCache<V> {
   readonly #maxWeight: number
   readonly #entries = new Map<string, Entry<V>>()
@@ -19,8 +16,8 @@ export class WeightedCache<V> {
     return entry !== undefined && now < entry.expiresAt ? entry.value : undefined
   }
 
-  /** The copy whatever its age, for those who look whether it still holds. */
-  aged(key: string): V | undefined {
+  /** The entry even if expired, for callers that check its validity themselves. */
+  peek(key: string): V | undefined {
     return this.#entries.get(key)?.value
   }
 

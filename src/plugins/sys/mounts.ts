@@ -8,6 +8,7 @@ import type { MountStore } from '../../core/mounts/mount-store.ts'
 import { concerns, type MoveSide } from '../../core/mounts/move.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import type { AclRequest } from '../../core/policies/acl.ts'
 import { fail, refuse } from '../../errors.ts'
 import { type Exchange, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
 import { boolField, commaListField, kvField, mapField, stringField } from '../../lib/fields.ts'
@@ -99,26 +100,24 @@ function canonicalTarget(folder: string, below: string): string {
 
 /** Reading a path below a mount reveals the mount, so the caller needs the right to read the mount itself. */
 function checkMayRead({ call, caller }: Exchange<unknown, unknown>, mount: Mount): void {
-  const meant = `sys/mounts/${mount.path.slice(0, -1)}`
-  const asked = {
+  const request: AclRequest = {
     operation: 'read',
     path: call.path,
-    meant,
+    canonicalPath: `sys/mounts/${mount.path.slice(0, -1)}`,
     fields: call.sent,
     wrapTtlSeconds: call.wrapTtl,
-  } as const
-  if (caller?.acl.decide(asked).allowed !== true) throw fail('denied', 'permission denied')
+  }
+  if (caller?.acl.decide(request).allowed !== true) throw fail('denied', 'permission denied')
 }
 
 /** Throws unless the caller has `delete` and `sudo`; `below` is the canonical path below `sys/`. */
 function checkHasSudo({ call, caller, mount }: Exchange<unknown, unknown>, below: string): void {
-  const asked = {
+  const verdict = caller?.acl.decide({
     operation: 'delete',
     path: call.path,
-    meant: mount.path + below,
+    canonicalPath: mount.path + below,
     fields: call.sent,
-  } as const
-  const verdict = caller?.acl.decide(asked)
+  })
   if (verdict?.allowed !== true || !verdict.sudo) throw fail('denied', 'permission denied')
 }
 

@@ -26,8 +26,10 @@ test.each([
 })
 
 test('denials, mounts and the rights as a whole are relative too', () => {
-  expect(acl.decide({ operation: 'list', path: 'anything', meant: 'closed/x' }).allowed).toBe(false)
-  expect(acl.decide({ operation: 'list', path: 'anything', meant: 'ns1/closed/x' }).allowed).toBe(true)
+  expect(acl.decide({ operation: 'list', path: 'anything', canonicalPath: 'closed/x' }).allowed).toBe(false)
+  expect(acl.decide({ operation: 'list', path: 'anything', canonicalPath: 'ns1/closed/x' }).allowed).toBe(
+    true,
+  )
   expect(acl.mountAccess('auth/jwt/')).toBe(true)
   expect(JSON.parse(JSON.stringify(acl.resultant()))).toEqual({
     root: false,

@@ -170,7 +170,7 @@ test.each<[string, string, number | undefined]>([
   ],
   ['an entity does not age', 'path "{{identity.entity.id}}" {}', undefined],
 ])('an ACL tells how long it is valid: %s', (_name, text, expected) => {
-  expect(aclOf(text).holdsUntil).toBe(expected)
+  expect(aclOf(text).validUntil).toBe(expected)
 })
 
 test('a stanza no longer counts from the instant of its expiration', () => {
