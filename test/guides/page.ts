@@ -86,6 +86,6 @@ const anything: ReadonlyMap<string, string> = new (class extends Map<string, str
 
 /** What stands in the first column of the table of refusals: a reason, or the text of an answer. */
 export function namedRefusals(page: string): string[] {
-  const [, table = ''] = page.split('| `reason` | what happened | do |\n')
+  const [, table = ''] = page.split('| `reason` | what happened | what to do |\n')
   return [...table.matchAll(/^\| `([^`]+)`/gm)].map(([, name = '']) => name)
 }
