@@ -2,16 +2,16 @@ import type { CoreReason, ReasonCode } from '../refusal.ts'
 import type { Hint } from './hints.ts'
 
 const again = 'Begin a new login.'
-const clocks = 'Compare the clocks: `clock` shows how far the provider’s is off.'
+const clocks = 'Compare the clocks: `clock` shows the provider’s offset.'
 
-/** What an operator does about each reason, as docs/explain.md#reasons has it. */
+/** What an operator can do about each reason, worded as in docs/explain.md#reasons. */
 export const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = {
   config_missing:
     'Write `config`, or use the path of the mount that is configured. `last_refused_config` in `status` says why a write was refused.',
   role_missing: 'Name a role, or set `default_role`.',
   role_unknown: 'Compare with `LIST role`; check namespace and mount.',
   role_type_refused: 'Write `role_type=jwt`. Every write that leaves it out sets it back to `oidc`.',
-  token_missing: 'Check the variable of the job: it is often set in protected branches only.',
+  token_missing: 'Check the variable of the job: it is often set only for protected branches.',
   address_not_bound:
     '`seen` is the client’s address. If it is a proxy’s, set `GATEHOUSE_TRUSTED_PROXIES`; else add it to `token_bound_cidrs`.',
   keys_unavailable:
@@ -23,62 +23,63 @@ export const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', stri
     'Add the algorithm to `jwt_supported_algs`; ID tokens need RS256 while that is empty.',
   key_unknown:
     'Check that this is the right issuer. Keys are fetched again after a rotation; `status` lists `kids` and `skipped_keys`.',
-  signature_invalid: 'If the mount has PEM keys, the key was rotated: write the new one, or better a URL.',
+  signature_invalid:
+    'If the mount has PEM keys, the key was probably rotated: write the new one or, better, a URL.',
   claim_type_invalid: 'The issuer must send this claim, with the right type.',
   issuer_mismatch:
-    'Make both the same text, slash included: `bound_issuer` for JWTs, `oidc_discovery_url` for ID tokens.',
+    'Make both texts equal, including a trailing slash: `bound_issuer` for JWTs, `oidc_discovery_url` for ID tokens.',
   subject_mismatch:
     'Set `bound_subject` to what was seen. A pattern goes into `bound_claims` with `bound_claims_type=glob`.',
   audience_mismatch:
-    'Ask the platform for a token with this audience, letter for letter, or set `bound_audiences` to what was seen.',
+    'Request a token with exactly this audience from the platform, or set `bound_audiences` to what was seen.',
   audience_unbound: 'Set `bound_audiences` to what was seen.',
   times_missing: 'The issuer must send `iat`, `nbf` or `exp`.',
   not_yet_valid: `${clocks} A token with \`exp\` alone counts from 150 s before it.`,
   issued_in_future: clocks,
-  expired: `Get the token right before the login. ${clocks}`,
+  expired: `Request the token just before the login. ${clocks}`,
   user_claim_missing:
     'Choose a `user_claim` that `seen` lists, or add the scope that brings it to `oidc_scopes`. A claim inside an object needs a JSON pointer and `user_claim_json_pointer`.',
-  user_claim_invalid: 'Choose a `user_claim` that is a text and not blank.',
-  provider_failed: 'Mend `provider_config` as the text says.',
+  user_claim_invalid: 'Choose a `user_claim` that is a non-blank text.',
+  provider_failed: 'Correct `provider_config` as the text says.',
   mapping_invalid: 'Take this claim out of `claim_mappings`: only texts can be mapped.',
   metadata_invalid: 'Map fewer or shorter claims; a batch token also holds its policies.',
   groups_unavailable:
-    'Let the provider send the claim (scope, mapper, optional claim), or name one that `seen` lists; where persons without groups have no claim, set `groups_claim_optional`; without need for groups leave `groups_claim` empty.',
+    'Let the provider send the claim (scope, mapper, optional claim), or name one that `seen` lists; if the claim is absent for people without groups, set `groups_claim_optional`; if you need no groups, leave `groups_claim` empty.',
   groups_invalid: '`groups_claim` must name a list of texts, or one text.',
   bound_claim_missing:
     'The token has no claim of this name; `seen` lists those it has. A claim inside an object needs a JSON pointer: `/job/env`.',
-  bound_claim_mismatch: 'Set the bound claim to what was seen, or mend it at the issuer.',
+  bound_claim_mismatch: 'Set the bound claim to what was seen, or correct it at the issuer.',
   bound_claim_invalid:
-    'Write the role again: a bound claim is a text, number, bool or list, and a text with `glob`.',
-  policy_forbidden: 'Take this policy out of role, entity and groups.',
+    'Write the role again: a bound claim is a text, number, bool or list; with `glob`, a text.',
+  policy_forbidden: 'Remove this policy from role, entity and groups.',
   entity_disabled: 'Enable the entity: `identity/entity`, `disabled=false`.',
   token_replayed: 'Get a new token for each login; a retry with the same one is refused.',
   oidc_not_configured: 'Set `oidc_discovery_url`, `oidc_client_id` and its secret, or `oidc_public_client`.',
   redirect_uri_missing: 'Send a `redirect_uri`.',
   redirect_uri_refused:
-    'Add the URI that was seen to `allowed_redirect_uris`, letter for letter, and register it at the provider. A loopback address may have any port.',
+    'Add exactly the URI that was seen to `allowed_redirect_uris`, and register it at the provider. A loopback address may have any port.',
   provider_unreachable:
     'Check `oidc_discovery_url`, network and certificate (`oidc_discovery_ca_pem`); `status?refresh=true` tries again.',
-  state_unknown: `${again} A state counts once, for ten minutes, at the mount that gave it.`,
-  client_nonce_mismatch: `${again} If it stays, somebody else’s login comes back to this client.`,
-  provider_refused: '`seen` is what the provider says: check consent, assignment to the application, scopes.',
+  state_unknown: `${again} A state is valid once, for ten minutes, at the mount that issued it.`,
+  client_nonce_mismatch: `${again} If this persists, somebody else’s login returns to this client.`,
+  provider_refused: '`seen` is the provider’s error: check consent, assignment to the application, scopes.',
   code_missing:
     'The provider sent neither code nor error: check the response type and mode of the application.',
   exchange_failed:
-    'Compare client id, secret and redirect URI with the application at the provider; `seen` is what its token endpoint says.',
-  nonce_mismatch: `${again} The ID token belongs to another login; where \`seen\` is null, it has no nonce, which the provider must put in.`,
-  authorized_party_mismatch: 'Set `oidc_client_id` to the application that the ID token is for.',
-  login_too_old: 'Sign in at the provider again; it must send `auth_time` where the role has `max_age`.',
-  confirmation_missing: 'Press `Confirm` on the page that follows the sign-in, then ask again.',
-  confirmation_invalid: 'Use the page that was shown last, or begin a new login.',
+    'Compare client id, secret and redirect URI with the application at the provider; `seen` is the error of its token endpoint.',
+  nonce_mismatch: `${again} The ID token belongs to another login; if \`seen\` is null, it has no nonce, which the provider must include.`,
+  authorized_party_mismatch: 'Set `oidc_client_id` to the application that the ID token was issued to.',
+  login_too_old: 'Sign in at the provider again; it must send `auth_time` if the role has `max_age`.',
+  confirmation_missing: 'Press `Confirm` on the page after the sign-in, then ask again.',
+  confirmation_invalid: 'Use the most recent page, or begin a new login.',
   confirmation_denied:
-    'Ask the person: perhaps somebody sent them a link. `remote_address` is the browser that refused, `detail` says where the login was begun.',
+    'Ask the person: perhaps somebody sent them a link. `remote_address` is the browser that refused, `detail` says where the login began.',
   internal: 'Look for the request id in the log.',
 }
 
 const advisedReasons: ReadonlyMap<string, string> = new Map(Object.entries(advices))
 
-/** By the error code of a token endpoint, RFC 6749 §5.2. */
+/** Advice by the error code of a token endpoint, RFC 6749 §5.2. */
 const ofTokenErrors: readonly (readonly [RegExp, string])[] = [
   [
     /invalid_client/,
@@ -86,12 +87,12 @@ const ofTokenErrors: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /invalid_grant/,
-    'The redirect URI must be the registered one, and a code counts once and soon. Begin a new login; if it stays, compare redirect URI and PKCE settings of the application.',
+    'The redirect URI must be the registered one, and a code is valid once and briefly. Begin a new login; if the error persists, compare redirect URI and PKCE settings of the application.',
   ],
   [/unauthorized_client/, 'Allow the authorization code grant for this application at the provider.'],
 ]
 
-/** In one or two sentences. `cause` is what another server said, if one was asked. */
+/** One or two sentences of advice. `cause` is another server's response, if there was one. */
 export function adviceFor(reason: string, cause = ''): string {
   const ofToken =
     reason === 'exchange_failed' ? ofTokenErrors.find(([error]) => error.test(cause))?.[1] : undefined
@@ -99,14 +100,14 @@ export function adviceFor(reason: string, cause = ''): string {
 }
 
 const hintTexts: Readonly<Record<Exclude<Hint, ''>, string>> = {
-  differs_in_case: 'the same but for upper and lower case',
-  differs_in_white_space: 'the same but for blanks',
-  differs_in_trailing_slash: 'the same but for a slash at the end',
-  differs_in_type: 'reads the same, but is of another type (text, number, bool, list)',
-  glob_in_string_mode: 'would match if `*` counted: set bound_claims_type to glob',
+  differs_in_case: 'differs only in case',
+  differs_in_white_space: 'differs only in white space',
+  differs_in_trailing_slash: 'differs only in a trailing slash',
+  differs_in_type: 'reads the same but has another type (text, number, bool, list)',
+  glob_in_string_mode: 'would match if `*` were a wildcard: set bound_claims_type to glob',
   write_as_json_pointer:
-    'there is one at that path: write it as a JSON pointer, with a slash in front and between the steps',
-  clock_offset: 'in time by the provider’s clock: set the clock right',
+    'a claim exists at that path: write it as a JSON pointer, with a slash before each step',
+  clock_offset: 'in time by the provider’s clock: correct the clock that is wrong',
 }
 
 export const hintText = (hint: Exclude<Hint, ''>): string => `${hint}: ${hintTexts[hint]}`

@@ -34,10 +34,10 @@ describe('explain for people', () => {
     expect(lines.slice(at + 1, at + 4).map((line) => line.trim().replace(/ +/g, ' '))).toEqual([
       'expected "gatehouse"',
       'seen "Gatehouse"',
-      'hint differs_in_case: the same but for upper and lower case',
+      'hint differs_in_case: differs only in case',
     ])
     expect(answer.text).toContain('FAIL  bound_claims: bound_claim_mismatch (ref)')
-    expect(lines.at(-2)).toMatch(/^What to do: Ask the platform for a token with this audience/)
+    expect(lines.at(-2)).toMatch(/^What to do: Request a token with exactly this audience/)
     expect(lines.length).toBeGreaterThan(15)
     expect(lines.length).toBeLessThan(35)
     for (const part of jwt.split('.')) expect(answer.text).not.toContain(part)
