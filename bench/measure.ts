@@ -3,11 +3,11 @@ import type { Generator } from './generator.ts'
 import type { LoadJob, LoadResult } from './load.ts'
 import { readProcessFigures } from './process-figures.ts'
 
-export type Contender = { port: number; pid: number }
+type Contender = { port: number; pid: number }
 export type Contenders = { gatehouse: Contender } & { readonly [Name in Opponent]?: Contender }
 
 /** All rounds of one contender together. CPU and RSS are undefined where the system does not report them. */
-export type Measured = {
+type Measured = {
   requests: number
   perSecond: number
   /** Median of the rounds; p99 too. */

@@ -4,7 +4,7 @@ import { type Answer, exchange, send } from './operator.ts'
 /** The sender of a request; without a token, an anonymous one. */
 export type Sender = { url: string; token?: string }
 
-export type StepOptions = {
+type StepOptions = {
   expect: number
   body?: unknown
   headers?: Record<string, string>
@@ -12,7 +12,7 @@ export type StepOptions = {
   tell?: (body: Record<string, unknown>) => unknown
 }
 
-export type VisitOptions = Pick<StepOptions, 'expect' | 'tell'> & {
+type VisitOptions = Pick<StepOptions, 'expect' | 'tell'> & {
   token?: string
   /** Sent as a form. */
   form?: Record<string, string>

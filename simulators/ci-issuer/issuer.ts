@@ -28,7 +28,7 @@ export type IssuerOptions = {
   controls?: boolean
 }
 
-export type SignOptions = {
+type SignOptions = {
   algorithm?: Algorithm
   /** Added to the protected header; undefined removes a member (`kid: undefined` signs without one). */
   header?: Record<string, unknown>

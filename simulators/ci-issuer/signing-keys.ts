@@ -18,7 +18,7 @@ export const algorithms = [
 export type Algorithm = (typeof algorithms)[number]
 
 /** A key pair of the issuer. */
-export type SigningKey = { kid: string; privateKey: KeyObject; publicKey: KeyObject; jwk: JWK }
+type SigningKey = { kid: string; privateKey: KeyObject; publicKey: KeyObject; jwk: JWK }
 
 export type RotateOptions = {
   /** False removes the earlier keys from the published set at once; true, the default, keeps them in it. */

@@ -108,7 +108,7 @@ function actsOf(directory: Directory): Record<string, Act> {
 }
 
 /** Everything one needs to aim a program at the stand-in. */
-export const describe = (directory: Directory) => ({
+const describe = (directory: Directory) => ({
   authority_url: directory.authorityUrl,
   directory_url: directory.directoryUrl,
   resource_manager_url: directory.resourceManagerUrl,

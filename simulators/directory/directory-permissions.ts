@@ -17,7 +17,7 @@ const organizationRead = [
 ]
 
 /** What a named profile puts into the `roles` of the root's tokens. */
-export function rolesOf(permissions: Settings['directoryPermissions']): string[] {
+function rolesOf(permissions: Settings['directoryPermissions']): string[] {
   const rest = ['GroupMember.ReadWrite.All', 'Organization.Read.All']
   if (permissions === 'None') return []
   if (permissions === 'All') return ['Application.ReadWrite.All', ...rest]

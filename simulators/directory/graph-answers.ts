@@ -60,7 +60,7 @@ export function listReply<T extends { seq: number }>(
   }
 }
 
-export const contextOf = (call: Call, name: string) => `${call.origin}/v1.0/$metadata#${name}`
+const contextOf = (call: Call, name: string) => `${call.origin}/v1.0/$metadata#${name}`
 
 /** One thing, with its context. */
 export const entityReply = (

@@ -25,7 +25,7 @@ export type JournalEntry = {
   fault?: string
 }
 
-export type JournalFilter = { service?: ServiceName; operation?: Operation; method?: string }
+type JournalFilter = { service?: ServiceName; operation?: Operation; method?: string }
 
 export type Journal = {
   note(entry: JournalEntry): void

@@ -8,7 +8,7 @@ const limit = z.int().min(0).nullable().default(null)
  * simulators/directory/README.md: how long one part of the cloud does not know what another has done, in
  * seconds (fractions too).
  */
-export const delayFields = z.strictObject({
+const delayFields = z.strictObject({
   applicationToServicePrincipal: seconds.describe(
     'a new application cannot get a service principal: three different errors in turn',
   ),

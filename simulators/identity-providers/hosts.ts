@@ -24,7 +24,7 @@ export type Answer = {
 export type Handler = (asked: Asked) => Answer | Promise<Answer>
 
 /** A fault of a host. */
-export type Trouble =
+type Trouble =
   | { readonly kind: 'answer'; readonly answer: Answer }
   /** The host reads the request and never responds. */
   | { readonly kind: 'silent' }

@@ -13,7 +13,7 @@ export const isUnreadable = (error: unknown): boolean =>
  * The most that callers may have in one record: whoever uses the record later, by requests however small,
  * costs the server its size each time.
  */
-export const maxRecordBytes = 1_048_576
+const maxRecordBytes = 1_048_576
 
 /** Throws for what is too large to be kept as one record. */
 export function checkRecordSize(value: unknown): void {

@@ -22,7 +22,7 @@ const methods = ['DELETE', 'GET', 'OPTIONS', 'POST', 'PUT', 'LIST', 'SCAN', 'PAT
  * docs/contract/http.md#pages-of-other-origins, docs/contract/messages.md#entity-tags adds the headers that
  * are exposed.
  */
-export function corsRules(settings: CorsSettings): CorsRules {
+function corsRules(settings: CorsSettings): CorsRules {
   const answer = {
     'access-control-expose-headers': 'ETag, X-Next-Change-At',
     ...(settings.credentials ? { 'access-control-allow-credentials': 'true' } : {}),

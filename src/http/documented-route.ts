@@ -26,7 +26,7 @@ export type DocumentedAnswer = {
 }
 
 /** How a route stands in the API document. */
-export type DocumentAs = {
+type DocumentAs = {
   /** Template below the mount (`/role/:name`); of a path that belongs to no mount, the whole of it. */
   readonly path: string
   /** Only the verb that is documented; `SEARCH` carries lists (mount-router.ts). */

@@ -51,7 +51,7 @@ export type Answered = Pick<Call, 'requestId' | 'path' | 'namespaceInPath'> & {
 }
 
 /** What an answer says of a lease. */
-export type ShownLease = { readonly id: string; readonly renewable: boolean; readonly duration: number }
+type ShownLease = { readonly id: string; readonly renewable: boolean; readonly duration: number }
 
 const copied = new Set([
   'sys/audit',

@@ -15,7 +15,7 @@ import {
   withoutPattern,
 } from './openapi-schema.ts'
 
-export type Parameter = {
+type Parameter = {
   readonly name: string
   readonly in: 'path' | 'query'
   readonly required?: boolean

@@ -22,7 +22,7 @@ export type MachineTime = {
 }
 
 /** Further steps are adopted, smaller ones backward are absorbed. */
-export const largestAbsorbedMs = 5 * 60_000
+const largestAbsorbedMs = 5 * 60_000
 /** How often the machine's clock is read at most; in between, the steady clock counts. */
 const readEveryMs = 100
 /** While a step backward is absorbed, time passes at this share of its pace. */

@@ -22,7 +22,7 @@ export class Counter {
 }
 
 /** Upper bounds in seconds: from an answer that lies ready to one that waits for a provider. */
-export const spanBounds = [
+const spanBounds = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ] as const
 

@@ -1,12 +1,12 @@
 /** Points where storage can be made to fail, each passed once a group or checkpoint. docs/storage.md */
-export const failPoints = ['storage.before-commit', 'storage.after-commit', 'storage.checkpoint'] as const
+const failPoints = ['storage.before-commit', 'storage.after-commit', 'storage.checkpoint'] as const
 export type FailPoint = (typeof failPoints)[number]
 
 /**
  * What happens at an armed point: an error as the engine gives it for a full, a read-only or a broken disk,
  * or the sudden end of the writing thread or of the whole process.
  */
-export const failures = ['full', 'read-only', 'io', 'end-thread', 'kill'] as const
+const failures = ['full', 'read-only', 'io', 'end-thread', 'kill'] as const
 export type Failure = (typeof failures)[number]
 
 const codes: Record<Exclude<Failure, 'end-thread' | 'kill'>, string> = {

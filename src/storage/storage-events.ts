@@ -2,7 +2,7 @@
 export type FailureKind = 'corrupt' | 'full' | 'read_only' | 'io' | 'checkpoint' | 'replaced' | 'other'
 
 /** `key`: key of the record, or key prefix, that was read. */
-export type StorageFailure = { readonly kind: FailureKind; readonly key?: string; readonly cause: unknown }
+type StorageFailure = { readonly kind: FailureKind; readonly key?: string; readonly cause: unknown }
 
 /** Event handlers of the storage. They must not throw. */
 export type StorageEvents = {

@@ -18,7 +18,7 @@ export type Stanza = {
 }
 
 /** Parameter name to the values it names; an empty list means any value. */
-export type Parameters = Readonly<Record<string, readonly unknown[]>>
+type Parameters = Readonly<Record<string, readonly unknown[]>>
 
 /** What is asked. `wrapTtl` is the wish for wrapping in seconds, undefined without one. */
 export type Question = {

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseLossless } from '../../src/lib/json.ts'
-import { type Acl, type AclOperation, buildAcl } from '../../src/core/policies/acl.ts'
+import type { Acl, AclOperation } from '../../src/core/policies/acl.ts'
 import { parsePolicy } from '../../src/core/policies/policy.ts'
 import { modelCapabilities, modelDecision, type Question, type Stanza } from './acl-model.ts'
 import { policyText } from './policy-text.ts'
+import { buildAcl } from '../core/policies/build-acl.ts'
 
 // Few words, so that rules meet each other and the question all the time.
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 
 /** `down` answers 503, `refusing` answers 400, `hanging` takes requests and says nothing. */
-export type ProviderMood = 'up' | 'down' | 'refusing' | 'hanging'
+type ProviderMood = 'up' | 'down' | 'refusing' | 'hanging'
 
 /** A stand-in for whatever hands out credentials: a real HTTP server that knows which ones are alive. */
 export type CredentialProvider = AsyncDisposable & {

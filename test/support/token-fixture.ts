@@ -12,7 +12,7 @@ import { TokenStore } from '../../src/core/tokens/token-store.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { openCoreView } from './core-view.ts'
 
-export const day = 86_400
+const day = 86_400
 export const defaultTtl = 32 * day
 
 export const aMount = (changes: Partial<Mount> = {}): Mount => ({

@@ -21,7 +21,7 @@ import type { View } from './view.ts'
 /** Key of the root key, encrypted with the seal key. A store that has it is initialised. */
 export const rootKeyKey = 'barrier/root-key'
 
-export type FirstStart = {
+type FirstStart = {
   /** An empty storage for the first records, which are then written to the real storage in one step. */
   staging: Storage
   /** Writes the first records through an open barrier. */

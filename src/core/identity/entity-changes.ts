@@ -12,7 +12,7 @@ import { identityPolicies } from './policies.ts'
 import { sameName } from './same-name.ts'
 
 /** Fields of an API write of an entity; absent fields are unchanged. docs/contract/identity.md#entities */
-export type EntityFields = {
+type EntityFields = {
   readonly metadata?: Readonly<Record<string, string>> | null | undefined
   readonly policies?: readonly string[] | undefined
   readonly disabled?: boolean | undefined

@@ -22,7 +22,7 @@ import { metadataProblem } from './metadata.ts'
 import { identityPolicies } from './policies.ts'
 
 /** Fields of an API write of a group; absent fields are unchanged. docs/contract/identity.md#groups */
-export type GroupFields = {
+type GroupFields = {
   readonly name?: string | undefined
   readonly type?: string | undefined
   readonly metadata?: Readonly<Record<string, string>> | null | undefined

@@ -46,7 +46,7 @@ export type Identity = {
 }
 
 /** Policies of one namespace, and the groups that add them. */
-export type NamespacePolicies = {
+type NamespacePolicies = {
   readonly namespace: string
   readonly names: readonly string[]
   readonly groups: readonly MemberGroup[]

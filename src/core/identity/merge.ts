@@ -85,13 +85,13 @@ async function draw(
   return { result: [], change: { entries, entityIds, written: moved.written } }
 }
 
-export type JoinedAliases = { readonly aliases: readonly EntityAlias[]; readonly clashes: readonly Clash[] }
+type JoinedAliases = { readonly aliases: readonly EntityAlias[]; readonly clashes: readonly Clash[] }
 
 /**
  * Joins the aliases of all entities, one per mount. Of two that clash, the one in `keep` wins; if both are in
  * it, the target's. `time` is RFC 3339 text.
  */
-export function joinAliases(
+function joinAliases(
   target: Entity,
   sources: readonly Entity[],
   keep: readonly string[],

@@ -41,7 +41,7 @@ export function scheduleKey(lease: Lease): string {
 }
 
 /** A time as sortable text: 16 digits hold every time of a JavaScript Date; a time before 1970 becomes 0. */
-export const timeText = (ms: number): string => String(Math.max(0, Math.round(ms))).padStart(timeDigits, '0')
+const timeText = (ms: number): string => String(Math.max(0, Math.round(ms))).padStart(timeDigits, '0')
 const timeDigits = 16
 
 /** Parses `<time>/<namespace>/<id>`, the end of a schedule key. */

@@ -24,7 +24,7 @@ import { endedNow, queuedNow } from './retry.ts'
 import { TokenLeases } from './token-leases.ts'
 
 /** Log for background work. */
-export type LeaseLog = {
+type LeaseLog = {
   warn(fields: object, text: string): void
   error(fields: object, text: string): void
 }

@@ -8,7 +8,7 @@ import type { MountTable } from './mount.ts'
 export type MountPlace = { readonly namespace: string; readonly table: MountTable; readonly path: string }
 
 /** The longest path a mount may have, in UTF-16 units. */
-export const maxPathLength = 1024
+const maxPathLength = 1024
 
 /** A path as a client writes it: one `/` at its start is dropped, one at its end added. */
 export function withSlash(asked: string): string {

@@ -102,7 +102,10 @@ export function compilePolicies(policies: readonly ParsedPolicy[]): CompiledPoli
   return { table: new RuleTable(rules), conditional }
 }
 
-/** The Acl of one caller. Takes time proportional to the number of conditional stanzas only. */
+/**
+ * The Acl of one caller. Takes time proportional to the number of conditional stanzas only.
+ * docs/contract/tokens-and-policies.md#which-rule-decides, docs/contract/tokens-and-policies.md#paths-in-rules
+ */
 export function bindAcl({ table, conditional }: CompiledPolicies, context: TemplateContext): Acl {
   if (conditional.length === 0) return new RuleAcl(table)
   const rules: Rule[] = []
@@ -124,13 +127,6 @@ export function bindAcl({ table, conditional }: CompiledPolicies, context: Templ
     ? new RuleAcl(table, undefined, until)
     : new RuleAcl(table, new RuleTable(rules, table), until)
 }
-
-/**
- * The Acl of a caller with these policies. docs/contract/tokens-and-policies.md#which-rule-decides,
- * docs/contract/tokens-and-policies.md#paths-in-rules
- */
-export const buildAcl = (policies: readonly ParsedPolicy[], context: TemplateContext): Acl =>
-  bindAcl(compilePolicies(policies), context)
 
 const nextSecond = (now: number): number => (Math.floor(now / 1000) + 1) * 1000
 

@@ -5,7 +5,7 @@ import { Buffer } from 'node:buffer'
  * docs/contract/tokens-and-policies.md#paths-in-rules
  */
 export type Pattern = ExactPattern | WildcardPattern
-export type ExactPattern = { readonly kind: 'exact'; readonly text: string }
+type ExactPattern = { readonly kind: 'exact'; readonly text: string }
 export type WildcardPattern = PrefixPattern | SegmentPattern
 export type PrefixPattern = Rank & { readonly kind: 'prefix' }
 export type SegmentPattern = Rank & {

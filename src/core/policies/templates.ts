@@ -2,7 +2,7 @@ import { parseDuration } from '../../lib/duration.ts'
 
 type Metadata = Readonly<Record<string, string>> | null | undefined
 
-export type TemplateAlias = {
+type TemplateAlias = {
   readonly id: string
   readonly name: string
   readonly mount_accessor: string
@@ -29,7 +29,7 @@ export type TemplateContext = {
   readonly now: number
 }
 
-export type TemplateGroup = { readonly id: string; readonly name: string; readonly metadata?: Metadata }
+type TemplateGroup = { readonly id: string; readonly name: string; readonly metadata?: Metadata }
 
 /** A path label with `{{ … }}`: literal pieces, and the names of the values between them. */
 export type Template = {

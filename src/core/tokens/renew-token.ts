@@ -34,7 +34,7 @@ export type RenewRequest = {
 }
 
 /** Why no renewal of this token is possible. Texts: docs/contract/tokens-and-policies.md#lifetimes */
-export function renewalRefusal(token: Token, now: number): string | undefined {
+function renewalRefusal(token: Token, now: number): string | undefined {
   if (token.type === 'batch') return 'batch tokens cannot be renewed'
   if (token.initial_root === true) return 'invalid lease ID'
   if (!token.renewable || token.expire_time === null) return 'lease is not renewable'

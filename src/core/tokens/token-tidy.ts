@@ -4,7 +4,7 @@ import { childFolder, readChildKey, tokenKey } from './token-keys.ts'
 import type { TokenRevoker } from './token-revoker.ts'
 import type { StoredToken, TokenStore } from './token-store.ts'
 
-export type TidyLog = { info(fields: object, text: string): void; error(fields: object, text: string): void }
+type TidyLog = { info(fields: object, text: string): void; error(fields: object, text: string): void }
 
 export type TokenTidyParts = {
   readonly tokens: TokenStore

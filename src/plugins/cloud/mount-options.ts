@@ -19,7 +19,7 @@ export type EngineOptions = {
   readonly serviceManagementReference: string | undefined
 }
 
-export const defaultWaitLimit = 60
+const defaultWaitLimit = 60
 const defaultInFlight = 8
 const mostInFlight = 64
 const leastReapPeriod = 60

@@ -25,7 +25,7 @@ export type TokenRules = Leeways & {
 }
 
 /** The registered claims of a token, typed. Times are whole seconds, 0 when absent. */
-export type RegisteredClaims = {
+type RegisteredClaims = {
   readonly issuer: string
   readonly subject: string
   /** Undefined when there is no `aud` at all. */

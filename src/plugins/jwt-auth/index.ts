@@ -14,7 +14,7 @@ import { PendingSweeper } from './oidc/pending-sweeper.ts'
 import { refusal } from './refusal.ts'
 import { roleFields, shownRole } from './role.ts'
 
-export { JwtMethod, type JwtMethodParts } from './method.ts'
+export { JwtMethod } from './method.ts'
 
 export type JwtAuthParts = {
   readonly method: JwtMethod

@@ -158,10 +158,10 @@ const coreChecks = {
 /** A reason that the core gives. */
 export type CoreReason = keyof typeof coreChecks
 
-const checkByReason: ReadonlyMap<string, string> = new Map(Object.entries({ ...checkOf, ...coreChecks }))
-
-/** All there are. docs/explain.md#reasons */
-export const reasonCodes: readonly string[] = [...checkByReason.keys(), 'internal']
+/** The reasons for which a login is refused, except `internal`, with their checks. docs/explain.md#reasons */
+export const checkByReason: ReadonlyMap<string, string> = new Map(
+  Object.entries({ ...checkOf, ...coreChecks }),
+)
 
 /** The check that a refusal of this method belongs to. */
 export const checkOfReason = (reason: ReasonCode): CheckName => checkOf[reason]

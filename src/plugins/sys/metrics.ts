@@ -7,7 +7,7 @@ import { carrierOf } from '../../http/mount-router.ts'
 import { helpOnly } from '../../http/resource.ts'
 
 /** The metrics of a running server, as Prometheus text and as JSON. */
-export type ShownMetrics = {
+type ShownMetrics = {
   text(): Promise<{ readonly contentType: string; readonly body: string }>
   json(now: number): Promise<object>
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { type Acl, type AclOperation, buildAcl, rootAcl } from '../../../src/core/policies/acl.ts'
+import { type Acl, type AclOperation, rootAcl } from '../../../src/core/policies/acl.ts'
 import { parsePolicy } from '../../../src/core/policies/policy.ts'
 import { parseJson } from '../../../src/lib/json.ts'
+import { buildAcl } from './build-acl.ts'
 
 const aclOf = (...texts: string[]): Acl => buildAcl(texts.map(parsePolicy), { now: 0 })
 const can = (acl: Acl, operation: AclOperation, path: string) => acl.decide({ operation, path }).allowed

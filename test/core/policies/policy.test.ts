@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { buildAcl } from '../../../src/core/policies/acl.ts'
 import { decodePolicyText, maxPolicyLength, parsePolicy } from '../../../src/core/policies/policy.ts'
 import { ServiceError } from '../../../src/errors.ts'
+import { buildAcl } from './build-acl.ts'
 
 const aclOf = (text: string) => buildAcl([parsePolicy(text)], { now: 0 })
 

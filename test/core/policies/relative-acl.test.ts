@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { buildAcl, rootAcl } from '../../../src/core/policies/acl.ts'
+import { rootAcl } from '../../../src/core/policies/acl.ts'
 import { parsePolicy, policyBelow } from '../../../src/core/policies/policy.ts'
 import { noRights, RelativeAcl } from '../../../src/core/policies/relative-acl.ts'
+import { buildAcl } from './build-acl.ts'
 
 const policy = parsePolicy(`
 path "ns1/auth/jwt/role/*" { capabilities = ["read", "sudo"] }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { buildAcl } from '../../../src/core/policies/acl.ts'
 import { parsePolicy } from '../../../src/core/policies/policy.ts'
 import type { TemplateContext } from '../../../src/core/policies/templates.ts'
+import { buildAcl } from './build-acl.ts'
 
 const now = Date.UTC(2026, 0, 1, 0, 0, 0, 250)
 const seconds = Math.floor(now / 1000)

@@ -39,7 +39,7 @@ export async function aCredential(fixture: CloudFixture, path: string): Promise<
   return credentialOf(await fixture.root.read(path.includes('/') ? path : `cloud/creds/${path}`))
 }
 
-export function credentialOf({ status, text, body }: Answer): Credential {
+function credentialOf({ status, text, body }: Answer): Credential {
   if (status !== 200) throw new Error(text)
   return {
     lease: String(body.lease_id),

@@ -8,7 +8,7 @@ export type LoginMount = {
   login(sub: string, claims?: object): Promise<Login>
 }
 
-export type Login = {
+type Login = {
   readonly answer: Answer
   readonly token: string
   readonly entityId: string

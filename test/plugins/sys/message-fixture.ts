@@ -3,7 +3,7 @@ import { startTestServer, type TestServer, type TestServerOptions } from '../../
 
 /** The collection's path, the current time, and the simplest message. */
 export const messagesPath = 'sys/config/ui/custom-messages'
-export const midday = Date.parse('2024-06-01T12:00:00Z')
+const midday = Date.parse('2024-06-01T12:00:00Z')
 export const plain = { title: 't', message: 'SGVsbG8=', start_time: '2024-01-01T00:00:00Z' }
 
 /** The plain message without one of its fields. */

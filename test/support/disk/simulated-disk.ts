@@ -28,7 +28,7 @@ const slots = [
 type Slot = (typeof slots)[number]
 
 /** A power cut loses what no sync has promised: all of it, or any sectors of it. */
-export type Loss = 'all' | 'torn'
+type Loss = 'all' | 'torn'
 
 type Entry = { kind: number; name: string; position: number; data: Buffer }
 

@@ -17,7 +17,7 @@ import {
 import { forEachOf } from '../upstream-work.ts'
 
 /** One thing that was looked at; `detail` says what was seen. */
-export type Check = { readonly name: string; readonly ok: boolean; readonly detail: string }
+type Check = { readonly name: string; readonly ok: boolean; readonly detail: string }
 export type Preflight = { readonly ok: boolean; readonly checks: readonly Check[] }
 
 type Seen = { readonly ok: boolean; readonly detail: string }

@@ -44,7 +44,7 @@ export type CloudCredentialsParts = {
   readonly requestLimitMs?: number | undefined
 }
 
-export type CredentialLog = {
+type CredentialLog = {
   info(fields: object, text: string): void
   warn(fields: object, text: string): void
   error(fields: object, text: string): void

@@ -27,7 +27,7 @@ export const credentialFields = z.object({
   on_timeout: stringField.optional().describe('`return` or `revoke` a credential that is not ready by then'),
 })
 
-export type CredentialInput = z.output<typeof credentialFields>
+type CredentialInput = z.output<typeof credentialFields>
 
 export type CredentialParts = Omit<ReadyParts, 'upstream' | 'call'> & {
   readonly state: MountState

@@ -2,7 +2,7 @@ import type { IntentLog } from './intent.ts'
 import { isUnsent, UpstreamError } from '../upstream/index.ts'
 
 /** May a call that failed so have done what it was to do? Not when upstream refused it. */
-export const mayHaveHappened = (error: unknown): boolean =>
+const mayHaveHappened = (error: unknown): boolean =>
   !(error instanceof UpstreamError) || error.lost || error.status >= 500
 
 /**

@@ -49,8 +49,6 @@ export type Intent =
     }
   | { readonly kind: 'purge'; readonly object_id: string }
 
-export type IntentKind = Intent['kind']
-
 /** Members of an intent that are told anew. */
 export type Known = Readonly<Record<string, string | readonly string[]>>
 

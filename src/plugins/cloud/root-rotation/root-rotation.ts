@@ -169,7 +169,7 @@ export const isRotationDue = (config: ConfigRecord, now: number): boolean => due
  * When the next automated rotation may begin, or has been due since, in milliseconds since the epoch;
  * infinity for never. Pure. docs/contract/cloud.md#automatic-rotation
  */
-export function dueTime(config: ConfigRecord, now: number): number {
+function dueTime(config: ConfigRecord, now: number): number {
   const { rotation_counts_from: from, rotation_period, rotation_schedule, rotation_window } = config
   if (!wantsRotation(config) || from === undefined) return Number.POSITIVE_INFINITY
   if (rotation_schedule === '') return from + rotation_period * 1000

@@ -25,7 +25,7 @@ export type Application = {
   readonly passwordCredentials: readonly PasswordCredential[]
 }
 
-export type NewApplication = {
+type NewApplication = {
   displayName: string
   tags?: readonly string[] | undefined
   signInAudience?: string | undefined
@@ -41,7 +41,7 @@ export type AddedPassword = {
   readonly secretText: string
   readonly endDateTime: string
 }
-export type ServicePrincipal = {
+type ServicePrincipal = {
   readonly id: string
   readonly appId: string
   readonly passwordCredentials: readonly PasswordCredential[]
@@ -55,7 +55,7 @@ export type Group = {
   readonly isFromOnPremises: boolean
   readonly isRoleAssignable: boolean
 }
-export type DeletedObject = {
+type DeletedObject = {
   readonly id: string
   readonly displayName: string
   readonly tags: readonly string[]

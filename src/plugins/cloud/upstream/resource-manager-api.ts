@@ -12,7 +12,7 @@ export type RoleDefinition = { readonly id: string; readonly roleName: string }
  * `scope` and ids with or without a slash in front; `name` is a UUID of the caller's, which makes the call
  * safe to repeat.
  */
-export type NewRoleAssignment = { scope: string; name: string; roleDefinitionId: string; principalId: string }
+type NewRoleAssignment = { scope: string; name: string; roleDefinitionId: string; principalId: string }
 /** As Resource Manager lists them for the caller: patterns of actions granted, less those taken away. */
 export type GrantedActions = { readonly actions: readonly string[]; readonly notActions: readonly string[] }
 

@@ -5,7 +5,7 @@ const again = 'Begin a new login.'
 const clocks = 'Compare the clocks: `clock` shows the provider’s offset.'
 
 /** What an operator can do about each reason, worded as in docs/explain.md#reasons. */
-export const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = {
+const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = {
   config_missing:
     'Write `config`, or use the path of the mount that is configured. `last_refused_config` in `status` says why a write was refused.',
   role_missing: 'Name a role, or set `default_role`.',

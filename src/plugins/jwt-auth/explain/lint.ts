@@ -26,7 +26,7 @@ export const lintCodes = [
   'unknown_field',
 ] as const
 
-export type LintCode = (typeof lintCodes)[number]
+type LintCode = (typeof lintCodes)[number]
 
 /** Something about a role that is allowed, and most likely not meant. */
 export type Finding = {

@@ -10,10 +10,8 @@ import type { ExplainedCheck } from './explain.ts'
 import type { KeptTrace, LoginPath } from './kept-trace.ts'
 import type { StrictObject } from '../strict-json.ts'
 
-export type { LoginPath }
-
 /** A refused login as it is kept. Nothing of the token is legible but how it was signed. docs/explain.md */
-export type LoginFailure = {
+type LoginFailure = {
   readonly request_id: string
   readonly time: string
   readonly path: LoginPath

@@ -9,7 +9,7 @@ import type { LoginFailures } from './login-failures.ts'
 /** Told of each login that is over, whatever came of it. */
 export type LoginCounter = { login(event: LoginEvent): void }
 
-export type LoginEvent = {
+type LoginEvent = {
   /** Namespace path and mount path. */
   readonly mount: string
   readonly method: 'jwt' | 'oidc'

@@ -17,7 +17,7 @@ import { isCommandLine, mountInPath } from './redirect-uri.ts'
  * Whether what a form brought must be confirmed first. A command line receives the form on the person's own
  * machine: nobody else began that login.
  */
-export const needsConfirmation = ({ redirect_uri }: PendingLogin, role: Role | undefined): boolean =>
+const needsConfirmation = ({ redirect_uri }: PendingLogin, role: Role | undefined): boolean =>
   !isCommandLine(redirect_uri) && role?.record.oidc_disable_confirmation !== true
 
 /** Why a form that was kept does not count yet. */

@@ -4,7 +4,7 @@ import { refuse } from '../../../errors.ts'
  * Callbacks of one mount that may wait for its provider at once: a provider that does not answer must not
  * hold every request the server takes.
  */
-export const maxProviderWaits = 256
+const maxProviderWaits = 256
 
 /** Counts the logins that wait for one provider. */
 export class ProviderWaits {

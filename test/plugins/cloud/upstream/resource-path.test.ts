@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { resourcePath } from '../../../../src/plugins/cloud/upstream/index.ts'
+import { resourcePath } from '../../../../src/plugins/cloud/upstream/resource-path.ts'
 
 test.each([
   { text: '/subscriptions/a/resourceGroups/web', path: '/subscriptions/a/resourceGroups/web' },

@@ -18,7 +18,7 @@ export type LoginFixture = AsyncDisposable & {
   login(mount: string, fields: Fields): Promise<Answer>
 }
 
-export const goodRole = {
+const goodRole = {
   ...{
     role_type: 'jwt',
     user_claim: 'sub',

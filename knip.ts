@@ -1,0 +1,27 @@
+import type { KnipConfig } from 'knip'
+
+/** Programs that other programs start by their path, which no import shows. `!`: part of the product. */
+const programs = [
+  'src/main.ts!',
+  'src/commands/{root-token,seal-key}.ts!',
+  'simulators/{demo,*/main}.ts',
+  'bench/{run,crash,chaos,hostile,list-verb}.ts',
+  'bench/{bare,floor,hello,load-process,only-reads,server}.ts',
+  'test/support/{cloud,practice}-server.ts',
+  'test/start/killed-start-program.ts',
+  'test/pages/{curl,jq}.ts',
+]
+
+/**
+ * `knip` finds what nothing uses, and exports that only their own file uses. `knip --production` finds what
+ * only tests and benchmarks use; they may import what the product uses inside one file.
+ */
+const config = ({ production }: { readonly production?: boolean }): KnipConfig => ({
+  entry: programs,
+  project: production ? ['src/**/*.ts!'] : ['{src,simulators,bench,test}/**/*.ts'],
+  ignoreExportsUsedInFile: production === true,
+  ignoreBinaries: ['cc', 'mkfifo', 'openssl', 'wrk'],
+  ignore: ['src/lib/**', 'src/http/{admission,app,resource}.ts'],
+})
+
+export default config
