@@ -1,19 +1,19 @@
 import { z } from 'zod'
 
-/** Which pages of other origins may read answers here. docs/contract/http.md#pages-of-other-origins */
+/** Which cross-origin pages may read responses. docs/contract/http.md#pages-of-other-origins */
 export type CorsSettings = {
-  /** As browsers send them, compared byte for byte; `*` alone is every origin. */
+  /** Compared byte for byte with the `Origin` header; `*` alone allows every origin. */
   readonly origins: readonly string[]
-  /** Request headers that are allowed beside the usual ones. */
+  /** Request headers that are allowed in addition to the default ones. */
   readonly headers: readonly string[]
   readonly credentials: boolean
 }
 
 /**
- * Request headers that every allowed page may send. docs/contract/http.md#pages-of-other-origins,
+ * Request headers that are always allowed. docs/contract/http.md#pages-of-other-origins,
  * docs/contract/messages.md#entity-tags
  */
-const usualHeaders = [
+const defaultHeaders = [
   'Content-Type',
   'Authorization',
   'X-Vault-Token',
@@ -28,10 +28,10 @@ const usualHeaders = [
   'If-None-Match',
 ]
 
-/** The usual request headers and the configured ones, each name once whatever its case. */
+/** The default and the configured request headers, without duplicates; names are case-insensitive. */
 export function allowedHeaders({ headers }: Pick<CorsSettings, 'headers'>): readonly string[] {
   const byName = new Map<string, string>()
-  for (const name of [...usualHeaders, ...headers]) {
+  for (const name of [...defaultHeaders, ...headers]) {
     const key = name.toLowerCase()
     if (!byName.has(key)) byName.set(key, name)
   }
@@ -44,5 +44,5 @@ const stored = z.object({
   credentials: z.boolean(),
 })
 
-/** The settings in a stored record; throws when it is none. */
+/** Parses a stored record; throws if it is invalid. */
 export const readCorsSettings = (record: unknown): CorsSettings => stored.parse(record)

@@ -4,23 +4,17 @@ import { type CorsSettings, readCorsSettings } from './cors-settings.ts'
 
 const key = 'cors'
 
-/**
- * The one record of what other origins may do, and the copy that every request looks at: it follows each
- * commit before its writer is answered.
- */
+/** Stores the CORS settings and caches them for requests. A write updates the cache before it resolves. */
 export class CorsStore {
   readonly #view: View
-  readonly #turns = new KeyedMutex()
+  readonly #mutex = new KeyedMutex()
   #current: CorsSettings | undefined
 
   private constructor(view: View) {
     this.#view = view
   }
 
-  /**
-   * A record that can not be read, which `onFailure` is told, counts as none: then no page of another origin
-   * reads anything.
-   */
+  /** Reports an unreadable record to `onFailure` and leaves CORS off. */
   static async open({
     view,
     onFailure,
@@ -37,20 +31,20 @@ export class CorsStore {
     return store
   }
 
-  /** Undefined while other origins are not served; otherwise the same object until the settings change. */
+  /** Undefined while CORS is off; otherwise the same object until the settings change. */
   get current(): CorsSettings | undefined {
     return this.#current
   }
 
-  /** The settings as they are stored. */
+  /** The stored settings. */
   async read(): Promise<CorsSettings | undefined> {
     const record = await this.#view.get(key)
     return record === undefined ? undefined : readCorsSettings(record)
   }
 
-  /** `undefined` ends it. Holds for each request that begins afterwards. */
+  /** Undefined turns CORS off. Applies to requests that start after it resolves. */
   async put(settings: CorsSettings | undefined): Promise<void> {
-    await this.#turns.take(key, async () => {
+    await this.#mutex.take(key, async () => {
       await this.#view.write([{ key, value: settings }])
       this.#current = settings
     })

@@ -2,12 +2,10 @@ import { z } from 'zod'
 import type { Range } from '../../storage/storage.ts'
 import type { View } from '../barrier/view.ts'
 
-/**
- * That an entity acknowledged a message, and when it first did. docs/contract/messages.md#acknowledgements
- */
+/** The first acknowledgement of a message by an entity. docs/contract/messages.md#acknowledgements */
 export type Acknowledgement = {
   readonly entityId: string
-  /** As the entity was called then. */
+  /** The entity's name at that time. */
   readonly entityName: string
   /** RFC 3339. */
   readonly time: string
@@ -15,30 +13,30 @@ export type Acknowledgement = {
 
 const recordFields = z.object({ entity_name: z.string(), time: z.string() })
 
-/** Who has acknowledged which message: a record each. */
+/** Stores one record for each acknowledgement. */
 export class Acknowledgements {
   readonly #view: View
-  readonly #underWay = new Map<string, Set<Promise<unknown>>>()
+  readonly #pendingWrites = new Map<string, Set<Promise<unknown>>>()
 
   constructor(view: View) {
     this.#view = view.view('message-ack/', { numbers: 'plain' })
   }
 
-  /** The first time is kept. */
+  /** Does nothing if the entity has already acknowledged the message. */
   async add(namespaceId: string, id: string, { entityId, entityName, time }: Acknowledgement): Promise<void> {
     const folder = folderOf(namespaceId, id)
-    const written = this.#view.putIfAbsent(folder + entityId, { entity_name: entityName, time })
-    const others = this.#underWay.get(folder) ?? new Set()
-    this.#underWay.set(folder, others.add(written))
+    const write = this.#view.putIfAbsent(folder + entityId, { entity_name: entityName, time })
+    const pending = this.#pendingWrites.get(folder) ?? new Set()
+    this.#pendingWrites.set(folder, pending.add(write))
     try {
-      await written
+      await write
     } finally {
-      others.delete(written)
-      if (others.size === 0) this.#underWay.delete(folder)
+      pending.delete(write)
+      if (pending.size === 0) this.#pendingWrites.delete(folder)
     }
   }
 
-  /** By entity id. */
+  /** Sorted by entity id. */
   async list(namespaceId: string, id: string, range?: Range): Promise<Acknowledgement[]> {
     const folder = folderOf(namespaceId, id)
     const after = range?.after
@@ -52,10 +50,10 @@ export class Acknowledgements {
     })
   }
 
-  /** For a message that is gone; also those that are being written. */
+  /** Removes the acknowledgements of a deleted message, including those still being written. */
   async removeOf(namespaceId: string, id: string): Promise<void> {
     const folder = folderOf(namespaceId, id)
-    await Promise.allSettled(this.#underWay.get(folder) ?? [])
+    await Promise.allSettled(this.#pendingWrites.get(folder) ?? [])
     const [first] = await this.#view.listKeys(folder, { limit: 1 })
     if (first !== undefined) await this.#view.deletePrefix(folder)
   }

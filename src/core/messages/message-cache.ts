@@ -1,18 +1,18 @@
 import type { NamespaceMessages } from './namespace-messages.ts'
 
-/** Messages in memory, all namespaces together: those asked for longest ago go first. */
+/** Limit for all namespaces together; the least recently used are evicted first. */
 const maxSize = 64 * 1024 * 1024
-const bytesPerShelf = 512
+const bytesPerNamespace = 512
 
-type Kept = { readonly shelf: NamespaceMessages; counted: number }
+type Entry = { readonly messages: NamespaceMessages; countedSize: number }
 
 /**
- * The messages of each namespace, read on demand. Messages in use stay cached, so a namespace never has two
- * copies.
+ * Loads the messages of each namespace on demand. Entries in use are never evicted, so a namespace never has
+ * two copies.
  */
 export class MessageCache {
   readonly #load: (namespaceId: string) => Promise<NamespaceMessages>
-  readonly #kept = new Map<string, Kept>()
+  readonly #entries = new Map<string, Entry>()
   readonly #loading = new Map<string, Promise<NamespaceMessages>>()
   readonly #users = new Map<string, number>()
   #size = 0
@@ -21,32 +21,31 @@ export class MessageCache {
     this.#load = load
   }
 
-  /** Rejects with what reading them rejects with. */
-  async use<T>(namespaceId: string, work: (shelf: NamespaceMessages) => T | Promise<T>): Promise<T> {
+  /** Runs `work` on the messages of a namespace. Rejects if they cannot be loaded. */
+  async use<T>(namespaceId: string, work: (messages: NamespaceMessages) => T | Promise<T>): Promise<T> {
     this.#users.set(namespaceId, (this.#users.get(namespaceId) ?? 0) + 1)
     try {
-      return await work(this.#kept.get(namespaceId)?.shelf ?? (await this.#loaded(namespaceId)))
+      return await work(this.#entries.get(namespaceId)?.messages ?? (await this.#loaded(namespaceId)))
     } finally {
       const users = (this.#users.get(namespaceId) ?? 1) - 1
       if (users === 0) this.#users.delete(namespaceId)
       else this.#users.set(namespaceId, users)
-      this.#settle(namespaceId)
+      this.#touch(namespaceId)
     }
   }
 
   /**
-   * The messages that are cached or being read: a copy read before a write became durable must be told of
-   * that write.
+   * The messages if they are cached or being loaded. A copy loaded before a write became durable must be
+   * updated.
    */
   async present(namespaceId: string): Promise<NamespaceMessages | undefined> {
     await this.#loading.get(namespaceId)?.catch(() => undefined)
-    return this.#kept.get(namespaceId)?.shelf
+    return this.#entries.get(namespaceId)?.messages
   }
 
-  /** For a namespace that is gone. */
-  forget(namespaceId: string): void {
-    this.#size -= this.#kept.get(namespaceId)?.counted ?? 0
-    this.#kept.delete(namespaceId)
+  remove(namespaceId: string): void {
+    this.#size -= this.#entries.get(namespaceId)?.countedSize ?? 0
+    this.#entries.delete(namespaceId)
   }
 
   #loaded(namespaceId: string): Promise<NamespaceMessages> {
@@ -58,23 +57,23 @@ export class MessageCache {
   }
 
   async #read(namespaceId: string): Promise<NamespaceMessages> {
-    const shelf = await this.#load(namespaceId)
-    this.#kept.set(namespaceId, { shelf, counted: 0 })
-    return shelf
+    const messages = await this.#load(namespaceId)
+    this.#entries.set(namespaceId, { messages, countedSize: 0 })
+    return messages
   }
 
-  /** Counts what it takes now and makes it the one used last. */
-  #settle(namespaceId: string): void {
-    const kept = this.#kept.get(namespaceId)
-    if (kept === undefined) return
-    const size = bytesPerShelf + kept.shelf.size
-    this.#size += size - kept.counted
-    kept.counted = size
-    this.#kept.delete(namespaceId)
-    this.#kept.set(namespaceId, kept)
+  /** Updates the counted size, marks the entry as most recently used and evicts others if needed. */
+  #touch(namespaceId: string): void {
+    const entry = this.#entries.get(namespaceId)
+    if (entry === undefined) return
+    const size = bytesPerNamespace + entry.messages.size
+    this.#size += size - entry.countedSize
+    entry.countedSize = size
+    this.#entries.delete(namespaceId)
+    this.#entries.set(namespaceId, entry)
     if (this.#size <= maxSize) return
-    for (const oldest of this.#kept.keys()) {
-      if (!this.#users.has(oldest)) this.forget(oldest)
+    for (const oldest of this.#entries.keys()) {
+      if (!this.#users.has(oldest)) this.remove(oldest)
       if (this.#size <= maxSize) return
     }
   }

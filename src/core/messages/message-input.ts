@@ -39,21 +39,18 @@ export const messageInput = z.object({
 
 type Input = z.output<typeof messageInput>
 
-/**
- * What one look at the fields of a message finds wrong: its text goes out bare.
- * docs/contract/messages.md#checks
- */
+/** A field of a message is invalid; the response has the bare text. docs/contract/messages.md#checks */
 export class InvalidMessage extends ServiceError {
   constructor(text: string) {
     super('invalid', text, { reason: 'message_invalid' })
   }
 }
 
-/** A message whose times and type have not been looked at together yet. */
+/** A message whose times and type have not been checked yet. */
 export type UncheckedMessage = Omit<MessageDraft, 'type'> & { readonly type: string }
 
 /**
- * Throws `InvalidMessage`; a create looks at the start before the link, an update after it.
+ * Throws `InvalidMessage`. A create checks the start before the link, an update after it.
  * docs/contract/messages.md#order-for-an-update
  */
 export function readMessageInput(input: Input, operation: 'create' | 'update'): UncheckedMessage {
@@ -91,7 +88,7 @@ export function checkMessage(message: UncheckedMessage): MessageDraft {
   return { ...message, type }
 }
 
-/** The fields that make this message: what a merge patch is put on. */
+/** The input that would create this message; a merge patch is applied to it. */
 export function inputOf({ id: _, start, end, link, priority, audience, ...rest }: Message): JsonObject {
   return {
     ...rest,

@@ -10,7 +10,7 @@ const map = z.custom<FieldMap>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value),
 )
 
-/** What is stored of a message, under its id. */
+/** The stored form of a message, whose key has the id. */
 const recordFields = z.object({
   title: z.string(),
   message: z.string(),
@@ -36,12 +36,12 @@ const recordFields = z.object({
     .exactOptional(),
 })
 
-/** Throws when one of its times has a year no text can hold. docs/contract/messages.md#times */
+/** Throws if a year does not have four digits. docs/contract/messages.md#times */
 export function messageRecord({ id: _, start, end, ...rest }: Message): object {
   return { ...rest, start_time: timeText(start), end_time: end === undefined ? null : timeText(end) }
 }
 
-/** `stored` has its numbers as text. */
+/** `stored` has `JsonNumber`s (lib/json.ts). */
 export function readMessage(id: string, stored: unknown): Message {
   const parsed = recordFields.safeParse(stored)
   if (!parsed.success) throw new ServiceError('internal', 'internal error', { reason: 'record_unreadable' })
@@ -54,7 +54,7 @@ export function readMessage(id: string, stored: unknown): Message {
   }
 }
 
-/** The same draft; throws where storing it would. */
+/** Returns the draft; throws if storing it would. */
 export function checkStorable(draft: MessageDraft): MessageDraft {
   messageRecord({ ...draft, id: '' })
   return draft

@@ -4,7 +4,7 @@ import type { Message } from './message.ts'
 const bytesPerMessage = 512
 const bytesPerValue = 48
 
-/** Estimated memory of a message in bytes; the depth of its options does not matter. */
+/** Estimated memory of a message in bytes. Not recursive, so deeply nested options are safe. */
 export function messageSize(message: Message): number {
   let size = bytesPerMessage
   const left: unknown[] = [message]

@@ -13,21 +13,21 @@ export type { Acknowledgement }
 export type MessageStoreParts = { readonly view: View; readonly random: Random }
 
 /**
- * The messages of all namespaces, a record each; those asked for lately stay in memory. A promise of a write
- * resolves once it is durable; all reject when storage fails. docs/contract/messages.md#room
+ * Stores one record for each message and caches recently used namespaces. A write resolves once it is
+ * durable; every method rejects if storage fails. docs/contract/messages.md#room
  */
 export class MessageStore {
   readonly #view: View
   readonly #random: Random
   readonly #acknowledgements: Acknowledgements
   readonly #cache: MessageCache
-  /** One change of a message at a time. */
-  readonly #changes = new KeyedMutex()
+  /** Serializes changes to a message. */
+  readonly #mutex = new KeyedMutex()
   readonly #versions = new Map<string, number>()
   readonly #listeners = new Set<(namespaceId: string) => void>()
   #lastVersion = 0
-  /** The version of each namespace that has none of its own. */
-  #commonVersion = 0
+  /** The version of every namespace that has no entry in `#versions`. */
+  #defaultVersion = 0
 
   constructor({ view, random }: MessageStoreParts) {
     this.#view = view.view('message/', { numbers: 'literal' })
@@ -38,52 +38,49 @@ export class MessageStore {
 
   /** All messages of one namespace, later starts first. */
   listOf(namespaceId: string): Promise<readonly Message[]> {
-    return this.#cache.use(namespaceId, (shelf) => shelf.sorted)
+    return this.#cache.use(namespaceId, (messages) => messages.sorted)
   }
 
   find(namespaceId: string, id: string): Promise<Message | undefined> {
-    return this.#cache.use(namespaceId, (shelf) => shelf.get(id))
+    return this.#cache.use(namespaceId, (messages) => messages.get(id))
   }
 
-  /** Throws when the namespace is full, counted with the writes that are under way. */
+  /** Throws if the namespace is full, counting pending writes. */
   create(namespaceId: string, draft: MessageDraft): Promise<Message> {
-    return this.#cache.use(namespaceId, (shelf) =>
-      this.#write(namespaceId, shelf, { ...draft, id: this.#random.uuid() }),
+    return this.#cache.use(namespaceId, (messages) =>
+      this.#write(namespaceId, messages, { ...draft, id: this.#random.uuid() }),
     )
   }
 
-  /**
-   * `change` gives the message as it is to be; what it throws ends the update. Undefined: there is no such
-   * message.
-   */
+  /** `change` returns the new message; an error it throws aborts the update. Undefined if no such message. */
   update(
     namespaceId: string,
     id: string,
     change: (old: Message) => MessageDraft,
   ): Promise<Message | undefined> {
-    const work = async (shelf: NamespaceMessages) => {
-      const old = shelf.get(id)
+    const work = async (messages: NamespaceMessages) => {
+      const old = messages.get(id)
       return old === undefined
         ? undefined
-        : await this.#write(namespaceId, shelf, { ...change(old), id }, old)
+        : await this.#write(namespaceId, messages, { ...change(old), id }, old)
     }
-    return this.#changes.take(keyOf(namespaceId, id), () => this.#cache.use(namespaceId, work))
+    return this.#mutex.take(keyOf(namespaceId, id), () => this.#cache.use(namespaceId, work))
   }
 
   /**
-   * With its acknowledgements. Also when the messages of the namespace can not be read: else one damaged
-   * record would stand in the way for ever.
+   * Deletes a message and its acknowledgements. Works even if the namespace's messages cannot be read, so
+   * that a damaged record can be removed.
    */
   async delete(namespaceId: string, id: string): Promise<void> {
-    await this.#changes.take(keyOf(namespaceId, id), async () => {
-      const isWorthTrying = await this.find(namespaceId, id).then(
+    await this.#mutex.take(keyOf(namespaceId, id), async () => {
+      const mayExist = await this.find(namespaceId, id).then(
         (message) => message !== undefined,
         () => true,
       )
-      if (!isWorthTrying) return
+      if (!mayExist) return
       await this.#view.write([{ key: keyOf(namespaceId, id), value: undefined }])
-      const shelf = await this.#cache.present(namespaceId)
-      shelf?.drop(id)
+      const messages = await this.#cache.present(namespaceId)
+      messages?.drop(id)
       this.#changed(namespaceId)
     })
     await this.#acknowledgements.removeOf(namespaceId, id)
@@ -92,35 +89,37 @@ export class MessageStore {
   async removeNamespace(namespaceId: string): Promise<void> {
     await this.#view.deletePrefix(`${namespaceId}/`)
     await this.#acknowledgements.removeNamespace(namespaceId)
-    this.#cache.forget(namespaceId)
+    this.#cache.remove(namespaceId)
     this.#versions.delete(namespaceId)
-    // its id is never used again: whoever still asks for its version gets a later one
-    this.#commonVersion = ++this.#lastVersion
-    this.#tell(namespaceId)
+    // namespace ids are never reused; a later read of this version must still see a new one
+    this.#defaultVersion = ++this.#lastVersion
+    this.#notify(namespaceId)
   }
 
-  /** The first time is kept. False: there is no such message. */
+  /** Only the first acknowledgement of an entity is stored. False if no such message. */
   acknowledge(namespaceId: string, id: string, acknowledgement: Acknowledgement): Promise<boolean> {
-    return this.#cache.use(namespaceId, async (shelf) => {
-      if (shelf.get(id) === undefined) return false
+    return this.#cache.use(namespaceId, async (messages) => {
+      if (messages.get(id) === undefined) return false
       await this.#acknowledgements.add(namespaceId, id, acknowledgement)
       return true
     })
   }
 
-  /** By entity id; `after` of the range is one too. Undefined: there is no such message. */
+  /** Sorted by entity id, as is `range.after`. Undefined if no such message. */
   acknowledgements(namespaceId: string, id: string, range?: Range): Promise<Acknowledgement[] | undefined> {
-    return this.#cache.use(namespaceId, (shelf) =>
-      shelf.get(id) === undefined ? undefined : this.#acknowledgements.list(namespaceId, id, range),
+    return this.#cache.use(namespaceId, (messages) =>
+      messages.get(id) === undefined ? undefined : this.#acknowledgements.list(namespaceId, id, range),
     )
   }
 
-  /** Grows with each change of a message there, acknowledgements apart. Means nothing to another process. */
+  /**
+   * Grows with each change of the namespace's messages, but not with acknowledgements. Local to this process.
+   */
   version(namespaceId: string): number {
-    return this.#versions.get(namespaceId) ?? this.#commonVersion
+    return this.#versions.get(namespaceId) ?? this.#defaultVersion
   }
 
-  /** `listener` is called after each change; gives back how to end that. */
+  /** Calls `listener` after each change. Returns a function that removes the listener. */
   onChange(listener: (namespaceId: string) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -128,17 +127,17 @@ export class MessageStore {
 
   async #write(
     namespaceId: string,
-    shelf: NamespaceMessages,
+    messages: NamespaceMessages,
     message: Message,
     old?: Message,
   ): Promise<Message> {
-    const giveBack = shelf.reserve(message, old)
+    const release = messages.reserve(message, old)
     try {
       await this.#view.write([{ key: keyOf(namespaceId, message.id), value: messageRecord(message) }])
     } finally {
-      giveBack()
+      release()
     }
-    shelf.put(message)
+    messages.put(message)
     this.#changed(namespaceId)
     return message
   }
@@ -153,10 +152,10 @@ export class MessageStore {
 
   #changed(namespaceId: string): void {
     this.#versions.set(namespaceId, ++this.#lastVersion)
-    this.#tell(namespaceId)
+    this.#notify(namespaceId)
   }
 
-  #tell(namespaceId: string): void {
+  #notify(namespaceId: string): void {
     for (const listener of this.#listeners) listener(namespaceId)
   }
 }

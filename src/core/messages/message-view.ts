@@ -3,8 +3,8 @@ import { linkScheme } from './link.ts'
 import type { Instant, Message, MessageDraft } from './message.ts'
 import { isActive } from './window.ts'
 
-/** The fields that answers have only when the message sets them. docs/contract/messages.md#fields */
-function setFields({ severity, priority, dismissible, acknowledge_required, audience }: MessageDraft) {
+/** The fields that responses include only if the message sets them. docs/contract/messages.md#fields */
+function optionalFields({ severity, priority, dismissible, acknowledge_required, audience }: MessageDraft) {
   return {
     ...(severity === undefined ? {} : { severity }),
     ...(priority === undefined ? {} : { priority }),
@@ -19,13 +19,13 @@ const timesOf = ({ start, end }: MessageDraft) => ({
   end_time: end === undefined ? null : formatInstant(end),
 })
 
-/** Title to address: the form of a link that is also taken in. */
+/** The link as a map from title to address, as in the input. */
 const linkMap = ({ link }: MessageDraft): Record<string, string> | null =>
   link === null ? null : { [link.title]: link.href }
 
 /**
- * One entry of the two endpoints front ends ask. An address that could run code there is left out, its title
- * stays. docs/contract/messages.md#front-ends
+ * An entry of the two front-end endpoints. Replaces an address that could run script with an empty one.
+ * docs/contract/messages.md#front-ends
  */
 export function shownEntry(message: MessageDraft) {
   const { title, message: text, authenticated, type, link, options } = message
@@ -38,11 +38,11 @@ export function shownEntry(message: MessageDraft) {
     ...timesOf(message),
     link: isSafe ? linkMap(message) : { [link.title]: '' },
     options,
-    ...setFields(message),
+    ...optionalFields(message),
   }
 }
 
-/** The answer to a read, update or patch. docs/contract/messages.md#read */
+/** The response to a read, update or patch. docs/contract/messages.md#read */
 export function itemView(message: Message, now: Instant) {
   const { id, title, authenticated, type, message: text, options } = message
   return {
@@ -55,17 +55,17 @@ export function itemView(message: Message, now: Instant) {
     link: linkMap(message),
     options,
     active: isActive(message, now),
-    ...setFields(message),
+    ...optionalFields(message),
   }
 }
 
-/** The answer to a create: its link has another form. docs/contract/messages.md#create */
+/** The response to a create, whose link has another form. docs/contract/messages.md#create */
 export const createdView = (message: Message, now: Instant) => ({
   ...itemView(message, now),
   link: message.link,
 })
 
-/** One entry of a list. docs/contract/messages.md#list */
+/** An entry of a list. docs/contract/messages.md#list */
 export function listEntry(message: Message, now: Instant) {
   const { title, type, authenticated } = message
   return { title, type, authenticated, ...timesOf(message), active: isActive(message, now) }

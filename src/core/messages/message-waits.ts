@@ -1,22 +1,22 @@
 import { countedAddress } from '../../lib/address.ts'
 
 /**
- * Requests held until there is something to tell: who waits where, and how many per client address.
+ * Long polls: requests held until messages change, with a limit per client address.
  * docs/contract/messages.md#waiting
  */
 export class MessageWaits {
   readonly #mostPerAddress: number
   readonly #countByAddress = new Map<string, number>()
   readonly #byNamespace = new Map<string, Set<Wait>>()
-  #isOver = false
+  #isClosed = false
 
   constructor({ mostPerAddress }: { mostPerAddress: number }) {
     this.#mostPerAddress = mostPerAddress
   }
 
   /**
-   * Begins one of at most `waitMs` for changes in any of the namespaces, ids; undefined when that address has
-   * as many as it may.
+   * Starts a wait of at most `waitMs` for a change in any of the namespaces, given by id. Undefined if the
+   * address has reached its limit.
    */
   begin({
     address,
@@ -32,73 +32,73 @@ export class MessageWaits {
     if (count >= this.#mostPerAddress) return undefined
     this.#countByAddress.set(client, count + 1)
     const wait = new Wait(waitMs, () => {
-      this.#leave(client)
-      for (const id of namespaces) this.#forget(id, wait)
+      this.#release(client)
+      for (const id of namespaces) this.#remove(id, wait)
     })
     for (const id of namespaces) {
       const waits = this.#byNamespace.get(id)
       if (waits === undefined) this.#byNamespace.set(id, new Set([wait]))
       else waits.add(wait)
     }
-    if (this.#isOver) wait.end()
+    if (this.#isClosed) wait.end()
     return wait
   }
 
-  /** Something was written in the namespace of this id. */
+  /** Wakes the waits for a namespace whose messages have changed. */
   changed(id: string): void {
     for (const wait of this.#byNamespace.get(id) ?? []) wait.lookAgain()
   }
 
-  /** The namespace of this id and all below go: nobody waits for it any longer. */
+  /** Ends the waits for a deleted namespace, including those of namespaces below it. */
   endNamespace(id: string): void {
     for (const wait of this.#byNamespace.get(id) ?? []) wait.end()
   }
 
-  /** Something has changed for everyone. */
+  /** Wakes all waits. */
   lookAgain(): void {
     for (const waits of this.#byNamespace.values()) for (const wait of waits) wait.lookAgain()
   }
 
-  /** From now on nobody waits. */
+  /** Ends all waits, and every later one at once. */
   endAll(): void {
-    this.#isOver = true
+    this.#isClosed = true
     for (const waits of this.#byNamespace.values()) for (const wait of waits) wait.end()
   }
 
-  #leave(client: string): void {
+  #release(client: string): void {
     const left = (this.#countByAddress.get(client) ?? 1) - 1
     if (left > 0) this.#countByAddress.set(client, left)
     else this.#countByAddress.delete(client)
   }
 
-  #forget(id: string, wait: Wait): void {
+  #remove(id: string, wait: Wait): void {
     const waits = this.#byNamespace.get(id)
     waits?.delete(wait)
     if (waits?.size === 0) this.#byNamespace.delete(id)
   }
 }
 
-/** A request that is held. What happens while nobody listens is not lost: the next `pause` is none. */
+/** A held request. A change between two calls of `pause` is not lost: the next call resolves at once. */
 export class Wait implements Disposable {
-  readonly #leave: () => void
+  readonly #release: () => void
   readonly #timer: NodeJS.Timeout
   #isOver = false
   #isDue = true
-  #goOn: (() => void) | undefined
+  #resume: (() => void) | undefined
 
-  constructor(waitMs: number, leave: () => void) {
-    this.#leave = leave
+  constructor(waitMs: number, release: () => void) {
+    this.#release = release
     this.#timer = setTimeout(() => this.end(), waitMs)
   }
 
-  /** Its time is up, or it was ended. */
+  /** Whether it has timed out or was ended. */
   get isOver(): boolean {
     return this.#isOver
   }
 
   /**
-   * Resolves when it is time to look again: at once the first time, then after a change, at the end, or after
-   * so many milliseconds.
+   * Resolves when the caller should check for changes: at once the first time, then after a change, at the
+   * end of the wait, or after `atMostMs`.
    */
   async pause(atMostMs: number): Promise<void> {
     if (!this.#isDue) await this.#change(atMostMs)
@@ -110,9 +110,9 @@ export class Wait implements Disposable {
       const timer = Number.isFinite(atMostMs)
         ? setTimeout(() => this.lookAgain(), Math.min(atMostMs, longestTimerMs))
         : undefined
-      this.#goOn = () => {
+      this.#resume = () => {
         clearTimeout(timer)
-        this.#goOn = undefined
+        this.#resume = undefined
         resolve()
       }
     })
@@ -120,7 +120,7 @@ export class Wait implements Disposable {
 
   lookAgain(): void {
     this.#isDue = true
-    this.#goOn?.()
+    this.#resume?.()
   }
 
   end(): void {
@@ -130,9 +130,9 @@ export class Wait implements Disposable {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer)
-    this.#leave()
+    this.#release()
   }
 }
 
-/** More than any wait lasts. */
+/** No wait lasts longer; keeps the delay within the range of `setTimeout`. */
 const longestTimerMs = 60_000

@@ -1,6 +1,6 @@
 import type { FieldMap } from '../../lib/coercion.ts'
 
-/** A moment in nanoseconds since 1970. */
+/** Nanoseconds since the epoch. */
 export type Instant = bigint
 
 export const messageTypes = ['banner', 'modal'] as const
@@ -10,7 +10,7 @@ export const severities = ['info', 'success', 'warning', 'critical'] as const
 export type Severity = (typeof severities)[number]
 
 /**
- * Whom a message is for: whoever one of the lists names. Without any list, everyone.
+ * A message is for callers that match any list; without lists, for everyone.
  * docs/contract/messages.md#audience
  */
 export type Audience = {
@@ -22,21 +22,21 @@ export type Audience = {
 export type MessageLink = { readonly title: string; readonly href: string }
 
 /**
- * A message as an operator wrote it. A field of the last group is there only when it was set.
+ * A message as written by an operator. Optional fields are present only if set.
  * docs/contract/messages.md#fields
  */
 export type MessageDraft = {
   readonly title: string
-  /** Base64, exactly as it was sent. */
+  /** Base64, exactly as sent. */
   readonly message: string
   readonly type: MessageType
-  /** Shown after login; else before. */
+  /** True: shown after login; false: before. */
   readonly authenticated: boolean
   readonly start: Instant
-  /** Undefined: it never ends. */
+  /** Undefined if it never ends. */
   readonly end: Instant | undefined
   readonly link: MessageLink | null
-  /** Numbers keep their text (lib/json.ts). */
+  /** Numbers are `JsonNumber`s (lib/json.ts). */
   readonly options: FieldMap | null
   readonly severity?: Severity
   readonly priority?: number
@@ -47,11 +47,11 @@ export type MessageDraft = {
 
 export type Message = MessageDraft & { readonly id: string }
 
-/** Later starts first, then by id. docs/contract/messages.md#list */
+/** Sorts later starts first, then by id. docs/contract/messages.md#list */
 export function byStart(a: Message, b: Message): number {
   if (a.start !== b.start) return a.start > b.start ? -1 : 1
   return a.id < b.id ? -1 : 1
 }
 
-/** Of milliseconds since 1970, as clocks give them. */
+/** Converts the milliseconds of a clock. */
 export const instantOf = (milliseconds: number): Instant => BigInt(Math.trunc(milliseconds)) * 1_000_000n

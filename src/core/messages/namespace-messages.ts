@@ -5,18 +5,15 @@ import { messageSize } from './message-size.ts'
 /** docs/contract/messages.md#room */
 const maxMessages = 100
 
-/**
- * What all messages of a namespace may take together: the largest request body fits, and one namespace cannot
- * fill the memory.
- */
+/** Limit for all messages of a namespace. One message of the largest accepted request body fits. */
 const maxSize = 40 * 1024 * 1024
 
-/** The messages of one namespace, with room held for those that are being written. */
+/** The messages of one namespace, including reservations for pending writes. */
 export class NamespaceMessages {
   readonly #messages: Map<string, Message>
   #size: number
-  #heldPlaces = 0
-  #heldSize = 0
+  #reservedCount = 0
+  #reservedSize = 0
   #sorted: readonly Message[] | undefined
 
   constructor(messages: readonly Message[]) {
@@ -39,21 +36,21 @@ export class NamespaceMessages {
   }
 
   /**
-   * Holds room for a message that is about to be written, in place of another or as one more; the result
-   * gives it back. Throws when there is none.
+   * Reserves room for a message that is about to be written, either new or in place of `old`. Returns a
+   * function that releases the reservation. Throws if the namespace is full.
    */
   reserve(message: Message, old?: Message): () => void {
-    const places = old === undefined ? 1 : 0
+    const count = old === undefined ? 1 : 0
     const size = Math.max(0, messageSize(message) - (old === undefined ? 0 : messageSize(old)))
-    if (places > 0 && this.#messages.size + this.#heldPlaces >= maxMessages)
+    if (count > 0 && this.#messages.size + this.#reservedCount >= maxMessages)
       throw refuse('invalid', 'maximum number of messages already exist')
-    if (size > 0 && this.#size + this.#heldSize + size > maxSize)
+    if (size > 0 && this.#size + this.#reservedSize + size > maxSize)
       throw refuse('invalid', 'the messages of this namespace take too much space')
-    this.#heldPlaces += places
-    this.#heldSize += size
+    this.#reservedCount += count
+    this.#reservedSize += size
     return () => {
-      this.#heldPlaces -= places
-      this.#heldSize -= size
+      this.#reservedCount -= count
+      this.#reservedSize -= size
     }
   }
 

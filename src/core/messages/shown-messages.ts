@@ -11,15 +11,15 @@ import type { MessageStore } from './message-store.ts'
 import { shownEntry } from './message-view.ts'
 import { isActive, nextChange } from './window.ts'
 
-/** What one of the two endpoints shows a caller. */
+/** The messages that one of the two endpoints shows a caller. */
 export type Shown = {
-  /** `data`, as JSON text. */
+  /** `data` as JSON. */
   readonly text: string
-  /** Strong entity tag of that text. */
+  /** Strong entity tag of `text`. */
   readonly etag: string
-  /** RFC 3339: the earliest start or end to come among the messages this caller may see; undefined: none. */
+  /** The earliest future start or end among the messages this caller may see, in RFC 3339. */
   readonly nextChange: string | undefined
-  /** When something else may be shown though nothing was written, in milliseconds since the epoch. */
+  /** When the result may change without a write, in milliseconds since the epoch. */
   readonly changesAtMs: number
 }
 
@@ -29,150 +29,151 @@ export type ShownMessagesParts = {
   readonly clock: Clock
 }
 
-/** A message that is shown now or may be later. `text` is its member of `key_info`. */
+/**
+ * A message that is or will be active. `text` is its member of `key_info`, or empty if it is not active yet.
+ */
 type Candidate = Pick<Message, 'id' | 'start' | 'end'> & {
   readonly text: string
   readonly audience: Audience | undefined
   /** Ids of its namespace and those above. */
-  readonly line: readonly string[]
+  readonly lineage: readonly string[]
 }
 
 /**
- * What a namespace shows, written out. It holds as long as nothing is written in `line` and the clock stays
- * within.
+ * The serialized messages of a namespace. Valid until a message in `lineage` changes or the clock leaves the
+ * period from `madeAtMs` to `endsAtMs`.
  */
-type Plan = {
+type Snapshot = {
   /** Ids of the namespace and those above. */
-  readonly line: readonly string[]
+  readonly lineage: readonly string[]
   readonly versions: readonly number[]
   readonly madeAtMs: number
   readonly endsAtMs: number
-  /** What every caller sees, when it is the same for all; else the messages to choose from. */
+  /** The result, if it is the same for every caller; otherwise it is selected from `candidates`. */
   readonly forAll: Shown | undefined
   readonly candidates: readonly Candidate[]
-  /** By who is addressed: for each message with an audience, whether the caller is in it. */
-  readonly byHits: Map<string, Shown>
-  /** How many of those are kept. */
-  readonly mostAnswers: number
+  /** Results by the ids of the candidates whose audience includes the caller. */
+  readonly byMatches: Map<string, Shown>
+  /** The maximum size of `byMatches`. */
+  readonly maxResults: number
 }
 
 /**
- * Characters of all texts kept, for each of the two endpoints. What is longer by itself is kept alone: each
- * reader would need a copy of his own.
+ * Limit for the cached characters of each endpoint. A single longer text is still cached, so readers share
+ * it.
  */
-const maxKeptText = 16 * 1024 * 1024
-/**
- * Different answers kept of one namespace whose messages have audiences; at least one, fewer than this where
- * they are long.
- */
-const maxKeptAnswers = 8
+const maxCachedText = 16 * 1024 * 1024
+/** Cached results of a namespace whose messages have audiences; fewer if they are long, but at least one. */
+const maxCachedResults = 8
 
 const nanosecondsPerMs = 1_000_000n
 
 /**
- * What front ends are shown in a namespace: active messages of its own and of all above.
+ * The messages that front ends show in a namespace: the active ones of the namespace and of all above it.
  * docs/contract/messages.md#front-ends
  */
 export class ShownMessages {
   readonly #parts: ShownMessagesParts
-  readonly #before = new WeightedCache<Plan>(maxKeptText)
-  readonly #after = new WeightedCache<Plan>(maxKeptText)
+  readonly #beforeLogin = new WeightedCache<Snapshot>(maxCachedText)
+  readonly #afterLogin = new WeightedCache<Snapshot>(maxCachedText)
 
   constructor(parts: ShownMessagesParts) {
     this.#parts = parts
   }
 
-  /** What everyone sees who has not logged in. A promise only when it is not written out already. */
+  /** The messages before login, the same for everyone. Returns a promise only if they are not cached. */
   beforeLogin(namespace: Namespace): Shown | Promise<Shown> {
-    return this.readyBeforeLogin(namespace) ?? this.#fresh(this.#before, namespace).then(forEveryone)
+    return this.readyBeforeLogin(namespace) ?? this.#take(this.#beforeLogin, namespace).then(forEveryone)
   }
 
-  /** The same where it is written out already. */
+  /** The messages before login, if cached. */
   readyBeforeLogin(namespace: Namespace): Shown | undefined {
-    const plan = this.#kept(this.#before, namespace)
-    return plan && forEveryone(plan)
+    const snapshot = this.#cached(this.#beforeLogin, namespace)
+    return snapshot && forEveryone(snapshot)
   }
 
-  /** What a caller sees who has logged in; who that is is asked for only when a message has an audience. */
+  /** The messages after login. Calls `findViewer` only if a message has an audience. */
   async afterLogin(namespace: Namespace, findViewer: () => Promise<Viewer>): Promise<Shown> {
-    const plan = this.#kept(this.#after, namespace) ?? (await this.#fresh(this.#after, namespace))
-    if (plan.forAll !== undefined) return plan.forAll
+    const snapshot =
+      this.#cached(this.#afterLogin, namespace) ?? (await this.#take(this.#afterLogin, namespace))
+    if (snapshot.forAll !== undefined) return snapshot.forAll
     const viewer = await findViewer()
-    const addressed = plan.candidates.filter((one) => isFor(one.audience, viewer, one.line))
-    const hits = addressed.map(({ id }) => id).join(' ')
-    const shown = plan.byHits.get(hits) ?? writtenOut(addressed, instantOf(plan.madeAtMs))
-    if (plan.byHits.size < plan.mostAnswers) plan.byHits.set(hits, shown)
+    const matching = snapshot.candidates.filter((one) => isFor(one.audience, viewer, one.lineage))
+    const key = matching.map(({ id }) => id).join(' ')
+    const shown = snapshot.byMatches.get(key) ?? serialized(matching, instantOf(snapshot.madeAtMs))
+    if (snapshot.byMatches.size < snapshot.maxResults) snapshot.byMatches.set(key, shown)
     return shown
   }
 
-  /**
-   * The namespace of a message that this caller sees after login; undefined when there is no such message.
-   */
+  /** The namespace of a message that this caller sees after login; undefined if there is no such message. */
   async ownerOf(namespace: Namespace, id: string, viewer: Viewer): Promise<string | undefined> {
     const now = instantOf(this.#parts.clock.now())
-    const line = this.#lineOf(namespace)
-    for (const [index, owner] of line.entries()) {
+    const lineage = this.#lineageOf(namespace)
+    for (const [index, owner] of lineage.entries()) {
       const message = (await this.#parts.messages.listOf(owner)).find((one) => one.id === id)
       if (message === undefined) continue
-      const isSeen =
-        message.authenticated && isActive(message, now) && isFor(message.audience, viewer, line.slice(index))
-      return isSeen ? owner : undefined
+      const isShown =
+        message.authenticated &&
+        isActive(message, now) &&
+        isFor(message.audience, viewer, lineage.slice(index))
+      return isShown ? owner : undefined
     }
     return undefined
   }
 
-  #kept(cache: WeightedCache<Plan>, namespace: Namespace): Plan | undefined {
-    const known = cache.peek(namespace.id)
-    return known !== undefined && this.#holds(known) ? known : undefined
+  #cached(cache: WeightedCache<Snapshot>, namespace: Namespace): Snapshot | undefined {
+    const snapshot = cache.peek(namespace.id)
+    return snapshot !== undefined && this.#isValid(snapshot) ? snapshot : undefined
   }
 
-  #holds({ line, versions, madeAtMs, endsAtMs }: Plan): boolean {
+  #isValid({ lineage, versions, madeAtMs, endsAtMs }: Snapshot): boolean {
     const now = this.#parts.clock.now()
     return (
       now >= madeAtMs &&
       now < endsAtMs &&
-      line.every((id, index) => this.#parts.messages.version(id) === versions[index])
+      lineage.every((id, index) => this.#parts.messages.version(id) === versions[index])
     )
   }
 
-  async #fresh(cache: WeightedCache<Plan>, namespace: Namespace): Promise<Plan> {
+  /** Takes a new snapshot and caches it. */
+  async #take(cache: WeightedCache<Snapshot>, namespace: Namespace): Promise<Snapshot> {
     const { messages, clock } = this.#parts
-    const line = this.#lineOf(namespace)
-    // asked for before the lists are: a change in between makes the plan end early, never late
-    const versions = line.map((id) => messages.version(id))
-    const lists = await Promise.all(line.map((id) => messages.listOf(id)))
-    const meanwhile = this.#kept(cache, namespace)
-    if (meanwhile !== undefined) return meanwhile
+    const lineage = this.#lineageOf(namespace)
+    // read the versions before the lists: a change in between then invalidates the snapshot
+    const versions = lineage.map((id) => messages.version(id))
+    const lists = await Promise.all(lineage.map((id) => messages.listOf(id)))
+    const cached = this.#cached(cache, namespace)
+    if (cached !== undefined) return cached
     const madeAtMs = clock.now()
-    const candidates = candidatesOf(lists, line, {
+    const candidates = candidatesOf(lists, lineage, {
       now: instantOf(madeAtMs),
-      authenticated: cache === this.#after,
+      authenticated: cache === this.#afterLogin,
     })
     const isForAll = candidates.every(({ audience }) => audience === undefined)
     const texts = candidates.reduce((sum, { text }) => sum + text.length, 200)
-    const mostAnswers = isForAll
+    const maxResults = isForAll
       ? 0
-      : Math.max(1, Math.min(maxKeptAnswers, Math.floor(maxKeptText / texts) - 1))
-    const plan: Plan = {
-      line,
+      : Math.max(1, Math.min(maxCachedResults, Math.floor(maxCachedText / texts) - 1))
+    const snapshot: Snapshot = {
+      lineage,
       versions,
       madeAtMs,
-      endsAtMs: endOf(nextChange(candidates, instantOf(madeAtMs))),
-      forAll: isForAll ? writtenOut(candidates, instantOf(madeAtMs)) : undefined,
+      endsAtMs: millisecondAfter(nextChange(candidates, instantOf(madeAtMs))),
+      forAll: isForAll ? serialized(candidates, instantOf(madeAtMs)) : undefined,
       candidates: isForAll ? [] : candidates,
-      byHits: new Map(),
-      mostAnswers,
+      byMatches: new Map(),
+      maxResults,
     }
     cache.set(namespace.id, {
-      value: plan,
-      weight: Math.min(maxKeptText, texts * (1 + mostAnswers)),
-      expiresAt: plan.endsAtMs,
+      value: snapshot,
+      weight: Math.min(maxCachedText, texts * (1 + maxResults)),
+      expiresAt: snapshot.endsAtMs,
     })
-    return plan
+    return snapshot
   }
 
-  /** The namespace first, the root last: the order in which messages are shown. */
-  #lineOf(namespace: Namespace): string[] {
+  /** Ids of the namespace and those above, the root last: the order in which messages are shown. */
+  #lineageOf(namespace: Namespace): string[] {
     return this.#parts.namespaces
       .lineOf(namespace)
       .map(({ id }) => id)
@@ -180,19 +181,19 @@ export class ShownMessages {
   }
 }
 
-/** Nobody who has not logged in is in an audience. */
-const forEveryone = ({ forAll }: Plan): Shown => forAll ?? nothingShown
+/** Without a login, no caller is in an audience. */
+const forEveryone = ({ forAll }: Snapshot): Shown => forAll ?? nothingShown
 
-/** The first millisecond in which a change has come; a clock that shows it exactly is looked at again. */
-const endOf = (change: Instant | undefined): number =>
+/** The first full millisecond at or after a change. */
+const millisecondAfter = (change: Instant | undefined): number =>
   change === undefined
     ? Number.POSITIVE_INFINITY
     : Number((change + nanosecondsPerMs - 1n) / nanosecondsPerMs)
 
-/** All that is not over, in the order of the endpoints. docs/contract/messages.md#namespaces */
+/** The messages that have not ended, in the order they are shown. docs/contract/messages.md#namespaces */
 function candidatesOf(
   lists: readonly (readonly Message[])[],
-  line: readonly string[],
+  lineage: readonly string[],
   { now, authenticated }: { now: Instant; authenticated: boolean },
 ): Candidate[] {
   return lists.flatMap((messages, index) =>
@@ -208,7 +209,7 @@ function candidatesOf(
           start: message.start,
           end: message.end,
           audience: message.audience,
-          line: line.slice(index),
+          lineage: lineage.slice(index),
         },
         text: isActive(message, now)
           ? `${JSON.stringify(message.id)}:${stringifyJson(shownEntry(message))}`
@@ -217,7 +218,7 @@ function candidatesOf(
   )
 }
 
-function writtenOut(candidates: readonly Candidate[], now: Instant): Shown {
+function serialized(candidates: readonly Candidate[], now: Instant): Shown {
   const active = candidates.filter((one) => isActive(one, now))
   const change = nextChange(candidates, now)
   if (active.length === 0) return shownOf('{}', change)
@@ -230,9 +231,9 @@ function shownOf(text: string, change: Instant | undefined): Shown {
     text,
     etag: `"${createHash('sha256').update(text).digest('base64url')}"`,
     nextChange: change === undefined ? undefined : formatInstant(change),
-    changesAtMs: endOf(change),
+    changesAtMs: millisecondAfter(change),
   }
 }
 
-/** What is shown where no message is. docs/contract/messages.md#front-ends */
+/** The result if there is no message to show. docs/contract/messages.md#front-ends */
 export const nothingShown: Shown = shownOf('{}', undefined)

@@ -223,8 +223,8 @@ class RuleAcl implements Acl {
   }
 
   /**
-   * A rule for the path without its trailing slash decides if no rule matches the path with it. A more specific
-   * rule that denies also decides: denying `a/+` is meant to include the list of `a/b`.
+   * A rule for the path without its trailing slash decides if no rule matches the path with it. A more
+   * specific rule that denies also decides: denying `a/+` is meant to include the list of `a/b`.
    * docs/contract/tokens-and-policies.md#which-rule-decides
    */
   #findListed(path: string): Rule | undefined {
@@ -255,10 +255,7 @@ class RuleAcl implements Acl {
 
 const isListing = (operation: AclOperation): boolean => operation === 'list' || operation === 'scan'
 
-/**
- * The verdict of the deciding rule.
- * docs/contract/tokens-and-policies.md#parameters-wrapping-expiration
- */
+/** The verdict of the deciding rule. docs/contract/tokens-and-policies.md#parameters-wrapping-expiration */
 function verdict(
   grants: Grants,
   operation: Exclude<AclOperation, 'help'>,

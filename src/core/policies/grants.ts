@@ -28,8 +28,8 @@ export const denyGrants: Grants = {
 }
 
 /**
- * Merges all stanzas for one path, given in the order they were read. Takes time linear in their total length.
- * docs/contract/tokens-and-policies.md#which-rule-decides
+ * Merges all stanzas for one path, given in the order they were read. Takes time linear in their total
+ * length. docs/contract/tokens-and-policies.md#which-rule-decides
  */
 export function mergeGrants(all: readonly Grants[]): Grants {
   if (all.some(({ isDeny }) => isDeny)) return denyGrants

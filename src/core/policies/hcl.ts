@@ -275,8 +275,8 @@ class HclScanner {
   }
 
   /**
-   * `<<EOF` keeps the lines as they are; `<<-EOF` strips the indentation of the closing line if every line has
-   * it.
+   * `<<EOF` keeps the lines as they are; `<<-EOF` strips the indentation of the closing line if every line
+   * has it.
    */
   #heredoc(): string {
     const at = this.#position()

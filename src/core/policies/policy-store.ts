@@ -17,8 +17,8 @@ export type PolicyStoreParts = {
   view: View
   clock: Clock
   /**
-   * How long a cached copy may miss another process's write; if absent, no other process writes. This object's
-   * own writes take effect at once.
+   * How long a cached copy may miss another process's write; if absent, no other process writes. This
+   * object's own writes take effect at once.
    */
   maxAgeMs?: number
 }
@@ -28,8 +28,8 @@ export type PolicySet = {
   readonly namespace: string
   readonly names: readonly string[]
   /**
-   * The path from the caller's namespace down to that of the policies, to which their paths are relative; empty
-   * if they are the same.
+   * The path from the caller's namespace down to that of the policies, to which their paths are relative;
+   * empty if they are the same.
    */
   readonly prefix: string
 }
@@ -159,8 +159,8 @@ export class PolicyStore {
 
   /**
    * The Acl of a caller with the policies of its token and `more` from its identity. Names without a policy
-   * grant nothing. `root` grants everything, but only in the root namespace and as the first policy of a token:
-   * a root token has no other policy, and an identity never adds `root`.
+   * grant nothing. `root` grants everything, but only in the root namespace and as the first policy of a
+   * token: a root token has no other policy, and an identity never adds `root`.
    */
   async aclFor(
     namespace: string,
@@ -267,7 +267,9 @@ function distinctPolicies(sets: readonly PolicySet[]): NamedPolicy[] {
   return [...policies.values()]
 }
 
-/** The name of a folder of policies. Not a regular expression, which takes quadratic time on a run of slashes. */
+/**
+ * The name of a folder of policies. Not a regular expression, which takes quadratic time on a run of slashes.
+ */
 export function withoutEndSlashes(path: string): string {
   let end = path.length
   while (path[end - 1] === '/') end--

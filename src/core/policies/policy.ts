@@ -60,8 +60,8 @@ export function parsePolicy(text: string): ParsedPolicy {
 export type PolicyNamespace = { readonly prefix: string; readonly namespace: string }
 
 /**
- * The same rules as seen from an ancestor namespace: their paths get the prefix, and their templates still use
- * the groups of their own namespace. docs/contract/namespaces.md#isolation
+ * The same rules as seen from an ancestor namespace: their paths get the prefix, and their templates still
+ * use the groups of their own namespace. docs/contract/namespaces.md#isolation
  */
 export function policyBelow(policy: ParsedPolicy, below: PolicyNamespace): ParsedPolicy {
   return {

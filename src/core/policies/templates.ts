@@ -11,8 +11,8 @@ type TemplateAlias = {
 }
 
 /**
- * The values for the path templates of a policy: the caller's entity, its direct and inherited groups, and the
- * time in milliseconds.
+ * The values for the path templates of a policy: the caller's entity, its direct and inherited groups, and
+ * the time in milliseconds.
  */
 export type TemplateContext = {
   readonly entity?:
@@ -65,8 +65,8 @@ export function parseTemplate(label: string): Template | 'unbalanced' | undefine
 }
 
 /**
- * Fills in the values. Undefined drops the stanza: if the caller has no entity, if a value is missing, or if it
- * contains `/`, `*` or `+`. docs/contract/tokens-and-policies.md#paths-in-rules
+ * Fills in the values. Undefined drops the stanza: if the caller has no entity, if a value is missing, or if
+ * it contains `/`, `*` or `+`. docs/contract/tokens-and-policies.md#paths-in-rules
  */
 export function fillTemplate(
   { literals, names, scope }: Template,

@@ -47,24 +47,24 @@ export class Cubbyholes {
 
   /**
    * Deletes what tokens of ancestor namespaces stored in a namespace's cubbyhole. Its own tokens' entries are
-   * deleted with its mount. May be run again.
+   * deleted with its mount. Idempotent.
    */
-  async removeNamespace(going: string, above: readonly string[]): Promise<void> {
-    for (const namespace of above) {
+  async removeNamespace(removed: string, ancestors: readonly string[]): Promise<void> {
+    for (const namespace of ancestors) {
       const mount = this.#parts.mountOf(namespace)
-      if (mount !== undefined) await removeOwners(this.#parts.viewOf(mount), `.${going}`)
+      if (mount !== undefined) await deleteOwnedBy(this.#parts.viewOf(mount), `.${removed}`)
     }
   }
 }
 
 const pageSize = 2000
 
-/** Deletes everything below first segments with this suffix. */
-async function removeOwners(view: View, ending: string): Promise<void> {
+/** Deletes all entries whose first path segment, the owner, has this suffix. */
+async function deleteOwnedBy(view: View, suffix: string): Promise<void> {
   for (let after: string | undefined; ; await nextTurn()) {
     const keys = await view.listKeys('', { limit: pageSize, ...(after === undefined ? {} : { after }) })
     const owners = new Set(keys.map((key) => key.slice(0, key.indexOf('/'))))
-    for (const owner of owners) if (owner.endsWith(ending)) await view.deletePrefix(`${owner}/`)
+    for (const owner of owners) if (owner.endsWith(suffix)) await view.deletePrefix(`${owner}/`)
     after = keys.at(-1)
     if (after === undefined) return
   }

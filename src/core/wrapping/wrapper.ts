@@ -51,7 +51,7 @@ const policy = 'response-wrapping'
 const responseEntry = 'response'
 const originEntry = 'wrapinfo'
 
-/** Greatest size of a wrapped response; a list of a hundred thousand long names fits. */
+/** A list of a hundred thousand long names fits. */
 const maxWrappedBytes = 16 * 1024 * 1024
 
 /** The token is unknown, used, expired or not a wrapping token. docs/contract/wrapping.md#calls */
@@ -74,7 +74,7 @@ export class Wrapper {
    */
   async wrap({ namespace, path, ttl, body, wrappedAccessor }: WrapRequest): Promise<WrapInfo> {
     if (Buffer.byteLength(body) > maxWrappedBytes) {
-      throw refuse('invalid', `the answer is too large to be wrapped: at most ${maxWrappedBytes} bytes`)
+      throw refuse('invalid', `the response is too large to wrap: at most ${maxWrappedBytes} bytes`)
     }
     const { minted, entries, info } = this.#prepared({ namespace, path, ttl, body })
     await this.#parts.root.write(entries)
@@ -101,31 +101,31 @@ export class Wrapper {
    * `invalid`.
    */
   async unwrap(token: Token): Promise<string> {
-    const spent = await this.#parts.tokens.spendUse(token)
-    if (spent === undefined) throw notAWrappingToken()
-    const body = await this.spentBody(spent)
+    const used = await this.#parts.tokens.spendUse(token)
+    if (used === undefined) throw notAWrappingToken()
+    const body = await this.spentBody(used)
     this.#parts.discard(token.accessor)
     return body
   }
 
   /** The wrapped response of a token whose only use was spent by this request. */
   async spentBody(token: Token): Promise<string> {
-    const kept = await this.#entry(token, responseEntry)
+    const entry = await this.#entry(token, responseEntry)
     if (
-      typeof kept !== 'object' ||
-      kept === null ||
-      !('response' in kept) ||
-      typeof kept.response !== 'string'
+      typeof entry !== 'object' ||
+      entry === null ||
+      !('response' in entry) ||
+      typeof entry.response !== 'string'
     )
       throw notAWrappingToken()
-    return kept.response
+    return entry.response
   }
 
   /**
    * Moves a wrapped response to a new token and spends the old one, in one write. The TTL is the old one or,
-   * if shorter, `wish` (0: none).
+   * if shorter, `requestedTtl` (0: none).
    */
-  async rewrap(token: Token, wish: number): Promise<WrapInfo> {
+  async rewrap(token: Token, requestedTtl: number): Promise<WrapInfo> {
     const { tokens, root } = this.#parts
     const hash = tokens.keys.hashOf(token.accessor)
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
@@ -136,7 +136,7 @@ export class Wrapper {
       const { minted, entries, info } = this.#prepared({
         namespace: token.namespace,
         path: creation_path,
-        ttl: wish > 0 ? Math.min(wish, creation_ttl) : creation_ttl,
+        ttl: requestedTtl > 0 ? Math.min(requestedTtl, creation_ttl) : creation_ttl,
         body: await this.spentBody(stored.token),
       })
       const spending = tokens.lastUse(stored).entries.map(inCore)

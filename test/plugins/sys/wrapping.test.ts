@@ -197,7 +197,7 @@ describe('sys/wrapping/wrap', () => {
 
     expect([answer.status, errorText(answer.body)]).toEqual([
       400,
-      expect.stringContaining('too large to be wrapped'),
+      expect.stringContaining('too large to wrap'),
     ])
   })
 })
