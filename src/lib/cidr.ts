@@ -2,12 +2,12 @@ import { type Address, maxAddressLength, parseAddress } from './address.ts'
 
 type Network = readonly [address: Address, prefixLength: number]
 
-/** The form a bound address is kept in, or the text that says why it is none. */
+/** A bound address as it is stored, or why the text is not one. */
 export type ParsedBoundCidr = { cidr: string } | { error: string }
 
 /**
- * An address, a network (bits beyond its prefix may be set), or a UNIX socket path, which no client matches:
- * `/32` and `/128` are cut, the rest is kept as written. docs/contract/tokens-and-policies.md#token-roles,
+ * Parses an address, a network (host bits may be set), or a UNIX socket path, which no client matches. `/32`
+ * and `/128` are removed; everything else is kept as written. docs/contract/tokens-and-policies.md#token-roles,
  * docs/contract/jwt.md#roles.
  */
 export function parseBoundCidr(text: string): ParsedBoundCidr {
@@ -22,37 +22,28 @@ export function parseBoundCidr(text: string): ParsedBoundCidr {
 }
 
 /**
- * May a peer use what is bound to these addresses? Everyone may when there are none.
- * docs/contract/tokens-and-policies.md#token-roles
+ * Whether a peer may use something that is bound to these networks. With no networks, everyone may. An IPv4
+ * address mapped into IPv6 is that IPv4 address. docs/contract/tokens-and-policies.md#token-roles
  */
-export const addressMatches = (cidrs: readonly string[] | null | undefined, remoteAddress: string): boolean =>
-  cidrs === null || cidrs === undefined || cidrs.length === 0 || inNetworks(remoteAddress, cidrs)
-
-/** Whether an address lies in one of the networks; an IPv4 address mapped into IPv6 is that IPv4 address. */
-export function inNetworks(address: string, cidrs: readonly string[]): boolean {
-  if (cidrs.length === 0) return false
-  const peer = parseAddress(address)
-  return peer !== undefined && cidrs.some((cidr) => contains(cidr, peer))
+export function addressMatches(cidrs: readonly string[] | null | undefined, remoteAddress: string): boolean {
+  if (cidrs === null || cidrs === undefined || cidrs.length === 0) return true
+  const peer = parseAddress(remoteAddress)
+  return peer !== undefined && cidrs.some((cidr) => isInside(parseNetwork(cidr), peer))
 }
 
-/** As `inNetworks`, for networks that are asked about many times: they are parsed once. */
+/** A predicate for networks that are checked many times: they are parsed once. */
 export function networkSet(cidrs: readonly string[]): (address: Address) => boolean {
-  const networks = cidrs.map(parseNetwork).filter((network) => network !== undefined)
+  const networks = cidrs.map(parseNetwork)
   return (address) => networks.some((network) => isInside(network, address))
 }
 
-function contains(cidr: string, peer: Address): boolean {
-  const network = parseNetwork(cidr)
-  return network !== undefined && isInside(network, peer)
-}
-
-const isInside = ([network, prefixLength]: Network, address: Address): boolean =>
-  address.kind() === network.kind() && address.match(network, prefixLength)
+const isInside = (network: Network | undefined, address: Address): boolean =>
+  network !== undefined && address.kind() === network[0].kind() && address.match(network[0], network[1])
 
 const isHost = ([address, prefixLength]: Network): boolean =>
   prefixLength === (address.kind() === 'ipv4' ? 32 : 128)
 
-/** An address, or a network like `10.0.0.0/8`. */
+/** Whether the text is an address or a network like `10.0.0.0/8`. */
 export const isNetwork = (text: string): boolean => parseNetwork(text) !== undefined
 
 function parseNetwork(text: string): Network | undefined {
@@ -63,7 +54,7 @@ function parseNetwork(text: string): Network | undefined {
   const bits = address.kind() === 'ipv4' ? 32 : 128
   if (prefix === undefined) return [address, bits]
   if (!/^(?:0|[1-9]\d{0,2})$/.test(prefix)) return undefined
-  // a network written as mapped IPv4 counts its bits from the start of the IPv6 form
+  // the prefix of a mapped IPv4 network counts bits from the start of the IPv6 form
   const length = Number(prefix) - (host.includes(':') && bits === 32 ? 96 : 0)
   return length >= 0 && length <= bits ? [address, length] : undefined
 }

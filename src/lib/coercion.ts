@@ -1,7 +1,7 @@
 import { parseDuration } from './duration.ts'
 import { goText, quoted } from './go-text.ts'
 import { isJsonNumber, type JsonValue } from './json.ts'
-import { parseFloatingPoint, parseWholeNumber } from './numbers.ts'
+import { parseWholeNumber } from './numbers.ts'
 import { parseTime } from './time.ts'
 
 /**
@@ -25,7 +25,7 @@ const unconvertible = (place: string, type: string, wire: unknown): string =>
   `'${place}' expected type '${type}', got unconvertible type '${typeName(wire)}'`
 
 /** The text of a scalar; undefined for lists and objects. Null and absent are the empty text. */
-export function scalarText(wire: unknown): string | undefined {
+function scalarText(wire: unknown): string | undefined {
   if (typeof wire === 'string') return wire
   if (wire === null || wire === undefined) return ''
   if (typeof wire === 'boolean') return wire ? '1' : '0'
@@ -44,24 +44,14 @@ export function toBool(wire: unknown): Coerced<boolean> {
   return { error: "'' cannot parse value as 'bool': strconv.ParseBool: invalid syntax" }
 }
 
-export function toWholeNumber(wire: unknown, type: 'int' | 'int64'): Coerced<number> {
+export function toWholeNumber(wire: unknown): Coerced<number> {
   const text = scalarText(wire)
-  if (text === undefined) return { error: unconvertible('', type, wire) }
+  if (text === undefined) return { error: unconvertible('', 'int', wire) }
   if (text === '') return { value: 0 }
   const parsed = parseWholeNumber(text)
   return 'number' in parsed
     ? { value: parsed.number }
-    : { error: `'' cannot parse value as '${type}': strconv.ParseInt: ${parsed.error}` }
-}
-
-export function toFloat(wire: unknown): Coerced<number> {
-  const text = scalarText(wire)
-  if (text === undefined) return { error: unconvertible('', 'float64', wire) }
-  if (text === '') return { value: 0 }
-  const parsed = parseFloatingPoint(text)
-  return 'number' in parsed
-    ? { value: parsed.number }
-    : { error: `'' cannot parse value as 'float64': strconv.ParseFloat: ${parsed.error}` }
+    : { error: `'' cannot parse value as 'int': strconv.ParseInt: ${parsed.error}` }
 }
 
 export function toText(wire: unknown): Coerced<string> {
@@ -72,14 +62,6 @@ export function toText(wire: unknown): Coerced<string> {
 export function toLowerText(wire: unknown): Coerced<string> {
   const text = toText(wire)
   return 'error' in text ? text : { value: text.value.toLowerCase() }
-}
-
-/** Null is an error, absent is the empty name. docs/contract/http.md#field-types */
-export function toName(wire: unknown): Coerced<string> {
-  if (wire === undefined) return { value: '' }
-  const text = toText(wire)
-  if ('error' in text || /^\w(?:[\w.-]*\w)?$/.test(text.value)) return text
-  return { error: 'field does not match the formatting rules' }
 }
 
 /**
@@ -107,13 +89,10 @@ function elementTexts(list: readonly unknown[]): Texts {
 /** As many causes as an error text may name. */
 const maxCauses = 20
 
-const decodingFailed = (causes: readonly string[]): string =>
-  `decoding failed due to the following error(s):\n\n${causes.slice(0, maxCauses).join('\n')}`
-
-const notTexts = (bad: Texts['bad']): string =>
-  decodingFailed(
-    bad.slice(0, maxCauses).map(({ place, wire }) => unconvertible(`[${place}]`, 'string', wire)),
-  )
+function notTexts(bad: Texts['bad']): string {
+  const causes = bad.slice(0, maxCauses).map(({ place, wire }) => unconvertible(`[${place}]`, 'string', wire))
+  return `decoding failed due to the following error(s):\n\n${causes.join('\n')}`
+}
 
 /** A single string is one element: it is not split. */
 export function toTextList(wire: unknown): Coerced<string[]> {
@@ -138,20 +117,6 @@ export function toCommaList(wire: unknown): Coerced<string[]> {
     return `* ${unconvertible(`[${element.place}]`, 'string', element.wire)}, value: '${goText(element.wire)}'`
   })
   return { error: `${bad.length} error(s) decoding:\n\n${causes.join('\n')}` }
-}
-
-export function toCommaIntList(wire: unknown): Coerced<number[]> {
-  const list = typeof wire === 'string' && wire !== '' ? wire.split(',', mostInText + 1) : elements(wire)
-  if (list.length > mostInText) return { error: `more than ${mostInText} elements` }
-  const numbers: number[] = []
-  const causes: string[] = []
-  list.forEach((element, place) => {
-    const text = scalarText(element)
-    const parsed = text === '' ? { number: 0 } : parseWholeNumber(text ?? '[]')
-    if ('number' in parsed) numbers.push(parsed.number)
-    else causes.push(`'[${place}]' cannot parse value as 'int': strconv.ParseInt: ${parsed.error}`)
-  })
-  return causes.length > 0 ? { error: decodingFailed(causes) } : { value: numbers }
 }
 
 const isObject = (wire: unknown): wire is FieldMap =>

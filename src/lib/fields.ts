@@ -3,13 +3,10 @@ import {
   type Coerced,
   type FieldMap,
   toBool,
-  toCommaIntList,
   toCommaList,
   toDuration,
-  toFloat,
   toLowerText,
   toMap,
-  toName,
   toPairs,
   toSlice,
   toText,
@@ -54,7 +51,7 @@ function field<T, Out extends z.ZodType<T, T>>(
  */
 const settled = <T>(shape: Record<string, unknown>) => z.any().meta(shape) as unknown as z.ZodType<T, T>
 
-const listOf = (type: string) => ({ type: 'array', items: { type } })
+const listWire = { type: 'array', items: { type: 'string' } }
 // generated clients want one form of a field: where several may be sent, the document has the most expressive
 // one
 const durationWire = { type: 'string', examples: ['1h30m', '3600'] }
@@ -63,13 +60,7 @@ const durationWire = { type: 'string', examples: ['1h30m', '3600'] }
 export const boolField = field({ type: 'boolean' }, toBool, z.boolean())
 
 /** A whole number, also as text with a base prefix. docs/contract/http.md#field-types */
-export const intField = field({ type: 'integer' }, (wire) => toWholeNumber(wire, 'int'), z.int())
-
-/** As `intField`; only the type named in its texts differs. */
-export const int64Field = field({ type: 'integer' }, (wire) => toWholeNumber(wire, 'int64'), z.int())
-
-/** docs/contract/http.md#field-types */
-export const floatField = field({ type: 'number' }, toFloat, z.number())
+export const intField = field({ type: 'integer' }, toWholeNumber, z.int())
 
 /**
  * Text, never trimmed; numbers are their literal text, booleans `1` and `0`.
@@ -80,17 +71,11 @@ export const stringField = field({ type: 'string' }, toText, z.string())
 /** As `stringField`, in lower case. */
 export const lowerStringField = field({ type: 'string' }, toLowerText, z.string())
 
-/** A name that can stand in a path. docs/contract/http.md#field-types */
-export const nameStringField = field({ type: 'string' }, toName, z.string())
-
 /** Trimmed texts; a single text is one element, whatever it holds. docs/contract/http.md#field-types */
-export const stringListField = field(listOf('string'), toTextList, z.array(z.string()))
+export const stringListField = field(listWire, toTextList, z.array(z.string()))
 
 /** Trimmed texts; on the wire `"a, b"` or `["a", "b"]`. docs/contract/http.md#field-types */
-export const commaListField = field(listOf('string'), toCommaList, z.array(z.string()))
-
-/** On the wire `"1,2"` or `[1, 2]`. docs/contract/http.md#field-types */
-export const commaIntListField = field(listOf('integer'), toCommaIntList, z.array(z.int()))
+export const commaListField = field(listWire, toCommaList, z.array(z.string()))
 
 /**
  * A JSON object whose values keep their form, numbers their text; null is kept.

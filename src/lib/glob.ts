@@ -1,7 +1,7 @@
 /**
- * Whether `*` in the pattern, each standing for any run of characters, makes it the whole text. Takes the
- * leftmost place for each piece between the stars, and never goes back: no pattern makes it slow.
- * docs/contract/jwt.md#roles.
+ * Whether a pattern, in which each `*` stands for any run of characters, matches the whole text. It takes the
+ * leftmost match of each piece between the stars and never backtracks, so its time is linear.
+ * docs/contract/jwt.md#roles
  */
 export function globMatches(pattern: string, text: string): boolean {
   const pieces = pattern.split('*')
@@ -21,8 +21,8 @@ export function globMatches(pattern: string, text: string): boolean {
 }
 
 /**
- * As `globMatches` with `*` at the start and the end of the pattern only; a pattern of one character stands
- * for itself. docs/contract/tokens-and-policies.md#parameters-wrapping-expiration
+ * Like `globMatches`, but `*` is special only at the start and the end of the pattern, and a pattern of one
+ * character is literal. docs/contract/tokens-and-policies.md#parameters-wrapping-expiration
  */
 export function edgeGlobMatches(pattern: string, text: string): boolean {
   if (pattern.length < 2) return pattern === text
@@ -34,10 +34,10 @@ export function edgeGlobMatches(pattern: string, text: string): boolean {
   return isOpenEnd ? text.startsWith(fixed) : text === fixed
 }
 
-/** Longest piece that may be looked for by the engine's own search, whose worst case is text times piece. */
+/** Longest piece for the engine's own search, whose worst case is the product of both lengths. */
 const shortPiece = 32
 
-/** As `String.indexOf`, in time that grows with text plus piece (Knuth, Morris, Pratt). */
+/** `String.indexOf` in time linear in both lengths (Knuth, Morris, Pratt). */
 function indexOf(text: string, piece: string, from: number): number {
   if (piece.length <= shortPiece) return text.indexOf(piece, from)
   const borders = bordersOf(piece)
@@ -49,10 +49,7 @@ function indexOf(text: string, piece: string, from: number): number {
   return -1
 }
 
-/**
- * For each length, how long the longest proper start of the piece is that the part of this length also ends
- * with.
- */
+/** For each prefix of the piece, by length: the length of its longest proper prefix that is also its suffix. */
 function bordersOf(piece: string): Int32Array {
   const borders = new Int32Array(piece.length + 1)
   for (let length = 2; length <= piece.length; length++) {
@@ -61,7 +58,7 @@ function bordersOf(piece: string): Int32Array {
   return borders
 }
 
-/** How much of the piece matches up to and with the next character, when `matched` did before it. */
+/** How much of the piece matches after the next character, if `matched` did before it. */
 function extend(piece: string, borders: Int32Array, matched: number, next: number): number {
   let length = matched
   while (length > 0 && piece.charCodeAt(length) !== next) length = borders[length] ?? 0

@@ -31,23 +31,3 @@ export function parseWholeNumber(text: string): ParsedNumber {
   // `|| 0`: never -0
   return Number.isSafeInteger(number) ? { number: (sign === '-' ? -number : number) || 0 } : outOfRange
 }
-
-/**
- * A decimal, or hexadecimal with a binary exponent. Infinity and NaN are out of range: no answer could carry
- * them. docs/contract/http.md#field-types
- */
-export function parseFloatingPoint(text: string): ParsedNumber {
-  if (text.length > longestText) return outOfRange
-  if (/^[+-]?(?:inf(?:inity)?|nan)$/i.test(text)) return outOfRange
-  if (/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) return finite(Number(text))
-  const match = /^([+-]?)0[xX]((?:_?[\dA-Fa-f])*)(?:\.([\dA-Fa-f]*))?[pP]([+-]?\d+)$/.exec(text)
-  const [, sign, whole = '', fraction = '', exponent] = match ?? []
-  const digits = whole.replaceAll('_', '') + fraction
-  if (digits === '') return invalid
-  if (digits.length > 64) return outOfRange
-  const number = Number(`0x${digits}`) * 2 ** (Number(exponent) - 4 * fraction.length)
-  return finite(sign === '-' ? -number : number)
-}
-
-const finite = (number: number): ParsedNumber =>
-  Number.isFinite(number) ? { number: number || 0 } : outOfRange

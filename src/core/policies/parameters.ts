@@ -1,3 +1,4 @@
+import { edgeGlobMatches } from '../../lib/glob.ts'
 import { isJsonNumber, type JsonValue } from '../../lib/json.ts'
 import type { Grants, ParameterRules } from './grants.ts'
 
@@ -40,36 +41,8 @@ const includesValue = (values: readonly JsonValue[], value: unknown): boolean =>
 /** Wildcards apply to top-level strings only, not inside lists and objects. */
 const equalsValue = (expected: JsonValue, value: unknown): boolean =>
   typeof expected === 'string' && typeof value === 'string'
-    ? matchesText(expected, value)
+    ? edgeGlobMatches(expected, value)
     : isDeepEqual(expected, value)
-
-/** `*` may stand at the start, the end or both; a one-character pattern is literal. */
-function matchesText(pattern: string, text: string): boolean {
-  if (pattern.length < 2) return text === pattern
-  const isStart = pattern.startsWith('*')
-  const isEnd = pattern.endsWith('*')
-  if (isStart && isEnd) return containsText(text, pattern.slice(1, -1))
-  if (isStart) return text.endsWith(pattern.slice(1))
-  return isEnd ? text.startsWith(pattern.slice(0, -1)) : text === pattern
-}
-
-/** Like `includes`, but linear in both texts even in the worst case (Knuth–Morris–Pratt). */
-function containsText(text: string, part: string): boolean {
-  if (part.length < 8) return text.includes(part)
-  const borders = new Uint32Array(part.length)
-  for (let at = 1, border = 0; at < part.length; at++) {
-    while (border > 0 && part[at] !== part[border]) border = borders[border - 1] ?? 0
-    if (part[at] === part[border]) border++
-    borders[at] = border
-  }
-  let matched = 0
-  for (let at = 0; at < text.length; at++) {
-    while (matched > 0 && text[at] !== part[matched]) matched = borders[matched - 1] ?? 0
-    if (text[at] === part[matched]) matched++
-    if (matched === part.length) return true
-  }
-  return false
-}
 
 /** Recurses no deeper than the policy's value, whose depth is limited. */
 function isDeepEqual(expected: JsonValue, value: unknown): boolean {

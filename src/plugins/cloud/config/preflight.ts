@@ -1,5 +1,6 @@
 import { ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import { globMatches } from '../../../lib/glob.ts'
 import { isGone } from '../roles/managed-application.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
@@ -233,26 +234,11 @@ function actionsSeen(granted: readonly GrantedActions[], place: string): Seen {
   }
 }
 
-/**
- * A pattern of Resource Manager: `*` stands for anything, case does not count. Linear: the parts between
- * stars are looked for one after the other.
- */
+/** Resource Manager's patterns: `*` stands for any text, and case is ignored. */
 const covers =
   (action: string) =>
-  (pattern: string): boolean => {
-    const [text, parts] = [action.toLowerCase(), pattern.toLowerCase().split('*')]
-    const [head = '', ...rest] = parts
-    const tail = rest.pop()
-    if (tail === undefined) return text === head
-    if (!text.startsWith(head)) return false
-    let at = head.length
-    for (const part of rest) {
-      const found = text.indexOf(part, at)
-      if (found < 0) return false
-      at = found + part.length
-    }
-    return text.length - tail.length >= at && text.endsWith(tail)
-  }
+  (pattern: string): boolean =>
+    globMatches(pattern.toLowerCase(), action.toLowerCase())
 
 async function rootSecret({ state, upstream, call, clock }: Surroundings): Promise<Seen> {
   const config = await state.findConfig()
