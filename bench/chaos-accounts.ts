@@ -1,6 +1,17 @@
 import type { Thing } from '../simulators/directory/inventory.ts'
 import type { ChaosWorld } from './chaos-world.ts'
-import type { Held } from './chaos-run.ts'
+
+/**
+ * A credential that a caller received, and the state its caller expects. `unsure`: the response to its
+ * revocation was lost or was an error.
+ */
+export type Held = {
+  readonly role: string
+  readonly lease: string
+  readonly clientId: string
+  readonly secret: string
+  state: 'live' | 'unsure' | 'ended'
+}
 
 type Books = {
   readonly world: ChaosWorld

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Answer } from '../simulators/operator.ts'
-import { accounts } from './chaos-accounts.ts'
+import { accounts, type Held } from './chaos-accounts.ts'
 import {
   calm,
   type ChaosWorld,
@@ -21,18 +21,6 @@ export type ChaosOptions = {
 
 /** `problems` is empty if the final state is correct. */
 export type ChaosResult = { readonly problems: string[]; readonly counts: Readonly<Record<string, number>> }
-
-/**
- * A credential that a caller received, and the state its caller expects. `unsure`: the response to its
- * revocation was lost or was an error.
- */
-export type Held = {
-  readonly role: string
-  readonly lease: string
-  readonly clientId: string
-  readonly secret: string
-  state: 'live' | 'unsure' | 'ended'
-}
 
 const workers = 8
 const settleLimitMs = 120_000

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { type Directory, startDirectory } from '../simulators/directory/directory.ts'
+import type { Directory } from '../simulators/directory/directory.ts'
+import { startDirectory } from '../simulators/directory/start-directory.ts'
 import type { SettingsInput } from '../simulators/directory/settings.ts'
 import { type Answer, type Call, send, sendSuccessfully } from '../simulators/operator.ts'
 import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'

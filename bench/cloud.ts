@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
-import { type Directory, startDirectory } from '../simulators/directory/directory.ts'
+import type { Directory } from '../simulators/directory/directory.ts'
+import { startDirectory } from '../simulators/directory/start-directory.ts'
 import { send, sendSuccessfully } from '../simulators/operator.ts'
 import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
 import { usualConnections } from './bench-case.ts'

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { startIssuer } from './ci-issuer/issuer.ts'
-import { startDirectory } from './directory/directory.ts'
+import { startDirectory } from './directory/start-directory.ts'
 import { exitOnSignals, makeTemporaryFolder } from './exit.ts'
 import { narrate } from './narration.ts'
 import { startServerProcess } from './server-process.ts'

@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.ts'
 import type { Operation } from './operations.ts'
-import type { Call } from './service.ts'
+import type { Call } from './call.ts'
 
 /**
  * Keeps two changes of the same application's passwords apart, from a request's arrival to the end of its

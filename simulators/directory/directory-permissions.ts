@@ -1,5 +1,5 @@
 import { ApiError } from './api-error.ts'
-import type { Call } from './service.ts'
+import type { Call } from './call.ts'
 import type { Settings } from './settings.ts'
 import type { Application, Group, Holder, Tenant } from './tenant.ts'
 

@@ -1,10 +1,10 @@
 import { ApiError } from './api-error.ts'
+import type { ApiParts } from './api-parts.ts'
 import { deletionSeen, isSeen, seenOf, type View } from './consistency.ts'
 import { mayCaller } from './directory-permissions.ts'
-import type { GraphParts } from './graph.ts'
 import { entityReply, getSeen, listReply, readId, resourceMissing } from './graph-answers.ts'
 import { addPassword, removePassword, showPassword } from './passwords.ts'
-import type { Call, Reply, Route } from './service.ts'
+import type { Call, Reply, Route } from './call.ts'
 import type { Delays, Settings } from './settings.ts'
 import type { Application } from './tenant.ts'
 
@@ -17,7 +17,7 @@ const audiences = [
 const longestName = 256
 
 /** Applications and their passwords. simulators/directory/README.md. */
-export function applicationRoutes(parts: GraphParts): Route[] {
+export function applicationRoutes(parts: ApiParts): Route[] {
   const { tenant, settings } = parts
   const changed = (call: Call): Application => {
     const application = getSeen(call, tenant.applications, readId(call.params.id))
@@ -127,7 +127,7 @@ export const applicationProperties = ({ id, appId, displayName, tags, signInAudi
 })
 export const applicationNames = ['id', 'appId', 'displayName', 'tags', 'signInAudience']
 
-function create({ tenant, settings }: GraphParts, call: Call): Reply {
+function create({ tenant, settings }: ApiParts, call: Call): Reply {
   mayCaller.createApplication(call)
   const {
     displayName,
@@ -191,7 +191,7 @@ function isLocked(asked: unknown, { lockServicePrincipals: rule }: Settings): bo
   return rule === 'always' || (isEnabled ?? rule === 'by-default')
 }
 
-function list({ tenant, settings }: GraphParts, call: Call): Reply {
+function list({ tenant, settings }: ApiParts, call: Call): Reply {
   mayCaller.readApplications(call)
   return listReply(call, {
     context: 'applications',

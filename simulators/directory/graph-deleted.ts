@@ -1,14 +1,14 @@
+import type { ApiParts } from './api-parts.ts'
 import { hasHeard } from './consistency.ts'
 import { mayCaller } from './directory-permissions.ts'
-import type { GraphParts } from './graph.ts'
 import { entityReply, listReply, readId, resourceMissing } from './graph-answers.ts'
 import { applicationNames, applicationProperties, showApplication } from './graph-applications.ts'
 import { principalNames, principalProperties, showPrincipal } from './graph-service-principals.ts'
-import type { Call, Route } from './service.ts'
+import type { Call, Route } from './call.ts'
 import type { Application, Holder, Principal } from './tenant.ts'
 
 /** What was deleted and can still be purged. simulators/directory/README.md. */
-export function deletedRoutes({ tenant, settings }: GraphParts): Route[] {
+export function deletedRoutes({ tenant, settings }: ApiParts): Route[] {
   const inBin = (call: Call) => (holder: Holder) =>
     holder.deletedAt !== undefined && hasHeard(call.view, holder.deletedAt, 'deletedToBin')
   const find = (call: Call): { application?: Application; principal?: Principal } => {

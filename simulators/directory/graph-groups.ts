@@ -1,14 +1,14 @@
 import { ApiError } from './api-error.ts'
+import type { ApiParts } from './api-parts.ts'
 import { hasHeard, isSeen } from './consistency.ts'
 import { mayCaller } from './directory-permissions.ts'
-import type { GraphParts } from './graph.ts'
 import { entityReply, listReply, readId, resourceMissing } from './graph-answers.ts'
 import { principalNames, principalProperties, showPrincipal } from './graph-service-principals.ts'
-import type { Call, Reply, Route } from './service.ts'
+import type { Call, Reply, Route } from './call.ts'
 import type { Group } from './tenant.ts'
 
 /** Groups, their members, and what the organization says of its quota. simulators/directory/README.md. */
-export function groupRoutes(parts: GraphParts): Route[] {
+export function groupRoutes(parts: ApiParts): Route[] {
   const { tenant, settings } = parts
   const groupOf = (call: Call): Group => {
     const id = readId(call.params.id)
@@ -118,7 +118,7 @@ const showGroup = ({ id, displayName, kind }: Group) => ({
 
 const memberReference = /\/(?:directoryObjects|servicePrincipals)\/([^/?#]+)$/
 
-function addMember({ tenant }: GraphParts, call: Call, groupOf: (call: Call) => Group): Reply {
+function addMember({ tenant }: ApiParts, call: Call, groupOf: (call: Call) => Group): Reply {
   const group = groupOf(call)
   mayCaller.addMember(call, group)
   const reference = call.body['@odata.id']
@@ -150,7 +150,7 @@ function addMember({ tenant }: GraphParts, call: Call, groupOf: (call: Call) => 
 const defaultQuota = 50_000
 
 /** The quota is told only when it is asked for by `$select`, as the real one does. */
-function organization({ tenant, settings }: GraphParts, call: Call): Reply {
+function organization({ tenant, settings }: ApiParts, call: Call): Reply {
   mayCaller.readOrganization(call)
   const asked = call.query.get('$select')?.includes('directorySizeQuota') === true
   const quota = { used: tenant.quotaUsed(), total: settings().quotas.directoryObjects ?? defaultQuota }

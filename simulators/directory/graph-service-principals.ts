@@ -1,16 +1,16 @@
 import { ApiError } from './api-error.ts'
+import type { ApiParts } from './api-parts.ts'
 import { deletionSeen, hasHeard, isSeen, seenOf, type View } from './consistency.ts'
 import { mayCaller, mayMakePrincipalFor } from './directory-permissions.ts'
-import type { GraphParts } from './graph.ts'
 import { entityReply, getSeen, listReply, readId, resourceMissing } from './graph-answers.ts'
 import { checkQuota } from './graph-applications.ts'
 import { addPassword, removePassword, showPassword } from './passwords.ts'
-import type { Call, Reply, Route } from './service.ts'
+import type { Call, Reply, Route } from './call.ts'
 import type { Delays } from './settings.ts'
 import type { Principal } from './tenant.ts'
 
 /** Service principals and their passwords. simulators/directory/README.md. */
-export function principalRoutes(parts: GraphParts): Route[] {
+export function principalRoutes(parts: ApiParts): Route[] {
   const { tenant, settings } = parts
   const changed = (call: Call): Principal => {
     const principal = getSeen(call, tenant.principals, readId(call.params.id))
@@ -125,7 +125,7 @@ export const showPrincipal = (view: View, delay: keyof Delays) => (principal: Pr
 export const principalProperties = ({ id, appId, displayName }: Principal) => ({ id, appId, displayName })
 export const principalNames = ['id', 'appId', 'displayName']
 
-function create({ tenant, settings }: GraphParts, call: Call, nextRefusal: () => number): Reply {
+function create({ tenant, settings }: ApiParts, call: Call, nextRefusal: () => number): Reply {
   const { appId: asked } = call.body
   if (typeof asked !== 'string')
     throw new ApiError(

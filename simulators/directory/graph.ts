@@ -1,22 +1,15 @@
 import { ApiError } from './api-error.ts'
+import type { ApiParts } from './api-parts.ts'
 import { applicationRoutes } from './graph-applications.ts'
 import { deletedRoutes } from './graph-deleted.ts'
 import { groupRoutes } from './graph-groups.ts'
 import { principalRoutes } from './graph-service-principals.ts'
-import type { Call, Reply, Service } from './service.ts'
-import type { Settings } from './settings.ts'
-import type { Tenant } from './tenant.ts'
+import type { Call, Reply } from './call.ts'
+import type { Service } from './service.ts'
 import type { TokenClaims } from './tokens.ts'
 
-export type GraphParts = {
-  tenant: Tenant
-  settings(): Settings
-  /** The caller of a good token. */
-  caller(call: Call): TokenClaims | 'missing' | 'expired' | 'stranger' | 'audience'
-}
-
 /** Microsoft Graph v1.0, as far as simulators/directory/README.md goes. */
-export function graphService(parts: GraphParts): Service {
+export function graphService(parts: ApiParts): Service {
   return {
     name: 'directory',
     routes: [
@@ -41,7 +34,7 @@ const tokenTexts = {
   audience: 'Access token validation failure. Invalid audience.',
 }
 
-function admit({ caller }: GraphParts, call: Call): TokenClaims {
+function admit({ caller }: ApiParts, call: Call): TokenClaims {
   const found = caller(call)
   if (typeof found === 'string') throw new ApiError(401, 'InvalidAuthenticationToken', tokenTexts[found])
   return found

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { startByHand } from '../by-hand.ts'
-import { startDirectory } from './directory.ts'
+import { startDirectory } from './start-directory.ts'
 
 /**
  * `node simulators/directory/main.ts [--port 9300]`: the cloud, for use with curl. It also listens on

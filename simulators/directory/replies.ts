@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { ApiError } from './api-error.ts'
 import type { Fault } from './fault-fields.ts'
 import type { FaultBox } from './faults.ts'
-import type { Reply } from './service.ts'
+import type { Reply } from './call.ts'
 
 /** Sends a complete response; a string body is sent unchanged. */
 export function sendReply(response: ServerResponse, { status, body, headers = {} }: Reply): void {

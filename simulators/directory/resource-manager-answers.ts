@@ -1,6 +1,6 @@
 import { readFilter } from './filter.ts'
 import { pageOf } from './paging.ts'
-import type { Call, Reply } from './service.ts'
+import type { Call, Reply } from './call.ts'
 
 /**
  * A path of the resource manager, whose letter case does not count; the dots in it are dots, the rest a

@@ -1,20 +1,14 @@
 import { permissionsAt } from './access.ts'
 import { ApiError } from './api-error.ts'
+import type { ApiParts } from './api-parts.ts'
 import { arm, listOf } from './resource-manager-answers.ts'
 import { assignmentRoutes } from './role-assignments.ts'
 import { definitionRoutes } from './role-definitions.ts'
 import { subscriptionRoutes } from './subscriptions.ts'
 import { checkScope, tidyScope } from './scope.ts'
-import type { Call, Reply, Service } from './service.ts'
-import type { Settings } from './settings.ts'
-import type { Tenant } from './tenant.ts'
+import type { Call, Reply } from './call.ts'
+import type { Service } from './service.ts'
 import type { TokenClaims } from './tokens.ts'
-
-export type ResourceManagerParts = {
-  tenant: Tenant
-  settings(): Settings
-  caller(call: Call): TokenClaims | 'missing' | 'expired' | 'stranger' | 'audience'
-}
 
 const versions = [
   '2015-07-01',
@@ -28,7 +22,7 @@ const versions = [
 ]
 
 /** Azure Resource Manager, as far as simulators/directory/README.md goes. */
-export function resourceManagerService(parts: ResourceManagerParts): Service {
+export function resourceManagerService(parts: ApiParts): Service {
   return {
     name: 'resource-manager',
     routes: [
@@ -81,7 +75,7 @@ const tokenErrors = {
   },
 }
 
-function admit({ caller }: ResourceManagerParts, call: Call): TokenClaims {
+function admit({ caller }: ApiParts, call: Call): TokenClaims {
   const found = caller(call)
   if (typeof found === 'string') {
     const { code, message } = tokenErrors[found]

@@ -1,11 +1,11 @@
 import { checkAccess } from './access.ts'
 import { ApiError } from './api-error.ts'
+import type { ApiParts } from './api-parts.ts'
 import { hasHeard } from './consistency.ts'
-import type { ResourceManagerParts } from './resource-manager.ts'
 import { arm, listOf } from './resource-manager-answers.ts'
 import { getDefinition } from './role-definitions.ts'
 import { checkScope, covers, tidyScope } from './scope.ts'
-import type { Call, Reply, Route } from './service.ts'
+import type { Call, Reply, Route } from './call.ts'
 import type { Assignment, Principal, RoleDefinition, Tenant } from './tenant.ts'
 
 const provider = '/providers/Microsoft.Authorization/roleAssignments'
@@ -13,7 +13,7 @@ const guid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 const definitionPath = /^(?:\/.*)?\/providers\/Microsoft\.Authorization\/roleDefinitions\/([^/]+)$/i
 
 /** Role assignments. simulators/directory/README.md. */
-export function assignmentRoutes(parts: ResourceManagerParts): Route[] {
+export function assignmentRoutes(parts: ApiParts): Route[] {
   const { tenant, settings } = parts
   return [
     {
@@ -80,7 +80,7 @@ function find(
   return { found: found?.scope.toLowerCase() === scope.toLowerCase() ? found : undefined, name }
 }
 
-function put({ tenant, settings }: ResourceManagerParts, call: Call): Reply {
+function put({ tenant, settings }: ApiParts, call: Call): Reply {
   const scope = tidyScope(call.params.scope ?? '')
   const name = call.params.name?.toLowerCase() ?? ''
   if (!guid.test(name))

@@ -1,16 +1,16 @@
 import { checkAccess } from './access.ts'
 import { ApiError } from './api-error.ts'
-import type { ResourceManagerParts } from './resource-manager.ts'
+import type { ApiParts } from './api-parts.ts'
 import { arm, listOf } from './resource-manager-answers.ts'
 import { checkScope, tidyScope } from './scope.ts'
-import type { Route } from './service.ts'
+import type { Route } from './call.ts'
 import type { RoleDefinition, Tenant } from './tenant.ts'
 
 const provider = '/providers/Microsoft.Authorization/roleDefinitions'
 const action = 'Microsoft.Authorization/roleDefinitions/read'
 
 /** Role definitions, which are fixtures here. simulators/directory/README.md. */
-export function definitionRoutes({ tenant, settings }: ResourceManagerParts): Route[] {
+export function definitionRoutes({ tenant, settings }: ApiParts): Route[] {
   return [
     {
       operation: 'listRoleDefinitions',

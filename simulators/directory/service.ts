@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { ApiError } from './api-error.ts'
+import type { Call, Reply, Route } from './call.ts'
 import type { Certificates } from './certificates.ts'
 import { type ConcurrencyGuard, concurrencyViolation } from './concurrency.ts'
 import type { View } from './consistency.ts'
@@ -12,35 +13,6 @@ import type { JournalEntry } from './journal.ts'
 import type { Operation, ServiceName } from './operations.ts'
 import { answerWith, sendReply } from './replies.ts'
 import type { TokenClaims } from './tokens.ts'
-
-/** One request as a handler sees it. */
-export type Call = {
-  operation: Operation
-  service: ServiceName
-  method: string
-  path: string
-  /** Of this service, without trailing slash. */
-  origin: string
-  params: Readonly<Record<string, string>>
-  query: URLSearchParams
-  headers: IncomingMessage['headers']
-  /** The members of a JSON object or of a form. */
-  body: Record<string, unknown>
-  view: View
-  caller: TokenClaims | undefined
-  requestId: string
-  clientRequestId: string
-}
-
-export type Reply = { status: number; body?: unknown; headers?: Record<string, string> }
-
-export type Route = {
-  operation: Operation
-  method: string
-  /** Matches the path with its escapes resolved; named groups become params. */
-  path: RegExp
-  handle(call: Call): Reply
-}
 
 export type Service = {
   name: ServiceName

@@ -1,11 +1,11 @@
+import type { ApiParts } from './api-parts.ts'
 import { checkAccess } from './access.ts'
-import type { ResourceManagerParts } from './resource-manager.ts'
 import { arm, listOf } from './resource-manager-answers.ts'
 import { checkScope, tidyScope } from './scope.ts'
-import type { Call, Route } from './service.ts'
+import type { Call, Route } from './call.ts'
 
 /** The subscription and its resource groups: something that a new credential may, or may not, read. */
-export function subscriptionRoutes({ tenant, settings }: ResourceManagerParts): Route[] {
+export function subscriptionRoutes({ tenant, settings }: ApiParts): Route[] {
   const show = (name: string) => ({
     id: `/subscriptions/${tenant.subscriptionId}/resourceGroups/${name}`,
     name,

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startIssuer } from '../../simulators/ci-issuer/issuer.ts'
-import { startDirectory } from '../../simulators/directory/directory.ts'
+import { startDirectory } from '../../simulators/directory/start-directory.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { readPage } from './page.ts'
 

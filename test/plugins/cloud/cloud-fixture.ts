@@ -1,8 +1,5 @@
-import {
-  type Directory,
-  type DirectoryOptions,
-  startDirectory,
-} from '../../../simulators/directory/directory.ts'
+import type { Directory, DirectoryOptions } from '../../../simulators/directory/directory.ts'
+import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import type { Client } from '../../support/client.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
 import { PausingClock } from './upstream/aimed.ts'

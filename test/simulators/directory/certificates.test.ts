@@ -4,7 +4,7 @@ import { connect } from 'node:tls'
 import { expect, test } from 'vitest'
 import { makeCertificates } from '../../../simulators/directory/certificates.ts'
 import { der } from '../../../simulators/directory/der.ts'
-import { startDirectory } from '../../../simulators/directory/directory.ts'
+import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 
 test('the server certificate is signed by the authority, for loopback, and is no authority itself', () => {
   const { ca, cert } = makeCertificates()

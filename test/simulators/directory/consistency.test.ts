@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Directory, startDirectory } from '../../../simulators/directory/directory.ts'
+import type { Directory } from '../../../simulators/directory/directory.ts'
+import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import type { SettingsInput } from '../../../simulators/directory/settings.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Directory, startDirectory } from '../../../simulators/directory/directory.ts'
+import type { Directory } from '../../../simulators/directory/directory.ts'
+import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import type { FaultInput } from '../../../simulators/directory/fault-fields.ts'
 import { operations } from '../../../simulators/directory/operations.ts'
 import { FakeClock } from '../../support/fake-clock.ts'

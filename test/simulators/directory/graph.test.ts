@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { type Directory, startDirectory } from '../../../simulators/directory/directory.ts'
+import type { Directory } from '../../../simulators/directory/directory.ts'
+import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import {
   type Actor,

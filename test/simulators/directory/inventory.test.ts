@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startDirectory } from '../../../simulators/directory/directory.ts'
+import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import { actAs, assignmentOf, makeCredential, newAssignmentPath } from './client.ts'
 
 const kinds = (things: readonly { kind: string }[]) => things.map(({ kind }) => kind).toSorted()

@@ -1,6 +1,6 @@
 import { decodeJwt, UnsecuredJWT } from 'jose'
 import { expect, test } from 'vitest'
-import { startDirectory } from '../../../simulators/directory/directory.ts'
+import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { actAs, askToken, makeCredential, send, type Who } from './client.ts'
 

@@ -5,7 +5,8 @@ import {
 } from '@azure/msal-node'
 import { Client } from '@microsoft/microsoft-graph-client'
 import { expect, test } from 'vitest'
-import { type Directory, startDirectory } from '../../../simulators/directory/directory.ts'
+import type { Directory } from '../../../simulators/directory/directory.ts'
+import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import { type Answer, send } from './client.ts'
 
 /** What MSAL asks through: only the stand-in's authority is trusted, and no redirect is followed. */

@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import {
-  type Directory,
-  type DirectoryOptions,
-  startDirectory,
-} from '../../../../simulators/directory/directory.ts'
+import type { Directory, DirectoryOptions } from '../../../../simulators/directory/directory.ts'
+import { startDirectory } from '../../../../simulators/directory/start-directory.ts'
 import { OutboundClient } from '../../../../src/core/outbound.ts'
 import {
   findEnvironment,

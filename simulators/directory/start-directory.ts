@@ -1,0 +1,189 @@
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeTemporaryFolder } from '../exit.ts'
+import { makeCertificates } from './certificates.ts'
+import { makeConcurrencyGuard } from './concurrency.ts'
+import type { View } from './consistency.ts'
+import { type Controls, startControls } from './controls.ts'
+import type { Directory, DirectoryOptions } from './directory.ts'
+import { grantRoot } from './directory-permissions.ts'
+import { makeFaultBox } from './faults.ts'
+import { addFixtures, addGroup, addRoleDefinition, assignRootRoles } from './fixtures.ts'
+import { graphService } from './graph.ts'
+import { debrisOf, inventoryOf } from './inventory.ts'
+import { makeJournal } from './journal.ts'
+import { loginService } from './login.ts'
+import type { ServiceName } from './operations.ts'
+import { makeRateMeter } from './rate-meter.ts'
+import { resourceManagerService } from './resource-manager.ts'
+import type { Call } from './call.ts'
+import { type RunningService, startService, type Surroundings } from './service.ts'
+import { changeSettings, settingsFields } from './settings.ts'
+import { adminControlsOf } from './admin-controls.ts'
+import { Tenant } from './tenant.ts'
+import { makeTokenBook, type TokenClaims } from './tokens.ts'
+
+/** Resources by which the real cloud's tokens are asked for; a stand-in's own address is one more. */
+const directoryResources = [
+  'https://graph.microsoft.com',
+  'https://graph.microsoft.us',
+  'https://microsoftgraph.chinacloudapi.cn',
+  '00000003-0000-0000-c000-000000000000',
+]
+const resourceManagerResources = [
+  'https://management.core.windows.net/',
+  'https://management.azure.com',
+  'https://management.core.usgovcloudapi.net',
+  'https://management.usgovcloudapi.net',
+  'https://management.core.chinacloudapi.cn',
+  'https://management.chinacloudapi.cn',
+]
+
+/** Starts the stand-in; it listens when the promise resolves. */
+export async function startDirectory(options: DirectoryOptions = {}): Promise<Directory> {
+  const { port = 0, now: givenNow = Date.now } = options
+  await using stack = new AsyncDisposableStack()
+  let settings = settingsFields.parse(options.settings ?? {})
+  const now = () => givenNow() + settings.clockOffsetSeconds * 1000
+  const tenant = new Tenant()
+  const root = addFixtures(tenant, now())
+  const tokens = await makeTokenBook()
+  const journal = makeJournal()
+  const faults = makeFaultBox(() => settings.chaos)
+  const certificates = makeCertificates()
+  const caFile = await writeCa(stack, certificates.ca)
+  let turn = 0
+  const surroundings: Surroundings = {
+    certificates,
+    faults,
+    now,
+    nextView: (): View => ({
+      now: now(),
+      replica: turn++ % settings.replicas,
+      replicas: settings.replicas,
+      delays: settings.delaySeconds,
+    }),
+    meter: makeRateMeter(() => settings.rateLimits, now),
+    note: journal.note,
+    guard: makeConcurrencyGuard(() => settings.strictConcurrency),
+  }
+
+  const resources = {
+    directory: new Set(directoryResources),
+    'resource-manager': new Set(resourceManagerResources),
+  }
+  const callerFor = (service: keyof typeof resources) => (call: Call) =>
+    readCaller(call, tokens.find, resources[service])
+  const settingsNow = () => settings
+  const isResource = (resource: string) =>
+    resources.directory.has(resource) || resources['resource-manager'].has(resource)
+  const ports = [0, 1, 2, 3].map((step) => (port === 0 ? 0 : port + step))
+  const login = stack.use(
+    await startService(
+      loginService({ tenant, tokens, settings: settingsNow, isResource }),
+      surroundings,
+      ports[0],
+    ),
+  )
+  const graph = stack.use(
+    await startService(
+      graphService({ tenant, settings: settingsNow, caller: callerFor('directory') }),
+      surroundings,
+      ports[1],
+    ),
+  )
+  const manager = stack.use(
+    await startService(
+      resourceManagerService({ tenant, settings: settingsNow, caller: callerFor('resource-manager') }),
+      surroundings,
+      ports[2],
+    ),
+  )
+  resources.directory.add(graph.url)
+  resources['resource-manager'].add(manager.url)
+  const running: Record<ServiceName, RunningService> = {
+    login,
+    directory: graph,
+    'resource-manager': manager,
+  }
+  const those = (service: ServiceName | undefined) =>
+    service === undefined ? Object.values(running) : [running[service]]
+
+  function apply(): void {
+    grantRoot(tenant, root.principal.id, settings)
+    assignRootRoles(
+      tenant,
+      root.principal,
+      { roleNames: settings.rootRoles, resourceGroups: settings.rootResourceGroups },
+      now(),
+    )
+  }
+  apply()
+
+  let controls: Controls | undefined
+  const kept = stack.move()
+  const directory: Directory = {
+    authorityUrl: login.url,
+    directoryUrl: graph.url,
+    resourceManagerUrl: manager.url,
+    get controlUrl() {
+      return controls?.url
+    },
+    caFile,
+    ca: certificates.ca,
+    tenantId: tenant.tenantId,
+    subscriptionId: tenant.subscriptionId,
+    rootClientId: root.application.appId,
+    rootClientSecret: root.secret,
+    rootSecretKeyId: root.secretKeyId,
+    rootApplicationId: root.application.id,
+    rootServicePrincipalId: root.principal.id,
+    groupIds: Object.fromEntries(tenant.groups.values().map(({ displayName, id }) => [displayName, id])),
+    get settings() {
+      return settings
+    },
+    journal,
+    hand: adminControlsOf(tenant, now, { addGroup, addRoleDefinition }),
+    change: (change) => {
+      settings = changeSettings(settings, change)
+      apply()
+    },
+    fault: (...ordered) => {
+      for (const fault of ordered) faults.order(fault)
+    },
+    clearFaults: faults.clear,
+    release: faults.release,
+    advance: (seconds) => {
+      settings = { ...settings, clockOffsetSeconds: settings.clockOffsetSeconds + seconds }
+    },
+    inventory: () => inventoryOf(tenant),
+    debris: (inUse = {}) => debrisOf(tenant, inUse),
+    goDown: async (service) => void (await Promise.all(those(service).map((one) => one.goDown()))),
+    comeBack: async (service) => void (await Promise.all(those(service).map((one) => one.comeBack()))),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  }
+  if (options.controls === true) controls = kept.use(await startControls(directory, ports[3]))
+  return directory
+}
+
+async function writeCa(stack: AsyncDisposableStack, ca: string): Promise<string> {
+  const folder = stack.use(await makeTemporaryFolder(tmpdir(), 'directory-'))
+  const file = join(folder.path, 'ca.pem')
+  await writeFile(file, ca)
+  return file
+}
+
+/** Whom the bearer token names, or what is wrong with it. */
+function readCaller(
+  { headers, view }: Call,
+  find: (token: string) => TokenClaims | undefined,
+  audiences: ReadonlySet<string>,
+) {
+  const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
+  if (token === undefined) return 'missing'
+  const claims = find(token)
+  if (claims === undefined) return 'stranger'
+  if (claims.exp * 1000 <= view.now) return 'expired'
+  return audiences.has(claims.aud) ? claims : 'audience'
+}
