@@ -13,7 +13,7 @@ import { systemRandom } from '../../lib/random.ts'
 import type { Entity } from '../identity/entity.ts'
 import { parseTemplate } from '../policies/templates.ts'
 
-/** Claims the server sets itself. docs/contract/identity-tokens.md */
+/** Claims that only the server sets. docs/contract/identity-tokens.md#templates */
 const reservedClaims = [
   'iat',
   'aud',
@@ -35,18 +35,18 @@ const maxDepth = 64
 
 export type ClaimContext = {
   readonly entity: Pick<Entity, 'id' | 'name' | 'metadata' | 'aliases'>
-  /** Direct and inherited. */
+  /** Direct and inherited groups. */
   readonly groups: readonly { readonly id: string; readonly name: string }[]
   /** Milliseconds since the epoch. */
   readonly now: number
 }
 
-/** What stands for `{{ … }}` once it is known whose token it is. */
+/** Computes the value of a `{{ … }}`. */
 type Directive = (context: ClaimContext) => JsonValue
 
 /**
- * A template taken apart: JSON in which a text that is a mark stands for a directive; an object, or the mark
- * of what gives one.
+ * A parsed template. `claims` is JSON in which certain strings are placeholders for directives: an object, or
+ * the placeholder of a directive that returns one.
  */
 export type ClaimTemplate = {
   readonly claims: JsonValue
@@ -54,25 +54,27 @@ export type ClaimTemplate = {
 }
 
 /**
- * The claims of a role: a JSON object in which a value can be `{{ … }}`. It is read as JSON once, here: what
- * is filled in later stands as a whole value where the directive stood, so no name of a person can become a
- * claim. An empty text is no claims. Throws what a write of it is told. docs/contract/identity-tokens.md.
+ * Parses the template of a role: a JSON object whose values may be `{{ … }}`. The JSON is parsed before any
+ * value is filled in, and a directive replaces a whole value, so no one's name can add a claim. An empty text
+ * has no claims. Throws `invalid`. docs/contract/identity-tokens.md#templates
  */
 export function parseClaimTemplate(text: string): ClaimTemplate {
   if (text.length > maxTemplateLength)
     throw refuse('invalid', `error parsing template: it is longer than ${maxTemplateLength} characters`)
   const { literals, names } = directivesOf(text)
-  // nobody who writes a template can know them, so nothing else in it is taken for one
+  // random, so that no text in the template can pass for a placeholder
   const secret = systemRandom.uuid()
-  const marks = names.map((_, index) => `${secret}:${index}`)
-  const directives = new Map(names.map((name, index) => [marks[index] ?? '', directiveOf(name)]))
+  const placeholders = names.map((_, index) => `${secret}:${index}`)
+  const directives = new Map(names.map((name, index) => [placeholders[index] ?? '', directiveOf(name)]))
   const json = literals
-    .map((literal, index) => literal + (index < marks.length ? JSON.stringify(marks[index]) : ''))
+    .map(
+      (literal, index) => literal + (index < placeholders.length ? JSON.stringify(placeholders[index]) : ''),
+    )
     .join('')
   const claims = text === '' ? {} : parsed(json)
-  if (!isSound(claims, directives, maxDepth))
-    throw badJson('a directive can only stand for a value, and nesting has an end')
-  if (!isObject(fillMarks(claims, directives, nobody))) throw badJson('it must be a JSON object')
+  if (!isValid(claims, directives, maxDepth))
+    throw badJson(`a directive can only replace a value, and nesting is limited to ${maxDepth} levels`)
+  if (!isObject(fillPlaceholders(claims, directives, emptyContext))) throw badJson('it must be a JSON object')
   const reserved = isObject(claims) ? Object.keys(claims).find(isReserved) : undefined
   if (reserved !== undefined)
     throw refuse(
@@ -83,11 +85,11 @@ export function parseClaimTemplate(text: string): ClaimTemplate {
 }
 
 /**
- * The claims of one person at one moment. What is not there is an empty text or object; metadata that are all
- * of the claims can not name a reserved one.
+ * The claims for an entity. A missing value becomes an empty string or object. Reserved claims are removed: a
+ * directive that replaces the whole object may return them.
  */
 export function fillClaims({ claims, directives }: ClaimTemplate, context: ClaimContext): JsonObject {
-  const filled = fillMarks(claims, directives, context)
+  const filled = fillPlaceholders(claims, directives, context)
   return isObject(filled)
     ? Object.fromEntries(Object.entries(filled).filter(([name]) => !isReserved(name)))
     : {}
@@ -103,8 +105,11 @@ function directivesOf(text: string): { literals: readonly string[]; names: reado
   return template
 }
 
-/** What a directive gives at the least. */
-const nobody: ClaimContext = { entity: { id: '', name: '', metadata: null, aliases: [] }, groups: [], now: 0 }
+const emptyContext: ClaimContext = {
+  entity: { id: '', name: '', metadata: null, aliases: [] },
+  groups: [],
+  now: 0,
+}
 
 const badJson = (detail: string) => refuse('invalid', `error parsing template JSON: ${detail}`)
 
@@ -120,28 +125,28 @@ function parsed(json: string): JsonValue {
 const isObject = (value: JsonValue): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value)
 
-/** No member is named by a directive, and none lies deeper than so many levels. */
-function isSound(value: JsonValue, directives: ReadonlyMap<string, Directive>, depthLeft: number): boolean {
+/** Whether no member name is a placeholder and no value is nested too deeply. */
+function isValid(value: JsonValue, directives: ReadonlyMap<string, Directive>, depthLeft: number): boolean {
   if (typeof value !== 'object' || value === null || isJsonNumber(value)) return true
   if (depthLeft === 0) return false
   const names = Array.isArray(value) ? [] : Object.keys(value)
   return (
     !names.some((name) => directives.has(name)) &&
-    Object.values(value).every((item) => isSound(item, directives, depthLeft - 1))
+    Object.values(value).every((item) => isValid(item, directives, depthLeft - 1))
   )
 }
 
-/** The value with what its marks stand for. A member may have any name, `__proto__` too. */
-function fillMarks(
+/** Replaces the placeholders. Members may have any name, including `__proto__`. */
+function fillPlaceholders(
   value: JsonValue,
   directives: ReadonlyMap<string, Directive>,
   context: ClaimContext,
 ): JsonValue {
   if (typeof value === 'string') return directives.get(value)?.(context) ?? value
-  if (Array.isArray(value)) return value.map((item) => fillMarks(item, directives, context))
+  if (Array.isArray(value)) return value.map((item) => fillPlaceholders(item, directives, context))
   if (!isObject(value)) return value
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, fillMarks(item, directives, context)]),
+    Object.entries(value).map(([name, item]) => [name, fillPlaceholders(item, directives, context)]),
   )
 }
 
@@ -195,7 +200,7 @@ function aliasDirective(selector: string): Directive | undefined {
 
 type Metadata = Readonly<Record<string, string>> | null | undefined
 
-/** `metadata` is all of it, `metadata.<key>` one value. */
+/** `metadata` is the whole object, `metadata.<key>` one value. */
 function metadataValue(field: string, name: string): ((metadata: Metadata) => JsonValue) | undefined {
   if (field === name) return (metadata) => ({ ...metadata })
   if (!field.startsWith(`${name}.`)) return undefined

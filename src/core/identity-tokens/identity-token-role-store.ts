@@ -16,19 +16,23 @@ import {
 } from './identity-token-role.ts'
 
 export type IdentityTokenRoleStoreParts = {
-  /** The root of everything stored, with plain numbers. */
+  /** The storage root, with plain numbers. */
   readonly view: View
   readonly random: Random
-  readonly turns: KeyedMutex
+  /** Serializes changes to the keys and roles of a mount. */
+  readonly mutex: KeyedMutex
   readonly keys: NamedKeyStore
-  /** Told of a mount where another set of keys may be in use. */
+  /** Called when the set of used keys of a mount may have changed. */
   onChange(mount: string): void
 }
 
 const cacheLimit = 10_000
 const maxCachedText = 16_384
 
-/** The roles of all issuers; `mount` is the uuid of an identity mount. docs/contract/identity-tokens.md */
+/**
+ * Stores the roles of all issuers; `mount` is the UUID of an identity mount.
+ * docs/contract/identity-tokens.md#roles
+ */
 export class IdentityTokenRoleStore {
   readonly #parts: IdentityTokenRoleStoreParts
   readonly #ready = new RecordCache<ReadyRole>(cacheLimit, maxCachedText)
@@ -52,8 +56,8 @@ export class IdentityTokenRoleStore {
   }
 
   /**
-   * Makes a role, or changes what was sent of it. Its key is written with it, so that nobody removes or
-   * shortens the key in between.
+   * Creates a role, or updates the given fields. The write also covers the role's key, so that a concurrent
+   * deletion or change of the key makes it retry.
    */
   write(mount: string, name: string, sent: SentIdentityTokenRole): Promise<void> {
     const { view, keys, random } = this.#parts
@@ -73,7 +77,7 @@ export class IdentityTokenRoleStore {
     })
   }
 
-  /** Nothing to do when there is none. */
+  /** Does nothing if the role does not exist. */
   remove(mount: string, name: string): Promise<void> {
     const { view } = this.#parts
     return this.#change(mount, name, async () => {
@@ -87,9 +91,9 @@ export class IdentityTokenRoleStore {
     })
   }
 
-  /** `change` gives false when someone else was quicker, and runs again. */
+  /** Runs `change` again while it returns false, which means that it lost a race. */
   #change(mount: string, name: string, change: () => Promise<boolean>): Promise<void> {
-    return this.#parts.turns.take(mount, async () => {
+    return this.#parts.mutex.take(mount, async () => {
       try {
         for (let attempt = 0; attempt < writeAttempts; attempt++) if (await change()) return
       } finally {

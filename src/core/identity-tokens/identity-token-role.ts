@@ -5,11 +5,14 @@ import { base62, type Random } from '../../lib/random.ts'
 import { type ClaimTemplate, parseClaimTemplate } from './claim-template.ts'
 import type { KeySettings } from './named-key.ts'
 
-/** What identity tokens are made after. docs/contract/identity-tokens.md */
+/**
+ * Determines the key, lifetime, audience and claims of identity tokens.
+ * docs/contract/identity-tokens.md#roles
+ */
 export type IdentityTokenRole = {
-  /** Name of the key that signs. */
+  /** Name of the signing key. */
   readonly key: string
-  /** Seconds a token is valid. */
+  /** Lifetime of the tokens in seconds. */
   readonly ttl: number
   readonly template: string
   /** Audience of the tokens. */
@@ -18,13 +21,13 @@ export type IdentityTokenRole = {
 
 export type SentIdentityTokenRole = Partial<IdentityTokenRole>
 
-/** A role made ready for many tokens. */
+/** A role with its parsed template. */
 export type ReadyRole = { readonly role: IdentityTokenRole; readonly claims: ClaimTemplate }
 
 const newRole: IdentityTokenRole = { key: '', ttl: 86_400, template: '', client_id: '' }
 const clientIdLength = 26
 
-/** The role after a write, but for its key, which `checkAgainstKey` looks at. Throws the first refusal. */
+/** The role after a write. Throws if it is invalid; `checkAgainstKey` checks its key. */
 export function changedRole(
   before: IdentityTokenRole | undefined,
   sent: SentIdentityTokenRole,
@@ -42,7 +45,7 @@ export function changedRole(
   }
 }
 
-/** Throws when the role cannot use its key. */
+/** Throws if the role cannot use its key. */
 export function checkAgainstKey(role: IdentityTokenRole, key: KeySettings | undefined): void {
   if (key === undefined) throw refuse('invalid', `cannot find key ${quoted(role.key)}`)
   if (role.ttl > key.verification_ttl)
@@ -52,11 +55,11 @@ export function checkAgainstKey(role: IdentityTokenRole, key: KeySettings | unde
     )
 }
 
-/** A template may come as base64: a text that can be read so is. */
+/** A template that is valid base64 is decoded. */
 const decodedTemplate = (text: string): string =>
   isBase64(text) ? Buffer.from(text, 'base64').toString('utf8') : text
 
-/** A stored record as a role. The record was sealed by this server. */
+/** Converts a stored record, which this server sealed. */
 export function readIdentityTokenRole(value: unknown): ReadyRole {
   if (
     typeof value === 'object' &&
@@ -66,9 +69,9 @@ export function readIdentityTokenRole(value: unknown): ReadyRole {
     'template' in value &&
     'client_id' in value
   ) {
-    // sealed as one: only its presence is checked
+    // the barrier authenticates records, so checking the presence of the fields is enough
     const role = value as IdentityTokenRole
     return { role, claims: parseClaimTemplate(role.template) }
   }
-  throw new Error('a stored role of identity tokens has an invalid shape')
+  throw new Error('a stored identity token role has an invalid shape')
 }

@@ -15,16 +15,16 @@ import { PublishedKeys } from './published-keys.ts'
 import { IdentityTokenRoleStore } from './identity-token-role-store.ts'
 
 export type IdentityTokensParts = {
-  /** The root of everything stored. */
+  /** The storage root. */
   readonly root: View
   readonly clock: Clock
   readonly random: Random
-  /** The server's public base URL, without a slash at the end; known once it listens. */
+  /** The server's public base URL, without a trailing slash; known once it listens. */
   apiAddr(): string
   identityOf(entityId: string): Promise<Identity | undefined>
 }
 
-/** An identity mount as the issuer it is: its uuid, and the namespace it serves. */
+/** An issuer: the UUID of its identity mount, and its namespace. */
 export type IssuerPlace = {
   readonly mount: string
   readonly namespace: { readonly id: string; readonly path: string }
@@ -35,8 +35,8 @@ type IssuerConfig = { readonly issuer: string }
 const cacheLimit = 10_000
 
 /**
- * The server as an issuer of identity tokens, one in each namespace: configuration, keys, roles, and the
- * tokens. All of it lies with the data of the namespace's identity mount. docs/contract/identity-tokens.md.
+ * Issues identity tokens; each namespace has its own issuer. Configuration, keys and roles are stored with
+ * the namespace's identity mount. docs/contract/identity-tokens.md
  */
 export class IdentityTokens {
   readonly #parts: IdentityTokensParts
@@ -50,14 +50,14 @@ export class IdentityTokens {
     const { root, clock, random } = parts
     this.#parts = parts
     this.#view = root.view('', { numbers: 'plain' })
-    const turns = new KeyedMutex()
+    const mutex = new KeyedMutex()
     const onChange = (mount: string) => this.published.drop(mount)
-    this.keys = new NamedKeyStore({ view: this.#view, clock, random, turns, onChange })
-    this.roles = new IdentityTokenRoleStore({ view: this.#view, random, turns, keys: this.keys, onChange })
+    this.keys = new NamedKeyStore({ view: this.#view, clock, random, mutex, onChange })
+    this.roles = new IdentityTokenRoleStore({ view: this.#view, random, mutex, keys: this.keys, onChange })
     this.published = new PublishedKeys(this.keys, clock)
   }
 
-  /** "" when none is configured. */
+  /** Empty if none is configured. */
   async configuredIssuer(mount: string): Promise<string> {
     const config = await this.#configs.read(mount, async () =>
       readConfig(await this.#view.get(configKey(mount))),
@@ -65,7 +65,7 @@ export class IdentityTokens {
     return config?.issuer ?? ''
   }
 
-  /** Throws for one that is none. */
+  /** Throws `invalid` for an invalid issuer. */
   async configureIssuer(mount: string, issuer: string): Promise<void> {
     checkIssuer(issuer)
     try {
@@ -75,12 +75,14 @@ export class IdentityTokens {
     }
   }
 
-  /** What stands in `iss`. */
+  /** The value of `iss`. */
   async issuerOf({ mount, namespace }: IssuerPlace): Promise<string> {
     return issuerUrl((await this.configuredIssuer(mount)) || this.#parts.apiAddr(), namespace.path)
   }
 
-  /** A token for an entity ("" for none) after a role. Throws when there is none to be had. */
+  /**
+   * Issues a token of a role to an entity; `entityId` is empty for a caller without one. Throws `invalid`.
+   */
   async issue(place: IssuerPlace, roleName: string, entityId: string): Promise<IssuedIdentityToken> {
     const role = await this.roles.find(place.mount, roleName)
     if (role === undefined) throw refuse('invalid', `role ${quoted(roleName)} not found`)
@@ -97,7 +99,7 @@ export class IdentityTokens {
     })
   }
 
-  /** Why a token is worth nothing; undefined when it is good. */
+  /** Why a token is invalid; undefined if it is valid. */
   async problemOf(place: IssuerPlace, token: string, clientId: string): Promise<string | undefined> {
     return identityTokenProblem({
       token,
@@ -110,7 +112,7 @@ export class IdentityTokens {
   }
 }
 
-/** Nothing stored is no issuer: kept in memory as such. */
+/** A missing record has an empty issuer, so that its absence is cached too. */
 function readConfig(value: unknown): IssuerConfig {
   const issuer = typeof value === 'object' && value !== null && 'issuer' in value ? value.issuer : ''
   return { issuer: typeof issuer === 'string' ? issuer : '' }

@@ -5,7 +5,7 @@ import { isSigningAlgorithm, verifierOf } from './signing-key.ts'
 
 export type IntrospectionRequest = {
   readonly token: string
-  /** "" when any will do. */
+  /** The expected audience; empty accepts any. */
   readonly clientId: string
   readonly keys: KeySet
   readonly issuer: string
@@ -17,7 +17,9 @@ export type IntrospectionRequest = {
 const maxTokenLength = 524_288
 const leewaySeconds = 60
 
-/** Why an identity token is worth nothing; undefined when it is good. docs/contract/identity-tokens.md */
+/**
+ * Why an identity token is invalid; undefined if it is valid. docs/contract/identity-tokens.md#introspection
+ */
 export async function identityTokenProblem(request: IntrospectionRequest): Promise<string | undefined> {
   const { token, clientId, keys, issuer, now } = request
   const header = headerOf(token)
@@ -26,13 +28,13 @@ export async function identityTokenProblem(request: IntrospectionRequest): Promi
   const verifier = key?.alg === header.alg ? await verifierOf(key) : undefined
   if (verifier === undefined || !(await isSigned(() => compactVerify(token, verifier))))
     return 'unable to validate the token signature'
-  const wanted = {
+  const expected = {
     issuer,
     clockTolerance: leewaySeconds,
     currentDate: new Date(now),
     ...(clientId === '' ? {} : { audience: clientId }),
   }
-  const verified = await jwtVerify(token, verifier, wanted).catch(textOf)
+  const verified = await jwtVerify(token, verifier, expected).catch(messageOf)
   if (typeof verified === 'string') return `error validating claims: ${verified}`
   const { sub = '' } = verified.payload
   const identity = await request.findIdentity(sub)
@@ -42,7 +44,7 @@ export async function identityTokenProblem(request: IntrospectionRequest): Promi
 
 type TokenHeader = { readonly alg: string; readonly kid: string }
 
-/** The header, or why the text is no JWT of ours. */
+/** The header, or why the text cannot be one of our JWTs. */
 function headerOf(token: string): TokenHeader | string {
   if (token.length > maxTokenLength) return 'the token is too long'
   try {
@@ -53,8 +55,8 @@ function headerOf(token: string): TokenHeader | string {
       : 'unexpected signature algorithm'
   } catch (error) {
     return error instanceof errors.JOSEError || error instanceof TypeError
-      ? 'it is no signed JWT in compact form'
-      : textOf(error)
+      ? 'not a signed JWT in compact form'
+      : messageOf(error)
   }
 }
 
@@ -68,8 +70,8 @@ async function isSigned(verify: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** What jose has against the claims of a token. Anything else is a bug, and thrown on. */
-function textOf(error: unknown): string {
+/** The message of an error from jose. Rethrows any other error, which is a bug. */
+function messageOf(error: unknown): string {
   if (error instanceof errors.JOSEError) return error.message
   throw error
 }

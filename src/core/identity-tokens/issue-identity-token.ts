@@ -8,14 +8,14 @@ import { allowsClient } from './named-key.ts'
 import type { ReadyKey } from './named-key-store.ts'
 import type { ReadyRole } from './identity-token-role.ts'
 
-/** What a caller gets. */
+/** The response to a request for an identity token. */
 export type IssuedIdentityToken = { readonly token: string; readonly client_id: string; readonly ttl: number }
 
 export type IdentityTokenRequest = {
   readonly roleName: string
   readonly role: ReadyRole
   readonly key: ReadyKey
-  /** Undefined for a token without entity. */
+  /** Undefined if the caller's token has no entity. */
   readonly identity: Identity | undefined
   readonly issuer: string
   /** Namespace id. */
@@ -24,12 +24,12 @@ export type IdentityTokenRequest = {
   readonly now: number
 }
 
-/** Entities with many groups and long metadata, named again and again by a template. */
+/** A template can repeat an entity's groups and metadata many times. */
 const maxPayloadBytes = 262_144
 
 /**
- * A JWT that says who the caller is, signed after a role. Throws when the role or the caller may have none.
- * docs/contract/identity-tokens.md
+ * Signs a JWT with the caller's identity. Throws `invalid` if the role may not use its key, or if the caller
+ * has no entity. docs/contract/identity-tokens.md#tokens
  */
 export async function issueIdentityToken(request: IdentityTokenRequest): Promise<IssuedIdentityToken> {
   const { roleName, role, key, identity, issuer, namespace, now } = request

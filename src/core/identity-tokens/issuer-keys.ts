@@ -1,17 +1,17 @@
 /**
- * Where things lie in storage, as seen from its root. Each identity mount has an issuer of its own; it goes
- * away with what the mount holds.
+ * Storage keys, relative to the root. An issuer's data is stored below its identity mount and deleted with
+ * it.
  */
 const issuer = (mount: string): string => `mount/${mount}/oidc/`
 
 export const configKey = (mount: string): string => `${issuer(mount)}config`
 export const namedKeyKey = (mount: string, name: string): string => `${issuer(mount)}key/${name}`
 export const roleKey = (mount: string, name: string): string => `${issuer(mount)}role/${name}`
-/** One row for each role, under the name of its key. */
+/** An index of roles by key: one record for each role. */
 export const roleOfKeyKey = (mount: string, key: string, role: string): string =>
   `${issuer(mount)}key-role/${key}/${role}`
 
-/** A rotation that is due at a time: all namespaces in one row, so that one short scan finds the next. */
+/** A scheduled rotation. Those of all namespaces are in one key range, in order of time. */
 export type DueRotation = { readonly at: number; readonly mount: string; readonly name: string }
 
 export const dueRotations = 'core/identity-token-rotation/'
@@ -20,7 +20,7 @@ const timeDigits = 16
 export const dueKey = ({ at, mount, name }: DueRotation): string =>
   `${dueRotations}${String(at).padStart(timeDigits, '0')}/${mount}/${name}`
 
-/** Undefined for a key that is none. */
+/** Undefined if the key is malformed. */
 export function readDueKey(key: string): DueRotation | undefined {
   const [at = '', mount = '', name = ''] = key.slice(dueRotations.length).split('/')
   return /^\d{16}$/.test(at) && mount !== '' && name !== '' ? { at: Number(at), mount, name } : undefined

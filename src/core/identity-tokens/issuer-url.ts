@@ -3,8 +3,8 @@ import { refuse } from '../../errors.ts'
 const form = /^https?:\/\/[^/?#@\s\\]{1,512}$/i
 
 /**
- * An issuer as it may be configured: scheme, host and port only; "" is none. Throws otherwise.
- * docs/contract/identity-tokens.md
+ * Throws `invalid` unless the issuer has only a scheme, host and port, or is empty.
+ * docs/contract/identity-tokens.md#issuer
  */
 export function checkIssuer(text: string): void {
   if (text !== '' && !(form.test(text) && URL.canParse(text)))
@@ -14,6 +14,6 @@ export function checkIssuer(text: string): void {
     )
 }
 
-/** What stands in `iss`: a base URL, and where a namespace serves its discovery document. */
+/** The value of `iss`, below which the namespace serves its discovery document. */
 export const issuerUrl = (base: string, namespacePath: string): string =>
   `${base}/v1/${namespacePath}identity/oidc`

@@ -5,11 +5,11 @@ import { dueRotations, readDueKey } from './issuer-keys.ts'
 import type { NamedKeyStore } from './named-key-store.ts'
 
 export type KeyRotatorParts = {
-  /** The root of everything stored. */
+  /** The storage root. */
   readonly root: View
   readonly keys: Pick<NamedKeyStore, 'rotateDue'>
   readonly clock: Clock
-  /** Pause between two looks at what is due. */
+  /** Pause between two runs. */
   readonly intervalMs: number
   onError(error: unknown): void
 }
@@ -17,9 +17,9 @@ export type KeyRotatorParts = {
 const duePage = 100
 
 /**
- * Rotates keys whose period is over, in the background, one after the other. After the server stood still
- * each is rotated once, whatever it missed: its next period begins then. Disposing waits for the rotation at
- * hand.
+ * Rotates due keys in the background, one at a time. After downtime each due key is rotated once, and its
+ * next period starts then. Disposing waits for the rotation in progress.
+ * docs/contract/identity-tokens.md#keys
  */
 export class KeyRotator implements AsyncDisposable {
   readonly #parts: KeyRotatorParts
@@ -38,8 +38,8 @@ export class KeyRotator implements AsyncDisposable {
   }
 
   /**
-   * Rotates all that is due, and gives back how many; joins a run under way. Failures are reported, never
-   * thrown; what failed is tried again by the next run.
+   * Rotates all due keys and returns their number; joins a run in progress. Failures are reported, never
+   * thrown; the next run retries.
    */
   rotateDue(): Promise<number> {
     this.#running ??= this.#rotateDue().finally(() => {

@@ -24,24 +24,25 @@ import {
 import { newSigningKey, type SigningAlgorithm, signerOf } from './signing-key.ts'
 
 export type NamedKeyStoreParts = {
-  /** The root of everything stored, with plain numbers. */
+  /** The storage root, with plain numbers. */
   readonly view: View
   readonly clock: Clock
   readonly random: Random
-  /** Changes of the keys and roles of one mount, one after the other. */
-  readonly turns: KeyedMutex
-  /** Told of a mount whose keys are not what they were. */
+  /** Serializes changes to the keys and roles of a mount. */
+  readonly mutex: KeyedMutex
+  /** Called when the keys of a mount may have changed. */
   onChange(mount: string): void
 }
 
-/** A key made ready to sign. */
+/** A key with its imported private key. */
 export type ReadyKey = { readonly key: NamedKey; readonly signer: CryptoKey }
 
 const cacheLimit = 2_000
-const rolesAPage = 500
+const rolesPerPage = 500
 
 /**
- * The named keys of all issuers; `mount` is the uuid of an identity mount. docs/contract/identity-tokens.md
+ * Stores the named keys of all issuers; `mount` is the UUID of an identity mount.
+ * docs/contract/identity-tokens.md#keys
  */
 export class NamedKeyStore {
   readonly #parts: NamedKeyStoreParts
@@ -61,7 +62,7 @@ export class NamedKeyStore {
     })
   }
 
-  /** The key `default` is there before its key pairs are: those are made when a role needs them. */
+  /** The key `default` always exists; its key pairs are created when a role first needs them. */
   async settingsOf(mount: string, name: string): Promise<KeySettings | undefined> {
     return (await this.find(mount, name))?.key ?? (name === defaultKeyName ? defaultKeySettings : undefined)
   }
@@ -72,17 +73,17 @@ export class NamedKeyStore {
     return names.includes(defaultKeyName) ? names : [...names, defaultKeyName].sort()
   }
 
-  /** Those that some role uses. */
+  /** The names of keys that a role uses. */
   async usedNames(mount: string): Promise<string[]> {
     const used: string[] = []
     for (const name of await this.#storedNames(mount)) if (await this.#isUsed(mount, name)) used.push(name)
     return used
   }
 
-  /** Makes a key, or changes what was sent of it. */
+  /** Creates a key, or updates the given settings. */
   write(mount: string, name: string, sent: SentKeySettings): Promise<void> {
     let fresh: (FreshKeys & { algorithm: SigningAlgorithm }) | undefined
-    return this.#parts.turns.take(mount, () =>
+    return this.#parts.mutex.take(mount, () =>
       this.#change(mount, name, async (before) => {
         const known = before ?? (name === defaultKeyName ? defaultKeySettings : undefined)
         const settings = changedSettings(name, known, sent, await this.#longestRoleTtl(mount, name))
@@ -94,10 +95,10 @@ export class NamedKeyStore {
     )
   }
 
-  /** Removes a key no role uses; nothing to do when there is none. */
+  /** Removes a key. Throws if a role uses it; does nothing if it does not exist. */
   remove(mount: string, name: string): Promise<void> {
     if (name === defaultKeyName) throw refuse('invalid', `deletion of key ${quoted(name)} not allowed`)
-    return this.#parts.turns.take(mount, () =>
+    return this.#parts.mutex.take(mount, () =>
       this.#change(mount, name, async () => {
         const roles = await this.#rolesUsing(mount, name)
         if (roles.length === 0) return undefined
@@ -110,11 +111,11 @@ export class NamedKeyStore {
   }
 
   /**
-   * The next key pair signs from now on. The former one stays published for so many seconds, or as long as
-   * the key says.
+   * Promotes the next key pair. The former one stays published for `verificationTtl` seconds, by default that
+   * of the key.
    */
   rotate(mount: string, name: string, verificationTtl: number | undefined): Promise<void> {
-    return this.#parts.turns.take(mount, async () => {
+    return this.#parts.mutex.take(mount, async () => {
       if ((await this.stored(mount, name)) === undefined)
         throw refuse('invalid', `no named key found at ${quoted(name)}`)
       await this.#change(mount, name, async (before) => {
@@ -131,25 +132,25 @@ export class NamedKeyStore {
   }
 
   /**
-   * A rotation whose time has come; false when it was not due any more. Of two who try, one rotates: the
-   * other finds another time in the key.
+   * Performs a scheduled rotation. False if it is obsolete: concurrent attempts rotate once, because the
+   * first one changes `next_rotation`.
    */
   rotateDue(due: DueRotation): Promise<boolean> {
     let didRotate = false
-    return this.#parts.turns.take(due.mount, async () => {
+    return this.#parts.mutex.take(due.mount, async () => {
       await this.#change(due.mount, due.name, async (before) => {
         didRotate = before !== undefined && before.next_rotation === due.at
         return before !== undefined && didRotate ? this.#rotated(before, before.verification_ttl) : before
       })
-      // what is left of a key that is gone, or was rotated by hand
+      // left over from a key that was deleted or rotated on request
       if (!didRotate) await this.#parts.view.write([{ key: dueKey(due), value: undefined }])
       return didRotate
     })
   }
 
   /**
-   * The stored record of a key, its key pairs made if it is `default` and has none. Only for who has the turn
-   * of the mount.
+   * The stored record of a key; creates the one of `default` if it is missing. The caller must hold the
+   * mount's mutex.
    */
   async stored(mount: string, name: string): Promise<ViewRecord | undefined> {
     const at = namedKeyKey(mount, name)
@@ -168,9 +169,9 @@ export class NamedKeyStore {
   }
 
   /**
-   * Reads, changes and writes one key with the time of its rotation. `change` gives the key as it shall be,
-   * undefined for none; it may run again. A failed write may be stored all the same: the copies go in any
-   * case.
+   * Reads, changes and writes one key and its scheduled rotation. `change` returns the new key, or undefined
+   * to delete it; it may run again. The caches are dropped even if the write fails, because it may have been
+   * stored.
    */
   async #change(
     mount: string,
@@ -229,12 +230,12 @@ export class NamedKeyStore {
     let longest = 0
     for (let after: string | undefined; ; ) {
       const page = await this.#parts.view.list(prefix, {
-        limit: rolesAPage,
+        limit: rolesPerPage,
         ...(after === undefined ? {} : { after }),
       })
       for (const { value } of page) if (typeof value === 'number') longest = Math.max(longest, value)
       after = page.at(-1)?.key
-      if (page.length < rolesAPage) return longest
+      if (page.length < rolesPerPage) return longest
     }
   }
 }
@@ -246,9 +247,9 @@ function dueEntries(
   after: NamedKey | undefined,
 ): ViewEntry[] {
   if (before?.next_rotation === after?.next_rotation) return []
-  const gone =
+  const removed =
     before === undefined ? [] : [{ key: dueKey({ at: before.next_rotation, mount, name }), value: undefined }]
   return after === undefined
-    ? gone
-    : [...gone, { key: dueKey({ at: after.next_rotation, mount, name }), value: true }]
+    ? removed
+    : [...removed, { key: dueKey({ at: after.next_rotation, mount, name }), value: true }]
 }

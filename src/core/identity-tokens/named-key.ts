@@ -2,24 +2,24 @@ import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/go-text.ts'
 import { isSigningAlgorithm, type PublicKey, type SigningAlgorithm, type SigningKey } from './signing-key.ts'
 
-/** What a named key can be told. Durations are whole seconds. docs/contract/identity-tokens.md */
+/** The settings of a named key. Durations are whole seconds. docs/contract/identity-tokens.md#keys */
 export type KeySettings = {
   readonly algorithm: SigningAlgorithm
   readonly rotation_period: number
   readonly verification_ttl: number
-  /** Client ids of the roles that may use it; `*` is all. */
+  /** Client ids of the roles that may use the key; `*` allows all. */
   readonly allowed_client_ids: readonly string[]
 }
 
-/** The same as sent: what is left out stays as it is. */
+/** The fields of a write; absent ones keep their value. */
 export type SentKeySettings = {
   readonly [Name in keyof KeySettings]?: Name extends 'algorithm' ? string : KeySettings[Name]
 }
 
-/** A public key that signs no more; published until a time in milliseconds. */
+/** A public key that no longer signs; published until a time in milliseconds since the epoch. */
 export type FormerKey = { readonly publicKey: PublicKey; readonly until: number }
 
-/** A named key as stored: it signs with one key pair, and the next one is published before it is used. */
+/** A stored named key: the pair that signs, and the next pair, which is published before it is used. */
 export type NamedKey = KeySettings & {
   readonly signing: SigningKey
   readonly next: SigningKey
@@ -28,7 +28,7 @@ export type NamedKey = KeySettings & {
   readonly next_rotation: number
 }
 
-/** The key that is in every namespace from the start. */
+/** The key that exists in every namespace. */
 export const defaultKeyName = 'default'
 
 const newKeySettings: KeySettings = {
@@ -38,17 +38,17 @@ const newKeySettings: KeySettings = {
   allowed_client_ids: [],
 }
 
-/** What the key `default` is until someone changes it. */
+/** The initial settings of the key `default`. */
 export const defaultKeySettings: KeySettings = { ...newKeySettings, allowed_client_ids: ['*'] }
 
-const leastRotationPeriod = 60
-const mostPeriodsPublished = 10
-/** Rotated by hand again and again, a key must not grow without end. */
-const mostFormerKeys = 100
+const minRotationPeriod = 60
+const maxPublishedPeriods = 10
+/** Bounds the record of a key that is rotated on request again and again. */
+const maxFormerKeys = 100
 
 /**
- * The settings after a write. Throws the first refusal. `longestRoleTtl` is that of the roles that use the
- * key. docs/contract/identity-tokens.md
+ * The settings after a write. Throws `invalid`. `longestRoleTtl` is the longest TTL of the roles that use the
+ * key. docs/contract/identity-tokens.md#keys
  */
 export function changedSettings(
   name: string,
@@ -58,9 +58,9 @@ export function changedSettings(
 ): KeySettings {
   const settings = { ...(before ?? newKeySettings), ...sent }
   const { algorithm, rotation_period, verification_ttl, allowed_client_ids } = settings
-  if (rotation_period < leastRotationPeriod)
+  if (rotation_period < minRotationPeriod)
     throw refuse('invalid', 'rotation_period must be at least one minute')
-  if (verification_ttl > mostPeriodsPublished * rotation_period)
+  if (verification_ttl > maxPublishedPeriods * rotation_period)
     throw refuse('invalid', 'verification_ttl cannot be longer than 10x rotation_period')
   if (longestRoleTtl > verification_ttl) {
     const why = `because it is currently referenced by one or more roles with a token ttl greater than ${verification_ttl} seconds`
@@ -71,13 +71,12 @@ export function changedSettings(
   return { algorithm, rotation_period, verification_ttl, allowed_client_ids }
 }
 
-/** Two fresh key pairs: for a new named key, or for one whose algorithm was changed. */
+/** New key pairs, for a new named key or a changed algorithm. */
 export type FreshKeys = { readonly signing: SigningKey; readonly next: SigningKey }
 
 /**
- * A key after a write of its settings; `fresh` is there when it is new or its algorithm another one. The
- * former public keys stay published. A shorter rotation period counts from now, a longer one from the next
- * rotation on.
+ * A key with changed settings. `fresh` is required if the key is new or its algorithm changes. Former public
+ * keys stay published. A shorter rotation period applies from now, a longer one from the next rotation.
  */
 export function withSettings(
   before: NamedKey | undefined,
@@ -97,42 +96,42 @@ export function withSettings(
     former: [
       ...stillPublished(before?.former ?? [], now),
       ...retired.map(({ publicKey }) => ({ publicKey, until })),
-    ].slice(-mostFormerKeys),
+    ].slice(-maxFormerKeys),
     next_rotation: before === undefined ? period : Math.min(period, before.next_rotation),
   }
 }
 
-/** A key after its rotation: the next pair signs, and the former one stays published for so many seconds. */
+/** Rotates a key: the next pair signs, and the former one stays published for `verificationTtl` seconds. */
 export function rotated(key: NamedKey, next: SigningKey, verificationTtl: number, now: number): NamedKey {
   const retired = { publicKey: key.signing.publicKey, until: now + verificationTtl * 1000 }
   return {
     ...key,
     signing: key.next,
     next,
-    former: stillPublished([...key.former, retired], now).slice(-mostFormerKeys),
+    former: stillPublished([...key.former, retired], now).slice(-maxFormerKeys),
     next_rotation: now + key.rotation_period * 1000,
   }
 }
 
-/** Whether a rotation by hand would push out a public key whose time is not over. */
+/** Whether another rotation would drop a public key that must stay published. */
 export const isFullOfFormerKeys = (key: NamedKey, now: number): boolean =>
-  stillPublished(key.former, now).length >= mostFormerKeys
+  stillPublished(key.former, now).length >= maxFormerKeys
 
 const stillPublished = (former: readonly FormerKey[], now: number): FormerKey[] =>
   former.filter(({ until }) => until > now)
 
-/** All public keys that verify tokens of a key at a time. */
+/** All public keys that currently verify tokens of a key. */
 export const publicKeysOf = (key: NamedKey, now: number): PublicKey[] => [
   key.signing.publicKey,
   key.next.publicKey,
   ...stillPublished(key.former, now).map(({ publicKey }) => publicKey),
 ]
 
-/** When the public keys change next if nobody does anything, in milliseconds. */
+/** The next scheduled change of the public keys, in milliseconds since the epoch. */
 export const nextChangeOf = (key: NamedKey, now: number): number =>
   Math.min(key.next_rotation, ...stillPublished(key.former, now).map(({ until }) => until))
 
-/** What a reader sees of it. */
+/** The settings without the key pairs. */
 export const shownSettings = ({
   algorithm,
   rotation_period,
@@ -148,7 +147,7 @@ export const shownSettings = ({
 export const allowsClient = ({ allowed_client_ids }: KeySettings, clientId: string): boolean =>
   allowed_client_ids.includes('*') || allowed_client_ids.includes(clientId)
 
-/** A stored record as a key. The record was sealed by this server. */
+/** Converts a stored record, which this server sealed. */
 export function readNamedKey(value: unknown): NamedKey {
   if (
     typeof value === 'object' &&
@@ -158,8 +157,8 @@ export function readNamedKey(value: unknown): NamedKey {
     'former' in value &&
     'next_rotation' in value
   ) {
-    // sealed as one: only its presence is checked
+    // the barrier authenticates records, so checking the presence of the fields is enough
     return value as NamedKey
   }
-  throw new Error('a stored key of identity tokens has an invalid shape')
+  throw new Error('a stored identity token key has an invalid shape')
 }

@@ -4,21 +4,18 @@ import { nextChangeOf, publicKeysOf } from './named-key.ts'
 import type { NamedKeyStore } from './named-key-store.ts'
 import type { PublicKey } from './signing-key.ts'
 
-/** The public keys of one issuer: those of each named key that some role uses. */
+/** The public keys of one issuer: those of all named keys that a role uses. */
 export type KeySet = {
   readonly byId: ReadonlyMap<string, PublicKey>
   /** The JWK set. RFC 7517 §5. */
   readonly text: string
-  /** When it changes next if nobody does anything, in milliseconds; infinite without keys. */
+  /** The next scheduled change, in milliseconds since the epoch; infinite without keys. */
   readonly nextChange: number
 }
 
 const cacheLimit = 1_000
 
-/**
- * What anyone may read without a token: made once, and anew when a key or role changes or the time of a
- * former key is over.
- */
+/** Caches each issuer's published keys until a key or role changes or a former key expires. */
 export class PublishedKeys {
   readonly #keys: NamedKeyStore
   readonly #clock: Clock
@@ -30,10 +27,10 @@ export class PublishedKeys {
   }
 
   async of(mount: string): Promise<KeySet> {
-    const known = this.#sets.get(mount)
-    if (known !== undefined && this.#clock.now() < known.nextChange) return known
+    const cached = this.#sets.get(mount)
+    if (cached !== undefined && this.#clock.now() < cached.nextChange) return cached
     const drops = this.#sets.drops
-    const set = await this.#gather(mount)
+    const set = await this.#load(mount)
     this.#sets.set(mount, set, drops)
     return set
   }
@@ -42,7 +39,7 @@ export class PublishedKeys {
     this.#sets.drop(mount)
   }
 
-  async #gather(mount: string): Promise<KeySet> {
+  async #load(mount: string): Promise<KeySet> {
     const now = this.#clock.now()
     const byId = new Map<string, PublicKey>()
     let nextChange = Number.POSITIVE_INFINITY
