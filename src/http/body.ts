@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { unescape as unescapePercent } from 'node:querystring'
 import { refuse } from '../errors.ts'
-import { excerpt } from '../lib/go-text.ts'
+import { excerpt } from '../lib/go/text.ts'
 import {
   isJsonNumber,
   type JsonLimits,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { refuse } from '../errors.ts'
-import { parseDuration } from '../lib/duration.ts'
+import { parseDuration } from '../lib/go/duration.ts'
 import { headerText } from '../lib/header-text.ts'
 
 /** Values of every header of that name as sent; `name` in lower case. Node joins or drops repeated ones. */

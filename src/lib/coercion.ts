@@ -1,7 +1,7 @@
-import { parseDuration } from './duration.ts'
-import { goText, quoted } from './go-text.ts'
+import { parseDuration } from './go/duration.ts'
+import { parseWholeNumber } from './go/numbers.ts'
+import { goText, quoted } from './go/text.ts'
 import { isJsonNumber, type JsonValue } from './json.ts'
-import { parseWholeNumber } from './numbers.ts'
 import { parseTime } from './time.ts'
 
 /**

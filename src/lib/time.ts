@@ -1,4 +1,4 @@
-import { quoted } from './go-text.ts'
+import { quoted } from './go/text.ts'
 import { isJsonNumber } from './json.ts'
 
 /** An instant as RFC 3339 text in UTC with up to nine digits of fraction, or the text that says why not. */

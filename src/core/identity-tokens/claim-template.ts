@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
-import { parseDuration } from '../../lib/duration.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { parseDuration } from '../../lib/go/duration.ts'
+import { quoted } from '../../lib/go/text.ts'
 import {
   isJsonNumber,
   type JsonObject,

@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
 import { isBase64 } from '../../lib/base64.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import { base62, type Random } from '../../lib/random.ts'
 import { type ClaimTemplate, parseClaimTemplate } from './claim-template.ts'
 import type { KeySettings } from './named-key.ts'

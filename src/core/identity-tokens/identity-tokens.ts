@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View } from '../barrier/view.ts'
 import type { Identity } from '../identity/identity-store.ts'

@@ -1,6 +1,6 @@
 import { CompactSign } from 'jose'
 import { refuse } from '../../errors.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import { stringifyJson } from '../../lib/json.ts'
 import { type Identity, identityIn } from '../identity/identity-store.ts'
 import { fillClaims } from './claim-template.ts'

@@ -1,5 +1,5 @@
 import { causeList, refuse } from '../../errors.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'

@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { ViewEntry } from '../barrier/view.ts'
 import { checkRecordSize } from '../stored-record.ts'

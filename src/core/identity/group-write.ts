@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import type { ViewEntry } from '../barrier/view.ts'
 import { checkRecordSize } from '../stored-record.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'

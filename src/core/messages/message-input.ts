@@ -3,7 +3,7 @@ import { refuse, ServiceError } from '../../errors.ts'
 import { isBase64 } from '../../lib/base64.ts'
 import type { FieldMap } from '../../lib/coercion.ts'
 import { boolField, intField, mapField, stringField, timeField } from '../../lib/fields.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import { type JsonObject, jsonNumber } from '../../lib/json.ts'
 import { formatInstant, timeNanoseconds } from '../../lib/time.ts'
 import {

@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
-import { parseDuration } from '../../lib/duration.ts'
-import { excerpt } from '../../lib/go-text.ts'
+import { parseDuration } from '../../lib/go/duration.ts'
+import { excerpt } from '../../lib/go/text.ts'
 import { isJsonNumber, type JsonObject, type JsonValue, numberText } from '../../lib/json.ts'
 import type { MountConfig, MountTable } from './mount.ts'
 

@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import { excerpt, quoted } from '../../lib/go-text.ts'
+import { excerpt, quoted } from '../../lib/go/text.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { hex, type Random } from '../../lib/random.ts'
 import type { Mount, PluginName } from './mount.ts'

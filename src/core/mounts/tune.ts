@@ -11,7 +11,7 @@ import {
   visibility,
   withoutEmpty,
 } from './mount-config.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import { isTokenType } from './mount-types.ts'
 
 /** What a tune call sends; an absent field keeps what is. docs/contract/mounts.md#tuning */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import type { Random } from '../../lib/random.ts'
 import type { ViewEntry } from '../barrier/view.ts'
 import type { MountIndex } from '../mounts/mount-table.ts'

@@ -1,4 +1,4 @@
-import { excerpt, quoted } from '../../lib/go-text.ts'
+import { excerpt, quoted } from '../../lib/go/text.ts'
 import { headerText } from '../../lib/header-text.ts'
 import type { Namespace } from './namespace.ts'
 

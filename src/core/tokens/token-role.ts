@@ -9,7 +9,7 @@ import {
   intField,
   stringField,
 } from '../../lib/fields.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import { sanitise } from './policy-names.ts'
 import type { TokenType } from './token.ts'
 

@@ -1,5 +1,5 @@
 import type { Mount } from '../../core/mounts/mount.ts'
-import { parseDuration } from '../../lib/duration.ts'
+import { parseDuration } from '../../lib/go/duration.ts'
 
 /** What the options of a mount (`sys/mounts/…/tune`) say to the engine. */
 export type EngineOptions = {

@@ -1,5 +1,5 @@
 import type { OutboundResponse } from '../../core/outbound.ts'
-import { excerpt, quoted } from '../../lib/go-text.ts'
+import { excerpt, quoted } from '../../lib/go/text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
 import {
   addPage,

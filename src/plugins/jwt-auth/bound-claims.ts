@@ -1,5 +1,5 @@
 import { globMatches } from '../../lib/glob.ts'
-import { goText, quoted } from '../../lib/go-text.ts'
+import { goText, quoted } from '../../lib/go/text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../lib/json.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
 import { asList } from './claims.ts'

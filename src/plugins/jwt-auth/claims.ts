@@ -1,4 +1,4 @@
-import { excerpt, goText, quoted } from '../../lib/go-text.ts'
+import { excerpt, goText, quoted } from '../../lib/go/text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'

@@ -1,5 +1,5 @@
 import type { OutboundClient, OutboundResponse } from '../../core/outbound.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import { shownUrl } from './shown-url.ts'
 import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
 import type { AnswerNote } from './source-history.ts'

@@ -1,5 +1,5 @@
 import type { OutboundClient } from '../../core/outbound.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
 import { type GoogleSignIn, type GoogleToken, okJson, signInToGoogle } from './google-credentials.ts'
 import {

@@ -10,7 +10,7 @@ import {
   sliceField,
   stringField,
 } from '../../lib/fields.ts'
-import { excerpt, goText, quoted } from '../../lib/go-text.ts'
+import { excerpt, goText, quoted } from '../../lib/go/text.ts'
 import { isJsonNumber, type JsonValue } from '../../lib/json.ts'
 import { isSupportedAlgorithm } from './algorithms.ts'
 import { withAdvice } from './config-advice.ts'

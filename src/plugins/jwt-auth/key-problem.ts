@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { Point } from '@noble/ed25519'
-import { excerpt } from '../../lib/go-text.ts'
+import { excerpt } from '../../lib/go/text.ts'
 
 const leastRsaBits = 2048
 /** OpenSSL verifies nothing with a longer modulus. */

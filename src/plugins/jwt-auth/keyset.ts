@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../../lib/clock.ts'
-import { excerpt, quoted } from '../../lib/go-text.ts'
+import { excerpt, quoted } from '../../lib/go/text.ts'
 import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from './algorithms.ts'
 import type { JwkSet, SkippedKey, UsableKey } from './jwk-set.ts'
 import { type Jws, type JwsLimits, parseClaims, parseJws } from './jws.ts'

@@ -1,7 +1,7 @@
 import type { OutboundClient } from '../../core/outbound.ts'
 import type { LoginAuth } from '../../core/tokens/issue-login.ts'
 import { addressMatches } from '../../lib/cidr.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import { supportedAlgorithms } from './algorithms.ts'
 import { checkToken, checkUnboundAudience, type TokenRules } from './claims.ts'
 import { loginByClaims } from './claims-login.ts'

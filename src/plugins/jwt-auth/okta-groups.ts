@@ -1,5 +1,5 @@
 import { RE2JS, RE2JSException } from 're2js'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import { lookupClaim } from '../../lib/json-pointer.ts'
 import {
   addPage,

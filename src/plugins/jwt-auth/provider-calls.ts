@@ -1,5 +1,5 @@
 import { OutboundError, type OutboundOptions, type OutboundResponse } from '../../core/outbound.ts'
-import { excerpt } from '../../lib/go-text.ts'
+import { excerpt } from '../../lib/go/text.ts'
 import type { ProviderReach } from './provider-reach.ts'
 import { withoutSecrets } from './without-secrets.ts'
 

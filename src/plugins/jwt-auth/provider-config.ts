@@ -1,4 +1,4 @@
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../lib/json.ts'
 import { serviceAccountProblem } from './google-credentials.ts'
 import { groupsFilter } from './okta-groups.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { refuse } from '../../errors.ts'
 import { parseBoundCidr } from '../../lib/cidr.ts'
-import { goDuration } from '../../lib/duration.ts'
+import { goDuration } from '../../lib/go/duration.ts'
 import {
   boolField,
   commaListField,
@@ -12,7 +12,7 @@ import {
   signedDurationField,
   stringField,
 } from '../../lib/fields.ts'
-import { goText, quoted } from '../../lib/go-text.ts'
+import { goText, quoted } from '../../lib/go/text.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import { type BoundClaim, readyBoundClaims } from './bound-claims.ts'
 import { applyLegacy, shownLegacy, tokenFields } from './token-fields.ts'

@@ -1,5 +1,5 @@
 import { OutboundError, type OutboundResponse } from '../../core/outbound.ts'
-import { excerpt } from '../../lib/go-text.ts'
+import { excerpt } from '../../lib/go/text.ts'
 
 /** Why a document could not be had. The message may repeat the beginning of an answer. */
 export class SourceError extends Error {

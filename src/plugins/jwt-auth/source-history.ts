@@ -1,4 +1,4 @@
-import { excerpt } from '../../lib/go-text.ts'
+import { excerpt } from '../../lib/go/text.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { ClockOffset } from './clock-offset.ts'
 import { IssuedTimes } from './issued-times.ts'

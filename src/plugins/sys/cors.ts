@@ -5,7 +5,7 @@ import type { CorsStore } from '../../core/cors/cors-store.ts'
 import { fail, refuse } from '../../errors.ts'
 import { resource } from '../../http/resource.ts'
 import { boolField, commaListField } from '../../lib/fields.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 
 const input = z.object({
   allowed_origins: commaListField

@@ -7,7 +7,7 @@ import { refuse } from '../../errors.ts'
 import type { LongLists } from '../../core/long-lists.ts'
 import { type Call, followsField, limitOf, type Reply, resource } from '../../http/resource.ts'
 import { boolField, durationField, stringField } from '../../lib/fields.ts'
-import { excerpt } from '../../lib/go-text.ts'
+import { excerpt } from '../../lib/go/text.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import { answers } from './answers.ts'
 

@@ -12,7 +12,7 @@ import type { AclRequest } from '../../core/policies/acl.ts'
 import { fail, refuse } from '../../errors.ts'
 import { type Exchange, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
 import { boolField, commaListField, kvField, mapField, stringField } from '../../lib/fields.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import { answers } from './answers.ts'
 
 export type MountRouteParts = {

@@ -5,7 +5,7 @@ import { refuse } from '../../errors.ts'
 import { type Reply, resource } from '../../http/resource.ts'
 import { isBase64 } from '../../lib/base64.ts'
 import { intField, stringField } from '../../lib/fields.ts'
-import { quoted } from '../../lib/go-text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import type { Random } from '../../lib/random.ts'
 import { answers } from './answers.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { refuse } from '../../../errors.ts'
 import { boolField, commaListField, durationField, stringField } from '../../../lib/fields.ts'
-import { excerpt } from '../../../lib/go-text.ts'
+import { excerpt } from '../../../lib/go/text.ts'
 import {
   isJsonNumber,
   type JsonObject,

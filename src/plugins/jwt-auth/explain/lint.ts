@@ -4,7 +4,7 @@ import { type Role, type RoleRecord, roleFields } from '../role.ts'
 import { isNear } from '../../../lib/edit-distance.ts'
 import { type KnownIssuer, knownIssuer } from './issuers.ts'
 import { beginsWithOwner, leavesOwnerOpen, namesOwner } from './owner-claims.ts'
-import { excerpt, quoted } from '../../../lib/go-text.ts'
+import { excerpt, quoted } from '../../../lib/go/text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/json.ts'
 import { sanitise } from '../../../core/tokens/policy-names.ts'
 

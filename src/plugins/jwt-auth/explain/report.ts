@@ -1,4 +1,4 @@
-import { quoted } from '../../../lib/go-text.ts'
+import { quoted } from '../../../lib/go/text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/json.ts'
 import { adviceFor, hintText } from './advice.ts'
 import type { ExplainedCheck } from './explain.ts'

@@ -1,4 +1,4 @@
-import { goText } from '../../../lib/go-text.ts'
+import { goText } from '../../../lib/go/text.ts'
 import { isJsonNumber, jsonNumber, type JsonValue } from '../../../lib/json.ts'
 
 const maxItems = 32

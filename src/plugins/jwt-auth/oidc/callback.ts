@@ -1,6 +1,6 @@
 import type { OutboundClient } from '../../../core/outbound.ts'
 import type { LoginAuth } from '../../../core/tokens/issue-login.ts'
-import { quoted } from '../../../lib/go-text.ts'
+import { quoted } from '../../../lib/go/text.ts'
 import type { Attempt } from '../attempt.ts'
 import { loginByClaims } from '../claims-login.ts'
 import type { ReadyProvider } from '../discovered-provider.ts'

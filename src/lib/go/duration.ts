@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
-import { excerpt } from './go-text.ts'
-import { isJsonNumber } from './json.ts'
+import { isJsonNumber } from '../json.ts'
+import { excerpt } from './text.ts'
 
 /** Seconds, whole ones unless it was read exactly, or the text that says why not. */
 export type ParsedDuration = { seconds: number } | { error: string }

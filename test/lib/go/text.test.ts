@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { excerpt, goText, quoted } from '../../src/lib/go-text.ts'
-import { parseLossless } from '../../src/lib/json.ts'
+import { excerpt, goText, quoted } from '../../../src/lib/go/text.ts'
+import { parseLossless } from '../../../src/lib/json.ts'
 
 test.each([
   ['null', '<nil>'],

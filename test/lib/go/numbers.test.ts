@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseWholeNumber } from '../../src/lib/numbers.ts'
+import { parseWholeNumber } from '../../../src/lib/go/numbers.ts'
 
 test.each([
   '1'.repeat(20_000_000),

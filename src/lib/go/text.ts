@@ -1,4 +1,4 @@
-import { isJsonNumber } from './json.ts'
+import { isJsonNumber } from '../json.ts'
 
 const maxDepth = 16
 const maxLength = 256

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { goDuration, parseDuration, shortDuration } from '../../src/lib/duration.ts'
-import { jsonNumber } from '../../src/lib/json.ts'
+import { goDuration, parseDuration, shortDuration } from '../../../src/lib/go/duration.ts'
+import { jsonNumber } from '../../../src/lib/json.ts'
 
 const overflow = 'multiplication of durations resulted in overflow, one operand may be too large'
 
