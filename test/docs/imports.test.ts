@@ -1,0 +1,89 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, matchesGlob, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+
+const page = read('docs/architecture.md')
+
+/** The rows of the table with this heading, without heading and rule. */
+function tableRows(heading: string): string[][] {
+  const [, rows = ''] = page.split(`\n${heading}\n`)
+  return (rows.match(/^(?:\|.*\n)+/)?.[0] ?? '')
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((row) => row.split('|').slice(1, -1))
+}
+
+const namesIn = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
+
+const isIn = (file: string, place: string) => matchesGlob(file, place) || matchesGlob(file, `${place}/**`)
+
+const folders = tableRows('| folder | contains | may import |').flatMap(([places, , targets = '']) =>
+  namesIn(places).map((place) => ({ place, all: targets.trim() === 'all', targets: namesIn(targets) })),
+)
+const packages = tableRows('| package | only in |').flatMap(([names, places]) =>
+  namesIn(names).map((name) => ({ name, places: namesIn(places) })),
+)
+
+/** What the file imports, type imports included: our files from the root on, packages by name. */
+function importsOf(file: string): string[] {
+  const specifiers = read(file).matchAll(/(?:\bfrom |\bimport\(|\bimport |new URL\()'([^']+)'/g)
+  return [...specifiers].map(([, name = '']) =>
+    name.startsWith('.') ? normalize(join(dirname(file), name)) : name,
+  )
+}
+
+/** The part of the path that the folder's name in the table covers: `src/plugins/*` is one plugin. */
+const ownPart = (file: string, place: string) => file.split('/').slice(0, place.split('/').length).join('/')
+
+function isAllowed(file: string, target: string): boolean {
+  const rule = packages.find(({ name }) => isIn(target, name))
+  if (rule !== undefined) return rule.places.some((place) => isIn(file, place))
+  if (!/^(?:src|simulators|bench|test)\//.test(target)) return true
+  const row = folders.findLast(({ place }) => isIn(file, place))
+  if (row === undefined) return false
+  return (
+    (row.all && target.startsWith('src/')) ||
+    isIn(target, ownPart(file, row.place)) ||
+    row.targets.some((place) => isIn(target, place))
+  )
+}
+
+test.each([
+  ['src/lib/go/duration.ts', 'src/errors.ts'],
+  ['src/lib/json.ts', 'fastify'],
+  ['src/core/mounts/mount.ts', 'src/http/resource.ts'],
+  ['src/core/mounts/mount.ts', 'src/plugins/sys/index.ts'],
+  ['src/core/mounts/mount.ts', 'src/storage/sqlite.ts'],
+  ['src/core/mounts/mount.ts', 'better-sqlite3'],
+  ['src/http/call.ts', 'src/plugins/token/index.ts'],
+  ['src/http/call.ts', 'src/storage/storage.ts'],
+  ['src/plugins/cloud/upstream/retry.ts', 'src/plugins/jwt-auth/index.ts'],
+  ['src/plugins/cloud/index.ts', 'src/http/call.ts'],
+  ['src/plugins/cloud/index.ts', 'src/storage/storage.ts'],
+  ['src/plugins/cloud/index.ts', 'src/config.ts'],
+  ['src/plugins/cloud/engine.ts', '@azure/msal-node'],
+  ['src/run.ts', 'src/storage/sqlite.ts'],
+  ['src/server.ts', 'test/support/client.ts'],
+  ['simulators/demo.ts', 'src/server.ts'],
+  ['simulators/demo.ts', 'bench/run.ts'],
+])('docs/architecture.md does not allow %s to import %s', (file, target) => {
+  expect(isAllowed(file, target)).toBe(false)
+})
+
+test('src and simulators import only what docs/architecture.md allows them to', () => {
+  const files = ['src', 'simulators'].flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: root }))
+
+  const forbidden = files.flatMap((file) =>
+    importsOf(file)
+      .filter((target) => !isAllowed(file, target))
+      .map((target) => `${file} imports ${target}`),
+  )
+
+  expect(files.length).toBeGreaterThan(0)
+  expect(forbidden).toEqual([])
+})
