@@ -7,7 +7,7 @@ import { systemCode, writePrivateFile } from './lib/private-file.ts'
 import { systemRandom } from './lib/random.ts'
 import { closeLog, type Log, openLog } from './log.ts'
 import { returnMemoryWhenIdle } from './memory-return.ts'
-import type { RootTokenTeller, Server, startServer } from './server.ts'
+import type { Server, ServerParts, startServer } from './server.ts'
 import { gatehouseVersion } from './version.ts'
 
 const exitCodes = { bug: 1, setting: 2, stopTimeout: 6 } as const
@@ -162,7 +162,7 @@ function configOf(args: readonly string[], environment: NodeJS.ProcessEnv, log: 
 }
 
 /** Delivers the first root token: to its file before it becomes valid, or to standard output afterwards. */
-function rootTokenTeller({ rootTokenFile }: Config): RootTokenTeller {
+function rootTokenTeller({ rootTokenFile }: Config): ServerParts['rootToken'] {
   if (rootTokenFile === undefined)
     return { check: checkStandardOutput, keep: () => {}, tell: (token) => print(`Root token: ${token}\n`) }
   return {

@@ -2,64 +2,36 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Config } from './config.ts'
-import { Access } from './core/access.ts'
-import { type Barrier, isEmpty, openBarrier, rootKeyKey } from './core/barrier/barrier.ts'
-import { RotationSchedule } from './core/barrier/rotation-schedule.ts'
+import type { Access } from './core/access.ts'
+import { isEmpty, rootKeyKey } from './core/barrier/barrier.ts'
 import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
-import type { View } from './core/barrier/view.ts'
-import { CorsStore } from './core/cors/cors-store.ts'
-import { GroupStore } from './core/identity/group-store.ts'
-import { IdentityKeys } from './core/identity/identity-keys.ts'
-import { IdentityStore } from './core/identity/identity-store.ts'
-import { migrateNames } from './core/identity/name-migration.ts'
+import { type Core, openCore } from './core/core.ts'
 import { IdentityTidy } from './core/identity/identity-tidy.ts'
-import { IdentityTokens } from './core/identity-tokens/identity-tokens.ts'
-import { KeyRotator } from './core/identity-tokens/key-rotator.ts'
 import type { LeaseBackend } from './core/leases/lease-backend.ts'
-import { LeaseStore } from './core/leases/lease-store.ts'
+import { LongLists } from './core/long-lists.ts'
 import { MessageStore } from './core/messages/message-store.ts'
 import { MessageWaits } from './core/messages/message-waits.ts'
 import { ShownMessages } from './core/messages/shown-messages.ts'
-import { firstMounts } from './core/mounts/first-mounts.ts'
 import type { Mount } from './core/mounts/mount.ts'
-import type { SystemTtls } from './core/mounts/mount-config.ts'
 import { effectiveMaxTtl } from './core/mounts/mount-info.ts'
-import { entriesFor } from './core/mounts/mount-record.ts'
-import { MountStore } from './core/mounts/mount-store.ts'
-import { offerEngine } from './core/mounts/mount-types.ts'
-import { NamespaceLife } from './core/namespaces/namespace-life.ts'
-import { NamespaceStore } from './core/namespaces/namespace-store.ts'
+import type { Removal } from './core/mounts/mount-type.ts'
+import { MountTypeRegistry } from './core/mounts/mount-type-registry.ts'
 import { caCertificates, OutboundClient } from './core/outbound.ts'
-import { PolicyStore } from './core/policies/policy-store.ts'
-import { issueLogin, type Lookalike, planLogin } from './core/tokens/issue-login.ts'
-import {
-  createInitialRootToken,
-  ensureDevRootToken,
-  takeRootTokenNote,
-  tellInitialRootToken,
-} from './core/tokens/root-token.ts'
-import { TokenRevoker } from './core/tokens/token-revoker.ts'
-import { TokenStore } from './core/tokens/token-store.ts'
 import { TimeKeeper } from './core/time-keeper.ts'
-import { TokenTidy } from './core/tokens/token-tidy.ts'
-import { TokenRoleStore } from './core/tokens/token-role-store.ts'
-import { ReplayStore } from './core/tokens/replay-store.ts'
-import { TokenSweeper } from './core/tokens/token-sweeper.ts'
-import { Cubbyholes } from './core/wrapping/cubbyholes.ts'
-import { Wrapper } from './core/wrapping/wrapper.ts'
-import { fail, refuse, ServiceError, StartError } from './errors.ts'
+import { issueLogin, type Lookalike, planLogin } from './core/tokens/issue-login.ts'
+import type { RootTokenTeller } from './core/tokens/root-token.ts'
+import { fail, refuse, StartError } from './errors.ts'
 import { admission, taintedRefusal } from './http/admission.ts'
-import { LongLists } from './core/long-lists.ts'
 import { createApp } from './http/app.ts'
-import { recordRoutes } from './http/documented-route.ts'
-import { explorerRoute } from './http/explorer.ts'
-import { ApiDocument } from './http/openapi.ts'
 import type { Call } from './http/call.ts'
 import { clientAddressReader, connectionCounting } from './http/client-address.ts'
 import { corsReader } from './http/cors.ts'
+import { recordRoutes } from './http/documented-route.ts'
+import { explorerRoute } from './http/explorer.ts'
 import { type ListenAt, Listener } from './http/listener.ts'
 import { startMetricsListener } from './http/metrics-listener.ts'
 import { explorerUrl, mountRouter } from './http/mount-router.ts'
+import { ApiDocument } from './http/openapi.ts'
 import { readyRead } from './http/ready-read.ts'
 import { tokenOf } from './http/request-headers.ts'
 import { countedAddress } from './lib/address.ts'
@@ -90,19 +62,10 @@ import type { Storage } from './storage/storage.ts'
 import { StorageWatch } from './storage-watch.ts'
 import { gatehouseVersion } from './version.ts'
 
-/** What becomes of the first root token. */
-export type RootTokenTeller = {
-  /** Called before a store is made; throws a StartError when the token would have nowhere to go. */
-  check?(): void
-  /** Called before the token is valid. */
-  keep(token: string): void
-  /** Called once it is; rejects with a StartError when nobody was told. */
-  tell(token: string): Promise<void> | void
-}
-
 export type ServerParts = {
   log: Log
-  rootToken: RootTokenTeller
+  /** `check` is called before a store is made; it throws a StartError if the token would have nowhere to go. */
+  rootToken: RootTokenTeller & { check?(): void }
   clock?: Clock
   random?: Random
   /** Tests and benchmarks only. */
@@ -137,8 +100,6 @@ export type Server = AsyncDisposable & {
   drain(delayMs: number): Promise<void>
 }
 
-const sweepIntervalMs = 5_000
-const dataKeyCheckMs = 60_000
 /** How long a stopping server serves clients that are about to use an idle connection. */
 const lingerMs = 1_000
 const pendingLoginsSweepMs = 60_000
@@ -149,7 +110,17 @@ const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
  * start; then nothing is left open.
  */
 export async function startServer(config: Config, given: ServerParts): Promise<Server> {
-  const parts = { ...given, clock: given.clock ?? machineClock(), watch: new StorageWatch(given.log) }
+  const mountTypes = new MountTypeRegistry([
+    ...[jwtType, cloudType, azureType],
+    ...(given.engines ?? []).map(({ type }) => ({ table: 'secret' as const, names: [type] as const })),
+  ])
+  checkMountTypes(config, mountTypes)
+  const parts = {
+    ...given,
+    mountTypes,
+    clock: given.clock ?? machineClock(),
+    watch: new StorageWatch(given.log),
+  }
   await using opened = new AsyncDisposableStack()
   let running: { state: NodeState; metrics: Metrics } | undefined
   // taken before anything is made: an address in use must not cost the first root token
@@ -162,26 +133,15 @@ export async function startServer(config: Config, given: ServerParts): Promise<S
   const watching =
     watched && opened.use(await listening('METRICS_LISTEN', watched, startMetricsListener(watched)))
   const storage = opened.use(await openStorage(config, parts))
-  const core = await openCore(config, parts, storage)
-  opened.use(core.mounts)
-  opened.use(core.namespaceLife)
-  opened.use(core.cloudEngine)
-  opened.use(core.leases)
-  opened.defer(() => core.mounts.stopMoves())
-  opened.use(core.tidy)
-  if (config.background === 'on') {
-    opened.use(core.barrier.resealing(parts.log)).start()
-    opened.use(core.rotationSchedule).start()
-    core.leases.start()
-    core.tidy.resume()
-    opened.use(core.sweeper).start()
-    opened.use(core.keyRotator).start()
-    core.cloudEngine.start()
-  }
+  const stores = opened.use(await openStores(config, parts, storage))
+  const core = { ...stores, cloudEngine: openCloud(stores, parts) }
+  for (const { type, backend } of given.engines ?? [])
+    core.mountTypes.add({ table: 'secret', names: [type], leases: backend })
   const state = nodeState(config, core, storage, parts.watch)
-  const { app, metrics, sweepLogins } = await buildApp(config, parts, core, state, storage)
+  const { app, metrics } = await buildApp(config, parts, core, state, storage)
+  core.start()
   if (parts.clock instanceof MachineClock)
-    opened.use(await keepTime(parts.clock, { config, log: parts.log, core, metrics, sweepLogins }))
+    opened.use(await keepTime(parts.clock, { log: parts.log, core, metrics }))
   // requests that wait are ended by the plugins' own `preClose`, before the listener has seen the last one
   // answered
   opened.defer(async () => {
@@ -207,21 +167,13 @@ export async function startServer(config: Config, given: ServerParts): Promise<S
   }
 }
 
-type TimedParts = { config: Config; log: Log; core: Core; metrics: Metrics; sweepLogins(): Promise<void> }
+type TimedParts = { log: Log; core: ServerCore; metrics: Metrics }
 
-function keepTime(
-  clock: MachineClock,
-  { config, log, core, metrics, sweepLogins }: TimedParts,
-): Promise<TimeKeeper> {
+function keepTime(clock: MachineClock, { log, core, metrics }: TimedParts): Promise<TimeKeeper> {
   return TimeKeeper.start({
     clock,
-    view: core.core,
-    settle: async () => {
-      if (config.background === 'off') return
-      await core.sweeper.sweep()
-      await core.leases.expiry.endDue()
-      await sweepLogins()
-    },
+    view: core.view,
+    settle: () => core.settle(),
     onStep: ({ before, after }: ClockStep) => {
       const direction = after < before ? 'back' : 'forward'
       metrics.clockStepped(direction)
@@ -257,12 +209,27 @@ function openStorage(
     : openSqlite({ path: storage.path, allowNetworkDisk, events, faults })
 }
 
-/** Everything below HTTP. */
-type Core = Awaited<ReturnType<typeof openCore>>
+const checkMountTypes = ({ defaultMounts }: Config, mountTypes: MountTypeRegistry): void => {
+  for (const { table, path, type } of defaultMounts) {
+    if (mountTypes.offeredPlugin(table, type) !== undefined) continue
+    const item = `${table === 'auth' ? 'auth/' : ''}${path}=${type}`
+    throw new StartError(2, `GATEHOUSE_DEFAULT_MOUNTS: "${item}" is not a valid PATH=TYPE of a mount`)
+  }
+}
 
-async function openCore(config: Config, parts: WatchedParts, storage: SqliteStorage) {
-  const { log, clock, random = systemRandom } = parts
-  const system = { defaultTtl: seconds(config.defaultLeaseTtlMs), maxTtl: seconds(config.maxLeaseTtlMs) }
+type Parts = WatchedParts & { readonly mountTypes: MountTypeRegistry }
+
+/** The core, and what builds on it below HTTP. */
+type ServerCore = Core & {
+  readonly operator: OperatorSettings
+  readonly messages: MessageStore
+  readonly shownMessages: ShownMessages
+  readonly messageWaits: MessageWaits
+  readonly cloudEngine: CloudEngine
+}
+
+async function openStores(config: Config, parts: Parts, storage: SqliteStorage) {
+  const { log, clock, random = systemRandom, mountTypes, rootToken, watch } = parts
   // whatever a setting can be wrong about is known before a store is made
   const outbound = new OutboundClient({
     deny: config.outboundDeny,
@@ -271,247 +238,67 @@ async function openCore(config: Config, parts: WatchedParts, storage: SqliteStor
   })
   const operator = await operatorSettings(config)
   const isNew = await isEmpty(storage)
-  if (isNew && !config.dev) parts.rootToken.check?.()
+  if (isNew && !config.dev) rootToken.check?.()
   await using staging = isNew ? await openMemory() : undefined
-  const barrier = await openBarrier({
+  const settings = {
     ...(await sealKeys(config, log, storage)),
-    sealKeyChanged: () =>
-      log.info(
-        { event: 'key_rotated' },
-        'the seal key was changed: the previous key no longer opens this store',
-      ),
-    storage,
-    clock,
-    random,
-    log: {
-      error: (fields, text) => log.error(fields, text),
-      recordUnreadable: () => parts.watch.recordUnreadable(),
-    },
-    first: staging && {
-      staging,
-      fill: async (fresh) => {
-        const rootToken = await fillNewStore(config, { clock, random, system, barrier: fresh })
-        if (rootToken !== undefined) parts.rootToken.keep(rootToken)
-      },
-    },
-  })
-  if (barrier.initialized) log.info({ event: 'initialized' }, 'a new store was initialized')
-  log.info({ event: 'unsealed' }, 'the seal key opened the store')
-  const root = barrier.view('')
-  const core = root.view('core/')
-  const namespaces = await openRequired('the namespaces', NamespaceStore.open({ view: core, random }))
-  for (const { type } of parts.engines ?? []) offerEngine(type)
-  const mounts = await openRequired(
-    'the mount table',
-    MountStore.open({
-      view: root,
-      random,
-      clock,
-      system,
-      revokeLeases: (mount, { abandon }) => leases.revokeMount(mount, { byForce: abandon }),
-      clear: (mount, { abandon }) => cloudEngine.clear(mount, { abandon }),
-      empty: (mount) => cloudEngine.empty(mount),
-      namespaceInTheWay: (namespace, path) => namespaces.inTheWay(namespace, path),
-      isLive: (namespace) => namespaces.isLive(namespace),
-      onFailure: (mount, error) =>
-        log.error({ err: error, mount: mount.path }, 'a mount could not be removed or moved'),
-      onMoveEnd: ({ migration_id, migration_info }) => {
-        log.info({ migration_id, ...migration_info }, 'a mount move has ended')
-        leases
-          .sweepOwners()
-          .catch((err: unknown) => log.error({ err }, 'leases of ended tokens could not be revoked early'))
-      },
-    }),
-  )
-  const mountOf = (accessor: string) => mounts.table.byAccessor(accessor)
-  // a token ends with the namespace it was issued in, from the moment that is marked
-  const liveMountOf = (accessor: string) => {
-    const mount = mountOf(accessor)
-    return mount !== undefined && namespaces.isLive(mount.namespace) ? mount : undefined
+    systemTtl: { defaultTtl: seconds(config.defaultLeaseTtlMs), maxTtl: seconds(config.maxLeaseTtlMs) },
+    defaultMounts: config.defaultMounts,
+    devRootToken: config.dev ? config.rootToken : undefined,
+    apiAddr: config.apiAddr ?? '',
+    background: config.background === 'on',
   }
-  const tokens = await openRequired(
-    'the keys of tokens',
-    TokenStore.open({ view: core, clock, random, sealer: barrier, mountOf: liveMountOf }),
-  )
-  await migrateIdentityNames(core, random, log)
-  const groups = await openRequired(
-    'the groups',
-    GroupStore.open({
-      view: core,
-      clock,
-      random,
-      mountOf,
-      isSameOrAbove: (upper, lower) => {
-        const namespace = namespaces.byId(lower)
-        return namespace !== undefined && namespaces.pathBelow(upper, namespace) !== undefined
-      },
-    }),
-  )
-  const identities = await openRequired(
-    'the keys of identities',
-    IdentityStore.open({ view: core, clock, random, memberships: groups }),
-  )
-  groups.onChange((affected) => identities.forget(affected === 'all' ? 'all' : [...affected]))
-  /** Where clients reach the server; its own address is known once it listens. */
-  const reached = { url: config.apiAddr ?? '' }
-  const identityTokens = new IdentityTokens({
-    root,
-    clock,
-    random,
-    apiAddr: () => reached.url,
-    identityOf: (entityId) => identities.identityOf(entityId),
+  const core = await openCore(settings, {
+    ...{ storage, staging, log, clock, random, mountTypes, rootToken, outbound },
+    onUnreadable: () => watch.recordUnreadable(),
   })
-  const keyRotator = new KeyRotator({
-    root,
-    keys: identityTokens.keys,
-    clock,
-    intervalMs: sweepIntervalMs,
-    onError: (err) => log.error({ err }, 'a key of identity tokens could not be rotated'),
-  })
-  const rotationSchedule = new RotationSchedule({
-    barrier,
-    clock,
-    intervalMs: dataKeyCheckMs,
-    onError: (err) => log.error({ err }, 'the data key could not be rotated'),
-  })
-  const spent = await openRequired(
-    'the keys of one-time logins',
-    ReplayStore.open({ view: core, random, clock }),
-  )
-  const tokenRoles = new TokenRoleStore(core)
-  const policies = await PolicyStore.open({ view: root.view('policy/'), clock })
-  const cubbyholes = new Cubbyholes({
-    mountOf: (namespace) => mounts.table.at(namespace, 'cubbyhole/'),
-    viewOf: (mount) => mounts.viewOf(mount),
-  })
-  const revoker = new TokenRevoker({
-    tokens,
-    view: core,
-    clock,
-    onRevoked: async (gone) => {
-      await cubbyholes.empty(gone)
-      await leases.endOwned(gone)
-    },
-  })
-  const leases = new LeaseStore({
-    ...{ view: core, clock, random, tokens, log, mountOf, systemTtl: system },
-    revokeToken: (accessor) => revoker.revoke(accessor),
-  })
-  for (const { type, backend } of parts.engines ?? []) leases.register(type, backend)
-  const discard = (accessor: string) => {
-    revoker.revoke(accessor).catch((err: unknown) => log.error({ err }, 'a spent token could not be removed'))
-  }
-  const cloudEngine = new CloudEngine({
-    ...{ mounts, outbound, clock, random, log, leases, systemTtl: system },
-    operator,
-    pause: parts.cloudPause,
-    ...parts.cloudTimes,
-  })
-  for (const type of ['cloud', 'azure']) leases.register(type, cloudEngine.credentials)
-  const wrapper = new Wrapper({
-    tokens,
-    cubbyholes,
-    root,
-    clock,
-    tokenMountOf: (namespace) => mounts.table.at(namespace, 'auth/token/'),
-    discard,
-  })
-  const tidy = new TokenTidy({
-    tokens,
-    revoker,
-    view: core,
-    log,
-    endMadeByBatch: (cutOffs) => leases.endCutOff(cutOffs),
-  })
-  const sweeper = new TokenSweeper({
-    revoker,
-    intervalMs: sweepIntervalMs,
-    onError: (err) => log.error({ err }, 'expired tokens could not be removed'),
-  })
-  if (config.dev && config.rootToken !== undefined) {
-    parts.rootToken.keep(config.rootToken)
-    await ensureDevRootToken(
-      { tokens, view: core, tokenMount: fixedMount(mounts, 'auth/token/') },
-      config.rootToken,
-    )
-    await parts.rootToken.tell(config.rootToken)
-  } else await tellInitialRootToken(core, (id) => told(parts.rootToken, id, barrier.initialized))
-  await logRootTokenNote(core, log)
-  const messages = new MessageStore({ view: core, random })
+  return { ...core, operator, ...openMessages(config, core) }
+}
+
+function openMessages(config: Config, core: Core) {
+  const { view, random, namespaces, clock } = core
+  const messages = new MessageStore({ view, random })
   const shownMessages = new ShownMessages({ messages, namespaces, clock })
   const messageWaits = new MessageWaits({ mostPerAddress: config.messageWaiters })
   messages.onChange((namespaceId) => messageWaits.changed(namespaceId))
-  const isAbandoned = (id: string) => namespaces.byId(id)?.abandoned === true
-  const namespaceLife = new NamespaceLife({
-    namespaces,
-    mounts,
-    random,
-    firstEntries: (id) =>
-      policies.firstEntries(id).map((entry) => ({ ...entry, key: `policy/${entry.key}` })),
-    steps: [
-      { name: 'waits', remove: async (id) => messageWaits.endNamespace(id) },
-      { name: 'requests', remove: (id) => mounts.closeNamespace(id) },
-      { name: 'leases', remove: (id) => leases.removeNamespace(id, { byForce: isAbandoned(id) }) },
-      { name: 'tokens', remove: (id) => revoker.removeNamespace(id) },
-      { name: 'cubbyholes', remove: (id) => cubbyholes.removeNamespace(id, namespaces.above(id)) },
-      { name: 'token roles', remove: (id) => tokenRoles.removeNamespace(id) },
-      { name: 'identities', remove: (id) => identities.removeNamespace(id) },
-      { name: 'groups', remove: (id) => groups.removeNamespace(id) },
-      { name: 'messages', remove: (id) => messages.removeNamespace(id) },
-      { name: 'policies', remove: (id) => policies.removeNamespace(id) },
-      { name: 'mounts', remove: (id) => mounts.removeNamespace(id, { abandon: isAbandoned(id) }) },
-    ],
-    onFailure: ({ id, path }, step, err) =>
-      log.error({ err, namespace: id, path, step }, 'could not remove a namespace; will retry'),
-    onRemoved: ({ id, path }) =>
-      log.info({ event: 'namespace_removed', namespace: id, path }, 'a namespace was removed'),
+  core.namespaceLife.removes({
+    name: 'waits',
+    phase: 'waiting requests',
+    remove: (id) => messageWaits.endNamespace(id),
   })
-  mounts.resume()
-  namespaceLife.resume()
-  const cors = await CorsStore.open({
-    view: core,
-    onFailure: (err) =>
-      log.error({ err }, 'cannot read the CORS settings: no origin is allowed until they are written again'),
+  core.namespaceLife.removes({
+    name: 'messages',
+    phase: 'data',
+    remove: (id) => messages.removeNamespace(id),
   })
-  const access = new Access({ tokens, identities, policies, namespaces, clock })
-  const clusterId = await clusterIdOf(root)
-  return {
-    barrier,
-    root,
-    core,
-    namespaces,
-    namespaceLife,
-    mounts,
-    tokens,
-    tokenRoles,
-    spent,
-    tidy,
-    groups,
-    identities,
-    identityTokens,
-    keyRotator,
-    rotationSchedule,
-    reached,
-    policies,
-    cubbyholes,
-    revoker,
-    discard,
-    wrapper,
-    leases,
-    sweeper,
-    access,
-    messages,
-    shownMessages,
-    messageWaits,
-    cors,
-    outbound,
-    cloudEngine,
-    clusterId,
-    clock,
-    random,
-    system,
-  }
+  return { messages, shownMessages, messageWaits }
 }
+
+function openCloud({ operator, ...core }: Core & { operator: OperatorSettings }, parts: Parts): CloudEngine {
+  const { mounts, outbound, clock, random, log, leases, systemTtl, mountTypes } = core
+  const engine = new CloudEngine({
+    ...{ mounts, outbound, clock, random, log, leases, systemTtl, operator },
+    pause: parts.cloudPause,
+    ...parts.cloudTimes,
+  })
+  const behaviour = {
+    leases: engine.credentials,
+    clear: (mount: Mount, how: Removal) => engine.clear(mount, how),
+    empty: (mount: Mount) => engine.empty(mount),
+  }
+  mountTypes.add({
+    ...cloudType,
+    ...behaviour,
+    start: () => engine.start(),
+    [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+  })
+  mountTypes.add({ ...azureType, ...behaviour })
+  return engine
+}
+
+const jwtType = { table: 'auth', names: ['jwt', 'oidc'] } as const
+const cloudType = { table: 'secret', names: ['cloud'] } as const
+const azureType = { table: 'secret', names: ['azure'] } as const
 
 /** What the operator gives the cloud engine. docs/contract/cloud.md#endpoints */
 async function operatorSettings({ cloud }: Config): Promise<OperatorSettings> {
@@ -525,59 +312,6 @@ async function operatorSettings({ cloud }: Config): Promise<OperatorSettings> {
     throw cause instanceof StartError
       ? cause
       : new StartError(2, `CLOUD_CA_FILE: cannot read ${cloud.caFile}: ${systemCode(cause)}`, { cause })
-  }
-}
-
-/** A start that could not tell the token before has not kept it where this one's settings say. */
-async function told(teller: RootTokenTeller, id: string, isKept: boolean): Promise<void> {
-  if (!isKept) teller.keep(id)
-  await teller.tell(id)
-}
-
-/** A root token made while the server stood still must not go unnoticed. docs/operations.md#commands */
-async function logRootTokenNote(core: View, log: Log): Promise<void> {
-  try {
-    const time = await takeRootTokenNote(core)
-    if (time !== undefined)
-      log.warn({ event: 'root_token_made', made_at: time }, 'the root-token command created a new root token')
-  } catch (err) {
-    log.error({ err }, 'cannot read whether a root token was created')
-  }
-}
-
-/**
- * The first records of a new store: mounts, policies, keys, root token. Gives back its id; a development
- * server's is made at each start.
- */
-async function fillNewStore(
-  config: Config,
-  { clock, random, system, barrier }: { clock: Clock; random: Random; system: SystemTtls; barrier: Barrier },
-): Promise<string | undefined> {
-  const root = barrier.view('')
-  const first = mountsOf(config, random, system)
-  await root.write(entriesFor(first))
-  await PolicyStore.open({ view: root.view('policy/'), clock })
-  await root.write([{ key: 'cluster-id', value: random.uuid() }])
-  if (config.dev) return undefined
-  const core = root.view('core/')
-  const tokens = await TokenStore.open({
-    view: core,
-    clock,
-    random,
-    sealer: barrier,
-    mountOf: () => undefined,
-  })
-  const tokenMount = first.find((mount) => mount.path === 'auth/token/')
-  if (tokenMount === undefined) throw new Error('the fixed mounts have no auth/token/')
-  return createInitialRootToken({ tokens, view: core, tokenMount })
-}
-
-function mountsOf(config: Config, random: Random, system: SystemTtls): Mount[] {
-  try {
-    return firstMounts(random, system, config.defaultMounts)
-  } catch (error) {
-    if (error instanceof ServiceError) throw new StartError(2, `GATEHOUSE_DEFAULT_MOUNTS: ${error.message}`)
-    throw error
   }
 }
 
@@ -603,45 +337,6 @@ async function sealKeys(
   }
   if (config.sealPreviousKeyFile === undefined) return { sealKey: key }
   return { sealKey: key, previousSealKey: await readSealKeyFile(config.sealPreviousKeyFile, { allowOpen }) }
-}
-
-function fixedMount(mounts: MountStore, path: string): Mount {
-  const mount = mounts.table.at('root', path)
-  if (mount === undefined) throw new Error(`the mount table has no ${path}`)
-  return mount
-}
-
-/** Stores of before version 0.2.0. */
-async function migrateIdentityNames(view: View, random: Random, log: Log): Promise<void> {
-  const keys = await openRequired('the keys of identities', IdentityKeys.open(view, random))
-  const onFailure = (key: string, err: unknown) =>
-    log.error({ err, key }, 'a name of an identity cannot be moved')
-  const moved = await migrateNames({ view, keys, onFailure })
-  if (moved !== undefined && moved > 0)
-    log.info(
-      { event: 'migrated', names: moved },
-      'migrated identity names: they are now compared by case folding only',
-    )
-}
-
-const unknownCluster = '00000000-0000-0000-0000-000000000000'
-
-/**
- * Only a name to tell servers apart: one that can not be read, which the log says, keeps nobody from
- * starting.
- */
-async function clusterIdOf(root: View): Promise<string> {
-  const id = await root.get('cluster-id').catch(() => undefined)
-  return typeof id === 'string' ? id : unknownCluster
-}
-
-/** Opens what the server cannot run without. docs/operations.md#what-a-damaged-store-does */
-async function openRequired<T>(what: string, opened: Promise<T>): Promise<T> {
-  try {
-    return await opened
-  } catch (cause) {
-    throw new StartError(1, `cannot start: ${what} can not be read`, { cause })
-  }
 }
 
 type LivingState = NodeState & { started(): void; stopping(): void }
@@ -683,10 +378,10 @@ function nodeState(
 async function buildApp(
   config: Config,
   { log, engines, watch }: WatchedParts,
-  core: Core,
+  core: ServerCore,
   state: NodeState,
   storage: SqliteStorage,
-): Promise<{ app: FastifyInstance; metrics: Metrics; sweepLogins(): Promise<void> }> {
+): Promise<{ app: FastifyInstance; metrics: Metrics }> {
   const {
     namespaces,
     namespaceLife,
@@ -694,7 +389,7 @@ async function buildApp(
     access,
     random,
     clock,
-    system,
+    systemTtl: system,
     tokens,
     groups,
     identities,
@@ -703,6 +398,7 @@ async function buildApp(
     revoker,
     wrapper,
     leases,
+    policyExists,
   } = core
   const jsonLimits = { maxStrings: config.maxJsonStrings, maxMemory: config.maxJsonMemory, maxDepth: 10_000 }
   const openJsonLimits = { ...jsonLimits, maxValues: 10_000 }
@@ -713,7 +409,7 @@ async function buildApp(
     required: config.trustedProxyRequired,
   }
   const clientAddress = clientAddressReader(proxies)
-  const counts = storedCounts({ tokens, view: core.core, clock })
+  const counts = storedCounts({ tokens, view: core.view, clock })
   const strangersWraps = new Buckets(clock, { capacity: 10, refillMs: 6000 })
   const mountName = (mount: Mount) => `${namespaces.byId(mount.namespace)?.path ?? ''}${mount.path}`
   const metrics = new Metrics(
@@ -884,8 +580,6 @@ async function buildApp(
       ),
   })
   const mountOf = (accessor: string) => mounts.table.byAccessor(accessor)
-  const policyExists = async (name: string, namespace: string) =>
-    (await policies.get(namespace, name)) !== undefined
   const jwtMethod = new JwtMethod({
     mounts,
     outbound: core.outbound,
@@ -898,6 +592,11 @@ async function buildApp(
     failuresKept: config.loginFailuresKept,
     onFetch: (mount, succeeded) => metrics.keysFetched(mountName(mount), succeeded),
   })
+  core.mountTypes.add({
+    ...jwtType,
+    renewalTerms: (issued, mount) => jwtMethod.renewalTerms(issued, mount),
+    settle: () => jwtMethod.sweep(),
+  })
   await app.register(token, {
     prefix: '/token',
     tokens,
@@ -906,12 +605,12 @@ async function buildApp(
     roles: core.tokenRoles,
     longLists,
     tidy: core.tidy,
-    view: core.core,
+    view: core.view,
     systemTtl: system,
     clock,
     mountOf,
     policyExists,
-    renewalTerms: (issued, mount) => jwtMethod.renewalTerms(issued, mount),
+    renewalTerms: (issued, mount) => core.mountTypes.renewalTerms(issued, mount),
   })
   await app.register(identity, {
     prefix: '/identity',
@@ -955,7 +654,7 @@ async function buildApp(
     tokens,
     identity: identities,
     spent: core.spent,
-    view: core.core,
+    view: core.view,
     clock,
     systemTtl: system,
     onLookalike,
@@ -969,7 +668,7 @@ async function buildApp(
     sweepIntervalMs: config.background === 'on' ? pendingLoginsSweepMs : undefined,
   })
   await app.ready()
-  return { app, metrics, sweepLogins: () => jwtMethod.sweep() }
+  return { app, metrics }
 }
 
 /** Whoever may read `sys/metrics`, by whichever path. docs/settings.md */

@@ -22,6 +22,8 @@ test.each([
   { name: 'SEAL_KEY', value: 'not-a-key-but-secret' },
   { name: 'DEFAULT_MOUNTS', value: 'auth/jwt=jwt,auth/jwt=oidc' },
   { name: 'DEFAULT_MOUNTS', value: 'sys=cloud' },
+  { name: 'DEFAULT_MOUNTS', value: 'auth/jwt=cloud' },
+  { name: 'DEFAULT_MOUNTS', value: 'kv=kv' },
   { name: 'SEAL_KEY_FILE', value: '' },
 ])(
   'GATEHOUSE_$name=$value ends the start with 2 and one line that names the setting',

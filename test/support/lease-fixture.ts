@@ -1,4 +1,5 @@
 import type { Lease } from '../../src/core/leases/lease.ts'
+import type { LeaseBackend } from '../../src/core/leases/lease-backend.ts'
 import { irrevocablePrefix, leasePrefix } from '../../src/core/leases/lease-keys.ts'
 import { LeaseStore } from '../../src/core/leases/lease-store.ts'
 import type { Mount } from '../../src/core/mounts/mount.ts'
@@ -10,11 +11,12 @@ import { type PracticeRole, practiceBackend } from './practice-engine.ts'
 import { aMount, defaultTtl, openTokenFixture } from './token-fixture.ts'
 
 const practiceMount = (name: string): Mount =>
-  // no plugin of the product: its name is known where it is registered only
-  ({
-    ...aMount({ table: 'secret', path: `${name}/`, accessor: `${name}_1` }),
+  aMount({
+    table: 'secret',
+    path: `${name}/`,
+    accessor: `${name}_1`,
     type: 'practice',
-    plugin: 'practice' as Mount['plugin'],
+    plugin: 'practice',
   })
 
 export type LeaseHouseOptions = { callLimitMs?: number; sweepAgainMs?: number }
@@ -36,22 +38,24 @@ export async function openLeaseFixture({ callLimitMs = 500, ...limits }: LeaseHo
     warn: (_: object, text: string) => void logged.push(text),
     error: (_: object, text: string) => void logged.push(text),
   }
-  let leases: LeaseStore
-  const revoker = new TokenRevoker({ ...fixture.parts, onRevoked: (token) => leases.endOwned(token) })
+  const backends = new Map<string, LeaseBackend>([
+    ['practice', practiceBackend({ providerUrl: provider.url, roles })],
+  ])
+  const revoker = new TokenRevoker(fixture.parts)
   const openLeases = (): LeaseStore => {
-    const store = new LeaseStore({
+    return new LeaseStore({
       ...fixture.parts,
       random: systemRandom,
       systemTtl: { defaultTtl, maxTtl: defaultTtl },
       log,
       ...limits,
       callLimitMs,
+      backendOf: (plugin) => backends.get(plugin),
       revokeToken: (accessor) => revoker.revoke(accessor),
     })
-    store.register('practice', practiceBackend({ providerUrl: provider.url, roles }))
-    return store
   }
-  leases = openLeases()
+  let leases = openLeases()
+  revoker.onRevoked((token) => leases.endOwned(token))
   opened.defer(() => leases[Symbol.asyncDispose]())
   const { view, clock } = fixture
 
@@ -71,6 +75,7 @@ export async function openLeaseFixture({ callLimitMs = 500, ...limits }: LeaseHo
     ...fixture,
     provider,
     roles,
+    backends,
     practice,
     other,
     logged,

@@ -2,9 +2,10 @@ import { IdentityStore } from '../../src/core/identity/identity-store.ts'
 import type { Mount } from '../../src/core/mounts/mount.ts'
 import { type CreateInput, type CreateRequest, createToken } from '../../src/core/tokens/create-token.ts'
 import { issueLogin, type LoginAuth } from '../../src/core/tokens/issue-login.ts'
-import { type RenewalTerms, renewToken } from '../../src/core/tokens/renew-token.ts'
-import { ensureDevRootToken } from '../../src/core/tokens/root-token.ts'
+import { renewToken } from '../../src/core/tokens/renew-token.ts'
+import type { RenewalTerms } from '../../src/core/tokens/renewal-terms.ts'
 import { ReplayStore } from '../../src/core/tokens/replay-store.ts'
+import { ensureDevRootToken } from '../../src/core/tokens/root-token.ts'
 import type { Token } from '../../src/core/tokens/token.ts'
 import { TokenRevoker } from '../../src/core/tokens/token-revoker.ts'
 import { TokenRoleStore } from '../../src/core/tokens/token-role-store.ts'
@@ -107,12 +108,10 @@ export async function openTokenFixture() {
     spent,
     systemTtl: { defaultTtl, maxTtl: defaultTtl },
   }
-  const revoker = new TokenRevoker({
-    ...parts,
-    onRevoked: async (token) => {
-      if (fixture.cleanUpFails) throw new Error('the cubbyhole cannot be emptied')
-      revoked.push(token)
-    },
+  const revoker = new TokenRevoker(parts)
+  revoker.onRevoked(async (token) => {
+    if (fixture.cleanUpFails) throw new Error('the cubbyhole cannot be emptied')
+    revoked.push(token)
   })
   await ensureDevRootToken({ tokens, view, tokenMount }, 'root')
 

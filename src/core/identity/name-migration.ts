@@ -1,12 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
+import type { CoreLog } from '../core-log.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'
+import { openRequired } from '../open-required.ts'
 import { readEntity } from './entity.ts'
 import { EntityRecords, placeOf } from './entity-records.ts'
 import { readGroup } from './group.ts'
 import { aliasPrefix, namePrefix } from './group-keys.ts'
 import type { AliasRow } from './group-reader.ts'
-import type { IdentityKeys } from './identity-keys.ts'
+import { IdentityKeys } from './identity-keys.ts'
 import { foldedName } from './same-name.ts'
 
 /**
@@ -64,6 +67,19 @@ export async function migrateNames({
   // a read-only disk must not prevent the start; the next start migrates again
   await view.write([{ key: doneKey, value: done }]).catch((error: unknown) => onFailure(doneKey, error))
   return moved
+}
+
+/** Migrates the names of stores from before version 0.2.0, and logs it. */
+export async function migrateIdentityNames(view: View, random: Random, log: CoreLog): Promise<void> {
+  const keys = await openRequired('the keys of identities', IdentityKeys.open(view, random))
+  const onFailure = (key: string, err: unknown) =>
+    log.error({ err, key }, 'a name of an identity cannot be moved')
+  const moved = await migrateNames({ view, keys, onFailure })
+  if (moved !== undefined && moved > 0)
+    log.info(
+      { event: 'migrated', names: moved },
+      'migrated identity names: they are now compared by case folding only',
+    )
 }
 
 class NameMoves {

@@ -6,13 +6,13 @@ import type { Mount } from '../mounts/mount.ts'
 import { lifetime, mountTtl, type TtlBounds } from '../tokens/lifetime.ts'
 import type { Token } from '../tokens/token.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
+import { type IrrevocableLease, irrevocableLeases } from './irrevocable.ts'
 import { newLease, ownerOf } from './issue-lease.ts'
 import type { Lease, LeasedSecret, LeaseRef } from './lease.ts'
 import { failureText, type LeaseBackend } from './lease-backend.ts'
-import { entityOwner } from './lease-keys.ts'
 import { LeaseCount } from './lease-count.ts'
 import { LeaseExpiry } from './lease-expiry.ts'
-import { type IrrevocableLease, irrevocableLeases } from './irrevocable.ts'
+import { entityOwner } from './lease-keys.ts'
 import { type NamePage, nextName, secretLeaseNames } from './lease-names.ts'
 import { LeaseOwners } from './lease-owners.ts'
 import { LeaseRecords } from './lease-records.ts'
@@ -38,6 +38,8 @@ export type LeaseStoreParts = {
   readonly systemTtl: TtlBounds
   readonly log: LeaseLog
   mountOf(accessor: string): Mount | undefined
+  /** Renews and revokes the leases of a plugin's mounts. */
+  backendOf(plugin: string): LeaseBackend | undefined
   /** Revokes a token and all its descendants. */
   revokeToken(accessor: string): Promise<unknown>
   /** Time limit of one revocation or renewal by an engine; default 90 s. docs/contract/leases.md#retries */
@@ -80,7 +82,6 @@ export class LeaseStore implements AsyncDisposable {
   /** Revokes expired leases once started. */
   readonly expiry: LeaseExpiry
   readonly #parts: LeaseStoreParts
-  readonly #backends = new Map<string, LeaseBackend>()
   readonly #count: LeaseCount
   readonly #records: LeaseRecords
   readonly #revoker: LeaseRevoker
@@ -103,7 +104,7 @@ export class LeaseStore implements AsyncDisposable {
     })
     this.#revoker = new LeaseRevoker({
       records: this.#records,
-      backendOf: (plugin) => this.#backends.get(plugin),
+      backendOf: parts.backendOf,
       limitMs: parts.callLimitMs ?? defaultCallLimitMs,
     })
     this.expiry = new LeaseExpiry({
@@ -121,11 +122,6 @@ export class LeaseStore implements AsyncDisposable {
       ...{ view, clock, records: this.#records, revoker: this.#revoker, tokenLeases: this.#tokenLeases },
       revokeToken: parts.revokeToken,
     })
-  }
-
-  /** Sets the backend that renews and revokes the leases of a plugin's mounts. */
-  register(plugin: string, backend: LeaseBackend): void {
-    this.#backends.set(plugin, backend)
   }
 
   /** Starts the background work: expiry, the count, and a sweep that a stop interrupted. */

@@ -1,15 +1,16 @@
 import type { Random } from '../../lib/random.ts'
-import type { Mount, MountTable, PluginName } from './mount.ts'
+import type { Mount, MountTable } from './mount.ts'
 import type { SystemTtls } from './mount-config.ts'
 import { type MountPlace, placeOf } from './mount-path.ts'
 import { MountIndex } from './mount-table.ts'
+import type { MountTypeRegistry } from './mount-type-registry.ts'
 import { identifiers, newMount } from './new-mount.ts'
 
 /** One mount the operator wants at the first start. */
 export type DefaultMount = { readonly table: MountTable; readonly path: string; readonly type: string }
 
 type Fixed = Pick<Mount, 'table' | 'path' | 'description'> &
-  Partial<Pick<Mount, 'local' | 'seal_wrap'>> & { type: string; plugin: PluginName; headers?: string[] }
+  Partial<Pick<Mount, 'local' | 'seal_wrap'>> & { type: string; plugin: string; headers?: string[] }
 
 /** docs/contract/mounts.md#what-a-mount-shows */
 const fixedMounts: readonly Fixed[] = [
@@ -47,18 +48,30 @@ const fixedMounts: readonly Fixed[] = [
   },
 ]
 
+export type FirstMounts = {
+  readonly random: Random
+  readonly system: SystemTtls
+  readonly types: MountTypeRegistry
+  readonly defaults: readonly DefaultMount[]
+}
+
 /**
  * The mounts a server begins with: the fixed ones and the operator's. Accessors and uuids are fresh, so they
  * must be stored once made.
  */
-export function firstMounts(random: Random, system: SystemTtls, defaults: readonly DefaultMount[]): Mount[] {
+export function firstMounts({ random, system, types, defaults }: FirstMounts): Mount[] {
   const namespace = 'root'
   let table = new MountIndex([])
   for (const fixed of fixedMounts) table = table.with([fixedMount(fixed, namespace, table, random)])
   for (const { table: kind, path, type } of defaults) {
     const place: MountPlace = placeOf(namespace, kind, path)
     table = table.with([
-      newMount(place, { type, options: null }, { table, system, namespaceInTheWay: () => undefined }, random),
+      newMount(
+        place,
+        { type, options: null },
+        { table, system, types, namespaceInTheWay: () => undefined },
+        random,
+      ),
     ])
   }
   return table.all()

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { ViewEntry, ViewRecord } from '../barrier/view.ts'
-import type { Mount } from './mount.ts'
-import { pluginOf } from './mount-types.ts'
+import type { Mount, MountTable } from './mount.ts'
 
 /** Where the mount table is, below the root of everything stored: one record a mount, by uuid. */
 export const mountRecords = 'core/mounts/'
@@ -61,10 +60,13 @@ export const entriesFor = (mounts: readonly Mount[]): ViewEntry[] =>
   mounts.map((mount) => ({ ...mountEntry(mount), key: `${mountRecords}${mount.uuid}`, expect: 'absent' }))
 
 /**
- * A stored mount. Throws when this server does not know its form: then the server must not start.
- * docs/operations.md#what-a-damaged-store-does
+ * A stored mount. `pluginOf` names the plugin behind a type. Throws if this server does not know the form or
+ * the type: then the server must not start. docs/operations.md#what-a-damaged-store-does
  */
-export function readMount({ key, value }: ViewRecord): Mount {
+export function readMount(
+  { key, value }: ViewRecord,
+  pluginOf: (table: MountTable, type: string) => string | undefined,
+): Mount {
   const stored = storedMount.safeParse(value)
   const plugin = stored.success ? pluginOf(stored.data.table, stored.data.type) : undefined
   if (!stored.success || plugin === undefined || stored.data.uuid !== key) {

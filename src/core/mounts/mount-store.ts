@@ -2,15 +2,18 @@ import { fail, refuse, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { quoted } from '../../lib/go/text.ts'
 import type { Random } from '../../lib/random.ts'
-import type { View, ViewEntry } from '../barrier/view.ts'
+import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
+import type { NamespaceStore } from '../namespaces/namespace-store.ts'
 import { namespaceMounts } from './first-mounts.ts'
+import { isFixedMount, isTokenType } from './fixed-types.ts'
+import { InFlightRequests } from './in-flight-requests.ts'
 import type { Mount, MountMove } from './mount.ts'
 import type { SystemTtls } from './mount-config.ts'
 import type { MountPlace } from './mount-path.ts'
 import { entriesFor, mountEntry, mountRecords, readMount } from './mount-record.ts'
-import { InFlightRequests } from './in-flight-requests.ts'
 import { MountIndex } from './mount-table.ts'
-import { isFixedMount, isTokenType } from './mount-types.ts'
+import type { Removal } from './mount-type.ts'
+import type { MountTypeRegistry } from './mount-type-registry.ts'
 import { checkFree, type Migration, Migrations, type MoveSide, planMove } from './move.ts'
 import { type MountRequest, newMount, type Surroundings } from './new-mount.ts'
 import { checkTunable, nothingToTune, type TuneRequest, tuned } from './tune.ts'
@@ -21,33 +24,14 @@ export type MountStoreParts = {
   random: Random
   clock: Clock
   system: SystemTtls
-  /**
-   * Ends every lease the mount has issued; tokens end by themselves. A rejection leaves the mount where it
-   * is.
-   */
-  revokeLeases(mount: Mount, how: Removal): Promise<void>
-  /**
-   * Takes back what a mount must not leave behind outside of the server; called when its leases have ended,
-   * before `empty`. A rejection leaves the mount where it is, to be removed by another request.
-   */
-  clear?(mount: Mount, how: Removal): Promise<void>
-  /**
-   * Takes back what a mount keeps outside of the server, as far as that can be done; called when its leases
-   * have ended, before its data are deleted. A rejection leaves the mount where it is.
-   */
-  empty?(mount: Mount): Promise<void>
-  /** A namespace, or a mount in one, at, above or below the path of a secrets mount. */
-  namespaceInTheWay(namespace: string, path: string): string | undefined
-  /** Whether the namespace of this id exists and is not being deleted. */
-  isLive(namespace: string): boolean
-  /** Told of work in the background that failed: a removal that start-up resumed, a move. */
+  types: MountTypeRegistry
+  namespaces: Pick<NamespaceStore, 'inTheWay' | 'isLive'>
+  /** Called for failures in the background: of a removal that was resumed at start-up, or of a move. */
   onFailure(mount: Mount, error: unknown): void
-  /** Told of each move that is over, well or not. */
-  onMoveEnd(migration: Migration): void
 }
 
-/** `abandon`: what cannot be taken back is given up. */
-export type Removal = { readonly abandon: boolean }
+/** Ends what a mount has issued, before it is removed or moved. If it rejects, the mount stays where it is. */
+type EndIssued = (mount: Mount, how: Removal) => Promise<void>
 
 /**
  * The mounts of the server, kept in storage and as a table in memory. Each change is checked whole, written
@@ -65,6 +49,8 @@ export class MountStore implements AsyncDisposable {
   readonly #background = new Set<Promise<void>>()
   #table: MountIndex
   #lastChange: Promise<unknown> = Promise.resolve()
+  readonly #beforeRemoval: EndIssued[] = []
+  readonly #onMoveEnd: ((migration: Migration) => void)[] = []
   #isStopping = false
 
   private constructor(parts: MountStoreParts, mounts: readonly Mount[]) {
@@ -80,11 +66,25 @@ export class MountStore implements AsyncDisposable {
    * server must not start then.
    */
   static async open(parts: MountStoreParts): Promise<MountStore> {
-    const mounts = (await recordsOf(parts.view).list('')).map(readMount)
+    const mounts = (await recordsOf(parts.view).list('')).map(readWith(parts))
     const store = new MountStore(parts, mounts)
     if (store.table.at('root', 'sys/') === undefined)
       throw new Error('the mount table cannot be read: there is no sys/ in it')
     return store
+  }
+
+  /** `listener` ends what a mount has issued, before the mount is removed or moved. */
+  beforeRemoval(listener: EndIssued): void {
+    this.#beforeRemoval.push(listener)
+  }
+
+  /** `listener` is called after each move, whether or not it succeeded. */
+  onMoveEnd(listener: (migration: Migration) => void): void {
+    this.#onMoveEnd.push(listener)
+  }
+
+  get types(): MountTypeRegistry {
+    return this.#parts.types
   }
 
   /** The table as it is now; it is replaced, never changed. */
@@ -238,8 +238,8 @@ export class MountStore implements AsyncDisposable {
   /** Deletes the mounts of a closed namespace with everything in them; may run again. */
   async removeNamespace(namespace: string, how: Removal = { abandon: false }): Promise<void> {
     for (const mount of await this.#mountsOf(namespace)) {
-      await this.#parts.clear?.(mount, how)
-      await this.#parts.empty?.(mount)
+      await this.#parts.types.clear(mount, how)
+      await this.#parts.types.empty(mount)
       await this.#rooms.view(mount)?.deletePrefix('')
     }
     await this.#inTurn(async () => {
@@ -269,7 +269,8 @@ export class MountStore implements AsyncDisposable {
     return {
       table: this.#table,
       system: this.#parts.system,
-      namespaceInTheWay: this.#parts.namespaceInTheWay,
+      types: this.#parts.types,
+      namespaceInTheWay: (namespace, path) => this.#parts.namespaces.inTheWay(namespace, path),
     }
   }
 
@@ -301,11 +302,15 @@ export class MountStore implements AsyncDisposable {
   }
 
   async #reload(uuid: string): Promise<void> {
-    const stored = (await this.#records.list(uuid)).map(readMount)
+    const stored = (await this.#records.list(uuid)).map(readWith(this.#parts))
     const known = this.#table.byUuid(uuid)
     for (const mount of stored) if (known === undefined) this.#rooms.add(mount)
     if (known !== undefined && stored.length === 0) this.#rooms.remove(known)
     this.#table = this.#table.with(stored, known === undefined ? [] : [known])
+  }
+
+  async #endIssued(mount: Mount, how: Removal): Promise<void> {
+    for (const listener of this.#beforeRemoval) await listener(mount, how)
   }
 
   async #remove(mount: Mount, how: Removal): Promise<void> {
@@ -330,15 +335,15 @@ export class MountStore implements AsyncDisposable {
   async #empty(mount: Mount, how: Removal): Promise<void> {
     await this.#rooms.close(mount)
     try {
-      await this.#parts.revokeLeases(mount, how)
-      await this.#parts.clear?.(mount, how)
+      await this.#endIssued(mount, how)
+      await this.#parts.types.clear(mount, how)
     } catch (error) {
       throw error instanceof ServiceError ? refuse('invalid', error.message, { cause: error }) : error
     }
     this.#ending.add(mount.uuid)
     // who was let in meanwhile, by `enterRemoved`
     await this.#rooms.close(mount)
-    await this.#parts.empty?.(mount)
+    await this.#parts.types.empty(mount)
     await this.viewOf(mount).deletePrefix('')
     await this.#inTurn(async () => {
       await this.#write({ key: mount.uuid, value: undefined })
@@ -355,7 +360,7 @@ export class MountStore implements AsyncDisposable {
   async #move(mount: Mount, move: MountMove): Promise<void> {
     try {
       await this.#rooms.close(mount)
-      await this.#parts.revokeLeases(mount, { abandon: false })
+      await this.#endIssued(mount, { abandon: false })
       await this.#inTurn(() => this.#arrive(mount, move))
       this.#endMove(move.id, 'success')
     } catch (error) {
@@ -374,7 +379,7 @@ export class MountStore implements AsyncDisposable {
     const current = this.#table.byUuid(mount.uuid)
     if (current === undefined || current.tainted)
       throw refuse('invalid', `no matching mount at ${quoted(mount.path)}`)
-    if (!this.#parts.isLive(current.namespace) || !this.#parts.isLive(namespace))
+    if (!this.#parts.namespaces.isLive(current.namespace) || !this.#parts.namespaces.isLive(namespace))
       throw refuse('invalid', 'namespace not found')
     checkFree({ namespace, table: current.table, path }, this.#surroundings())
     const { moving, ...rest } = current
@@ -391,7 +396,7 @@ export class MountStore implements AsyncDisposable {
 
   #endMove(id: string, status: 'success' | 'failure'): void {
     const ended = this.#migrations.end(id, status)
-    if (ended !== undefined) this.#parts.onMoveEnd(ended)
+    if (ended !== undefined) for (const listener of this.#onMoveEnd) listener(ended)
   }
 
   #inBackground(work: Promise<void>): void {
@@ -399,6 +404,11 @@ export class MountStore implements AsyncDisposable {
     this.#background.add(tracked)
   }
 }
+
+const readWith =
+  ({ types }: MountStoreParts) =>
+  (record: ViewRecord) =>
+    readMount(record, (table, type) => types.pluginOf(table, type))
 
 /** Plain numbers, whatever the root view reads. */
 const recordsOf = (root: View): View => root.view(mountRecords, { numbers: 'plain' })

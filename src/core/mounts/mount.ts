@@ -1,9 +1,6 @@
 /** One mount. docs/contract/mounts.md#what-a-mount-shows */
 export type MountTable = 'auth' | 'secret'
 
-/** The code behind a mount; several type names may share one. */
-export type PluginName = 'jwt' | 'cloud' | 'azure' | 'system' | 'identity' | 'cubbyhole' | 'token'
-
 export type MountConfig = {
   default_lease_ttl: number
   max_lease_ttl: number
@@ -34,7 +31,8 @@ export type Mount = {
   /** Full path with trailing slash, relative to the namespace; auth mounts begin with `auth/`. */
   readonly path: string
   readonly type: string
-  readonly plugin: PluginName
+  /** The name of the code behind the mount; several types may share one. */
+  readonly plugin: string
   readonly accessor: string
   readonly uuid: string
   readonly description: string

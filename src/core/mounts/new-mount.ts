@@ -2,7 +2,8 @@ import { refuse } from '../../errors.ts'
 import { excerpt, quoted } from '../../lib/go/text.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { hex, type Random } from '../../lib/random.ts'
-import type { Mount, PluginName } from './mount.ts'
+import { isFixedSecretType, isTokenType } from './fixed-types.ts'
+import type { Mount } from './mount.ts'
 import {
   checkPluginVersion,
   decodeConfig,
@@ -15,7 +16,7 @@ import {
 } from './mount-config.ts'
 import { isReservedPlace, type MountPlace, pathFault, shownPath } from './mount-path.ts'
 import type { MountIndex } from './mount-table.ts'
-import { isFixedSecretType, isTokenType, offeredPlugin } from './mount-types.ts'
+import type { MountTypeRegistry } from './mount-type-registry.ts'
 
 /** What an enable call asks for. docs/contract/mounts.md#enabling */
 export type MountRequest = {
@@ -34,6 +35,7 @@ export type MountRequest = {
 export type Surroundings = {
   readonly table: MountIndex
   readonly system: SystemTtls
+  readonly types: MountTypeRegistry
   /** A namespace, or a mount in one, at, above or below the path of a secrets mount. */
   namespaceInTheWay(namespace: string, path: string): string | undefined
 }
@@ -53,7 +55,7 @@ export function newMount(
   const ttls = newTtls(given, around.system)
   const shown = { ...tokenTypeOf(place, given), ...visibility(given.listing_visibility) }
   if (given.lockout) throw lockoutRefused(type)
-  const plugin = checkedPlugin(place, type, request, given)
+  const plugin = checkedPlugin(place, type, request, given, around.types)
   checkPlace(place, around)
   return {
     table: place.table,
@@ -96,7 +98,8 @@ function checkedPlugin(
   type: string,
   request: MountRequest,
   given: GivenConfig,
-): PluginName {
+  types: MountTypeRegistry,
+): string {
   if (type !== versioned && (request.options?.version ?? '') !== '') {
     throw refuse(
       'invalid',
@@ -108,7 +111,7 @@ function checkedPlugin(
     throw refuse('invalid', 'token credential backend cannot be instantiated')
   if (table === 'secret' && isFixedSecretType(type))
     throw refuse('invalid', `mount type of "${type}" is not mountable`)
-  const plugin = offeredPlugin(table, type)
+  const plugin = types.offeredPlugin(table, type)
   if (plugin === undefined) throw refuse('invalid', `plugin not found in the catalog: ${excerpt(type)}`)
   return plugin
 }

@@ -12,7 +12,7 @@ import {
   withoutEmpty,
 } from './mount-config.ts'
 import { quoted } from '../../lib/go/text.ts'
-import { isTokenType } from './mount-types.ts'
+import { isTokenType } from './fixed-types.ts'
 
 /** What a tune call sends; an absent field keeps what is. docs/contract/mounts.md#tuning */
 export type TuneRequest = {

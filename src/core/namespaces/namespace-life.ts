@@ -3,19 +3,27 @@ import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/go/text.ts'
 import type { Random } from '../../lib/random.ts'
 import type { ViewEntry } from '../barrier/view.ts'
-import type { MountIndex } from '../mounts/mount-table.ts'
-import type { MountStore } from '../mounts/mount-store.ts'
-import { writeAttempts } from '../stored-record.ts'
 import { KeyedMutex } from '../keyed-mutex.ts'
+import type { MountStore } from '../mounts/mount-store.ts'
+import type { MountIndex } from '../mounts/mount-table.ts'
+import type { Removal } from '../mounts/mount-type.ts'
+import { writeAttempts } from '../stored-record.ts'
 import type { Namespace, NamespaceRecord } from './namespace.ts'
 import { nameFault } from './namespace-name.ts'
 import type { NamespaceStore } from './namespace-store.ts'
 
+/** The order in which a namespace is removed; within a phase, the order of registration. */
+const phases = ['waiting requests', 'requests', 'leases', 'tokens', 'data', 'mounts'] as const
+
 /**
- * One part of what belongs to a namespace that is being deleted. Runs again when it failed or the server
- * stopped: it then takes away what is left.
+ * One part of what belongs to a namespace. `remove` runs again if it failed or the server stopped: it then
+ * removes what is left.
  */
-export type RemovalStep = { readonly name: string; remove(namespaceId: string): Promise<void> }
+export type RemovalStep = {
+  readonly name: string
+  readonly phase: (typeof phases)[number]
+  remove(namespaceId: string, how: Removal): Promise<void> | void
+}
 
 export type NamespaceLifeParts = {
   readonly namespaces: NamespaceStore
@@ -23,9 +31,7 @@ export type NamespaceLifeParts = {
   readonly random: Random
   /** The first records of a new namespace beside its mounts; full keys. */
   firstEntries(namespaceId: string): readonly ViewEntry[]
-  /** In this order; the mounts go last. */
-  readonly steps: readonly RemovalStep[]
-  /** Told of a step that failed; it is tried again. */
+  /** Called for a step that failed; it is tried again. */
   onFailure(namespace: Namespace, step: string, error: unknown): void
   onRemoved(namespace: Namespace): void
 }
@@ -39,12 +45,18 @@ const longestPauseMs = 60_000
  */
 export class NamespaceLife implements AsyncDisposable {
   readonly #parts: NamespaceLifeParts
+  readonly #steps: RemovalStep[] = []
   readonly #turns = new KeyedMutex()
   readonly #removals = new Map<string, { readonly done: Promise<void>; wake: AbortController }>()
   #stopped = false
 
   constructor(parts: NamespaceLifeParts) {
     this.#parts = parts
+  }
+
+  /** Adds a part that is removed with its namespace. */
+  removes(step: RemovalStep): void {
+    this.#steps.push(step)
   }
 
   /**
@@ -165,19 +177,21 @@ export class NamespaceLife implements AsyncDisposable {
   }
 
   async #removeOnce(namespace: NamespaceRecord): Promise<boolean> {
-    for (const step of [
-      ...this.#parts.steps,
-      { name: 'record', remove: () => this.#parts.namespaces.forget(namespace) },
+    const { namespaces, onFailure, onRemoved } = this.#parts
+    const steps = phases.flatMap((phase) => this.#steps.filter((step) => step.phase === phase))
+    for (const { name, remove } of [
+      ...steps,
+      { name: 'record', remove: () => namespaces.forget(namespace) },
     ]) {
       if (this.#stopped) return false
       try {
-        await step.remove(namespace.id)
+        await remove(namespace.id, { abandon: namespaces.byId(namespace.id)?.abandoned === true })
       } catch (error) {
-        if (!this.#stopped) this.#parts.onFailure(namespace, step.name, error)
+        if (!this.#stopped) onFailure(namespace, name, error)
         return false
       }
     }
-    this.#parts.onRemoved(namespace)
+    onRemoved(namespace)
     return true
   }
 }

@@ -5,14 +5,10 @@ import { type Identity, type IdentityStore, identityIn } from '../identity/ident
 import type { Mount } from '../mounts/mount.ts'
 import { authBlock, type Issued } from './auth-block.ts'
 import { type LifetimeTerms, lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
+import type { RenewalTerms } from './renewal-terms.ts'
 import type { Token } from './token.ts'
 import type { TokenRoleStore } from './token-role-store.ts'
 import type { TokenStore } from './token-store.ts'
-
-/** The auth method's answer to a renewal: the current terms of the role, or the reason for a refusal. */
-export type RenewalTerms =
-  | { ok: true; ttl: number; maxTtl: number; period: number }
-  | { ok: false; reason: string }
 
 export type RenewParts = {
   readonly tokens: TokenStore

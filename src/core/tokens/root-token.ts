@@ -1,5 +1,7 @@
 import type { View } from '../barrier/view.ts'
+import type { CoreLog } from '../core-log.ts'
 import type { Mount } from '../mounts/mount.ts'
+import type { MountStore } from '../mounts/mount-store.ts'
 import type { TokenDraft, TokenStore } from './token-store.ts'
 
 const rootDraft = (mount: Mount): TokenDraft => ({
@@ -20,6 +22,14 @@ const rootDraft = (mount: Mount): TokenDraft => ({
   mount_accessor: mount.accessor,
   internal: {},
 })
+
+/** Receives the first root token. */
+export type RootTokenTeller = {
+  /** Called before the token becomes valid. */
+  keep(token: string): void
+  /** Called when it is valid; rejects with a StartError if nobody received it. */
+  tell(token: string): Promise<void> | void
+}
 
 export type RootTokenParts = { readonly tokens: TokenStore; readonly view: View; readonly tokenMount: Mount }
 
@@ -84,4 +94,44 @@ export async function createFurtherRootToken(
 export async function takeRootTokenNote(view: View): Promise<string | undefined> {
   const note = await view.take(noteKey)
   return typeof note === 'object' && note !== null && 'time' in note ? String(note.time) : undefined
+}
+
+export type StartParts = {
+  readonly tokens: TokenStore
+  readonly view: View
+  readonly mounts: MountStore
+  /** Whether this start created the store, and therefore has passed the first root token to `keep`. */
+  readonly barrier: { readonly initialized: boolean }
+  readonly rootToken: RootTokenTeller
+  readonly log: CoreLog
+}
+
+/** What each start does about root tokens: tells the first one, or stores that of a development server. */
+export async function storeRootToken(parts: StartParts, devRootToken: string | undefined): Promise<void> {
+  const { tokens, view, mounts, rootToken, barrier } = parts
+  if (devRootToken !== undefined) {
+    const tokenMount = mounts.table.at('root', 'auth/token/')
+    if (tokenMount === undefined) throw new Error('the mount table has no auth/token/')
+    rootToken.keep(devRootToken)
+    await ensureDevRootToken({ tokens, view, tokenMount }, devRootToken)
+    await rootToken.tell(devRootToken)
+  } else {
+    await tellInitialRootToken(view, async (id) => {
+      // a start that could not tell the token did not keep it where the settings of this one say
+      if (!barrier.initialized) rootToken.keep(id)
+      await rootToken.tell(id)
+    })
+  }
+  await logRootTokenNote(parts)
+}
+
+/** docs/operations.md#commands */
+async function logRootTokenNote({ view, log }: StartParts): Promise<void> {
+  try {
+    const time = await takeRootTokenNote(view)
+    if (time !== undefined)
+      log.warn({ event: 'root_token_made', made_at: time }, 'the root-token command created a new root token')
+  } catch (err) {
+    log.error({ err }, 'cannot read whether a root token was created')
+  }
 }

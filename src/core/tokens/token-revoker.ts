@@ -12,12 +12,13 @@ export type TokenRevokerParts = {
   /** The view that stores the tokens. */
   readonly view: View
   readonly clock: Clock
-  /**
-   * Removes a token's cubbyhole and leases before its record is deleted. Called again if it failed or the
-   * server stopped in between.
-   */
-  onRevoked(token: Token): Promise<void>
 }
+
+/**
+ * Removes what belongs to a token, before its record is deleted. Called again if it failed or the server
+ * stopped in between.
+ */
+type CleanUp = (token: Token) => Promise<void>
 
 /** A token in a walk down the tree, and the parent through which the walk reached it. */
 type Place = { readonly hash: string; readonly parent?: string }
@@ -42,13 +43,17 @@ export class TokenRevoker {
   readonly #tokens: TokenStore
   readonly #view: View
   readonly #clock: Clock
-  readonly #onRevoked: TokenRevokerParts['onRevoked']
+  readonly #listeners: CleanUp[] = []
 
   constructor(parts: TokenRevokerParts) {
     this.#tokens = parts.tokens
     this.#view = parts.view
     this.#clock = parts.clock
-    this.#onRevoked = parts.onRevoked
+  }
+
+  /** `listener` removes what belongs to a revoked token; listeners run in the order of registration. */
+  onRevoked(listener: CleanUp): void {
+    this.#listeners.push(listener)
   }
 
   /**
@@ -204,7 +209,7 @@ export class TokenRevoker {
       const ended = await this.#endedOf(hashes, parent)
       // concurrently: each may wait for a commit
       const cleanUps = await Promise.allSettled(
-        ended.map(({ stored }) => stored && this.#onRevoked(stored.token)),
+        ended.map(({ stored }) => stored && this.#cleanUp(stored.token)),
       )
       const failures = cleanUps.flatMap((cleanUp) => (cleanUp.status === 'rejected' ? [cleanUp.reason] : []))
       const entries = ended.flatMap(({ hash, stored }, at) =>
@@ -217,6 +222,10 @@ export class TokenRevoker {
       }
     }
     throw fail('unavailable', 'too many changes to the tokens to revoke')
+  }
+
+  async #cleanUp(token: Token): Promise<void> {
+    for (const listener of this.#listeners) await listener(token)
   }
 
   /**

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { isFixedMount } from '../../core/mounts/fixed-types.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
-import { isFixedMount, offeredPlugins } from '../../core/mounts/mount-types.ts'
 import type { ApiDocument, DocumentedPlace } from '../../http/openapi.ts'
 import { resource } from '../../http/resource.ts'
 import { boolField } from '../../lib/fields.ts'
@@ -55,7 +55,7 @@ const mountsOf = ({ table }: MountStore, namespace: string) => [
 
 /** The fixed mounts and every plugin that can be mounted. Reveals no existing mount, so anyone may see it. */
 export function genericPlaces(mounts: MountStore, namespace: string): DocumentedPlace[] {
-  const generic = offeredPlugins.map(({ table, plugin }): DocumentedPlace => {
+  const generic = mounts.types.offeredPlugins().map(({ table, plugin }): DocumentedPlace => {
     const before = table === 'auth' ? 'auth/' : ''
     return { group: plugin, path: `${before}${plugin}/`, parameter: `${plugin}_mount_path`, before }
   })

@@ -328,7 +328,7 @@ test('a deleted namespace revokes all leases it can, whatever the provider says 
   const [kept] = issued.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const { url } = fixture.provider
   const backend = practiceBackend({ providerUrl: url, roles: fixture.roles })
-  fixture.leases.register('practice', {
+  fixture.backends.set('practice', {
     ...backend,
     revoke: async (lease, signal) => {
       if (lease.id === kept?.id) throw refuse('invalid', 'never')

@@ -18,7 +18,7 @@ async function openWithWaitingExpiry() {
   const begun = Promise.withResolvers<void>()
   const answered = Promise.withResolvers<void>()
   const backend = practiceBackend({ providerUrl: fixture.provider.url, roles: fixture.roles })
-  fixture.leases.register('practice', {
+  fixture.backends.set('practice', {
     ...backend,
     renew: async (lease, signal) => {
       begun.resolve()
@@ -108,7 +108,7 @@ test('a mount has its own slots, however many others hang', async () => {
   const gone = Promise.withResolvers<void>()
   const allHang = Promise.withResolvers<void>()
   let hanging = 0
-  fixture.leases.register('practice', {
+  fixture.backends.set('practice', {
     renew: async () => undefined,
     revoke: async ({ mount_accessor }) => {
       if (mount_accessor === third.accessor) return gone.resolve()

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { openBarrier } from '../../../src/core/barrier/barrier.ts'
 import type { View } from '../../../src/core/barrier/view.ts'
-import { firstMounts, namespaceMounts } from '../../../src/core/mounts/first-mounts.ts'
+import { type DefaultMount, firstMounts, namespaceMounts } from '../../../src/core/mounts/first-mounts.ts'
 import type { Mount } from '../../../src/core/mounts/mount.ts'
 import { placeOf } from '../../../src/core/mounts/mount-path.ts'
 import { entriesFor } from '../../../src/core/mounts/mount-record.ts'
@@ -14,14 +14,22 @@ import { systemRandom } from '../../../src/lib/random.ts'
 import { StorageFaults } from '../../../src/storage/faults.ts'
 import { openMemory } from '../../../src/storage/sqlite.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { someMountTypes } from '../../support/mount-types.ts'
 
 const system = { defaultTtl: 2_764_800, maxTtl: 2_764_800 }
+const anyNamespaces = { inTheWay: () => undefined, isLive: () => true }
+
+const theFirstMounts = (defaults: DefaultMount[] = []) =>
+  firstMounts({ random: systemRandom, system, types: someMountTypes(), defaults })
 
 /**
  * An open store in memory whose first mounts are `auth/jwt/` and `cloud/`, and another way into the same
  * records.
  */
-async function openMounts(parts: Partial<MountStoreParts> = {}) {
+async function openMounts({
+  revokeLeases = async () => {},
+  ...parts
+}: Partial<MountStoreParts> & { revokeLeases?: (mount: Mount) => Promise<void> } = {}) {
   await using opened = new AsyncDisposableStack()
   const faults = new StorageFaults()
   const storage = opened.use(await openMemory({ faults }))
@@ -36,26 +44,27 @@ async function openMounts(parts: Partial<MountStoreParts> = {}) {
   const root = barrier.view('')
   await root.write(
     entriesFor(
-      firstMounts(systemRandom, system, [
+      theFirstMounts([
         { table: 'auth', path: 'jwt', type: 'jwt' },
         { table: 'secret', path: 'cloud', type: 'cloud' },
       ]),
     ),
   )
   const failures: unknown[] = []
-  const open = () =>
-    MountStore.open({
+  const open = async () => {
+    const store = await MountStore.open({
       view: root.view('', { numbers: 'literal' }),
       random: systemRandom,
       clock,
       system,
-      revokeLeases: async () => {},
-      namespaceInTheWay: () => undefined,
-      isLive: () => true,
+      types: someMountTypes(),
+      namespaces: anyNamespaces,
       onFailure: (_, error) => failures.push(error),
-      onMoveEnd: () => {},
       ...parts,
     })
+    store.beforeRemoval(revokeLeases)
+    return store
+  }
   const store = opened.use(await open())
   const held = opened.move()
   return {
@@ -171,9 +180,9 @@ describe('opening', () => {
     { name: 'another version’s record', value: { table: 'auth' } },
     {
       name: 'an unknown type',
-      value: { ...firstMounts(systemRandom, system, [])[0], type: 'kv', uuid: 'some' },
+      value: { ...theFirstMounts()[0], type: 'kv', uuid: 'some' },
     },
-    { name: 'a record under another mount’s key', value: firstMounts(systemRandom, system, [])[0] },
+    { name: 'a record under another mount’s key', value: theFirstMounts()[0] },
   ])('fails when a record is $name', async ({ value }) => {
     await using mounts = await openMounts()
     await mounts.root.write([{ key: 'core/mounts/some', value }])
@@ -397,11 +406,9 @@ const openAgain = (root: View) =>
     random: systemRandom,
     clock: new FakeClock(),
     system,
-    revokeLeases: async () => {},
-    namespaceInTheWay: () => undefined,
-    isLive: () => true,
+    types: someMountTypes(),
+    namespaces: anyNamespaces,
     onFailure: () => {},
-    onMoveEnd: () => {},
   })
 
 describe('remount', () => {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
 import { Migrations, planMove } from '../../../src/core/mounts/move.ts'
 import { type Namespace, rootNamespace } from '../../../src/core/namespaces/namespace.ts'
+import { someMountTypes } from '../../support/mount-types.ts'
 import { aMount } from './a-mount.ts'
 
 const child = { id: 'abc123', path: 'ns1/' }
@@ -17,6 +18,7 @@ const table = new MountIndex([
 const around = {
   table,
   system: { defaultTtl: 1, maxTtl: 1 },
+  types: someMountTypes(),
   namespaceInTheWay: (_: string, path: string) => (path.startsWith('ns1/') ? 'ns1/' : undefined),
 }
 const side = (path: string, namespace: Namespace = rootNamespace) => ({ namespace, path })

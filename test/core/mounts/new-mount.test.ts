@@ -7,19 +7,27 @@ import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
 import { type MountRequest, newMount } from '../../../src/core/mounts/new-mount.ts'
 import { type JsonObject, parseJson } from '../../../src/lib/json.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
+import { someMountTypes } from '../../support/mount-types.ts'
 
 const system = { defaultTtl: 2_764_800, maxTtl: 2_764_800 }
+const types = someMountTypes()
 const table = new MountIndex(
-  firstMounts(systemRandom, system, [
-    { table: 'auth', path: 'jwt', type: 'jwt' },
-    { table: 'auth', path: 'team/b', type: 'jwt' },
-    { table: 'secret', path: 'cloud', type: 'cloud' },
-    { table: 'secret', path: 'a/b', type: 'cloud' },
-  ]),
+  firstMounts({
+    random: systemRandom,
+    system,
+    types,
+    defaults: [
+      { table: 'auth', path: 'jwt', type: 'jwt' },
+      { table: 'auth', path: 'team/b', type: 'jwt' },
+      { table: 'secret', path: 'cloud', type: 'cloud' },
+      { table: 'secret', path: 'a/b', type: 'cloud' },
+    ],
+  }),
 )
 const around = {
   table,
   system,
+  types,
   namespaceInTheWay: (_: string, path: string) => (path.startsWith('ns1/') ? 'ns1/' : undefined),
 }
 

@@ -10,10 +10,12 @@ import { NamespaceStore } from '../../../src/core/namespaces/namespace-store.ts'
 import { type Random, systemRandom } from '../../../src/lib/random.ts'
 import { openMemory } from '../../../src/storage/sqlite.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { someMountTypes } from '../../support/mount-types.ts'
 
 const system = { defaultTtl: 1, maxTtl: 1 }
+const types = someMountTypes()
 
-type HouseOptions = { random?: Random; step?: RemovalStep }
+type HouseOptions = { random?: Random; step?: Omit<RemovalStep, 'phase'> }
 
 /** Namespaces and mounts over one store, which `reopen` reads anew. */
 async function openFixture(options: HouseOptions = {}) {
@@ -28,7 +30,7 @@ async function openFixture(options: HouseOptions = {}) {
     log: { error: () => {} },
   })
   const root = barrier.view('')
-  await root.write(entriesFor(firstMounts(systemRandom, system, [])))
+  await root.write(entriesFor(firstMounts({ random: systemRandom, system, types, defaults: [] })))
   const open = async ({ random = systemRandom, step }: HouseOptions) => {
     const namespaces = await NamespaceStore.open({ view: root.view('core/'), random })
     const mounts = await MountStore.open({
@@ -36,11 +38,9 @@ async function openFixture(options: HouseOptions = {}) {
       random: systemRandom,
       clock,
       system,
-      revokeLeases: async () => {},
-      namespaceInTheWay: (id, path) => namespaces.inTheWay(id, path),
-      isLive: (id) => namespaces.isLive(id),
+      types,
+      namespaces,
       onFailure: () => {},
-      onMoveEnd: () => {},
     })
     const failures: string[] = []
     const ended = Promise.withResolvers<string>()
@@ -49,13 +49,11 @@ async function openFixture(options: HouseOptions = {}) {
       mounts,
       random: systemRandom,
       firstEntries: () => [],
-      steps: [
-        ...(step === undefined ? [] : [step]),
-        { name: 'mounts', remove: (id) => mounts.removeNamespace(id) },
-      ],
       onFailure: (_, name) => failures.push(name),
       onRemoved: ({ path }) => ended.resolve(path),
     })
+    life.removes({ name: 'mounts', phase: 'mounts', remove: (id) => mounts.removeNamespace(id) })
+    if (step !== undefined) life.removes({ ...step, phase: 'data' })
     return { namespaces, mounts, life, failures, ended: ended.promise }
   }
   const fixture = await open(options)

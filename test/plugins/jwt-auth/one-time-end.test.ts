@@ -12,11 +12,13 @@ import { JwtMethod } from '../../../src/plugins/jwt-auth/method.ts'
 import { oneTimeProof } from '../../../src/plugins/jwt-auth/one-time.ts'
 import { openMemory } from '../../../src/storage/sqlite.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { someMountTypes } from '../../support/mount-types.ts'
 import { aSigner } from './signer.ts'
 
 const signer = aSigner('ES256')
 const start = 1_800_000_000
 const system = { defaultTtl: 3600, maxTtl: 3600 }
+const types = someMountTypes()
 
 /** The method over a store in memory, with one mount. */
 async function openMethod() {
@@ -31,10 +33,15 @@ async function openMethod() {
     log: { error: () => {} },
   })
   const view = barrier.view('', { numbers: 'literal' })
-  await view.write(entriesFor(firstMounts(random, system, [{ table: 'auth', path: 'jwt', type: 'jwt' }])))
-  const ended = { revokeLeases: async () => {}, onFailure: () => {}, onMoveEnd: () => {} }
-  const where = { namespaceInTheWay: () => undefined, isLive: () => true }
-  const mounts = opened.use(await MountStore.open({ view, random, clock, system, ...ended, ...where }))
+  await view.write(
+    entriesFor(
+      firstMounts({ random, system, types, defaults: [{ table: 'auth', path: 'jwt', type: 'jwt' }] }),
+    ),
+  )
+  const namespaces = { inTheWay: () => undefined, isLive: () => true }
+  const mounts = opened.use(
+    await MountStore.open({ view, random, clock, system, types, namespaces, onFailure: () => {} }),
+  )
   const core = barrier.view('core/')
   const spent = await ReplayStore.open({ view: core, random, clock })
   const outbound = new OutboundClient({ deny: [] })

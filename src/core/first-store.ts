@@ -1,0 +1,98 @@
+import { ServiceError, StartError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Random } from '../lib/random.ts'
+import type { Storage } from '../storage/storage.ts'
+import { type Barrier, openBarrier } from './barrier/barrier.ts'
+import type { CoreLog } from './core-log.ts'
+import { type DefaultMount, firstMounts } from './mounts/first-mounts.ts'
+import type { Mount } from './mounts/mount.ts'
+import type { SystemTtls } from './mounts/mount-config.ts'
+import { entriesFor } from './mounts/mount-record.ts'
+import type { MountTypeRegistry } from './mounts/mount-type-registry.ts'
+import { PolicyStore } from './policies/policy-store.ts'
+import { createInitialRootToken, type RootTokenTeller } from './tokens/root-token.ts'
+import { TokenStore } from './tokens/token-store.ts'
+
+export type StoreSettings = {
+  readonly sealKey: Uint8Array
+  readonly previousSealKey?: Uint8Array
+  readonly systemTtl: SystemTtls
+  /** Mounts of a new store, beside the fixed ones. */
+  readonly defaultMounts: readonly DefaultMount[]
+  /** Root token of a development server, stored at each start; a new store gets no other one. */
+  readonly devRootToken?: string | undefined
+}
+
+export type StoreParts = {
+  readonly storage: Storage
+  /** An empty storage in which the first records are made; needed only if `storage` is empty. */
+  readonly staging?: Storage | undefined
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: CoreLog
+  readonly mountTypes: MountTypeRegistry
+  readonly rootToken: RootTokenTeller
+  /** Called for each record that cannot be decrypted. */
+  onUnreadable?(): void
+}
+
+/** Opens the store with the seal key. Fills a new one: mounts, policies, keys, and the first root token. */
+export async function openStore(settings: StoreSettings, parts: StoreParts): Promise<Barrier> {
+  const { storage, staging, clock, random, log } = parts
+  const { sealKey, previousSealKey } = settings
+  const barrier = await openBarrier({
+    ...{ storage, clock, random, sealKey },
+    ...(previousSealKey === undefined ? {} : { previousSealKey }),
+    sealKeyChanged: () =>
+      log.info(
+        { event: 'key_rotated' },
+        'the seal key was changed: the previous key no longer opens this store',
+      ),
+    log: {
+      error: (fields, text) => log.error(fields, text),
+      recordUnreadable: () => parts.onUnreadable?.(),
+    },
+    first: staging && {
+      staging,
+      fill: async (fresh) => {
+        const rootToken = await fill(fresh, settings, parts)
+        if (rootToken !== undefined) parts.rootToken.keep(rootToken)
+      },
+    },
+  })
+  if (barrier.initialized) log.info({ event: 'initialized' }, 'a new store was initialized')
+  log.info({ event: 'unsealed' }, 'the seal key opened the store')
+  return barrier
+}
+
+/** Returns the id of the root token; undefined for a development server, which stores its own at each start. */
+async function fill(
+  barrier: Barrier,
+  { devRootToken, ...settings }: StoreSettings,
+  parts: StoreParts,
+): Promise<string | undefined> {
+  const { clock, random } = parts
+  const root = barrier.view('')
+  const mounts = mountsOf(settings, parts)
+  await root.write(entriesFor(mounts))
+  await PolicyStore.open({ view: root.view('policy/'), clock })
+  await root.write([{ key: 'cluster-id', value: random.uuid() }])
+  if (devRootToken !== undefined) return undefined
+  const view = root.view('core/')
+  const tokens = await TokenStore.open({ view, clock, random, sealer: barrier, mountOf: () => undefined })
+  const tokenMount = mounts.find((mount) => mount.path === 'auth/token/')
+  if (tokenMount === undefined) throw new Error('the fixed mounts have no auth/token/')
+  return createInitialRootToken({ tokens, view, tokenMount })
+}
+
+function mountsOf(
+  { defaultMounts, systemTtl }: Pick<StoreSettings, 'defaultMounts' | 'systemTtl'>,
+  { random, mountTypes }: StoreParts,
+): Mount[] {
+  try {
+    return firstMounts({ random, system: systemTtl, types: mountTypes, defaults: defaultMounts })
+  } catch (error) {
+    if (error instanceof ServiceError) throw new StartError(2, `GATEHOUSE_DEFAULT_MOUNTS: ${error.message}`)
+    throw error
+  }
+}

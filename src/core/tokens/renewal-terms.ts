@@ -1,0 +1,4 @@
+/** The auth method's answer to a renewal: the current terms of the role, or the reason for a refusal. */
+export type RenewalTerms =
+  | { readonly ok: true; readonly ttl: number; readonly maxTtl: number; readonly period: number }
+  | { readonly ok: false; readonly reason: string }
