@@ -47,7 +47,7 @@ const untoldKey = 'root-token-untold'
  * Passes the first root token to `tell`, unless an earlier start did. If `tell` fails or the process is
  * killed, the next start tries again, so that the token is not lost. Rejects with the error of `tell`.
  */
-export async function tellInitialRootToken(
+async function tellInitialRootToken(
   view: View,
   tell: (id: string) => Promise<void> | void,
 ): Promise<void> {
@@ -91,7 +91,7 @@ export async function createFurtherRootToken(
 }
 
 /** Returns and deletes the time at which a further root token was created since the last start, if any. */
-export async function takeRootTokenNote(view: View): Promise<string | undefined> {
+async function takeRootTokenNote(view: View): Promise<string | undefined> {
   const note = await view.take(noteKey)
   return typeof note === 'object' && note !== null && 'time' in note ? String(note.time) : undefined
 }
