@@ -47,10 +47,7 @@ const untoldKey = 'root-token-untold'
  * Passes the first root token to `tell`, unless an earlier start did. If `tell` fails or the process is
  * killed, the next start tries again, so that the token is not lost. Rejects with the error of `tell`.
  */
-async function tellInitialRootToken(
-  view: View,
-  tell: (id: string) => Promise<void> | void,
-): Promise<void> {
+async function tellInitialRootToken(view: View, tell: (id: string) => Promise<void> | void): Promise<void> {
   const untold = await view.get(untoldKey)
   if (typeof untold !== 'object' || untold === null || !('id' in untold) || typeof untold.id !== 'string')
     return
