@@ -7,7 +7,7 @@ const text = z.string()
 const neverSet = z.array(text).nullable()
 
 /**
- * What `auth/jwt/…` answers, for the API document. docs/contract/jwt.md#configuration,
+ * The responses of `auth/jwt/…`, for the API document. docs/contract/jwt.md#configuration,
  * docs/contract/jwt.md#roles
  */
 export const answers = {

@@ -6,8 +6,8 @@ import {
 } from '../../core/outbound.ts'
 
 /**
- * A way out that is shut for claims nobody vouches for: they may name any address, and what is sent there is
- * worth stealing.
+ * An outbound client that sends nothing for unverified claims: they may name any address, and the request
+ * would carry a secret worth stealing.
  */
 export class AskedForVouched extends OutboundClient {
   readonly #outbound: OutboundClient
@@ -20,7 +20,7 @@ export class AskedForVouched extends OutboundClient {
     this.#isOpen = isOpen
   }
 
-  /** Someone would have been asked. */
+  /** A request would have been sent. */
   get wasRefused(): boolean {
     return this.#wasRefused
   }

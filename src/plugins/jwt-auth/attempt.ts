@@ -1,12 +1,12 @@
 import { FlowTrace } from './explain/flow-trace.ts'
 
-/** What is known of a login under way, filled in as it goes on. */
+/** What is known of a login in progress, filled in step by step. */
 export type Attempt = {
-  /** As named; "" is the mount's default, or not known yet. */
+  /** As the caller named it; "" is the mount's default, or not known yet. */
   role: string
-  /** JWT or ID token; "" while there is none. */
+  /** The JWT or ID token; "" until there is one. */
   token: string
-  /** Its signature was good. */
+  /** Its signature is valid. */
   isVerified: boolean
   /** The checks of a browser login. */
   readonly flow: FlowTrace

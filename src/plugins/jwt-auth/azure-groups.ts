@@ -14,18 +14,18 @@ import type { ProviderReach } from './provider-reach.ts'
 import { discreetRefusal, type Refusal, refusal, reworded } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
 
-/** The groups as the answer has them. */
+/** The groups as the response has them. */
 type Fetched = { readonly groups: readonly unknown[]; readonly isFetched: true }
 
 const ownGroupsUrl = 'https://graph.microsoft.com/v1.0/me/getMemberObjects'
-/** Hosts that are gone, and those that answer in their place. */
+/** Retired hosts, and their replacements. */
 const successors: ReadonlyMap<string, string> = new Map([
   ['graph.windows.net', 'graph.microsoft.com'],
   ['graph.microsoftazure.us', 'graph.microsoft.us'],
 ])
 
 /**
- * `fetch_groups`: the groups of who the access token belongs to, whatever the token says.
+ * `fetch_groups`: the groups of the access token's owner, whatever the token says.
  * docs/contract/login-providers.md#azure
  */
 export async function fetchOwnGroups(reach: ProviderReach): Promise<Fetched | Refusal> {
@@ -36,7 +36,7 @@ export async function fetchOwnGroups(reach: ProviderReach): Promise<Fetched | Re
 }
 
 /**
- * A token with too many groups names the place to ask instead (a distributed claim).
+ * A token with too many groups names the address to ask instead (a distributed claim).
  * docs/contract/oidc.md#the-callback-in-this-order, docs/contract/login-providers.md#azure
  */
 export async function fetchGroupsElsewhere(
@@ -79,7 +79,7 @@ function currentUrl(text: string): string {
   return url.href
 }
 
-/** All pages. The access token goes to no other host than the one it is for. */
+/** Fetches all pages. The access token is sent to no host other than the one it is for. */
 async function fetchGroups(url: string, reach: ProviderReach): Promise<Fetched | Refusal> {
   const { caPem, accessToken } = reach
   if (accessToken === undefined) return unavailable('token unavailable to call Microsoft Graph API')
@@ -108,7 +108,7 @@ async function fetchGroups(url: string, reach: ProviderReach): Promise<Fetched |
   }
 }
 
-/** An answer without any is one of nobody's groups. */
+/** A response without a list means no groups. */
 function pageOf({
   body,
 }: OutboundResponse): { readonly value: readonly unknown[]; readonly next: string } | undefined {

@@ -6,10 +6,10 @@ import { asList } from './claims.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
 
-/** How expected strings are read: exactly, or with `*` for any run of characters. */
+/** How expected strings are compared: exactly, or with `*` as a wildcard for any run of characters. */
 export type BoundClaimsType = 'string' | 'glob'
 
-/** One entry of `bound_claims`, made ready once for many logins. */
+/** One entry of `bound_claims`, compiled once for many logins. */
 export type BoundClaim = {
   readonly name: string
   readonly type: BoundClaimsType
@@ -17,15 +17,14 @@ export type BoundClaim = {
 }
 
 /**
- * One accepted value; `comparable` is undefined for what never equals anything (fractions, lists, objects,
+ * One accepted value; `comparable` is undefined for values that equal nothing (fractions, lists, objects,
  * null). `text` is for error texts.
  */
 type Expected = { readonly comparable: Comparable | undefined; readonly text: string }
 type Comparable = string | number | bigint | boolean
 
 /**
- * Makes a role's `bound_claims` ready. Numbers are still literal text here (lib/json.ts), so no digit is
- * lost.
+ * Compiles a role's `bound_claims`. Numbers are still literal text here (lib/json.ts), so no digit is lost.
  */
 export function readyBoundClaims(
   boundClaims: { readonly [claim: string]: JsonValue } | null,
@@ -52,8 +51,8 @@ function expectedValue(value: JsonValue): Expected {
 }
 
 /**
- * Only whole numbers written as such can match; beyond 2^53 as a bigint, the form a token's large numbers
- * have.
+ * Only numbers written as whole numbers can match. Those beyond 2^53 become bigints, as a token's large
+ * numbers do.
  */
 function integerOf(text: string): number | bigint | undefined {
   if (!/^-?\d{1,400}$/.test(text)) return undefined
@@ -62,7 +61,7 @@ function integerOf(text: string): number | bigint | undefined {
 }
 
 /**
- * An entry is met when any expected value equals any value of the claim; a role's entries must all be met.
+ * An entry matches if any expected value equals any value of the claim; all entries of a role must match.
  * docs/contract/jwt.md#roles
  */
 export function checkBoundClaim(claims: StrictObject, bound: BoundClaim): Refusal | undefined {
@@ -91,7 +90,7 @@ export function checkBoundClaim(claims: StrictObject, bound: BoundClaim): Refusa
       )
 }
 
-/** A scalar number counts by its integer part. */
+/** A scalar number is compared by its integer part. */
 function scalarValue(value: unknown): unknown {
   if (typeof value !== 'number' || !Number.isFinite(value)) return value
   const whole = Math.trunc(value)
@@ -99,8 +98,8 @@ function scalarValue(value: unknown): unknown {
 }
 
 /**
- * A whole number too large to be exact, as it was written: it was in few digits and an exponent, else it
- * would have come as a bigint.
+ * The digits of a whole number that is too large to be exact. It was written with few digits and an exponent;
+ * otherwise it would be a bigint.
  */
 function digitsOf(value: number): bigint {
   const [mantissa = '', exponent = '0'] = String(value).split('e+')
@@ -108,7 +107,7 @@ function digitsOf(value: number): bigint {
   return BigInt(whole + fraction.padEnd(Number(exponent), '0'))
 }
 
-/** Inside a list, numbers match nothing. */
+/** Numbers inside a list match nothing. */
 const listedValue = (value: unknown): unknown =>
   typeof value === 'string' || typeof value === 'boolean' ? value : undefined
 

@@ -10,16 +10,16 @@ import type { Role } from './role.ts'
 import type { StrictObject } from './strict-json.ts'
 import type { Trace } from './trace.ts'
 
-/** What counts beside claims and role, and the way to the provider. */
+/** What a login depends on besides claims and role, and how to reach the provider. */
 export type ClaimsContext = Omit<ProviderReach, 'caPem' | 'userClaim'> & {
   readonly config: Config
   readonly trace: Trace
 }
 
 /**
- * From claims that are vouched for to what the token may do: who it is, then whether the role takes them. One
- * for the JWT login and the OIDC flow. Undefined when something refused and the trace goes on. Only what a
- * provider has to be asked for is waited for. docs/contract/jwt.md#login-in-this-order,
+ * Decides from verified claims what the token may do: first who it is, then whether the role accepts it. JWT
+ * logins and browser logins share it. Returns undefined if a check refused and the trace continues. It awaits
+ * only what a provider must be asked for. docs/contract/jwt.md#login-in-this-order,
  * docs/contract/oidc.md#the-callback-in-this-order
  */
 export function loginByClaims(
@@ -40,7 +40,7 @@ export function loginByClaims(
     named: readonly string[] | Refusal,
   ): LoginAuth | undefined => {
     const groups = trace.value('groups', named)
-    // the groups claim is now in the form bound claims shall see
+    // the groups claim now has the form that bound claims expect
     for (const bound of role.boundClaims)
       trace.check('bound_claims', validating(checkBoundClaim(claims, bound)))
     if (name === undefined || mapped === undefined || groups === undefined) return undefined

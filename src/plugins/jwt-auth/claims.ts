@@ -10,40 +10,40 @@ import type { StrictObject } from './strict-json.ts'
 export type LeewayMode = 'document' | 'reference'
 const leewayMode: LeewayMode = 'document'
 
-/** As stored in the role: 0 means the default, below 0 none. Seconds. */
+/** Seconds, as stored in the role: 0 is the default, a negative value none. */
 export type Leeways = {
   readonly expiration_leeway: number
   readonly not_before_leeway: number
   readonly clock_skew_leeway: number
 }
 
-/** What a role and its mount demand of the registered claims. */
+/** What a role and its mount require of the registered claims. */
 export type TokenRules = Leeways & {
   readonly bound_issuer: string
   readonly bound_subject: string
   readonly bound_audiences: readonly string[]
 }
 
-/** The registered claims of a token, typed. Times are whole seconds, 0 when absent. */
+/** The registered claims of a token, typed. Times are whole seconds; 0 if absent. */
 type RegisteredClaims = {
   readonly issuer: string
   readonly subject: string
-  /** Undefined when there is no `aud` at all. */
+  /** Undefined if there is no `aud`. */
   readonly audiences: readonly string[] | undefined
   readonly expiresAt: number
   readonly notBefore: number
   readonly issuedAt: number
 }
 
-/** Told of each check of a token, and why it was not passed. */
+/** Called for each check of a token, with the refusal if it failed. */
 export type NoteCheck = (
   name: 'claims' | 'issuer' | 'subject' | 'audience' | 'times',
   refused: Refusal | undefined,
 ) => void
 
 /**
- * docs/contract/jwt.md#login-in-this-order, in that order; without sane types there is nothing more to check.
- * `nowMs` is milliseconds since the epoch.
+ * Checks the registered claims in the order of docs/contract/jwt.md#login-in-this-order. If a type is wrong,
+ * nothing else is checked. `nowMs` is milliseconds since the epoch.
  */
 export function checkToken(
   claims: StrictObject,
@@ -64,7 +64,7 @@ export function checkToken(
   note('times', checkTimes(registered, rules, nowMs, mode))
 }
 
-/** Row 1: sane types. Names are exact; a spelling that differs in case is another claim. */
+/** The types of the registered claims. Names are exact: a spelling that differs in case is another claim. */
 function readRegistered(claims: StrictObject): RegisteredClaims | Refusal {
   const texts = { iss: '', sub: '', jti: '' }
   for (const name of ['iss', 'sub', 'jti'] as const) {
@@ -102,7 +102,7 @@ function readRegistered(claims: StrictObject): RegisteredClaims | Refusal {
   }
 }
 
-/** Null when it is neither a string nor a list of strings. */
+/** Null if it is neither a string nor a list of strings. */
 function readAudiences(aud: unknown): readonly string[] | null {
   if (typeof aud === 'string') return [aud]
   return Array.isArray(aud) && aud.every((item): item is string => typeof item === 'string') ? aud : null
@@ -114,7 +114,7 @@ const checkIssuer = (issuer: string, bound: string): Refusal | undefined =>
 const checkSubject = (subject: string, bound: string): Refusal | undefined =>
   bound === '' || subject === bound ? undefined : refusal('subject_mismatch', 'invalid subject (sub) claim')
 
-/** Any one match suffices. docs/contract/jwt.md#login-in-this-order */
+/** One match suffices. docs/contract/jwt.md#login-in-this-order */
 export function checkAudience(
   audiences: readonly string[] | undefined,
   bound: readonly string[],
@@ -126,7 +126,7 @@ export function checkAudience(
   )
 }
 
-/** A token that names its audience needs a role that says which. docs/contract/jwt.md#login-in-this-order */
+/** A token with an audience needs a role with `bound_audiences`. docs/contract/jwt.md#login-in-this-order */
 export function checkUnboundAudience(claims: StrictObject, bound: readonly string[]): Refusal | undefined {
   const audience = ownClaim(claims, 'aud') ?? undefined
   const isNamed = Array.isArray(audience) ? audience.length > 0 : audience !== undefined && audience !== ''
@@ -137,14 +137,11 @@ export function checkUnboundAudience(claims: StrictObject, bound: readonly strin
 const effective = (stored: number, byDefault: number): number =>
   stored < 0 ? 0 : stored === 0 ? byDefault : stored
 
-/** How long after its own end a token is still accepted, seconds; no less in either leeway mode. */
+/** Seconds for which a token is accepted after it has expired. */
 export const lastingLeeway = (leeways: Omit<Leeways, 'not_before_leeway'>): number =>
   effective(leeways.expiration_leeway, 150) + effective(leeways.clock_skew_leeway, 60)
 
-/**
- * When a token ends by its own claims, in seconds since the epoch. They are those of a token that was
- * accepted.
- */
+/** When an accepted token expires by its own claims, in seconds since the epoch. */
 export function claimedEnd(claims: StrictObject): number {
   const [expiresAt = 0, ...starts] = ['exp', 'iat', 'nbf'].map((name) =>
     Math.trunc(Number(ownClaim(claims, name) ?? 0)),
@@ -153,8 +150,8 @@ export function claimedEnd(claims: StrictObject): number {
 }
 
 /**
- * Rows 5 to 9: missing times are made up from those present, then all are held against the clock; the very
- * boundary is still valid.
+ * Derives missing times from those present, then compares all of them with the clock. A time on the boundary
+ * is valid.
  */
 function checkTimes(
   { expiresAt, notBefore, issuedAt }: Pick<RegisteredClaims, 'expiresAt' | 'notBefore' | 'issuedAt'>,
@@ -185,7 +182,7 @@ function checkTimes(
 }
 
 /**
- * The claim that names the entity alias; a pointer only where the role says so.
+ * The claim that names the entity alias. It is read as a pointer only if the role says so.
  * docs/contract/jwt.md#login-in-this-order
  */
 export function readUserClaim(claims: StrictObject, name: string, isPointer: boolean): string | Refusal {
@@ -197,13 +194,13 @@ export function readUserClaim(claims: StrictObject, name: string, isPointer: boo
     : refusal('user_claim_invalid', `claim ${quoted(name)} could not be converted to string`)
 }
 
-/** A top-level claim of exactly this name. */
+/** A top-level claim with exactly this name. */
 const ownClaim = (claims: StrictObject, name: string): unknown =>
   Object.hasOwn(claims, name) ? claims[name] : undefined
 
 /**
- * Alias metadata: the mapped claims that are there, and the role's name.
- * docs/contract/jwt.md#login-in-this-order, D12.
+ * Alias metadata: the mapped claims that are present, and the role's name.
+ * docs/contract/jwt.md#login-in-this-order
  */
 export function readMetadata(
   claims: StrictObject,
@@ -218,13 +215,13 @@ export function readMetadata(
       return refusal('mapping_invalid', `error converting claim '${excerpt(claim)}' to string`)
     pairs.push([key, value])
   }
-  // entries, so that a key named __proto__ is a key like any other
+  // built from entries, so that `__proto__` is a key like any other
   return { metadata: Object.fromEntries([...pairs, ['role', roleName]]) }
 }
 
 /**
  * The group names in the value of a groups claim: a list of strings, or one string.
- * docs/contract/jwt.md#login-in-this-order, D4.
+ * docs/contract/jwt.md#login-in-this-order
  */
 export function readGroups(value: unknown, groupsClaim: string): string[] | Refusal {
   if (value === undefined || value === null)
@@ -244,7 +241,7 @@ export function readGroups(value: unknown, groupsClaim: string): string[] | Refu
   return groups
 }
 
-/** A list as it is, a scalar as a list of one, anything else undefined. docs/contract/jwt.md#roles */
+/** A list unchanged, a scalar as a list of one, undefined for anything else. docs/contract/jwt.md#roles */
 export function asList(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value
   return typeof value === 'string' ||

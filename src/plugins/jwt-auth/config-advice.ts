@@ -1,6 +1,6 @@
 import { unknownAuthority } from '../../core/outbound-cause.ts'
 
-/** A field that names where something is fetched from, as the operator wrote it. */
+/** A field with a URL to fetch from, as the operator wrote it. */
 export type FetchedField = {
   readonly name: 'oidc_discovery_url' | 'jwks_url'
   readonly url: string
@@ -8,10 +8,7 @@ export type FetchedField = {
   readonly caPem: string
 }
 
-/**
- * Why what a configuration names cannot be fetched, with what to do about it where the mistake is a usual
- * one.
- */
+/** Why a configured URL cannot be fetched, with advice for common mistakes. */
 export function withAdvice(problem: string, field: FetchedField): string {
   const advice = advices.map((advise) => advise(field, problem)).find((found) => found !== undefined)
   return advice === undefined ? problem : `${problem}: ${advice}`
@@ -19,7 +16,7 @@ export function withAdvice(problem: string, field: FetchedField): string {
 
 type Advise = (field: FetchedField, problem: string) => string | undefined
 
-/** The first that applies. */
+/** The first one that applies is used. */
 const advices: readonly Advise[] = [
   ({ name, url }) => (/^[\s"'`]|[\s"'`]$/.test(url) ? `take the blanks and quotes off ${name}` : undefined),
   ({ name, url }) => (/^https?:\/\//i.test(url) ? undefined : `${name} begins with https://`),

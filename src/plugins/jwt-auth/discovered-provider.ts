@@ -11,15 +11,15 @@ import type { Refusal } from './refusal.ts'
 import type { KeySource } from './fetch-jwk-set.ts'
 import type { SharedSource } from './shared-sources.ts'
 
-/** A provider that could be reached: its metadata and its keys. */
+/** A provider that was reached: its metadata and its keys. */
 export type ReadyProvider = { readonly document: DiscoveryDocument; readonly keys: JwksKeyset }
 
-/** A mount that has no document yet takes one of another mount that is not older. */
+/** A mount without a document uses one of another mount if it is at most this old. */
 const recentMs = 3_600_000
 
 /**
- * An OpenID provider found by discovery; discovery is repeated until it succeeds once. Its keys serve JWT
- * logins and the OIDC flow alike. docs/contract/jwt.md#keys
+ * An OpenID provider found by discovery, which is repeated until it succeeds once. JWT logins and browser
+ * logins share its keys. docs/contract/jwt.md#keys
  */
 export class DiscoveredProvider implements Keyset {
   readonly #shared: SharedSource<DiscoveryDocument>
@@ -64,7 +64,7 @@ export class DiscoveredProvider implements Keyset {
   async ready(): Promise<ReadyProvider> {
     if (this.#ready !== undefined) return this.#ready
     const document = await this.#document()
-    // another login may have been here meanwhile
+    // another login may have set it meanwhile
     this.#ready ??= {
       document,
       keys: new JwksKeyset({ url: document.jwks_uri, caPem: this.#shared.place.caPem }, this.#parts),
@@ -72,7 +72,7 @@ export class DiscoveredProvider implements Keyset {
     return this.#ready
   }
 
-  /** Another mount may have fetched it long ago; then that one serves only if it cannot be had now. */
+  /** An old document of another mount is used only if the provider cannot be reached now. */
   async #document(): Promise<DiscoveryDocument> {
     const { fetchedAfter, onFetch, clock } = this.#parts
     const known = this.#shared.fetchedAfter(fetchedAfter)

@@ -4,7 +4,7 @@ import { shownUrl } from './shown-url.ts'
 import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
 import type { AnswerNote } from './source-history.ts'
 
-/** What is used of an OpenID provider's metadata; "" where the document is silent. */
+/** The metadata we use of an OpenID provider; "" if the document does not say. */
 export type DiscoveryDocument = {
   readonly authorization_endpoint: string
   readonly token_endpoint: string
@@ -12,7 +12,7 @@ export type DiscoveryDocument = {
   readonly userinfo_endpoint: string
 }
 
-/** Why discovery failed; for the operator. */
+/** Why discovery failed, for the operator. */
 export class DiscoveryError extends SourceError {
   override readonly name = 'DiscoveryError'
 }
@@ -45,7 +45,7 @@ export async function discover(
   }
 }
 
-/** OpenID Connect Discovery §4.3: the two are compared letter by letter. */
+/** OpenID Connect Discovery §4.3: the two must be identical. */
 function otherIssuer(url: string, issuer: unknown): string {
   const expected = `issuer ${quoted(shownUrl(url))} expected`
   return typeof issuer === 'string'
@@ -57,7 +57,7 @@ function parseDocument(answer: OutboundResponse): Readonly<Record<string, unknow
   const failed = 'oidc: failed to decode provider discovery object: '
   try {
     const document: unknown = JSON.parse(answer.body.toString('utf8'))
-    // an object of unknown members; a list has none of the names read
+    // an object with unknown members; a list has none of the members we read
     if (typeof document === 'object' && document !== null) return document as Record<string, unknown>
   } catch (error) {
     throw new DiscoveryError(`${failed}not JSON (${answerKind(answer)})`, { cause: error })

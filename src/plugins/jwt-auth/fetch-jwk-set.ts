@@ -4,10 +4,10 @@ import { JwkSet } from './jwk-set.ts'
 import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
 import type { AnswerNote } from './source-history.ts'
 
-/** Where something is fetched from, and the PEM roots that vouch for the connection ("" for the system's). */
+/** A URL to fetch, and the PEM roots to trust for the connection ("" for the system's). */
 export type KeySource = { readonly url: string; readonly caPem: string }
 
-/** Why keys could not be had; the message follows `fetching keys oidc: `. */
+/** Why keys could not be fetched; the message follows `fetching keys oidc: `. */
 export class KeyFetchError extends SourceError {
   override readonly name = 'KeyFetchError'
 }
@@ -32,7 +32,7 @@ export async function fetchJwkSet(
     return new JwkSet(answer.body)
   } catch (cause) {
     const problem = cause instanceof Error ? excerpt(cause.message) : ''
-    // what a parser of JSON says repeats the text
+    // the messages of a JSON parser repeat the text
     const shape = cause instanceof SyntaxError ? 'not JSON' : problem
     throw new KeyFetchError(`failed to decode keys: ${problem} ${bodyStart(answer)}`, {
       cause,

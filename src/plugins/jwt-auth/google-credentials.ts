@@ -8,15 +8,15 @@ import { withoutSecrets } from './without-secrets.ts'
 
 /** How to sign in to the directory, docs/contract/login-providers.md#gsuite */
 export type GoogleSignIn = {
-  /** Key of a service account: its text, or the file it is in. */
+  /** Key of a service account: its text, or the path of a file with it. */
   readonly serviceAccount: string
   /** Administrator to act as. */
   readonly adminImpersonate: string
-  /** Service account to act as where there is no key. */
+  /** Service account to act as if there is no key. */
   readonly impersonatePrincipal: string
 }
 
-/** A key of a service account, as Google hands it out. */
+/** A key of a service account, as issued by Google. */
 type ServiceAccountKey = {
   readonly email: string
   readonly privateKey: string
@@ -24,7 +24,7 @@ type ServiceAccountKey = {
   readonly tokenUri: string
 }
 
-/** An access token, and when it ends (milliseconds since the epoch). */
+/** An access token, and when it expires (milliseconds since the epoch). */
 export type GoogleToken = { readonly text: string; readonly expiresAt: number }
 
 type SignInParts = {
@@ -38,7 +38,7 @@ const directoryScopes = [
 ]
 const cloudScope = 'https://www.googleapis.com/auth/cloud-platform'
 const googleTokenUri = 'https://oauth2.googleapis.com/token'
-/** What a machine of Google's Cloud is told about itself. */
+/** The metadata server of a machine on Google Cloud. */
 const machineTokenUrl =
   'http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token'
 const iamUrl = 'https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts'
@@ -46,7 +46,9 @@ const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const lifetimeSeconds = 3600
 const maxFileSize = 64 * 1024
 
-/** Why a key cannot be used; undefined when it can, or none is given. Never shows what a file holds. */
+/**
+ * Why a key cannot be used; undefined if it can, or if there is none. Never reveals the content of a file.
+ */
 export function serviceAccountProblem(given: string): string | undefined {
   const key = given === '' ? {} : readServiceAccount(given)
   return 'problem' in key ? `error parsing service account JSON: ${key.problem}` : undefined
@@ -73,7 +75,7 @@ function usableKey(given: string): ServiceAccountKey {
   return key
 }
 
-/** Application default credentials: those of the machine. */
+/** Application default credentials: those of this machine. */
 async function machineToken(scopes: readonly string[], { outbound, now }: SignInParts): Promise<GoogleToken> {
   const url = `${machineTokenUrl}?scopes=${encodeURIComponent(scopes.join(','))}`
   try {
@@ -86,7 +88,7 @@ async function machineToken(scopes: readonly string[], { outbound, now }: SignIn
   }
 }
 
-/** RFC 7523: an assertion the key has signed, for an access token. */
+/** RFC 7523: exchanges an assertion signed by the key for an access token. */
 async function grantFor(key: ServiceAccountKey, subject: string, parts: SignInParts): Promise<GoogleToken> {
   const assertion = await new SignJWT({ scope: directoryScopes.join(' ') })
     .setProtectedHeader({ alg: 'RS256', typ: 'JWT', ...(key.keyId === '' ? {} : { kid: key.keyId }) })
@@ -109,7 +111,7 @@ async function exchange(
   return tokenOf(await asked(() => outbound.post(url, form, { headers })), now, assertion)
 }
 
-/** By the principal's own signature where it acts for an administrator, else by its access token. */
+/** With the principal's own signature if it acts for an administrator, else with its access token. */
 async function asPrincipal(
   principal: string,
   subject: string,
@@ -174,8 +176,8 @@ function tokenOf(answer: OutboundResponse, now: number, ...sent: readonly string
 }
 
 /**
- * The JSON of an answer of a Google API that went well. Throws `DirectoryError` in Google's own words,
- * without the access token that was sent.
+ * The JSON of a successful response of a Google API. Throws `DirectoryError` with Google's own text, without
+ * the access token that was sent.
  */
 export function okJson(answer: OutboundResponse, sent: string): unknown {
   if (answer.status === 200) return jsonOf(answer)
@@ -197,14 +199,14 @@ function privateKeyOf({ privateKey }: ServiceAccountKey): KeyObject {
   try {
     return createPrivateKey(privateKey)
   } catch {
-    // what OpenSSL says of a key stays out of answers
+    // OpenSSL's message about a key stays out of responses
     throw new DirectoryError('the service account has no usable private key')
   }
 }
 
 /**
- * The text itself, or the regular file it names. Of a file it is only said that it is no key: whoever writes
- * configurations shall not learn what files there are.
+ * The text itself, or the content of the regular file it names. For a file, the error only says that it is
+ * not a key, so that writing configurations does not reveal which files exist.
  */
 function readServiceAccount(given: string): ServiceAccountKey | { readonly problem: string } {
   if (given.trimStart().startsWith('{')) return parseServiceAccount(given)
@@ -233,11 +235,11 @@ function parseServiceAccount(text: string): ServiceAccountKey | { readonly probl
   }
 }
 
-/** Undefined when there is none, or one that is no regular file, or too large. */
+/** Undefined if there is none, or if it is not a regular file or is too large. */
 function readKeyFile(path: string): string | undefined {
   let file: number | undefined
   try {
-    // a pipe must not keep us waiting
+    // opening a pipe must not block
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const facts = fstatSync(file)
     return facts.isFile() && facts.size <= maxFileSize ? readFileSync(file, 'utf8') : undefined

@@ -17,19 +17,19 @@ import type { StrictObject } from './strict-json.ts'
 /** Options of `gsuite`, docs/contract/login-providers.md#gsuite */
 export type GoogleOptions = GoogleSignIn & {
   readonly domain: string
-  /** How many steps up groups of groups are followed. */
+  /** How many levels of nested groups are followed upwards. */
   readonly maxDepth: number
-  /** Names of schemas, by commas. */
+  /** Names of schemas, separated by commas. */
   readonly customSchemas: string
 }
 
 const directoryUrl = 'https://admin.googleapis.com/admin/directory/v1'
-/** A token is not used in its last minute. */
+/** A token is not used in the last minute before it expires. */
 const spareMs = 60_000
 
 /**
- * Tokens, by the options they were got with: as long as a configuration is in force, one serves all its
- * logins.
+ * Access tokens by the options they were requested with; one serves all logins while a configuration is in
+ * force.
  */
 const tokenByOptions = new WeakMap<
   GoogleOptions,
@@ -37,8 +37,8 @@ const tokenByOptions = new WeakMap<
 >()
 
 /**
- * Groups of a person, each once, those of its groups too as far up as the options say; by their addresses.
- * Throws `DirectoryError`.
+ * The groups of a person and, as far up as the options say, the groups of those groups: their addresses,
+ * without duplicates. Throws `DirectoryError`.
  */
 export async function fetchGoogleGroups(
   claims: StrictObject,
@@ -46,7 +46,7 @@ export async function fetchGoogleGroups(
   reach: ProviderReach,
 ): Promise<readonly string[]> {
   const directory = await openDirectory(options, reach)
-  // the calls of one login are counted, so neither is without bound
+  // the number of calls per login is limited, so both loops end
   const found = new Set<string>()
   let members = [userKeyOf(claims, reach.userClaim)]
   for (let depth = 0; depth <= options.maxDepth && members.length > 0; depth++) {
@@ -105,7 +105,7 @@ async function groupsOf(userKey: string, domain: string, directory: Directory): 
   }
 }
 
-/** Pointer rules whatever the role says. */
+/** Reads the claim as a pointer, whatever the role says. */
 function userKeyOf(claims: StrictObject, claim: string): string {
   const key = lookupClaim(claims, claim)
   if (key === undefined) throw new UnknownPersonError(`unable to locate ${quoted(claim)} in claims`)
@@ -114,7 +114,7 @@ function userKeyOf(claims: StrictObject, claim: string): string {
   return key
 }
 
-/** Asks one path of the directory API. */
+/** Requests one path of the directory API. */
 type Directory = (path: string, query: URLSearchParams) => Promise<unknown>
 
 async function openDirectory(options: GoogleOptions, reach: ProviderReach): Promise<Directory> {
@@ -124,15 +124,15 @@ async function openDirectory(options: GoogleOptions, reach: ProviderReach): Prom
     const answer = await calls.get(`${directoryUrl}/${path}?${query}`, {
       headers: { authorization: `Bearer ${text}` },
     })
-    // refused before its time: whoever comes next signs in anew
+    // refused before it expired: the next login signs in again
     if (answer.status === 401) tokenByOptions.delete(options)
     return okJson(answer, text)
   }
 }
 
 /**
- * Logins at the same time share one sign-in, unless its way out may be shut; none waits for it once it
- * failed.
+ * Concurrent logins share one sign-in, except with a client that may be blocked. After a failure, the next
+ * login tries again.
  */
 function tokenFor(options: GoogleOptions, { outbound, now }: ProviderReach): Promise<GoogleToken> {
   const known = tokenByOptions.get(options)

@@ -2,24 +2,24 @@ import type { ClockOffset } from './clock-offset.ts'
 
 const keptMs = 600_000
 const maxKept = 16
-/** Seconds between tokens that are as fresh as each other. */
+/** Tokens whose freshness differs by at most this many seconds count as equally fresh. */
 const agreementSeconds = 5
 const leastAgreeing = 3
-/** A token that is further off has a wrong `iat`, which says nothing of a clock. */
+/** A token that is further off has a wrong `iat`, which says nothing about a clock. */
 const farthestSeconds = 86_400
 
 type Issued = { readonly iat: number; readonly aheadSeconds: number; readonly at: number }
 
 /**
- * How far an issuer's clock is ahead, from `iat` of its tokens where it sends no `Date`. A token cannot be
- * used before it is issued, so the clock is at least as far ahead as the freshest token says; how old that
- * one was is not known.
+ * Estimates how far an issuer's clock is ahead, from `iat` of its tokens, if it sends no `Date`. A token
+ * cannot be used before it is issued, so the clock is at least as far ahead as the freshest token suggests;
+ * how old that token was is unknown.
  */
 export class IssuedTimes {
-  /** One for each `iat`, oldest first. */
+  /** One entry for each `iat`, oldest first. */
   #recent: Issued[] = []
 
-  /** Takes note of a token whose signature was good; `now` is milliseconds since the epoch. */
+  /** Records a token with a valid signature; `now` is milliseconds since the epoch. */
   note(iat: unknown, now: number): void {
     if (typeof iat !== 'number' || this.#recent.at(-1)?.iat === iat) return
     const aheadSeconds = Math.ceil(iat - now / 1000) + 0
@@ -31,8 +31,8 @@ export class IssuedTimes {
   }
 
   /**
-   * Undefined until a token was seen. It is certain when the clock must be ahead, or when several tokens were
-   * as fresh as each other.
+   * Undefined until a token was seen. The estimate is certain if the clock must be ahead, or if several
+   * tokens were equally fresh.
    */
   get estimate(): ClockOffset | undefined {
     const freshest = this.#recent.reduce<Issued | undefined>(

@@ -2,27 +2,25 @@ import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { quoted } from '../../lib/go/text.ts'
 import { keyProblem } from './key-problem.ts'
 
-/** Keys a set may hold. docs/contract/jwt.md#limits */
+/** Most keys in a set. docs/contract/jwt.md#limits */
 const maxKeys = 1000
-/** Base64url of a 16,384-bit modulus; a longer one is no key of ours. */
+/** Length of a 16,384-bit modulus in base64url; longer ones are refused. */
 const maxMemberLength = 2732
 
 /**
- * The keys of one JWK set. A key is made ready when a token first asks for it; one that must not verify
- * anything is skipped.
+ * The keys of one JWK set. A key is parsed when a token first needs it; one that must not verify anything is
+ * skipped.
  */
 export class JwkSet {
   readonly #keys: readonly LazyKey[]
 
-  /**
-   * Throws an Error that says why, when the body is no JWK set at all. RFC 7517 §5, docs/contract/jwt.md#keys
-   */
+  /** Throws an Error with the reason if the body is not a JWK set. RFC 7517 §5, docs/contract/jwt.md#keys */
   constructor(body: Buffer) {
     this.#keys = readMembers(body).map((member) => new LazyKey(member))
   }
 
   /**
-   * With a key id only the keys that have that very id, without one all.
+   * With a key id, only the keys with that id; without one, all keys.
    * docs/contract/jwt.md#login-in-this-order
    */
   candidates(keyId: string): KeyObject[] {
@@ -30,19 +28,19 @@ export class JwkSet {
     return named.flatMap(({ ready }) => ('key' in ready ? [ready.key] : []))
   }
 
-  /** Whether a key that can verify something has this id. */
+  /** Whether a usable key has this id. */
   hasKeyId(keyId: string): boolean {
     return this.#keys.some((key) => key.id === keyId && 'key' in key.ready)
   }
 
-  /** The keys that can verify something. Makes all of them ready. */
+  /** The usable keys. Parses all keys. */
   usable(): readonly UsableKey[] {
     return this.#keys.flatMap(({ id, algorithm, ready }) =>
       'key' in ready ? [{ id, algorithm, key: ready.key }] : [],
     )
   }
 
-  /** The keys that are not used, with the reason. Makes all of them ready. */
+  /** The skipped keys, with the reason. Parses all keys. */
   skipped(): readonly SkippedKey[] {
     return this.#keys.flatMap(({ id, ready }) => ('key' in ready ? [] : [{ id, problem: ready.problem }]))
   }
@@ -52,10 +50,10 @@ export class JwkSet {
   }
 }
 
-/** A key with its id and the algorithm it is said to be for, both "" where the set is silent. */
+/** A key with its id and its declared algorithm, both "" if the set does not say. */
 export type UsableKey = { readonly id: string; readonly algorithm: string; readonly key: KeyObject }
 
-/** A key that verifies nothing, and why. */
+/** A key that is skipped, and why. */
 export type SkippedKey = { readonly id: string; readonly problem: string }
 
 type Members = Readonly<Record<string, unknown>>
@@ -78,7 +76,7 @@ type ReadyKey = { readonly key: KeyObject } | { readonly problem: string }
 class LazyKey {
   readonly id: string
   readonly algorithm: string
-  /** Given up once the key is ready. */
+  /** Dropped once the key is parsed. */
   #members: Members
   #ready: ReadyKey | undefined
 
@@ -108,7 +106,7 @@ const curvesOf: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Only what makes the public key is read: `use`, `key_ops` and `alg` are not consulted.
+ * Reads only the members that form the public key; `use`, `key_ops` and `alg` are ignored.
  * docs/contract/jwt.md#login-in-this-order
  */
 function publicKeyOf(members: Members): ReadyKey {
@@ -146,7 +144,7 @@ function importedKey(jwk: Record<string, string>, chain: unknown): ReadyKey {
 }
 
 /**
- * A key that comes with a certificate chain must be the leaf's; the chain itself is not checked.
+ * A key with a certificate chain must equal the leaf's; the chain itself is not verified.
  * docs/contract/jwt.md#keys
  */
 function isKeyOfLeaf(chain: unknown, key: KeyObject): boolean {

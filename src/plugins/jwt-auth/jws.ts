@@ -4,20 +4,20 @@ import { RecordCache } from '../../core/record-cache.ts'
 import { parseStrictObject, type StrictObject } from './strict-json.ts'
 
 /**
- * A compact JWS taken apart. Nothing of it is trusted yet: the signature is not checked and the payload not
- * read.
+ * The parts of a compact JWS. Nothing is trusted yet: the signature is not checked and the payload is not
+ * parsed.
  */
 export type Jws = {
-  /** The header's `alg`; "" when there is none. May be unsupported. */
+  /** The header's `alg`; "" if absent. May be unsupported. */
   readonly algorithm: string
-  /** The header's `kid`; "" when there is none. */
+  /** The header's `kid`; "" if absent. */
   readonly keyId: string
   readonly signingInput: Buffer
   readonly payload: Buffer
   readonly signature: Buffer
 }
 
-/** Why a text is no JWS, in words that follow `malformed jwt: `. */
+/** Why a text is not a JWS; follows `malformed jwt: `. */
 export type MalformedJws = { readonly malformed: string }
 
 export type JwsLimits = {
@@ -32,9 +32,9 @@ const notBase64Url = /[^A-Za-z0-9_-]/
 const base64UrlDigits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
 /**
- * Reads the compact serialisation only. Sizes are held against their limits before any work. Header members
- * that name or carry keys (`jwk`, `jku`, `x5u`, `x5c`) are never looked at; `crit` is refused.
- * docs/contract/jwt.md#login-in-this-order, README "limits".
+ * Parses the compact serialisation only. Sizes are checked before any work. Header members that name or carry
+ * keys (`jwk`, `jku`, `x5u`, `x5c`) are ignored; `crit` is refused. docs/contract/jwt.md#login-in-this-order,
+ * docs/contract/jwt.md#limits
  */
 export function parseJws(text: string, limits: JwsLimits): Jws | MalformedJws {
   if (limits.maxTokenSize > 0 && text.length > limits.maxTokenSize) return { malformed: 'token is too long' }
@@ -65,8 +65,8 @@ function threeParts(token: string): [string, string, string] | undefined {
 }
 
 /**
- * Only the one canonical spelling of the bytes passes; else the place of the first wrong character. RFC 7515
- * §2, RFC 4648 §3.5.
+ * Accepts only canonical base64url; otherwise returns the position of the first wrong character. RFC 7515 §2,
+ * RFC 4648 §3.5.
  */
 function decodeBase64Url(text: string): Buffer | number {
   const wrong = text.search(notBase64Url)
@@ -81,15 +81,13 @@ function decodeBase64Url(text: string): Buffer | number {
 
 type Header = { readonly algorithm: string; readonly keyId: string }
 
-/**
- * An issuer signs with few keys, so the same header comes again and again. Only those that passed are kept.
- */
+/** An issuer signs with few keys, so the same headers recur. Only accepted ones are cached. */
 const headers = new RecordCache<Header>(256)
 const longestKeptHeader = 1024
 
 /**
- * jose reads the header; what it lets through is refused before: other spellings of the bytes, members that
- * stand twice, `crit`.
+ * jose parses the header. What jose would accept is refused before: non-canonical encodings, duplicate
+ * members, `crit`.
  */
 function readHeader(text: string): Header | MalformedJws {
   const bytes = decodeBase64Url(text)
@@ -116,7 +114,7 @@ function headerMembers(text: string): StrictObject | undefined {
   }
 }
 
-/** A string member; absent and null are "", any other type undefined. */
+/** A string member: "" if absent or null, undefined for any other type. */
 function ownText(object: StrictObject, name: string): string | undefined {
   const value = Object.hasOwn(object, name) ? object[name] : undefined
   if (value === undefined || value === null) return ''
@@ -124,8 +122,8 @@ function ownText(object: StrictObject, name: string): string | undefined {
 }
 
 /**
- * The claims of a verified payload; undefined when it is no JSON object with unique member names. A payload
- * of `null` has no claims at all. docs/contract/jwt.md#login-in-this-order.
+ * The claims of a verified payload; undefined if it is not a JSON object with unique member names. A payload
+ * of `null` has no claims. docs/contract/jwt.md#login-in-this-order
  */
 export function parseClaims(payload: Buffer): StrictObject | undefined {
   const claims = parseJsonObject(payload)

@@ -21,13 +21,13 @@ import { parsePublicKeyPem } from './public-key-pem.ts'
 import { fetchJwkSet, KeyFetchError, type KeySource } from './fetch-jwk-set.ts'
 
 /**
- * docs/contract/jwt.md#configuration. Wire names from request to storage. A field that a write omits returns
- * to its zero value.
+ * docs/contract/jwt.md#configuration. Fields keep their wire names in storage. A field that a write omits
+ * returns to its zero value.
  */
 export const configFields = z.object({
   oidc_discovery_url: stringField.describe('OIDC discovery URL, without the .well-known component'),
   oidc_discovery_ca_pem: stringField.describe(
-    'PEM certificates that vouch for the discovery URL; the system’s when empty',
+    'PEM certificates to trust for the discovery URL; the system’s if empty',
   ),
   oidc_client_id: stringField.describe('OAuth client id at the provider'),
   oidc_client_secret: stringField.meta({
@@ -35,17 +35,17 @@ export const configFields = z.object({
     writeOnly: true,
   }),
   oidc_public_client: boolField.describe(
-    'The client has no secret: it is known by its id, and PKCE keeps the code safe',
+    'The client has no secret: its id identifies it, and PKCE protects the code',
   ),
-  oidc_response_mode: stringField.describe('`query` or `form_post`; empty is `query`'),
-  oidc_response_types: commaListField.describe('`code`, `id_token`; empty is `code`'),
+  oidc_response_mode: stringField.describe('`query` or `form_post`; `query` if empty'),
+  oidc_response_types: commaListField.describe('`code` or `id_token`; `code` if empty'),
   jwks_url: stringField.describe('URL of a JWK set that verifies signatures'),
-  jwks_ca_pem: stringField.describe('PEM certificates that vouch for the JWKS URL; the system’s when empty'),
+  jwks_ca_pem: stringField.describe('PEM certificates to trust for the JWKS URL; the system’s if empty'),
   jwks_pairs: sliceField.describe('Several JWK sets: objects with `jwks_url` and optionally `jwks_ca_pem`'),
-  default_role: lowerStringField.describe('Role of a login that names none'),
+  default_role: lowerStringField.describe('Role for logins that name none'),
   jwt_validation_pubkeys: commaListField.describe('PEM public keys that verify signatures'),
-  jwt_supported_algs: commaListField.describe('Accepted signature algorithms; all when empty'),
-  bound_issuer: stringField.describe('Value `iss` must have; any when empty'),
+  jwt_supported_algs: commaListField.describe('Accepted signature algorithms; all if empty'),
+  bound_issuer: stringField.describe('Required value of `iss`; any if empty'),
   provider_config: mapField.describe('Options of a provider that needs special handling'),
   namespace_in_state: boolField
     .optional()
@@ -60,7 +60,7 @@ export type ConfigInput = z.output<typeof configFields>
 /** The stored configuration of a mount. */
 export type Config = ConfigInput & { readonly namespace_in_state: boolean }
 
-/** A stored record as a configuration. */
+/** Parses a stored record as a configuration. */
 export function readConfig(stored: unknown): Config {
   if (typeof stored !== 'object' || stored === null)
     throw new Error('a stored JWT configuration is no object')
@@ -68,15 +68,15 @@ export function readConfig(stored: unknown): Config {
   return { ...values, namespace_in_state: values.namespace_in_state ?? true }
 }
 
-/** A write replaces all but this one field. docs/contract/jwt.md#configuration */
+/** A write replaces every field except this one. docs/contract/jwt.md#configuration */
 export const replaced = (input: ConfigInput, before: Config | undefined): Config => ({
   ...input,
   namespace_in_state: input.namespace_in_state ?? before?.namespace_in_state ?? true,
 })
 
 /**
- * What a reader gets: all but the secrets. Throws `internal` when its provider could not start any more (a
- * key file that is gone). docs/contract/jwt.md#configuration
+ * The configuration without its secrets. Throws `internal` if its provider can no longer start (for example,
+ * a key file is gone). docs/contract/jwt.md#configuration
  */
 export function shownConfig({ oidc_client_secret: _hidden, ...shown }: Config): object {
   const problem = providerConfigProblem(shown.provider_config, shown.oidc_discovery_url)
@@ -85,20 +85,20 @@ export function shownConfig({ oidc_client_secret: _hidden, ...shown }: Config): 
 }
 
 /**
- * An OpenID client is configured: people can log in by browser. docs/contract/jwt.md#configuration,
- * docs/contract/oidc.md#configuration
+ * Whether an OpenID client is configured, so that people can log in by browser.
+ * docs/contract/jwt.md#configuration, docs/contract/oidc.md#configuration
  */
 export const hasOidcClient = (config: Config): boolean =>
   config.oidc_discovery_url !== '' &&
   config.oidc_client_id !== '' &&
   (config.oidc_client_secret !== '' || config.oidc_public_client)
 
-/** Told of what the caller is not. */
+/** Receives details that the caller is not told. */
 export type ConfigLog = { warn(fields: object, message: string): void }
 
 /**
- * docs/contract/jwt.md#configuration, in that order; discovery and JWKS are really fetched. Throws the first
- * refusal.
+ * Checks a configuration in the order of docs/contract/jwt.md#configuration, and fetches discovery document
+ * and keys. Throws the first refusal.
  */
 export async function checkConfig(
   config: ConfigInput,
@@ -149,7 +149,9 @@ function checkSources(config: ConfigInput): void {
   }
 }
 
-/** docs/contract/jwt.md#configuration. Whoever may write a configuration is told why it cannot be used. */
+/**
+ * A caller who may write a configuration is told why it cannot be used. docs/contract/jwt.md#configuration
+ */
 async function checkDiscovery(
   config: ConfigInput,
   { outbound, log }: { outbound: OutboundClient; log: ConfigLog },
@@ -173,7 +175,7 @@ async function checkDiscovery(
 
 const oid = /^[0-2](?:\.\d{1,20}){1,32}$/
 
-/** With a client, algorithms and OIDs are part of the discovery check. docs/contract/jwt.md#configuration */
+/** With a client, the discovery check includes algorithms and OIDs. docs/contract/jwt.md#configuration */
 function clientProblem({
   jwt_supported_algs,
   unsupported_critical_cert_extensions,
@@ -186,7 +188,7 @@ function clientProblem({
     : `invalid OID ${quoted(malformed)} in unsupported_critical_cert_extensions`
 }
 
-/** docs/contract/jwt.md#configuration; the first failing one in list order is reported. */
+/** Reports the first one in the list that fails. docs/contract/jwt.md#configuration */
 async function checkJwks(
   sources: readonly KeySource[],
   { outbound, log }: { outbound: OutboundClient; log: ConfigLog },
@@ -211,7 +213,7 @@ async function checkJwks(
 const notPairs =
   'invalid jwks_pairs: jwks_pairs must be provided as a list of json objects with the fields jwks_url and jwks_ca_pem'
 
-/** The pairs as key sources. Throws when one has another form. docs/contract/jwt.md#configuration */
+/** The pairs as key sources. Throws if one is malformed. docs/contract/jwt.md#configuration */
 export function jwksPairs(pairs: readonly JsonValue[]): KeySource[] {
   return pairs.map((pair) => {
     if (typeof pair !== 'object' || pair === null || Array.isArray(pair) || isJsonNumber(pair))
@@ -251,6 +253,6 @@ function checkOptions(config: ConfigInput): void {
   if (problem !== undefined) throw refuse('invalid', `invalid provider_config: ${problem}`)
 }
 
-/** The algorithms of the flow; those of a JWT login are others. docs/contract/oidc.md#configuration */
+/** The algorithms of ID tokens; JWT logins have their own list. docs/contract/oidc.md#configuration */
 export const flowAlgorithms = (config: Config): readonly string[] =>
   config.jwt_supported_algs.length > 0 ? config.jwt_supported_algs : ['RS256']

@@ -3,19 +3,18 @@ import { Point } from '@noble/ed25519'
 import { excerpt } from '../../lib/go/text.ts'
 
 const leastRsaBits = 2048
-/** OpenSSL verifies nothing with a longer modulus. */
+/** OpenSSL refuses to verify with a longer modulus. */
 const greatestRsaBits = 16_384
 const greatestExponent = 2n ** 32n - 1n
 const curves: ReadonlySet<string | undefined> = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
 
-/** A key type or curve that none of the algorithms has. */
+/** A key type or curve that no supported algorithm uses. */
 export const unsupportedKey = 'data does not contain any valid public keys'
 
 /**
- * Why a public key must not verify tokens; undefined for one that may. It is asked where a key arrives, since
- * anybody can make signatures that a weak key verifies: with the exponent 1 a signature is its own message,
- * with a point of small order it needs no private key. docs/contract/jwt.md#keys, RFC 8017 §3.1, NIST SP
- * 800-56B §6.2.
+ * Why a public key must not verify tokens; undefined if it may. Keys are checked when they arrive, because
+ * anybody can forge signatures for a weak key: with exponent 1 a signature is the message itself, and a point
+ * of small order needs no private key. docs/contract/jwt.md#keys, RFC 8017 §3.1, NIST SP 800-56B §6.2.
  */
 export function keyProblem(key: KeyObject): string | undefined {
   switch (key.asymmetricKeyType) {
@@ -45,7 +44,7 @@ function isOdd(key: KeyObject): boolean {
   return ((modulus.at(-1) ?? 0) & 1) === 1
 }
 
-/** OpenSSL takes no point beside its curve, but the one at infinity, which no JWK can be made of. */
+/** OpenSSL accepts only points on the curve and the point at infinity, which no JWK can express. */
 function ecProblem(key: KeyObject): string | undefined {
   if (!curves.has(key.asymmetricKeyDetails?.namedCurve)) return unsupportedKey
   try {
@@ -56,7 +55,7 @@ function ecProblem(key: KeyObject): string | undefined {
   }
 }
 
-/** OpenSSL takes any 32 bytes for an Ed25519 key. RFC 8032 §5.1.3. */
+/** OpenSSL accepts any 32 bytes as an Ed25519 key. RFC 8032 §5.1.3. */
 function ed25519Problem(key: KeyObject): string | undefined {
   try {
     const point = Point.fromBytes(Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url'))

@@ -14,14 +14,14 @@ import type { StrictObject } from './strict-json.ts'
 import { malformedToken } from './token-shape.ts'
 import type { VerificationGate } from './verification-gate.ts'
 
-/** What all key sets share. */
+/** What all key sets depend on. */
 export type KeysetParts = RemoteKeysParts & {
   readonly clock: Clock
   readonly gate: VerificationGate
   readonly limits: JwsLimits
 }
 
-/** A token whose signature was good. Its claims are still to be checked. */
+/** A token with a valid signature. Its claims are still unchecked. */
 export type VerifiedToken = {
   readonly claims: StrictObject
   readonly algorithm: Algorithm
@@ -29,29 +29,26 @@ export type VerifiedToken = {
 }
 
 /**
- * The keys of a mount: verify a token's signature, or say why not in the text the caller is told.
+ * The keys of a mount. They verify a token's signature, or return the refusal for the caller.
  * docs/contract/jwt.md#login-in-this-order
  */
 export type Keyset = {
   verify(token: string): Promise<VerifiedToken | Refusal>
-  /** Where its keys come from, with those it has now. */
+  /** Where the keys come from, with the keys known now. */
   sources(): readonly KeysetSource[]
-  /**
-   * Fetches now what can be fetched, unless that was done too often of late. What fails is told by the
-   * sources.
-   */
+  /** Fetches all sources now, unless that happened too often recently. The sources report failures. */
   refresh(): Promise<void>
 }
 
-/** One place keys come from. */
+/** One source of keys. */
 export type KeysetSource = {
   readonly kind: 'static' | 'jwks' | 'discovery'
-  /** Empty for keys of the configuration. */
+  /** Empty for keys in the configuration. */
   readonly url: string
   readonly keys: readonly UsableKey[]
-  /** Those that arrived but verify nothing. */
+  /** Keys that arrived but are not used. */
   readonly skipped: readonly SkippedKey[]
-  /** Of all that is fetched from there. */
+  /** The history of all fetches from there. */
   readonly histories: readonly SourceHistory[]
 }
 
@@ -60,21 +57,18 @@ const signing = `${validating}error verifying token signature: `
 const noStaticKey = 'no known key successfully validated the token signature'
 const noRemoteKey = 'failed to verify id token signature'
 const malformed = 'oidc: malformed jwt: '
-/** What a caller is told, whatever a key server answers or wherever it is. */
+/** What a caller is told, whatever the key server responded. */
 const keysUnavailable = 'keys of the provider are unavailable'
 
-/**
- * Keys given in the configuration; all are tried, key ids do not count.
- * docs/contract/jwt.md#login-in-this-order
- */
+/** Keys in the configuration. All are tried; key ids are ignored. docs/contract/jwt.md#login-in-this-order */
 export class StaticKeyset implements Keyset {
   readonly #keys: readonly KeyObject[]
   readonly #skipped: readonly SkippedKey[]
-  /** Nothing is fetched; it keeps how far the clock of the tokens is off. */
+  /** Fetches nothing; records only the clock offset of the tokens. */
   readonly #history: SourceHistory
   readonly #parts: KeysetParts
 
-  /** A configuration may be older than a rule that one of its keys breaks: that key is skipped. */
+  /** A stored configuration may predate a rule that one of its keys breaks; that key is skipped. */
   constructor(keys: readonly ParsedPublicKey[], parts: KeysetParts) {
     this.#keys = keys.flatMap((parsed) => ('key' in parsed ? [parsed.key] : []))
     this.#skipped = keys.flatMap((parsed) => ('error' in parsed ? [{ id: '', problem: parsed.error }] : []))
@@ -111,7 +105,7 @@ export class StaticKeyset implements Keyset {
   }
 }
 
-/** Keys of one JWKS URL. */
+/** The keys of one JWKS URL. */
 export class JwksKeyset implements Keyset {
   readonly #keys: RemoteKeys
   readonly #parts: KeysetParts
@@ -127,7 +121,7 @@ export class JwksKeyset implements Keyset {
     return signatureChecked(await this.verifySignature(jws))
   }
 
-  /** The claims of a token whose signature is good; a refusal's text lacks what stands before it. */
+  /** The claims of a token with a valid signature; the refusal's text lacks its prefix. */
   verifySignature(jws: ReadableJws): Promise<VerifiedToken | Refusal> {
     return verifyWithRemote(jws, this.#keys, this.#parts.gate)
   }
@@ -149,7 +143,7 @@ const sourceOf = ({ source, current, history }: RemoteKeys): KeysetSource => ({
   histories: [history],
 })
 
-/** The history of the source knows why it failed. */
+/** The source's history has the cause of the failure. */
 async function refreshed(keys: RemoteKeys): Promise<void> {
   try {
     await keys.newerThan(keys.current)
@@ -159,8 +153,8 @@ async function refreshed(keys: RemoteKeys): Promise<void> {
 }
 
 /**
- * Several JWKS URLs; the key id says which, the first that has it wins. Without a key id all are tried in
- * order. docs/contract/jwt.md#login-in-this-order, D11.
+ * Several JWKS URLs. The first one that has the key id is used; without a key id, all are tried in order.
+ * docs/contract/jwt.md#login-in-this-order
  */
 export class MultiJwksKeyset implements Keyset {
   readonly #pairs: readonly RemoteKeys[]
@@ -200,7 +194,7 @@ export class MultiJwksKeyset implements Keyset {
     return this.#pairs.find((pair) => pair.current?.hasKeyId(keyId) === true)
   }
 
-  /** One URL that is down does no harm as long as another has the key. */
+  /** A URL that is down does no harm if another one has the key. */
   async #refreshedPairWith(keyId: string): Promise<RemoteKeys | Refusal> {
     const refreshes = await Promise.allSettled(this.#pairs.map((pair) => pair.newerThan(pair.current)))
     const found = this.#pairWith(keyId)
@@ -223,7 +217,7 @@ const failureOf = (refresh: PromiseSettledResult<unknown>): string[] =>
 /** A JWS of a supported algorithm. */
 export type ReadableJws = Jws & { readonly algorithm: Algorithm }
 
-/** The refusal's text still lacks what stands before it. */
+/** The refusal's text still lacks its prefix. */
 function readableJws(token: string, limits: JwsLimits): ReadableJws | Refusal {
   const jws = parseJws(token, limits)
   if ('malformed' in jws) return malformedToken(jws.malformed, token)
@@ -241,17 +235,19 @@ export function unexpectedAlgorithm(algorithm: string, accepted: readonly string
 const prefixed = <T extends object>(prefix: string, result: T | Refusal): T | Refusal =>
   'reason' in result ? reworded(result, (text) => prefix + text) : result
 
-/** The outcome in the words of a JWT login. Without keys there was no signature check to speak of. */
+/** The outcome with the error texts of a JWT login. Without keys, the signature was not checked at all. */
 function signatureChecked(result: VerifiedToken | Refusal): VerifiedToken | Refusal {
   if (!('reason' in result) || result.reason !== 'keys_unavailable') return prefixed(signing, result)
   return unavailableKeys(signing + (result.cause ?? ''))
 }
 
-/** Keys that could not be had, in the words of a JWT login. */
+/** The refusal of a JWT login whose keys could not be fetched. */
 export const unavailableKeys = (cause: string): Refusal =>
   discreetRefusal('keys_unavailable', { text: `error verifying token: ${keysUnavailable}`, cause })
 
-/** Cached keys first; only if none verifies, keys fetched now. docs/contract/jwt.md#keys */
+/**
+ * Tries cached keys first, then fetches keys if none of them verifies the token. docs/contract/jwt.md#keys
+ */
 async function verifyWithRemote(
   jws: ReadableJws,
   keys: RemoteKeys,
@@ -280,12 +276,12 @@ async function verifyWithRemote(
 }
 
 type Reading = {
-  readonly algorithm: Algorithm /** What a payload that is no object is refused with. */
+  readonly algorithm: Algorithm /** The refusal of a payload that is not an object. */
   readonly otherwise: string
   readonly history: SourceHistory
 }
 
-/** The claims of a token whose signature is good. */
+/** The claims of a token with a valid signature. */
 function verified(jws: Jws, { algorithm, otherwise, history }: Reading): VerifiedToken | Refusal {
   const claims = parseClaims(jws.payload)
   if (claims === undefined) return refusal('token_malformed', otherwise)

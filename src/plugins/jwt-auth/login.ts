@@ -23,11 +23,11 @@ export type LoginContext = {
   readonly state: MountState
   readonly remoteAddress: string
   readonly outbound: OutboundClient
-  /** Milliseconds since the epoch, read once the signature is checked. */
+  /** Milliseconds since the epoch, read after the signature check. */
   now(): number
 }
 
-/** Who logs in with this token, and what the role grants. Throws the first refusal. */
+/** Determines who logs in with this token, and what the role grants. Throws the first refusal. */
 export async function jwtLogin(input: LoginInput, context: LoginContext): Promise<LoginAuth> {
   const auth = await examineJwt(input, context, strictTrace)
   if (auth === undefined) throw new Error('a login was refused without being ended')
@@ -35,8 +35,8 @@ export async function jwtLogin(input: LoginInput, context: LoginContext): Promis
 }
 
 /**
- * docs/contract/jwt.md#login-in-this-order, in that order. Undefined when something refused and the trace
- * goes on.
+ * Runs the checks of docs/contract/jwt.md#login-in-this-order in that order. Returns undefined if a check
+ * refused and the trace continues.
  */
 export async function examineJwt(
   input: LoginInput,
@@ -57,7 +57,7 @@ export async function examineJwt(
       : undefined,
   )
   trace.check('token', input.jwt === '' ? refusal('token_missing', 'missing token') : undefined)
-  // before any work on the signature
+  // before the work of checking the signature
   trace.check('address', checkAddress(role, context.remoteAddress))
   const token = await trace.claims(() => ready.keyset.verify(input.jwt))
   if (token === undefined) return undefined
@@ -96,7 +96,7 @@ export const checkAddress = ({ record }: Role, remoteAddress: string): Refusal |
     ? undefined
     : refusal('address_not_bound', 'permission denied')
 
-/** What is left of step 8 once the signature is good, and step 9. */
+/** The checks that follow a valid signature, up to the registered claims. */
 function checkVerified(
   { claims, algorithm }: ReadToken,
   { role, config, nowMs }: { role: Role; config: Config; nowMs: number },
@@ -117,7 +117,7 @@ function checkVerified(
   trace.check('audience', checkUnboundAudience(claims, rules.bound_audiences))
 }
 
-/** What a token of this role is held against. */
+/** What a token must satisfy for this role. */
 export const tokenRules = ({ record }: Role, config: Config): TokenRules => ({
   bound_issuer: config.bound_issuer,
   bound_subject: record.bound_subject ?? '',

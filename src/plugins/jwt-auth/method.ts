@@ -32,7 +32,7 @@ import { changedRole, type Role, type RoleRecord, roleWarnings } from './role.ts
 import { SharedSources } from './shared-sources.ts'
 import { VerificationGate } from './verification-gate.ts'
 
-/** Weight of signature checks on the thread pool at once; a heavy one weighs 8. */
+/** Total weight of concurrent signature checks on the thread pool; a heavy one weighs 8. */
 const maxVerifications = 64
 const dayMs = 86_400_000
 
@@ -44,35 +44,35 @@ export type JwtMethodParts = {
   readonly log: ConfigLog & CallbackLog
   readonly systemTtl: TtlBounds
   readonly spent: ReplayStore
-  /** Characters of a JWT; 0 is no limit. */
+  /** Most characters of a JWT; 0 is no limit. */
   readonly maxJwtSize: number
-  /** Refused logins that are remembered, of each mount. */
+  /** Most refused logins remembered per mount. */
   readonly failuresKept: number
-  /** Told of each fetch of keys or a discovery document. */
+  /** Called for each fetch of keys or of a discovery document. */
   onFetch(mount: Mount, succeeded: boolean): void
 }
 
-/** Who comes back from a provider, and from where. */
+/** A callback from a provider, and the client's address. */
 export type Returning = {
   readonly remoteAddress: string
-  /** What the provider sent in place of a code, if it refused. */
+  /** What the provider sent instead of a code, if it refused. */
   readonly providerError: ProviderError | undefined
   readonly signal?: AbortSignal
-  /** Filled in as more is known of the login. */
+  /** Filled in as more of the login becomes known. */
   readonly attempt: Attempt
 }
 
-/** Who would log in, and what would come of it. */
+/** Who would log in, and with which result. */
 export type Rehearsal = {
   readonly remoteAddress: string
-  /** The rest of a login with nothing written. */
+  /** The rest of a login, without writing anything. */
   plan(auth: LoginAuth): Promise<LoginPlan>
 }
 
-/** A role as it is written. */
+/** A role as a write sends it. */
 export type RoleWrite = {
   readonly sent: RoleRecord
-  /** Names that are no fields of a role. */
+  /** Names in the write that are not fields of a role. */
   readonly unknown: readonly string[]
   policyExists(name: string): Promise<boolean>
 }
@@ -85,19 +85,19 @@ type Place = {
   /** Milliseconds since the epoch. */
   lastLoginAt: number | undefined
   lastRefusalAt: number | undefined
-  /** The configuration that was refused last, unless one was accepted since. */
+  /** The most recently refused configuration, until one is accepted. */
   refusedConfig: RefusedConfig | undefined
 }
 
 /**
- * The JWT method over all its mounts: each has its own state, found by the mount's uuid, so it stays when the
- * mount moves.
+ * The JWT method for all of its mounts. Each mount's state is found by the mount's uuid, so it survives a
+ * move.
  */
 export class JwtMethod {
   readonly #parts: JwtMethodParts
   readonly #keysetParts: Omit<MountStateParts, 'onFetch'>
   readonly #placeByUuid = new Map<string, Place>()
-  /** Refused logins by JWT whose checks are kept, of each mount. */
+  /** Refused JWT logins whose checks are recorded, per mount. */
   readonly #traces: Buckets
 
   constructor(parts: JwtMethodParts) {
@@ -150,17 +150,17 @@ export class JwtMethod {
       if (this.#parts.mounts.table.byUuid(uuid) === undefined) this.#placeByUuid.delete(uuid)
   }
 
-  /** Replaces a mount's configuration, after all its checks. docs/contract/jwt.md#configuration */
+  /** Replaces a mount's configuration after all its checks. docs/contract/jwt.md#configuration */
   async putConfig(mount: Mount, input: ConfigInput): Promise<void> {
     const place = this.#placeOf(mount)
     await this.#checkedConfig(input, place)
     const { state } = place
     await state.changeConfig((before) => replaced(input, before))
-    // of several key sets it is known which has which key before the first login asks
+    // fetch now, so that the first login knows which set has which key
     if (input.jwks_pairs.length > 0) await (await state.findConfig())?.keyset.refresh()
   }
 
-  /** Why a configuration was refused stays in the status of the mount until one is accepted. */
+  /** Keeps the reason for a refused configuration in the mount's status until one is accepted. */
   async #checkedConfig(input: ConfigInput, place: Place): Promise<void> {
     try {
       await checkConfig(input, this.#parts)
@@ -172,7 +172,7 @@ export class JwtMethod {
     }
   }
 
-  /** Creates or changes a role; gives back what there is to warn of. docs/contract/jwt.md#roles */
+  /** Creates or changes a role; returns the warnings. docs/contract/jwt.md#roles */
   async putRole(mount: Mount, name: string, { sent, unknown, policyExists }: RoleWrite): Promise<string[]> {
     const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
     const state = this.stateOf(mount)
@@ -192,7 +192,7 @@ export class JwtMethod {
   }
 
   /**
-   * All that is odd about the roles of a mount, or about one; undefined when there is no such role.
+   * All findings about the roles of a mount, or about one role; undefined if that role does not exist.
    * docs/explain.md#what-the-linter-says
    */
   async lint(
@@ -229,7 +229,7 @@ export class JwtMethod {
     return this.#placeOf(mount).failures
   }
 
-  /** What reports of logins need of a mount. */
+  /** What login reports need to know about a mount. */
   reportedMount(mount: Mount): ReportedMount {
     const place = this.#placeOf(mount)
     return {
@@ -241,7 +241,7 @@ export class JwtMethod {
       traceOf: (login) => {
         const { outbound, clock } = this.#parts
         const { maxTokenSize } = this.#keysetParts.limits
-        // whoever sends bad tokens in a row shall not make the server walk through each of them twice
+        // a series of bad tokens must not make the server check each of them twice
         if (login.path === 'login' && !this.#traces.take(mount.uuid))
           return Promise.resolve(bareTrace(login.reason))
         return traceOf(login, { state: place.state, outbound, maxTokenSize, now: () => clock.now() })
@@ -254,7 +254,7 @@ export class JwtMethod {
     }
   }
 
-  /** Of the mounts that were used since the start, whose keys lie in memory. */
+  /** For the mounts used since the start, whose keys are in memory. */
   async keysets(): Promise<
     readonly { mount: Mount; keys: number; ageSeconds: number | undefined; pending: number }[]
   > {
@@ -281,7 +281,7 @@ export class JwtMethod {
     )
   }
 
-  /** With `refresh`, keys are fetched first. docs/explain.md */
+  /** Fetches keys first if `refresh` is set. docs/explain.md */
   async status(mount: Mount, refresh: boolean): Promise<object> {
     const { state, pending, lastLoginAt, lastRefusalAt, refusedConfig } = this.#placeOf(mount)
     const ready = await state.findConfig()
@@ -326,13 +326,13 @@ export class JwtMethod {
     const { limits } = this.#keysetParts
     const { state, pending, waits } = this.#placeOf(mount)
     const context = { state, pending, ...returning, outbound, limits, log, signal, now: () => clock.now() }
-    // before the state is taken: who is turned away may come back with it
+    // before the state is spent, so that a refused caller can retry
     return waits.during(() => finishLogin(input, context))
   }
 
   /**
-   * Removes what has run out at all mounts: logins nobody came back for, and one-time tokens that no role
-   * accepts any more.
+   * Removes expired records of all mounts: abandoned logins, and used one-time tokens that no role would
+   * accept any more.
    */
   async sweep(): Promise<void> {
     const { mounts, spent } = this.#parts
@@ -343,8 +343,8 @@ export class JwtMethod {
   }
 
   /**
-   * A mount that is not known here may have been made elsewhere just now; of one whose roles cannot be read
-   * nobody knows.
+   * A mount that this process does not know may just have been created elsewhere; if a mount's roles cannot
+   * be read, nothing is known about it.
    */
   async #toleranceAt(mount: Mount | undefined): Promise<number> {
     if (mount === undefined || mount.tainted) return dayMs
@@ -352,12 +352,12 @@ export class JwtMethod {
       const roles = await this.stateOf(mount).roles()
       return longestTolerance(roles.map(({ record }) => record))
     } catch {
-      // what is wrong with a record is in the log by now; other mounts are not to wait for it
+      // the log has the cause; other mounts must not wait for it
       return dayMs
     }
   }
 
-  /** The current terms of the role a token came from. docs/contract/jwt.md#login-in-this-order */
+  /** The current terms of the role that a token was issued for. docs/contract/jwt.md#login-in-this-order */
   async renewalTerms(token: Token, mount: Mount): Promise<RenewalTerms> {
     const name = token.internal.role ?? ''
     const role = await this.stateOf(mount).findRole(name)

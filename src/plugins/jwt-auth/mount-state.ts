@@ -6,10 +6,7 @@ import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyse
 import { parsePublicKeyPem } from './public-key-pem.ts'
 import { type Role, readRole } from './role.ts'
 
-/**
- * A mount's configuration with the keys it names, and the provider people log in through where it is found by
- * discovery.
- */
+/** A mount's configuration with its keys and, if found by discovery, the provider for browser logins. */
 export type ReadyConfig = {
   readonly config: Config
   readonly keyset: Keyset
@@ -23,10 +20,10 @@ const configKey = 'config'
 const roleKey = (name: string) => `role/${name}`
 
 /**
- * Configuration and roles of one mount: in its storage view, and ready-made copies of them in memory. Copies
- * are as new as the last write of this process; a write that failed may be stored all the same, so it ends
- * them too. A mount shares keys with others, but after a write of its configuration only those that were
- * fetched since. docs/contract/jwt.md#keys.
+ * Configuration and roles of one mount: stored in its view, with parsed copies in memory. Copies are as new
+ * as the last write of this process; a failed write drops them too, because it may have been stored
+ * nevertheless. A mount shares keys with others, but after a write of its configuration it uses only those
+ * fetched since. docs/contract/jwt.md#keys
  */
 export class MountState {
   readonly #view: View
@@ -35,14 +32,14 @@ export class MountState {
   #ready: Promise<ReadyConfig | undefined> | undefined
   readonly #roles = new RecordCache<Role>(maxCachedRoles)
 
-  /** `view` is the mount's own, with literal numbers. */
+  /** `view` is the mount's own; it keeps the text of numbers. */
   constructor(view: View, parts: MountStateParts) {
     this.#view = view
     this.#parts = parts
   }
 
   /**
-   * Undefined when the mount was never configured. Callers at the same time share one, and so the keys it
+   * Undefined if the mount was never configured. Concurrent callers share one result, and so the keys it
    * fetches.
    */
   findConfig(): Promise<ReadyConfig | undefined> {
@@ -50,7 +47,7 @@ export class MountState {
     return this.#ready
   }
 
-  /** What was found is kept until the next write; that there is nothing, or a failure, is not. */
+  /** Keeps what it finds until the next write; keeps neither an absence nor a failure. */
   async #load(): Promise<ReadyConfig | undefined> {
     let ready: ReadyConfig | undefined
     try {
@@ -65,7 +62,7 @@ export class MountState {
     }
   }
 
-  /** `change` gives the new configuration from the stored one. */
+  /** `change` returns the new configuration for the stored one. */
   async changeConfig(change: (before: Config | undefined) => Config): Promise<void> {
     try {
       await this.#view.update(configKey, (current) =>
@@ -86,8 +83,8 @@ export class MountState {
   }
 
   /**
-   * `change` gives the new record from the stored one; what it throws ends the write. Gives back the role as
-   * it is now.
+   * `change` returns the new record for the stored one; if it throws, nothing is written. Returns the role as
+   * written.
    */
   async changeRole(name: string, change: (before: Role | undefined) => object): Promise<Role> {
     try {
@@ -108,7 +105,7 @@ export class MountState {
     }
   }
 
-  /** All of them, in no order that counts. */
+  /** All of them, in no particular order. */
   async roles(): Promise<Role[]> {
     const records = await this.#view.list(roleKey(''))
     return records.map(({ key, value }) => readRole(key.slice(roleKey('').length), value))
@@ -121,11 +118,11 @@ export class MountState {
   }
 }
 
-/** Fields of a later version stay as they are. */
+/** Fields of a later version are kept. */
 const changed = (current: unknown, record: object): object =>
   typeof current === 'object' ? { ...current, ...record } : record
 
-/** docs/contract/jwt.md#configuration: which source verifies a JWT. */
+/** Selects the source that verifies a JWT. docs/contract/jwt.md#configuration */
 function readyConfig(config: Config, parts: KeysetParts): ReadyConfig {
   if (config.oidc_discovery_url !== '') {
     const provider = new DiscoveredProvider(

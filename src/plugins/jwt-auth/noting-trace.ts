@@ -2,7 +2,7 @@ import type { CheckName, Compared, Refusal } from './refusal.ts'
 import type { Role } from './role.ts'
 import { isRefusal, type ReadToken, type Trace } from './trace.ts'
 
-/** What one check came to; `compared` is what a check looked at that knows best itself. */
+/** The outcome of one check; `compared` has the values if only the check itself knows them. */
 export type Noted = {
   readonly name: CheckName
   readonly refused: Refusal | undefined
@@ -10,12 +10,12 @@ export type Noted = {
   readonly unusable?: string
 }
 
-/** What came of a signature; it may not have been looked at. */
+/** The outcome of a signature check, if there was one. */
 export type KnownSignature = { readonly isChecked: boolean; readonly refused: Refusal | undefined }
 
 /**
- * Goes on after a refusal and remembers all that was checked. Claims that no signature vouches for are
- * examined all the same: nobody gets a token for what a walk with this trace gives back.
+ * Continues after a refusal and records every check. It examines even unverified claims: nothing issues a
+ * token from what this trace returns.
  */
 export class NotingTrace implements Trace {
   readonly noted: Noted[] = []
@@ -26,8 +26,8 @@ export class NotingTrace implements Trace {
   #isVouched = false
 
   /**
-   * `instead` gives the claims to examine where no signature vouches for any; with `verifies` a signature is
-   * looked at first, unless it is `known` what came of that.
+   * `instead` returns the claims to examine if none are verified. With `verifies`, a signature is checked
+   * first, unless its outcome is `known`.
    */
   constructor({
     verifies,
@@ -39,12 +39,12 @@ export class NotingTrace implements Trace {
     this.#instead = instead
   }
 
-  /** The claims that were examined. */
+  /** The examined claims. */
   get examined(): ReadToken | undefined {
     return this.#examined
   }
 
-  /** A signature vouches for them. */
+  /** A valid signature covers them. */
   get isVouched(): boolean {
     return this.#isVouched
   }
@@ -78,7 +78,10 @@ export class NotingTrace implements Trace {
 
 export const noChecks: ReadonlySet<Noted> = new Set()
 
-/** What a provider would have said is not known, nor what its groups would have been bound to. */
+/**
+ * The provider was not asked, so its claims and groups are unknown, and so is their comparison with the bound
+ * ones.
+ */
 export function unaskedOf(noted: readonly Noted[], role: Role | undefined): ReadonlySet<Noted> {
   const bound = noted.filter(({ name }) => name === 'bound_claims')
   const ofGroups = bound.filter((_, index) => role?.boundClaims[index]?.name === role?.record.groups_claim)

@@ -20,15 +20,18 @@ export type OktaOptions = {
   /** Scheme and host. */
   readonly origin: string
   readonly apiToken: string
-  /** Claim with the id at Okta; that of the role when empty. */
+  /** Claim with the id at Okta; the role's user claim if empty. */
   readonly userIdClaim: string
 }
 
 const maxPages = 200
-/** Longest filter; what it costs to make ready grows with it. */
+/** Longest filter; the cost of compiling it grows with its length. */
 const maxFilterLength = 1024
 
-/** A filter of names, in Go's expressions and their linear time; or why it is none. */
+/**
+ * Compiles a filter of names in Go's regular expressions, which match in linear time; or returns why it
+ * cannot.
+ */
 export function groupsFilter(expression: string): RE2JS | { readonly problem: string } {
   if (expression.length > maxFilterLength) return { problem: `longer than ${maxFilterLength} characters` }
   try {
@@ -39,7 +42,7 @@ export function groupsFilter(expression: string): RE2JS | { readonly problem: st
   }
 }
 
-/** All groups of a person at Okta, page after page. Throws `DirectoryError`. */
+/** All groups of a person at Okta, page by page. */
 export async function fetchOktaGroups(
   claims: StrictObject,
   options: OktaOptions,
@@ -71,7 +74,7 @@ export async function fetchOktaGroups(
   return names
 }
 
-/** As it stands in the path. */
+/** As encoded in the path. */
 function userIdOf(claims: StrictObject, claim: string): string {
   if (claim === '') throw new UnknownPersonError('user_id_claim is unset and role has no user_claim')
   const id = lookupClaim(claims, claim)
@@ -82,13 +85,13 @@ function userIdOf(claims: StrictObject, claim: string): string {
   if (id === '')
     throw new UnknownPersonError(`claim ${quoted(claim)} is empty; cannot use for Okta user lookup`)
   const step = pathStep(id)
-  // whoever the API token is of
+  // the owner of the API token
   if (step === undefined || id.toLowerCase() === 'me')
     throw new UnknownPersonError(`claim ${quoted(claim)} names nobody; cannot use for Okta user lookup`)
   return step
 }
 
-/** RFC 8288. The token goes to no other host than the one it is for. */
+/** RFC 8288. The token is sent to no host other than the one it is for. */
 function nextPage(link: string | string[] | undefined, current: string): string | undefined {
   for (const part of [link ?? []]
     .flat()

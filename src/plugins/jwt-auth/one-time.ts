@@ -5,9 +5,9 @@ import type { RoleRecord } from './role.ts'
 import type { ReadToken } from './trace.ts'
 
 /**
- * What makes a token the same at each use: who issued it under which id; without an id what was signed, never
- * the signature, of which there can be several. Undefined for claims without an id that no token brought.
- * docs/contract/jwt.md#once-only.
+ * Identifies a token across its uses: issuer and id or, without an id, the signed text. Never the signature,
+ * because one text can have several. Undefined for claims without an id that came without a token.
+ * docs/contract/jwt.md#once-only
  */
 export function oneTimeProof({ claims, signingInput }: ReadToken): OneTimeProof | undefined {
   const issuer = textClaim(claims, 'iss')
@@ -15,7 +15,7 @@ export function oneTimeProof({ claims, signingInput }: ReadToken): OneTimeProof 
   const issuedAt = Number(Object.hasOwn(claims, 'iat') ? claims['iat'] : Number.NaN) * 1000
   const times = { endsAt: claimedEnd(claims) * 1000, ...(issuedAt > 0 ? { issuedAt } : {}) }
   if (id !== '') return { of: `${issuer}\0${id}`, ...times }
-  // without the zero byte: never the same as an issuer and an id
+  // without a zero byte, so it never equals an issuer with an id
   return signingInput && { of: createHash('sha256').update(signingInput).digest('hex'), ...times }
 }
 
@@ -24,7 +24,7 @@ const textClaim = (claims: ReadToken['claims'], name: string): string => {
   return typeof value === 'string' ? value : ''
 }
 
-/** How long after its own end any of these roles accepts a token, milliseconds. */
+/** Milliseconds for which any of these roles accepts a token after it has expired. */
 export function longestTolerance(roles: Iterable<RoleRecord>): number {
   let longest = lastingLeeway({ expiration_leeway: 0, clock_skew_leeway: 0 })
   for (const { expiration_leeway = 0, clock_skew_leeway = 0 } of roles) {

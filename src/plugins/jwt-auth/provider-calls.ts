@@ -3,30 +3,27 @@ import { excerpt } from '../../lib/go/text.ts'
 import type { ProviderReach } from './provider-reach.ts'
 import { withoutSecrets } from './without-secrets.ts'
 
-/** Pages and nested groups of one person, all together. */
+/** Most requests for one person: pages and nested groups together. */
 const usualMaxCalls = 100
 const maxTimeMs = 30_000
 
-/**
- * A directory that did not give what was asked. The message is for the operator: it may repeat what the
- * directory answered.
- */
+/** A directory failed. The message is for the operator, because it may repeat the directory's response. */
 export class DirectoryError extends Error {
   override readonly name: string = 'DirectoryError'
 }
 
-/** Claims that do not say whom to ask about. They are the caller's own, so the caller may see the message. */
+/** The claims do not identify the person. They are the caller's own, so the caller may see the message. */
 export class UnknownPersonError extends DirectoryError {
   override readonly name = 'UnknownPersonError'
 }
 
-/** What a caller is told, whatever the directory answers or wherever it is. */
+/** What a caller is told, whatever the directory responded. */
 export const directoryUnavailable = 'the directory of the provider is unavailable'
 
-/** Most groups of one person. */
+/** Most groups per person. */
 const maxGroups = 20_000
 
-/** Adds one page to what was found. Throws `DirectoryError` when it gets too much. */
+/** Adds a page to the groups found. Throws `DirectoryError` if there are too many. */
 export function addPage<T>(found: T[], page: readonly T[]): void {
   if (found.length + page.length > maxGroups) throw new DirectoryError(`more than ${maxGroups} groups`)
   for (const item of page) found.push(item)
@@ -35,8 +32,8 @@ export function addPage<T>(found: T[], page: readonly T[]): void {
 type CallOptions = Pick<OutboundOptions, 'caPem' | 'headers'>
 
 /**
- * The requests of one login to a directory: so many in 30 seconds, all together, and none once the caller is
- * gone.
+ * The requests of one login to a directory. They are limited in number and to 30 seconds together, and end
+ * when the caller is gone.
  */
 export class ProviderCalls {
   readonly #reach: ProviderReach
@@ -71,15 +68,15 @@ export class ProviderCalls {
   }
 }
 
-/** The beginning of an answer for the operator, without the secrets that were sent. */
+/** The beginning of a response for the operator, without the secrets that were sent. */
 export const shownBody = ({ body }: OutboundResponse, ...sent: readonly string[]): string =>
   excerpt(withoutSecrets(...sent)(body.toString('utf8')))
 
-/** An id as one step of a path; undefined for one that would lead elsewhere. */
+/** An id as one path segment; undefined if it would lead elsewhere. */
 export const pathStep = (id: string): string | undefined =>
   /^\.{0,2}$/.test(id) ? undefined : encodeURIComponent(id)
 
-/** The JSON of an answer. Throws `DirectoryError`. */
+/** The JSON of a response. Throws `DirectoryError`. */
 export function jsonOf({ body }: OutboundResponse): unknown {
   try {
     return JSON.parse(body.toString('utf8'))
@@ -88,13 +85,13 @@ export function jsonOf({ body }: OutboundResponse): unknown {
   }
 }
 
-/** An own member of what may be an object. */
+/** An own member, if the value is an object. */
 export function member(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   return Object.getOwnPropertyDescriptor(value, name)?.value
 }
 
-/** As `member`, where a text is wanted; "" for anything else. */
+/** The text of a member; "" for anything else. */
 export function textMember(value: unknown, name: string): string {
   const text = member(value, name)
   return typeof text === 'string' ? text : ''

@@ -3,20 +3,20 @@ import { isJsonNumber, type JsonValue, numberText } from '../../lib/json.ts'
 import { serviceAccountProblem } from './google-credentials.ts'
 import { groupsFilter } from './okta-groups.ts'
 
-/** A mount's `provider_config` as stored; numbers are literal text. */
+/** A mount's `provider_config` as stored; numbers keep their text. */
 export type ProviderConfig = { readonly [option: string]: JsonValue } | null
 
 type OptionType = 'bool' | 'int' | 'string'
 
 type Provider = {
   readonly options: Readonly<Record<string, OptionType>>
-  /** Never shown to a reader. */
+  /** Never returned by a read. */
   readonly secrets: readonly string[]
-  /** What is wrong with options of the right types. */
+  /** Why options of the right types cannot work. */
   problem?(options: Options, discoveryUrl: string): string | undefined
 }
 
-/** Options of a provider, by name; what was not given is "", false, 0. */
+/** Options of a provider, by name; absent ones are "", false or 0. */
 export type Options = { text(name: string): string; flag(name: string): boolean; count(name: string): number }
 
 /** Names and options, docs/contract/login-providers.md. Unknown options are kept and echoed. */
@@ -58,7 +58,7 @@ const providerOf = (name: string): Provider | undefined =>
 const memberOf = (config: ProviderConfig, name: string): JsonValue =>
   config !== null && Object.hasOwn(config, name) ? (config[name] ?? null) : null
 
-/** The provider a configuration names; undefined when it names none. */
+/** The provider that a configuration names; undefined if it names none. */
 export function providerName(config: ProviderConfig): string | undefined {
   const name = isUnset(config) ? undefined : memberOf(config, 'provider')
   return typeof name === 'string' ? name : undefined
@@ -68,7 +68,7 @@ const isUnset = (config: ProviderConfig): config is null =>
   config === null || Object.keys(config).length === 0
 
 /**
- * Why a provider cannot start with these options; undefined when it can or none is named.
+ * Why a provider cannot start with these options; undefined if it can, or if none is named.
  * docs/contract/login-providers.md
  */
 export function providerConfigProblem(config: ProviderConfig, discoveryUrl: string): string | undefined {
@@ -89,7 +89,7 @@ export function withoutProviderSecrets(config: ProviderConfig): object {
   return Object.fromEntries(Object.entries(config).filter(([option]) => !secrets.includes(option)))
 }
 
-/** Types are strict: the text "true" is no bool. */
+/** Types are strict: the text "true" is not a bool. */
 function typeProblem(config: ProviderConfig, options: Provider['options']): string | undefined {
   const fits: Record<OptionType, (value: JsonValue) => boolean> = {
     bool: (value) => typeof value === 'boolean',
@@ -103,7 +103,7 @@ function typeProblem(config: ProviderConfig, options: Provider['options']): stri
   return `decoding failed due to the following error(s):\n\n'${wrong[0]}' expected type '${wrong[1]}'`
 }
 
-/** The options of a configuration that was checked. */
+/** The options of a checked configuration. */
 export const optionsOf = (config: ProviderConfig): Options => ({
   text: (name) => {
     const value = memberOf(config, name)

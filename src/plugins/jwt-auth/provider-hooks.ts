@@ -10,17 +10,17 @@ import type { ProviderReach } from './provider-reach.ts'
 import { discreetRefusal, type Refusal, refusal, reworded } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
 
-/** What a mount's configuration says of its provider. */
+/** What a mount's configuration says about its provider. */
 export type ProviderSettings = {
   readonly provider_config: ProviderConfig
   readonly oidc_discovery_url: string
 }
 
-/** A result that is only waited for where a provider has to be asked. */
+/** A result that is a promise only if a provider must be asked. */
 type Soon<T> = T | Promise<T>
 
 /**
- * The provider's hook for more claims, which are added; or why they could not be had.
+ * Adds the claims that the provider's directory has; or returns why they could not be fetched.
  * docs/contract/jwt.md#login-in-this-order, docs/contract/login-providers.md#gsuite
  */
 export function addUserInfo(
@@ -38,13 +38,13 @@ export function addUserInfo(
   })
 }
 
-/** Top-level, whatever its name. */
+/** A top-level claim, whatever its name. */
 const setOwn = (claims: StrictObject, name: string, value: unknown): void =>
   void Object.defineProperty(claims, name, { value, enumerable: true, writable: true, configurable: true })
 
 /**
- * The groups of a token through its mount's provider. The claim is left in the form `bound_claims` shall see.
- * docs/contract/jwt.md#login-in-this-order, docs/contract/login-providers.md
+ * The groups of a token, as the mount's provider supplies them. Leaves the claim in the form that
+ * `bound_claims` expects. docs/contract/jwt.md#login-in-this-order, docs/contract/login-providers.md
  */
 export function groupsThroughProvider(
   claims: StrictObject,
@@ -58,12 +58,12 @@ export function groupsThroughProvider(
     : namesOf(found, claims, claim)
 }
 
-/** The `groups_claim` of a role, and whether a token may do without. */
+/** The `groups_claim` of a role, and whether tokens may lack it. */
 export type GroupsClaim = { readonly name: string; readonly isOptional: boolean }
 
-/** The value of the groups claim as the provider has it. */
+/** The value of the groups claim, as the provider supplies it. */
 type Groups = {
-  readonly groups: unknown /** It came from a directory, not from the token. */
+  readonly groups: unknown /** From a directory, not from the token. */
   readonly isFetched?: true
 }
 
@@ -86,8 +86,8 @@ function namesOf(
 const saysTrue: ReadonlySet<unknown> = new Set([true, 'true'])
 
 /**
- * A token with too many groups for itself has groups all the same: Entra ID points elsewhere, or only says
- * that there are some.
+ * Whether a token has too many groups to list them: Entra ID then refers to an address, or only says that
+ * there are groups.
  */
 export const areElsewhere = (claims: StrictObject, groupsClaim: string): boolean =>
   lookupClaim(claims, `/_claim_names/${groupsClaim}`) !== undefined ||
@@ -143,11 +143,11 @@ function azureGroups(
   return fetchGroupsElsewhere(claims, name, reach)
 }
 
-/** A cap of 0 is this many. docs/contract/login-providers.md#okta */
+/** The cap that 0 stands for. docs/contract/login-providers.md#okta */
 const usualGroupsCap = 100
 
 /**
- * Okta puts only so many groups into a token: as many may be all, or the first of more.
+ * Okta limits the groups in a token: that many may be all, or only the first ones.
  * docs/contract/login-providers.md#okta
  */
 function oktaGroups(
@@ -168,7 +168,7 @@ function oktaGroups(
   )
 }
 
-/** Names the filter finds something in; a value that is no list of anything stays what it is. */
+/** Names that match the filter; a value that is not a list stays unchanged. */
 function filteredGroups(groups: unknown, expression: string): unknown {
   const listed = asList(groups)
   if (expression === '' || listed === undefined) return groups
@@ -191,7 +191,7 @@ async function orRefused<T>(
   }
 }
 
-/** One object as long as a configuration is in force: tokens got with it are kept beside it. */
+/** One object per configuration in force; access tokens requested with it are cached beside it. */
 const googleOptionsByConfig = new WeakMap<Readonly<Record<string, JsonValue>>, GoogleOptions>()
 
 function googleOptions(config: ProviderConfig): GoogleOptions {

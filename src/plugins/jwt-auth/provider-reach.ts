@@ -1,14 +1,14 @@
 import type { OutboundClient } from '../../core/outbound.ts'
 
-/** What a provider's hook may use to ask for more than a token says. */
+/** What a provider's hook may use to fetch more than a token says. */
 export type ProviderReach = {
   readonly outbound: OutboundClient
-  /** PEM roots that vouch for the provider; "" for the system's. */
+  /** PEM roots to trust for the provider; "" for the system's. */
   readonly caPem: string
-  /** Undefined where the login brought none to begin with: an ID token without a code. */
+  /** Undefined if the login has none: an ID token came without a code. */
   readonly accessToken: string | undefined
   readonly signal: AbortSignal | undefined
-  /** The claim that names the person, of the role. */
+  /** The role's claim that names the person. */
   readonly userClaim: string
   /** Milliseconds since the epoch. */
   now(): number

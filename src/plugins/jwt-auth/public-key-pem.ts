@@ -3,15 +3,15 @@ import { keyProblem, unsupportedKey } from './key-problem.ts'
 
 const begin = '-----BEGIN '
 const dashes = '-----'
-/** `id-ecPublicKey`, as it stands in every EC key and certificate. */
+/** `id-ecPublicKey`, as encoded in every EC key and certificate. */
 const ecKeyType = Buffer.from('06072a8648ce3d0201', 'hex')
 
-/** A key, or why the text holds none. */
+/** A key, or why the text does not contain one. */
 export type ParsedPublicKey = { readonly key: KeyObject } | { readonly error: string }
 
 /**
- * One element of `jwt_validation_pubkeys`: the first PEM block, of whatever label, holds a
- * SubjectPublicKeyInfo or a certificate, of which only the key counts. docs/contract/jwt.md#keys.
+ * Parses one element of `jwt_validation_pubkeys`. The first PEM block, whatever its label, holds a
+ * SubjectPublicKeyInfo or a certificate, of which only the key is used. docs/contract/jwt.md#keys
  */
 export function parsePublicKeyPem(pem: string): ParsedPublicKey {
   const block = firstBlock(pem)
@@ -47,7 +47,7 @@ function publicKeyOf(der: Buffer): KeyObject | undefined {
   try {
     return createPublicKey({ key: der, format: 'der', type: 'spki' })
   } catch {
-    // not a bare key: perhaps a certificate
+    // not a bare key; it may be a certificate
   }
   try {
     return new X509Certificate(der).publicKey

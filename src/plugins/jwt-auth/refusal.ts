@@ -1,6 +1,6 @@
 import type { Hint } from './explain/hints.ts'
 
-/** Why a login was refused, as one stable word for logs, audit and metrics. docs/explain.md#reasons */
+/** Why a login was refused: one stable word for logs, audit and metrics. docs/explain.md#reasons */
 export type ReasonCode =
   | 'config_missing'
   | 'role_missing'
@@ -48,54 +48,53 @@ export type ReasonCode =
   | 'confirmation_invalid'
   | 'confirmation_denied'
 
-/** An expected "no" of a deciding function: the text for the caller and the reason for the log. */
+/** An expected "no" of a check: the text for the caller and the reason for the log. */
 export type Refusal = {
   readonly reason: ReasonCode
   readonly text: string
   /**
-   * The whole cause where the caller must not see it, because it repeats what another server answered or
-   * where that server is. Only the log, `failures` and `explain` show it:
-   * docs/contract/jwt.md#what-a-caller-is-not-told.
+   * The full cause, if the caller must not see it because it reveals another server's response or address.
+   * Only the log, `failures` and `explain` show it: docs/contract/jwt.md#what-a-caller-is-not-told.
    */
   readonly cause?: string
   /**
-   * What the check wanted and what it got, where only the check knows. For `failures` and `explain`, never
-   * for the caller.
+   * What the check expected and saw, if only the check knows. For `failures` and `explain`, never for the
+   * caller.
    */
   readonly compared?: Compared
 }
 
-/** Two sides that should have fitted. `isLiteral`: `*` in an expected text stands for itself. */
+/** The two sides of a failed comparison. `isLiteral`: `*` in an expected text is an ordinary character. */
 export type Compared = {
   readonly expected: readonly unknown[]
   readonly seen: unknown
   readonly detail?: string
   readonly isLiteral?: boolean
-  /** Texts of a provider, which are cut later than others. */
+  /** These are texts of a provider, which may be longer than others. */
   readonly isLong?: boolean
-  /** Where comparing tells nothing. */
+  /** There is nothing to compare. */
   readonly hint?: Hint
 }
 
 export const refusal = (reason: ReasonCode, text: string): Refusal => ({ reason, text })
 
-/** A refusal that says what was compared. */
+/** A refusal with the values that were compared. */
 export const comparing = (refused: Refusal, compared: Compared): Refusal => ({ ...refused, compared })
 
-/** A refusal that keeps its cause from the caller. */
+/** A refusal whose cause the caller must not see. */
 export const discreetRefusal = (
   reason: ReasonCode,
   { text, cause }: { text: string; cause: string },
 ): Refusal => ({ reason, text, cause })
 
-/** A refusal in other words, which go for its cause too. */
+/** Rewords a refusal and its cause. */
 export const reworded = (refused: Refusal, words: (text: string) => string): Refusal => ({
   ...refused,
   text: words(refused.text),
   ...(refused.cause === undefined ? {} : { cause: words(refused.cause) }),
 })
 
-/** The check each reason belongs to, as logs and explanations name it. */
+/** The check that each reason belongs to, as logs and explanations name it. */
 const checkOf = {
   config_missing: 'config',
   role_missing: 'role',
@@ -144,10 +143,10 @@ const checkOf = {
   confirmation_denied: 'confirmation',
 } as const satisfies Record<ReasonCode, string>
 
-/** A check, as logs and explanations name it. What a provider's userinfo lacks refuses nobody. */
+/** A check, as logs and explanations name it. Missing userinfo never refuses a login. */
 export type CheckName = (typeof checkOf)[ReasonCode] | 'userinfo'
 
-/** Reasons that the core gives once the JWT is accepted. */
+/** Reasons of the core, after the JWT is accepted. */
 const coreChecks = {
   metadata_invalid: 'metadata',
   policy_forbidden: 'policies',
@@ -155,16 +154,16 @@ const coreChecks = {
   token_replayed: 'replay',
 } as const
 
-/** A reason that the core gives. */
+/** A reason of the core. */
 export type CoreReason = keyof typeof coreChecks
 
-/** The reasons for which a login is refused, except `internal`, with their checks. docs/explain.md#reasons */
+/** All reasons for refusing a login, except `internal`, with their checks. docs/explain.md#reasons */
 export const checkByReason: ReadonlyMap<string, string> = new Map(
   Object.entries({ ...checkOf, ...coreChecks }),
 )
 
-/** The check that a refusal of this method belongs to. */
+/** The check that a refusal belongs to. */
 export const checkOfReason = (reason: ReasonCode): CheckName => checkOf[reason]
 
-/** The name of the check that refused, empty when it was none of ours. */
+/** The name of the check that refused; empty if it was not one of ours. */
 export const checkNamed = (reason: string): string => checkByReason.get(reason) ?? ''

@@ -3,19 +3,18 @@ import type { JwkSet } from './jwk-set.ts'
 import type { OnFetch, SharedSource, SharedSources } from './shared-sources.ts'
 import type { SourceHistory } from './source-history.ts'
 
-/** How a mount gets at keys. */
+/** How a mount fetches keys. */
 export type RemoteKeysParts = {
   readonly sources: SharedSources
-  /** Fetches up to this number were made before the mount was configured. */
+  /** Fetches up to this number began before the mount was configured. */
   readonly fetchedAfter: number
-  /** Told of each fetch that this mount began and that is over. */
+  /** Called after each fetch that this mount began. */
   readonly onFetch: OnFetch
 }
 
 /**
- * The keys of one URL as one mount uses them: those that a fetch brought which began after the mount was
- * configured. There is no greatest age, and keys once fetched serve while the provider is down.
- * docs/contract/jwt.md#keys.
+ * The keys of one URL for one mount: only fetches that began after the mount was configured count. Keys have
+ * no maximum age, so fetched keys serve while the provider is down. docs/contract/jwt.md#keys
  */
 export class RemoteKeys {
   readonly #shared: SharedSource<JwkSet>
@@ -39,9 +38,9 @@ export class RemoteKeys {
   }
 
   /**
-   * A set newer than `tried`. All who ask at the same time, at any mount, share one fetch. Undefined when
-   * tokens that no key verifies came too often of late; a mount that has no keys yet does not count among
-   * those. Throws `KeyFetchError`; the keys already known stay.
+   * Returns a set newer than `tried`. Concurrent callers of all mounts share one fetch. Returns undefined if
+   * tokens that no key verifies came too often recently; a mount without keys is exempt. Throws
+   * `KeyFetchError`; known keys stay.
    */
   async newerThan(tried: JwkSet | undefined): Promise<JwkSet | undefined> {
     const { current } = this

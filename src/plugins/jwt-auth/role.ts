@@ -19,15 +19,13 @@ import { applyLegacy, shownLegacy, tokenFields } from './token-fields.ts'
 
 /** docs/contract/jwt.md#roles. A field that a write omits keeps its value. Durations are whole seconds. */
 export const roleFields = z.object({
-  role_type: stringField
-    .optional()
-    .describe('`oidc` (default) or `jwt`; back to the default by every write that leaves it out'),
+  role_type: stringField.optional().describe('`oidc` (default) or `jwt`; a write that omits it resets it'),
   bound_audiences: commaListField.optional().describe('Accepted `aud` values; one match suffices'),
-  bound_subject: stringField.optional().describe('Value `sub` must have'),
-  bound_claims: mapField.optional().describe('Claim, or JSON pointer, to the value or values it may have'),
+  bound_subject: stringField.optional().describe('Required value of `sub`'),
+  bound_claims: mapField.optional().describe('Claim, or JSON pointer, to its accepted value or values'),
   bound_claims_type: stringField
     .optional()
-    .describe('`string` (default) or `glob`; back to the default by every write that leaves it out'),
+    .describe('`string` (default) or `glob`; a write that omits it resets it'),
   claim_mappings: kvField
     .optional()
     .describe('Claim, or JSON pointer, to the metadata field it is copied to'),
@@ -36,11 +34,11 @@ export const roleFields = z.object({
   groups_claim: stringField.optional().describe('Claim, or JSON pointer, that lists the groups'),
   groups_claim_optional: boolField
     .optional()
-    .describe('A token without `groups_claim` has no groups, rather than being refused'),
-  oidc_scopes: commaListField.optional().describe('OIDC scopes to ask for besides `openid`'),
+    .describe('A token without `groups_claim` is accepted, without groups'),
+  oidc_scopes: commaListField.optional().describe('OIDC scopes to request besides `openid`'),
   allowed_redirect_uris: commaListField.optional().describe('Redirect URIs an OIDC login may use'),
   verbose_oidc_logging: boolField.optional().describe('Log received OIDC tokens and claims at debug level'),
-  max_age: durationField.optional().describe('Greatest time since the user last signed in at the provider'),
+  max_age: durationField.optional().describe('Longest time since the user last signed in at the provider'),
   expiration_leeway: signedDurationField.optional().describe('Tolerance of `exp`; 0 is 150 s, negative none'),
   not_before_leeway: signedDurationField.optional().describe('Tolerance of `nbf`; 0 is 150 s, negative none'),
   clock_skew_leeway: signedDurationField
@@ -48,17 +46,17 @@ export const roleFields = z.object({
     .describe('Tolerance of all times; 0 is 60 s, negative none'),
   oidc_disable_confirmation: boolField
     .optional()
-    .describe('Do not ask the person to confirm a login whose answer the provider posts'),
+    .describe('Do not ask the person to confirm a login by `form_post`'),
   token_replay_protection: boolField
     .optional()
-    .describe('A JWT logs in once only; no effect on browser logins'),
+    .describe('A JWT logs in only once; no effect on browser logins'),
   ...tokenFields,
 })
 
-/** A role as written and as stored: a field that was never written is no key. */
+/** A role as written and as stored: a field that was never written is absent. */
 export type RoleRecord = z.output<typeof roleFields>
 
-/** A role made ready for many logins. */
+/** A role, parsed once for many logins. */
 export type Role = {
   readonly name: string
   readonly record: RoleRecord
@@ -67,7 +65,9 @@ export type Role = {
 
 const withoutTypes = { role_type: 'jwt', bound_claims_type: 'string' } as const
 
-/** A stored record as a role. One without types is older than they are. docs/contract/jwt.md#roles */
+/**
+ * Parses a stored record as a role. A record without types is older than they are. docs/contract/jwt.md#roles
+ */
 export function readRole(name: string, stored: unknown): Role {
   if (typeof stored !== 'object' || stored === null) throw new Error('a stored JWT role is no object')
   const record = { ...withoutTypes, ...convertFields(roleFields, { ...stored }).values }
@@ -85,9 +85,9 @@ export function readRole(name: string, stored: unknown): Role {
 export type RoleBounds = { readonly mountMaxTtl: number }
 
 /**
- * The stored role changed by what was sent, checked as a whole: docs/contract/jwt.md#configuration,
- * docs/contract/jwt.md#roles in that order. Throws the first refusal. Pure: nothing of its arguments is
- * changed.
+ * Merges a write into the stored role and checks the result as a whole, in the order of
+ * docs/contract/jwt.md#configuration and docs/contract/jwt.md#roles. Throws the first refusal. Pure: it does
+ * not change its arguments.
  */
 export function changedRole(
   before: RoleRecord | undefined,
@@ -120,7 +120,7 @@ export function changedRole(
   return merged
 }
 
-/** Each login, and each request of its token, is compared with all of them. */
+/** Each login, and each request with its token, is compared with all of them. */
 const maxBoundCidrs = 1000
 
 /** Normalised. docs/contract/jwt.md#roles */
@@ -198,7 +198,7 @@ const isBound = ({ bound_audiences, token_bound_cidrs, bound_subject, bound_clai
   (bound_subject ?? '') !== '' ||
   Object.keys(bound_claims ?? {}).length > 0
 
-/** What a write that was accepted warns of. docs/contract/jwt.md#roles */
+/** The warnings of an accepted write. docs/contract/jwt.md#roles */
 export function roleWarnings(role: RoleRecord, { mountMaxTtl }: RoleBounds): string[] {
   const warnings: string[] = []
   if ((role.token_max_ttl ?? 0) > mountMaxTtl) {

@@ -7,23 +7,26 @@ import type { JwkSet } from './jwk-set.ts'
 import { type AnswerNote, SourceHistory } from './source-history.ts'
 
 /**
- * Who names both the same shares what was fetched, and how often it may be; a fetch by other roots brings
- * nobody else newer keys.
+ * Mounts that name the same URL and roots share documents and limits. A fetch with other roots does not count
+ * as newer.
  */
 const keyOf = ({ url, caPem }: KeySource): string => `${url}\n${caPem}`
 
-/** Told of each fetch that is over. */
+/** Called after each fetch. */
 export type OnFetch = (succeeded: boolean) => void
 
-/** Ten fetches at once because of tokens that no known key verifies, then one more every six seconds. */
+/** A burst of ten fetches for tokens that no known key verifies, then one every six seconds. */
 const missLimit = { capacity: 10, refillMs: 6000 }
-/** Ten failures in a row, then one more try a second: logins do not wait long for a provider that is back. */
+/**
+ * Ten failures in a row, then one attempt a second, so that logins do not wait long after a provider
+ * recovers.
+ */
 const failureLimit = { capacity: 10, refillMs: 1000 }
 const pruneAbove = 1000
 
 /**
- * Key sets and discovery documents, fetched once for all mounts that name the same URL and the same roots,
- * one fetch of each at a time. docs/contract/jwt.md#keys.
+ * Key sets and discovery documents, shared by all mounts that name the same URL and roots. Only one fetch of
+ * each runs at a time. docs/contract/jwt.md#keys
  */
 export class SharedSources {
   readonly #numbers: { readonly last: number }
@@ -51,13 +54,13 @@ export class SharedSources {
     return this.#documents.at(place)
   }
 
-  /** The number of the fetch that began last. Those that begin later have greater ones. */
+  /** The number of the most recent fetch. Later fetches have greater numbers. */
   get lastNumber(): number {
     return this.#numbers.last
   }
 }
 
-/** The sources that some mount uses; others may be collected. */
+/** The sources in use; the others may be garbage-collected. */
 class Registry<T> {
   readonly #make: (place: KeySource) => SharedSource<T>
   readonly #byPlace = new Map<string, WeakRef<SharedSource<T>>>()
@@ -83,7 +86,7 @@ class Registry<T> {
   }
 }
 
-/** What was fetched, and by which fetch. */
+/** A fetched document, and the number of its fetch. */
 export type Fetched<T> = { readonly value: T; readonly number: number }
 
 type SharedSourceParts<T> = {
@@ -94,7 +97,7 @@ type SharedSourceParts<T> = {
   fetch(note: AnswerNote): Promise<T>
 }
 
-/** What one place publishes. It is kept until a newer one is fetched; a fetch that fails ends nothing. */
+/** What one URL publishes. It is kept until a newer one is fetched, even if fetches fail. */
 export class SharedSource<T> {
   readonly place: KeySource
   readonly history: SourceHistory
@@ -109,14 +112,14 @@ export class SharedSource<T> {
     this.#parts = parts
   }
 
-  /** What a fetch with a greater number brought, if there was one. */
+  /** The document of a fetch with a greater number, if there is one. */
   fetchedAfter(number: number): Fetched<T> | undefined {
     return this.#latest !== undefined && this.#latest.number > number ? this.#latest : undefined
   }
 
   /**
-   * As `fetchedAfter`, fetched now if need be; when that failed too often of late, it throws why without
-   * another try.
+   * Like `fetchedAfter`, but fetches if necessary. After too many recent failures, it throws the last one
+   * without another attempt.
    */
   async needAfter(number: number, onFetch: OnFetch): Promise<T> {
     for (;;) {
@@ -124,14 +127,14 @@ export class SharedSource<T> {
       if (known !== undefined) return known.value
       if (this.#fetching === undefined) return this.#tryFetch(onFetch)
       if (this.#fetching.number > number) return this.#fetching.result
-      // it began too early to count, but there is one fetch at a time
+      // it began too early to count, but only one fetch runs at a time
       await this.#fetching.result.catch(() => undefined)
     }
   }
 
   /**
-   * Something newer than what is known and did not serve; undefined when that was asked for too often of
-   * late.
+   * A document newer than the known one, which did not suffice; undefined if this was requested too often
+   * recently.
    */
   async newer(onFetch: OnFetch): Promise<T | undefined> {
     if (this.#fetching !== undefined) return this.#fetching.result

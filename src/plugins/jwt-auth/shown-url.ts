@@ -1,4 +1,4 @@
-/** An address as it may be shown: a name and a password in it are for its host only. */
+/** A URL as it may be shown: without user name and password, which are for its host only. */
 export function shownUrl(address: string): string {
   const url = URL.parse(address)
   if (url === null || (url.username === '' && url.password === '')) return address

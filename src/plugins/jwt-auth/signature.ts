@@ -3,7 +3,7 @@ import { type Algorithm, supportedAlgorithms } from './algorithms.ts'
 import type { Jws } from './jws.ts'
 import type { VerificationGate } from './verification-gate.ts'
 
-/** How each algorithm is asked of node:crypto. RFC 7518 §3.3–3.5, RFC 8037 §3.1. */
+/** The parameters of each algorithm for node:crypto. RFC 7518 §3.3–3.5, RFC 8037 §3.1. */
 type Scheme = { digest: string | null; keyType: 'rsa' | 'ec' | 'ed25519'; curve?: string; pss?: true }
 
 const schemes: Record<Algorithm, Scheme> = {
@@ -20,11 +20,14 @@ const schemes: Record<Algorithm, Scheme> = {
 }
 
 const heavyAboveRsaBits = 4096
-/** More candidate keys than this go to the thread pool, so that one token cannot hold the event loop. */
+/**
+ * With more candidate keys than this, checks run on the thread pool, so that one token cannot block the event
+ * loop.
+ */
 const maxInlineKeys = 4
 const heavyWeight = 8
 /**
- * A token without a key id is tried with every key of a set, up to this weight together: 1,000 cheap checks,
+ * A token without a key id is tried with every key of a set, up to this total weight: 1,024 cheap checks or
  * 128 heavy ones.
  */
 const maxWeightPerToken = 1024
@@ -35,9 +38,7 @@ type KeyFacts = {
   readonly bits: number
 }
 
-/**
- * What a key is, read once: asking a key object for its details costs as much as a tenth of a verification.
- */
+/** The details of a key, read once: reading them from a key object costs up to a tenth of a verification. */
 const factsByKey = new WeakMap<KeyObject, KeyFacts>()
 
 function factsOf(key: KeyObject): KeyFacts {
@@ -50,7 +51,7 @@ function factsOf(key: KeyObject): KeyFacts {
 }
 
 /**
- * The key's type decides which algorithms it may verify; the header never does.
+ * The key's type decides which algorithms it may verify, never the header.
  * docs/contract/jwt.md#login-in-this-order
  */
 function fits(scheme: Scheme, key: KeyObject): boolean {
@@ -58,7 +59,7 @@ function fits(scheme: Scheme, key: KeyObject): boolean {
   return type === scheme.keyType && (scheme.keyType !== 'ec' || curve === scheme.curve)
 }
 
-/** What a key can verify. */
+/** The algorithms that a key can verify. */
 export const algorithmsOf = (key: KeyObject): Algorithm[] =>
   supportedAlgorithms.filter((name) => fits(schemes[name], key))
 
@@ -68,9 +69,9 @@ const isHeavy = (scheme: Scheme, key: KeyObject): boolean =>
     : scheme.keyType === 'rsa' && factsOf(key).bits > heavyAboveRsaBits
 
 /**
- * Whether one of the keys signed the token. Cheap checks of few keys run at once on the calling thread
- * (measured on two cores: RS256 25 µs, ES256 80 µs, less than a thread-pool hop costs under load); all others
- * go through the gate to the pool, one after the other.
+ * Whether one of the keys signed the token. With few keys, cheap checks run on the calling thread (measured
+ * on two cores: RS256 25 µs, ES256 80 µs, less than a thread-pool hop costs under load). All others go
+ * through the gate to the pool, one after the other.
  */
 export async function verifyWithAny(
   jws: Jws,

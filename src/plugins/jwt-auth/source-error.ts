@@ -1,12 +1,12 @@
 import { OutboundError, type OutboundResponse } from '../../core/outbound.ts'
 import { excerpt } from '../../lib/go/text.ts'
 
-/** Why a document could not be had. The message may repeat the beginning of an answer. */
+/** Why a document could not be fetched. The message may repeat the beginning of the response. */
 export class SourceError extends Error {
   override readonly name: string = 'SourceError'
   /**
-   * The same without the body of an answer, for whoever writes a configuration: a URL in it must not become a
-   * way to read what is behind.
+   * The same without the response's body, for callers who write configurations: a configured URL must not
+   * become a way to read what it points to.
    */
   readonly withoutBody: string
 
@@ -19,18 +19,18 @@ export class SourceError extends Error {
   }
 }
 
-/** Why a request got no answer. */
+/** Why a request got no response. */
 export const requestProblem = (error: unknown): string =>
   error instanceof OutboundError ? error.message : 'for an unknown cause'
 
-/** What sort of answer came, as far as its head says. */
+/** The kind of response, according to its head. */
 export function answerKind({ status, statusText, headers }: OutboundResponse): string {
   const type = headers['content-type']
   return `${status} ${printable(statusText)}, ${type === undefined ? 'no content type' : `content type ${printable(type)}`}`
 }
 
-/** It may reach a terminal. */
+/** The text may reach a terminal. */
 const printable = (text: string): string => excerpt(text.replaceAll(/\p{Cc}/gu, ''), 64)
 
-/** The beginning of an answer's body. */
+/** The beginning of a response's body. */
 export const bodyStart = ({ body }: OutboundResponse): string => excerpt(body.toString('utf8', 0, 1024))

@@ -3,10 +3,10 @@ import type { Clock } from '../../lib/clock.ts'
 import type { ClockOffset } from './clock-offset.ts'
 import { IssuedTimes } from './issued-times.ts'
 
-/** Told of each answer while it is made use of. */
+/** Called with each response while it is processed. */
 export type AnswerNote = { date: string | undefined }
 
-/** What became of the fetches from one place. Times are milliseconds since the epoch. */
+/** The history of the fetches from one URL. Times are milliseconds since the epoch. */
 export class SourceHistory {
   readonly #clock: Clock
   #fetches = 0
@@ -24,12 +24,12 @@ export class SourceHistory {
     return this.#fetches
   }
 
-  /** Null: not tried yet. */
+  /** Null: not fetched yet. */
   get isReachable(): boolean | null {
     return this.#isReachable
   }
 
-  /** When the last one succeeded. */
+  /** Time of the last success. */
   get fetchedAt(): number | undefined {
     return this.#fetchedAt
   }
@@ -38,17 +38,17 @@ export class SourceHistory {
     return this.#lastError
   }
 
-  /** By the `Date` of the last answer that had one, else estimated from tokens. */
+  /** From the last `Date` header, else estimated from tokens. */
   get offset(): ClockOffset | undefined {
     return this.#offset ?? this.#issued.estimate
   }
 
-  /** Takes note of a token from there whose signature was good. */
+  /** Records a token with a valid signature by a key from there. */
   noteIssued(iat: unknown): void {
     if (this.#offset === undefined) this.#issued.note(iat, this.#clock.now())
   }
 
-  /** Makes one fetch, remembers how it went and tells `onFetch`. */
+  /** Runs one fetch, records its outcome and calls `onFetch`. */
   async of<T>(fetch: (note: AnswerNote) => Promise<T>, onFetch: (succeeded: boolean) => void): Promise<T> {
     const clock = this.#clock
     const sent = clock.now()
@@ -75,8 +75,8 @@ export class SourceHistory {
 }
 
 /**
- * A `Date` header is cut to whole seconds, so the difference is rounded up. The answer was written half the
- * round trip ago. docs/explain.md
+ * A `Date` header is truncated to whole seconds, so the difference is rounded up. The response is assumed to
+ * have been written halfway through the round trip. docs/explain.md
  */
 function measured(date: string | undefined, sent: number, received: number): ClockOffset | undefined {
   const told = date === undefined ? Number.NaN : Date.parse(date)

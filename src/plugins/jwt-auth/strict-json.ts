@@ -7,23 +7,23 @@ declare global {
   }
 }
 
-/** Members are own data properties, `__proto__` too: look them up with `Object.hasOwn` first. */
+/** Members are own data properties, even `__proto__`: check with `Object.hasOwn` before a lookup. */
 export type StrictObject = { [name: string]: unknown }
 
 const maxDepth = 128
 /**
- * Anyone may send a JWT, and each value costs time before its signature is checked. The most groups of a
- * person fit: 20,000.
+ * Anyone may send a JWT, and each value costs time before the signature is checked. The limit leaves room for
+ * the most groups of a person, 20,000.
  */
 const maxValues = 30_000
 const needsCare = /\d{16}|\\u[dD][89a-fA-F]/
 
 /**
- * A JSON object, or null for the text `null`; undefined for anything else, for a member name given twice in
+ * Parses a JSON object; null for the text `null`; undefined for anything else, for a duplicate member name in
  * any object, for nesting deeper than 128, and for more than 30,000 values. Integers beyond 2^53 become
- * bigints, fractions there their integer part (those of more than 400 digits, which nothing equals, stay
- * infinite), so that two different ones never compare equal; lone surrogates become U+FFFD, as they would on
- * their way to storage. Time and memory grow with the length of the text only.
+ * bigints, and such fractions their integer part (with more than 400 digits they stay infinite, which equals
+ * nothing), so that two different numbers never compare equal. Lone surrogates become U+FFFD, as they would
+ * on their way to storage. Time and memory grow linearly with the text.
  */
 export function parseStrictObject(text: string): StrictObject | null | undefined {
   const colons = countColons(text)
@@ -31,7 +31,7 @@ export function parseStrictObject(text: string): StrictObject | null | undefined
   try {
     const value: unknown = needsCare.test(text) ? JSON.parse(text, carefully) : JSON.parse(text)
     if (value === null) return null
-    // each member has one colon, so a name given twice leaves fewer members than colons
+    // each member has one colon, so a duplicate name leaves fewer members than colons
     return isPlainObject(value) && countMembers(value) === colons ? value : undefined
   } catch {
     return undefined
@@ -45,17 +45,20 @@ function carefully(_name: string, value: unknown, context: { source?: string }):
   if (typeof value === 'string') return value.toWellFormed()
   if (typeof value !== 'number' || Number.isSafeInteger(value) || context.source === undefined) return value
   const [, whole, fraction] = /^(-?\d{1,400})(\.\d+)?$/.exec(context.source) ?? []
-  // what stands behind the point is beyond what a number keeps
+  // digits after the point exceed a number's precision
   return whole !== undefined && (fraction === undefined || Math.abs(value) > Number.MAX_SAFE_INTEGER)
     ? BigInt(whole)
     : value
 }
 
-/** Colons outside strings; undefined for too many values or too deep a nesting. The text need not be JSON. */
+/**
+ * Counts colons outside strings; undefined if there are too many values or the nesting is too deep. The text
+ * need not be JSON.
+ */
 function countColons(text: string): number | undefined {
   let colons = 0
   let depth = 0
-  // each container, and each value behind a comma
+  // each container, and each value after a comma
   let values = 0
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
@@ -81,7 +84,7 @@ function countColons(text: string): number | undefined {
   return colons
 }
 
-/** Where the string that opens at `at` closes: the next quote that no backslash escapes. */
+/** The end of the string that begins at `at`: the next quote without a backslash before it. */
 function endOfString(text: string, at: number): number {
   for (let next = at + 1; next < text.length; next++) {
     const code = text.charCodeAt(next)
@@ -91,7 +94,7 @@ function endOfString(text: string, at: number): number {
   return text.length
 }
 
-/** All members of all objects in the value. */
+/** The number of members of all objects in the value. */
 function countMembers(value: StrictObject): number {
   let members = 0
   const waiting: object[] = [value]

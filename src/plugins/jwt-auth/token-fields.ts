@@ -5,18 +5,20 @@ import { boolField, commaListField, durationField, intField, stringField } from 
 const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated: true })
 
 /**
- * Settings of the tokens a role gives out, and their older names, which are still written and read.
+ * Settings of the tokens that a role issues, and their older names, which are still written and read.
  * docs/contract/jwt.md#configuration, docs/contract/jwt.md#roles
  */
 export const tokenFields = {
   token_ttl: durationField.optional().describe('Lifetime of a token'),
-  token_max_ttl: durationField.optional().describe('Greatest lifetime of a token with renewals'),
-  token_explicit_max_ttl: durationField.optional().describe('Hard end of a token, whatever else is set'),
+  token_max_ttl: durationField.optional().describe('Longest lifetime of a token, including renewals'),
+  token_explicit_max_ttl: durationField
+    .optional()
+    .describe("Hard limit of a token's lifetime, whatever else is set"),
   token_period: durationField.optional().describe('Renewal period of a periodic token'),
   token_policies: commaListField.optional().describe('Policies of a token'),
   token_bound_cidrs: commaListField.optional().describe('Addresses that may log in and use the token'),
   token_no_default_policy: boolField.optional().describe('Leave the `default` policy out'),
-  token_num_uses: intField.optional().describe('Times a token may be used; 0 is unlimited'),
+  token_num_uses: intField.optional().describe('Number of uses of a token; 0 is unlimited'),
   token_type: stringField.optional().describe('`service`, `batch` or `default`'),
   policies: commaListField.optional().meta(instead('token_policies')),
   bound_cidrs: commaListField.optional().meta(instead('token_bound_cidrs')),
@@ -30,9 +32,9 @@ const tokenSettings = z.object(tokenFields)
 type TokenSettings = z.output<typeof tokenSettings>
 
 /**
- * The role with each pair of names settled: only the old one sent, both get its value; both sent, the new one
- * counts for both; only the new one sent, the old one is gone. `role` is the stored role with all that was
- * sent laid over it.
+ * The role with each pair of names reconciled: if a write sends only the old name, both get its value; if it
+ * sends both, the new name's value counts for both; if it sends only the new name, the old one is removed.
+ * `role` is the stored role merged with the write.
  */
 export function applyLegacy<Role extends TokenSettings>(role: Role, sent: TokenSettings): Role {
   const policies = sent.policies === undefined ? undefined : sanitise(sent.policies, false)
@@ -64,8 +66,7 @@ function settled(
 }
 
 /**
- * Old names show only while the role was last written through them, and hold something.
- * docs/contract/jwt.md#roles
+ * A read shows old names only if the last write used them and they have a value. docs/contract/jwt.md#roles
  */
 export function shownLegacy({
   policies = [],

@@ -1,15 +1,15 @@
 import { comparing, discreetRefusal, type Refusal, refusal } from './refusal.ts'
 
-/** What a text looks like that is no JWT. `words` end an error text and repeat nothing of it. */
+/** What a text that is not a JWT looks like. `words` end an error text and repeat none of the text. */
 export type TokenShape = {
   readonly words: string
-  /** It can hardly be anything else. */
+  /** The guess is nearly certain. */
   readonly isCertain: boolean
 }
 
-/** Undefined where there is nothing to say. */
+/** Undefined if there is nothing to say. */
 export function shapeOf(text: string): TokenShape | undefined {
-  // a shape shows at the beginning, or in the number of parts
+  // the beginning or the number of parts reveals the shape
   const start = text.slice(0, maxLooked).trim()
   const isLike = ([looksLike]: Shape) => looksLike(start, text)
   const certain = certainShapes.find(isLike)
@@ -19,7 +19,8 @@ export function shapeOf(text: string): TokenShape | undefined {
 }
 
 /**
- * A refusal of a text that is no JWT: the caller is told what it surely is, the operator also what it may be.
+ * The refusal of a text that is not a JWT: the caller is told what it certainly is, the operator also what it
+ * may be.
  */
 export function malformedToken(problem: string, token: string): Refusal {
   const shape = shapeOf(token)
@@ -38,7 +39,7 @@ const maxLooked = 4096
 
 type Shape = readonly [looksLike: (start: string, text: string) => boolean, words: string]
 
-/** The first that fits. */
+/** The first one that fits is used. */
 const certainShapes: readonly Shape[] = [
   [(start) => /^["'`]/.test(start), 'it stands in quotes'],
   [(start) => /^(?:authorization\s*:\s*)?bearer(?:\s|%20|:)/i.test(start), 'it has "Bearer " in front'],
@@ -53,7 +54,7 @@ const certainShapes: readonly Shape[] = [
   ],
 ]
 
-/** The first that fits. */
+/** The first one that fits is used. */
 const likelyShapes: readonly Shape[] = [
   [(start) => start === '', 'it is blank'],
   [
@@ -94,7 +95,7 @@ function headerOf(start: string): Readonly<Record<string, unknown>> | undefined 
     const header: unknown = JSON.parse(
       Buffer.from(start.split('.', 1)[0] ?? '', 'base64url').toString('utf8'),
     )
-    // an object of unknown members
+    // an object with unknown members
     return typeof header === 'object' && header !== null && !Array.isArray(header)
       ? (header as Record<string, unknown>)
       : undefined

@@ -3,39 +3,35 @@ import type { CheckName, Refusal } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
 
 /**
- * Told of every check of a login, in the order they are made. The login's own trace ends at the first refusal
- * by throwing; one that only notes them sees all checks for which there is something to check. There is one
- * walk through the checks, whoever asks.
+ * Receives every check of a login, in order. The login's own trace ends it at the first refusal by throwing;
+ * a recording trace sees every check that has something to check. Both run the same checks.
  */
 export type Trace = {
-  /** One check; without a refusal it was passed. */
+  /** One check; it passed if there is no refusal. */
   check(name: CheckName, refused: Refusal | undefined): void
-  /** A step that gives something. Undefined where it was refused and the walk goes on all the same. */
+  /** A step that returns something; undefined if it was refused and the trace continues. */
   value<T extends object | string>(name: CheckName, result: T | Refusal): T | undefined
   /**
-   * The claims to go on with, once a signature vouches for them. Only who makes no token of it goes on with
-   * others.
+   * The claims to continue with, once the signature is verified. Only a trace that issues no token continues
+   * with unverified ones.
    */
   claims(verify: () => Promise<ReadToken | Refusal>): Promise<ReadToken | undefined>
 }
 
-/**
- * Claims, and algorithm and signed text of the token they stood in; that text only where a signature vouches
- * for it.
- */
+/** Claims with the algorithm and the signed text of their token; the text only if the signature is valid. */
 export type ReadToken = {
   readonly claims: StrictObject
   readonly algorithm: string
   readonly signingInput?: Buffer
 }
 
-/** Whether a step refused instead of giving something. */
+/** Whether a step was refused instead of returning something. */
 export const isRefusal = (result: object | string): result is Refusal =>
   typeof result === 'object' && 'reason' in result && 'text' in result
 
 /**
- * A refusal as it goes out: 400 with the bare text, 403 for an address that is not bound, 500 when the
- * provider cannot be had.
+ * A refusal as sent to the caller: 400 with the bare text, 403 for an unbound address, 500 if the provider
+ * cannot be reached.
  */
 export function thrown({ reason, text, cause }: Refusal): ServiceError {
   if (reason === 'address_not_bound') return refuse('denied', 'permission denied', { reason })

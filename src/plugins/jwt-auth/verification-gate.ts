@@ -1,6 +1,6 @@
 /**
- * Lets work of a total weight of at most `capacity` run at once; the rest waits in the order it came. A heavy
- * one at the head is not overtaken, so none starves.
+ * Limits the total weight of concurrent work to `capacity`; the rest waits in order. Nothing overtakes a
+ * heavy item at the head, so none starves.
  */
 export class VerificationGate {
   #waiting: { weight: number; start: () => void }[] = []
@@ -11,7 +11,7 @@ export class VerificationGate {
     this.#free = capacity
   }
 
-  /** Runs `work` once there is room for its weight; gives back what it gives back. */
+  /** Runs `work` once there is room for its weight, and returns its result. */
   async run<T>(weight: number, work: () => Promise<T>): Promise<T> {
     await this.#enter(weight)
     try {
@@ -39,7 +39,7 @@ export class VerificationGate {
       this.#head++
       next.start()
     }
-    // what has started is dropped now and then, so that a queue that never empties does not grow
+    // started items are dropped occasionally, so that a queue that never empties does not grow
     if (this.#head > 1024 || this.#head === this.#waiting.length) {
       this.#waiting = this.#waiting.slice(this.#head)
       this.#head = 0

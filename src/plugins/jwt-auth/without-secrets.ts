@@ -1,9 +1,9 @@
-/** Shorter ones are no secrets, and stand in too many words. */
+/** Shorter texts are not secrets, and occur in too many words. */
 const shortestHidden = 4
 
 /**
- * Leaves secrets out of a text of another server, which may repeat what it was sent, before a caller nobody
- * knows sees it: in every spelling they were sent in.
+ * Removes secrets from a text of another server, which may repeat what it was sent, in every encoding they
+ * were sent in. For texts that unauthenticated callers see.
  */
 export function withoutSecrets(...secrets: readonly string[]): (text: string) => string {
   const spellings = secrets.flatMap((secret) => [
@@ -16,6 +16,6 @@ export function withoutSecrets(...secrets: readonly string[]): (text: string) =>
   return (text) => hidden.reduce((left, spelling) => left.replaceAll(spelling, 'xxxxx'), text)
 }
 
-/** As a form has it. */
+/** As a form encodes it. */
 export const formEncoded = (text: string): string =>
   new URLSearchParams({ '': text.toWellFormed() }).toString().slice(1)
