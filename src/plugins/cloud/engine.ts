@@ -12,19 +12,17 @@ import { engineOptions } from './mount-options.ts'
 import { debrisObjects } from './intents/debris.ts'
 import { MountState, type MountStateParts } from './mount-state.ts'
 import type { RoleInput } from './roles/role-input.ts'
-import { deleteRole, type RoleWork, writeRole } from './roles/roles.ts'
+import { deleteRole } from './roles/delete-role.ts'
+import { writeRole } from './roles/write-role.ts'
 import { leasesOfRole, leftLeasesWarning, revokeLeasesOfRole, type RoleLeases } from './roles/role-leases.ts'
 import { RootRotation } from './root-rotation/root-rotation.ts'
 import { RootSecretUsers } from './root-rotation/root-secret-users.ts'
-import {
-  droppedPending,
-  hasSameCredential,
-  type RotationLog,
-  rotateRoot,
-} from './root-rotation/rotate-root.ts'
+import type { RotationLog } from './root-rotation/complete-rotation.ts'
+import { hasSameCredential, removalOfPending } from './root-rotation/pending-secret.ts'
+import { rotateRoot } from './root-rotation/rotate-root.ts'
 import type { OperatorSettings } from './config/effective-settings.ts'
 import { openUpstream, type UpstreamParts } from './upstream/index.ts'
-import { callWithin } from './upstream-work.ts'
+import { callWithin, type RoleWork } from './upstream-work.ts'
 
 export type CloudEngineParts = {
   readonly mounts: Pick<MountStore, 'viewOf' | 'table' | 'enter'>
@@ -162,7 +160,7 @@ export class CloudEngine implements AsyncDisposable {
       await state.changeConfig((before) => {
         const changed = change(before)
         if (changed === 'keep') return 'keep'
-        const gone = droppedPending(state, changed.drops)
+        const gone = removalOfPending(state, changed.drops)
         dropped = gone.ids
         return { config: changed.config, alongside: gone.entries }
       })

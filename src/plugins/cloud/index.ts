@@ -8,7 +8,7 @@ import { credentialRoutes } from './credentials/credential-routes.ts'
 import type { CloudEngine } from './engine.ts'
 import { type FieldNames, fieldNames } from './field-names.ts'
 import { roleFields, shownRole } from './roles/role-input.ts'
-import { configIsNil } from './roles/roles.ts'
+import { configIsNil } from './config/config-record.ts'
 
 export { CloudEngine, type CloudEngineParts } from './engine.ts'
 export type { OperatorSettings } from './config/effective-settings.ts'

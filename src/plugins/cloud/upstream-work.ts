@@ -3,28 +3,31 @@ import type { Random } from '../../lib/random.ts'
 import type { MountState, ReadyUpstream } from './mount-state.ts'
 import { callerError, UpstreamError, type UpstreamCall } from './upstream/index.ts'
 
-/** What one piece of work upstream is done with. */
+/** Everything that a sequence of upstream calls for one mount needs. */
 export type UpstreamWork = {
   readonly state: MountState
   readonly upstream: ReadyUpstream
   readonly call: UpstreamCall
   readonly clock: Clock
   readonly random: Random
-  /** Sent with each application that is made; undefined: none. */
+  /** Sent with each application that is created, if set. */
   readonly serviceManagementReference: string | undefined
 }
 
-/** The same, for a credential. */
+/** For a role: the upstream client is opened once the role's turn has come. */
+export type RoleWork = Omit<UpstreamWork, 'upstream'>
+
+/** For a credential. */
 export type IssueWork = UpstreamWork & {
-  /** Seconds for which the secret is to work upstream. */
+  /** How many seconds the secret works upstream. */
   readonly secretSeconds: number
 }
 
-/** A request upstream ends before the caller's own. docs/contract/cloud.md#upstream-names */
+/** The upstream calls of a request must end before the request itself does. */
 const requestMs = 80_000
-const mostAtOnce = 4
+const maxConcurrent = 4
 
-/** What the calls of one request are told. */
+/** The context of the upstream calls that one request makes. */
 export const callWithin = (clock: Clock, correlationId: string, signal?: AbortSignal): UpstreamCall => ({
   deadline: clock.now() + requestMs,
   correlationId,
@@ -32,7 +35,7 @@ export const callWithin = (clock: Clock, correlationId: string, signal?: AbortSi
 })
 
 /**
- * What comes of it; a failure upstream becomes the caller's, with `text` in front.
+ * Turns a failure upstream into the caller's error, prefixed with `text`.
  * docs/contract/cloud.md#service-principals
  */
 export async function orRefuse<T>(text: string, work: Promise<T>): Promise<T> {
@@ -43,10 +46,7 @@ export async function orRefuse<T>(text: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Does `work` for each item, four at a time, and waits for all of it; then throws the first failure there
- * was.
- */
+/** Runs `work` for each item, four at a time, and waits for all of them. Then throws the first failure, if any. */
 export async function forEachOf<Item>(
   items: readonly Item[],
   work: (item: Item, index: number) => Promise<unknown>,
@@ -62,6 +62,6 @@ export async function forEachOf<Item>(
       }
     }
   }
-  await Promise.all(Array.from({ length: Math.min(mostAtOnce, items.length) }, worker))
+  await Promise.all(Array.from({ length: Math.min(maxConcurrent, items.length) }, worker))
   if (failures.length > 0) throw failures[0]
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { fail } from '../../../errors.ts'
+import { fail, refuse } from '../../../errors.ts'
 
 /** A secret that `rotate-root` made and that does not count yet. docs/contract/cloud.md#root-rotation */
 const pendingSecret = z.object({
@@ -90,3 +90,6 @@ export function readConfigRecord(stored: unknown): ConfigRecord {
     })
   return config.data
 }
+
+/** Refuses a request that needs a configuration, as long as there is none. */
+export const configIsNil = () => refuse('invalid', 'config is nil')

@@ -1,10 +1,11 @@
 import { ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { globMatches } from '../../../lib/glob.ts'
-import { isGone } from '../roles/managed-application.ts'
+import { isGone } from '../upstream/removal.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import { suppliesCredential } from './effective-settings.ts'
+import { hintOf, holderName, rootPasswords } from '../root-rotation/root-passwords.ts'
 import {
   callerError,
   classify,
@@ -244,21 +245,13 @@ async function rootSecret({ state, upstream, call, clock }: Surroundings): Promi
   const config = await state.findConfig()
   const [own] = await upstream.directory.findApplications({ appId: upstream.settings.clientId }, call)
   if (own === undefined) return { ok: false, detail: 'the application of the root is not found' }
-  const { clientId, clientSecret } = upstream.settings
-  const principal = await upstream.directory.findServicePrincipal(clientId, call)
-  const passwords = [
-    ...own.passwordCredentials.map((password) => ({ ...password, holder: 'application' })),
-    ...(principal?.passwordCredentials ?? []).map((password) => ({
-      ...password,
-      holder: 'service principal',
-    })),
-  ]
+  const passwords = await rootPasswords(own, upstream, call)
   const byKey = passwords.filter(({ keyId }) => keyId === config?.client_secret_key_id)
-  const candidates =
-    byKey.length > 0 ? byKey : passwords.filter(({ hint }) => hint === clientSecret.slice(0, 3))
+  const hint = hintOf(upstream.settings.clientSecret)
+  const candidates = byKey.length > 0 ? byKey : passwords.filter((password) => password.hint === hint)
   const ends = candidates
-    .flatMap(({ endDateTime, holder }) =>
-      endDateTime === undefined ? [] : [{ end: Date.parse(endDateTime), holder }],
+    .flatMap(({ endDateTime, principalId }) =>
+      endDateTime === undefined ? [] : [{ end: Date.parse(endDateTime), holder: holderName(principalId) }],
     )
     .filter(({ end }) => !Number.isNaN(end))
   const [found, another] = ends

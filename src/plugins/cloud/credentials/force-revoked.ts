@@ -58,11 +58,12 @@ export function droppedLease(
   lease: { readonly namespace: string; readonly id: string },
   state: MountState,
 ): { readonly ids: string[]; readonly entries: ViewEntry[] } | undefined {
-  const left = leftOf(owned, state.accessor).map((intent) => state.intents.recording(intent, owned.tenant_id))
+  const left = leftOf(owned, state.accessor)
   if (left.length === 0) return undefined
+  const { ids, entries } = state.intents.recordEntries(left, owned.tenant_id)
   const row =
     owned.client_id === undefined ? [] : [state.view.fromRoot(issuedRemoval(owned.client_id, lease))]
-  return { ids: left.map(({ id }) => id), entries: [...left.map(({ entry }) => entry), ...row] }
+  return { ids, entries: [...entries, ...row] }
 }
 
 /** Makes debris of what earlier versions have left: rows of leases that were forced out of the records. */

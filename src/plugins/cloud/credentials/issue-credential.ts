@@ -167,7 +167,7 @@ function leased(
     renewable: true,
     internal: data,
     alongside: (lease) => [
-      ...state.intents.settling(intents),
+      ...state.intents.settleEntries(intents),
       state.view.fromRoot(issuedEntry(lease, data, asker)),
     ],
     abandoned: () => state.intents.undo(intents),

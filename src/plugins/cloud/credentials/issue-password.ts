@@ -1,10 +1,10 @@
 import { refuse } from '../../../errors.ts'
-import { endFailed } from '../intents/failed-work.ts'
+import { undoAfterFailure } from '../intents/undo-after-failure.ts'
 import type { Intent } from '../intents/intent.ts'
 import { type MadeCredential, secretEnd } from './new-credential.ts'
-import { isGone } from '../roles/managed-application.ts'
+import { isGone } from '../upstream/removal.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
-import { checkIsNotOwn } from '../roles/roles.ts'
+import { checkIsNotOwn } from '../roles/write-role.ts'
 import { type AddedPassword, classify, UpstreamError } from '../upstream/index.ts'
 import { displayNameOf, principalPasswordName } from '../upstream/object-names.ts'
 import { type IssueWork, orRefuse } from '../upstream-work.ts'
@@ -85,7 +85,7 @@ async function tryToAdd(
     await state.intents.amend(intent, { key_id: password.keyId })
     return { password, displayName, intent }
   } catch (error) {
-    await endFailed(state.intents, [intent], { error, made: false })
+    await undoAfterFailure(state.intents, [intent], { error, made: false })
     if (error instanceof UpstreamError && error.lost) return { lost: error }
     if (isLimit(error))
       throw refuse('invalid', 'error updating credentials: maximum number of Application passwords reached', {

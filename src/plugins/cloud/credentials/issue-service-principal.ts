@@ -1,5 +1,5 @@
 import { PendingGrants } from '../intents/pending-grants.ts'
-import { endFailed, mayComeLate } from '../intents/failed-work.ts'
+import { undoAfterFailure, mayComeLate } from '../intents/undo-after-failure.ts'
 import type { Intent } from '../intents/intent.ts'
 import { joinGroup } from '../upstream/join-group.ts'
 import { type MadeCredential, secretEnd } from './new-credential.ts'
@@ -79,7 +79,7 @@ export async function issueServicePrincipal(
         : await asked.narrow(work.state.intents, rights, {
             assignment_ids: plan.assignments.map(({ id }) => id),
           })
-    await endFailed(work.state.intents, [app, ...left], {
+    await undoAfterFailure(work.state.intents, [app, ...left], {
       error: upstreamCause(error),
       made: progress.application !== undefined,
       isUnderway: progress.isUnderway,
@@ -176,7 +176,7 @@ function assignRoles(
     try {
       await upstream.untilReplicated('putRoleAssignment', call, (again) =>
         untilAnswered(() =>
-          asked.asking(id, () => upstream.resourceManager.putRoleAssignment(assignment, again)),
+          asked.attempt(id, () => upstream.resourceManager.putRoleAssignment(assignment, again)),
         ),
       )
     } catch (error) {
@@ -187,9 +187,9 @@ function assignRoles(
 }
 
 const joinGroups = ({ groups }: Plan, principalId: string, { upstream, call }: IssueWork): Promise<void> =>
-  forEachOf(groups, (group) =>
+  forEachOf(groups, (groupId) =>
     upstream.untilReplicated('addGroupMember', call, (again) =>
-      untilAnswered(() => joinGroup(group, principalId, { upstream }, again)),
+      untilAnswered(() => joinGroup(upstream.directory, { groupId, principalId }, again)),
     ),
   )
 

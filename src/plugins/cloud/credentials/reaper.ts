@@ -1,12 +1,13 @@
 import { debrisObjects } from '../intents/debris.ts'
 import { findForgotten, findIssued, type Issued, issuedRemoval } from './credential-record.ts'
+import type { Intent } from '../intents/intent.ts'
 import type { Intents } from '../intents/intents.ts'
 import { ownsApplication } from '../intents/ownership.ts'
-import { isGone } from '../roles/managed-application.ts'
+import { isGone, wasRemoved } from '../upstream/removal.ts'
 import type { LeaseLookup } from './credential-record.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import type { Application, UpstreamCall } from '../upstream/index.ts'
-import { elsewhere } from '../upstream/tenant.ts'
+import { otherTenantReason } from '../upstream/tenant.ts'
 import { forEachOf, orRefuse } from '../upstream-work.ts'
 import { tagPrefixOf } from '../upstream/object-names.ts'
 
@@ -40,7 +41,7 @@ export async function reap(
   )
   // of what is in another tenant nothing can be told from here
   const forgotten = (await findForgotten(state, parts.leases)).filter(
-    (row) => elsewhere(row, upstream) === undefined,
+    (row) => otherTenantReason(row, upstream) === undefined,
   )
   const passwords = await orRefuse(
     'error reading application',
@@ -50,7 +51,7 @@ export async function reap(
   let deleted = 0
   if (!dryRun) {
     const counted = async (removal: Promise<void>) => {
-      if (await isDeleted(removal)) deleted += 1
+      if (await wasRemoved(removal)) deleted += 1
     }
     // one that cannot be removed does not keep the others
     const deletions = forEachOf(orphans, ({ id }) => counted(upstream.directory.deleteApplication(id, call)))
@@ -129,18 +130,17 @@ async function forget(row: Issued, tenant: string, { state, leases }: ReapParts)
   const { client_id: clientId, role_assignment_ids: assignments = [] } = row
   if (row.key_id === undefined && (await ownsApplication(row.app_object_id, { state, leases }, clientId)))
     return
-  const left =
-    assignments.length === 0
-      ? []
-      : [state.intents.recording({ kind: 'roleAssignments', assignment_ids: assignments }, tenant)]
+  const left: Intent[] =
+    assignments.length === 0 ? [] : [{ kind: 'roleAssignments', assignment_ids: assignments }]
+  const recorded = state.intents.recordEntries(left, tenant)
   try {
     await state.view.write([
       issuedRemoval(clientId, { namespace: row.namespace, id: row.lease_id }),
-      ...left.map(({ entry }) => entry),
+      ...recorded.entries,
     ])
   } finally {
-    // a write that failed may be stored
-    state.intents.undo(left.map(({ id }) => id))
+    // a failed write may be stored
+    state.intents.undo(recorded.ids)
   }
 }
 
@@ -168,14 +168,4 @@ async function findOrphans(
       orphans.push(application)
   }
   return orphans
-}
-
-async function isDeleted(deletion: Promise<void>): Promise<boolean> {
-  try {
-    await deletion
-    return true
-  } catch (error) {
-    if (!isGone(error)) throw error
-    return false
-  }
 }

@@ -11,9 +11,9 @@ import {
 } from './lease-data.ts'
 import type { Intent } from '../intents/intent.ts'
 import { issuedRemoval } from './credential-record.ts'
-import { isGone } from '../roles/managed-application.ts'
+import { isGone, wasRemoved } from '../upstream/removal.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
-import { elsewhere } from '../upstream/tenant.ts'
+import { otherTenantReason } from '../upstream/tenant.ts'
 import { tagOf } from '../upstream/object-names.ts'
 import { forEachOf } from '../upstream-work.ts'
 import { callerError, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
@@ -62,7 +62,7 @@ export async function revokeCredential(
       ? fail('upstream', `error during revoke: ${error.message}`, { cause: error })
       : error
   })
-  const reason = elsewhere(data, upstream)
+  const reason = otherTenantReason(data, upstream)
   if (reason !== undefined) throw fail('upstream', `error during revoke: ${reason}`)
   const call: UpstreamCall = {
     deadline: clock.now() + limitMs,
@@ -70,13 +70,12 @@ export async function revokeCredential(
     correlationId: data.correlation_id ?? random.uuid(),
   }
   const revocation: Revocation = { ...parts, lease, upstream, call }
-  const left = (
-    await (isStatic(data) ? removePassword(data, revocation) : removePrincipal(data, revocation))
-  ).map((intent) => state.intents.recording(intent, upstream.settings.tenantId))
-  // from this step on the lease owns nothing any more: only then may the undoing begin
-  const gone = data.client_id === undefined ? [] : [issuedRemoval(data.client_id, lease)]
-  await state.view.write([...gone, ...left.map(({ entry }) => entry)])
-  state.intents.undo(left.map(({ id }) => id))
+  const left = await (isStatic(data) ? removePassword(data, revocation) : removePrincipal(data, revocation))
+  const recorded = state.intents.recordEntries(left, upstream.settings.tenantId)
+  // this write ends the lease's ownership: only then may the undo begin
+  const row = data.client_id === undefined ? [] : [issuedRemoval(data.client_id, lease)]
+  await state.view.write([...row, ...recorded.entries])
+  state.intents.undo(recorded.ids)
 }
 
 /** Gives back what must be looked after still. */
@@ -179,18 +178,13 @@ async function tolerated(
   }
 }
 
-/** False: it did not exist. docs/contract/cloud.md#revocation */
-async function removed(removal: Promise<void>, text: string): Promise<boolean> {
-  try {
-    await removal
-    return true
-  } catch (error) {
-    if (isGone(error)) return false
+/** As `wasRemoved`; a failure becomes the caller's, with `text` in front. */
+const removed = (removal: Promise<void>, text: string): Promise<boolean> =>
+  wasRemoved(removal).catch((error: unknown) => {
     throw error instanceof UpstreamError
       ? fail('upstream', callerError(error, text).message, { cause: error })
       : error
-  }
-}
+  })
 
 const isYoung = ({ issue_time }: Lease, clock: Clock): boolean => clock.now() - issue_time < youthMs
 

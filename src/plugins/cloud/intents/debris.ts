@@ -2,7 +2,7 @@ import type { Intent } from './intent.ts'
 import type { Leftover } from './intents.ts'
 import { formatTime } from '../../../lib/time.ts'
 
-/** One thing that may still be upstream and belongs to nobody. */
+/** An object that may still exist upstream and has no owner. */
 export type DebrisObject = {
   kind: string
   id: string
@@ -12,12 +12,10 @@ export type DebrisObject = {
   error: string
 }
 
-/**
- * What is left to undo, object by object; an id that nobody knows yet is empty. docs/contract/cloud.md#undo
- */
+/** Lists each object that is left to undo. An unknown id is empty. docs/contract/cloud.md#undo */
 export const debrisObjects = (left: readonly Leftover[]): DebrisObject[] =>
   left.flatMap(({ intent, since, tries, error }) =>
-    named(intent).map(({ id, name }) => ({
+    objectsOf(intent).map(({ id, name }) => ({
       kind: intent.kind,
       id,
       name,
@@ -27,7 +25,7 @@ export const debrisObjects = (left: readonly Leftover[]): DebrisObject[] =>
     })),
   )
 
-function named(intent: Intent): { id: string; name: string }[] {
+function objectsOf(intent: Intent): { id: string; name: string }[] {
   switch (intent.kind) {
     case 'app':
       return [{ id: intent.object_id ?? '', name: intent.display_name }]

@@ -1,11 +1,11 @@
 import type { View, ViewEntry } from '../../../core/barrier/view.ts'
-import { ServiceError } from '../../../errors.ts'
+import { failureText } from '../../../core/leases/lease-backend.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
-import type { Intent, IntentLog, Known } from './intent.ts'
+import type { Intent, Known } from './intent.ts'
 import { type StoredIntent, StoredIntents } from './stored-intents.ts'
 
-/** `later`: not yet, and why; it is tried again. */
+/** `later` says why the undo is not complete yet; it is retried. */
 export type Undone = { readonly done: true } | { readonly done: false; readonly later: string }
 
 export type IntentsParts = {
@@ -13,22 +13,22 @@ export type IntentsParts = {
   readonly clock: Clock
   readonly random: Random
   readonly log: { warn(fields: object, text: string): void }
-  /** Name of the mount in the log. */
+  /** The mount's path, for the log. */
   readonly mount: string
-  /** Removes what an intent may have made. What it throws is a failure: it is tried again. */
+  /** Removes what an intent may have created. An error counts as a failed attempt and is retried. */
   undo(stored: StoredIntent, attempt: Attempt): Promise<Undone>
 }
 
 export type Attempt = {
-  /** Ends with the server. */
+  /** Aborted when the server stops. */
   readonly signal: AbortSignal
-  /** Of what may be underway upstream still: milliseconds since it was first looked for. */
+  /** Milliseconds since the first attempt, if the call may still take effect upstream; otherwise undefined. */
   readonly underwayMs: number | undefined
-  /** Keeps what was found out, also for the attempts after a restart. */
+  /** Stores what the attempt found out, for later attempts and for the time after a restart. */
   amend(known: Known): Promise<void>
 }
 
-/** What is left over upstream of one intent, as far as is known. */
+/** An intent that is left to undo, with the attempts made so far. */
 export type Leftover = StoredIntent & { readonly tries: number; readonly error: string }
 
 type Undoing = {
@@ -37,21 +37,20 @@ type Undoing = {
   dueAt: number
   running: Promise<void> | undefined
   readonly isUnderway: boolean
-  /** By the clock; the first try sets it. */
+  /** When the first attempt was made, in milliseconds since the epoch. */
   firstTry: number | undefined
 }
 
 const firstPauseMs = 250
 const longestPauseMs = 60_000
-const mostAtOnce = 4
+const maxConcurrent = 4
 const resumeAgainMs = 5_000
 
 /**
- * The intents of one mount, and the work of undoing them: at once after the failure or the start that left
- * them, then with pauses of at most a minute for as long as it takes. None is ever dropped.
- * docs/contract/cloud.md#undo.
+ * Stores the intents of one mount and undoes them: immediately after a failure or a restart, then with pauses of
+ * up to a minute until it succeeds. No intent is ever dropped. docs/contract/cloud.md#undo.
  */
-export class Intents implements IntentLog, AsyncDisposable {
+export class Intents implements AsyncDisposable {
   readonly #parts: IntentsParts
   readonly #stored: StoredIntents
   readonly #undoing = new Map<string, Undoing>()
@@ -65,39 +64,64 @@ export class Intents implements IntentLog, AsyncDisposable {
     this.#stored = new StoredIntents(parts)
   }
 
+  /**
+   * Stores an intent and returns its id. The call upstream may only be made after this resolves. `tenant` is
+   * the one in which the object is created.
+   */
   async record(intent: Intent, tenant: string | undefined): Promise<string> {
-    const { id, entry } = this.recording(intent, tenant)
+    const { id, entry } = this.recordEntry(intent, tenant)
     await this.#stored.write([entry])
     return id
   }
 
+  /** Like `record`, for several intents in one write. */
   async recordAll(intents: readonly Intent[], tenant: string | undefined): Promise<string[]> {
-    const made = intents.map((intent) => this.recording(intent, tenant))
-    await this.#stored.write(made.map(({ entry }) => entry))
-    return made.map(({ id }) => id)
+    const { ids, entries } = this.recordEntries(intents, tenant)
+    await this.#stored.write(entries)
+    return ids
   }
 
-  recording(intent: Intent, tenant: string | undefined): { readonly id: string; readonly entry: ViewEntry } {
+  /** Like `record`, but returns the entry, for a write that stores more than the intent. */
+  recordEntry(
+    intent: Intent,
+    tenant: string | undefined,
+  ): { readonly id: string; readonly entry: ViewEntry } {
     return this.#stored.entry(intent, tenant)
   }
 
+  /** Like `recordEntry`, for several intents. */
+  recordEntries(
+    intents: readonly Intent[],
+    tenant: string | undefined,
+  ): { readonly ids: string[]; readonly entries: ViewEntry[] } {
+    const recorded = intents.map((intent) => this.recordEntry(intent, tenant))
+    return { ids: recorded.map(({ id }) => id), entries: recorded.map(({ entry }) => entry) }
+  }
+
+  /** Adds what became known since. Does nothing to a settled intent. */
   async amend(id: string, known: Known): Promise<void> {
     await this.#stored.amend([id], known)
   }
 
-  /** As `amend`, for several in one write. */
+  /** Like `amend`, for several intents in one write. */
   async amendAll(ids: readonly string[], known: Known): Promise<void> {
     await this.#stored.amend(ids, known)
   }
 
+  /** Deletes intents: a stored record owns the object now, or it is gone, so nothing is left to undo. */
   async settle(ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.#stored.write(this.settling(ids))
+    if (ids.length > 0) await this.#stored.write(this.settleEntries(ids))
   }
 
-  settling(ids: readonly string[]): readonly ViewEntry[] {
+  /** Like `settle`, but returns the entries, for the write that stores the owner. */
+  settleEntries(ids: readonly string[]): readonly ViewEntry[] {
     return ids.map((id) => this.#stored.removal(id))
   }
 
+  /**
+   * Undoes intents in the background until it succeeds. `isUnderway`: a call was not answered, so it may still
+   * take effect after an attempt found nothing.
+   */
   undo(
     ids: readonly string[],
     { isUnderway = false }: { readonly isUnderway?: boolean | undefined } = {},
@@ -107,11 +131,11 @@ export class Intents implements IntentLog, AsyncDisposable {
     this.#wake()
   }
 
-  /** Takes up what an earlier life of the server has left behind. */
+  /** Undoes the intents that an earlier process left behind. */
   resume(): Promise<void> {
     this.#resumed ??= this.#resume().catch((err: unknown) => {
       this.#resumed = undefined
-      this.#parts.log.warn({ err, mount: this.#parts.mount }, 'what is left to undo cannot be read')
+      this.#parts.log.warn({ err, mount: this.#parts.mount }, 'cannot read the intents of a cloud mount')
       if (!this.#stop.signal.aborted)
         this.#again = setTimeout(() => void this.resume(), resumeAgainMs).unref()
     })
@@ -120,14 +144,14 @@ export class Intents implements IntentLog, AsyncDisposable {
 
   async #resume(): Promise<void> {
     const left = (await this.#stored.all()).filter(({ id }) => !this.#stored.isOurs(id))
-    // the end of the server has cut off what it was asking for
+    // the stop of that process may have cut off a call
     this.undo(
       left.map(({ id }) => id),
       { isUnderway: true },
     )
   }
 
-  /** What is left over: not what is being made at this moment. */
+  /** Intents that are left to undo, without those of requests that are still running. */
   async debris(): Promise<Leftover[]> {
     const all = await this.#stored.all()
     return all
@@ -139,14 +163,14 @@ export class Intents implements IntentLog, AsyncDisposable {
       }))
   }
 
-  /** All that is stored: being made and left over. */
+  /** Every stored intent, including those of running requests. */
   all(): Promise<StoredIntent[]> {
     return this.#stored.all()
   }
 
   /**
-   * Tries everything that is left once, now, and gives back what stays; what is not tried yet at the signal
-   * goes on by itself.
+   * Makes one attempt at every leftover intent now and returns those that remain. Attempts that are not finished
+   * when the signal is aborted continue in the background.
    */
   async undoAll(signal?: AbortSignal): Promise<Leftover[]> {
     await this.resume()
@@ -181,7 +205,7 @@ export class Intents implements IntentLog, AsyncDisposable {
     for (const [id, undoing] of this.#undoing) {
       if (undoing.running !== undefined) continue
       if (undoing.dueAt > now) next = Math.min(next, undoing.dueAt)
-      else if (running < mostAtOnce) {
+      else if (running < maxConcurrent) {
         running += 1
         undoing.running = this.#attempt(id, undoing).finally(() => {
           undoing.running = undefined
@@ -218,12 +242,12 @@ export class Intents implements IntentLog, AsyncDisposable {
   #failed(id: string, undoing: Undoing, text: string, err?: unknown): void {
     undoing.tries += 1
     undoing.dueAt = performance.now() + Math.min(longestPauseMs, firstPauseMs * 2 ** undoing.tries)
-    // once for each reason: it may go on for days
+    // log each reason once: the retries may go on for days
     if (undoing.error !== text) {
       const { mount, log } = this.#parts
       log.warn(
         { event: 'cloud_debris', mount, intent: id, reason: text, ...(err === undefined ? {} : { err }) },
-        'what was made upstream is not undone yet',
+        'an intent could not be undone yet and is retried',
       )
     }
     undoing.error = text
@@ -237,7 +261,3 @@ const whenAborted = (signal: AbortSignal): Promise<void> =>
   })
 
 const longestError = 240
-
-/** Of a bug only that it is one. */
-const failureText = (error: unknown): string =>
-  error instanceof ServiceError ? error.message : 'internal error'

@@ -3,12 +3,12 @@ import type { MountState } from '../mount-state.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import type { Intent } from './intent.ts'
 
-/** Where owners are looked for. */
+/** Where owners are looked up. */
 export type Owners = { readonly state: MountState; readonly leases: LeaseLookup }
 
 /**
- * Does a live lease, a role, or the configuration own what an intent names? Then nothing of it is undone,
- * whatever left the intent behind. docs/contract/cloud.md#undo.
+ * Whether a live lease, a role or the configuration owns what an intent names. If so, nothing of it may be
+ * undone, however the intent was left behind. docs/contract/cloud.md#undo.
  */
 export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> {
   switch (intent.kind) {
@@ -47,7 +47,7 @@ export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> 
   }
 }
 
-/** A lease is found by the client id, which is known as soon as the object id is. */
+/** Leases are found by client id, which becomes known together with the object id. */
 export async function ownsApplication(
   objectId: string,
   { state, leases }: Owners,
@@ -63,11 +63,11 @@ export async function ownsApplication(
   )
 }
 
-/** Name of the role that keeps a service principal. */
+/** The name of the role that owns a service principal. */
 export const findRoleOf = (principalId: string, owners: Owners): Promise<string | undefined> =>
   findRole(owners, ({ managed }) => managed?.service_principal_id === principalId)
 
-/** Memberships a role still wants, of a service principal it keeps. */
+/** The groups that the role owning this service principal still lists. */
 export async function wantedGroups(principalId: string, owners: Owners): Promise<ReadonlySet<string>> {
   const name = await findRoleOf(principalId, owners)
   const role = name === undefined ? undefined : await owners.state.findRole(name)
@@ -85,5 +85,5 @@ async function findRole({ state }: Owners, is: (role: RoleRecord) => boolean): P
   return undefined
 }
 
-/** Resource Manager's ids know no case. */
+/** Ids of Resource Manager are case-insensitive. */
 const lower = (id: string): string => id.toLowerCase()

@@ -1,21 +1,21 @@
-import { mayComeLate } from './failed-work.ts'
-import type { IntentLog } from './intent.ts'
+import { mayComeLate } from './undo-after-failure.ts'
+import type { Intents } from './intents.ts'
 import { isUnsent, UpstreamError } from '../upstream/index.ts'
 
 /**
- * The rights that were asked for upstream and may be there. What was refused is not: there is nothing to take
- * back, and taking it back may be refused for the same reason, a permission that is missing, for as long as
- * it lasts. docs/contract/cloud.md#undo.
+ * Tracks which requested rights may exist upstream. A right that was refused does not exist and needs no
+ * removal; the removal could even fail for as long as the same permission is missing.
+ * docs/contract/cloud.md#undo.
  */
 export class PendingGrants {
   readonly #maybe = new Set<string>()
   readonly #doubtful = new Set<string>()
 
-  /** One try to be given the right with this id. */
-  async asking<Result>(id: string, attempt: () => Promise<Result>): Promise<Result> {
+  /** Makes one attempt to grant the right with this id. */
+  async attempt<Result>(id: string, grant: () => Promise<Result>): Promise<Result> {
     this.#maybe.add(id)
     try {
-      return await attempt()
+      return await grant()
     } catch (error) {
       if (!isRefusal(error)) this.#doubtful.add(id)
       if (!this.#doubtful.has(id)) this.#maybe.delete(id)
@@ -24,12 +24,18 @@ export class PendingGrants {
   }
 
   /**
-   * Leaves of an intent what may be there, and gives back its id while that is anything. Never rejects: while
-   * storage does not write, the undoing looks for all of it.
+   * Reduces a stored intent to the rights that may exist, and settles it if there are none. Returns the ids that
+   * are left to undo. Never rejects: if the storage cannot write, the whole intent is left.
    */
-  async narrow(intents: IntentLog, id: string, meant: Meant): Promise<string[]> {
+  async narrow(
+    intents: Pick<Intents, 'amend' | 'settle'>,
+    id: string,
+    intended: IntendedRights,
+  ): Promise<string[]> {
     const [member, ids] =
-      'assignment_ids' in meant ? ['assignment_ids', meant.assignment_ids] : ['group_ids', meant.group_ids]
+      'assignment_ids' in intended
+        ? ['assignment_ids', intended.assignment_ids]
+        : ['group_ids', intended.group_ids]
     const left = ids.filter((right) => this.#maybe.has(right))
     if (left.length === ids.length) return [id]
     try {
@@ -42,11 +48,13 @@ export class PendingGrants {
   }
 }
 
-type Meant = { readonly assignment_ids: readonly string[] } | { readonly group_ids: readonly string[] }
+type IntendedRights =
+  | { readonly assignment_ids: readonly string[] }
+  | { readonly group_ids: readonly string[] }
 
 /**
- * Neither this try nor one before it, of which it is a repetition, can have given anything. A conflict tells
- * that something is there.
+ * Whether neither this attempt nor an earlier try of it can have granted anything. A conflict is no refusal: it
+ * means that something exists.
  */
 const isRefusal = (error: unknown): boolean =>
   error instanceof UpstreamError &&

@@ -3,37 +3,41 @@ import { fail } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { hex, type Random } from '../../../lib/random.ts'
 import { writeAttempts } from '../../../core/stored-record.ts'
-import type { Made } from '../upstream/tenant.ts'
+import type { CreatedInTenant } from '../upstream/tenant.ts'
 import type { Intent } from './intent.ts'
 
-/** An intent as stored. `since` is milliseconds since the epoch. */
-export type StoredIntent = Made & { readonly id: string; readonly since: number; readonly intent: Intent }
+/** A stored intent. `since` is in milliseconds since the epoch. */
+export type StoredIntent = CreatedInTenant & {
+  readonly id: string
+  readonly since: number
+  readonly intent: Intent
+}
 
 export type StoredIntentsParts = { readonly view: View; readonly clock: Clock; readonly random: Random }
 
 const prefix = 'intent/'
 
-/** The records of one mount's intents. Their ids tell which life of the server made them. */
+/** The intent records of one mount. An id begins with a random prefix of the process that created the record. */
 export class StoredIntents {
   readonly #view: View
   readonly #clock: Clock
-  readonly #life: string
+  readonly #processId: string
   #made = 0
 
   constructor({ view, clock, random }: StoredIntentsParts) {
     this.#view = view.view('', { numbers: 'plain' })
     this.#clock = clock
-    this.#life = hex(random, 16)
+    this.#processId = hex(random, 16)
   }
 
-  /** Whether this life of the server made it: then whoever did still holds it. */
+  /** Whether this process created the record, so that the request that did may still be running. */
   isOurs(id: string): boolean {
-    return id.startsWith(`${this.#life}-`)
+    return id.startsWith(`${this.#processId}-`)
   }
 
   entry(intent: Intent, tenant: string | undefined): { readonly id: string; readonly entry: ViewEntry } {
     this.#made += 1
-    const id = `${this.#life}-${String(this.#made).padStart(12, '0')}`
+    const id = `${this.#processId}-${String(this.#made).padStart(12, '0')}`
     return {
       id,
       entry: this.#view.fromRoot({
@@ -52,7 +56,7 @@ export class StoredIntents {
     if (!(await this.#view.write(entries))) throw new Error('the id of an intent was given twice')
   }
 
-  /** Those that are gone are left out. */
+  /** Adds what became known since. Skips records that no longer exist. */
   async amend(ids: readonly string[], known: object): Promise<void> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const found = await Promise.all(
@@ -75,11 +79,11 @@ export class StoredIntents {
     return found === undefined ? undefined : stored(id, found)
   }
 
-  /** The oldest life first is not promised; within one life in the order they were made. */
+  /** Intents of one process come in the order in which they were stored; processes come in any order. */
   async all(): Promise<StoredIntent[]> {
     return (await this.#view.list(prefix)).map(({ key, value }) => stored(key.slice(prefix.length), value))
   }
 }
 
-/** Only this class writes them, and what it reads was sealed by this server. */
+/** The cast is safe: only this class writes these records, and the barrier authenticates them. */
 const stored = (id: string, value: unknown): StoredIntent => ({ ...(value as Omit<StoredIntent, 'id'>), id })

@@ -2,12 +2,12 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import { ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
-import { wantsRotation } from '../config/config.ts'
 import type { ConfigRecord } from '../config/config-record.ts'
-import { nextTime, parseCron } from './cron.ts'
 import type { MountState } from '../mount-state.ts'
 import { digestOf, type RootSecretUsers } from './root-secret-users.ts'
-import { completeRotation, leastAgeMs, type RotationLog, rotateRoot } from './rotate-root.ts'
+import { completeRotation, type RotationLog } from './complete-rotation.ts'
+import { dueTime, nextStep } from './next-step.ts'
+import { rotateRoot } from './rotate-root.ts'
 import { callWithin } from '../upstream-work.ts'
 
 export type RootRotationParts = {
@@ -146,36 +146,4 @@ export class RootRotation implements AsyncDisposable {
     const { clock, random } = this.#parts
     return { state, clock, random, call: callWithin(clock, random.uuid(), this.#stopping.signal) }
   }
-}
-
-/** A pending secret that does not work for so long does not hold up a rotation that is due. */
-const givenUpMs = 3600_000
-
-/** What there is to do for a mount's root secret now. Pure. */
-export function nextStep(config: ConfigRecord | undefined, now: number): 'complete' | 'rotate' | 'nothing' {
-  if (config === undefined) return 'nothing'
-  const isDue = isRotationDue(config, now)
-  if (config.pending === undefined) return isDue ? 'rotate' : 'nothing'
-  const ageMs = now - config.pending.created
-  if (isDue && ageMs >= givenUpMs) return 'rotate'
-  // of one from the future the clock was set back since: whether it works is found out anyway
-  return ageMs >= leastAgeMs || ageMs < 0 ? 'complete' : 'nothing'
-}
-
-/** An automated rotation may begin now. Pure. */
-export const isRotationDue = (config: ConfigRecord, now: number): boolean => dueTime(config, now) <= now
-
-/**
- * When the next automated rotation may begin, or has been due since, in milliseconds since the epoch;
- * infinity for never. Pure. docs/contract/cloud.md#automatic-rotation
- */
-function dueTime(config: ConfigRecord, now: number): number {
-  const { rotation_counts_from: from, rotation_period, rotation_schedule, rotation_window } = config
-  if (!wantsRotation(config) || from === undefined) return Number.POSITIVE_INFINITY
-  if (rotation_schedule === '') return from + rotation_period * 1000
-  const schedule = parseCron(rotation_schedule)
-  if ('error' in schedule) return Number.POSITIVE_INFINITY
-  // of the times that are still in their window, the first one after the last rotation
-  const earliest = rotation_window === 0 ? from : Math.max(from, now - rotation_window * 1000 - 1)
-  return nextTime(schedule, earliest) ?? Number.POSITIVE_INFINITY
 }

@@ -1,22 +1,23 @@
-import { dynamicGroup, roleAssignableGroup, type UpstreamCall, UpstreamError } from './index.ts'
-import type { UpstreamWork } from '../upstream-work.ts'
+import { dynamicGroup, roleAssignableGroup } from './classification.ts'
+import type { DirectoryApi } from './directory-api.ts'
+import type { UpstreamCall } from './upstream-call.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /**
- * Makes a service principal a member of a group. A refusal is thrown with what is special about the group:
- * the directory says only that a right is missing.
+ * Adds a service principal to a group. The directory refuses with nothing but a missing permission, so the
+ * error also says what is special about the group.
  */
 export async function joinGroup(
-  groupId: string,
-  principalId: string,
-  { upstream }: Pick<UpstreamWork, 'upstream'>,
+  directory: DirectoryApi,
+  { groupId, principalId }: { readonly groupId: string; readonly principalId: string },
   call: UpstreamCall,
 ): Promise<void> {
   try {
-    await upstream.directory.addGroupMember(groupId, principalId, call)
+    await directory.addGroupMember(groupId, principalId, call)
   } catch (error) {
     if (!(error instanceof UpstreamError) || error.status !== 403 || error.operation !== 'addGroupMember')
       throw error
-    const group = await upstream.directory.getGroup(groupId, call).catch(() => undefined)
+    const group = await directory.getGroup(groupId, call).catch(() => undefined)
     const found = [
       ...(group?.isDynamic === true ? [dynamicGroup] : []),
       ...(group?.isRoleAssignable === true ? [roleAssignableGroup] : []),

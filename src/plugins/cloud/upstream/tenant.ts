@@ -1,20 +1,18 @@
-import type { ReadyUpstream } from '../mount-state.ts'
+import type { UpstreamSettings } from './upstream.ts'
 
-/**
- * Where something was made: the tenant as it was configured then. Unknown of what an earlier version made.
- */
-export type Made = { readonly tenant_id?: string | undefined }
+/** The tenant in which something was created. Records of earlier versions do not name it. */
+export type CreatedInTenant = { readonly tenant_id?: string | undefined }
 
 const guid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
- * Why the mount cannot remove what was made in another tenant than the one it signs in to now; undefined when
- * it can. There "it does not exist" says nothing. Of a tenant named by a domain it is not known which one
- * that is. Pure.
+ * Says why the mount cannot remove an object: it was created in another tenant than the one the mount signs in
+ * to now, where "not found" proves nothing. Undefined if the tenants match, or cannot be compared because one
+ * of them is unknown or is given as a domain name. Pure.
  */
-export function elsewhere(
-  { tenant_id: tenant }: Made,
-  { settings: { tenantId: current } }: Pick<ReadyUpstream, 'settings'>,
+export function otherTenantReason(
+  { tenant_id: tenant }: CreatedInTenant,
+  { settings: { tenantId: current } }: { readonly settings: Pick<UpstreamSettings, 'tenantId'> },
 ): string | undefined {
   if (
     tenant === undefined ||

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { elsewhere } from '../../../../src/plugins/cloud/upstream/tenant.ts'
+import { otherTenantReason } from '../../../../src/plugins/cloud/upstream/tenant.ts'
 import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
 import { aCredential, aRole, cleared, debris, kindsOf, revoke, until } from '../credential-steps.ts'
 
@@ -21,7 +21,7 @@ test.each([
     resourceManagerScope: '',
   } as const
   const settings = { subscriptionId: 's', tenantId: now, clientId: 'c', clientSecret: 'x', environment }
-  expect(elsewhere({ tenant_id: made }, { settings }) !== undefined).toBe(isElsewhere)
+  expect(otherTenantReason({ tenant_id: made }, { settings }) !== undefined).toBe(isElsewhere)
 })
 
 let fixture: CloudFixture

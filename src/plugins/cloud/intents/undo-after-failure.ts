@@ -1,0 +1,43 @@
+import type { Intents } from './intents.ts'
+import { isUnsent, UpstreamError } from '../upstream/index.ts'
+
+/** Whether a failed call may have taken effect. It has not if upstream refused it. */
+const mayHaveHappened = (error: unknown): boolean =>
+  !(error instanceof UpstreamError) || error.lost || error.status >= 500
+
+/**
+ * Whether a failed call may still take effect later: nobody received its answer, or a gateway answered in
+ * place of the service.
+ */
+export const mayComeLate = (error: unknown): boolean =>
+  !(error instanceof UpstreamError) ||
+  (!isUnsent(error) && (error.status === 0 || error.status === 408 || error.status >= 500))
+
+/** How a sequence of calls failed. */
+type Failure = {
+  readonly error: unknown
+  /** Whether an earlier call of the sequence created anything. */
+  readonly made: boolean
+  /** Whether a right that was requested may still be granted. */
+  readonly isUnderway?: boolean | undefined
+}
+
+/**
+ * Undoes the intents of a failed sequence. If upstream refused its first call, there is nothing to undo and the
+ * intents are settled. Never rejects.
+ */
+export async function undoAfterFailure(
+  intents: Pick<Intents, 'settle' | 'undo'>,
+  ids: readonly string[],
+  { error, made, isUnderway }: Failure,
+): Promise<void> {
+  if (!made && !mayHaveHappened(error)) {
+    try {
+      await intents.settle(ids)
+      return
+    } catch {
+      // the storage cannot write: undo the intents instead, which retries and finds nothing upstream
+    }
+  }
+  intents.undo(ids, { isUnderway })
+}

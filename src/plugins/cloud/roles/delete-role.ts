@@ -1,0 +1,68 @@
+import { refuse, ServiceError } from '../../../errors.ts'
+import type { Intent } from '../intents/intent.ts'
+import type { MountState } from '../mount-state.ts'
+import { callerError, UpstreamError } from '../upstream/index.ts'
+import { wasRemoved } from '../upstream/removal.ts'
+import { otherTenantReason } from '../upstream/tenant.ts'
+import type { RoleWork, UpstreamWork } from '../upstream-work.ts'
+import { removeRights, rightsRemovals } from './persisted-application.ts'
+import type { ManagedApplication, RoleRecord } from './role-record.ts'
+
+/** Deletes a role and the application it owns. Returns warnings. docs/contract/cloud.md#deleting-a-role */
+export function deleteRole(name: string, roleWork: RoleWork): Promise<string[]> {
+  const { state } = roleWork
+  return state.inRoleTurn(name, async () => {
+    const role = await state.findRole(name)
+    if (role?.managed !== undefined) return deletePersisted(name, role, role.managed, roleWork)
+    if (role !== undefined) await state.deleteRole(name)
+    return []
+  })
+}
+
+async function deletePersisted(
+  name: string,
+  role: RoleRecord,
+  managed: ManagedApplication,
+  roleWork: RoleWork,
+): Promise<string[]> {
+  const { state } = roleWork
+  const work = { ...roleWork, upstream: await upstreamForDelete(state) }
+  const reason = otherTenantReason(managed, work.upstream)
+  if (reason !== undefined) throw refuse('invalid', `error deleting persisted app: ${reason}`)
+  // the application first: if that fails, the role stays as it was
+  await deleteApplication(managed.object_id, work)
+  const { left, warnings } = await removeRights(rightsRemovals(managed), work)
+  const purges: Intent[] = role.permanently_delete
+    ? [managed.object_id, managed.service_principal_id].map((object_id) => ({ kind: 'purge', object_id }))
+    : []
+  const later = state.intents.recordEntries([...left, ...purges], work.upstream.settings.tenantId)
+  try {
+    await state.deleteRole(name, later.entries)
+  } finally {
+    // a failed write may be stored
+    state.intents.undo(later.ids)
+  }
+  return warnings
+}
+
+async function upstreamForDelete(state: MountState): Promise<UpstreamWork['upstream']> {
+  try {
+    return await state.upstream()
+  } catch (error) {
+    if (error instanceof ServiceError)
+      throw new ServiceError(error.kind, `error during delete: ${error.message}`, {
+        cause: error,
+        wrapped: error.wrapped,
+      })
+    throw error
+  }
+}
+
+/** An application that no longer exists counts as deleted. docs/contract/cloud.md#deleting-a-role */
+async function deleteApplication(id: string, { upstream, call }: UpstreamWork): Promise<void> {
+  try {
+    await wasRemoved(upstream.directory.deleteApplication(id, call))
+  } catch (error) {
+    throw error instanceof UpstreamError ? callerError(error, 'error deleting persisted app') : error
+  }
+}

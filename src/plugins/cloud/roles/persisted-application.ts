@@ -1,0 +1,243 @@
+import { base62, type Random } from '../../../lib/random.ts'
+import type { Intent } from '../intents/intent.ts'
+import { PendingGrants } from '../intents/pending-grants.ts'
+import { mayComeLate, undoAfterFailure } from '../intents/undo-after-failure.ts'
+import { type Application, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
+import { joinGroup } from '../upstream/join-group.ts'
+import { assignmentId, displayNameOf, tagOf } from '../upstream/object-names.ts'
+import { isGone } from '../upstream/removal.ts'
+import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
+import type { ManagedApplication, RoleRecord } from './role-record.ts'
+
+/** The application of a `persist_app` role after a change, and what the write that stores the role must do. */
+export type PersistedChange = {
+  readonly managed: ManagedApplication
+  /** Intents of created objects, which the role owns from that write on. */
+  readonly settles: readonly string[]
+  /** Rights that the role no longer lists, to be removed after that write. */
+  readonly removals: readonly RightsRemoval[]
+}
+
+type RightsRemoval = Extract<Intent, { kind: 'roleAssignments' | 'groupMembership' }>
+type Assignment = ManagedApplication['role_assignments'][number]
+type WantedRights = {
+  readonly roles: readonly { readonly role_id: string; readonly scope: string }[]
+  readonly groups: readonly string[]
+}
+
+const rightsOf = ({ roles, groups }: RoleRecord): WantedRights => ({
+  roles: roles ?? [],
+  groups: (groups ?? []).map(({ object_id }) => object_id),
+})
+
+/**
+ * Creates the application of a role with its service principal and rights. An intent is stored before each step;
+ * if a step fails, everything is undone. docs/contract/cloud.md#persisted-applications.
+ */
+export async function createPersistedApplication(
+  name: string,
+  role: RoleRecord,
+  work: UpstreamWork,
+): Promise<PersistedChange> {
+  const { state, upstream, call, clock, random, serviceManagementReference } = work
+  const { tenantId } = upstream.settings
+  const tag = tagOf(state.accessor, call.correlationId)
+  const displayName = displayNameOf(name, `${Math.floor(clock.now() / 1000)}-${base62(random, 8)}`)
+  const intent = await state.intents.record({ kind: 'app', display_name: displayName, tag }, tenantId)
+  let application: Application | undefined
+  try {
+    const signInAudience = state.names.audiences.get(role.sign_in_audience)
+    const tags = [...(role.tags ?? []), tag]
+    application = await upstream.directory.createApplication(
+      { displayName, tags, signInAudience, serviceManagementReference },
+      call,
+    )
+    const { id, appId } = application
+    await state.intents.amend(intent, { object_id: id, client_id: appId })
+    const principal = await upstream.untilReplicated('createServicePrincipal', call, (again) =>
+      upstream.directory.createServicePrincipal(appId, again),
+    )
+    await state.intents.amend(intent, { service_principal_id: principal.id })
+    const bare: ManagedApplication = {
+      tenant_id: tenantId,
+      object_id: id,
+      client_id: appId,
+      service_principal_id: principal.id,
+      role_assignments: [],
+      group_ids: [],
+    }
+    const { managed, settles } = await addRights(bare, rightsOf(role), work)
+    return { managed, settles: [intent, ...settles], removals: [] }
+  } catch (error) {
+    await undoAfterFailure(state.intents, [intent], { error, made: application !== undefined })
+    throw error
+  }
+}
+
+/**
+ * Gives the application the rights its role lists now. New rights are added immediately; the others are returned,
+ * to be removed once the role is stored. docs/contract/cloud.md#persisted-applications
+ */
+export async function changePersistedApplication(
+  role: RoleRecord,
+  before: ManagedApplication,
+  work: UpstreamWork,
+): Promise<PersistedChange> {
+  const wanted = rightsOf(role)
+  const isWanted = (assignment: Assignment) =>
+    wanted.roles.some((granted) => isSameRight(granted, assignment))
+  const isWantedGroup = (id: string) => wanted.groups.includes(id)
+  const kept = {
+    ...before,
+    role_assignments: before.role_assignments.filter(isWanted),
+    group_ids: before.group_ids.filter(isWantedGroup),
+  }
+  const dropped = {
+    ...before,
+    role_assignments: before.role_assignments.filter((assignment) => !isWanted(assignment)),
+    group_ids: before.group_ids.filter((id) => !isWantedGroup(id)),
+  }
+  return { ...(await addRights(kept, wanted, work)), removals: rightsRemovals(dropped) }
+}
+
+const isSameRight = (
+  a: Pick<Assignment, 'role_id' | 'scope'>,
+  b: Pick<Assignment, 'role_id' | 'scope'>,
+): boolean => a.role_id === b.role_id && a.scope === b.scope
+
+/** Intents to remove every right that an application has. */
+export function rightsRemovals({
+  role_assignments,
+  group_ids,
+  service_principal_id,
+}: ManagedApplication): RightsRemoval[] {
+  const removals: RightsRemoval[] = []
+  if (role_assignments.length > 0)
+    removals.push({ kind: 'roleAssignments', assignment_ids: role_assignments.map(({ id }) => id) })
+  if (group_ids.length > 0) removals.push({ kind: 'groupMembership', group_ids, service_principal_id })
+  return removals
+}
+
+type NewAssignment = Assignment & { readonly name: string }
+
+/** The assignments that are wanted and missing. The ids are chosen here, so that intents can name them. */
+const missingAssignments = (
+  before: ManagedApplication,
+  wanted: WantedRights,
+  random: Random,
+): NewAssignment[] =>
+  wanted.roles
+    .filter((granted) => !before.role_assignments.some((assignment) => isSameRight(granted, assignment)))
+    .map(({ role_id, scope }) => {
+      const name = random.uuid()
+      return { name, id: assignmentId(scope, name), role_id, scope }
+    })
+
+/** Adds the rights that are missing. If one cannot be added, those added before are undone. */
+async function addRights(
+  before: ManagedApplication,
+  wanted: WantedRights,
+  work: UpstreamWork,
+): Promise<Pick<PersistedChange, 'managed' | 'settles'>> {
+  const { state, upstream, call } = work
+  const assignments = missingAssignments(before, wanted, work.random)
+  const group_ids = wanted.groups.filter((id) => !before.group_ids.includes(id))
+  const grants = new PendingGrants()
+  const recorded: { readonly id: string; readonly intent: RightsRemoval }[] = []
+  let isUnderway = false
+  try {
+    for (const { intent, operation, rights } of grantSteps(assignments, group_ids, before, work)) {
+      if (rights.length === 0) continue
+      recorded.push({ id: await state.intents.record(intent, upstream.settings.tenantId), intent })
+      await forEachOf(rights, ({ id, grant }) =>
+        upstream
+          .untilReplicated(operation, call, (again) => grants.attempt(id, () => grant(again)))
+          .catch((error: unknown) => {
+            if (mayComeLate(error)) isUnderway = true
+            throw error
+          }),
+      )
+    }
+  } catch (error) {
+    const left = await Promise.all(recorded.map(({ id, intent }) => grants.narrow(state.intents, id, intent)))
+    state.intents.undo(left.flat(), { isUnderway })
+    throw error
+  }
+  const added = assignments.map(({ id, role_id, scope }) => ({ id, role_id, scope }))
+  return {
+    managed: {
+      ...before,
+      role_assignments: [...before.role_assignments, ...added],
+      group_ids: [...before.group_ids, ...group_ids],
+    },
+    settles: recorded.map(({ id }) => id),
+  }
+}
+
+/** One kind of rights to grant: the intent that undoes it, and the calls that grant each right. */
+type GrantStep = {
+  readonly intent: RightsRemoval
+  readonly operation: 'putRoleAssignment' | 'addGroupMember'
+  readonly rights: readonly { readonly id: string; grant(call: UpstreamCall): Promise<unknown> }[]
+}
+
+const grantSteps = (
+  assignments: readonly NewAssignment[],
+  group_ids: readonly string[],
+  { service_principal_id: principalId }: ManagedApplication,
+  { upstream: { resourceManager, directory } }: UpstreamWork,
+): readonly GrantStep[] => [
+  {
+    intent: { kind: 'roleAssignments', assignment_ids: assignments.map(({ id }) => id) },
+    operation: 'putRoleAssignment',
+    rights: assignments.map(({ id, name, scope, role_id: roleDefinitionId }) => ({
+      id,
+      grant: (call) =>
+        resourceManager.putRoleAssignment({ scope, name, roleDefinitionId, principalId }, call),
+    })),
+  },
+  {
+    intent: { kind: 'groupMembership', group_ids, service_principal_id: principalId },
+    operation: 'addGroupMember',
+    rights: group_ids.map((groupId) => ({
+      id: groupId,
+      grant: (call) => joinGroup(directory, { groupId, principalId }, call),
+    })),
+  },
+]
+
+/** Removes rights. Returns the removals that failed, and a warning for each failure. */
+export async function removeRights(
+  removals: readonly RightsRemoval[],
+  { upstream, call }: UpstreamWork,
+): Promise<{ left: RightsRemoval[]; warnings: string[] }> {
+  const warnings: string[] = []
+  const left: RightsRemoval[] = []
+  for (const removal of removals) {
+    const before = warnings.length
+    if (removal.kind === 'roleAssignments') {
+      await forEachOf(removal.assignment_ids, (id) =>
+        unlessGone(upstream.resourceManager.deleteRoleAssignment(id, call), (cause) =>
+          warnings.push(`error unassigning role: ${cause}`),
+        ),
+      )
+    } else {
+      await forEachOf(removal.group_ids, (id) =>
+        unlessGone(upstream.directory.removeGroupMember(id, removal.service_principal_id, call), (cause) =>
+          warnings.push(`error removing group membership: ${cause}`),
+        ),
+      )
+    }
+    if (warnings.length > before) left.push(removal)
+  }
+  return { left, warnings }
+}
+
+async function unlessGone(removal: Promise<unknown>, onFailure: (cause: string) => void): Promise<void> {
+  try {
+    await removal
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    if (!isGone(error)) onFailure(error.message)
+  }
+}

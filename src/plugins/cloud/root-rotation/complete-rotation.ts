@@ -1,0 +1,181 @@
+import type { ViewEntry } from '../../../core/barrier/view.ts'
+import type { ConfigRecord, PendingSecret } from '../config/config-record.ts'
+import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
+import { isGone } from '../upstream/removal.ts'
+import type { ReadyUpstream } from '../mount-state.ts'
+import type { UpstreamWork } from '../upstream-work.ts'
+import { hasSameCredential, type RootPasswordIntent, rootPasswordRemoval } from './pending-secret.ts'
+import { type HeldPassword, holderName, rootPasswords, supersededPasswords } from './root-passwords.ts'
+import { digestOf } from './root-secret-users.ts'
+import type { RotationWork } from './rotate-root.ts'
+
+export type RotationLog = {
+  info(fields: object, text: string): void
+  warn(fields: object, text: string): void
+  error(fields: object, text: string): void
+}
+
+/** A pending secret is left alone until it is this old. docs/contract/cloud.md#promotion */
+export const leastAgeMs = 60_000
+
+/** The pending secret must work this many times in a row. */
+const proofs = 2
+
+/**
+ * Promotes the pending secret if it works by now, then removes the secrets it replaces. Returns whether nothing
+ * is left to wait for. `isUsedElsewhere` tells whether another mount signs in with the former secret, which is
+ * then kept. docs/contract/cloud.md#promotion.
+ */
+export function completeRotation(
+  work: RotationWork,
+  log: RotationLog,
+  isUsedElsewhere: (former: ConfigRecord) => Promise<boolean> = async () => false,
+): Promise<boolean> {
+  const { state, call } = work
+  return state.inRotationTurn(async () => {
+    const config = await state.findConfig()
+    const pending = config?.pending
+    if (config === undefined || pending === undefined) return true
+    const { settings } = await state.upstream()
+    const next = state.open({ ...settings, clientSecret: pending.client_secret })
+    if (!(await isAccepted(pending, next, call))) return false
+    const application = await next.directory.getApplication(pending.application_object_id, call)
+    const passwords = await rootPasswords(application, next, call)
+    const { own, typed, unknown } = supersededPasswords(passwords, config, state.accessor)
+    const isShared = config.client_secret_key_id === '' && (await isUsedElsewhere(config))
+    if (isShared)
+      log.warn(
+        { event: 'root_secret_shared', mount: state.accessor },
+        'another mount signs in with the former root secret, which is kept until that mount has a new one',
+      )
+    const removalOf = (password: HeldPassword): PasswordRemoval => {
+      const isTyped = password === typed
+      const intent = {
+        ...rootPasswordRemoval(state.accessor, application.id, password.keyId),
+        ...(password.principalId === undefined ? {} : { service_principal_id: password.principalId }),
+        ...(isTyped ? { secret_digest: digestOf(config.client_secret) } : {}),
+      }
+      return {
+        intent,
+        isNow: !(isTyped && isShared),
+        ...state.intents.recordEntry(intent, settings.tenantId),
+      }
+    }
+    const removals = [...own, ...(typed === undefined ? [] : [typed])].map(removalOf)
+    try {
+      return await promote({ config, pending, removals, unknown: isShared ? [] : unknown }, work, log)
+    } finally {
+      // even after a failure, whose write may be stored; intents that are settled or were never stored have
+      // nothing to undo
+      state.intents.undo(removals.map(({ id }) => id))
+    }
+  })
+}
+
+async function isAccepted(
+  { client_secret: secret }: PendingSecret,
+  { tokens, settings }: ReadyUpstream,
+  call: UpstreamCall,
+): Promise<boolean> {
+  for (let proof = 0; proof < proofs; proof++) {
+    if (!(await tokens.proveSecret(settings.clientId, secret, 'directory', call))) return false
+  }
+  return true
+}
+
+type Promotion = {
+  /** The configuration as it was read. */
+  readonly config: ConfigRecord
+  readonly pending: PendingSecret
+  readonly removals: readonly PasswordRemoval[]
+  /** Passwords of which one may be the former secret. */
+  readonly unknown: readonly HeldPassword[]
+}
+
+/** The removal of a password that the pending secret replaces. */
+type PasswordRemoval = {
+  readonly intent: RootPasswordIntent
+  /** False if the password is kept until no mount signs in with it. */
+  readonly isNow: boolean
+  readonly id: string
+  readonly entry: ViewEntry
+}
+
+/** Stores the pending secret as the current one, and only then removes the passwords it replaces. */
+async function promote(
+  { config, pending, removals, unknown }: Promotion,
+  { state, call }: RotationWork,
+  log: RotationLog,
+): Promise<boolean> {
+  let isPromoted = false
+  await state.changeConfig((before) => {
+    isPromoted = before?.pending?.key_id === pending.key_id && hasSameCredential(before, config)
+    if (!isPromoted || before === undefined) return 'keep'
+    return { config: promoted(before, pending), alongside: removals.map(({ entry }) => entry) }
+  })
+  if (!isPromoted) return true
+  const superseded = removals.map(({ intent }) => ({
+    key_id: intent.key_id ?? '',
+    holder: holderName(intent.service_principal_id),
+  }))
+  log.info(
+    { event: 'root_rotated', mount: state.accessor, key_id: pending.key_id, superseded },
+    'the new root secret is in use',
+  )
+  if (unknown.length > 0) warnOfUnknown(unknown, state.accessor, log)
+  await removePasswords(
+    removals.filter(({ isNow }) => isNow),
+    { state, upstream: await state.upstream(), call },
+  )
+  return true
+}
+
+function warnOfUnknown(unknown: readonly HeldPassword[], mount: string, log: RotationLog): void {
+  log.warn(
+    {
+      event: 'root_secret_left',
+      mount,
+      key_ids: unknown.map(({ keyId }) => keyId),
+      passwords: unknown.map(({ keyId, displayName, principalId }) => ({
+        key_id: keyId,
+        holder: holderName(principalId),
+        name: displayName ?? '',
+      })),
+    },
+    'cannot tell which of these passwords was the former root secret: remove it by hand',
+  )
+}
+
+function promoted({ pending: _promoted, ...config }: ConfigRecord, pending: PendingSecret): ConfigRecord {
+  return {
+    ...config,
+    client_secret: pending.client_secret,
+    client_secret_key_id: pending.key_id,
+    root_password_expiration_date: pending.expiration_date,
+  }
+}
+
+/** Makes one attempt for each password. After a failure the intent remains and is retried. */
+async function removePasswords(
+  removals: readonly PasswordRemoval[],
+  { state, upstream, call }: Pick<UpstreamWork, 'state' | 'upstream' | 'call'>,
+): Promise<void> {
+  for (const { intent, id } of removals) {
+    const {
+      application_object_id: applicationId,
+      service_principal_id: principalId,
+      key_id: keyId = '',
+    } = intent
+    try {
+      await state.inApplicationTurn(applicationId, () =>
+        principalId === undefined
+          ? upstream.directory.removeApplicationPassword(applicationId, keyId, call)
+          : upstream.directory.removeServicePrincipalPassword(principalId, keyId, call),
+      )
+      await state.intents.settle([id])
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error
+      if (isGone(error)) await state.intents.settle([id])
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import { classify } from './classification.ts'
+import { UpstreamError } from './upstream-error.ts'
+
+/** Whether a removal failed because the object does not exist. */
+export const isGone = (error: unknown): boolean =>
+  error instanceof UpstreamError && ['gone', 'done'].includes(classify(error).kind)
+
+/** True once the object is removed, false if it did not exist. Throws every other failure. */
+export async function wasRemoved(removal: Promise<void>): Promise<boolean> {
+  try {
+    await removal
+    return true
+  } catch (error) {
+    if (!isGone(error)) throw error
+    return false
+  }
+}
