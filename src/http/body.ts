@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer'
 import { unescape as unescapePercent } from 'node:querystring'
 import { refuse } from '../errors.ts'
 import { excerpt } from '../lib/go/text.ts'
+import { jsonTypeName } from '../lib/go/type-names.ts'
 import {
   isJsonNumber,
   type JsonLimits,
@@ -77,7 +78,7 @@ function readObject(raw: Uint8Array, limits: JsonLimits): Record<string, JsonVal
   if (typeof value === 'object' && !Array.isArray(value) && !isJsonNumber(value)) return value
   throw refuse(
     'invalid',
-    `failed to parse JSON input: json: cannot unmarshal ${typeName(value)} into Go value of type map[string]interface {}`,
+    `failed to parse JSON input: json: cannot unmarshal ${jsonTypeName(value)} into Go value of type map[string]interface {}`,
   )
 }
 
@@ -93,12 +94,6 @@ function parseBody(raw: Uint8Array, limits: JsonLimits): JsonValue {
         : `failed to parse JSON input: ${error.message}`,
     )
   }
-}
-
-function typeName(value: JsonValue): string {
-  if (Array.isArray(value)) return 'array'
-  if (typeof value === 'boolean') return 'bool'
-  return typeof value === 'string' ? 'string' : 'number'
 }
 
 function readForm(raw: Uint8Array, limits: JsonLimits): Record<string, JsonValue> {

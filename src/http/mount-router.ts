@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Mount } from '../core/mounts/mount.ts'
 import { rootNamespace } from '../core/namespaces/namespace.ts'
 import type { NamespacePlace } from '../core/namespaces/namespace-tree.ts'
+import { parseBool } from '../lib/go/bool.ts'
 import type { Random } from '../lib/random.ts'
 import type { Call, EarlyReply, Operation } from './call.ts'
 import { firstValueOf } from './request-headers.ts'
@@ -239,9 +240,6 @@ const verbs: Record<string, Operation> = {
 /** One of the verbs that ask for something. */
 export const isKnownVerb = (verb: string): boolean => Object.hasOwn(verbs, verb)
 
-const truths = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
-const falsehoods = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False'])
-
 /** docs/contract/http.md#verbs-and-paths: the verb, and for GET what `list` and `scan` ask for. */
 function operationOf(verb: string, query: string): { operation: Operation | undefined; status: number } {
   const plain = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
@@ -250,11 +248,10 @@ function operationOf(verb: string, query: string): { operation: Operation | unde
   const parameters = new URLSearchParams(query)
   if ((parameters.get('help') ?? '') !== '') return { operation: 'help', status: 405 }
   if (plain !== 'read') return { operation: plain, status: 405 }
-  const list = parameters.get('list') ?? ''
-  const scan = parameters.get('scan') ?? ''
-  const readable = (truths.has(list) || falsehoods.has(list)) && (truths.has(scan) || falsehoods.has(scan))
-  if (!readable || (truths.has(list) && truths.has(scan))) return { operation: undefined, status: 400 }
-  return { operation: truths.has(list) ? 'list' : truths.has(scan) ? 'scan' : 'read', status: 405 }
+  const list = parseBool(parameters.get('list') || 'false')
+  const scan = parseBool(parameters.get('scan') || 'false')
+  if (list === undefined || scan === undefined || (list && scan)) return { operation: undefined, status: 400 }
+  return { operation: list ? 'list' : scan ? 'scan' : 'read', status: 405 }
 }
 
 const special = /[%?#]/

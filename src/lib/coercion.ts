@@ -1,6 +1,8 @@
+import { parseBool } from './go/bool.ts'
 import { parseDuration } from './go/duration.ts'
 import { parseWholeNumber } from './go/numbers.ts'
 import { goText, quoted } from './go/text.ts'
+import { goTypeName } from './go/type-names.ts'
 import { isJsonNumber, type JsonValue } from './json.ts'
 import { parseTime } from './time.ts'
 
@@ -13,16 +15,8 @@ export type Coerced<T> = { value: T } | { error: string }
 /** Values of unknown shape by key. Has no prototype. */
 export type FieldMap<T = JsonValue> = { [key: string]: T }
 
-/** The name the reference gives to a JSON type in its texts. */
-function typeName(wire: unknown): string {
-  if (isJsonNumber(wire) || typeof wire === 'number') return 'json.Number'
-  if (typeof wire === 'string') return 'string'
-  if (typeof wire === 'boolean') return 'bool'
-  return Array.isArray(wire) ? '[]interface {}' : 'map[string]interface {}'
-}
-
 const unconvertible = (place: string, type: string, wire: unknown): string =>
-  `'${place}' expected type '${type}', got unconvertible type '${typeName(wire)}'`
+  `'${place}' expected type '${type}', got unconvertible type '${goTypeName(wire)}'`
 
 /** The text of a scalar; undefined for lists and objects. Null and absent are the empty text. */
 function scalarText(wire: unknown): string | undefined {
@@ -33,14 +27,11 @@ function scalarText(wire: unknown): string | undefined {
   return isJsonNumber(wire) ? wire.rawJSON : undefined
 }
 
-const trueTexts = new Set(['1', 't', 'T', 'true', 'True', 'TRUE'])
-const falseTexts = new Set(['', '0', 'f', 'F', 'false', 'False', 'FALSE'])
-
 export function toBool(wire: unknown): Coerced<boolean> {
   const text = scalarText(wire)
   if (text === undefined) return { error: unconvertible('', 'bool', wire) }
-  if (trueTexts.has(text)) return { value: true }
-  if (falseTexts.has(text)) return { value: false }
+  const value = text === '' ? false : parseBool(text)
+  if (value !== undefined) return { value }
   return { error: "'' cannot parse value as 'bool': strconv.ParseBool: invalid syntax" }
 }
 

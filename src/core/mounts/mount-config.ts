@@ -1,6 +1,6 @@
 import { refuse } from '../../errors.ts'
 import { parseDuration } from '../../lib/go/duration.ts'
-import { excerpt } from '../../lib/go/text.ts'
+import { excerpt, quoted } from '../../lib/go/text.ts'
 import { isJsonNumber, type JsonObject, type JsonValue, numberText } from '../../lib/json.ts'
 import type { MountConfig, MountTable } from './mount.ts'
 
@@ -131,7 +131,7 @@ export function checkPluginVersion(given: string, type: string): void {
   if (given.length > 256 || !version.test(given)) {
     throw refuse(
       'invalid',
-      `version ${JSON.stringify(excerpt(given))} is not a valid semantic version: malformed version: ${excerpt(given)}`,
+      `version ${quoted(given)} is not a valid semantic version: malformed version: ${excerpt(given)}`,
     )
   }
   throw refuse('invalid', `plugin not found in the catalog: ${type}`)

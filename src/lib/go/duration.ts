@@ -1,8 +1,7 @@
-import { Buffer } from 'node:buffer'
 import { isJsonNumber } from '../json.ts'
-import { excerpt } from './text.ts'
+import { byteQuoted, quoted } from './text.ts'
 
-/** Seconds, whole ones unless it was read exactly, or the text that says why not. */
+/** Seconds, or why the input is not a duration. */
 export type ParsedDuration = { seconds: number } | { error: string }
 
 const maxSeconds = 9_223_372_036
@@ -21,9 +20,9 @@ const nanosecondsOf: ReadonlyMap<string, bigint> = new Map([
 ])
 
 /**
- * A duration as it comes over the wire: a number or text of seconds, `7d`, or `1h30m`. Fractions are cut
- * toward zero, with `exact` those of a millisecond only; below zero only when `signed`.
- * docs/contract/http.md#field-types.
+ * Parses a duration from a request: seconds as a number or text, `7d`, or Go's `1h30m`
+ * (https://pkg.go.dev/time#ParseDuration). Truncates toward zero to whole seconds, or to milliseconds if
+ * `exact`. Negative values are errors unless `signed`. docs/contract/http.md#field-types
  */
 export function parseDuration(
   input: unknown,
@@ -38,8 +37,8 @@ export function parseDuration(
 }
 
 /**
- * `768h0m0s`, `1m0s`, `1.5s`, `500ms`, `0s`: the plain text form of docs/contract/http.md#field-types, to the
- * millisecond.
+ * A duration as Go prints it, to the millisecond: `768h0m0s`, `1m0s`, `1.5s`, `500ms`, `0s`
+ * (https://pkg.go.dev/time#Duration.String).
  */
 export function goDuration(seconds: number): string {
   const total = Math.round(Math.abs(seconds) * 1000)
@@ -54,7 +53,7 @@ export function goDuration(seconds: number): string {
 }
 
 /**
- * `768h`, `1h30m`, `1h5s`, `0s`: whole seconds without the parts that are zero.
+ * A duration in whole seconds without the parts that are zero: `768h`, `1h30m`, `1h5s`, `0s`.
  * docs/contract/tokens-and-policies.md#lifetimes
  */
 export function shortDuration(seconds: number): string {
@@ -80,13 +79,12 @@ function parseText(text: string, exact: boolean): ParsedDuration {
 
 function parseDays(text: string): ParsedDuration {
   const days = wholeNumber(text)
-  if (days === undefined) return { error: `strconv.ParseInt: parsing ${byteQuoted(text)}: invalid syntax` }
-  if (days === 'too large')
-    return { error: `strconv.ParseInt: parsing ${byteQuoted(text)}: value out of range` }
+  if (days === undefined) return { error: `strconv.ParseInt: parsing ${quoted(text)}: invalid syntax` }
+  if (days === 'too large') return { error: `strconv.ParseInt: parsing ${quoted(text)}: value out of range` }
   return Math.abs(days) * 86_400 > maxSeconds ? { error: overflow } : { seconds: days * 86_400 }
 }
 
-/** A signed 64-bit whole number; one above 2^53 is rounded, which is beyond every duration anyway. */
+/** A signed 64-bit integer. Numbers above 2^53 are rounded, but they exceed every duration anyway. */
 function wholeNumber(text: string): number | 'too large' | undefined {
   if (!/^[+-]?\d+$/.test(text)) return undefined
   const digits = text.replace(/^[+-]?0*/, '')
@@ -98,7 +96,7 @@ function wholeNumber(text: string): number | 'too large' | undefined {
   return (isNegative ? -Number(digits) : Number(digits)) || 0
 }
 
-/** One or more of `<digits>[.<digits>]<unit>`, after an optional sign. */
+/** Parses an optional sign and one or more of `<digits>[.<digits>]<unit>`. */
 function parseUnits(text: string, exact: boolean): ParsedDuration {
   const invalid = { error: `time: invalid duration ${byteQuoted(text)}` }
   const isNegative = text.startsWith('-')
@@ -121,10 +119,4 @@ function parseUnits(text: string, exact: boolean): ParsedDuration {
   }
   const seconds = exact ? Number(total / 1_000_000n) / 1000 : Number(total / 1_000_000_000n)
   return { seconds: isNegative && seconds > 0 ? -seconds : seconds }
-}
-
-/** In double quotes; everything but printable ASCII as `\x..`, byte by byte. */
-function byteQuoted(text: string): string {
-  const escaped = excerpt(text).replace(/["\\]/g, '\\$&')
-  return `"${escaped.replace(/[^ -~]/gu, (character) => Buffer.from(character).toString('hex').replace(/../g, '\\x$&'))}"`
 }

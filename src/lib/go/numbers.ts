@@ -1,22 +1,19 @@
-/** What a text means as a number to the reference's parser. */
+/** A number, or why Go's `strconv` rejects the text. */
 export type ParsedNumber = { number: number } | { error: 'invalid syntax' | 'value out of range' }
 
 const invalid: ParsedNumber = { error: 'invalid syntax' }
 const outOfRange: ParsedNumber = { error: 'value out of range' }
 
-/**
- * A longer text is no number anybody means; the patterns below, whose groups repeat, would take more stack
- * for one than there is.
- */
+/** Longer texts would overflow the stack in the regular expression below. */
 const longestText = 4096
 
 const wholeNumber =
   /^([+-]?)(?:(0[xX](?:_?[\dA-Fa-f])+)|(0[bB](?:_?[01])+)|0[oO]?((?:_?[0-7])+)|(0|[1-9](?:_?\d)*))$/
 
 /**
- * A whole number in base 10, 16 (`0x`), 8 (`0o` or a leading 0) or 2 (`0b`), with `_` between digits.
- * docs/contract/http.md#field-types. Beyond 2^53 - 1 it is out of range: we never keep another number than
- * was sent.
+ * Parses an integer in base 10, 16 (`0x`), 8 (`0o` or a leading 0) or 2 (`0b`), with `_` between digits, as
+ * Go's `strconv.ParseInt` does with base 0 (https://pkg.go.dev/strconv#ParseInt). Numbers beyond 2^53 - 1 are
+ * out of range, because a double would round them. docs/contract/http.md#field-types
  */
 export function parseWholeNumber(text: string): ParsedNumber {
   if (text.length > longestText) return outOfRange

@@ -1,20 +1,21 @@
+import { Buffer } from 'node:buffer'
 import { isJsonNumber } from '../json.ts'
 
 const maxDepth = 16
 const maxLength = 256
 
-/** Cuts what a caller sent to a length that may be repeated in an error text. */
+/** Truncates a caller's text so that an error text can repeat it. */
 export const excerpt = (text: string, length = maxLength): string =>
   text.length > length ? `${text.slice(0, length)}…` : text
 
 /**
- * A text in double quotes for an error text, as Go writes one: quotes, backslashes and all that cannot be
- * printed are escaped. docs/contract/messages.md#checks
+ * A text as Go's `%q` prints it (https://pkg.go.dev/strconv#Quote), truncated: in double quotes, with quotes,
+ * backslashes and unprintable characters escaped.
  */
 export const quoted = (text: string, length = maxLength): string =>
   `"${excerpt(text, length).toWellFormed().replace(unquotable, escaped)}"`
 
-/** What Go does not print: all but letters, marks, numbers, punctuation, symbols and the blank. */
+/** Characters to escape. Letters, marks, numbers, punctuation, symbols and U+0020 are printable. */
 const unquotable = /["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu
 
 const shortEscapes: ReadonlyMap<string, string> = new Map([
@@ -40,9 +41,15 @@ function escaped(char: string): string {
 const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, '0')
 
 /**
- * A decoded value as error texts show it: `[a b]`, `map[k:v]` with sorted keys, `<nil>`. Never longer than a
- * few hundred characters.
+ * A text as Go's `time` package quotes it, truncated: in double quotes, with each byte that is not printable
+ * ASCII as `\x..`.
  */
+export function byteQuoted(text: string): string {
+  const escaped = excerpt(text).replace(/["\\]/g, '\\$&')
+  return `"${escaped.replace(/[^ -~]/gu, (character) => Buffer.from(character).toString('hex').replace(/../g, '\\x$&'))}"`
+}
+
+/** A value as Go's `%v` prints it, truncated: `[a b]`, `map[k:v]` with sorted keys, `<nil>`. */
 export const goText = (value: unknown): string => excerpt(render(value, maxDepth))
 
 function render(value: unknown, depth: number): string {

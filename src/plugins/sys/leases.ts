@@ -7,7 +7,7 @@ import { refuse } from '../../errors.ts'
 import type { LongLists } from '../../core/long-lists.ts'
 import { type Call, followsField, limitOf, type Reply, resource } from '../../http/resource.ts'
 import { boolField, durationField, stringField } from '../../lib/fields.ts'
-import { excerpt } from '../../lib/go/text.ts'
+import { quoted } from '../../lib/go/text.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import { answers } from './answers.ts'
 
@@ -254,7 +254,7 @@ function mostListed(limit: string | undefined): number {
   if (!/^[+-]?\d{1,15}$/.test(limit))
     throw refuse(
       'invalid',
-      `invalid 'limit' provided: strconv.Atoi: parsing ${JSON.stringify(excerpt(limit))}: invalid syntax`,
+      `invalid 'limit' provided: strconv.Atoi: parsing ${quoted(limit)}: invalid syntax`,
     )
   if (Number(limit) < 1) throw refuse('invalid', "limit must be 'none' or a positive integer")
   return Number(limit)

@@ -6,7 +6,9 @@ import { errorBody } from '../../http/error-reply.ts'
 import { sendJson } from '../../http/json-reply.ts'
 import { carrierOf } from '../../http/mount-router.ts'
 import { type DocumentedAnswer, helpOnly } from '../../http/resource.ts'
-import { isJsonNumber, type JsonLimits, type JsonValue } from '../../lib/json.ts'
+import { parseBool } from '../../lib/go/bool.ts'
+import { jsonTypeName } from '../../lib/go/type-names.ts'
+import type { JsonLimits, JsonValue } from '../../lib/json.ts'
 import { nodeAnswers } from './node-answers.ts'
 
 /** The state of this process as health checks and clients see it. */
@@ -53,8 +55,6 @@ const unsealBody = z.object({
     .meta({ description: 'Share of the seal key, as hex or base64', writeOnly: true }),
   reset: z.boolean().optional().describe('Discard the shares sent so far'),
 })
-const truths = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
-const falsehoods = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False'])
 
 /**
  * The node-level paths: no envelope, served while sealed; only sealing and step-down need a token.
@@ -247,9 +247,8 @@ async function health(reply: FastifyReply, call: Call, state: NodeState): Promis
     if (code < 200 || code > 599) return json(reply, 400, { errors: [] })
     codes[name] = code
   }
-  const standbyOk = query.get('standbyok')
-  if (standbyOk !== null && !truths.has(standbyOk) && !falsehoods.has(standbyOk))
-    return json(reply, 400, { errors: [] })
+  const standbyOk = query.get('standbyok') ?? ''
+  if (standbyOk !== '' && parseBool(standbyOk) === undefined) return json(reply, 400, { errors: [] })
   const open = state.isInitialized() && !state.isSealed()
   const storage = open && !(await state.isStorageUp()) ? { storage: 'unavailable' } : {}
   const code = !state.isInitialized()
@@ -304,7 +303,7 @@ function unseal(reply: FastifyReply, fields: ReadonlyMap<string, JsonValue>, sta
     [reset, 'boolean', 'reset'],
   ] as const) {
     if (value !== undefined && value !== null && typeof value !== type) {
-      const text = `failed to parse JSON input: json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field UnsealRequest.${name} of type ${type === 'boolean' ? 'bool' : type}`
+      const text = `failed to parse JSON input: json: cannot unmarshal ${jsonTypeName(value)} into Go struct field UnsealRequest.${name} of type ${type === 'boolean' ? 'bool' : type}`
       return json(reply, 400, { errors: [text] })
     }
   }
@@ -327,12 +326,6 @@ const isShare = (key: string): boolean =>
   key.length % 2 === 0 && key.length >= 32 && /^[0-9a-fA-F]+$/.test(key)
     ? true
     : key.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(key)
-
-function jsonTypeOf(value: JsonValue): string {
-  if (Array.isArray(value)) return 'array'
-  if (typeof value === 'boolean') return 'bool'
-  return isJsonNumber(value) ? 'number' : typeof value
-}
 
 /**
  * A body read into a fixed struct: keys match in any case, unknown ones are ignored.

@@ -77,6 +77,7 @@ describe('durations in requests', () => {
     ['12h1d', 'strconv.ParseInt: parsing "12h1": invalid syntax'],
     ['1.5d', 'strconv.ParseInt: parsing "1.5": invalid syntax'],
     ['d', 'strconv.ParseInt: parsing "": invalid syntax'],
+    ['\u{e9}d', 'strconv.ParseInt: parsing "\u{e9}": invalid syntax'],
     ['99999999999999999999d', 'strconv.ParseInt: parsing "99999999999999999999": value out of range'],
     [jsonNumber('1.5'), 'time: missing unit in duration "1.5"'],
     ['1.5', 'time: missing unit in duration "1.5"'],
