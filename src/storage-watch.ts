@@ -2,12 +2,12 @@ import type { Log } from './log.ts'
 import { StorageCounters } from './metrics/storage-counters.ts'
 import type { StorageEvents } from './storage/storage-events.ts'
 
-/** Turns storage events into log lines, metrics and state. */
+/** Converts storage events to log lines, metrics and the readiness state. */
 export class StorageWatch {
   readonly counters = new StorageCounters()
   readonly events: StorageEvents
   readonly #log: Log
-  /** Damage was found since the start; only a restart resets this. */
+  /** Whether damage was found since the start; only a restart resets this. */
   #isDamaged = false
   #isFileLost = false
 
@@ -54,7 +54,7 @@ export class StorageWatch {
     }
   }
 
-  /** Whether the database is the opened one and no damage was found. */
+  /** Whether no damage was found and the database was not replaced. */
   isSound(): boolean {
     return !this.#isDamaged && !this.#isFileLost
   }

@@ -23,12 +23,12 @@ export type DatabaseFileOptions = LogLimits & {
   faults: StorageFaults | undefined
 }
 
-/** Free disk space that SQLite needs to set up the memory that two connections share. */
-const leastSharedBytes = 128 * 1024
+/** Free disk space that SQLite needs for the shared memory of two connections. */
+const minSharedMemoryBytes = 128 * 1024
 
 /**
  * A database file with a connection for reads and a thread for writes. On a full disk the reading connection
- * opens the file alone; the first write after space is available starts the thread.
+ * opens the file exclusively; the first write after space is available starts the thread.
  */
 export class DatabaseFile implements AsyncDisposable {
   readonly #path: string
@@ -65,24 +65,24 @@ export class DatabaseFile implements AsyncDisposable {
   }: DatabaseFileOptions): Promise<DatabaseFile> {
     await using opened = new AsyncDisposableStack()
     // lock the real path, so that links lead to the same lock
-    const place = prepareFile(path)
-    if (!allowNetworkDisk) await refuseNetworkDisk(dirname(place))
-    opened.use(holdLock(place, path))
+    const realPath = prepareFile(path)
+    if (!allowNetworkDisk) await refuseNetworkDisk(dirname(realPath))
+    opened.use(holdLock(realPath, path))
     const files = opened.use(new FileWatch((reason) => events.fileLost(reason)))
-    for (const watched of [path, `${place}.lock`]) files.add(watched)
+    for (const watched of [path, `${realPath}.lock`]) files.add(watched)
     const data = { path, identity: identityOf(path), faults: faults?.shared, logGoalBytes, logLimitBytes }
     const writer = new WriterThread(data, watchLog(events, logGoalBytes))
     const reading = openReading(path)
     const file = new DatabaseFile({
       path,
-      logPath: `${place}-wal`,
+      logPath: `${realPath}-wal`,
       reading,
       writer,
       files,
       opened: opened.move(),
     })
     try {
-      if (!reading.isAlone) await file.#writeToo()
+      if (!reading.isExclusive) await file.#startWriter()
       return file
     } catch (cause) {
       await file[Symbol.asyncDispose]()
@@ -101,7 +101,7 @@ export class DatabaseFile implements AsyncDisposable {
   /** All or nothing; rejects with a ServiceError. */
   async commit(rows: readonly RowWrite[]): Promise<void> {
     if (this.#files.reason !== undefined) throw storageError(ownCodes.replaced, new Error(this.#files.reason))
-    if (this.#reading.isAlone) await this.#readTogether()
+    if (this.#reading.isExclusive) await this.#reopenShared()
     try {
       await this.#writer.commit(rows)
     } catch (cause) {
@@ -122,7 +122,7 @@ export class DatabaseFile implements AsyncDisposable {
     await this.#opened.disposeAsync()
   }
 
-  async #writeToo(): Promise<void> {
+  async #startWriter(): Promise<void> {
     await this.#writer.ready()
     this.#files.add(this.#logPath)
   }
@@ -135,30 +135,34 @@ export class DatabaseFile implements AsyncDisposable {
    * Reopens the reading connection in shared mode and starts the writing thread. Rejects with a ServiceError
    * while the disk is full.
    */
-  async #readTogether(): Promise<void> {
+  async #reopenShared(): Promise<void> {
     const { bavail, bsize } = statfsSync(this.#path)
-    if (bavail * bsize < leastSharedBytes) throw storageError('SQLITE_FULL')
+    if (bavail * bsize < minSharedMemoryBytes) throw storageError('SQLITE_FULL')
     this.#reading.connection.close()
     try {
       this.#reading = openReading(this.#path)
     } catch (cause) {
       throw storageError(engineCode(cause), cause)
     }
-    if (this.#reading.isAlone) throw storageError('SQLITE_FULL')
-    await this.#writeToo()
+    if (this.#reading.isExclusive) throw storageError('SQLITE_FULL')
+    await this.#startWriter()
   }
 }
 
-/** `isAlone`: no other connection can read or write the file. */
-type Reading = { readonly connection: Database.Database; readonly rows: RowReader; readonly isAlone: boolean }
+/** `isExclusive`: no other connection can read or write the file. */
+type Reading = {
+  readonly connection: Database.Database
+  readonly rows: RowReader
+  readonly isExclusive: boolean
+}
 
-/** Opens the file in shared mode or, if the disk has no room for that, alone. */
+/** Opens the file in shared mode or, if the disk has no room for that, exclusively. */
 function openReading(path: string): Reading {
   try {
     try {
       return readingOf(openFile(path, 'NORMAL'), false)
     } catch (cause) {
-      if (!isOutOfRoom(engineCode(cause))) throw cause
+      if (!isOutOfSpace(engineCode(cause))) throw cause
       return readingOf(openFile(path, 'EXCLUSIVE'), true)
     }
   } catch (cause) {
@@ -176,38 +180,38 @@ function openReading(path: string): Reading {
   }
 }
 
-function readingOf(connection: Database.Database, isAlone: boolean): Reading {
+function readingOf(connection: Database.Database, isExclusive: boolean): Reading {
   try {
     const rows = new RowReader(connection)
     rows.lastRevision()
-    return { connection, rows, isAlone }
+    return { connection, rows, isExclusive }
   } catch (cause) {
     connection.close()
     throw cause
   }
 }
 
-/** Without room, the index of the log that connections share cannot be made. */
-const isOutOfRoom = (code: string) =>
+/** On a full disk, SQLite cannot create the shared index of the write-ahead log. */
+const isOutOfSpace = (code: string) =>
   failureKind(code) === 'full' || code.startsWith('SQLITE_IOERR_SHM') || code === 'SQLITE_CANTOPEN'
 
 /**
- * Creates the file before SQLite opens it, readable only by its owner, as SQLite then creates its other
- * files. Returns the real path.
+ * Creates the file before SQLite opens it, readable only by its owner; SQLite gives its other files the same
+ * mode. Returns the real path.
  */
 function prepareFile(path: string): string {
   try {
     makePrivateFolder(dirname(path))
     closeSync(openSync(path, 'a', 0o600))
-    const place = realpathSync(path)
-    closeSync(openSync(`${place}.lock`, 'a', 0o600))
-    return place
+    const realPath = realpathSync(path)
+    closeSync(openSync(`${realPath}.lock`, 'a', 0o600))
+    return realPath
   } catch (cause) {
     throw new StartError(2, `cannot open ${path}: ${engineCode(cause)}`, { cause })
   }
 }
 
-/** Migrated before it is switched to a log: a file that is refused stays as it was. */
+/** Migrates before switching to WAL mode, so that a refused file stays unchanged. */
 function openFile(path: string, lockingMode: 'NORMAL' | 'EXCLUSIVE'): Database.Database {
   const connection = new Database(path)
   try {

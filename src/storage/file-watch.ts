@@ -6,7 +6,7 @@ import { engineCode } from './storage-error.ts'
 /** Identifies a file independently of its name. */
 export type FileIdentity = { readonly dev: bigint; readonly ino: bigint }
 
-const lookEveryMs = 1_000
+const checkIntervalMs = 1_000
 
 export const identityOf = (path: string): FileIdentity => statSync(path, { bigint: true })
 
@@ -14,23 +14,23 @@ export const isSameFile = (one: FileIdentity, other: FileIdentity): boolean =>
   one.dev === other.dev && one.ino === other.ino
 
 /**
- * Checks every second whether the files at some paths are still the opened ones. SQLite does not notice a
- * replaced file, and what it writes then is lost at the next start.
+ * Checks every second whether the opened files are still at their paths. SQLite does not notice a replaced
+ * file, and what it writes then is lost at the next start.
  */
 export class FileWatch implements Disposable {
   readonly #known = new Map<string, FileIdentity>()
-  readonly #tell: (reason: string | undefined) => void
+  readonly #onChange: (reason: string | undefined) => void
   readonly #timer: NodeJS.Timeout
   #reason: string | undefined
-  #isLooking = false
+  #isChecking = false
   #isDisposed = false
 
-  constructor(tell: (reason: string | undefined) => void) {
-    this.#tell = tell
-    this.#timer = setInterval(() => void this.#look(), lookEveryMs).unref()
+  constructor(onChange: (reason: string | undefined) => void) {
+    this.#onChange = onChange
+    this.#timer = setInterval(() => void this.#check(), checkIntervalMs).unref()
   }
 
-  /** The reason why writes must be refused; undefined if the files are in place. */
+  /** Why writes must be refused; undefined if all files are in place. */
   get reason(): string | undefined {
     return this.#reason
   }
@@ -46,15 +46,15 @@ export class FileWatch implements Disposable {
     this.#isDisposed = true
   }
 
-  async #look(): Promise<void> {
-    if (this.#isLooking) return
-    this.#isLooking = true
+  async #check(): Promise<void> {
+    if (this.#isChecking) return
+    this.#isChecking = true
     const found = await Promise.all([...this.#known].map(([path, known]) => changeOf(path, known)))
-    this.#isLooking = false
+    this.#isChecking = false
     const reason = found.find((change) => change !== undefined)
     if (this.#isDisposed || reason === this.#reason) return
     this.#reason = reason
-    this.#tell(reason)
+    this.#onChange(reason)
   }
 }
 

@@ -11,9 +11,9 @@ export type RowWrite = {
 /** The state that a step sees: committed rows, overlaid with the writes of earlier steps of its group. */
 export type Group = {
   read(key: string): StoredRecord | undefined
-  /** Under a new revision, unless one is given. */
+  /** Assigns a new revision unless one is given. */
   put(key: string, value: Uint8Array | undefined, revision?: number): void
-  /** At most `limit` keys that start with `prefix`, in no certain order. */
+  /** At most `limit` keys that start with `prefix`, in no particular order. */
   keysUnder(prefix: string, limit: number): string[]
 }
 
@@ -44,8 +44,8 @@ export type CommitStats = { commits: number; failedCommits: number; steps: numbe
 
 /**
  * Groups steps into commits, one at a time: steps that arrive during a commit share the next one. Each step
- * sees durable state plus the writes of its own group, and is answered only when the group is durable. A
- * group succeeds or fails as a whole, except for steps that throw.
+ * sees durable state plus the writes of its own group, and resolves only when the group is durable. A group
+ * succeeds or fails as a whole, except for steps that throw.
  */
 export class GroupCommit {
   readonly stats: CommitStats = { commits: 0, failedCommits: 0, steps: 0 }
@@ -76,13 +76,13 @@ export class GroupCommit {
     })
   }
 
-  /** Refuses new steps and waits until pending ones are answered. */
+  /** Refuses new steps and waits for pending ones. */
   async close(): Promise<void> {
     this.#closed = true
     if (this.#running) await new Promise<void>((resolve) => this.#whenIdle.push(resolve))
   }
 
-  /** The group starts after the current turn of the event loop, so that all steps of one turn share it. */
+  /** Starts the group after the current turn of the event loop, so that all steps of one turn share it. */
   #wake(): void {
     if (this.#running) return
     this.#running = true
@@ -120,7 +120,7 @@ export class GroupCommit {
     else for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
 
-  /** Runs waiting steps until the group is full; returns those to answer after the commit. */
+  /** Runs waiting steps until the group is full; returns those to resolve after the commit. */
   #decide(overlay: Map<string, RowWrite>): Waiting[] {
     let bytes = 0
     const engine = this.#engine
@@ -137,7 +137,7 @@ export class GroupCommit {
       },
       keysUnder: (prefix, limit) => {
         const written = [...overlay.values()].filter(({ key }) => key.startsWith(prefix))
-        // the engine still has the rows that this group deletes: ask for that many more
+        // the engine still has the rows that this group deletes, so request that many more
         const keys = new Set(engine.keysUnder(prefix, limit + written.length))
         for (const { key, value } of written) value === undefined ? keys.delete(key) : keys.add(key)
         return [...keys].slice(0, limit)

@@ -14,10 +14,10 @@ import { engineCode, failureKind } from './storage-error.ts'
 export function holdLock(path: string, name = path): Disposable {
   const connection = new Database(`${path}.lock`, { timeout: 0 })
   try {
-    // a journal of its own would need room on the disk
+    // a journal file would need disk space
     connection.pragma('journal_mode = MEMORY')
     connection.exec('BEGIN IMMEDIATE')
-    noteHolder(connection)
+    recordHolder(connection)
   } catch (cause) {
     const holder = engineCode(cause) === 'SQLITE_BUSY' ? readHolder(connection) : undefined
     connection.close()
@@ -29,7 +29,7 @@ export function holdLock(path: string, name = path): Disposable {
 }
 
 /** Records the holder's process id. On a full disk the lock works without it. */
-function noteHolder(connection: Database.Database): void {
+function recordHolder(connection: Database.Database): void {
   try {
     connection.exec(`PRAGMA user_version = ${process.pid}; COMMIT; BEGIN IMMEDIATE`)
   } catch (cause) {
@@ -39,7 +39,7 @@ function noteHolder(connection: Database.Database): void {
 }
 
 function readHolder(connection: Database.Database): string {
-  // the holder may be writing its process id
+  // wait: the holder may be writing its process id
   connection.pragma('busy_timeout = 2000')
   const holder = Number(connection.pragma('user_version', { simple: true }))
   return holder === 0 ? 'another process' : `process ${holder}`

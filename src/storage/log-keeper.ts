@@ -2,7 +2,7 @@ import { engineCode, ownCodes } from './storage-error.ts'
 import type { WritingConnection } from './writing-connection.ts'
 
 export type LogLimits = {
-  /** Pending log above which a checkpoint follows a commit. */
+  /** Amount of log without a checkpoint above which a commit triggers one. */
   readonly logGoalBytes: number
   /**
    * Log size above which writes are refused. The log grows while another program reads or checkpoints fail.
@@ -34,8 +34,8 @@ export class LogKeeper {
   #failure: string | undefined
   /** Grows while the log cannot be reset, so that not every commit triggers a checkpoint. */
   #goalBytes: number
-  /** Of the disk, when it was last asked; a checkpoint takes from it. */
-  #roomBytes = 0
+  /** Free disk space when last queried; a checkpoint may use some of it. */
+  #lastFreeBytes = 0
 
   constructor(limits: LogLimits, freeBytes: () => number) {
     this.#limits = limits
@@ -57,9 +57,9 @@ export class LogKeeper {
   }
 
   /**
-   * Before a commit of `groupBytes`. Throws, with the reason in words, when the log may not grow further.
-   * With an empty log and little room, only what needs no new pages can be written: the disk must not run
-   * full with a log that cannot be emptied.
+   * Must be called before a commit of `groupBytes`. Throws, with the reason in the message, if the log may
+   * not grow. If the log is empty and space is low, it only allows writes that need no new pages, because a
+   * log on a full disk could never be emptied.
    */
   makeRoom(connection: WritingConnection, groupBytes: number): void {
     let excess = this.#excess(connection.logBytes, groupBytes)
@@ -76,8 +76,8 @@ export class LogKeeper {
     throw Object.assign(new Error(`${excess}, because ${cause}`), { code: ownCodes.logFull })
   }
 
-  /** Call after a commit and, with a smaller goal, when idle. */
-  tend(connection: WritingConnection, goalBytes = this.#goalBytes): void {
+  /** Must be called after a commit and, with a smaller goal, when idle. */
+  checkpointAbove(connection: WritingConnection, goalBytes = this.#goalBytes): void {
     if (connection.pendingBytes <= goalBytes) return
     this.#checkpoint(connection)
     this.#goalBytes = connection.pendingBytes + this.#limits.logGoalBytes
@@ -86,7 +86,7 @@ export class LogKeeper {
   /** A failure does not prevent writes: the log is intact, and a later checkpoint retries. */
   #checkpoint(connection: WritingConnection): void {
     try {
-      this.#roomBytes = 0
+      this.#lastFreeBytes = 0
       connection.checkpoint()
       this.#checkpoints += 1
       this.#failure = undefined
@@ -97,20 +97,20 @@ export class LogKeeper {
   }
 
   /**
-   * What is too much about the log, in words without figures that change. What is left of the disk must hold
-   * the whole log once more, and twice the pages of this group: then a checkpoint can still empty the log.
-   * The disk is asked once about a small log with ample room.
+   * Why the log is too large, in words without changing numbers; undefined if it may grow. For a checkpoint
+   * to be able to empty the log, the free disk space must hold the whole log again and twice the pages of
+   * this group. While the log is small and space is ample, the disk is queried only once.
    */
   #excess(logBytes: number, groupBytes: number): string | undefined {
     const { logGoalBytes, logLimitBytes } = this.#limits
     if (logBytes > logLimitBytes)
       return `the write-ahead log has reached its limit of ${logLimitBytes / bytesPerMiB} MiB`
     const neededBytes = logBytes + 4 * groupBytes + marginBytes
-    // the log has taken from the room since then
-    if (logBytes <= logGoalBytes / 4 && logBytes + neededBytes <= this.#roomBytes) return undefined
-    this.#roomBytes = this.#freeBytes()
-    return neededBytes > this.#roomBytes
-      ? 'the write-ahead log needs the room that is left on the disk'
+    // the log may have used some of the space since the last query
+    if (logBytes <= logGoalBytes / 4 && logBytes + neededBytes <= this.#lastFreeBytes) return undefined
+    this.#lastFreeBytes = this.#freeBytes()
+    return neededBytes > this.#lastFreeBytes
+      ? 'the write-ahead log needs the remaining disk space'
       : undefined
   }
 }

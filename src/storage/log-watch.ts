@@ -1,16 +1,16 @@
 import type { LogState } from './log-keeper.ts'
 import type { StorageEvents } from './storage-events.ts'
 
-/** So many times its goal, the log is worth a line. */
+/** The log is unusually large from this multiple of its goal. */
 const unusualGoals = 16
 
-/** Makes events out of one state of the log after the other. */
+/** Returns a function that takes successive states of the log and emits events about their changes. */
 export function watchLog(events: StorageEvents, logGoalBytes: number): (log: LogState) => void {
   let failures = 0
   let failure: string | undefined
-  let grownTo: number | undefined
+  let reportedBytes: number | undefined
   return ({ logBytes, failedCheckpoints, checkpointFailure }) => {
-    // a new thread counts from the beginning
+    // a new thread starts counting at 0
     const known = failedCheckpoints < failures ? 0 : failures
     for (let count = known; count < failedCheckpoints; count++) {
       events.failed({ kind: 'checkpoint', cause: new Error(`a checkpoint failed with ${checkpointFailure}`) })
@@ -19,12 +19,12 @@ export function watchLog(events: StorageEvents, logGoalBytes: number): (log: Log
     if (checkpointFailure !== failure) events.checkpointsFail(checkpointFailure)
     failure = checkpointFailure
     const isUnusual = logBytes >= unusualGoals * logGoalBytes
-    if (isUnusual && logBytes >= 2 * (grownTo ?? 0)) {
-      grownTo = logBytes
+    if (isUnusual && logBytes >= 2 * (reportedBytes ?? 0)) {
+      reportedBytes = logBytes
       events.logGrows(logBytes)
     }
-    if (!isUnusual && grownTo !== undefined) {
-      grownTo = undefined
+    if (!isUnusual && reportedBytes !== undefined) {
+      reportedBytes = undefined
       events.logGrows(undefined)
     }
   }

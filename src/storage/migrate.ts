@@ -5,9 +5,9 @@ import { StartError } from '../errors.ts'
 const sqliteMigrations = new URL('../../migrations/sqlite/', import.meta.url)
 
 /**
- * Brings a database up to this program's schema: each file of `migrations/` once, in order of its number, one
- * transaction each. Throws a StartError (4) when the database asks for a newer program, (2) when it belongs
- * to another one. docs/operations.md#backup-and-restore.
+ * Applies each missing file of `migrations/` in order of its number, in a transaction of its own. Throws a
+ * StartError: 4 if the database requires a newer version of the program, 2 if it belongs to another program.
+ * docs/operations.md#backup-and-restore
  */
 export function migrate(connection: Database.Database, folder: URL = sqliteMigrations): void {
   const files = readdirSync(folder)
@@ -28,7 +28,7 @@ export function migrate(connection: Database.Database, folder: URL = sqliteMigra
 
 const schemaOf = (fileName: string) => Number(fileName.slice(0, 4))
 
-/** A number in the database's `meta` table. */
+/** Reads a number from the table `meta`. */
 function readMeta(connection: Database.Database, name: string): number | undefined {
   return connection.prepare<[string], number>('SELECT value FROM meta WHERE name = ?').pluck().get(name)
 }
@@ -48,7 +48,7 @@ function prepareMeta(connection: Database.Database): void {
     .immediate()
 }
 
-/** Reads the schema inside the transaction, because another process may have migrated meanwhile. */
+/** Reads the schema inside the transaction, because another process may have migrated in the meantime. */
 function apply(connection: Database.Database, schema: number, sql: () => string): void {
   connection
     .transaction(() => {

@@ -2,8 +2,8 @@ import { statfs } from 'node:fs/promises'
 import { StartError } from '../errors.ts'
 
 /**
- * Linux `statfs` types of file systems whose locks and shared memory are not reliable enough for SQLite's
- * log.
+ * Linux `statfs` types of file systems whose locks and shared memory are not reliable enough for SQLite's WAL
+ * mode.
  */
 const networkTypes = new Map([
   [0x6969, 'NFS'],

@@ -5,8 +5,8 @@ import type { RowWrite } from './group-commit.ts'
 import type { Range, StoredRecord } from './storage.ts'
 
 /**
- * The smallest bound above every key that starts with `prefix`, in bytes. UTF-8 never ends in 0xff, so its
- * last byte can always go up by one.
+ * The exclusive upper bound of the keys that start with `prefix`, in bytes. UTF-8 contains no 0xff, so the
+ * last byte can always be incremented.
  */
 function upperBound(prefix: string): Buffer {
   if (prefix === '') return Buffer.from([0xff])
@@ -16,7 +16,7 @@ function upperBound(prefix: string): Buffer {
   return bytes
 }
 
-/** Reading statements over one connection; each call is one short read transaction. */
+/** The read statements of a connection; each call is one short read transaction. */
 export class RowReader {
   readonly #get: Database.Statement<[string], StoredRecord>
   readonly #from: Database.Statement<[string, Buffer, number], StoredRecord>
@@ -27,7 +27,7 @@ export class RowReader {
   readonly #size: Database.Statement<[], { databaseBytes: number; freeBytes: number }>
 
   constructor(connection: Database.Database) {
-    // bounds are bytes, so that they need not be well-formed text
+    // bounds are bytes, because they need not be well-formed text
     const range = (columns: string, start: string) =>
       `SELECT ${columns} FROM records WHERE key ${start} ? AND key < CAST(? AS TEXT) ORDER BY key LIMIT ?`
     this.#get = connection.prepare('SELECT key, value, revision FROM records WHERE key = ?')
@@ -66,17 +66,17 @@ export class RowReader {
     return this.#size.get() ?? { databaseBytes: 0, freeBytes: 0 }
   }
 
-  /** The greatest revision ever written, also of rows that are gone. */
+  /** The greatest revision ever written, including deleted rows. */
   lastRevision(): number {
     return this.#lastRevision.get() ?? 0
   }
 }
 
-/** False when every key under `prefix` comes after `after`. */
+/** False if every key under `prefix` comes after `after`. */
 const startsInside = (prefix: string, after: string) =>
   after.startsWith(prefix) || Buffer.compare(Buffer.from(after), Buffer.from(prefix)) > 0
 
-/** Writing statements over one connection. */
+/** The write statements of a connection. */
 export class RowWriter {
   readonly #connection: Database.Database
   readonly #faults: StorageFaults | undefined
@@ -94,7 +94,7 @@ export class RowWriter {
     this.#commit = connection.prepare('COMMIT')
   }
 
-  /** One transaction. Throws the engine's error, and then nothing was written. */
+  /** Writes all rows in one transaction, or throws the engine's error and writes nothing. */
   apply(rows: Iterable<RowWrite>): void {
     this.#begin.run()
     try {

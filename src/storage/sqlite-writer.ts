@@ -6,38 +6,40 @@ import { LogKeeper, type LogLimits, type LogState } from './log-keeper.ts'
 import { engineCode, ownCodes } from './storage-error.ts'
 import { RecoveringConnection, WritingConnection } from './writing-connection.ts'
 
-/** What the writing thread is started with. */
+/** The start parameters of the writing thread. */
 export type WriterData = LogLimits & {
   path: string
-  /** Of the file at that path. */
+  /** Identity of the file at `path`. */
   identity: FileIdentity
   faults: SharedArrayBuffer | undefined
-  /** The thread before this one ended in the middle of a group: its log is cleaned first. */
+  /** True if the previous thread ended during a group, so that the log must be cleaned first. */
   recover: boolean
 }
 
-/** `answer`: there is one after opening, and one a group. The state of the log comes by itself too. */
+/**
+ * A message with an `answer` follows the opening and each group; one without it only updates the log state.
+ */
 export type WriterReply = { log: LogState; answer?: { failed?: string; message?: string } }
 
 const idleCheckpointMs = 200
 const idleGoalBytes = 256 * 1024
 const retryMs = 1_000
-/** Nothing was tried. */
+/** Failures that occur before anything is written. */
 const refusals: ReadonlySet<string> = new Set([ownCodes.logFull, ownCodes.damaged])
 
-/** Serves one group a message: answers, then tends to the log. */
+/** Commits one group per message: answers first, then checkpoints if needed. */
 function serve(port: MessagePort, { path, identity, faults: shared, recover, ...limits }: WriterData): void {
   const faults = shared === undefined ? undefined : new StorageFaults(shared)
   const open = () => {
-    // another file must not get what belongs into this one
+    // never write to a file that replaced this one
     if (!isSameFile(identityOf(path), identity))
       throw Object.assign(new Error(`${path} was replaced`), { code: ownCodes.replaced })
     return new WritingConnection(path, faults)
   }
   const connection = new RecoveringConnection(open, !recover)
-  const keeper = new LogKeeper(limits, () => faults?.room() ?? freeBytes(path))
+  const keeper = new LogKeeper(limits, () => faults?.freeBytes() ?? freeBytes(path))
 
-  const tell = (answer?: WriterReply['answer']) => {
+  const reply = (answer?: WriterReply['answer']) => {
     const log = keeper.state(connection.current)
     port.postMessage((answer === undefined ? { log } : { log, answer }) satisfies WriterReply)
   }
@@ -45,26 +47,26 @@ function serve(port: MessagePort, { path, identity, faults: shared, recover, ...
   const attempt = (work: (writer: WritingConnection) => void) => {
     try {
       work(connection.ready())
-      tell({})
+      reply({})
     } catch (cause) {
       const failed = engineCode(cause)
       if (!refusals.has(failed)) connection.failed(failed)
       retry.refresh()
-      tell({ failed, message: cause instanceof Error ? cause.message : '' })
+      reply({ failed, message: cause instanceof Error ? cause.message : '' })
     }
   }
 
-  const tendIdle = () => {
+  const checkpointIdle = () => {
     if (connection.current === undefined) return
-    keeper.tend(connection.current, idleGoalBytes)
+    keeper.checkpointAbove(connection.current, idleGoalBytes)
     if (keeper.doCheckpointsFail) retry.refresh()
-    tell()
+    reply()
   }
-  const idle = setTimeout(tendIdle, idleCheckpointMs)
+  const idle = setTimeout(checkpointIdle, idleCheckpointMs)
   const retry = setTimeout(() => {
     if (!connection.isLogClean) connection.tryClean()
     if (!connection.isLogClean) retry.refresh()
-    if (keeper.doCheckpointsFail) tendIdle()
+    if (keeper.doCheckpointsFail) checkpointIdle()
   }, retryMs)
 
   port.on('message', (message: ArrayBuffer | 'close') => {
@@ -80,17 +82,17 @@ function serve(port: MessagePort, { path, identity, faults: shared, recover, ...
       connection.write(writer, message)
       writer.measure()
     })
-    if (connection.current !== undefined) keeper.tend(connection.current)
+    if (connection.current !== undefined) keeper.checkpointAbove(connection.current)
     idle.refresh()
   })
   attempt(() => {})
 }
 
-/** What the server may still use of the disk that holds `path`. */
+/** Free space for this user on the disk that holds `path`. */
 function freeBytes(path: string): number {
   const { bavail, bsize } = statfsSync(path)
   return bavail * bsize
 }
 
-// the one place that starts this file hands in WriterData
+// writer-thread.ts, the only code that starts this file, passes WriterData
 if (parentPort !== null) serve(parentPort, workerData as WriterData)

@@ -24,15 +24,14 @@ export type SqliteOptions = {
   faults?: StorageFaults
 }
 
-/** Rows or keys of a range to read before yielding to the event loop. */
+/** Number of rows or keys to read before yielding to the event loop. */
 const rowsPerTurn = 1_000
 const deletesPerStep = 500
 
 export type StorageStats = CommitStats & Pick<LogState, 'checkpoints'> & StorageSize
 
 /**
- * `databaseBytes` includes `freeBytes`, which new records will use first. `logBytes`: what the write-ahead
- * log holds; 0 in memory.
+ * `databaseBytes` includes `freeBytes`, which new records use first. `logBytes` is 0 for storage in memory.
  */
 export type StorageSize = { databaseBytes: number; logBytes: number; freeBytes: number }
 
@@ -215,15 +214,15 @@ export class SqliteStorage implements Storage {
     } catch (cause) {
       const reason = cause instanceof ServiceError ? cause.reason : undefined
       this.#events.failed({ kind: failureKind(reason ?? engineCode(cause)), cause })
-      // that is told when it happens
+      // the file watch has already reported this
       if (reason !== ownCodes.replaced)
-        this.#noteWrites(cause instanceof Error ? cause.message : String(cause))
+        this.#reportWrites(cause instanceof Error ? cause.message : String(cause))
       throw cause
     }
-    this.#noteWrites(undefined)
+    this.#reportWrites(undefined)
   }
 
-  #noteWrites(reason: string | undefined): void {
+  #reportWrites(reason: string | undefined): void {
     if (reason !== this.#whyWritesFail) this.#events.writesFail(reason)
     this.#whyWritesFail = reason
   }
@@ -233,7 +232,7 @@ export class SqliteStorage implements Storage {
     return this.#groups.run(step)
   }
 
-  /** Reads a range in parts and yields to the event loop in between, so the result is not a snapshot. */
+  /** Reads a range in parts and yields to the event loop in between. The result is not a snapshot. */
   async #readRange<T>(
     prefix: string,
     range: Range,
@@ -242,11 +241,11 @@ export class SqliteStorage implements Storage {
   ): Promise<T[]> {
     checkKey(prefix)
     if (range.after !== undefined) checkKey(range.after)
-    const wanted = range.limit ?? Number.POSITIVE_INFINITY
+    const total = range.limit ?? Number.POSITIVE_INFINITY
     const rows: T[] = []
     let after = range.after
-    while (rows.length < wanted) {
-      const limit = Math.min(rowsPerTurn, wanted - rows.length)
+    while (rows.length < total) {
+      const limit = Math.min(rowsPerTurn, total - rows.length)
       const part = this.#read(after ?? prefix, () =>
         read({ limit, ...(after === undefined ? {} : { after }) }),
       )
@@ -254,13 +253,13 @@ export class SqliteStorage implements Storage {
       const last = part.at(-1)
       if (part.length < limit || last === undefined) break
       after = keyOf(last)
-      if (rows.length < wanted) await nextTurn()
+      if (rows.length < total) await nextTurn()
     }
     return rows
   }
 }
 
-/** Refuses ill-formed text: UTF-8 would change it, so two keys could become the same. */
+/** Refuses ill-formed text: UTF-8 would change it, so that two keys could become equal. */
 function checkKey(key: string): void {
   if (!key.isWellFormed()) throw new ServiceError('invalid', 'a name is not well-formed Unicode text')
 }

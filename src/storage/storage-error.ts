@@ -13,7 +13,7 @@ export const ownCodes = {
   replaced: 'FILE_REPLACED',
 } as const
 
-const fullForAReason: ReadonlySet<string> = new Set([ownCodes.logFull, ownCodes.roomKept])
+const explainedFull: ReadonlySet<string> = new Set([ownCodes.logFull, ownCodes.roomKept])
 
 /**
  * Converts an engine failure to an error whose text is the same for every adapter.
@@ -22,7 +22,7 @@ const fullForAReason: ReadonlySet<string> = new Set([ownCodes.logFull, ownCodes.
 export function storageError(code: string, cause?: unknown): ServiceError {
   const options = { cause, reason: code }
   if (isMalformed(code)) return new ServiceError('internal', 'database disk image is malformed', options)
-  if (fullForAReason.has(code) && cause instanceof Error)
+  if (explainedFull.has(code) && cause instanceof Error)
     return new ServiceError('unavailable', `storage is full: ${cause.message}`, options)
   if (code === 'SQLITE_FULL') return new ServiceError('unavailable', 'storage is full', options)
   if (code.startsWith('SQLITE_READONLY'))
@@ -32,7 +32,7 @@ export function storageError(code: string, cause?: unknown): ServiceError {
 
 export function failureKind(code: string): FailureKind {
   if (isMalformed(code) || code === ownCodes.damaged) return 'corrupt'
-  if (code === 'SQLITE_FULL' || fullForAReason.has(code)) return 'full'
+  if (code === 'SQLITE_FULL' || explainedFull.has(code)) return 'full'
   if (code.startsWith('SQLITE_READONLY')) return 'read_only'
   if (code.startsWith('SQLITE_IOERR')) return 'io'
   return code === ownCodes.replaced ? 'replaced' : 'other'

@@ -1,7 +1,7 @@
 /**
- * The storage port: ordered records under `/`-separated text keys. Values are opaque bytes (sealed by the
- * barrier before they come here). Every promise of a write resolves only once its effect is durable, and
- * rejects with a ServiceError `unavailable` when the engine fails; then nothing of the step happened.
+ * The storage port: ordered records under `/`-separated text keys. Values are opaque bytes, sealed by the
+ * barrier. A write resolves once it is durable. If the engine fails, it rejects with a ServiceError
+ * `unavailable`, and nothing was written.
  */
 export type StoredRecord = {
   key: string
@@ -10,26 +10,24 @@ export type StoredRecord = {
   revision: number
 }
 
-/** One write of a batch: `value` undefined deletes. `expect` makes the whole batch conditional. */
+/** One write of a batch. An undefined `value` deletes; `expect` makes the whole batch conditional. */
 export type BatchEntry = {
   key: string
   value: Uint8Array | undefined
   /** `absent`: the key must not exist; a number: it must have that revision. */
   expect?: 'absent' | number
-  /**
-   * With a revision in `expect`: the record keeps it. For re-encryption, which must not look like a change.
-   */
+  /** The record keeps the revision in `expect`. For re-encryption, which must not look like a change. */
   keepsRevision?: true
 }
 
 export type Range = {
-  /** Exclusive start: a full key; results come after it. */
+  /** Exclusive start: a full key. */
   after?: string
-  /** Most results; default all. */
+  /** Maximum number of results; default: all. */
   limit?: number
 }
 
-/** What `change` of an update decides: the new value, `undefined` to delete, or `keep` to write nothing. */
+/** A change returns the new value, `undefined` to delete, or `keep` to write nothing. */
 export const keep = Symbol('keep')
 export type Change = (current: Uint8Array | undefined) => Uint8Array | undefined | typeof keep
 
@@ -46,9 +44,9 @@ export interface Storage extends AsyncDisposable {
   update(key: string, change: Change): Promise<void>
   /** Reads and deletes; only one of several callers gets the record. */
   take(key: string): Promise<StoredRecord | undefined>
-  /** All or nothing. False, without any write, if an expectation did not hold. */
+  /** Writes all or nothing. False, without any write, if an expectation does not hold. */
   write(batch: readonly BatchEntry[]): Promise<boolean>
-  /** True if it was absent and is now written. */
+  /** True if the key was absent and the value was written. */
   putIfAbsent(key: string, value: Uint8Array): Promise<boolean>
   /** Deletes every key that starts with `prefix`, in paced steps; each step is atomic, the whole is not. */
   deletePrefix(prefix: string): Promise<void>

@@ -6,9 +6,9 @@ const rowHeadBytes = 16
 const deleted = 0xffffffff
 
 /**
- * The rows of one group as one block of memory that can be handed to another thread without a copy: a count,
- * then for each row its revision (float64), the lengths of key and value (uint32; the highest one stands for
- * a deletion) and both texts.
+ * Packs the rows of a group into one block that can be transferred to another thread without a copy. Format:
+ * the number of rows; then for each row its revision (float64), the lengths of key and value (uint32 each;
+ * value length 0xffffffff means a deletion), key and value.
  */
 export function packRows(rows: readonly RowWrite[]): ArrayBuffer {
   let size = headBytes
@@ -25,11 +25,11 @@ export function packRows(rows: readonly RowWrite[]): ArrayBuffer {
     packed.set(value, at)
     at += value.length
   }
-  // made of an ArrayBuffer above
+  // allocated as an ArrayBuffer above
   return packed.buffer as ArrayBuffer
 }
 
-/** The rows of `packRows`, one after the other; values are windows into `block`. */
+/** Reads the rows of `packRows`. Values are views of `block`. */
 export function* unpackRows(block: ArrayBuffer): Generator<RowWrite> {
   const packed = Buffer.from(block)
   const count = packed.readUInt32LE(0)

@@ -5,25 +5,25 @@ import type { WriterData, WriterReply } from './sqlite-writer.ts'
 import { storageError } from './storage-error.ts'
 import { packRows } from './write-pack.ts'
 
-/** `reason` of a rejected group whose thread ended before it answered: it may have been written. */
+/** `reason` of a rejected group whose thread ended before it answered. The group may have been written. */
 export const threadLost = 'THREAD_LOST'
 
-type Answer = { resolve(): void; reject(cause: unknown): void }
+type PendingAnswer = { resolve(): void; reject(cause: unknown): void }
 
 /**
- * The thread that writes (sqlite-writer.ts), seen from the other side. One group at a time. A thread that
- * ended is replaced when it is needed.
+ * Starts the writing thread (sqlite-writer.ts) and sends it one group at a time. Replaces a thread that ended
+ * when the next group needs one.
  */
 export class WriterThread implements AsyncDisposable {
-  /** As it was last told. */
+  /** The last reported state. */
   log: LogState = { logBytes: 0, checkpoints: 0, failedCheckpoints: 0, checkpointFailure: undefined }
   readonly #data: Omit<WriterData, 'recover'>
   readonly #onLog: (log: LogState) => void
   #worker: Worker | undefined
-  /** Who waits for the next answers, in order: the start of a thread, then its group. */
-  #awaited: Answer[] = []
+  /** Pending answers in order: that of the thread's start, then that of its group. */
+  #pending: PendingAnswer[] = []
   #started: Promise<void> | undefined
-  #hasLostOne = false
+  #hasLostThread = false
 
   constructor(data: Omit<WriterData, 'recover'>, onLog: (log: LogState) => void) {
     this.#data = data
@@ -40,7 +40,7 @@ export class WriterThread implements AsyncDisposable {
   async commit(rows: readonly RowWrite[]): Promise<void> {
     if (this.#worker === undefined) await this.ready()
     const packed = packRows(rows)
-    return this.#ask((worker) => worker.postMessage(packed, [packed]))
+    return this.#request((worker) => worker.postMessage(packed, [packed]))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -53,41 +53,41 @@ export class WriterThread implements AsyncDisposable {
 
   #start(): Promise<void> {
     const worker = new Worker(new URL('./sqlite-writer.ts', import.meta.url), {
-      workerData: { ...this.#data, recover: this.#hasLostOne } satisfies WriterData,
+      workerData: { ...this.#data, recover: this.#hasLostThread } satisfies WriterData,
       name: 'storage',
     })
     this.#worker = worker
-    worker.on('message', (reply: WriterReply) => this.#take(reply))
-    worker.on('error', (cause) => this.#lost(worker, cause))
-    worker.on('exit', () => this.#lost(worker, undefined))
-    return this.#ask(() => {})
+    worker.on('message', (reply: WriterReply) => this.#receive(reply))
+    worker.on('error', (cause) => this.#threadEnded(worker, cause))
+    worker.on('exit', () => this.#threadEnded(worker, undefined))
+    return this.#request(() => {})
   }
 
-  #ask(send: (worker: Worker) => void): Promise<void> {
+  #request(send: (worker: Worker) => void): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       if (this.#worker === undefined) {
         reject(storageError(threadLost))
         return
       }
-      this.#awaited.push({ resolve, reject })
+      this.#pending.push({ resolve, reject })
       send(this.#worker)
     })
   }
 
-  #take({ log, answer }: WriterReply): void {
+  #receive({ log, answer }: WriterReply): void {
     this.log = log
     this.#onLog(log)
     if (answer === undefined) return
-    const waiting = this.#awaited.shift()
-    if (answer.failed === undefined) waiting?.resolve()
-    else waiting?.reject(storageError(answer.failed, new Error(answer.message)))
+    const pending = this.#pending.shift()
+    if (answer.failed === undefined) pending?.resolve()
+    else pending?.reject(storageError(answer.failed, new Error(answer.message)))
   }
 
-  #lost(worker: Worker, cause: unknown): void {
+  #threadEnded(worker: Worker, cause: unknown): void {
     if (this.#worker !== worker) return
     this.#worker = undefined
     this.#started = undefined
-    this.#hasLostOne = true
-    for (const answer of this.#awaited.splice(0)) answer.reject(storageError(threadLost, cause))
+    this.#hasLostThread = true
+    for (const answer of this.#pending.splice(0)) answer.reject(storageError(threadLost, cause))
   }
 }

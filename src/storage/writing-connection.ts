@@ -6,11 +6,11 @@ import { unpackRows } from './write-pack.ts'
 
 type Log = { busy: number; log: number; checkpointed: number }
 
-/** The engine's own limit. */
-const mostPages = 4_294_967_294
-const keepLogFileBytes = 64 * 1024 * 1024
+/** SQLite's own limit. */
+const maxPages = 4_294_967_294
+const maxIdleLogBytes = 64 * 1024 * 1024
 
-/** The writing connection and its log. */
+/** The connection that writes, and its write-ahead log. */
 export class WritingConnection {
   readonly #connection: Database.Database
   readonly #rows: RowWriter
@@ -21,14 +21,14 @@ export class WritingConnection {
   readonly #pageBytes: number
   #mayGrow = true
   logBytes = 0
-  /** Part of the log that no checkpoint has copied yet. */
+  /** The part of the log that no checkpoint has copied yet. */
   pendingBytes = 0
 
   constructor(path: string, faults: StorageFaults | undefined) {
     this.#connection = new Database(path, { fileMustExist: true })
     this.#connection.pragma('synchronous = FULL')
     this.#connection.pragma('wal_autocheckpoint = 0')
-    this.#connection.pragma(`journal_size_limit = ${keepLogFileBytes}`)
+    this.#connection.pragma(`journal_size_limit = ${maxIdleLogBytes}`)
     this.#connection.pragma('cache_size = -8192')
     this.#pageBytes = Number(this.#connection.pragma('page_size', { simple: true }))
     this.#rows = new RowWriter(this.#connection, faults)
@@ -46,7 +46,8 @@ export class WritingConnection {
       this.#rows.apply(unpackRows(block))
     } catch (cause) {
       if (this.#mayGrow || engineCode(cause) !== 'SQLITE_FULL') throw cause
-      const why = 'what is left of the disk is needed to empty the write-ahead log; deleting still works'
+      const why =
+        'the remaining disk space is reserved for emptying the write-ahead log; deletions still work'
       throw Object.assign(new Error(why, { cause }), { code: ownCodes.roomKept })
     }
   }
@@ -56,18 +57,17 @@ export class WritingConnection {
     try {
       this.#measure(this.#logState.get())
     } catch {
-      // the next write meets the same disk
+      // the next write will report the failure
     }
   }
 
   /**
-   * Whether a commit may take pages that the database does not have yet; one that needs them fails, with the
-   * reason in words.
+   * Whether commits may add pages to the database. If not, a commit that needs one fails with an explanation.
    */
   allowGrowth(mayGrow: boolean): void {
     if (mayGrow === this.#mayGrow) return
-    // never less than the pages there are
-    this.#connection.pragma(`max_page_count = ${mayGrow ? mostPages : 1}`)
+    // SQLite never sets the limit below the current number of pages
+    this.#connection.pragma(`max_page_count = ${mayGrow ? maxPages : 1}`)
     this.#mayGrow = mayGrow
   }
 
@@ -77,9 +77,9 @@ export class WritingConnection {
   }
 
   /**
-   * After a failed commit. The log may hold all of it, and the next recovery of the log would bring it back.
-   * A commit of our own takes its place. That is so even if this one throws, on a disk that takes writes and
-   * fails at syncs.
+   * Must be called after a failed commit. The log may contain the whole commit, which the next recovery of
+   * the log would restore, so another commit overwrites it. This works even if it throws, on a disk that
+   * accepts writes but fails to sync.
    */
   overwriteFailed(): void {
     this.#recoveries.run()
@@ -101,8 +101,8 @@ export class WritingConnection {
 }
 
 /**
- * The writing connection over the whole life of its thread: opened when it is needed, and again after each
- * failure. Nothing is written over a log that may still hold what a failed commit left there.
+ * The writing connection of a thread: opened when needed, and reopened after each failure. Never commits to a
+ * log that may still contain a failed commit.
  */
 export class RecoveringConnection {
   readonly #open: () => WritingConnection

@@ -152,7 +152,7 @@ test('writes stop before the log takes the last room of the disk, with the reaso
   const reader = new Database(file, { readonly: true })
   reader.exec('BEGIN')
   reader.prepare('SELECT count(*) FROM records').get()
-  faults.leaveRoom(12 * 1024 * 1024)
+  faults.setFreeBytes(12 * 1024 * 1024)
 
   const statuses: number[] = []
   let last = await server.root.write('cubbyhole/first', { text: 'x' })
@@ -168,7 +168,7 @@ test('writes stop before the log takes the last room of the disk, with the reaso
   expect([last.status, last.body['errors'], last.headers['retry-after']]).toEqual([
     503,
     [
-      'storage is full: the write-ahead log needs the room that is left on the disk, because another program keeps reading the database',
+      'storage is full: the write-ahead log needs the remaining disk space, because another program keeps reading the database',
     ],
     '10',
   ])
@@ -185,19 +185,19 @@ test('with little room on the disk what needs no more of it is still written: de
   await using _server = server
   const large = { text: 'x'.repeat(900_000) }
   for (const name of ['a', 'b']) await server.root.write(`cubbyhole/${name}`, large)
-  faults.leaveRoom(64 * 1024)
+  faults.setFreeBytes(64 * 1024)
 
   const refused = await server.root.write('cubbyhole/c', large)
   const deleted = await server.root.call('DELETE', 'cubbyhole/a')
   const written = await server.root.write('cubbyhole/c', large)
   const refusedAgain = await server.root.write('cubbyhole/d', large)
-  faults.leaveRoom(undefined)
+  faults.setFreeBytes(undefined)
   const after = await server.root.write('cubbyhole/d', large)
 
   expect([refused.status, refused.body['errors'], refused.headers['retry-after']]).toEqual([
     503,
     [
-      'storage is full: what is left of the disk is needed to empty the write-ahead log; deleting still works',
+      'storage is full: the remaining disk space is reserved for emptying the write-ahead log; deletions still work',
     ],
     '10',
   ])
