@@ -1,13 +1,10 @@
 export type Labels = Readonly<Record<string, string>>
 
-type Kept<T> = T & { readonly labels: Labels }
+type Labelled<T> = T & { readonly labels: Labels }
 
-/**
- * Things of one kind, counted by their labels. Cheap enough for every request: the library that words them
- * needs ten times as long.
- */
+/** A counter with labels. Cheap enough for every request: that of prom-client takes ten times as long. */
 export class Counter {
-  readonly #byKey = new Map<string, Kept<{ count: number }>>()
+  readonly #byKey = new Map<string, Labelled<{ count: number }>>()
 
   add(labels: Labels): void {
     const key = keyOf(labels)
@@ -16,42 +13,42 @@ export class Counter {
     else known.count += 1
   }
 
-  entries(): Iterable<Kept<{ readonly count: number }>> {
+  entries(): Iterable<Labelled<{ readonly count: number }>> {
     return this.#byKey.values()
   }
 }
 
-/** Upper bounds in seconds: from an answer that lies ready to one that waits for a provider. */
-const spanBounds = [
+/** Upper bounds in seconds: from a cached response to one that waits for a provider. */
+const durationBounds = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ] as const
 
-type Spans = { readonly atMost: Float64Array; sum: number; count: number }
+type Observations = { readonly buckets: Float64Array; sum: number; count: number }
 
-/** How long things took, by their labels; or other measures, with bounds of their own. */
+/** A histogram with labels, of durations unless `bounds` are given. */
 export class Histogram {
   readonly bounds: readonly number[]
-  readonly #byKey = new Map<string, Kept<Spans>>()
+  readonly #byKey = new Map<string, Labelled<Observations>>()
 
-  constructor(bounds: readonly number[] = spanBounds) {
+  constructor(bounds: readonly number[] = durationBounds) {
     this.bounds = bounds
   }
 
-  add(labels: Labels, seconds: number): void {
+  observe(labels: Labels, value: number): void {
     const key = keyOf(labels)
-    let spans = this.#byKey.get(key)
-    if (spans === undefined) {
-      spans = { labels, atMost: new Float64Array(this.bounds.length), sum: 0, count: 0 }
-      this.#byKey.set(key, spans)
+    let observations = this.#byKey.get(key)
+    if (observations === undefined) {
+      observations = { labels, buckets: new Float64Array(this.bounds.length), sum: 0, count: 0 }
+      this.#byKey.set(key, observations)
     }
-    const slot = this.bounds.findIndex((bound) => seconds <= bound)
-    if (slot >= 0) spans.atMost[slot] = (spans.atMost[slot] ?? 0) + 1
-    spans.sum += seconds
-    spans.count += 1
+    const slot = this.bounds.findIndex((bound) => value <= bound)
+    if (slot >= 0) observations.buckets[slot] = (observations.buckets[slot] ?? 0) + 1
+    observations.sum += value
+    observations.count += 1
   }
 
-  /** `atMost` counts those within each bound that are in none before it. */
-  entries(): Iterable<Kept<Readonly<Spans>>> {
+  /** Unlike in Prometheus, `buckets` are not cumulative. */
+  entries(): Iterable<Labelled<Readonly<Observations>>> {
     return this.#byKey.values()
   }
 }

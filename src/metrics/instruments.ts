@@ -1,24 +1,24 @@
-import type { Counter as ShownCounter, Gauge, Metric, Registry } from 'prom-client'
+import type { Counter as PrometheusCounter, Gauge, Metric, Registry } from 'prom-client'
 import type { Counter, Labels, Histogram } from './counters.ts'
 
-/** The library, loaded when it is first needed. */
+/** prom-client, loaded on first use. */
 export type Library = typeof import('prom-client')
 
-/** Name without `gatehouse_`, help and labels, by docs/operations.md#metrics */
-export type Described = { readonly name: string; readonly help: string; readonly labels: readonly string[] }
+/** Name without `gatehouse_`, help text and labels of a metric. docs/operations.md#metrics */
+export type MetricInfo = { readonly name: string; readonly help: string; readonly labels: readonly string[] }
 
-const named = ({ name, help, labels }: Described, registry: Registry) => ({
+const configurationOf = ({ name, help, labels }: MetricInfo, registry: Registry) => ({
   ...{ name: `gatehouse_${name}`, help, labelNames: [...labels], registers: [registry] },
 })
 
-export function showCounts(
+export function registerCounter(
   { Counter }: Library,
   registry: Registry,
-  described: Described,
+  info: MetricInfo,
   counter: Counter,
-): ShownCounter {
+): PrometheusCounter {
   return new Counter({
-    ...named(described, registry),
+    ...configurationOf(info, registry),
     collect() {
       this.reset()
       for (const { labels, count } of counter.entries()) this.inc({ ...labels }, count)
@@ -26,32 +26,32 @@ export function showCounts(
   })
 }
 
-/** Values of one gauge, by their labels. */
+/** The values of a gauge, by labels. */
 export type Reading = readonly { readonly labels: Labels; readonly value: number }[]
 
-/** What is looked up when somebody asks. */
-export type ReadGauge = Described & { read(): Reading | Promise<Reading> }
+/** A gauge that is read when metrics are collected. */
+export type ReadGauge = MetricInfo & { read(): Reading | Promise<Reading> }
 
-export function showGauge({ Gauge }: Library, registry: Registry, { read, ...described }: ReadGauge): Gauge {
+export function registerGauge({ Gauge }: Library, registry: Registry, { read, ...info }: ReadGauge): Gauge {
   return new Gauge({
-    ...named(described, registry),
+    ...configurationOf(info, registry),
     async collect() {
-      // one that cannot be read, as in a sealed server, is left out; the others are told
+      // leave out a gauge that cannot be read, e.g. because the server is sealed
       const reading = await Promise.resolve()
         .then(read)
         .catch(() => [])
       this.reset()
-      // one without labels would now be 0
-      if (described.labels.length === 0) this.remove()
+      // without labels, `reset` sets the value to 0
+      if (info.labels.length === 0) this.remove()
       for (const { labels, value } of reading) this.set({ ...labels }, value)
     },
   })
 }
 
-/** A histogram of the library keeps its own counts; this one has ours. */
-export function showSpans(registry: Registry, described: Described, histogram: Histogram): void {
-  const { name, help } = named(described, registry)
-  const shown = {
+/** Registers our histogram directly, because prom-client's would keep its own counts. */
+export function registerHistogram(registry: Registry, info: MetricInfo, histogram: Histogram): void {
+  const { name, help } = configurationOf(info, registry)
+  const metric = {
     name,
     help,
     type: 'histogram',
@@ -64,8 +64,8 @@ export function showSpans(registry: Registry, described: Described, histogram: H
       values: valuesOf(name, histogram),
     }),
   }
-  // a registry asks its metrics for their name and their values, and for nothing else
-  registry.registerMetric(shown as unknown as Metric)
+  // a registry uses only the name and the values of its metrics
+  registry.registerMetric(metric as unknown as Metric)
 }
 
 type Value = {
@@ -75,14 +75,14 @@ type Value = {
 }
 
 function valuesOf(name: string, histogram: Histogram): Value[] {
-  return [...histogram.entries()].flatMap(({ labels, atMost, sum, count }) => {
-    let within = 0
-    const buckets = histogram.bounds.map((le, slot): Value => {
-      within += atMost[slot] ?? 0
-      return { labels: { ...labels, le }, value: within, metricName: `${name}_bucket` }
+  return [...histogram.entries()].flatMap(({ labels, buckets, sum, count }) => {
+    let cumulative = 0
+    const values = histogram.bounds.map((le, slot): Value => {
+      cumulative += buckets[slot] ?? 0
+      return { labels: { ...labels, le }, value: cumulative, metricName: `${name}_bucket` }
     })
     return [
-      ...buckets,
+      ...values,
       { labels: { ...labels, le: '+Inf' }, value: count, metricName: `${name}_bucket` },
       { labels, value: sum, metricName: `${name}_sum` },
       { labels, value: count, metricName: `${name}_count` },

@@ -3,8 +3,8 @@ import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 type Metric = MetricObjectWithValues<MetricValue<string>>
 
 /**
- * What was counted, in the form of `sys/metrics`. docs/operations.md#health. `now` is milliseconds since the
- * epoch.
+ * The metrics in the JSON form of `sys/metrics`. `now` is milliseconds since the epoch.
+ * docs/operations.md#health
  */
 export function metricsJson(metrics: readonly Metric[], now: number): object {
   const valuesOf = (type: string) =>
@@ -44,7 +44,7 @@ export function metricsJson(metrics: readonly Metric[], now: number): object {
   }
 }
 
-/** Values of a histogram have names of their own. */
+/** The values of a histogram have their own names. */
 const nameIn = ({ name }: Metric, value: Metric['values'][number]): string =>
   'metricName' in value && typeof value.metricName === 'string' ? value.metricName : name
 
@@ -57,7 +57,7 @@ type Counted = {
   readonly labels: MetricValue<string>['labels']
 }
 
-/** Least, greatest and spread are not kept. */
+/** Minimum, maximum and standard deviation are not recorded. */
 const sample = (name: string, { count, sum, labels }: Counted): object => ({
   Name: name,
   Count: count,

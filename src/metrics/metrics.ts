@@ -1,11 +1,11 @@
 import type { Registry } from 'prom-client'
-import { type ReadGauge, showCounts, showGauge, showSpans } from './instruments.ts'
+import { type ReadGauge, registerCounter, registerGauge, registerHistogram } from './instruments.ts'
 import { metricsJson } from './metrics-json.ts'
-import { showRuntime } from './runtime.ts'
+import { registerRuntimeMetrics } from './runtime.ts'
 import type { StorageCounters } from './storage-counters.ts'
 import { Counter, Histogram } from './counters.ts'
 
-/** A request that has its answer. */
+/** A completed request. */
 export type MeasuredRequest = {
   readonly method: string
   readonly route: string
@@ -13,7 +13,7 @@ export type MeasuredRequest = {
   readonly seconds: number
 }
 
-/** A login that is over. */
+/** A completed login. */
 export type MeasuredLogin = {
   readonly mount: string
   readonly method: string
@@ -22,22 +22,22 @@ export type MeasuredLogin = {
   readonly seconds: number
 }
 
-/** Of mounts, which people name, so many are told apart. */
+/** The greatest number of distinct `mount` labels: operators choose mount paths, so they are not bounded. */
 const maxMounts = 200
 
 /**
- * Counts what happens in one server, and says it in Prometheus' words when asked; only then the library that
- * does is loaded. No label holds what a client may choose freely. docs/operations.md#metrics.
+ * The metrics of one server. The Prometheus library is loaded on the first export. No label value is chosen
+ * freely by a client. docs/operations.md#metrics
  */
 export class Metrics {
   readonly #gauges: readonly ReadGauge[]
   readonly #storage: StorageCounters
   readonly #mounts = new Set<string>()
   readonly #requests = new Counter()
-  readonly #requestSpans = new Histogram()
+  readonly #requestDurations = new Histogram()
   readonly #refused = new Counter()
   readonly #logins = new Counter()
-  readonly #loginSpans = new Histogram()
+  readonly #loginDurations = new Histogram()
   readonly #lookalikes = new Counter()
   readonly #keyFetches = new Counter()
   readonly #clockSteps = new Counter()
@@ -50,18 +50,18 @@ export class Metrics {
 
   request({ method, route, code, seconds }: MeasuredRequest): void {
     this.#requests.add({ method, route, code: String(code) })
-    this.#requestSpans.add({ method, route }, seconds)
+    this.#requestDurations.observe({ method, route }, seconds)
   }
 
-  /** Before any work. */
+  /** A request that was refused before any work. */
   refused(reason: 'size' | 'timeout' | 'malformed' | 'overload'): void {
     this.#refused.add({ reason })
   }
 
-  login({ mount: named, method, result, reason, seconds }: MeasuredLogin): void {
-    const mount = this.mountLabel(named)
+  login({ mount: path, method, result, reason, seconds }: MeasuredLogin): void {
+    const mount = this.mountLabel(path)
     this.#logins.add({ mount, method, result, reason })
-    this.#loginSpans.add({ mount, method }, seconds)
+    this.#loginDurations.observe({ mount, method }, seconds)
   }
 
   /** A login whose name looks like that of another entity. */
@@ -77,7 +77,7 @@ export class Metrics {
     this.#clockSteps.add({ direction })
   }
 
-  /** The path of a mount, or `other` once there are too many. */
+  /** The label for a mount: its path, or `other` once there are too many. */
   mountLabel(path: string): string {
     if (this.#mounts.has(path)) return path
     if (this.#mounts.size >= maxMounts) return 'other'
@@ -85,40 +85,40 @@ export class Metrics {
     return path
   }
 
-  /** In Prometheus' text format. */
+  /** In the Prometheus text format. */
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
-    const registry = await this.#asked()
+    const registry = await this.#loaded()
     return { contentType: registry.contentType, body: await registry.metrics() }
   }
 
-  /** As `sys/metrics` tells it. `now` is milliseconds since the epoch. docs/operations.md#health */
+  /** In the JSON form of `sys/metrics`. `now` is milliseconds since the epoch. docs/operations.md#health */
   async json(now: number): Promise<object> {
-    const registry = await this.#asked()
+    const registry = await this.#loaded()
     return metricsJson(await registry.getMetricsAsJSON(), now)
   }
 
-  #asked(): Promise<Registry> {
-    this.#registry ??= this.#open()
+  #loaded(): Promise<Registry> {
+    this.#registry ??= this.#load()
     return this.#registry
   }
 
-  async #open(): Promise<Registry> {
+  async #load(): Promise<Registry> {
     const library = await import('prom-client')
     const registry = new library.Registry()
     const requestLabels = ['method', 'route']
     const requests = {
       name: 'http_requests_total',
-      help: 'Requests that got an answer',
+      help: 'Completed requests',
       labels: [...requestLabels, 'code'],
     }
-    showCounts(library, registry, requests, this.#requests)
-    const spans = {
+    registerCounter(library, registry, requests, this.#requests)
+    const durations = {
       name: 'http_request_duration_seconds',
-      help: 'From the head of a request to the end of its answer',
+      help: 'Time from the request head to the end of the response',
       labels: requestLabels,
     }
-    showSpans(registry, spans, this.#requestSpans)
-    showCounts(
+    registerHistogram(registry, durations, this.#requestDurations)
+    registerCounter(
       library,
       registry,
       { name: 'http_refused_total', help: 'Requests refused before any work', labels: ['reason'] },
@@ -126,36 +126,36 @@ export class Metrics {
     )
     const logins = {
       name: 'logins_total',
-      help: 'Logins, by how they ended',
+      help: 'Logins, by result and reason',
       labels: ['mount', 'method', 'result', 'reason'],
     }
-    showCounts(library, registry, logins, this.#logins)
-    showSpans(
+    registerCounter(library, registry, logins, this.#logins)
+    registerHistogram(
       registry,
-      { name: 'login_duration_seconds', help: 'Time of a login', labels: ['mount', 'method'] },
-      this.#loginSpans,
+      { name: 'login_duration_seconds', help: 'Duration of logins', labels: ['mount', 'method'] },
+      this.#loginDurations,
     )
     const lookalikes = {
       name: 'lookalike_logins_total',
-      help: 'Logins whose name looks like that of another entity',
+      help: 'Logins with a name that looks like that of another entity',
       labels: ['mount'],
     }
-    showCounts(library, registry, lookalikes, this.#lookalikes)
+    registerCounter(library, registry, lookalikes, this.#lookalikes)
     const fetches = {
       name: 'key_fetches_total',
       help: 'Fetches of keys and discovery documents',
       labels: ['mount', 'result'],
     }
-    showCounts(library, registry, fetches, this.#keyFetches)
+    registerCounter(library, registry, fetches, this.#keyFetches)
     const steps = {
       name: 'clock_steps_total',
-      help: 'Times the machine’s clock was set by more than 5 minutes',
+      help: 'Steps of the system clock by more than 5 minutes',
       labels: ['direction'],
     }
-    showCounts(library, registry, steps, this.#clockSteps)
-    this.#storage.show(library, registry)
-    for (const gauge of this.#gauges) showGauge(library, registry, gauge)
-    showRuntime(library, registry)
+    registerCounter(library, registry, steps, this.#clockSteps)
+    this.#storage.register(library, registry)
+    for (const gauge of this.#gauges) registerGauge(library, registry, gauge)
+    registerRuntimeMetrics(library, registry)
     return registry
   }
 }

@@ -1,34 +1,35 @@
 import type { ReadGauge, Reading } from './instruments.ts'
 
-/** What a server tells of itself at any time. */
+/** Where the gauges read their values. */
 export type GaugeSources = {
   readonly version: string
   readonly storageType: string
   isSealed(): boolean
   isStorageUp(): Promise<boolean>
   storageSize(): { readonly databaseBytes: number; readonly logBytes: number; readonly freeBytes: number }
-  /** Of the data key that seals what is written. */
+  /** The term of the data key that seals new records. */
   barrierTerm(): number
   /** Seconds the machine's clock is ahead of the server's time. */
   clockOffset(): number
   inFlight(): number
   connections(): Promise<number>
-  /** Of the mounts that were used since the start. `ageSeconds` is undefined where nothing was fetched. */
+  /** One for each mount that was used since the start. */
   keysets(): Promise<readonly Keyset[]>
   cloudMounts(): Promise<readonly CloudMount[]>
   serviceTokens(): Promise<number>
   entities(): Promise<number>
 }
 
-/** Those of mounts that share a label are taken together. */
+/** Values of mounts with the same label are combined. */
 type Keyset = {
   readonly mount: string
   readonly keys: number
+  /** Undefined if nothing was fetched. */
   readonly ageSeconds: number | undefined
   readonly pending: number
 }
 
-/** `rootSecretEnd` is seconds since the epoch; undefined where no rotation has told it. */
+/** `rootSecretEnd` is in seconds since the epoch; undefined until a rotation sets it. */
 type CloudMount = {
   readonly mount: string
   readonly debris: number
@@ -37,40 +38,40 @@ type CloudMount = {
 
 const one = (value: number | boolean): Reading => [{ labels: {}, value: Number(value) }]
 
-type Together = (one: number, other: number) => number
+type Combine = (one: number, other: number) => number
 
 function readings<Source extends { readonly mount: string }>(
   sources: readonly Source[],
   value: (source: Source) => number | undefined,
-  together: Together,
+  combine: Combine,
 ): Reading {
   const byMount = new Map<string, number>()
   for (const source of sources) {
     const read = value(source)
     const known = byMount.get(source.mount)
-    if (read !== undefined) byMount.set(source.mount, known === undefined ? read : together(known, read))
+    if (read !== undefined) byMount.set(source.mount, known === undefined ? read : combine(known, read))
   }
   return [...byMount].map(([mount, read]) => ({ labels: { mount }, value: read }))
 }
 
-/** Gauges by the names of docs/operations.md#metrics */
+/** The gauges of docs/operations.md#metrics */
 export function serverGauges(sources: GaugeSources): ReadGauge[] {
   const { version, storageType: storage } = sources
-  const perMount = (value: (keyset: Keyset) => number | undefined, together: Together) => async () =>
-    readings(await sources.keysets(), value, together)
-  const perCloudMount = (value: (mount: CloudMount) => number | undefined, together: Together) => async () =>
-    readings(await sources.cloudMounts(), value, together)
+  const perMount = (value: (keyset: Keyset) => number | undefined, combine: Combine) => async () =>
+    readings(await sources.keysets(), value, combine)
+  const perCloudMount = (value: (mount: CloudMount) => number | undefined, combine: Combine) => async () =>
+    readings(await sources.cloudMounts(), value, combine)
   const sum = (one: number, other: number) => one + other
   const labels = ['mount']
   return [
     {
       name: 'build_info',
-      help: 'What runs here',
+      help: 'Version, storage and seal of this server',
       labels: ['version', 'storage', 'seal'],
       read: () => [{ labels: { version, storage, seal: 'static' }, value: 1 }],
     },
-    { name: 'initialized', help: '1 once there is a store', labels: [], read: () => one(1) },
-    { name: 'sealed', help: '1 while nothing can be read', labels: [], read: () => one(sources.isSealed()) },
+    { name: 'initialized', help: '1 once the store exists', labels: [], read: () => one(1) },
+    { name: 'sealed', help: '1 while the server is sealed', labels: [], read: () => one(sources.isSealed()) },
     {
       name: 'storage_up',
       help: '1 while the storage can be read',
@@ -79,7 +80,7 @@ export function serverGauges(sources: GaugeSources): ReadGauge[] {
     },
     {
       name: 'storage_bytes',
-      help: 'Bytes of the database, those of them that are free for new records, and of the write-ahead log',
+      help: 'Size of the database, its free part, and the write-ahead log',
       labels: ['part'],
       read: () => {
         const { databaseBytes, logBytes, freeBytes } = sources.storageSize()
@@ -90,19 +91,19 @@ export function serverGauges(sources: GaugeSources): ReadGauge[] {
     },
     {
       name: 'barrier_term',
-      help: 'Number of the data key that seals what is written',
+      help: 'Term of the data key that seals new records',
       labels: [],
       read: () => one(sources.barrierTerm()),
     },
     {
       name: 'clock_offset_seconds',
-      help: 'How far the machine’s clock is ahead of the server’s time',
+      help: 'Seconds by which the system clock is ahead of the server’s time',
       labels: ['source'],
       read: () => [{ labels: { source: 'machine' }, value: sources.clockOffset() }],
     },
     {
       name: 'http_in_flight_requests',
-      help: 'Requests under way',
+      help: 'Requests in progress',
       labels: [],
       read: () => one(sources.inFlight()),
     },
@@ -115,25 +116,25 @@ export function serverGauges(sources: GaugeSources): ReadGauge[] {
     { name: 'keys', help: 'Usable keys that verify tokens', labels, read: perMount(({ keys }) => keys, sum) },
     {
       name: 'keyset_age_seconds',
-      help: 'Since keys were last fetched',
+      help: 'Time since keys were last fetched',
       labels,
       read: perMount(({ ageSeconds }) => ageSeconds, Math.max),
     },
     {
       name: 'pending_logins',
-      help: 'Browser logins between their start and their callback',
+      help: 'Browser logins that wait for their callback',
       labels,
       read: perMount(({ pending }) => pending, sum),
     },
     {
       name: 'cloud_debris_objects',
-      help: 'What is left in the cloud and still to be removed',
+      help: 'Objects in the cloud that still have to be removed',
       labels,
       read: perCloudMount(({ debris }) => debris, sum),
     },
     {
       name: 'cloud_root_secret_expiry_timestamp_seconds',
-      help: 'End of the root secret, where a rotation made it',
+      help: 'Expiry of the root secret, if a rotation created it',
       labels,
       read: perCloudMount(({ rootSecretEnd }) => rootSecretEnd, Math.min),
     },
@@ -145,7 +146,7 @@ export function serverGauges(sources: GaugeSources): ReadGauge[] {
     },
     {
       name: 'entities',
-      help: 'People and machines that are known',
+      help: 'Entities',
       labels: [],
       read: async () => one(await sources.entities()),
     },

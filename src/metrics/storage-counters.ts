@@ -1,42 +1,39 @@
 import type { Registry } from 'prom-client'
-import { type Library, showCounts, showSpans } from './instruments.ts'
+import { type Library, registerCounter, registerHistogram } from './instruments.ts'
 import { Counter, Histogram } from './counters.ts'
 
-/** A group takes at most 256 steps. */
+/** A group has at most 256 steps. */
 const stepBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
-/**
- * What happened to the storage, from its start on. It is opened before anything else, so it has counters of
- * its own.
- */
+/** Metrics of the storage. Separate from `Metrics`, because the storage opens first. */
 export class StorageCounters {
   readonly #seconds = new Histogram()
   readonly #steps = new Histogram(stepBounds)
   readonly #errors = new Counter()
 
   committed(steps: number, seconds: number): void {
-    this.#seconds.add({}, seconds)
-    this.#steps.add({}, steps)
+    this.#seconds.observe({}, seconds)
+    this.#steps.observe({}, steps)
   }
 
   failed(kind: string): void {
     this.#errors.add({ kind })
   }
 
-  show(library: Library, registry: Registry): void {
+  register(library: Library, registry: Registry): void {
     const seconds = {
       name: 'storage_commit_duration_seconds',
-      help: 'From the start of a group of writes to the end of its sync',
+      help: 'Time from the start of a group of writes to the end of its sync',
       labels: [],
     }
-    showSpans(registry, seconds, this.#seconds)
-    const steps = { name: 'storage_commit_steps', help: 'Writes that shared one commit', labels: [] }
-    showSpans(registry, steps, this.#steps)
+    registerHistogram(registry, seconds, this.#seconds)
+    const steps = { name: 'storage_commit_steps', help: 'Number of writes in a commit', labels: [] }
+    registerHistogram(registry, steps, this.#steps)
     const errors = {
       name: 'storage_errors_total',
-      help: 'Calls of the storage that failed, and checkpoints',
+      help: 'Failed storage calls and checkpoints',
       labels: ['kind'],
     }
-    showCounts(library, registry, errors, this.#errors)
+    registerCounter(library, registry, errors, this.#errors)
   }
 }
