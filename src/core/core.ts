@@ -1,13 +1,13 @@
 import { Access } from './access.ts'
 import type { Barrier } from './barrier/barrier.ts'
-import { RotationSchedule } from './barrier/rotation-schedule.ts'
+import { rotationSchedule } from './barrier/rotation-schedule.ts'
 import { CorsStore } from './cors/cors-store.ts'
 import { openStore, type StoreParts, type StoreSettings } from './first-store.ts'
 import { GroupStore } from './identity/group-store.ts'
 import { IdentityStore } from './identity/identity-store.ts'
 import { migrateIdentityNames } from './identity/name-migration.ts'
 import { IdentityTokens } from './identity-tokens/identity-tokens.ts'
-import { KeyRotator } from './identity-tokens/key-rotator.ts'
+import { keyRotator } from './identity-tokens/key-rotator.ts'
 import { LeaseStore } from './leases/lease-store.ts'
 import { MountStore } from './mounts/mount-store.ts'
 import { NamespaceLife } from './namespaces/namespace-life.ts'
@@ -20,7 +20,7 @@ import { storeRootToken } from './tokens/root-token.ts'
 import { TokenRevoker } from './tokens/token-revoker.ts'
 import { TokenRoleStore } from './tokens/token-role-store.ts'
 import { TokenStore } from './tokens/token-store.ts'
-import { TokenSweeper } from './tokens/token-sweeper.ts'
+import { tokenSweeper } from './tokens/token-sweeper.ts'
 import { TokenTidy } from './tokens/token-tidy.ts'
 import { Cubbyholes } from './wrapping/cubbyholes.ts'
 import { Wrapper } from './wrapping/wrapper.ts'
@@ -241,20 +241,20 @@ function backgroundJobs({
 }: Stores) {
   const stack = new AsyncDisposableStack()
   const resealer = stack.use(barrier.resealing(log))
-  const rotationSchedule = stack.use(
-    new RotationSchedule({
+  const dataKeys = stack.use(
+    rotationSchedule({
       ...{ barrier, clock, intervalMs: dataKeyCheckMs },
       onError: (err) => log.error({ err }, 'the data key could not be rotated'),
     }),
   )
   const sweeper = stack.use(
-    new TokenSweeper({
+    tokenSweeper({
       ...{ revoker, intervalMs: sweepIntervalMs },
       onError: (err) => log.error({ err }, 'expired tokens could not be removed'),
     }),
   )
-  const keyRotator = stack.use(
-    new KeyRotator({
+  const identityKeys = stack.use(
+    keyRotator({
       ...{ root, clock, keys: identityTokens.keys, intervalMs: sweepIntervalMs },
       onError: (err) => log.error({ err }, 'a key of identity tokens could not be rotated'),
     }),
@@ -262,15 +262,15 @@ function backgroundJobs({
   return {
     start: () => {
       resealer.start()
-      rotationSchedule.start()
+      dataKeys.start()
       leases.start()
       tidy.resume()
       sweeper.start()
-      keyRotator.start()
+      identityKeys.start()
       mountTypes.start()
     },
     settle: async () => {
-      await sweeper.sweep()
+      await sweeper.run()
       await leases.expiry.endDue()
       await mountTypes.settle()
     },

@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
+import { Periodic } from '../background.ts'
 import type { View } from '../barrier/view.ts'
 import { dueRotations, readDueKey } from './issuer-keys.ts'
 import type { NamedKeyStore } from './named-key-store.ts'
 
 export type KeyRotatorParts = {
-  /** The storage root. */
+  /** The root of everything stored. */
   readonly root: View
   readonly keys: Pick<NamedKeyStore, 'rotateDue'>
   readonly clock: Clock
@@ -17,69 +18,38 @@ export type KeyRotatorParts = {
 const duePage = 100
 
 /**
- * Rotates due keys in the background, one at a time. After downtime each due key is rotated once, and its
- * next period starts then. Disposing waits for the rotation in progress.
- * docs/contract/identity-tokens.md#keys
+ * Rotates keys whose period is over, one after the other; a run gives their number. A key that missed several
+ * rotations while the server was stopped is rotated once, and its next period begins then.
  */
-export class KeyRotator implements AsyncDisposable {
-  readonly #parts: KeyRotatorParts
-  #timer: NodeJS.Timeout | undefined
-  #running: Promise<number> | undefined
-  #stopped = false
+export const keyRotator = (parts: KeyRotatorParts): Periodic<number> =>
+  new Periodic({
+    intervalMs: parts.intervalMs,
+    onError: parts.onError,
+    run: (stopping) => rotateDue(parts, stopping),
+  })
 
-  constructor(parts: KeyRotatorParts) {
-    this.#parts = parts
-  }
-
-  start(): void {
-    if (this.#stopped) return
-    this.#timer = setTimeout(() => void this.rotateDue().finally(() => this.start()), this.#parts.intervalMs)
-    this.#timer.unref()
-  }
-
-  /**
-   * Rotates all due keys and returns their number; joins a run in progress. Failures are reported, never
-   * thrown; the next run retries.
-   */
-  rotateDue(): Promise<number> {
-    this.#running ??= this.#rotateDue().finally(() => {
-      this.#running = undefined
+async function rotateDue(
+  { root, keys, clock, onError }: KeyRotatorParts,
+  stopping: AbortSignal,
+): Promise<number> {
+  let count = 0
+  for (let after: string | undefined; ; ) {
+    const page = await root.listKeys(dueRotations, {
+      limit: duePage,
+      ...(after === undefined ? {} : { after }),
     })
-    return this.#running
-  }
-
-  async #rotateDue(): Promise<number> {
-    const { root, keys, clock, onError } = this.#parts
-    let count = 0
-    try {
-      for (let after: string | undefined; ; ) {
-        const page = await root.listKeys(dueRotations, {
-          limit: duePage,
-          ...(after === undefined ? {} : { after }),
-        })
-        for (const key of page) {
-          const due = readDueKey(key)
-          if (this.#stopped || (due !== undefined && due.at > clock.now())) return count
-          if (due === undefined) continue
-          try {
-            if (await keys.rotateDue(due)) count++
-          } catch (error) {
-            onError(error)
-          }
-          await nextTurn()
-        }
-        after = page.at(-1)
-        if (page.length < duePage) return count
+    for (const key of page) {
+      const due = readDueKey(key)
+      if (stopping.aborted || (due !== undefined && due.at > clock.now())) return count
+      if (due === undefined) continue
+      try {
+        if (await keys.rotateDue(due)) count++
+      } catch (error) {
+        onError(error)
       }
-    } catch (error) {
-      onError(error)
-      return count
+      await nextTurn()
     }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopped = true
-    clearTimeout(this.#timer)
-    await this.#running
+    after = page.at(-1)
+    if (page.length < duePage) return count
   }
 }

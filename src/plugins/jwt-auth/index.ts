@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
+import { Periodic } from '../../core/background.ts'
 import type { LoginPlan, LoginRequest } from '../../core/tokens/issue-login.ts'
 import { type Exchange, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
 import { boolField, lowerStringField, stringField } from '../../lib/fields.ts'
@@ -10,7 +11,6 @@ import { explainRoutes } from './explain/routes.ts'
 import { configFields, shownConfig } from './jwt-config.ts'
 import type { JwtMethod } from './method.ts'
 import type { ProviderError } from './oidc/pending-login.ts'
-import { PendingSweeper } from './oidc/pending-sweeper.ts'
 import { refusal } from './refusal.ts'
 import { roleFields, shownRole } from './role.ts'
 
@@ -64,7 +64,7 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
   const { method, issue, policyExists, log, sweepIntervalMs } = parts
   if (sweepIntervalMs !== undefined) {
     const onError = (err: unknown) => log.error({ err }, 'logins that have run out could not be removed')
-    const sweeper = new PendingSweeper({ sweep: () => method.sweep(), intervalMs: sweepIntervalMs, onError })
+    const sweeper = new Periodic({ run: () => method.sweep(), intervalMs: sweepIntervalMs, onError })
     app.addHook('onReady', async () => sweeper.start())
     app.addHook('onClose', () => sweeper[Symbol.asyncDispose]())
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RotationSchedule } from '../../../src/core/barrier/rotation-schedule.ts'
+import { rotationSchedule } from '../../../src/core/barrier/rotation-schedule.ts'
 import { aBarrierFixture } from './barrier-fixture.ts'
 
 const day = 86_400
@@ -8,7 +8,7 @@ async function aSchedule() {
   const fixture = await aBarrierFixture()
   const barrier = await fixture.open()
   const errors: unknown[] = []
-  const schedule = new RotationSchedule({
+  const schedule = rotationSchedule({
     barrier,
     clock: fixture.clock,
     intervalMs: 60_000,
@@ -16,7 +16,7 @@ async function aSchedule() {
   })
   const termAfter = async (seconds: number) => {
     fixture.clock.advance(seconds)
-    await schedule.rotateIfDue()
+    await schedule.run()
     return barrier.keyStatus().term
   }
   return {
@@ -63,7 +63,7 @@ test('a failure is logged and retried at the next check; a sealed barrier is lef
   expect(here.errors).toHaveLength(1)
   expect(await here.termAfter(0)).toBe(2)
   here.barrier.seal()
-  await here.schedule.rotateIfDue()
+  await here.schedule.run()
   expect(here.errors).toHaveLength(1)
 })
 

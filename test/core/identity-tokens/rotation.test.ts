@@ -4,7 +4,7 @@ import { openBarrier } from '../../../src/core/barrier/barrier.ts'
 import type { Entity } from '../../../src/core/identity/entity.ts'
 import { IdentityTokens } from '../../../src/core/identity-tokens/identity-tokens.ts'
 import { dueRotations } from '../../../src/core/identity-tokens/issuer-keys.ts'
-import { KeyRotator } from '../../../src/core/identity-tokens/key-rotator.ts'
+import { keyRotator } from '../../../src/core/identity-tokens/key-rotator.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import { openSqlite } from '../../../src/storage/sqlite.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -54,7 +54,7 @@ async function anIssuer() {
       apiAddr: () => 'https://gate',
       identityOf,
     })
-    const rotator = new KeyRotator({
+    const rotator = keyRotator({
       root,
       keys: tokens.keys,
       clock,
@@ -105,23 +105,23 @@ test('a key rotates once each period, not before, and the pair that signs was pu
   await using issuer = await anIssuer()
   const [signing, next] = await issuer.publishedIds()
 
-  expect(await issuer.rotator.rotateDue()).toBe(0)
+  expect(await issuer.rotator.run()).toBe(0)
   issuer.clock.advance(hour - 1)
-  expect(await issuer.rotator.rotateDue()).toBe(0)
+  expect(await issuer.rotator.run()).toBe(0)
   expect(kidOf(await issuer.token())).toBe(signing)
   issuer.clock.advance(1)
-  expect(await issuer.rotator.rotateDue()).toBe(1)
-  expect(await issuer.rotator.rotateDue()).toBe(0)
+  expect(await issuer.rotator.run()).toBe(1)
+  expect(await issuer.rotator.run()).toBe(0)
   expect(kidOf(await issuer.token())).toBe(next)
   issuer.clock.advance(hour)
-  expect([await issuer.rotator.rotateDue(), await issuer.dueRows(), issuer.problems]).toEqual([1, 1, []])
+  expect([await issuer.rotator.run(), await issuer.dueRows(), issuer.problems]).toEqual([1, 1, []])
 })
 
 test('tokens of the former key are valid as long as it is published', async () => {
   await using issuer = await anIssuer()
   issuer.clock.advance(hour)
   const token = await issuer.token()
-  await issuer.rotator.rotateDue()
+  await issuer.rotator.run()
 
   issuer.clock.advance(2 * hour - 1)
   expect(await issuer.problemOf(token)).toBeUndefined()
@@ -142,9 +142,9 @@ test('a manual rotation uses the grace of the key or of the request, and the nex
   expect([await issuer.problemOf(first), await issuer.problemOf(third)]).toEqual([undefined, undefined])
   expect(await issuer.problemOf(second)).toBe('unable to validate the token signature')
   issuer.clock.advance(hour / 2)
-  expect(await issuer.rotator.rotateDue()).toBe(0)
+  expect(await issuer.rotator.run()).toBe(0)
   issuer.clock.advance(hour / 2)
-  expect(await issuer.rotator.rotateDue()).toBe(1)
+  expect(await issuer.rotator.run()).toBe(1)
 })
 
 test('after a week without the server each key rotates once, and tokens from before the stop fail by their time only', async () => {
@@ -155,29 +155,28 @@ test('after a week without the server each key rotates once, and tokens from bef
   expect(await issuer.problemOf(token)).toBeUndefined()
   await issuer.restarted()
   issuer.clock.advance(7 * 24 * hour)
-  expect(await issuer.rotator.rotateDue()).toBe(1)
-  expect(await issuer.rotator.rotateDue()).toBe(0)
+  expect(await issuer.rotator.run()).toBe(1)
+  expect(await issuer.rotator.run()).toBe(0)
   expect(await issuer.problemOf(token)).toMatch(/^error validating claims: /)
   expect((await issuer.publishedIds()).length).toBe(3)
 })
 
 test('of several concurrent rotations, one takes effect', async () => {
   await using issuer = await anIssuer()
-  const rotators = [1, 2, 3].map(
-    () =>
-      new KeyRotator({
-        root: issuer.root,
-        keys: issuer.tokens.keys,
-        clock: issuer.clock,
-        intervalMs: 1,
-        onError: () => {},
-      }),
+  const rotators = [1, 2, 3].map(() =>
+    keyRotator({
+      root: issuer.root,
+      keys: issuer.tokens.keys,
+      clock: issuer.clock,
+      intervalMs: 1,
+      onError: () => {},
+    }),
   )
   issuer.clock.advance(hour)
 
-  const counts = await Promise.all(rotators.map((rotator) => rotator.rotateDue()))
+  const counts = await Promise.all(rotators.map((rotator) => rotator.run()))
 
-  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1)
+  expect(counts.reduce<number>((sum, count) => sum + (count ?? 0), 0)).toBe(1)
 })
 
 test('two processes over one store rotate a key once', async () => {
@@ -210,7 +209,7 @@ test('a changed period moves the rotation, a removed key leaves nothing to rotat
   await issuer.tokens.keys.write(mount, 'k', { rotation_period: 60, verification_ttl: 60 })
   issuer.clock.advance(60)
 
-  expect([await issuer.rotator.rotateDue(), await issuer.dueRows()]).toEqual([1, 1])
+  expect([await issuer.rotator.run(), await issuer.dueRows()]).toEqual([1, 1])
   await issuer.tokens.roles.remove(mount, 'r')
   await issuer.tokens.keys.remove(mount, 'k')
   expect(await issuer.dueRows()).toBe(0)
@@ -221,7 +220,7 @@ test('a removed namespace leaves nothing to rotate', async () => {
   await issuer.root.deletePrefix(`mount/${mount}/`)
   issuer.clock.advance(hour)
 
-  expect([await issuer.rotator.rotateDue(), await issuer.dueRows(), issuer.problems]).toEqual([0, 0, []])
+  expect([await issuer.rotator.run(), await issuer.dueRows(), issuer.problems]).toEqual([0, 0, []])
   expect(await issuer.root.listKeys(`mount/${mount}/`)).toEqual([])
 })
 
@@ -235,7 +234,7 @@ test('a key that cannot be read does not stop the others from rotating', async (
   await issuer.root.write([{ key: `mount/${mount}/oidc/key/k`, value: 'damaged' }])
   issuer.clock.advance(hour)
 
-  expect([await issuer.rotator.rotateDue(), issuer.problems.length]).toEqual([1, 1])
+  expect([await issuer.rotator.run(), issuer.problems.length]).toEqual([1, 1])
 })
 
 test('a role and the removal of its key at the same time: the role has its key, or is refused', async () => {

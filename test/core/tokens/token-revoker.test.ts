@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { TokenSweeper } from '../../../src/core/tokens/token-sweeper.ts'
+import { tokenSweeper } from '../../../src/core/tokens/token-sweeper.ts'
 import { jwtMount, openTokenFixture } from '../../support/token-fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof openTokenFixture>>
@@ -90,7 +90,7 @@ test('a clean-up that fails leaves the family unusable, and a sweep ends it late
   const before = await rowsOf(fixture)
   const { parent, grandson } = await family(fixture)
   const errors: unknown[] = []
-  await using sweeper = new TokenSweeper({
+  await using sweeper = tokenSweeper({
     revoker: fixture.revoker,
     intervalMs: 1,
     onError: (error) => errors.push(error),
@@ -103,11 +103,11 @@ test('a clean-up that fails leaves the family unusable, and a sweep ends it late
   const { tokens } = await fixture.restarted()
   expect(await tokens.lookup(parent.id)).toBeUndefined()
   expect(await tokens.lookup(grandson.id)).toBeUndefined()
-  await sweeper.sweep()
+  await sweeper.run()
   expect(errors).toHaveLength(1)
 
   fixture.fixture.cleanUpFails = false
-  await sweeper.sweep()
+  await sweeper.run()
   expect(await rowsOf(fixture)).toEqual(before)
 })
 
@@ -120,13 +120,13 @@ test('a sweep deletes expired tokens with their descendants, and nothing else', 
   )
   await child(fixture, parent)
   fixture.clock.advance(60)
-  await using sweeper = new TokenSweeper({
+  await using sweeper = tokenSweeper({
     revoker: fixture.revoker,
     intervalMs: 1,
     onError: (error) => expect.unreachable(String(error)),
   })
 
-  await sweeper.sweep()
+  await sweeper.run()
 
   expect(fixture.revoked.map((token) => token.accessor)).toContain(short.auth.accessor)
   expect(fixture.revoked).toHaveLength(3)
@@ -141,13 +141,13 @@ test('one sweep deletes more expired tokens than fit a page', async () => {
   await using fixture = await openTokenFixture()
   for (let number = 0; number < 450; number += 1) await fixture.login({ ttl: 60 })
   fixture.clock.advance(61)
-  await using sweeper = new TokenSweeper({
+  await using sweeper = tokenSweeper({
     revoker: fixture.revoker,
     intervalMs: 1,
     onError: (error) => expect.unreachable(String(error)),
   })
 
-  await Promise.all([sweeper.sweep(), sweeper.sweep()])
+  await Promise.all([sweeper.run(), sweeper.run()])
 
   expect(fixture.revoked).toHaveLength(450)
   expect(await fixture.view.listKeys('expire/')).toEqual([])
@@ -162,13 +162,13 @@ test('an outdated expiry row is dropped, and the token stays', async () => {
     { key: `expire/0000000000000005/${hash}`, value: true },
     { key: 'expire/0000000000000006/of-nobody', value: true },
   ])
-  await using sweeper = new TokenSweeper({
+  await using sweeper = tokenSweeper({
     revoker: fixture.revoker,
     intervalMs: 1,
     onError: (error) => expect.unreachable(String(error)),
   })
 
-  await sweeper.sweep()
+  await sweeper.run()
 
   expect(await fixture.view.listKeys('expire/')).toEqual([row])
   expect(await fixture.tokens.lookup(auth.client_token)).toBeDefined()
@@ -192,18 +192,18 @@ describe('a token whose last use is spent', () => {
     await using fixture = await openTokenFixture()
     const before = await rowsOf(fixture)
     const token = await spentAndLeft(fixture, fields)
-    await using sweeper = new TokenSweeper({
+    await using sweeper = tokenSweeper({
       revoker: fixture.revoker,
       intervalMs: 1,
       onError: (error) => expect.unreachable(String(error)),
     })
 
     fixture.clock.advance(graceSeconds - 1)
-    await sweeper.sweep()
+    await sweeper.run()
     expect(fixture.revoked).toEqual([])
 
     fixture.clock.advance(1)
-    await sweeper.sweep()
+    await sweeper.run()
     expect(fixture.revoked.map(({ accessor }) => accessor)).toEqual([token.accessor])
     expect(await rowsOf(fixture)).toEqual(before)
   })
@@ -222,12 +222,12 @@ describe('a token whose last use is spent', () => {
     await fixture.renew(token, 60)
 
     fixture.clock.advance(60)
-    await using sweeper = new TokenSweeper({
+    await using sweeper = tokenSweeper({
       revoker: fixture.revoker,
       intervalMs: 1,
       onError: (error) => expect.unreachable(String(error)),
     })
-    await sweeper.sweep()
+    await sweeper.run()
 
     expect(await rowsOf(fixture)).toEqual(before)
   })
@@ -254,13 +254,13 @@ test('a record that cannot be read does not stop a sweep', async () => {
   const { auth } = await fixture.login({ ttl: 90 })
   fixture.clock.advance(120)
   const errors: unknown[] = []
-  await using sweeper = new TokenSweeper({
+  await using sweeper = tokenSweeper({
     revoker: fixture.revoker,
     intervalMs: 1,
     onError: (error) => errors.push(error),
   })
 
-  await sweeper.sweep()
+  await sweeper.run()
 
   expect(errors).toEqual([expect.objectContaining({ kind: 'internal' })])
   expect(fixture.revoked.map((token) => token.accessor)).toEqual([auth.accessor])
@@ -271,13 +271,13 @@ test('tokens of a disabled mount are swept when they expire', async () => {
   await fixture.login({ ttl: 60 })
   fixture.mounts.delete(jwtMount.accessor)
   fixture.clock.advance(60)
-  await using sweeper = new TokenSweeper({
+  await using sweeper = tokenSweeper({
     revoker: fixture.revoker,
     intervalMs: 1,
     onError: (error) => expect.unreachable(String(error)),
   })
 
-  await sweeper.sweep()
+  await sweeper.run()
 
   expect(await fixture.view.listKeys('expire/')).toEqual([])
 })
@@ -289,8 +289,8 @@ test('tokens that expire in centuries sort after those that expire today', async
   const { auth } = await fixture.login({ ttl: 60 })
   fixture.clock.advance(60)
 
-  await using sweeper = new TokenSweeper({ revoker: fixture.revoker, intervalMs: 1000, onError: () => {} })
-  await sweeper.sweep()
+  await using sweeper = tokenSweeper({ revoker: fixture.revoker, intervalMs: 1000, onError: () => {} })
+  await sweeper.run()
 
   expect(await fixture.tokens.find(auth.accessor)).toBeUndefined()
 })

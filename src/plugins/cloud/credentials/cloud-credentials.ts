@@ -1,5 +1,6 @@
 import type { Lease } from '../../../core/leases/lease.ts'
 import type { Dropping, LeaseBackend, Renewal } from '../../../core/leases/lease-backend.ts'
+import { Periodic } from '../../../core/background.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { TtlBounds } from '../../../core/tokens/lifetime.ts'
 import { fail, refuse, ServiceError } from '../../../errors.ts'
@@ -99,7 +100,11 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   readonly #lastReap = new Map<string, number>()
   readonly #stopping = new AbortController()
   readonly #background = new Set<Promise<void>>()
-  #timer: NodeJS.Timeout | undefined
+  readonly #reaping = new Periodic({
+    intervalMs: tickMs,
+    run: async () => this.#inBackground(this.reapDue()),
+    onError: (err) => this.#parts.log.error({ err }, 'cloud mounts could not be reaped'),
+  })
 
   constructor(parts: CloudCredentialsParts) {
     this.#parts = parts
@@ -115,15 +120,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     // a mount that is being removed too: that may be refused
     for (const mount of this.#parts.everyMount())
       this.#inBackground(this.#parts.stateOf(mount).intents.resume())
-    this.#tick()
-  }
-
-  #tick(): void {
-    if (this.#stopping.signal.aborted) return
-    this.#timer = setTimeout(() => {
-      this.#inBackground(this.reapDue())
-      this.#tick()
-    }, tickMs).unref()
+    this.#reaping.start()
   }
 
   /** The intents of a mount, which know how they are undone. */
@@ -320,7 +317,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort()
-    clearTimeout(this.#timer)
+    await this.#reaping[Symbol.asyncDispose]()
     await Promise.all(this.#background)
   }
 

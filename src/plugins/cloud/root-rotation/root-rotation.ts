@@ -1,3 +1,4 @@
+import { Periodic } from '../../../core/background.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -41,20 +42,22 @@ export class RootRotation implements AsyncDisposable {
   readonly #running = new Map<string, Promise<void>>()
   readonly #notBefore = new Map<string, number>()
   readonly #idleUntil = new WeakMap<ConfigRecord, number>()
-  #timer: NodeJS.Timeout | undefined
+  readonly #looks: Periodic
 
   constructor(parts: RootRotationParts) {
     this.#parts = parts
+    this.#looks = new Periodic({
+      intervalMs: tickMs,
+      run: async () => {
+        // does not wait: a mount whose cloud hangs must not delay the others
+        void this.look()
+      },
+      onError: (err) => parts.log.error({ err }, 'root secrets could not be checked'),
+    })
   }
 
   start(): void {
-    if (this.#stopping.signal.aborted) return
-    this.#timer = setTimeout(() => {
-      // one mount that waits for its cloud holds up no other
-      void this.look()
-      this.start()
-    }, tickMs)
-    this.#timer.unref()
+    this.#looks.start()
   }
 
   /** Does all that is due, and waits for it. Failures are logged and tried again by a later run. */
@@ -73,7 +76,7 @@ export class RootRotation implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort()
-    clearTimeout(this.#timer)
+    await this.#looks[Symbol.asyncDispose]()
     await Promise.allSettled(this.#running.values())
   }
 
