@@ -3,13 +3,6 @@ import { lookupClaim } from '../../lib/json-pointer.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
 
-/**
- * `document`: the product document's reading, a present `exp` or `nbf` is widened by its own leeway on top of
- * the clock skew. `reference`: these two leeways only serve to make up a missing claim. docs/contract/jwt.md.
- */
-export type LeewayMode = 'document' | 'reference'
-const leewayMode: LeewayMode = 'document'
-
 /** Seconds, as stored in the role: 0 is the default, a negative value none. */
 export type Leeways = {
   readonly expiration_leeway: number
@@ -45,13 +38,7 @@ export type NoteCheck = (
  * Checks the registered claims in the order of docs/contract/jwt.md#login-in-this-order. If a type is wrong,
  * nothing else is checked. `nowMs` is milliseconds since the epoch.
  */
-export function checkToken(
-  claims: StrictObject,
-  rules: TokenRules,
-  nowMs: number,
-  note: NoteCheck,
-  mode: LeewayMode = leewayMode,
-): void {
+export function checkToken(claims: StrictObject, rules: TokenRules, nowMs: number, note: NoteCheck): void {
   const registered = readRegistered(claims)
   if ('reason' in registered) {
     note('claims', registered)
@@ -61,7 +48,7 @@ export function checkToken(
   note('issuer', checkIssuer(registered.issuer, rules.bound_issuer))
   note('subject', checkSubject(registered.subject, rules.bound_subject))
   note('audience', checkAudience(registered.audiences, rules.bound_audiences))
-  note('times', checkTimes(registered, rules, nowMs, mode))
+  note('times', checkTimes(registered, rules, nowMs))
 }
 
 /** The types of the registered claims. Names are exact: a spelling that differs in case is another claim. */
@@ -137,7 +124,7 @@ export function checkUnboundAudience(claims: StrictObject, bound: readonly strin
 const effective = (stored: number, byDefault: number): number =>
   stored < 0 ? 0 : stored === 0 ? byDefault : stored
 
-/** Seconds for which a token is accepted after it has expired. */
+/** How long after its own end a token is still accepted, in seconds. */
 export const lastingLeeway = (leeways: Omit<Leeways, 'not_before_leeway'>): number =>
   effective(leeways.expiration_leeway, 150) + effective(leeways.clock_skew_leeway, 60)
 
@@ -157,7 +144,6 @@ function checkTimes(
   { expiresAt, notBefore, issuedAt }: Pick<RegisteredClaims, 'expiresAt' | 'notBefore' | 'issuedAt'>,
   leeways: Leeways,
   nowMs: number,
-  mode: LeewayMode,
 ): Refusal | undefined {
   if (expiresAt === 0 && notBefore === 0 && issuedAt === 0) {
     return refusal(
@@ -168,10 +154,8 @@ function checkTimes(
   const expiration = effective(leeways.expiration_leeway, 150)
   const beforehand = effective(leeways.not_before_leeway, 150)
   const skew = effective(leeways.clock_skew_leeway, 60)
-  const own = mode === 'document' ? { expiration, beforehand } : { expiration: 0, beforehand: 0 }
-  const end = expiresAt === 0 ? Math.max(issuedAt, notBefore) + expiration : expiresAt + own.expiration
-  const start =
-    notBefore !== 0 ? notBefore - own.beforehand : issuedAt !== 0 ? issuedAt : expiresAt - beforehand
+  const end = (expiresAt === 0 ? Math.max(issuedAt, notBefore) : expiresAt) + expiration
+  const start = notBefore !== 0 ? notBefore - beforehand : issuedAt !== 0 ? issuedAt : expiresAt - beforehand
   const now = nowMs / 1000
   if (now + skew < start)
     return refusal('not_yet_valid', 'invalid not before (nbf) claim: token not yet valid')
