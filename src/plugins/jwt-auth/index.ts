@@ -18,19 +18,19 @@ export { JwtMethod } from './method.ts'
 
 export type JwtAuthParts = {
   readonly method: JwtMethod
-  /** Makes entity, alias and token of a login. */
+  /** Creates entity, alias and token of a login. */
   issue(request: LoginRequest): Promise<Pick<Reply, 'auth' | 'warnings'>>
-  /** The same with nothing written. */
+  /** The same, without writing anything. */
   plan(request: LoginRequest): Promise<LoginPlan>
   policyExists(name: string, namespace: string): Promise<boolean>
   readonly counter: LoginCounter
   readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
-  /** Logins that have run out are removed every so often; never when undefined. */
+  /** Interval at which expired logins are removed; undefined: never. */
   readonly sweepIntervalMs: number | undefined
 }
 
 const loginInput = z.object({
-  role: lowerStringField.describe('Role to log in with; the configured default when empty'),
+  role: lowerStringField.describe('Role to log in with; the configured default if empty'),
   jwt: stringField.meta({ description: 'Signed JWT', writeOnly: true }),
   distributed_claim_access_token: stringField.meta({
     description: 'Access token for a provider that keeps the groups elsewhere',
@@ -38,24 +38,24 @@ const loginInput = z.object({
   }),
 })
 const authUrlInput = z.object({
-  role: lowerStringField.describe('Role to log in with; the configured default when empty'),
-  redirect_uri: stringField.describe('Where the provider sends the browser back to'),
+  role: lowerStringField.describe('Role to log in with; the configured default if empty'),
+  redirect_uri: stringField.describe('URI to which the provider sends the browser back'),
   client_nonce: stringField.describe('Value the callback must repeat'),
 })
 const callbackInput = z.object({
-  state: stringField.describe('State of the authorization URL'),
-  code: stringField.describe('Code of the provider'),
+  state: stringField.describe('State from the authorization URL'),
+  code: stringField.describe('Code from the provider'),
   nonce: stringField.describe('Accepted, not compared'),
   client_nonce: stringField.describe('Value given to auth_url'),
-  id_token: stringField.describe('ID token of the provider'),
-  iss: stringField.describe('Issuer the provider says it is'),
+  id_token: stringField.describe('ID token from the provider'),
+  iss: stringField.describe('Issuer that the provider claims to be'),
 })
 const postedInput = callbackInput.extend({
   confirmation: stringField.meta({
     description: 'One-time value of the page that asks for a confirmation',
     writeOnly: true,
   }),
-  denied: boolField.describe('Beside `confirmation`: the person refuses'),
+  denied: boolField.describe('With `confirmation`: the person refuses'),
 })
 const roleNames = z.object({ keys: z.array(z.string()) })
 
@@ -249,16 +249,16 @@ export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
 
 const roleName = ({ name }: { name: string }): string => name.toLowerCase()
 
-/** A provider that refuses sends `error` in place of a code. RFC 6749 §4.1.2.1. */
+/** A provider that refuses sends `error` instead of a code. RFC 6749 §4.1.2.1. */
 function providerErrorOf(sent: Exchange<unknown, unknown>['sent']): ProviderError | undefined {
   if (!Object.hasOwn(sent, 'error') || sent['error'] === '') return undefined
-  // whoever calls may write anything here: what is kept of it has a bound
+  // callers may write anything here, so what is kept of it is limited
   const text = (name: string) =>
     Object.hasOwn(sent, name) && typeof sent[name] === 'string' ? sent[name].slice(0, 1024) : ''
   return { error: text('error').slice(0, 128), error_description: text('error_description') }
 }
 
-/** The provider is not waited for once the client is gone. */
+/** Stops waiting for the provider when the client is gone. */
 async function abortWhenClientLeaves<T>(
   exchange: Pick<Exchange<unknown, unknown>, 'whenGone'>,
   work: (signal: AbortSignal) => Promise<T>,

@@ -133,7 +133,7 @@ function boundCidrs(texts: readonly string[]): string[] {
   })
 }
 
-/** Steps 5 to 10, before the legacy names count. */
+/** Runs before the legacy names are applied. */
 function checkTokenFields(role: RoleRecord): void {
   const { token_type = '', token_num_uses = 0, token_period = 0, token_ttl = 0, token_max_ttl = 0 } = role
   if (!['', 'default', 'service', 'batch'].includes(token_type))
@@ -155,7 +155,6 @@ function checkTokenFields(role: RoleRecord): void {
     throw refuse('invalid', "'token_ttl' cannot be greater than 'token_max_ttl'")
 }
 
-/** Steps 13 to 17. */
 function checkClaimFields(role: RoleRecord, sent: RoleRecord): void {
   const { bound_claims_type: type = '' } = role
   if (type !== 'string' && type !== 'glob')
@@ -178,7 +177,7 @@ function checkGlob(value: JsonValue): void {
   if (wrong !== undefined) throw refuse('invalid', `claim is not a string: ${goText(wrong)}`)
 }
 
-/** Steps 18 to 21. */
+/** Runs last, on the complete role. */
 function checkRequired(role: RoleRecord): void {
   const { user_claim = '', token_ttl = 0, token_max_ttl = 0 } = role
   if (user_claim === '') throw refuse('invalid', 'a user claim must be defined on the role')

@@ -5,8 +5,7 @@ import type { StrictObject } from '../strict-json.ts'
 import { claimNames, type Facts } from './facts.ts'
 
 /**
- * What a check of a browser login compares, where that is other than at a login by JWT. Undefined: it is the
- * same.
+ * What a check of a browser login compares, if that differs from a login by JWT; undefined if it does not.
  */
 export function describeFlow(
   name: CheckName | 'policies',
@@ -69,9 +68,7 @@ const answers: ReadonlyMap<string, string> = new Map([
   ['confirmation_invalid', 'an old or wrong page'],
 ])
 
-/**
- * An audience of the role never stands in for the client. docs/contract/oidc.md#the-callback-in-this-order
- */
+/** An audience of the role never replaces the client. docs/contract/oidc.md#the-callback-in-this-order */
 function audienceOf({ ready, claims, login }: Facts, refused: Refusal | undefined): Compared {
   const clientId = ready?.config.oidc_client_id ?? ''
   const aud = own(claims, 'aud') ?? []
@@ -87,7 +84,7 @@ function audienceOf({ ready, claims, login }: Facts, refused: Refusal | undefine
     : { expected: [clientId], seen, detail: 'aud' }
 }
 
-/** No leeway of the role counts here, so the other clock is asked without one too. */
+/** The role's leeways do not apply here, so none applies to the other clock either. */
 function timesOf(
   { claims, nowMs, offset, login }: Facts,
   refused: Refusal | undefined,

@@ -15,7 +15,7 @@ import { claimNames, type Facts } from './facts.ts'
 import { type Hint, nearMiss } from './hints.ts'
 import { shown, shownList } from './shown.ts'
 
-/** What a check wanted and what it got. */
+/** What a check expected and what it saw. */
 export type Description = {
   readonly expected: readonly JsonValue[]
   readonly seen: JsonValue
@@ -24,12 +24,12 @@ export type Description = {
 }
 
 /**
- * A check as it was made: `refused` is undefined where it was passed or not made, `compared` where it does
- * not say itself what it compared.
+ * A check as it ran. `refused` is undefined if it passed or did not run; `compared` is undefined if the check
+ * does not say what it compared.
  */
 export type MadeCheck = { readonly refused: Refusal | undefined; readonly compared?: Compared | undefined }
 
-/** `index` counts the entries of `bound_claims`. */
+/** `index` is the position in `bound_claims`. */
 export function describe(
   name: CheckName | 'policies',
   facts: Facts,
@@ -58,7 +58,7 @@ export function describe(
   }
 }
 
-/** What a provider says explains itself only when it is not cut in the middle. */
+/** A provider's text is only useful if it is not cut in the middle. */
 const longestOfProvider = 1024
 const longestDetail = 256
 
@@ -75,7 +75,7 @@ function comparedBy(
     refused?.reason === 'keys_unavailable'
       ? { expected: keyUrlsOf(facts.ready), seen: null }
       : comparisons[name](facts, refused, index)
-  // what another server answered, or why it did not
+  // another server's response, or why there was none
   return refused?.cause === undefined ? usual : { ...usual, seen: refused.cause, isLong: true, hint: '' }
 }
 
@@ -180,7 +180,7 @@ const comparisons: Readonly<Record<CheckName | 'policies', Compare>> = {
     return { ...compared, ...missing(claims, name), expected: compared.expected }
   },
   policies: ({ role }) => ({ expected: [], seen: role?.record.token_policies ?? [] }),
-  // those of the browser flow alone: they say themselves what they compare
+  // checks of the browser flow, which say themselves what they compare
   userinfo: () => nothing,
   redirect_uri: () => nothing,
   state: () => nothing,
@@ -195,8 +195,8 @@ const valueAt = (claims: StrictObject | undefined, name: string): unknown =>
   claims === undefined ? undefined : lookupClaim(claims, name)
 
 /**
- * A value that is there has the wrong type; one that is not may be inside of another, or stand under a name
- * that is nearly this.
+ * A value that is present has the wrong type; one that is missing may be inside another, or have nearly this
+ * name.
  */
 function nameHint(claims: StrictObject | undefined, name: string, seen: unknown): Hint {
   if (seen !== undefined && seen !== null) return 'differs_in_type'
@@ -206,7 +206,8 @@ function nameHint(claims: StrictObject | undefined, name: string, seen: unknown)
 }
 
 /**
- * JSON pointers that may be meant by `job/env` and `job.env`; where a name is no pointer, also by `/job/env`.
+ * JSON pointers that `job/env` and `job.env` may stand for; if a name is not read as a pointer, also
+ * `/job/env`.
  */
 function pathsLike(name: string): string[] {
   if (name === '') return []
@@ -219,7 +220,7 @@ function pathsLike(name: string): string[] {
 const isMissing = (seen: unknown, claims: StrictObject | undefined): boolean =>
   claims !== undefined && (seen === undefined || seen === null)
 
-/** A claim that is not there: what there is instead. */
+/** For a missing claim: what is there instead. */
 const missing = (claims: StrictObject | undefined, name: string): Compared => ({
   expected: [name],
   seen: claimNames(claims),
@@ -228,8 +229,8 @@ const missing = (claims: StrictObject | undefined, name: string): Compared => ({
 })
 
 /**
- * Entra ID leaves out groups that are too many for a token, and says so. Where the mount knows how to ask for
- * them, it is told why that failed.
+ * Entra ID omits groups that are too many for a token, and says so. If the mount knows how to fetch them, the
+ * refusal says why that failed.
  */
 function missingGroups(
   ready: ReadyConfig | undefined,
@@ -245,7 +246,7 @@ function missingGroups(
   }
 }
 
-/** Where a claim is that is not at its place: at another server, or deep in another claim. */
+/** Where a misplaced claim is: at another server, or deep in another claim. */
 function whereElse(claims: StrictObject, name: string): string {
   if (lookupClaim(claims, `/_claim_names/${name}`) !== undefined) return '; it is elsewhere (_claim_names)'
   const path = pathTo(claims, name.split(/[./]/).at(-1) ?? '')
@@ -255,14 +256,14 @@ function whereElse(claims: StrictObject, name: string): string {
 const maxDepth = 4
 const maxSearched = 200
 
-/** The JSON pointer of the nearest member of this name inside of other claims. */
+/** The JSON pointer to the nearest member of this name inside other claims. */
 function pathTo(claims: StrictObject, name: string): string | undefined {
   const paths = pathsByClaims.get(claims) ?? innerPaths(claims)
   pathsByClaims.set(claims, paths)
   return paths.get(name)
 }
 
-/** One walk looks for many names in the same claims. */
+/** One traversal of the claims looks for many names. */
 const pathsByClaims = new WeakMap<StrictObject, ReadonlyMap<string, string>>()
 
 function innerPaths(claims: StrictObject): ReadonlyMap<string, string> {
@@ -292,10 +293,10 @@ const isObject = (value: unknown): value is StrictObject =>
 /** RFC 6901 §3. */
 const escapedStep = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** An object of our own records, as one whose members may be asked for. */
+/** One of our own records as an object with arbitrary members. */
 const plain = (record: object | null | undefined): StrictObject => ({ ...record })
 
-/** Where keys should have come from. */
+/** The URL that the keys should have come from. */
 const keyUrlsOf = (ready: ReadyConfig | undefined): string[] =>
   (ready?.keyset.sources() ?? []).flatMap(({ url }) => unless(shownUrl(url)))
 
@@ -315,7 +316,7 @@ const typesWanted: Readonly<Record<string, (value: unknown) => boolean>> = {
   ),
 }
 
-/** The first registered claim that is not of its type. */
+/** The first registered claim with the wrong type. */
 function wrongType(claims: StrictObject | undefined): Compared {
   if (claims === undefined) return nothing
   const name =
@@ -335,7 +336,7 @@ const timeClaimOf: Readonly<Record<string, string>> = {
   issued_in_future: 'iat',
 }
 
-/** Times as a person reads them. The other clock counts as the cause if by it the token were in time. */
+/** Times in readable form. The other clock counts as the cause if the token would be in time by it. */
 function timesOf(facts: Facts, refused: Refusal | undefined): Compared {
   const { claims, nowMs } = facts
   const times = ['iat', 'nbf', 'exp'].flatMap((name) => {

@@ -71,7 +71,7 @@ const finding = z.object({ role: text, code: text, field: text, text })
 
 const time = '2026-03-01T09:30:00Z'
 
-/** What `auth/jwt/explain` and its like answer, for the API document. docs/explain.md */
+/** The responses of `auth/jwt/explain` and its siblings, for the API document. docs/explain.md */
 export const explainAnswers = {
   explanation: {
     statuses: [200],

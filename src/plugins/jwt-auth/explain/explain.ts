@@ -16,7 +16,7 @@ import { type KnownSignature, type Noted, NotingTrace, noChecks, unaskedOf } fro
 
 export type ExplainInput = {
   readonly role: string
-  /** Either this or `claims`. */
+  /** Exactly one of this and `claims` is set. */
   readonly jwt: string | undefined
   readonly claims: JsonObject | undefined
   readonly distributed_claim_access_token: string
@@ -25,11 +25,11 @@ export type ExplainInput = {
 export type ExplainContext = LoginContext & {
   readonly maxTokenSize: number
   /**
-   * What is known of the signature of a login that is over; it is not checked again then, and nobody outside
-   * is asked.
+   * The outcome of the signature check of a past login; with it, the signature is not checked again, and no
+   * other server is asked.
    */
   readonly signature?: KnownSignature
-  /** The rest of the login with nothing written. Throws what the login would. */
+  /** The rest of the login, without writing anything. Throws what the login would. */
   plan(auth: LoginAuth): Promise<LoginPlan>
 }
 
@@ -38,27 +38,27 @@ export type ExplainedCheck = {
   readonly verdict: 'pass' | 'fail' | 'skipped'
   readonly expected: readonly JsonValue[]
   readonly seen: JsonValue
-  /** Stable; "" unless it failed. */
+  /** A stable word; "" unless the check failed. */
   readonly reason: string
   readonly hint: Hint
   readonly detail: string
 }
 
-/** What a login would come to, and why. */
+/** The outcome of a login, and the reason. */
 export type Explanation = {
-  /** What the login would answer; undefined: it is allowed. */
+  /** What the login would return; undefined if it is allowed. */
   readonly refused: ServiceError | undefined
   readonly role: string
   readonly clock: MeasuredClock | undefined
   readonly checks: readonly ExplainedCheck[]
-  /** Undefined unless it is allowed. */
+  /** Undefined unless the login is allowed. */
   readonly login: { readonly auth: LoginAuth; readonly plan: LoginPlan } | undefined
 }
 
 /** Another clock, and whose. */
 export type MeasuredClock = ClockOffset & { readonly source: string }
 
-/** Walks through a login by the login's own checks. Nothing is written. docs/explain.md */
+/** Runs a login with the login's own checks. Writes nothing. docs/explain.md */
 export async function explainLogin(input: ExplainInput, context: ExplainContext): Promise<Explanation> {
   const jws = input.jwt === undefined ? undefined : readJws(input.jwt, context.maxTokenSize)
   const trace = new NotingTrace({
@@ -73,7 +73,7 @@ export async function explainLogin(input: ExplainInput, context: ExplainContext)
   const unasked = outbound.wasRefused ? unaskedOf(trace.noted, facts.role) : noChecks
   const counted = trace.noted.filter((one) => !unmade.includes(one.name))
   const first = counted.find((one) => one.refused !== undefined && !unasked.has(one))?.refused
-  // a login that is over did not come to the core after a refusal
+  // after a refusal, a past login did not reach the core
   const isOver = context.signature !== undefined && first !== undefined
   const core = auth === undefined || isOver ? undefined : await planned(auth, context)
   const refused = first === undefined ? core?.refused : thrown(first)
@@ -97,7 +97,7 @@ function readJws(jwt: string, maxTokenSize: number): Jws | undefined {
   return 'malformed' in jws ? undefined : jws
 }
 
-/** Claims as they come, with numbers as in a token. */
+/** Claims from a request, with numbers as in a token. */
 function unvouched({ claims }: ExplainInput, jws: Jws | undefined): ReadToken | undefined {
   const read =
     claims === undefined ? jws && parseClaims(jws.payload) : parseStrictObject(stringifyJson(claims))
@@ -128,7 +128,7 @@ async function factsOf(
   }
 }
 
-/** The clock that was looked at last. */
+/** The clock that was read last. */
 export function clockOf(sources: readonly KeysetSource[]): MeasuredClock | undefined {
   const measured = sources.flatMap(({ url, histories }) =>
     histories.flatMap(({ offset }) =>
@@ -138,12 +138,12 @@ export function clockOf(sources: readonly KeysetSource[]): MeasuredClock | undef
   return bestOffset(measured)
 }
 
-/** A check that is told of; `index` counts those of one name. */
+/** A check as it is reported; `index` numbers the checks of one name. */
 type Slot = { readonly name: CheckName; readonly index: number }
 
 /**
- * All checks in the order the login makes them. An `aud` is looked at where the role names audiences, or else
- * after the times. docs/contract/jwt.md#login-in-this-order
+ * All checks in the order of the login. An `aud` is checked if the role names audiences, or else after the
+ * times. docs/contract/jwt.md#login-in-this-order
  */
 function slotsOf({ role }: Facts): Slot[] {
   const audience =
@@ -191,7 +191,7 @@ const outcome = (
   reason,
 })
 
-/** What the core says of an accepted token. */
+/** The core's verdict on an accepted token. */
 type Planned = { readonly plan?: LoginPlan; readonly refused?: ServiceError }
 
 async function planned(auth: LoginAuth, { plan }: ExplainContext): Promise<Planned> {
@@ -204,8 +204,8 @@ async function planned(auth: LoginAuth, { plan }: ExplainContext): Promise<Plann
 }
 
 /**
- * The core looks at the entity first, then at the policies, last at whether the token was used; what it has
- * against a name or metadata comes before all.
+ * The core checks the entity first, then the policies, and last whether the token was used. Its objections to
+ * a name or metadata come before all of these.
  */
 function coreChecks(core: Planned | undefined, facts: Facts, hasProof: boolean): ExplainedCheck[] {
   const reason = core?.refused?.reason ?? ''
@@ -217,7 +217,7 @@ function coreChecks(core: Planned | undefined, facts: Facts, hasProof: boolean):
   ]
   const refusedAt = reason === '' ? order.length : order.indexOf(refusing)
   const told = (name: string, at: number): ExplainedCheck => {
-    // claims without an id and a signed text are those of no token in particular
+    // claims without an id and without a signed text belong to no particular token
     const isMade = core !== undefined && at <= refusedAt && (name !== 'replay' || hasProof)
     const described =
       name === 'policies' ? describe('policies', facts, { refused: undefined }, 0) : nothingToShow

@@ -1,7 +1,7 @@
 import { globMatches } from '../../../lib/glob.ts'
 import { isJsonNumber, numberText } from '../../../lib/json.ts'
 
-/** Why two values that should be the same are not, as one stable word. docs/explain.md */
+/** Why two values that should be equal differ, as one stable word. docs/explain.md */
 export type Hint =
   | ''
   | 'differs_in_case'
@@ -15,14 +15,14 @@ export type Hint =
 export type Compared = {
   readonly expected: readonly unknown[]
   readonly seen: readonly unknown[]
-  /** `*` in an expected text stands for itself. */
+  /** `*` in an expected text is an ordinary character. */
   readonly isLiteral: boolean
 }
 
 /**
- * How near a value was missed: the first hint that holds for any two of them. Values beyond the first hundred
- * are not looked at, and each is made ready once, not with every other: what a caller sends costs no more
- * than its length.
+ * How two sides differ: the first hint that applies to any pair of their values. Only the first hundred
+ * values are examined, and each is prepared once rather than for every pair, so the cost is linear in what a
+ * caller sends.
  */
 export function nearMiss({ expected, seen, isLiteral }: Compared): Hint {
   const wanted = expected.slice(0, maxLooked)
@@ -33,12 +33,12 @@ export function nearMiss({ expected, seen, isLiteral }: Compared): Hint {
 }
 
 const maxLooked = 100
-/** Longer texts are compared by their start. */
+/** Longer texts are compared by their beginning. */
 const maxText = 1024
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-/** A longer text is no near miss. */
+/** Longer texts are not considered. */
 function isMeantAsGlob(wanted: readonly unknown[], given: readonly unknown[]): boolean {
   const patterns = wanted.filter(isText).filter((text) => text.includes('*') && text.length <= maxText)
   const texts = given.filter(isText).filter((text) => text.length <= maxText)
@@ -51,7 +51,7 @@ const tidyings: readonly (readonly [Hint, (text: string) => string])[] = [
   ['differs_in_trailing_slash', (text) => text.replace(/\/{1,8}$/, '')],
 ]
 
-/** Two texts that are not the same, but once tidied. */
+/** Whether two texts differ but are equal once normalised. */
 function isAlike(
   wanted: readonly unknown[],
   given: readonly unknown[],
@@ -62,7 +62,7 @@ function isAlike(
   return given.filter(isText).some((text) => byStart.get(start(text))?.some((other) => other !== text))
 }
 
-/** `"1"` for `1`, `"true"` for `true`, and one text `"a, b"` where a list of `a` and `b` was meant. */
+/** `"1"` for `1`, `"true"` for `true`, or one text `"a, b"` for a list of `a` and `b`. */
 function isOtherType(wanted: readonly unknown[], given: readonly unknown[]): boolean {
   const [wantedScalars, givenScalars] = [scalarsIn(wanted), scalarsIn(given)]
   const wantedByText = Map.groupBy(wantedScalars, ({ text }) => text)
@@ -83,7 +83,7 @@ function isOtherType(wanted: readonly unknown[], given: readonly unknown[]): boo
 const isListed = (lists: ReadonlySet<string>, items: ReadonlySet<string>): boolean =>
   [...lists].some((list) => listIn(list).some((part) => items.has(part)))
 
-/** As it is written, and of which type. */
+/** A value's text and type. */
 type Scalar = { readonly text: string; readonly type: string }
 
 const scalarsIn = (values: readonly unknown[]): Scalar[] =>

@@ -1,11 +1,11 @@
-/** What tokens of a well-known issuer say. */
+/** What the tokens of a well-known issuer contain. */
 export type KnownIssuer = {
   readonly host: RegExp
-  /** Claims that tell one customer of the issuer from another; undefined where all tokens are of one. */
+  /** Claims that distinguish the issuer's customers; undefined if it has only one. */
   readonly owners?: readonly string[]
-  /** Which of them to bind, in words. */
+  /** Which of them to bind, as text. */
   readonly bind?: string
-  /** A claim that names the subject for good. */
+  /** A claim that identifies the subject permanently. */
   readonly stable: string
   /** Its tokens do not say whether an address is verified. */
   readonly lacksVerifiedEmail?: true
@@ -16,7 +16,7 @@ const anyTenant: Pick<KnownIssuer, 'stable' | 'lacksVerifiedEmail'> = {
   lacksVerifiedEmail: true,
 }
 
-/** The first that fits. */
+/** The first one that fits is used. */
 const knownIssuers: readonly KnownIssuer[] = [
   {
     ...anyTenant,

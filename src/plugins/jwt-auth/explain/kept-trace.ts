@@ -9,21 +9,21 @@ import { describe } from './describe.ts'
 import { clockOf, type ExplainedCheck, explainLogin, type MeasuredClock } from './explain.ts'
 import type { Facts } from './facts.ts'
 
-/** The path below the mount that refused. */
+/** The path, below the mount, that refused the login. */
 export type LoginPath = 'login' | 'oidc/auth_url' | 'oidc/callback'
 
-/** The checks of a refused login, as they were at that time. */
+/** The checks of a refused login, as they ran at the time. */
 export type KeptTrace = {
   readonly checks: readonly ExplainedCheck[]
   readonly clock: MeasuredClock | undefined
 }
 
-/** A login that was refused, and with what. */
+/** A refused login and its refusal. */
 export type RefusedLogin = {
   readonly path: LoginPath
   readonly attempt: Attempt
   readonly reason: string
-  /** Undefined where the answer is no error. */
+  /** Undefined if the response is not an error. */
   readonly error: ServiceError | undefined
   readonly remoteAddress: string
 }
@@ -32,21 +32,22 @@ export type TraceContext = Pick<LoginContext, 'state' | 'outbound' | 'now'> & {
   readonly maxTokenSize: number
 }
 
-/** How a refused login went, check by check. Nobody outside is asked, and no signature is checked again. */
+/** How a refused login went, check by check. It asks no other server and checks no signature again. */
 export async function traceOf(login: RefusedLogin, context: TraceContext): Promise<KeptTrace> {
   const { checks, clock } =
     login.path === 'login' ? await walkAgain(login, context) : await walked(login, context)
   return { checks: bounded(checks), clock }
 }
 
-/** No more than which check refused. */
+/** Only which check refused. */
 export const bareTrace = (reason: string): KeptTrace => ({
   checks: [{ ...nothing, name: checkNamed(reason), verdict: 'fail', reason }],
   clock: undefined,
 })
 
 /**
- * A login by JWT is not traced while it runs, so the walk is done again with what is known of its signature.
+ * A login by JWT is not traced while it runs, so its checks run again with the known outcome of its signature
+ * check.
  */
 async function walkAgain(
   { attempt, reason, error, remoteAddress }: RefusedLogin,
@@ -77,7 +78,7 @@ async function walkAgain(
   })
 }
 
-/** What the value looks like that is no JWT. */
+/** What a value that is not a JWT looks like. */
 const shapeOfToken = ({ token }: Attempt, reason: string): Compared | undefined =>
   reason === 'token_malformed' ? malformedToken('', token).compared : undefined
 const causeOf = (error: ServiceError | undefined) =>
@@ -118,7 +119,7 @@ const checksOf: Readonly<Record<LoginPath, readonly string[]>> = {
   'oidc/callback': callbackChecks,
 }
 
-/** The checks of a browser login as they were made, then those that it did not come to. */
+/** The checks of a browser login as they ran, then those it did not reach. */
 async function walked(
   { path, attempt, reason, remoteAddress }: RefusedLogin,
   { state, now, maxTokenSize }: TraceContext,
@@ -144,7 +145,7 @@ async function walked(
       reason: refused.reason,
     }
   })
-  // the core is asked last, and says itself what it refuses
+  // the core comes last, and says itself what it refuses
   if (!made.some(({ verdict }) => verdict === 'fail')) made.push(refusedByCore(reason, facts))
   const names = new Set(made.map(({ name }) => name))
   const skipped = checksOf[path]
@@ -153,7 +154,7 @@ async function walked(
   return { checks: [...made, ...skipped], clock: clockOf(flow.ready?.keyset.sources() ?? []) }
 }
 
-/** What a provider may only say in its userinfo. */
+/** Claims that a provider may put only into its userinfo. */
 const missingReasons: ReadonlySet<string> = new Set([
   'user_claim_missing',
   'groups_unavailable',
@@ -201,11 +202,11 @@ async function factsOf(
   }
 }
 
-/** What one failure may take, in characters: many are kept. */
+/** Most characters of one failure, because many are kept. */
 const maxSize = 8 * 1024
 const sizeOf = (checks: readonly ExplainedCheck[]): number => JSON.stringify(checks).length
 
-/** Of many large values first those go that were good. */
+/** If there are too many large values, those of passed checks are dropped first. */
 function bounded(checks: readonly ExplainedCheck[]): readonly ExplainedCheck[] {
   if (sizeOf(checks) <= maxSize) return checks
   const essential = checks.map((check) =>

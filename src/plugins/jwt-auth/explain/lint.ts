@@ -8,7 +8,7 @@ import { excerpt, quoted } from '../../../lib/go/text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/json.ts'
 import { sanitise } from '../../../core/tokens/policy-names.ts'
 
-/** Stable; `docs/explain.md` has the cure of each. docs/explain.md#what-the-linter-says */
+/** Stable words; each is explained in docs/explain.md#what-the-linter-says */
 export const lintCodes = [
   'no_audience',
   'no_issuer',
@@ -28,7 +28,7 @@ export const lintCodes = [
 
 type LintCode = (typeof lintCodes)[number]
 
-/** Something about a role that is allowed, and most likely not meant. */
+/** A role setting that is valid but probably not intended. */
 export type Finding = {
   readonly role: string
   readonly code: LintCode
@@ -37,7 +37,7 @@ export type Finding = {
 }
 
 export type LintContext = {
-  /** Undefined while the mount has none. */
+  /** Undefined until the mount is configured. */
   readonly config: Config | undefined
   /** Whether a policy of this name exists for the tokens of the mount. */
   policyExists(name: string): Promise<boolean>
@@ -46,7 +46,7 @@ export type LintContext = {
 type Found = Pick<Finding, 'code' | 'field' | 'text'>
 type Rule = (record: RoleRecord, config: Config | undefined) => Found[]
 
-/** What is to be said of a role as it is stored. */
+/** The findings about a role as it is stored. */
 export async function lintRole(
   { name, record }: Role,
   { config, policyExists }: LintContext,
@@ -56,9 +56,7 @@ export async function lintRole(
   return found.map((one) => ({ role: name, ...one }))
 }
 
-/**
- * What only the write itself can tell: which values it left as they were, and which names it did not know.
- */
+/** The findings that depend on the write itself: which values it kept, and which names it did not know. */
 export function lintWrite(
   name: string,
   write: { before: RoleRecord | undefined; sent: RoleRecord; unknown: readonly string[] },
@@ -82,7 +80,7 @@ export function lintWrite(
   ]
 }
 
-/** Names that are no fields of a role, with the fields that may be meant. */
+/** Names that are not fields of a role, with suggestions. */
 function unknownFields(role: string, unknown: readonly string[]): Finding {
   const finding = namesFinding(role, 'unknown_field', unknown, 'are not fields of a role')
   const meant = unknown.slice(0, maxSuggested).flatMap((name) => {
@@ -97,7 +95,8 @@ const withoutMarks = (name: string): string => name.toLowerCase().replace(/[^a-z
 const fieldNames: readonly string[] = Object.keys(roleFields.shape)
 
 /**
- * The field with the fewest letters wrong, or the one whose name ends so; by its new name where it has two.
+ * The field with the fewest wrong letters, or one whose name ends with this text; by its new name if it has
+ * two.
  */
 function nearestField(name: string): string | undefined {
   const written = withoutMarks(name)
@@ -132,7 +131,7 @@ const isUnset = (value: unknown): boolean =>
 const isJwt = ({ role_type }: RoleRecord): boolean => role_type === 'jwt'
 const isGlob = ({ bound_claims_type }: RoleRecord): boolean => bound_claims_type === 'glob'
 
-/** Name of a top-level claim, however it is written. */
+/** The name of a top-level claim, whether written as a name or a pointer. */
 const topLevel = (claim: string): string =>
   /^\/[^/]*$/.test(claim) ? claim.slice(1).replaceAll('~1', '/').replaceAll('~0', '~') : claim
 
@@ -187,7 +186,7 @@ const rules: readonly Rule[] = [
   withoutEffect,
 ]
 
-/** Another entry that is met by one owner only makes a `*` in a longer name harmless. */
+/** A `*` in a longer name is harmless if another entry binds a single owner. */
 const bindsOwner = (record: RoleRecord): boolean =>
   boundValues(record).some(
     ([claim, values]) =>
@@ -285,7 +284,7 @@ const emailUnverified = (record: RoleRecord, config: Config | undefined): Found 
     : 'email decides, but email_verified is not bound to true',
 })
 
-/** The counterpart that stays, by the claim that does not. */
+/** The stable counterpart of each mutable claim. */
 const stayingClaims: ReadonlyMap<string, string> = new Map([
   ...(['actor', 'repository', 'repository_owner'] as const).map((claim) => [claim, `${claim}_id`] as const),
   ...(['user_login', 'user_email'] as const).map((claim) => [claim, 'user_id'] as const),
@@ -310,7 +309,7 @@ function changingUser(record: RoleRecord, config: Config | undefined): Found {
 
 type NamedIssuer = { readonly issuer: string; readonly known: KnownIssuer }
 
-/** The well-known issuers whose tokens a role takes, as far as configuration and role name them. */
+/** The well-known issuers whose tokens a role accepts, as far as configuration and role name them. */
 function issuersOf(record: RoleRecord, config: Config | undefined): NamedIssuer[] {
   const bound = boundValues(record).flatMap(([claim, values]) => (topLevel(claim) === 'iss' ? values : []))
   const named = [config?.bound_issuer, config?.oidc_discovery_url, ...bound].filter(
@@ -381,7 +380,7 @@ const loginFields = [
 ] as const
 
 /**
- * A role of type jwt with redirect URIs serves the browser flow as well, where the mount has a client.
+ * A role of type jwt with redirect URIs also serves browser logins, if the mount has a client.
  * docs/contract/oidc.md#the-authorization-url
  */
 function withoutEffect(record: RoleRecord, config: Config | undefined): Found[] {

@@ -10,31 +10,27 @@ import type { ExplainedCheck } from './explain.ts'
 import type { KeptTrace, LoginPath } from './kept-trace.ts'
 import type { StrictObject } from '../strict-json.ts'
 
-/** A refused login as it is kept. Nothing of the token is legible but how it was signed. docs/explain.md */
+/** A refused login as recorded. Nothing of the token is legible except how it was signed. docs/explain.md */
 type LoginFailure = {
   readonly request_id: string
   readonly time: string
   readonly path: LoginPath
-  /** In clear only if it exists. */
+  /** In clear only if the role exists. */
   readonly role: string
   readonly reason: string
   readonly check: string
   readonly status: number
-  /** What the caller was not told of it; mostly "". */
+  /** What the caller was not told; usually "". */
   readonly cause: string
   readonly remote_address: string
   readonly alg: string
   readonly kid: string
-  /** The claims are those of a token whose signature was good. */
+  /** Whether the claims come from a token with a valid signature. */
   readonly verified: boolean
   readonly claims: Readonly<Record<string, string>>
-  /**
-   * What a browser login was told. Of a login by JWT it is not shown here: it may repeat what the token says.
-   */
+  /** Shown for browser logins. Not shown for logins by JWT, because it may repeat what the token says. */
   readonly error: string
-  /**
-   * What the check that refused wanted and what it got; `seen` of a login by JWT is only shown by `explain`.
-   */
+  /** What the refusing check expected and saw; for a login by JWT, only `explain` shows `seen`. */
   readonly expected: readonly JsonValue[]
   readonly seen: JsonValue
   readonly hint: string
@@ -53,9 +49,9 @@ export type NewFailure = Pick<
   'request_id' | 'path' | 'role' | 'reason' | 'check' | 'status' | 'cause' | 'remote_address' | 'verified'
 > & {
   readonly roleExists: boolean
-  /** "" where there was none. */
+  /** "" if there was none. */
   readonly token: string
-  /** As the caller was told. */
+  /** As returned to the caller. */
   readonly error: string
   readonly trace: KeptTrace
 }
@@ -65,7 +61,7 @@ export type LoginFailuresParts = {
   readonly view: View
   readonly random: Random
   readonly clock: Clock
-  /** How many are kept; 0: none. */
+  /** Most failures to keep; 0: none. */
   readonly kept: number
 }
 
@@ -79,14 +75,14 @@ export type FailureFilter = {
 const maxClaims = 32
 const maxName = 64
 /**
- * A token nobody vouches for is read up to this many characters: it was refused, and shall not cost much
+ * An unverified token is parsed only up to this many characters: it was refused, and should not cost much
  * more.
  */
 const maxTokenSize = 32 * 1024
 
 /**
- * The last refused logins of one mount, in memory. What a token said is kept as keyed hashes, to look for a
- * known value.
+ * The most recent refused logins of one mount, in memory. Claims are kept as keyed hashes, so that a known
+ * value can be searched for.
  */
 export class LoginFailures {
   readonly #parts: LoginFailuresParts
@@ -130,7 +126,7 @@ export class LoginFailures {
       ...told,
     }
     this.#failures.push({ failure: shown, error, trace })
-    // let go of many at once: taking off the first one moves all others
+    // drop many at once, because removing the first one moves all others
     if (this.#failures.length >= 2 * kept) this.#failures = this.#failures.slice(-kept)
     this.#added += 1
   }
@@ -161,7 +157,7 @@ export class LoginFailures {
     this.#since = this.#parts.clock.now()
   }
 
-  /** What a value looks like among the claims of a failure. */
+  /** The hash of a value, as in the claims of a failure. */
   async hashOf(input: string): Promise<string> {
     return hashed(await this.#hashes(), input)
   }
@@ -174,8 +170,8 @@ export class LoginFailures {
 }
 
 /**
- * People type passwords into wrong fields: a name that is no role's is legible only if it is nearly that of
- * one.
+ * People type passwords into wrong fields, so an unknown role name is shown only if it is nearly the name of
+ * a role.
  */
 function withoutUnknownName(check: ExplainedCheck, hash: KeyedHash): ExplainedCheck {
   const { seen } = check
@@ -200,7 +196,7 @@ function readToken(token: string, hash: KeyedHash): Pick<LoginFailure, 'alg' | '
   }
 }
 
-/** A text as it is, anything else as JSON. */
+/** A text unchanged, anything else as JSON. */
 const textOf = (value: StrictObject[string]): string =>
   typeof value === 'string'
     ? value

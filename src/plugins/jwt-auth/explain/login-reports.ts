@@ -6,7 +6,7 @@ import { checkNamed } from '../refusal.ts'
 import type { KeptTrace, LoginPath, RefusedLogin } from './kept-trace.ts'
 import type { LoginFailures } from './login-failures.ts'
 
-/** Told of each login that is over, whatever came of it. */
+/** Called after each login, whatever its outcome. */
 export type LoginCounter = { login(event: LoginEvent): void }
 
 type LoginEvent = {
@@ -18,12 +18,12 @@ type LoginEvent = {
   readonly seconds: number
 }
 
-/** A mount as far as its reports go. */
+/** What reports need to know about a mount. */
 export type ReportedMount = {
   readonly failures: LoginFailures
-  /** The role that is meant, and whether it exists. */
+  /** The requested role, and whether it exists. */
   meantRole(named: string): Promise<{ readonly name: string; readonly exists: boolean }>
-  /** The checks of a login that was refused. */
+  /** The checks of a refused login. */
   traceOf(login: RefusedLogin): Promise<KeptTrace>
   noteEnd(isLogin: boolean): void
 }
@@ -34,18 +34,18 @@ export type LoginReportsParts = {
   readonly counter: LoginCounter
 }
 
-/** `cause` is what the caller is not told of it. */
+/** `cause` is what the caller is not told. */
 type Refused = {
   readonly reason: string
   readonly status: number
   /** What the caller is told. */
   readonly text?: string
   readonly cause?: string | undefined
-  /** Undefined where the answer is no error. */
+  /** Undefined if the response is not an error. */
   readonly error?: ServiceError
 }
 
-/** An answer, and why it is not what was asked for where its status does not say so. */
+/** A response, and why it lacks the requested result if its status does not say so. */
 export type LoginOutcome = { readonly reply: Reply; readonly refused?: Refused }
 
 type Where = {
@@ -55,12 +55,12 @@ type Where = {
   readonly attempt: Attempt
 }
 
-/** Checks that are made before a signature is known to be good. */
+/** Checks that run before the signature is verified. */
 const beforeSignature: ReadonlySet<string> = new Set(['', 'config', 'role', 'token', 'address', 'signature'])
 
 /**
- * Sees to it that each refused login leaves its reason: in the log, in the list of failures, in the counters
- * and with the request. docs/explain.md#reasons
+ * Records the reason of each refused login: in the log, in the list of failures, in the counters and with the
+ * request. docs/explain.md#reasons
  */
 export class LoginReports {
   readonly #parts: LoginReportsParts
@@ -69,7 +69,7 @@ export class LoginReports {
     this.#parts = parts
   }
 
-  /** Runs a login and reports how it ended; what it throws is thrown on. */
+  /** Runs a login and reports how it ended. Rethrows its errors. */
   async watch(where: Where, login: () => Promise<LoginOutcome>): Promise<Reply> {
     const started = performance.now()
     try {
@@ -94,7 +94,7 @@ export class LoginReports {
     if (reason === '') return
     const { log, reportedMount } = this.#parts
     const reported = reportedMount(mount)
-    // a name that is no role's is not shown: people type passwords into wrong fields
+    // an unknown role name is not shown: people type passwords into wrong fields
     const isUnnamed = attempt.role === '' && path === 'oidc/callback'
     const role =
       isUnnamed || reason === 'role_unknown'
@@ -159,7 +159,7 @@ export class LoginReports {
   }
 }
 
-/** A storage that cannot be read must not hide why a login was refused. */
+/** A storage failure must not hide why a login was refused. */
 async function meantRole(reported: ReportedMount, named: string): ReturnType<ReportedMount['meantRole']> {
   try {
     return await reported.meantRole(named)
@@ -168,7 +168,7 @@ async function meantRole(reported: ReportedMount, named: string): ReturnType<Rep
   }
 }
 
-/** Whatever is ours to mend is `internal`; a provider that cannot be had is not. */
+/** Our own failures are `internal`; an unreachable provider is not. */
 function judged(error: unknown): Refused {
   if (!(error instanceof ServiceError)) return { reason: 'internal', status: 500 }
   const { status } = errorReply(error, true)

@@ -1,4 +1,4 @@
-/** Claims whose whole value is an owner, or an issuer. */
+/** Claims whose whole value names an owner or an issuer. */
 const wholeClaims: ReadonlySet<string> = new Set([
   ...[
     'repository_owner',
@@ -16,7 +16,7 @@ const wholeClaims: ReadonlySet<string> = new Set([
 const firstStep = /^[^/]+\//
 
 /**
- * Forms of `sub`, each with all that has to stand before a `*`: `system:serviceaccount:prod:…` (Kubernetes),
+ * Forms of `sub`, each with the part that must precede a `*`: `system:serviceaccount:prod:…` (Kubernetes),
  * `organization:acme:…` (Terraform, Buildkite), `org/<id>/…` (CircleCI), `spiffe://domain/…`, `sc://acme/…`
  * (Azure DevOps), and `repo:acme/…`, `project_path:acme/…` or `acme/…`.
  */
@@ -28,23 +28,23 @@ const subjectForms: readonly (readonly [form: RegExp, owner: RegExp])[] = [
   [/^/, /^(?:[a-z_]{1,32}:)?[^/:]+\//],
 ]
 
-/** Claims that begin with an owner, with what has to stand before a `*` so that the owner is complete. */
+/** Claims that begin with an owner, with the part that must precede a `*` so that the owner is complete. */
 const ownerOf: ReadonlyMap<string, (beforeStar: string) => RegExp | undefined> = new Map([
   ['sub', (start: string) => subjectForms.find(([form]) => form.test(start))?.[1]],
   ...['repository', 'project_path', 'namespace_path', 'workflow_ref', 'job_workflow_ref'].map(
     (claim) => [claim, () => firstStep] as const,
   ),
-  // a host stands before the group
+  // a host precedes the group
   ['ci_config_ref_uri', () => /^[^/]+\/[^/]+\//],
 ])
 
 /** Whether a claim names an owner and nothing else. */
 export const namesOwner = (claim: string): boolean => wholeClaims.has(claim) && claim !== 'iss'
 
-/** Whether the value of a claim begins with an owner and goes on. */
+/** Whether the value of a claim begins with an owner and continues after it. */
 export const beginsWithOwner = (claim: string): boolean => ownerOf.has(claim)
 
-/** Whether a pattern with this text before its first `*` takes tokens of several owners. */
+/** Whether a pattern with this text before its first `*` accepts tokens of several owners. */
 export function leavesOwnerOpen(claim: string, beforeStar: string): boolean {
   if (wholeClaims.has(claim)) return true
   const owner = ownerOf.get(claim)

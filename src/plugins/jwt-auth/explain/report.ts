@@ -3,7 +3,7 @@ import { isJsonNumber, type JsonValue, numberText } from '../../../lib/json.ts'
 import { adviceFor, hintText } from './advice.ts'
 import type { ExplainedCheck } from './explain.ts'
 
-/** An explanation as far as a report tells of it. */
+/** The parts of an explanation that a report shows. */
 export type ReportedLogin = {
   readonly allowed: boolean
   readonly status: number
@@ -18,7 +18,7 @@ export type ReportedLogin = {
     readonly source: string
   } | null
   readonly checks: readonly ExplainedCheck[]
-  /** Of a login that was refused, not of one that is tried. */
+  /** Set for a refused login, not for one that is only tried. */
   readonly request_id?: string
   readonly time?: string
   readonly path?: string
@@ -27,12 +27,12 @@ export type ReportedLogin = {
 
 const column = 14
 const indent = ' '.repeat(6 + column)
-/** Values of one check that a report shows; all of them are in the checks. */
+/** Most values of one check in a report; the checks themselves have all. */
 const maxValues = 6
 
 /**
- * The same for people: about twenty lines. What comes from outside is quoted, so that it can neither end a
- * line nor reach the terminal.
+ * The explanation for people, in about twenty lines. Values from outside are quoted, so that they can neither
+ * end a line nor control the terminal.
  */
 export function reportOf(login: ReportedLogin, mountPath: string): string {
   const first = login.checks.find(({ verdict }) => verdict === 'fail')
@@ -53,7 +53,7 @@ export function reportOf(login: ReportedLogin, mountPath: string): string {
   return `${lines.join('\n')}\n`
 }
 
-/** An estimate is told only of a clock that must be ahead: tokens may be older than they look. */
+/** An estimate is shown only if the clock must be ahead, because tokens may be older than they look. */
 function clockLines(clock: ReportedLogin['clock']): string[] {
   if (clock === null || clock.offset_seconds === 0 || (clock.estimated && clock.offset_seconds < 0)) return []
   const whose = clock.source === '' ? 'the issuer' : plain(clock.source)
@@ -63,7 +63,7 @@ function clockLines(clock: ReportedLogin['clock']): string[] {
 const clockText = (seconds: number): string =>
   `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} this server`
 
-/** One line each, with more for those that refused; what was not come to shares one. */
+/** One line per check, with details for those that refused; checks that were not reached share one line. */
 function checkLines(checks: readonly ExplainedCheck[]): string[] {
   const isUntold = ({ name, verdict }: ExplainedCheck) => verdict === 'skipped' && name !== 'userinfo'
   const skipped = checks.filter(isUntold).map(({ name }) => name)
@@ -98,13 +98,13 @@ function valueText(value: JsonValue): string {
   return isJsonNumber(value) ? numberText(value) : plain(JSON.stringify(value))
 }
 
-/** Without quotes around it, but with nothing in it that a line or a terminal would act on. */
+/** Without quotes, but also without anything that a line or a terminal would interpret. */
 const plain = (text: string): string =>
   quoted(text, 2048)
     .slice(1, -1)
     .replaceAll(/\\(["\\])/g, '$1')
 
-/** Whether plain text is asked for rather than JSON; without a preference it is JSON. RFC 9110 §12.5.1. */
+/** Whether the caller prefers plain text to JSON; without a preference it is JSON. RFC 9110 §12.5.1. */
 export function wantsText(accept: string | undefined): boolean {
   if (accept === undefined || accept.length > 1024) return false
   const weight = (wanted: string): number => {

@@ -21,29 +21,29 @@ import { type ReportedLogin, reportOf, wantsText } from './report.ts'
 
 export type ExplainRouteParts = {
   readonly method: JwtMethod
-  /** What a login would come to, with nothing written. */
+  /** The outcome of a login, without writing anything. */
   plan(request: LoginRequest): Promise<LoginPlan>
   policyExists(name: string, namespace: string): Promise<boolean>
 }
 
 const failureInput = z.object({
-  request_id: stringField.describe('Request whose refusal is explained, in place of a token'),
+  request_id: stringField.describe('Request whose refusal to explain, instead of a token'),
 })
 const explainInput = failureInput.extend({
-  role: lowerStringField.describe('Role to explain; the configured default when empty'),
+  role: lowerStringField.describe('Role to explain; the configured default if empty'),
   jwt: stringField.meta({
     description: 'Signed JWT; either this, `claims` or `request_id`',
     writeOnly: true,
   }),
   claims: mapField.describe('Claims to test instead of a token'),
-  remote_address: stringField.describe('Address the login would come from; the caller’s when empty'),
+  remote_address: stringField.describe('Client address of the login; the caller’s if empty'),
   distributed_claim_access_token: stringField.meta({
     description: 'Access token for a provider that keeps the groups elsewhere',
     writeOnly: true,
   }),
 })
 const failuresInput = z.object({
-  limit: intField.default(50).describe('Greatest number of failures to return'),
+  limit: intField.default(50).describe('Most failures to return'),
   reason: stringField.describe('Only failures with this reason'),
   role: lowerStringField.describe('Only failures of this role'),
   request_id: stringField.describe('Only the failure of this request'),
@@ -54,7 +54,7 @@ const hashInput = z.object({
 const statusInput = z.object({ refresh: boolField.describe('Fetch discovery document and keys now') })
 const lintInput = z.object({ role: lowerStringField.describe('Only this role') })
 
-/** What logins of a mount say of themselves. docs/explain.md */
+/** How the logins of a mount explain themselves. docs/explain.md */
 export function explainRoutes(app: RouteHost, { method, plan, policyExists }: ExplainRouteParts): void {
   resource(app, '/explain', {
     help: 'What a login would come to, check by check, and why.',
@@ -65,7 +65,7 @@ export function explainRoutes(app: RouteHost, { method, plan, policyExists }: Ex
       handle: (exchange) => {
         const { mount, input, sent } = exchange
         const secret = ['jwt', 'claims'].find((name) => Object.hasOwn(sent, name))
-        // it would stand in the logs of every proxy on the way
+        // it would appear in the log of every proxy on the way
         if (secret !== undefined)
           throw refuse('invalid', `'${secret}' does not belong in a URL: send it in the body of a POST`)
         return answerOf(exchange, explainedFailure(method.failuresOf(mount), input.request_id))
@@ -160,15 +160,15 @@ export function explainRoutes(app: RouteHost, { method, plan, policyExists }: Ex
   })
 }
 
-/** A token says which path made it. */
+/** A token records the path that created it. */
 const loginPathOf = (mount: Mount): string => `${mount.path}login`
 
-/** What `explain` gives, as far as a report of it needs to know. */
+/** What a report needs to know of the result of `explain`. */
 type Explained = ReportedLogin & { readonly login: object | null }
 
 /**
- * The explanation, with a report for people; that alone for who accepts plain text. An answer that is wrapped
- * stays JSON.
+ * The explanation with a report for people, or the report alone for callers that accept plain text. A wrapped
+ * response stays JSON.
  */
 function answerOf(
   exchange: Pick<Exchange<unknown, unknown>, 'call' | 'header' | 'mount'>,
@@ -183,7 +183,7 @@ function answerOf(
   }
 }
 
-/** What was kept of a refused login, as `explain` gives it. docs/explain.md#in-three-steps */
+/** The record of a refused login, as `explain` returns it. docs/explain.md#in-three-steps */
 function explainedFailure(failures: LoginFailures, requestId: string): Explained {
   const found = requestId === '' ? undefined : failures.find(requestId)
   if (found === undefined) {

@@ -6,7 +6,7 @@ const maxText = 256
 
 const cut = (text: string, longest = maxText): string => text.slice(0, longest)
 
-/** A value as an explanation shows it: texts cut, lists cut, an object as its text. docs/explain.md */
+/** A value as an explanation shows it: texts and lists truncated, an object as its text. docs/explain.md */
 export function shown(value: unknown, longest = maxText): JsonValue {
   if (Array.isArray(value))
     return value
@@ -20,6 +20,6 @@ export function shown(value: unknown, longest = maxText): JsonValue {
   return cut(goText(value))
 }
 
-/** Values beside each other, as a list whatever their number. */
+/** Several values, always as a list. */
 export const shownList = (values: readonly unknown[]): JsonValue[] =>
   values.slice(0, maxItems).map((value) => shown(value))

@@ -10,7 +10,7 @@ import { shownUrl } from '../shown-url.ts'
 import { isSupportedAlgorithm, supportedAlgorithms } from '../algorithms.ts'
 import { shown, shownList } from './shown.ts'
 
-/** A configuration that was not taken, when and why. */
+/** A refused configuration: when and why. */
 export type RefusedConfig = { readonly time: number; readonly text: string }
 
 /** docs/explain.md */
@@ -24,7 +24,7 @@ export type MountStatus = {
   readonly now: number
 }
 
-/** What answers show of a mount's state. */
+/** A mount's state as responses show it. */
 export function shownStatus({
   ready,
   pendingLogins,
@@ -92,7 +92,7 @@ function shownSource({ kind, url, keys, skipped, histories }: KeysetSource, now:
   }
 }
 
-/** What a key is said to be for, or else all it can verify. */
+/** The declared algorithm of a key, or else all that it can verify. */
 function algorithmsOfAll(keys: readonly UsableKey[]): string[] {
   const found = new Set<string>(
     keys.flatMap(({ algorithm, key }) => (isSupportedAlgorithm(algorithm) ? [algorithm] : algorithmsOf(key))),

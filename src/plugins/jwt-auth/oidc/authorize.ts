@@ -25,12 +25,12 @@ export type AuthorizeContext = {
   readonly attempt: Attempt
 }
 
-/** An URL to send a browser to; or none, and why. */
+/** A URL to send the browser to; or none, and why. */
 export type Authorization = { readonly url: string } | { readonly refused: Refusal }
 
 /**
- * Begins a login. What the caller should have known is thrown; a redirect URI that is not allowed and a
- * provider that cannot be had give no URL. docs/contract/oidc.md#the-authorization-url, in that order.
+ * Begins a login. The caller's mistakes are thrown. A redirect URI that is not allowed and an unreachable
+ * provider result in an empty URL. The checks run in the order of docs/contract/oidc.md#the-authorization-url
  */
 export async function authorize(input: AuthorizeInput, context: AuthorizeContext): Promise<Authorization> {
   const { flow } = context.attempt
@@ -81,10 +81,13 @@ const loginStart = (
   usesCode: !wantsIdToken(config),
 })
 
-/** An ID token straight from the provider, even beside a code. docs/contract/oidc.md#the-authorization-url */
+/**
+ * Whether the provider sends an ID token directly, even together with a code.
+ * docs/contract/oidc.md#the-authorization-url
+ */
 const wantsIdToken = (config: Config): boolean => config.oidc_response_types.includes('id_token')
 
-/** What makes a client, and what of it is there. */
+/** The settings of a client, as far as they are present. */
 function clientMissing(config: Config): Refusal {
   const wanted = ['oidc_discovery_url', 'oidc_client_id', 'oidc_client_secret'] as const
   const seen = wanted.filter((name) => config[name] !== '')
@@ -100,10 +103,10 @@ const noEndpoint = refusal(
   'the metadata of the provider has no usable authorization_endpoint',
 )
 
-/** A browser is sent there: no other kind of URL must come out of what a provider says. */
+/** The browser is sent there, so a provider's metadata must not yield any other kind of URL. */
 const isWebAddress = (url: string): boolean => /^https?:\/\//i.test(url) && URL.canParse(url)
 
-/** Steps 6 to 9: the list of the role holds the URI without the namespace, and as the UI has it. */
+/** Compares the URI with the role's list, which has it without the namespace and in the form of the UI. */
 function redirectTarget(
   redirectUri: string,
   role: Role,
@@ -132,10 +135,10 @@ function redirectTarget(
   return config.oidc_response_mode === 'form_post' ? { ...target, uri: formTarget(target.uri) } : target
 }
 
-/** The provider of a mount, asked for its metadata if it never was. docs/contract/jwt.md#keys */
+/** The provider of a mount; fetches its metadata if that never happened. docs/contract/jwt.md#keys */
 export async function reachedProvider({ config, provider }: ReadyConfig): Promise<ReadyProvider | Refusal> {
   const failing = 'error creating provider with given values: NewProvider: unable to create provider: '
-  // the mount may have been configured anew since a login began
+  // the mount may have a new configuration since the login began
   if (provider === undefined || !hasOidcClient(config))
     return refusal('provider_unreachable', `${failing}the mount has no OIDC client`)
   try {
@@ -165,8 +168,8 @@ type AuthorizationParts = {
 }
 
 /**
- * docs/contract/oidc.md#the-authorization-url: sorted by name. The endpoint, which may have a query of its
- * own, stays as the provider wrote it.
+ * Parameters are sorted by name. The endpoint, which may have a query of its own, stays as the provider wrote
+ * it. docs/contract/oidc.md#the-authorization-url
  */
 async function authorizationOf(
   { state, login }: BegunLogin,

@@ -37,10 +37,10 @@ export type CallbackContext = {
   readonly outbound: OutboundClient
   readonly limits: JwsLimits
   readonly remoteAddress: string
-  /** What the provider sent in place of a code, if it refused. */
+  /** What the provider sent instead of a code, if it refused. */
   readonly providerError: ProviderError | undefined
   readonly signal: AbortSignal | undefined
-  /** Filled in as more is known. */
+  /** Filled in as more becomes known. */
   readonly attempt: Attempt
   /** Milliseconds since the epoch. */
   now(): number
@@ -52,12 +52,12 @@ export type CallbackLog = {
   debug(fields: object, message: string): void
 }
 
-/** A code in its place means: the one a form brought. docs/contract/oidc.md#the-callback-in-this-order */
+/** This code stands for the one that was posted. docs/contract/oidc.md#the-callback-in-this-order */
 const codeOfForm = 'no_code'
 
 /**
- * Who comes back from the provider, and what the role grants.
- * docs/contract/oidc.md#the-callback-in-this-order, in that order. Throws the first refusal.
+ * Determines who returned from the provider, and what the role grants, in the order of
+ * docs/contract/oidc.md#the-callback-in-this-order Throws the first refusal.
  */
 export async function finishLogin(input: CallbackInput, context: CallbackContext): Promise<LoginAuth> {
   const { flow } = context.attempt
@@ -100,8 +100,8 @@ export async function finishLogin(input: CallbackInput, context: CallbackContext
 }
 
 /**
- * From the claims to the login. All checks are noted, so that one refusal hides no other; after the first
- * nobody outside is asked any more.
+ * Decides the login from the claims. All checks are recorded, so that one refusal does not hide another;
+ * after the first refusal no other server is asked.
  */
 async function grantedLogin(
   claims: StrictObject,
@@ -139,7 +139,7 @@ const unknownState = (state: string, gone: Gone | undefined): Refusal =>
     expected: [
       'the state of a login that was begun at this mount within 10 minutes and has not come back yet',
     ],
-    // no more of it than tells what it is
+    // only enough of it to identify it
     seen: state === '' ? '' : `${state.slice(0, 5)}…${/,ns=.*$/.exec(state)?.[0] ?? ''}`,
     detail: state.includes(',ns=')
       ? 'the client must cut `,ns=…` off'
@@ -162,8 +162,8 @@ const wrongClientNonce = ({ client_nonce: begun }: PendingLogin, sent: string): 
   })
 
 /**
- * A login whose form nobody has confirmed yet stays as it is: who asks may ask again. One that another client
- * asks for ends.
+ * Before the form is confirmed, a poll leaves the login unchanged and may be repeated. A poll by another
+ * client ends it.
  */
 async function checkConfirmed(
   login: PendingLogin,
@@ -180,14 +180,14 @@ async function checkConfirmed(
 }
 
 /**
- * Whether a token would be given for what a form brought, not for a code that the caller has.
+ * Whether the token would be issued for a posted form, rather than for a code that the caller has.
  * docs/contract/oidc.md#the-page-of-a-form
  */
 const usesForm = (login: PendingLogin, code: string): boolean =>
   (code === codeOfForm && login.code !== '') ||
   ((code === codeOfForm || code === '') && login.id_token !== '')
 
-/** A callback that belongs to a login under way. */
+/** A callback that belongs to a login in progress. */
 type LoginContext = CallbackContext & {
   readonly input: CallbackInput
   readonly ready: ReadyConfig
@@ -196,8 +196,8 @@ type LoginContext = CallbackContext & {
 }
 
 /**
- * A code of another provider must not be shown to this one, however it got here; a provider that does not say
- * who it is is believed. RFC 9207 §2.4.
+ * A code of another provider must not be sent to this one, however it got here. A provider that does not
+ * identify itself is trusted. RFC 9207 §2.4.
  */
 function checkAnswering(issuers: readonly string[], expected: string): Refusal | undefined {
   const other = issuers.find((issuer) => issuer !== '' && issuer !== expected)
@@ -211,8 +211,7 @@ function checkAnswering(issuers: readonly string[], expected: string): Refusal |
 }
 
 /**
- * What came back from the provider, vouched for. `exchanged` is missing where it sent an ID token instead of
- * a code.
+ * The verified response of the provider. `exchanged` is undefined if it sent an ID token instead of a code.
  */
 type Returned = {
   readonly claims: StrictObject
@@ -220,7 +219,7 @@ type Returned = {
   readonly exchanged: Exchanged | undefined
 }
 
-/** Steps 7 and 8: by a stored ID token, or by a code. */
+/** Verifies a stored ID token, or exchanges the code. */
 async function vouchedClaims(context: LoginContext): Promise<Returned | Refusal> {
   const { input, login } = context
   const code = input.code === codeOfForm ? login.code : input.code
@@ -242,7 +241,9 @@ async function vouchedClaims(context: LoginContext): Promise<Returned | Refusal>
   return { claims: withoutNonce(verified.claims), idToken: login.id_token, exchanged: undefined }
 }
 
-/** The words of a provider stay out of the answer and the log: anybody can write them into a URL. */
+/**
+ * The provider's error text stays out of the response and the log, because anyone can write it into a URL.
+ */
 function nothingReceived({ providerError, login, input }: LoginContext): Refusal {
   const error = providerError ?? (login.refused ? login.provider_error : undefined)
   const text = `${loginFailed} No code or id_token received.`
@@ -254,10 +255,10 @@ function nothingReceived({ providerError, login, input }: LoginContext): Refusal
   return comparing(refusal('provider_refused', text), { expected: ['code'], seen, isLong: true, hint: '' })
 }
 
-/** Texts of the provider were cut before. */
+/** Texts of the provider are already truncated. */
 const longestError = 4096
 
-/** docs/contract/oidc.md#the-callback-in-this-order. The refusal's text lacks what stands before it. */
+/** The refusal's text lacks its prefix. docs/contract/oidc.md#the-callback-in-this-order */
 async function claimsByCode(code: string, context: LoginContext): Promise<Returned | Refusal> {
   const { input, login, ready, provider, outbound, signal, now } = context
   const exchanging = (refused: Refusal) => reworded(refused, (text) => `Provider.Exchange: ${text}`)
@@ -370,7 +371,7 @@ async function attemptedToken(idToken: string, context: LoginContext): Promise<V
   return verified
 }
 
-/** What a token says that is refused perhaps, to tell the operator of it. */
+/** The claims of a token that may be refused, to tell the operator. */
 function unverifiedClaims(token: string, limits: JwsLimits): StrictObject | undefined {
   const jws = parseJws(token, limits)
   return 'malformed' in jws ? undefined : parseClaims(jws.payload)
@@ -381,11 +382,10 @@ const rulesOf = ({ ready, login, now }: LoginContext) => ({ config: ready.config
 const ownClaim = (claims: StrictObject, name: string): unknown =>
   Object.hasOwn(claims, name) ? claims[name] : undefined
 
-/** It was there to tie the token to this login, and is no claim about anyone. */
+/** It only ties the token to this login; it is not a claim about anyone. */
 const withoutNonce = (claims: StrictObject): StrictObject =>
   Object.fromEntries(Object.entries(claims).filter(([name]) => name !== 'nonce'))
 
-/** Step 9. */
 function checkSubject(claims: StrictObject, { record }: Role): Refusal | undefined {
   const bound = record.bound_subject ?? ''
   return bound === '' || ownClaim(claims, 'sub') === bound
@@ -393,7 +393,7 @@ function checkSubject(claims: StrictObject, { record }: Role): Refusal | undefin
     : refusal('subject_mismatch', 'sub claim does not match bound subject')
 }
 
-/** Step 10: never a reason to refuse. docs/contract/oidc.md#the-callback-in-this-order */
+/** Merges userinfo. A failure never refuses the login. docs/contract/oidc.md#the-callback-in-this-order */
 async function withUserInfo({ claims, exchanged }: Returned, context: LoginContext): Promise<StrictObject> {
   const { provider, ready, outbound, limits, signal, log } = context
   const { flow } = context.attempt
@@ -418,8 +418,8 @@ async function withUserInfo({ claims, exchanged }: Returned, context: LoginConte
 }
 
 /**
- * For who is told to see what a provider sends; a signature would let the reader use the token.
- * docs/contract/jwt.md#roles
+ * For roles with `verbose_oidc_logging`. Without the signature, so that a reader of the log cannot use the
+ * token. docs/contract/jwt.md#roles
  */
 function logVerbosely(idToken: string, claims: StrictObject, log: CallbackLog): void {
   log.debug(

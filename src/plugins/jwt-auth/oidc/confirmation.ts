@@ -8,25 +8,26 @@ import type { PendingLogins } from './pending-logins.ts'
 import { isCommandLine, mountInPath } from './redirect-uri.ts'
 
 /*
- * The provider's answer comes from the browser of the person who signs in, but the token goes to whoever began the login and asks for it. These need
- * not be the same: anybody may begin a login and send its link to somebody else. So nothing that a form brought counts until the person behind the
- * browser has pressed a button on the page that answers the form. docs/contract/oidc.md#the-page-of-a-form
+ * The provider's response comes from the browser of the person who signs in, but the token goes to whoever
+ * began the login and polls for it. These can be two people: anyone can begin a login and send its link to
+ * someone else. So nothing that a form contains counts until the person has pressed a button on the page that
+ * responds to the form. docs/contract/oidc.md#the-page-of-a-form
  */
 
 /**
- * Whether what a form brought must be confirmed first. A command line receives the form on the person's own
- * machine: nobody else began that login.
+ * Whether a posted form must be confirmed first. A command line receives the form on the person's own
+ * machine, so nobody else began that login.
  */
 const needsConfirmation = ({ redirect_uri }: PendingLogin, role: Role | undefined): boolean =>
   !isCommandLine(redirect_uri) && role?.record.oidc_disable_confirmation !== true
 
-/** Why a form that was kept does not count yet. */
+/** Why a stored form does not count yet. */
 export function unconfirmed(login: PendingLogin, role: Role | undefined): Refusal | undefined {
   if (login.confirmed || !needsConfirmation(login, role)) return undefined
   return refusal('confirmation_missing', `${loginFailed} The login waits for a confirmation in the browser.`)
 }
 
-/** The page that answers a form: it asks, or tells the window that opened it to go on. */
+/** The page that responds to a form: it asks the person, or tells the window that opened it to continue. */
 export function pageOfForm({
   login,
   role,
@@ -52,7 +53,7 @@ export function pageOfForm({
 }
 
 /**
- * Where the login goes on; a command line takes what was kept although it is shown an error.
+ * Where the login continues; a command line accepts the form although it is shown an error.
  * docs/contract/oidc.md#the-page-of-a-form
  */
 function wayOn({ redirect_uri }: PendingLogin, state: string): Page {
@@ -71,7 +72,7 @@ export type ConfirmationInput = {
 export type ConfirmationContext = {
   readonly state: MountState
   readonly pending: PendingLogins
-  /** Told whose login it is. */
+  /** Called with the owner of the login. */
   onLogin(login: PendingLogin): void
 }
 
@@ -79,10 +80,7 @@ class WrongConfirmation extends Error {
   override readonly name = 'WrongConfirmation'
 }
 
-/**
- * The person has pressed a button of the page. Nothing is given but a page: the token goes to who asks for it
- * with the state.
- */
+/** Handles a button of the page. It returns only a page: the token goes to whoever polls with the state. */
 export async function answerConfirmation(
   { state, confirmation, denied }: ConfirmationInput,
   context: ConfirmationContext,

@@ -16,28 +16,28 @@ import { answerKind } from '../source-error.ts'
 import { formEncoded, withoutSecrets } from '../without-secrets.ts'
 import type { PendingLogin } from './pending-login.ts'
 
-/** What a provider gives for a code. */
+/** What a provider returns for a code. */
 export type Exchanged = {
   readonly accessToken: string
-  /** As an Authorization header begins. */
+  /** In the form that begins an Authorization header. */
   readonly tokenType: string
-  /** Undefined when there is none, or it is no text. */
+  /** Undefined if there is none, or if it is not a text. */
   readonly idToken: string | undefined
-  /** Names of all that the answer has. */
+  /** Names of all members of the response. */
   readonly members: readonly string[]
 }
 
 const fetchFailed = 'oauth2: cannot fetch token'
 
 /**
- * Why a code brought nothing, for the operator: the message may repeat the provider's answer. It follows
- * `unable to exchange auth code with provider: `.
+ * Why the exchange of a code failed, for the operator: the message may repeat the provider's response. It
+ * follows `unable to exchange auth code with provider: `.
  */
 export class ExchangeError extends Error {
   override readonly name = 'ExchangeError'
-  /** As much of it as the caller may see: by default nothing that a provider said. */
+  /** The part that the caller may see: by default nothing of the provider's response. */
   readonly told: string
-  /** What each try brought, by the way the client was authenticated. For the operator. */
+  /** The outcome of each attempt, by the method of client authentication. For the operator. */
   readonly tries: readonly string[]
 
   constructor(
@@ -54,17 +54,17 @@ export class ExchangeError extends Error {
   }
 }
 
-/** The error with what was tried. */
+/** The error, with the attempts. */
 const afterTries = (error: ExchangeError, tries: readonly string[]) =>
   new ExchangeError(error.message, { cause: error, told: error.told, tries })
 
-/** Words of our own, which the caller may see. */
+/** Our own text, which the caller may see. */
 const unusable = (text: string, options: ErrorOptions = {}) =>
   new ExchangeError(text, { ...options, told: text })
 
 /**
- * Words of the protocol (RFC 6749 §5.2, RFC 8707 §2). Any other text is the provider's own and may hold
- * anything.
+ * Error codes of the protocol (RFC 6749 §5.2, RFC 8707 §2). Any other text is the provider's own and may
+ * contain anything.
  */
 const protocolErrors: ReadonlySet<string> = new Set([
   ...[
@@ -86,9 +86,10 @@ export type ExchangeParts = {
 }
 
 /**
- * Gives a code for tokens at the provider. The client shows its secret as HTTP Basic; whatever then fails is
- * tried once more with the secret in the body. A public client shows its id in the body, once. Throws
- * `ExchangeError`. docs/contract/oidc.md#the-callback-in-this-order, docs/contract/oidc.md#configuration.
+ * Exchanges a code for tokens at the provider. The client sends its secret as HTTP Basic; if that fails for
+ * any reason, it tries once more with the secret in the body. A public client sends its id in the body, once.
+ * Throws `ExchangeError`. docs/contract/oidc.md#the-callback-in-this-order,
+ * docs/contract/oidc.md#configuration
  */
 export async function exchangeCode(
   code: string,
@@ -123,8 +124,8 @@ export async function exchangeCode(
 }
 
 /**
- * Id and secret are form-encoded first (RFC 6749 §2.3.1), but no further than that asks: many providers
- * compare without decoding.
+ * Id and secret are form-encoded first (RFC 6749 §2.3.1), but only as far as required: many providers compare
+ * without decoding.
  */
 const basic =
   (secret: string): ClientAuth =>
@@ -142,8 +143,8 @@ const inBody =
   }
 
 /**
- * openid-client makes the request. The answer is read here: real providers leave out or misspell what that
- * library insists on.
+ * openid-client sends the request. We parse the response ourselves, because real providers omit or misspell
+ * what that library insists on.
  */
 async function exchangeAs(
   clientAuth: ClientAuth,
@@ -158,7 +159,7 @@ async function exchangeAs(
     {},
     clientAuth,
   )
-  // whether a provider may be reached without TLS is the operator's choice, by the URL
+  // the operator decides, by the URL, whether TLS is required
   allowInsecureRequests(client)
   client[customFetch] = async (url, { headers, body }) => {
     const answer = await askTokenEndpoint(url, { headers: { ...headers }, body: String(body) }, parts)
@@ -178,10 +179,10 @@ async function exchangeAs(
   return exchanged
 }
 
-/** The library wraps what its fetch throws. */
+/** The library wraps the errors of its fetch. */
 function exchangeErrorOf(error: unknown): unknown {
   if (error instanceof Error && error.cause instanceof ExchangeError) return error.cause
-  // nothing else is left for it to refuse: the answer it gets is of our making
+  // it has nothing else to refuse, because we construct the response it gets
   if (error instanceof TypeError || error instanceof ClientError)
     return unusable('no usable token_endpoint', { cause: error })
   return error
@@ -193,7 +194,7 @@ async function askTokenEndpoint(
   { outbound, config, signal }: ExchangeParts,
 ): Promise<OutboundResponse> {
   const { authorization } = headers
-  // a charset, which the library adds, some providers refuse
+  // the library adds a charset, which some providers refuse
   const sent = {
     'content-type': 'application/x-www-form-urlencoded',
     ...(authorization === undefined ? {} : { authorization }),
@@ -206,8 +207,8 @@ async function askTokenEndpoint(
 }
 
 /**
- * docs/contract/oidc.md#the-callback-in-this-order: JSON or a form, whatever 2xx; an OAuth error counts under
- * any status. `shown` is what of a text may go out. Throws `ExchangeError`.
+ * Accepts JSON or a form with any 2xx status; an OAuth error counts with any status. `shown` is the part of a
+ * text that may be shown. Throws `ExchangeError`. docs/contract/oidc.md#the-callback-in-this-order
  */
 function readTokenAnswer(answer: OutboundResponse, shown: (text: string) => string): Exchanged {
   const { status, statusText, headers, body } = answer
@@ -239,7 +240,7 @@ function readTokenAnswer(answer: OutboundResponse, shown: (text: string) => stri
   }
 }
 
-/** Types that are written so in a header, however the answer spells them. */
+/** Token types spelled as in a header, however the response spells them. */
 const spelledTypes: ReadonlyMap<string, string> = new Map([
   ['', 'Bearer'],
   ['bearer', 'Bearer'],
@@ -247,7 +248,7 @@ const spelledTypes: ReadonlyMap<string, string> = new Map([
   ['basic', 'Basic'],
 ])
 
-/** Undefined when it is neither; a form only where the answer says so. */
+/** Undefined if it is neither; a form only if the response says so. */
 function readMembers(text: string, contentType: string): ReadonlyMap<string, unknown> | undefined {
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase()
   if (type === 'application/x-www-form-urlencoded' || type === 'text/plain')
@@ -263,8 +264,8 @@ function readMembers(text: string, contentType: string): ReadonlyMap<string, unk
 }
 
 /**
- * A hash claim that is there must be that of the value: the left half, by the algorithm of the signature.
- * docs/contract/oidc.md#the-callback-in-this-order
+ * A hash claim, if present, must match the value: the left half of its hash, by the algorithm of the
+ * signature. docs/contract/oidc.md#the-callback-in-this-order
  */
 export function hashMatches(claim: unknown, value: string, algorithm: string): boolean {
   if (typeof claim !== 'string' || algorithm === 'EdDSA') return true

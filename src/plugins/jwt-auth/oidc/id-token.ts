@@ -9,24 +9,24 @@ import type { StrictObject } from '../strict-json.ts'
 import { malformedToken } from '../token-shape.ts'
 import type { PendingLogin } from './pending-login.ts'
 
-/** What an ID token is held against. */
+/** What an ID token must satisfy. */
 export type IdTokenRules = {
   readonly config: Config
-  /** As it was begun: a later write of the role changes none of it. */
+  /** As fixed when the login began; a later write of the role does not change it. */
   readonly login: PendingLogin
   readonly nowMs: number
 }
 
 const minute = 60
-/** RFC 7519 times beyond this are none that a date can show. */
+/** Times beyond this (RFC 7519) cannot be represented as a date. */
 const latestTime = 253_402_300_799
 
-/** Told of each check that was passed. */
+/** Called for each check that passed. */
 export type NotePass = (name: CheckName) => void
 
 /**
- * The claims of an ID token, or why it is refused: docs/contract/oidc.md#the-callback-in-this-order, in that
- * order.
+ * Returns the claims of an ID token, or the first refusal, in the order of
+ * docs/contract/oidc.md#the-callback-in-this-order
  */
 export async function verifyIdToken(
   token: string,
@@ -79,7 +79,7 @@ async function verify(
   return checkRequest(typed, rules, passed) ?? signed
 }
 
-/** The claims that decide, typed. Absent texts are empty, absent times 0. */
+/** The relevant claims, typed. Absent texts are empty, absent times 0. */
 type IdTokenClaims = {
   readonly iss: string
   readonly sub: string
@@ -121,7 +121,7 @@ function secondsOf(value: unknown): number | undefined {
   return typeof seconds === 'number' && Number.isFinite(seconds) ? Math.trunc(seconds) : undefined
 }
 
-/** Row 3: claims that are said to be elsewhere are said where. */
+/** Claims that the token refers to must have a source. */
 function checkSources(claims: StrictObject): Refusal | undefined {
   const names = own(claims, '_claim_names') ?? {}
   const sources = own(claims, '_claim_sources') ?? {}
@@ -137,14 +137,14 @@ function checkSources(claims: StrictObject): Refusal | undefined {
 
 const google = 'https://accounts.google.com'
 
-/** Row 4. Google signs with and without the scheme. */
+/** The issuer. Google's is with or without the scheme. */
 function checkIssuer(issuer: string, expected: string): Refusal | undefined {
   if (issuer === expected || (expected === google && `https://${issuer}` === google)) return undefined
   const text = `oidc: id token issued by a different provider, expected ${quoted(shownUrl(expected))} got ${quoted(issuer)}: invalid issuer`
   return refusal('issuer_mismatch', `invalid id_token: ${text}`)
 }
 
-/** Rows 5 and 6. No leeway of the role counts here. */
+/** Expiry and `nbf`. The role's leeways do not apply. */
 function checkLifetime({ exp, nbf }: IdTokenClaims, nowMs: number): Refusal | undefined {
   if (exp * 1000 < nowMs)
     return refusal(
@@ -158,7 +158,6 @@ function checkLifetime({ exp, nbf }: IdTokenClaims, nowMs: number): Refusal | un
   return undefined
 }
 
-/** Row 7. */
 function acceptedAlgorithm(algorithm: string, accepted: readonly string[]): Algorithm | Refusal {
   if (isSupportedAlgorithm(algorithm) && accepted.includes(algorithm)) return algorithm
   const reason = isSupportedAlgorithm(algorithm) ? 'algorithm_not_allowed' : 'algorithm_unsupported'
@@ -168,7 +167,7 @@ function acceptedAlgorithm(algorithm: string, accepted: readonly string[]): Algo
   )
 }
 
-/** Rows 9 to 19: what ties the token to this login. */
+/** Checks that the token belongs to this login. */
 function checkRequest(
   claims: IdTokenClaims,
   { config, login, nowMs }: IdTokenRules,
@@ -187,7 +186,7 @@ function checkRequest(
   return checkSignIn(claims.auth_time, login)
 }
 
-/** Rows 12 to 17: an audience of the role never stands in for the client. */
+/** The audiences. An audience of the role never replaces the client. */
 function checkAudiences(
   { aud, azp }: IdTokenClaims,
   clientId: string,
@@ -220,7 +219,6 @@ function checkAudiences(
   return undefined
 }
 
-/** Rows 18 and 19. */
 function checkSignIn(authTime: unknown, { max_age: maxAge, created }: PendingLogin): Refusal | undefined {
   if (maxAge === 0) return undefined
   const signedIn =

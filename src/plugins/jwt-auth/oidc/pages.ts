@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import { formatTime } from '../../../lib/time.ts'
 import type { ReasonCode } from '../refusal.ts'
 
-/** A page for a browser, with the headers that keep it harmless. */
+/** A page for a browser, with security headers. */
 export type Page = {
   readonly status: number
   readonly contentType: string
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
-  /** Why it is an error page, where a reason has a name. */
+  /** The reason of an error page, if it has a name. */
   readonly reason?: ReasonCode
 }
 
@@ -21,7 +21,7 @@ const named: Readonly<Record<string, string>> = {
 }
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => named[character] ?? '')
 
-/** A JSON text that ends no script element and no line of script, whatever it holds. */
+/** JSON that cannot end a script element or a line of script, whatever it contains. */
 const scriptText = (text: string): string =>
   JSON.stringify(text).replace(
     /[<>&\u2028\u2029]/g,
@@ -31,11 +31,11 @@ const scriptText = (text: string): string =>
 type PageParts = {
   readonly status?: number
   readonly title: string
-  /** HTML: whatever is foreign in it is escaped. */
+  /** HTML in which all foreign text is escaped. */
   readonly content: string
   readonly script?: string
   readonly style?: string
-  /** It has forms, which go to the server alone. */
+  /** Whether it has forms, which are sent to the server only. */
   readonly hasForms?: boolean
 }
 
@@ -59,7 +59,7 @@ function page({ status = 200, title, content, script = '', style = '', hasForms 
       'content-security-policy': policy.join('; '),
       'x-frame-options': 'DENY',
       'cache-control': 'no-store',
-      // a form of a page that is told no-referrer comes with `Origin: null`, which no list of origins holds
+      // with no-referrer, the page's form would send `Origin: null`, which no list of origins contains
       'referrer-policy': hasForms ? 'same-origin' : 'no-referrer',
       'x-content-type-options': 'nosniff',
     },
@@ -72,11 +72,11 @@ const titled = (title: string, text: string): string => `<h1>${escaped(title)}</
 export const errorPage = (summary: string, detail: string): Page =>
   page({ status: 400, title: summary, content: titled(summary, detail) })
 
-/** Tells a person how something ended. */
+/** Tells a person the outcome. */
 export const plainPage = (title: string, text: string): Page => page({ title, content: titled(title, text) })
 
 /**
- * Tells the window that opened the login that what the provider sent may be used.
+ * Tells the window that opened the login that the provider's response may be used.
  * docs/contract/oidc.md#the-page-of-a-form
  */
 export function completedPage({ mount, state }: { mount: string; state: string }): Page {
@@ -84,15 +84,15 @@ export function completedPage({ mount, state }: { mount: string; state: string }
   return page({
     title: 'Complete sign-in process',
     content: '<p>Completing the sign-in process...</p>',
-    // a login that was begun elsewhere has no window to tell
+    // a login that began elsewhere has no window to tell
     script: `window.opener && window.opener.postMessage(${message}, window.origin)`,
   })
 }
 
-/** Who asks for a person's login. `begunAt` is in milliseconds since the epoch. */
+/** Who asks the person to log in. `begunAt` is in milliseconds since the epoch. */
 export type LoginRequest = {
   readonly state: string
-  /** One-time value that the buttons send back. */
+  /** The one-time value that the buttons send. */
   readonly confirmation: string
   readonly address: string
   readonly begunAt: number
@@ -101,8 +101,8 @@ export type LoginRequest = {
 }
 
 /**
- * A click that was meant for another window must not count: for a moment after the page is shown, or gets the
- * focus back, the button is off. It sends its form once.
+ * A click meant for another window must not count, so the button is disabled for a moment after the page
+ * appears or gets the focus. It sends its form once.
  */
 const guard = `(() => {
   const button = document.getElementById('confirm')
@@ -124,8 +124,7 @@ dl{display:grid;grid-template-columns:max-content auto;gap:.25rem 1rem}dt{color:
 form{display:inline-block;margin-right:1rem}button{font:inherit;padding:.5rem 1rem}`
 
 /**
- * Asks the person who has signed in whether the login is theirs. The forms go to the address of the page
- * itself.
+ * Asks the person who signed in whether the login is theirs. The forms are sent to the page's own address.
  */
 export function confirmationPage({ state, confirmation, address, begunAt, role, mount }: LoginRequest): Page {
   const rows = [

@@ -2,58 +2,58 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { base62, type Random } from '../../../lib/random.ts'
 
-/** After this a login begun has to be begun anew. docs/contract/oidc.md#between */
+/** Lifetime of a pending login. docs/contract/oidc.md#between */
 export const lifetimeMs = 600_000
 
 /**
- * What is remembered between the authorization URL and the callback. Times are milliseconds since the epoch.
+ * A login between the authorization URL and the callback. Times are milliseconds since the epoch.
  * docs/contract/oidc.md#between
  */
 const pendingLogin = z.object({
   role: z.string(),
   redirect_uri: z.string(),
   nonce: z.string(),
-  /** PKCE; empty where the provider sends an ID token instead of a code. */
+  /** The PKCE verifier; empty if the provider sends an ID token instead of a code. */
   code_verifier: z.string(),
-  /** SHA-256 of the client's nonce; empty when it sent none. */
+  /** SHA-256 of the client nonce; empty if there is none. */
   client_nonce: z.string(),
   bound_audiences: z.array(z.string()),
-  /** Seconds; 0 is none. */
+  /** Seconds; 0 means none. */
   max_age: z.number(),
   created: z.number(),
   /** The key of its second record. */
   listed: z.string(),
-  /** What a form brought; empty until then. */
+  /** Posted by the form; empty until then. */
   code: z.string(),
   id_token: z.string(),
-  /** The form said that the provider refused. */
+  /** Whether the form said that the provider refused. */
   refused: z.boolean(),
-  /** What it said then. */
+  /** The provider's error in that form. */
   provider_error: z.object({ error: z.string(), error_description: z.string() }).optional(),
-  /** Which provider the form said it is of; empty when it did not. */
+  /** The provider named by the form; empty if it named none. */
   issuer: z.string().default(''),
-  /** Address of the client that began it, for the page that asks for a confirmation. */
+  /** Address of the client that began the login, for the page that asks for a confirmation. */
   address: z.string().default(''),
-  /** One-time value of that page; empty while there is none, and once it was used. */
+  /** One-time value of that page; empty if there is none, and after it was used. */
   confirmation: z.string().default(''),
-  /** The person has confirmed what the form brought. */
+  /** Whether the person has confirmed the form. */
   confirmed: z.boolean().default(false),
 })
 export type PendingLogin = z.output<typeof pendingLogin>
 
-/** Why a provider refused, in its words: RFC 6749 §4.1.2.1. */
+/** A provider's error: RFC 6749 §4.1.2.1. */
 export type ProviderError = NonNullable<PendingLogin['provider_error']>
 
-/** What a form of the provider brings. */
+/** The content of a provider's form. */
 export type PostedForm = Pick<PendingLogin, 'code' | 'id_token' | 'refused' | 'issuer' | 'provider_error'>
 
-/** What a new login is begun with. */
+/** What a new login begins with. */
 export type LoginStart = Pick<PendingLogin, 'role' | 'redirect_uri' | 'bound_audiences' | 'max_age'> & {
   readonly clientNonce: string
   readonly usesCode: boolean
 }
 
-/** A login that begins at `now`; where it is listed, and for whom, is not known yet. */
+/** A login that begins at `now`, before it is listed under a client. */
 export function newPendingLogin(
   { clientNonce, usesCode, ...start }: LoginStart,
   random: Random,
@@ -75,8 +75,8 @@ export function newPendingLogin(
 }
 
 /**
- * The login with what a form brought. The same form again changes nothing; another one has to be confirmed of
- * its own.
+ * The login with a form's content. The same form again changes nothing; another one needs its own
+ * confirmation.
  */
 export function withPosted(login: PendingLogin, posted: PostedForm, random: Random): PendingLogin {
   const { code, id_token, refused, issuer } = posted
@@ -92,17 +92,17 @@ export function withPosted(login: PendingLogin, posted: PostedForm, random: Rand
   }
 }
 
-/** Whether this is the one-time value of the page that asks; the comparison tells nothing by its time. */
+/** Whether this is the one-time value of the page; takes constant time. */
 export const isConfirmation = (login: PendingLogin, sent: string): boolean =>
   login.confirmation !== '' && digest(login.confirmation) === digest(sent)
 
 export const newState = (random: Random): string => `st_${base62(random, 20)}`
 
-/** Only its digest is stored, so the comparison tells nothing by its time. */
+/** Only its digest is stored, so the comparison's timing reveals nothing. */
 export const isClientNonce = (login: PendingLogin, clientNonce: string): boolean =>
   login.client_nonce === '' || login.client_nonce === digest(clientNonce)
 
-/** The exchange leaves a second for its own time. docs/contract/oidc.md#between */
+/** The exchange reserves a second for its own work. docs/contract/oidc.md#between */
 export const isTooOldForExchange = (login: PendingLogin, now: number): boolean =>
   login.created + lifetimeMs < now + 1000
 

@@ -25,59 +25,54 @@ export type PendingLoginParts = {
   readonly limits?: PendingLimits
 }
 
-/** How many logins may be pending. docs/contract/oidc.md#between */
+/** Most pending logins. docs/contract/oidc.md#between */
 export type PendingLimits = { readonly mount: number; readonly address: number }
 const contractLimits: PendingLimits = { mount: 100_000, address: 1_000 }
 
-/** Why there is no login of a state, as far as this process has seen it end. */
+/** Why a state has no login, if this process saw it end. */
 export type Gone = 'used' | 'expired'
 const maxGoneKept = 2_000
 
-/** A login begun, and the state the provider will bring back. */
+/** A new login, and the state that the provider will return. */
 export type BegunLogin = { readonly state: string; readonly login: PendingLogin }
 
-/** How many are under way, by the prefix they are listed under, as they were at `at`. */
+/** Numbers of pending logins by list prefix, as counted at `at`. */
 type Count = {
   readonly byPrefix: Map<string, number>
   total: number
   readonly at: number
   /**
-   * Who makes room in a full mount, the one with the most last: each down to half of what it had, so that
-   * they need not be sorted for every newcomer.
+   * The addresses that make room in a full mount, the one with the most logins last. Each is reduced to half
+   * of what it had, so that they need not be sorted for every new login.
    */
   victims: { readonly prefix: string; readonly floor: number }[]
 }
 const maxVictims = 1_000
-/** A login to be removed may just have ended elsewhere; then the next is looked for, so often. */
+/** A login to be removed may just have ended elsewhere; then the next one is tried, this many times. */
 const victimTries = 5
 
 const stateKey = (state: string): string => `oidc/login/${digest(state)}`
 const listRoot = 'oidc/from/'
 const pageSize = 1000
-/** A count of the whole mount may be so old; what this process adds and takes is counted at once. */
+/** Maximum age of a count of the whole mount; changes by this process are counted at once. */
 const recountAfterMs = 10_000
-/**
- * An address that is full is refused for so long without looking again, unless one of its logins ends here.
- */
+/** How long an address at its limit is refused without counting again, unless one of its logins ends here. */
 const fullForMs = 1_000
 const maxFullKept = 1_000
 
 /**
- * The logins between their authorization URL and their callback, in storage: they outlive a restart, and a
- * callback may reach another server. Each is one record under the digest of its state, and a second one that
- * lists it under its client's address, by time. Both go in one step.
+ * The logins between authorization URL and callback, in storage: they survive a restart, and a callback may
+ * reach another server. Each has a record under the digest of its state, and a second one that lists it under
+ * its client's address, by time. Both are written in one step.
  */
 export class PendingLogins {
   readonly #parts: PendingLoginParts
   readonly #limits: PendingLimits
-  /** Logins this process is about to write, by list prefix, in the order they came. */
+  /** Logins that this process is writing, by list prefix, in order of arrival. */
   readonly #writing = new Map<string, Set<string>>()
-  /** When to look again at addresses that were full, by list prefix. */
+  /** When to count again for addresses that were at their limit, by list prefix. */
   readonly #fullUntil = new Map<string, number>()
-  /**
-   * Why logins of late are gone, by the digest of their state, oldest first: for whoever asks why a state is
-   * unknown.
-   */
+  /** Why recent logins ended, by the digest of their state, oldest first: explains an unknown state. */
   readonly #gone = new Map<string, Gone>()
   #count: Count | undefined
   #counting: Promise<void> | undefined
@@ -89,8 +84,8 @@ export class PendingLogins {
   }
 
   /**
-   * Keeps a new login. Throws `throttled` when too many of this address are under way. A full mount makes
-   * room: the oldest of this address goes, else that of the address with the most.
+   * Stores a new login. Throws `throttled` if this address has too many pending ones. A full mount makes room
+   * by removing the oldest login of this address, or else of the address with the most.
    */
   async begin(start: LoginStart, remoteAddress: string): Promise<BegunLogin> {
     const { random, clock, view } = this.#parts
@@ -114,8 +109,8 @@ export class PendingLogins {
   }
 
   /**
-   * The login of a state, which is then gone for everyone else. Undefined when there is none, or it is too
-   * old. `check` sees it before; what that throws leaves it where it is.
+   * Takes the login of a state, so that nobody else gets it. Undefined if there is none or it is too old.
+   * `check` sees it first; if that throws, the login stays.
    */
   async take(
     state: string,
@@ -131,7 +126,7 @@ export class PendingLogins {
         { key: stateKey(state), value: undefined, expect: found.revision },
         { key: login.listed, value: undefined },
       ])
-      // someone else took it, or a form was kept meanwhile
+      // someone else took it, or a form was stored meanwhile
       if (!taken) continue
       this.#counted(prefixOf(login.listed), -1)
       const isOver = this.#isOver(login.listed)
@@ -140,7 +135,7 @@ export class PendingLogins {
     }
   }
 
-  /** Why the login of a state is gone; undefined where this process does not know. */
+  /** Why the login of a state ended; undefined if this process does not know. */
   whyGone(state: string): Gone | undefined {
     return this.#gone.get(digest(state))
   }
@@ -152,8 +147,8 @@ export class PendingLogins {
   }
 
   /**
-   * Adds what a form brought, over what an earlier one did, and keeps the login for another ten minutes.
-   * Undefined when there is none. docs/contract/oidc.md#the-page-of-a-form
+   * Stores a form's content, replacing that of an earlier one, and keeps the login for another ten minutes.
+   * Undefined if there is no such login. docs/contract/oidc.md#the-page-of-a-form
    */
   async keepPosted(state: string, posted: PostedForm): Promise<PendingLogin | undefined> {
     const { view, clock, random } = this.#parts
@@ -177,8 +172,8 @@ export class PendingLogins {
   }
 
   /**
-   * Notes that the person has confirmed what the form brought. `check` sees the login before; what that
-   * throws changes nothing. Undefined when there is none.
+   * Records that the person confirmed the form. `check` sees the login first; if that throws, nothing
+   * changes. Undefined if there is no such login.
    */
   async confirm(state: string, check: (login: PendingLogin) => void): Promise<PendingLogin | undefined> {
     const { view } = this.#parts
@@ -193,12 +188,12 @@ export class PendingLogins {
     }
   }
 
-  /** How many are under way, as counted of late. */
+  /** The number of pending logins, as counted recently. */
   async count(): Promise<number> {
     return (await this.#freshCount()).total
   }
 
-  /** Removes those whose time is over. */
+  /** Removes expired ones. */
   async sweep(): Promise<void> {
     this.#counting ??= this.#walk().finally(() => {
       this.#counting = undefined
@@ -206,7 +201,7 @@ export class PendingLogins {
     await this.#counting
   }
 
-  /** Who is logging in is not to be read from a stolen store. */
+  /** A stolen store must not reveal who is logging in. */
   async #hashedAddress(remoteAddress: string): Promise<string> {
     const { view, random } = this.#parts
     this.#addressHash ??= (await openKeyedHashes(view, random, 'oidc/keys', ['address'])).address
@@ -221,7 +216,7 @@ export class PendingLogins {
       limit: this.#limits.address,
     })
     if (stored.length + writing.size <= this.#limits.address) return
-    // those being written count in the order they came, and once
+    // those being written count once, in order of arrival
     const held = new Set(stored)
     for (const key of writing) {
       if (key === own) break
@@ -233,7 +228,7 @@ export class PendingLogins {
     throw tooMany()
   }
 
-  /** What has to go so that one more fits; usually nothing. */
+  /** What must be removed so that one more fits; usually nothing. */
   async #roomInMount(prefix: string): Promise<ViewEntry[]> {
     const count = await this.#freshCount()
     if (count.total < this.#limits.mount) return []
@@ -246,7 +241,7 @@ export class PendingLogins {
     throw refuse('throttled', 'too many logins are waiting for their callback')
   }
 
-  /** How many are under way, as of the last few seconds. */
+  /** The number of pending logins, at most a few seconds old. */
   async total(): Promise<number> {
     return (await this.#freshCount()).total
   }
@@ -254,7 +249,7 @@ export class PendingLogins {
   async #freshCount(): Promise<Count> {
     if (this.#count === undefined || this.#count.at + recountAfterMs <= this.#parts.clock.now())
       await this.sweep()
-    // a walk that ended well has counted
+    // a completed walk has counted
     if (this.#count === undefined) throw new Error('the pending logins were not counted')
     return this.#count
   }
@@ -293,7 +288,7 @@ export class PendingLogins {
     return timeOf(listed) + lifetimeMs <= this.#parts.clock.now()
   }
 
-  /** A list key before that of every login that is still alive. */
+  /** A list key that precedes those of all logins that are still valid. */
   #oldestAlive(prefix: string): string {
     return prefix + paddedTime(this.#parts.clock.now() - lifetimeMs + 1)
   }
@@ -326,7 +321,7 @@ const listKey = (prefix: string, time: number, state: string): string =>
   `${prefix}${paddedTime(time)}/${digest(state)}`
 const prefixOf = (listed: string): string => listed.slice(0, listed.indexOf('/', listRoot.length) + 1)
 const timeOf = (listed: string): number => Number(listed.split('/').at(-2))
-/** Both records of a login. */
+/** The two records of a login. */
 const removalOf = (listed: string): ViewEntry[] => [
   { key: listed, value: undefined },
   { key: `oidc/login/${idOf(listed)}`, value: undefined },

@@ -14,24 +14,23 @@ export type PostedInput = {
   readonly iss: string
   /** One-time value of the page that asks for a confirmation; undefined in a form of the provider. */
   readonly confirmation: string | undefined
-  /** Beside a confirmation: the person has refused. */
+  /** With a confirmation: the person refused. */
   readonly denied: boolean
 }
 
 export type PostedContext = {
   readonly state: MountState
   readonly pending: PendingLogins
-  /** What the provider sent in place of a code, if it refused. */
+  /** What the provider sent instead of a code, if it refused. */
   readonly providerError: ProviderError | undefined
-  /** Namespace and mount, as a person knows them. */
+  /** Namespace and mount, as shown to a person. */
   readonly mountPath: string
-  /** Told whose login it is. */
+  /** Called with the owner of the login. */
   onLogin(login: PendingLogin): void
 }
 
 /**
- * Longest code, ID token and issuer that are kept: whoever began a login may post to it, so what it takes has
- * a bound.
+ * Longest code, ID token and issuer to store: whoever began a login may post to it, so the size is limited.
  */
 const maxCodeSize = 16 * 1024
 const maxIdTokenSize = 64 * 1024
@@ -40,8 +39,8 @@ const maxIssuerSize = 4 * 1024
 const notOffered: Page = { status: 405, contentType: 'application/json', body: '', headers: {} }
 
 /**
- * What a browser posts: the form of a provider, or the answer of the person to the page of that form. Gives
- * the page it sees, never a token.
+ * Handles what a browser posts: the form of a provider, or the person's response on the page for that form.
+ * Returns the page to show, never a token.
  */
 export async function answerPosted(input: PostedInput, context: PostedContext): Promise<Page> {
   const ready = await context.state.findConfig()
@@ -55,8 +54,8 @@ export async function answerPosted(input: PostedInput, context: PostedContext): 
 }
 
 /**
- * Keeps a form of the provider; the login is finished by the GET that follows. Only the state is checked
- * here. docs/contract/oidc.md#the-page-of-a-form
+ * Stores a provider's form; the GET that follows finishes the login. Only the state is checked here.
+ * docs/contract/oidc.md#the-page-of-a-form
  */
 async function keepPosted(
   { state, code, id_token, iss }: PostedInput,

@@ -1,15 +1,15 @@
 import { isLoopbackHost } from '../../../lib/address.ts'
 
 /**
- * A URI taken apart as written: nothing is decoded, lower-cased or tidied up, so that what is compared is
- * what the browser is sent to.
+ * The parts of a URI as written. Nothing is decoded, lower-cased or normalised, so the comparison sees what
+ * the browser gets.
  */
 type Uri = {
   readonly scheme: string
   readonly userInfo: string
   /** Without brackets. */
   readonly host: string
-  /** With its `:`, or empty. */
+  /** With its `:`; or empty. */
   readonly port: string
   /** What follows the authority, without query and fragment. */
   readonly path: string
@@ -27,14 +27,14 @@ const authorityParts = /^(?:(.*)@)?(\[[0-9A-Fa-f:.]+\]|[^:@[\]]*)(:[0-9]*)?$/
 const notInUri = /[\u0000-\u001f\u007f]|%(?![0-9A-Fa-f]{2})/
 const notInHost = /[\s"<>\\^`{|}]/
 
-/** Longest redirect URI looked at: what a login keeps has a bound. */
+/** Longest redirect URI, because a login stores it. */
 const maxLength = 8192
 
-/** Undefined for a text that is no URI. */
+/** Undefined for a text that is not a URI. */
 function parseUri(text: string): Uri | undefined {
   if (text.length > maxLength) return undefined
   const query = text.indexOf('?')
-  // a query may hold anything but control characters
+  // a query may contain anything except control characters
   if (notInUri.test(query < 0 ? text : text.slice(0, query)) || /[\r\n\t\0]/.test(text)) return undefined
   const match = parts.exec(text)
   const [scheme = '', authority, path = '', search = '', fragment = ''] = match?.slice(1) ?? [
@@ -59,8 +59,8 @@ function parseUri(text: string): Uri | undefined {
 }
 
 /**
- * A loopback URI matches whatever its port, and else only letter for letter; any other the whole text without
- * regard to case. docs/contract/oidc.md#the-authorization-url
+ * A loopback URI matches with any port, and otherwise exactly; any other URI matches as a whole, ignoring
+ * case. docs/contract/oidc.md#the-authorization-url
  */
 export function isAllowedRedirect(redirectUri: string, allowed: readonly string[]): boolean {
   const asked = parseUri(redirectUri)
@@ -87,9 +87,9 @@ const isSameButPort = (one: Uri, other: Uri): boolean =>
   one.hasAuthority === other.hasAuthority
 
 /**
- * The namespace a redirect URI names in its query, and the URI without it; the rest of the query is then
- * sorted and encoded anew. A URI without one is left alone. Undefined when it is no URI.
- * docs/contract/oidc.md#the-authorization-url.
+ * The namespace in a redirect URI's query, and the URI without it, with the rest of the query sorted and
+ * encoded again. A URI without a namespace is unchanged. Undefined if it is not a URI.
+ * docs/contract/oidc.md#the-authorization-url
  */
 export function takeNamespace(
   redirectUri: string,
@@ -110,8 +110,8 @@ const compared = ['scheme', 'userInfo', 'host', 'path', 'query', 'fragment'] as 
 const shownParts: Readonly<Record<string, string>> = { userInfo: 'user information' }
 
 /**
- * In which parts a URI differs from the allowed one that is nearest, for a person: `path`, `host, path`. ""
- * where no allowed one can be compared.
+ * The parts in which a URI differs from the nearest allowed one, for a person: `path`, `host, path`. "" if no
+ * allowed one can be compared.
  */
 export function redirectDifference(redirectUri: string, allowed: readonly string[]): string {
   const asked = parseUri(redirectUri)
@@ -131,8 +131,8 @@ export function redirectDifference(redirectUri: string, allowed: readonly string
 const maxCompared = 100
 
 /**
- * Whether a command line on the person's own machine listens at this address (RFC 8252 §7.3): it receives the
- * form of a provider itself. The callback of a Gatehouse that is reached at a loopback address is none: there
+ * Whether a command line on the person's own machine listens at this address (RFC 8252 §7.3), so that it
+ * receives a provider's form itself. The callback of a Gatehouse at a loopback address does not count: there
  * the browser posts to the server.
  */
 export function isCommandLine(redirectUri: string): boolean {
@@ -142,13 +142,13 @@ export function isCommandLine(redirectUri: string): boolean {
 }
 
 /**
- * Where a provider posts its form: not to the page of the UI but to the API beside it.
+ * Where a provider posts its form: to the API beside the UI's page, not to the page.
  * docs/contract/oidc.md#the-authorization-url
  */
 export const formTarget = (redirectUri: string): string => redirectUri.replace('ui/vault', 'v1')
 
 /**
- * The mount that the redirect URI of a form leads to, its first segment only.
+ * The first segment of the mount to which a form's redirect URI leads.
  * docs/contract/oidc.md#the-page-of-a-form
  */
 export const mountInPath = (redirectUri: string): string | undefined =>

@@ -14,11 +14,11 @@ export type UserInfoParts = {
   readonly signal: AbortSignal | undefined
 }
 
-/** The claims, or why nothing is merged; for the log. */
+/** The claims; or why nothing is merged, for the log. */
 export type UserInfo = { readonly claims: StrictObject } | { readonly unusable: string }
 
 /**
- * What the provider says of the person beyond the ID token, whose `sub` it must share.
+ * What the provider says about the person beyond the ID token; it must have the same `sub`.
  * docs/contract/oidc.md#the-callback-in-this-order
  */
 export async function fetchUserInfo(
