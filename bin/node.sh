@@ -19,7 +19,7 @@ case $version in
   *) fail "Node $oldest or later is needed, and no Node runs here: install one, then run npm ci --omit=optional" ;;
 esac
 if [ "$major" -lt "$oldest" ]; then
-  fail "Node $oldest or later is needed, this is $version: run npm ci, which installs it, or put a later Node on the PATH"
+  fail "Node $oldest or later is required, this is $version: run npm ci, which installs it, or put a later Node on the PATH"
 fi
 
 # The settings in .env. Node's own --env-file-if-exists writes a line to standard error if the file is missing.

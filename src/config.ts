@@ -4,7 +4,7 @@ import { isLoopbackHost } from './lib/address.ts'
 import { isNetwork } from './lib/cidr.ts'
 import { type EnvironmentSettings, isEnvironmentName } from './plugins/cloud/upstream/environments.ts'
 
-/** An invalid setting. The process prints this line and exits with code 2. */
+/** A setting is invalid. The process logs the message and exits with code 2. */
 export class SettingError extends Error {
   override readonly name = 'SettingError'
 }
@@ -23,10 +23,10 @@ const duration = z
   .string()
   .regex(/^\d{1,9}(?:ms|s|m|h|d)$/, 'must be a duration like 500ms, 10s or 24h')
   .transform((text) => Number.parseInt(text, 10) * (durationUnits[text.replace(/^\d+/, '')] ?? 0))
-const longestTimerMs = 2 ** 31 - 1
-/** A duration that a timer of Node.js can wait for. */
-const waitingTime = duration.refine((ms) => ms <= longestTimerMs, 'must be at most 24d')
-/** A duration that the API shows in whole seconds. */
+const maxTimerMs = 2 ** 31 - 1
+/** A duration that a Node.js timer can wait for. */
+const timerDuration = duration.refine((ms) => ms <= maxTimerMs, 'must be at most 24d')
+/** A duration that the API reports in whole seconds. */
 const lifetime = duration.refine((ms) => ms >= 1000, 'must be at least 1s')
 /** `32MiB`; parsed to bytes. */
 const size = z
@@ -39,13 +39,13 @@ const share = z
   .regex(/^\d{1,3}(?:\.\d{1,3})?%$/, 'must be a percentage like 10%')
   .transform((text) => Number.parseFloat(text) / 100)
   .refine((part) => part > 0 && part <= 1, 'must be above 0% and at most 100%')
-/** An amount that must not be 0, because the server could not serve any request. */
-const some = <Schema extends z.ZodType<number>>(schema: Schema) =>
+/** An amount that must not be 0, because the server could then serve no request. */
+const positive = <Schema extends z.ZodType<number>>(schema: Schema) =>
   schema.refine((amount) => amount > 0, 'must be above 0')
 const list = z.string().transform((text) => (text === '' ? [] : text.split(',').map((item) => item.trim())))
 const networks = list.refine((items) => items.every(isNetwork), 'must be a list of networks like 10.0.0.0/8')
 
-/** `host:port` of the listener; port 0 lets the system choose. */
+/** The listener's `host:port`; with port 0 the system chooses a port. */
 const listen = z
   .string()
   .regex(/^(?:\[[0-9a-fA-F:.]+\]|[^:[\]\s]+):\d{1,5}$/, 'must be host:port')
@@ -55,7 +55,7 @@ const listen = z
   }))
   .refine(({ port }) => port < 65536, 'must have a port below 65536')
 
-/** `https://gate.example.com:8200`; parsed to text without a trailing slash. */
+/** `https://gate.example.com:8200`; parsed to a string without a trailing slash. */
 const origin = z
   .string()
   .transform((text) => URL.parse(text))
@@ -67,7 +67,7 @@ const origin = z
 
 /**
  * Base URL of an upstream service, with an optional path; https only, because it receives secrets. Parsed to
- * text without a trailing slash.
+ * a string without a trailing slash.
  */
 const serviceAddress = z
   .string()
@@ -141,7 +141,7 @@ export const settings = {
     origin,
     'API_ADDR',
     undefined,
-    'public base URL of this server, part of the issuer of its identity tokens (the listen address)',
+    'public base URL of this server, part of the issuer of its identity tokens (default: the listen address)',
   ),
   tls: setting(
     z.enum(['auto', 'off']),
@@ -163,13 +163,13 @@ export const settings = {
     'true: refuse requests that do not come from a trusted proxy',
   ),
   drainDelayMs: setting(
-    waitingTime,
+    timerDuration,
     'DRAIN_DELAY',
     '0s',
     'how long a stopping server still accepts requests while it reports not ready',
   ),
   stopTimeoutMs: setting(
-    waitingTime,
+    timerDuration,
     'STOP_TIMEOUT',
     '30s',
     'time limit for requests in progress when the server stops',
@@ -190,7 +190,7 @@ export const settings = {
     z.enum(['on', 'off']),
     'BACKGROUND',
     'on',
-    'off: no expiry, rotation or clean-up in the background (for inspecting a copy)',
+    'off: disable background jobs (expiry, rotation, clean-up), e.g. to inspect a backup',
   ),
   sealKeyFile: setting(
     text,
@@ -198,12 +198,12 @@ export const settings = {
     'data/seal.key',
     'file with the seal key, 32 bytes as hex or base64',
   ),
-  sealKey: setting(text, 'SEAL_KEY', undefined, 'the seal key itself, instead of the file', true),
+  sealKey: setting(text, 'SEAL_KEY', undefined, 'the seal key itself, instead of a file', true),
   sealPreviousKeyFile: setting(
     text,
     'SEAL_PREVIOUS_KEY_FILE',
     undefined,
-    'file with the previous seal key, for changing the seal key',
+    'file with the previous seal key, to change the seal key',
   ),
   allowOpenKeyFile: setting(
     flag,
@@ -228,7 +228,7 @@ export const settings = {
     mounts,
     'DEFAULT_MOUNTS',
     'auth/jwt=jwt,cloud=cloud',
-    'mounts of the first start, as a list of PATH=TYPE; empty: none',
+    'mounts created at the first start, as a list of PATH=TYPE; empty: none',
   ),
   defaultLeaseTtlMs: setting(
     lifetime,
@@ -236,7 +236,7 @@ export const settings = {
     '768h',
     'lifetime of tokens and leases that request none',
   ),
-  maxLeaseTtlMs: setting(lifetime, 'MAX_LEASE_TTL', '768h', 'longest lifetime, unless a mount has its own'),
+  maxLeaseTtlMs: setting(lifetime, 'MAX_LEASE_TTL', '768h', 'maximum lifetime, unless a mount has its own'),
   logLevel: setting(
     z.enum(['trace', 'debug', 'info', 'warn', 'error']),
     'LOG_LEVEL',
@@ -250,18 +250,23 @@ export const settings = {
     'json: one object per line; text: for humans (default of npm run dev)',
   ),
   accessLog: setting(flag, 'ACCESS_LOG', 'false', 'true: a log line for each request'),
-  replicaName: setting(text, 'REPLICA_NAME', undefined, 'name of this process in logs (the host name)'),
+  replicaName: setting(
+    text,
+    'REPLICA_NAME',
+    undefined,
+    'name of this process in logs (default: the host name)',
+  ),
   metrics: setting(
     z.enum(['token', 'open', 'off']),
     'METRICS',
     'token',
-    'access to /metrics and sys/metrics: token: tokens with read on sys/metrics; open: everyone; off: nobody',
+    'who may read /metrics and sys/metrics: token: tokens with read on sys/metrics; open: everyone; off: nobody',
   ),
   metricsListen: setting(
     listen,
     'METRICS_LISTEN',
     undefined,
-    'host:port of an HTTP listener for /metrics and /health/* only, without a token, also while sealed',
+    'host:port of an HTTP listener for /metrics and /health/* only, which needs no token and works while sealed',
   ),
   maxRequestSize: setting(size, 'MAX_REQUEST_SIZE', '32MiB', 'largest request body; 0: no limit'),
   maxLoginSize: setting(
@@ -274,7 +279,7 @@ export const settings = {
     count,
     'MAX_JSON_STRINGS',
     '1000',
-    'most strings in a JSON body, including keys; 0: no limit',
+    'maximum number of strings in a JSON body, including keys; 0: no limit',
   ),
   maxJsonMemory: setting(
     size,
@@ -283,18 +288,23 @@ export const settings = {
     'estimated decoded size of a JSON body; 0: no limit',
   ),
   maxJwtSize: setting(size, 'MAX_JWT_SIZE', '512KiB', 'largest JWT at login; 0: no limit'),
-  maxInFlight: setting(some(count), 'MAX_IN_FLIGHT', '1024', 'most concurrent requests; more get 503'),
+  maxInFlight: setting(
+    positive(count),
+    'MAX_IN_FLIGHT',
+    '1024',
+    'maximum number of concurrent requests; more get 503',
+  ),
   maxBuffered: setting(
-    some(size),
+    positive(size),
     'MAX_BUFFERED',
     '256MiB',
-    'most bytes of all request bodies and large responses together; above it, the largest unfinished body gets 503',
+    'maximum size of all request bodies and large responses together; above it, the largest incomplete body gets 503',
   ),
   maxConnections: setting(
-    some(count),
+    positive(count),
     'MAX_CONNECTIONS',
     '10000',
-    'most open connections; a new one closes the one that has been idle longest',
+    'maximum number of open connections; above it, a new connection closes the one that has been idle longest',
   ),
   maxConnectionShare: setting(
     share,
@@ -302,32 +312,37 @@ export const settings = {
     '10%',
     'share of MAX_CONNECTIONS that one client address may hold',
   ),
-  headerTimeoutMs: setting(waitingTime, 'HEADER_TIMEOUT', '10s', 'time limit for the head of a request'),
-  bodyTimeoutMs: setting(waitingTime, 'BODY_TIMEOUT', '30s', 'time limit for receiving a whole request'),
-  idleTimeoutMs: setting(waitingTime, 'IDLE_TIMEOUT', '5m', 'how long an idle connection is kept open'),
+  headerTimeoutMs: setting(
+    timerDuration,
+    'HEADER_TIMEOUT',
+    '10s',
+    'time limit for receiving the head of a request',
+  ),
+  bodyTimeoutMs: setting(timerDuration, 'BODY_TIMEOUT', '30s', 'time limit for receiving a whole request'),
+  idleTimeoutMs: setting(timerDuration, 'IDLE_TIMEOUT', '5m', 'how long an idle connection is kept open'),
   messageWaiters: setting(
     count,
     'MESSAGE_WAITERS',
     '100',
-    'most requests of one client address that wait for a change of messages; more get 429',
+    'maximum number of requests per client address that wait for messages to change; more get 429; 0 disables long polling',
   ),
   loginFailuresKept: setting(
     count,
     'LOGIN_FAILURES_KEPT',
     '200',
-    'most refused logins that each mount keeps, in memory; 0: none',
+    'maximum number of refused logins that each mount keeps in memory; 0: none',
   ),
   outboundDeny: setting(
     networks,
     'OUTBOUND_DENY',
     '169.254.0.0/16,fe80::/10,fd00:ec2::254/128,168.63.129.16/32',
-    'networks to which the server sends no requests',
+    'networks to which the server never sends requests',
   ),
   edition: setting(
     z.enum(['enterprise', 'community']),
     'EDITION',
     'enterprise',
-    'enterprise; community: without custom messages',
+    'enterprise, or community: without custom messages',
   ),
   reportedVersion: setting(version, 'REPORTED_VERSION', '1.16.3+ent', 'version reported to clients'),
 } satisfies Record<string, Setting>
@@ -390,7 +405,7 @@ export const cloudSettings = {
     z.string(),
     'CLOUD_CA_FILE',
     undefined,
-    'PEM file of further CA certificates to trust for these services',
+    'PEM file of additional CA certificates for these services',
   ),
 } satisfies Record<keyof EnvironmentSettings, Setting>
 
@@ -416,7 +431,7 @@ const devFallbacks: Partial<Record<keyof Settings, string>> = {
   logFormat: 'text',
 }
 
-/** Log settings for use before validation, so that invalid settings are reported in the requested format. */
+/** Log settings before validation, so that an invalid setting is reported in the requested format. */
 export function logSettings(
   environment: Readonly<Record<string, string | undefined>>,
   dev: boolean,
@@ -457,7 +472,7 @@ export function readConfig(
   }
   // the loop above adds exactly the members of the table
   const config = values as unknown as Config
-  checkTogether(config, environment)
+  checkCombinations(config, environment)
   return Object.freeze(config)
 }
 
@@ -466,17 +481,17 @@ function readCloudSettings(environment: Readonly<Record<string, string | undefin
     const text = environment[entry.name] ?? ''
     return text === '' ? [] : [[key, parseSetting(entry, entry.name, text)]]
   })
-  // the entries of the table above, all of them strings
+  // the entries are those of the table above, and all are strings
   return Object.freeze(Object.fromEntries(given) as EnvironmentSettings)
 }
 
 function parseSetting(entry: Setting, name: string, text: string): unknown {
   const parsed = entry.schema.safeParse(text)
-  if (!parsed.success) throw new SettingError(`${name}: ${parsed.error.issues[0]?.message ?? 'not valid'}`)
+  if (!parsed.success) throw new SettingError(`${name}: ${parsed.error.issues[0]?.message ?? 'invalid'}`)
   return parsed.data
 }
 
-function checkTogether(config: Config, environment: Readonly<Record<string, string | undefined>>): void {
+function checkCombinations(config: Config, environment: Readonly<Record<string, string | undefined>>): void {
   if (!config.dev && environment['GATEHOUSE_ROOT_TOKEN'] !== undefined) {
     throw new SettingError('GATEHOUSE_ROOT_TOKEN: only npm run dev accepts a root token from the environment')
   }
@@ -486,7 +501,7 @@ function checkTogether(config: Config, environment: Readonly<Record<string, stri
       `GATEHOUSE_LISTEN: plain HTTP on ${host} is refused; set GATEHOUSE_TLS=off if a proxy in front speaks TLS`,
     )
   }
-  if (config.rootTokenFile !== undefined && isOfTheStore(config, config.rootTokenFile))
+  if (config.rootTokenFile !== undefined && isStoreFile(config, config.rootTokenFile))
     throw new SettingError(
       `GATEHOUSE_ROOT_TOKEN_FILE: ${config.rootTokenFile} is a database file or a seal key file`,
     )
@@ -494,8 +509,8 @@ function checkTogether(config: Config, environment: Readonly<Record<string, stri
     throw new SettingError('GATEHOUSE_DEFAULT_LEASE_TTL: must not be above GATEHOUSE_MAX_LEASE_TTL')
 }
 
-/** Whether `path` is a database file or a seal key file. Overwriting one would make the store unusable. */
-export function isOfTheStore({ storage, sealKeyFile, sealPreviousKeyFile }: Config, path: string): boolean {
+/** Whether `path` is a database file or a seal key file; overwriting one would make the store unusable. */
+export function isStoreFile({ storage, sealKeyFile, sealPreviousKeyFile }: Config, path: string): boolean {
   const database =
     storage.kind === 'sqlite' ? ['', '-wal', '-shm', '.lock'].map((end) => `${storage.path}${end}`) : []
   return [sealKeyFile, sealPreviousKeyFile ?? sealKeyFile, ...database].some(

@@ -21,16 +21,13 @@ export type ServiceErrorOptions = ErrorOptions & {
   wrapped?: boolean
   /** Stable identifier for logs, audit and metrics; never sent to the client. docs/explain.md#reasons */
   reason?: string
-  /** The cause as text for the operator, in the log and in `failures`; never sent to the client. */
+  /** The cause, for the operator: in the log and in `failures`, never sent to the client. */
   operatorText?: string | undefined
-  /** Seconds after which a retry makes sense, if known. */
+  /** Seconds after which the client should retry, if known. */
   retryAfterSeconds?: number | undefined
 }
 
-/**
- * An error that is reported to the client. Any other error is a bug and results in a 500 response without
- * details.
- */
+/** An error that is reported to the client. Any other error is a bug and returns 500 without details. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly kind: ErrorKind
@@ -55,7 +52,7 @@ export function causeList(...causes: string[]): string {
   return `${head}\n${causes.map((cause) => `\t* ${cause}\n`).join('')}\n`
 }
 
-/** A refusal by a handler; its text is sent as it is. */
+/** A refusal by a handler; its text is sent unchanged. */
 export const refuse = (kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) =>
   new ServiceError(kind, message, options)
 
@@ -64,9 +61,9 @@ export const fail = (kind: ErrorKind, message: string, options: ServiceErrorOpti
   new ServiceError(kind, message, { ...options, wrapped: true })
 
 /**
- * The server cannot start: the process prints the text and exits with the code. 1: an essential part of the
- * store is damaged, 2: setting, 3: storage in use, 4: storage of a later version, 5: seal key.
- * docs/settings.md
+ * The server cannot start: the process logs the message and exits with the code. 1: an essential part of the
+ * store is damaged; 2: invalid setting; 3: storage in use; 4: storage of a later version; 5: seal key.
+ * docs/settings.md#exit-codes
  */
 export class StartError extends Error {
   override readonly name = 'StartError'

@@ -5,12 +5,12 @@ import type { Config } from './config.ts'
 
 export type Log = Logger
 
-const maxWaitingBytes = 1 << 20
+const maxBufferedBytes = 1 << 20
 
 /**
  * Logs to standard error, one JSON object per line: `time` (RFC 3339), `level` (word), `event`, `msg`,
- * `replica`. Neither a slow reader nor a failing write (full disk, closed terminal) blocks the server; lines
- * are lost instead. docs/operations.md#metrics
+ * `replica`. Neither a slow reader nor a failed write (full disk, closed terminal) blocks the server; lines
+ * are dropped instead. docs/operations.md#logs
  */
 export async function openLog(
   config: Pick<Config, 'logFormat' | 'replicaName'> & Partial<Pick<Config, 'logLevel'>>,
@@ -35,8 +35,8 @@ const destinations = new WeakMap<Log, Destination>()
 type Destination = ReturnType<typeof pino.destination>
 
 /**
- * Closes the log. Resolves when the last line is written, or after `withinMs` milliseconds; lines not written
- * by then are dropped. A write that is blocked by a slow reader still keeps the process alive.
+ * Closes the log. Resolves when the last line is written, or after `withinMs`; lines not written by then are
+ * dropped. A write that a slow reader blocks still keeps the process alive.
  */
 export async function closeLog(log: Log, withinMs: number): Promise<void> {
   const destination = destinations.get(log)
@@ -52,9 +52,8 @@ export async function closeLog(log: Log, withinMs: number): Promise<void> {
 }
 
 function standardError(): Destination {
-  const destination = pino.destination({ fd: 2, sync: false, maxLength: maxWaitingBytes })
-  // a failed write cannot be reported: its lines wait for the next write and do not delay the end of the
-  // process
+  const destination = pino.destination({ fd: 2, sync: false, maxLength: maxBufferedBytes })
+  // a failed write cannot be reported; its lines wait for the next write and must not delay the exit
   destination.once('error', () => process.once('beforeExit', () => destination.destroy()))
   return destination.on('error', () => {})
 }

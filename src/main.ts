@@ -1,21 +1,19 @@
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-const oldestNode = 24
+const minNodeVersion = 24
 
-if (Number.parseInt(process.versions.node, 10) < oldestNode) {
-  process.stderr.write(`Node ${oldestNode} or later is needed, this is v${process.versions.node}\n`)
+if (Number.parseInt(process.versions.node, 10) < minNodeVersion) {
+  process.stderr.write(`Node ${minNodeVersion} or later is required, this is v${process.versions.node}\n`)
   process.exitCode = 2
 } else {
-  // install handlers at once: process 1 of a container receives only signals that it handles
+  // install handlers first: process 1 of a container receives only signals that it handles
   const stopping = new AbortController()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort())
 
-  // Caches the compiled sources for the next start, also for the writing thread. The folder is beside the
-  // packages,
-  // not in the shared temporary folder: users who can write there can change the program anyway. If it is
-  // read-only,
-  // nothing is cached.
+  // Caches compiled code for the next start, also for the writing thread. The cache is in node_modules,
+  // because other users could change it in a shared temporary folder. If node_modules is read-only, nothing
+  // is cached.
   const { directory } = enableCompileCache(
     fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url)),
   )

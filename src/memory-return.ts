@@ -1,29 +1,21 @@
 import { performance } from 'node:perf_hooks'
 
 const intervalMs = 1000
+/** Event loop utilization below which the server is idle, so that no request waits for a collection. */
+const idleUtilization = 0.05
 /**
- * Event loop utilisation of a second below which the server counts as idle, so that no request waits for a
- * collection.
+ * Idle time before a collection. A collection drops compiled code, whose compilation takes a second of CPU
+ * time.
  */
-const idleShare = 0.05
-/**
- * Idle time before a collection. A collection drops compiled code, which costs about a second of CPU to
- * compile again.
- */
-const restSeconds = 10
-/**
- * A server with less active time, in milliseconds, has no such code yet and collects at its first idle time.
- */
-const freshMs = 3000
-/** Growth in bytes since the last collection that justifies another one. */
-const worthBytes = 48 * 1024 * 1024
-/**
- * After freeing this many bytes, another collection follows, because memory is often returned only by the
- * next one.
- */
-const muchBytes = 16 * 1024 * 1024
-/** Above this heap size a collection takes too long, and the memory is in use anyway. */
-const mostHeapBytes = 256 * 1024 * 1024
+const minIdleSeconds = 10
+/** With less active time than this, there is little compiled code, so one idle second is enough. */
+const warmUpMs = 3000
+/** Memory growth since the last collection that justifies another one. */
+const minGrowthBytes = 48 * 1024 * 1024
+/** A collection that frees this much is followed by another one, which often returns the memory. */
+const repeatBytes = 16 * 1024 * 1024
+/** Above this heap size, a collection would take too long, and the memory is in use anyway. */
+const maxHeapBytes = 256 * 1024 * 1024
 
 /**
  * Returns memory to the operating system after a burst; V8 alone would keep it. No-op unless the process was
@@ -39,13 +31,13 @@ export function returnMemoryWhenIdle(): void {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, before)
     before = now
-    idleSeconds = utilization > idleShare ? 0 : idleSeconds + 1
-    if (idleSeconds < (now.active < freshMs ? 1 : restSeconds)) return
+    idleSeconds = utilization > idleUtilization ? 0 : idleSeconds + 1
+    if (idleSeconds < (now.active < warmUpMs ? 1 : minIdleSeconds)) return
     const { rss, heapTotal } = process.memoryUsage()
-    if (rss < bytesAfter + worthBytes || heapTotal > mostHeapBytes) return
+    if (rss < bytesAfter + minGrowthBytes || heapTotal > maxHeapBytes) return
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     const left = process.memoryUsage.rss()
-    bytesAfter = rss - left < muchBytes ? left : 0
+    bytesAfter = rss - left < repeatBytes ? left : 0
     before = performance.eventLoopUtilization()
   }, intervalMs).unref()
 }

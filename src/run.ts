@@ -13,8 +13,8 @@ import { gatehouseVersion } from './version.ts'
 const exitCodes = { bug: 1, setting: 2, stopTimeout: 6 } as const
 
 /** Time limit for writing the last lines of the log. */
-const logEndMs = 250
-const lookForParentMs = 500
+const closeLogMs = 250
+const checkParentMs = 500
 
 /** Runs the server until a signal stops it, and exits the process. Exit codes: docs/operations.md */
 export async function run(
@@ -23,11 +23,11 @@ export async function run(
   stopping: AbortController,
 ): Promise<void> {
   const log = await openLog(logSettings(environment, isDev(args)))
-  logWhatNodeWouldPrint(log)
+  logProcessWarnings(log)
   await runWith(log, args, environment, stopping)
-  await closeLog(log, logEndMs)
-  // exit explicitly: a blocked log line would keep the process alive, and a signal during the clean-up of
-  // Node.js would change the exit status
+  await closeLog(log, closeLogMs)
+  // exit explicitly: a blocked log line would keep the process alive, and a signal during Node's cleanup
+  // would change the exit status
   process.exit()
 }
 
@@ -39,18 +39,18 @@ async function runWith(
 ): Promise<void> {
   const config = configOf(args, environment, log)
   if (config === undefined) return
-  whenToStop(stopping, config, environment, log)
+  handleStopRequests(stopping, config, environment, log)
   try {
     // load the server after the settings are validated, so that an invalid one is reported at once
     const { startServer } = await import('./server.ts')
-    // lets a pending signal be handled
+    // let a pending signal arrive
     await nextTurn()
     if (!stopping.signal.aborted) await serve(startServer, config, log, stopping.signal)
     log.info({ event: 'stopped', exit_code: 0 }, 'stopped')
   } catch (error) {
     const code = error instanceof StartError ? error.exitCode : exitCodes.bug
     process.exitCode = code
-    // a StartError is explained by its text; log the cause of a bug only
+    // the message of a StartError suffices; log causes of bugs only
     const cause = code === exitCodes.bug ? { err: error } : {}
     log.fatal(
       { event: 'stopped', exit_code: code, ...cause },
@@ -67,7 +67,7 @@ async function serve(
   stopping: AbortSignal,
 ): Promise<void> {
   const server = await start(config, { log, rootToken: rootTokenTeller(config) })
-  if (config.dev) log.warn('Development mode: for trials only; do not use it in production.')
+  if (config.dev) log.warn('development mode: do not use it in production')
   returnMemoryWhenIdle()
   log.info(
     {
@@ -82,8 +82,10 @@ async function serve(
   await stop(server, config)
 }
 
-/** Handles requests to stop the process, which then ends within DRAIN_DELAY plus STOP_TIMEOUT in any case. */
-function whenToStop(
+/**
+ * Handles requests to stop the process, which then exits within DRAIN_DELAY plus STOP_TIMEOUT in any case.
+ */
+function handleStopRequests(
   stopping: AbortController,
   config: Config,
   environment: NodeJS.ProcessEnv,
@@ -93,7 +95,7 @@ function whenToStop(
   void aborted(stopping.signal).then(() => {
     log.info({ event: 'stopping' }, 'stopping')
     setTimeout(
-      () => void endNow(log, exitCodes.stopTimeout),
+      () => void exitNow(log, exitCodes.stopTimeout),
       config.drainDelayMs + config.stopTimeoutMs,
     ).unref()
   })
@@ -102,45 +104,45 @@ function whenToStop(
   process.on('SIGCONT', () => systemRandom.discard())
   // without a handler SIGHUP would kill the process, even under `nohup`: Node.js resets ignored signals
   process.on('SIGHUP', () =>
-    config.dev ? stop() : log.info({ event: 'hangup' }, 'SIGHUP ignored: settings are read at start only'),
+    config.dev ? stop() : log.info({ event: 'hangup' }, 'ignored SIGHUP: settings are read only at start'),
   )
   // npm forwards only SIGTERM and SIGINT; any other signal ends npm, and this process would be orphaned
   const npm = environment['NPM_PID']
   if (npm !== undefined) whenOrphaned(Number(npm), stop)
 }
 
-/** Calls `tell` once the parent is no longer `parent`, the process id when bin/gatehouse started. */
-function whenOrphaned(parent: number, tell: () => void): void {
-  const looking = setInterval(() => {
+/** Calls `stop` once the parent is no longer `parent`, the parent's process id when bin/gatehouse started. */
+function whenOrphaned(parent: number, stop: () => void): void {
+  const timer = setInterval(() => {
     if (process.ppid === parent) return
-    clearInterval(looking)
-    tell()
-  }, lookForParentMs).unref()
+    clearInterval(timer)
+    stop()
+  }, checkParentMs).unref()
 }
 
-/** Exits without waiting for requests and connections; log lines get a short time. */
-async function endNow(log: Log, code: number): Promise<void> {
+/** Exits without waiting for requests and connections, after a short time for the last log lines. */
+async function exitNow(log: Log, code: number): Promise<void> {
   process.exitCode = code
   if (code === exitCodes.stopTimeout)
     log.error(
       { event: 'stopped', exit_code: code },
       'requests were still running after GATEHOUSE_STOP_TIMEOUT',
     )
-  await closeLog(log, logEndMs)
+  await closeLog(log, closeLogMs)
   process.exit()
 }
 
 const isDev = (args: readonly string[]): boolean => args.includes('--dev')
 
-/** Logs warnings and uncaught exceptions, which Node.js would print as plain text into the JSON log. */
-function logWhatNodeWouldPrint(log: Log): void {
+/** Logs warnings and uncaught exceptions, which Node.js would print as plain text between the JSON lines. */
+function logProcessWarnings(log: Log): void {
   process.removeAllListeners('warning')
   process.on('warning', (warning) =>
     log.warn({ event: 'runtime_warning', type: warning.name }, warning.message),
   )
   process.on('uncaughtException', (error) => {
     log.fatal({ event: 'stopped', exit_code: exitCodes.bug, err: error }, 'the server failed')
-    void endNow(log, exitCodes.bug)
+    void exitNow(log, exitCodes.bug)
   })
 }
 
@@ -188,22 +190,22 @@ function rootTokenTeller({ rootTokenFile }: Config): ServerParts['rootToken'] {
  */
 function checkStandardOutput(): void {
   const output = fstatSync(1)
-  const isNowhere = output.isCharacterDevice() && output.rdev === statSync(devNull).rdev
-  if (isNowhere) throw nowhere('standard output is closed or /dev/null', undefined)
+  const isDiscarded = output.isCharacterDevice() && output.rdev === statSync(devNull).rdev
+  if (isDiscarded) throw cannotPrint('standard output is closed or /dev/null', undefined)
 }
 
 function print(text: string): Promise<void> {
   return new Promise((settle, reject) => {
-    const failed = (cause: Error) => reject(nowhere(`standard output: ${systemCode(cause)}`, cause))
+    const failed = (cause: Error) => reject(cannotPrint(`standard output: ${systemCode(cause)}`, cause))
     process.stdout.once('error', failed)
     process.stdout.write(text, (cause) => (cause instanceof Error ? failed(cause) : settle()))
   })
 }
 
-const nowhere = (why: string, cause: unknown) =>
+const cannotPrint = (reason: string, cause: unknown) =>
   new StartError(
     exitCodes.setting,
-    `cannot print the root token (${why}); nothing is lost: start again with an output, or set GATEHOUSE_ROOT_TOKEN_FILE`,
+    `cannot print the root token (${reason}); nothing is lost: restart with standard output open, or set GATEHOUSE_ROOT_TOKEN_FILE`,
     { cause },
   )
 

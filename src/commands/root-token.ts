@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { type Config, isOfTheStore, readConfig } from '../config.ts'
+import { type Config, isStoreFile, readConfig } from '../config.ts'
 import { type Barrier, isEmpty, openBarrier } from '../core/barrier/barrier.ts'
 import { loadSealKey } from '../core/barrier/seal.ts'
 import type { View } from '../core/barrier/view.ts'
@@ -26,7 +26,7 @@ await runCommand(async () => {
     dev: false,
     warn: (text) => process.stderr.write(`warning: ${text}\n`),
   })
-  if (out !== undefined && isOfTheStore(config, out))
+  if (out !== undefined && isStoreFile(config, out))
     throw new UsageError(`${out} is a database file or a seal key file`)
   await using storage = await openStore(config)
   const sealer = await openSealed(config, storage)
@@ -42,7 +42,7 @@ await runCommand(async () => {
   await createFurtherRootToken(
     { tokens, view: parts.view, tokenMount: await tokenMountOf(root) },
     systemClock.now(),
-    (token) => keep(token, out),
+    (token) => output(token, out),
   )
 })
 
@@ -67,7 +67,7 @@ async function openStore({ storage, allowNetworkDisk }: Config): Promise<Storage
 
 async function openSealed(config: Config, storage: Storage): Promise<Barrier> {
   if (await isEmpty(storage))
-    throw new CommandError('the store is empty: the first start of the server makes its root token')
+    throw new CommandError('the store is empty: the first start of the server creates its root token')
   const { key } = await loadSealKey({
     text: config.sealKey,
     file: config.sealKeyFile,
@@ -91,8 +91,8 @@ async function tokenMountOf(root: View): Promise<Mount> {
   return found
 }
 
-/** Outputs the token before it becomes valid, so that no token remains that nobody received. */
-function keep(token: string, out: string | undefined): void {
+/** Prints or writes the token before it becomes valid, so that every valid token has been delivered. */
+function output(token: string, out: string | undefined): void {
   if (out === undefined) {
     process.stdout.write(`Root token: ${token}\n`)
     return

@@ -114,7 +114,7 @@ test('--dev: everything in memory, root token root, readable log', async () => {
 
   expect(self.status).toBe(200)
   expect(server.stdout).toBe('Root token: root\n')
-  expect(server.stderr).toContain('Development mode')
+  expect(server.stderr).toContain('development mode')
   expect(server.stderr).not.toContain('{"level"')
   await expect(stat(folder.file('data'))).rejects.toThrow('ENOENT')
 })

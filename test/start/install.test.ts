@@ -140,7 +140,7 @@ test.each(onNode)('npm run %s says in one line that a Node is too old', async (_
 
   expect(failure).toMatchObject({ code: 2, stdout: '' })
   expect(failure.stderr).toBe(
-    'Node 24 or later is needed, this is v23.11.1: run npm ci, which installs it, or put a later Node on the PATH\n',
+    'Node 24 or later is required, this is v23.11.1: run npm ci, which installs it, or put a later Node on the PATH\n',
   )
   expect(onNode.map(([name]) => name)).toEqual(expect.arrayContaining(['start', 'dev', 'demo', 'test']))
 })
@@ -180,7 +180,7 @@ test('a server that an old Node was told to run says so in one line', async () =
     environment: { NODE_OPTIONS: `--import="${older}"` },
   })
 
-  expect(outcome).toEqual({ code: 2, stdout: '', stderr: 'Node 24 or later is needed, this is v22.18.0\n' })
+  expect(outcome).toEqual({ code: 2, stdout: '', stderr: 'Node 24 or later is required, this is v22.18.0\n' })
 })
 
 test('settings in .env reach the server, and a missing .env leaves nothing in the log', async () => {
