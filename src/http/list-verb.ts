@@ -25,10 +25,6 @@ export type ListServerOptions = {
   idleTimeoutMs?: number
   /** Interval at which the first two timeouts are checked. */
   timeoutCheckMs?: number
-  /** Bytes of request line and headers; more is 431. */
-  maxHeadBytes?: number
-  /** Bytes of the request target; more is 414. */
-  maxTargetBytes?: number
   /** Limits on the number of connections. */
   connections?: ConnectionLimits
   /** Called for each request that is refused before a handler sees it. */
@@ -37,6 +33,10 @@ export type ListServerOptions = {
   tls?: TlsOptions
 }
 
+/** Request line and headers; more is 431. */
+const maxHeadBytes = 128 * 1024
+/** The request target; more is 414. */
+const maxTargetBytes = 64 * 1024
 /** Headers of one request; a client that sends more is refused, none is silently dropped. */
 const maxHeaders = 1000
 
@@ -53,7 +53,7 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
     requestTimeout: options.bodyTimeoutMs ?? 30_000,
     keepAliveTimeout: options.idleTimeoutMs ?? 300_000,
     connectionsCheckingInterval: options.timeoutCheckMs ?? 1_000,
-    maxHeaderSize: options.maxHeadBytes ?? 128 * 1024,
+    maxHeaderSize: maxHeadBytes,
     requireHostHeader: false,
   }
   const server =
@@ -66,13 +66,12 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
 
   const connections = new Connections(options.connections ?? noLimits)
   const lineBySocket = new WeakMap<Socket, Line>()
-  const maxTargetBytes = options.maxTargetBytes ?? 64 * 1024
 
   function receive(request: IncomingMessage, response: ServerResponse): void {
     const line = lineBySocket.get(request.socket)
     if (line?.feed.accept(request, response) !== true) return
     connections.begin(line.connection, request, response)
-    const refusal = headRefusal(request, maxTargetBytes)
+    const refusal = headRefusal(request)
     if (refusal === undefined) handler(request, response)
     else line.feed.refuse(refusal)
   }
@@ -139,7 +138,7 @@ function feedOf(socket: Socket, { headerTimeoutMs, onRefused, onBytes }: FeedOpt
 }
 
 /** What is wrong with a head that the parser let through. docs/decisions/0001-list-verb.md */
-function headRefusal(request: IncomingMessage, maxTargetBytes: number): RawStatus | undefined {
+function headRefusal(request: IncomingMessage): RawStatus | undefined {
   if (request.rawHeaders.length > 2 * maxHeaders) return 431
   if ((request.url ?? '').length > maxTargetBytes) return 414
   const current = request.httpVersion === '1.1'

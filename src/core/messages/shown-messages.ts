@@ -122,7 +122,7 @@ export class ShownMessages {
   }
 
   #cached(cache: WeightedCache<Snapshot>, namespace: Namespace): Snapshot | undefined {
-    const snapshot = cache.peek(namespace.id)
+    const snapshot = cache.get(namespace.id)
     return snapshot !== undefined && this.#isValid(snapshot) ? snapshot : undefined
   }
 
@@ -167,7 +167,6 @@ export class ShownMessages {
     cache.set(namespace.id, {
       value: snapshot,
       weight: Math.min(maxCachedText, texts * (1 + maxResults)),
-      expiresAt: snapshot.endsAtMs,
     })
     return snapshot
   }

@@ -16,11 +16,6 @@ export type StoredPolicy = { readonly name: string; readonly text: string; reado
 export type PolicyStoreParts = {
   view: View
   clock: Clock
-  /**
-   * How long a cached copy may miss another process's write; if absent, no other process writes. This
-   * object's own writes take effect at once.
-   */
-  maxAgeMs?: number
 }
 
 /** Policies that a caller's entity and groups add to those of its token. */
@@ -34,16 +29,8 @@ export type PolicySet = {
   readonly prefix: string
 }
 
-type LoadedPolicy = {
-  readonly text: string | undefined
-  readonly parsed: ParsedPolicy | undefined
-  readonly weight: number
-}
-
-type CompiledSet = {
-  readonly sources: readonly (ParsedPolicy | undefined)[]
-  readonly compiled: CompiledPolicies
-}
+/** `parsed` is undefined if there is no such policy. */
+type LoadedPolicy = { readonly parsed: ParsedPolicy | undefined; readonly weight: number }
 
 /** Estimated overhead of a cache entry, in the unit of policy texts. */
 const entryWeight = 256
@@ -58,18 +45,16 @@ export const policyName = (written: string): string => written.trim().toLowerCas
 export class PolicyStore {
   readonly #view: View
   readonly #clock: Clock
-  readonly #maxAgeMs: number
   readonly #parsed = new WeightedCache<LoadedPolicy>(16 * 1024 * 1024)
-  readonly #compiled = new WeightedCache<CompiledSet>(32 * 1024 * 1024)
+  readonly #compiled = new WeightedCache<CompiledPolicies>(32 * 1024 * 1024)
   /** Digests of lists of names: hashing a thousand names takes longer than a decision. */
   readonly #namesKeys = new WeakMap<readonly string[], string>()
   readonly #bound = new BoundAcls()
   #generation = 0
 
-  constructor({ view, clock, maxAgeMs = Number.POSITIVE_INFINITY }: PolicyStoreParts) {
+  constructor({ view, clock }: PolicyStoreParts) {
     this.#view = view
     this.#clock = clock
-    this.#maxAgeMs = maxAgeMs
   }
 
   /** Opens the store and creates the built-in policies of the root namespace. */
@@ -170,8 +155,8 @@ export class PolicyStore {
   ): Promise<Acl> {
     if (policyNames[0] === 'root' && namespace === 'root') return rootAcl
     const key = this.#setsKey(namespace, policyNames, more)
-    const { compiled } =
-      this.#compiled.get(key, this.#clock.now()) ??
+    const compiled =
+      this.#compiled.get(key) ??
       (await this.#compile(key, [{ namespace, names: policyNames, prefix: '' }, ...more]))
     return this.#bound.of(compiled, context)
   }
@@ -204,23 +189,13 @@ export class PolicyStore {
     return key
   }
 
-  /** Reuses the expired entry if none of its policies has changed. */
-  async #compile(key: string, sets: readonly PolicySet[]): Promise<CompiledSet> {
+  async #compile(key: string, sets: readonly PolicySet[]): Promise<CompiledPolicies> {
     const generation = this.#generation
-    const before = this.#compiled.peek(key)
     const loaded = await Promise.all(distinctPolicies(sets).map((policy) => this.#loadBelow(policy)))
-    const sources = loaded.map(({ parsed }) => parsed)
-    const isSame =
-      before !== undefined &&
-      sources.length === before.sources.length &&
-      sources.every((one, index) => one === before.sources[index])
-    const compiled = isSame
-      ? before
-      : { sources, compiled: compilePolicies(sources.filter((one) => one !== undefined)) }
+    const compiled = compilePolicies(loaded.map(({ parsed }) => parsed).filter((one) => one !== undefined))
     const weight = loaded.reduce((sum, policy) => sum + policy.weight, entryWeight + key.length)
     // a write in the meantime may have changed what this has read
-    if (generation === this.#generation)
-      this.#compiled.set(key, { value: compiled, weight, expiresAt: this.#clock.now() + this.#maxAgeMs })
+    if (generation === this.#generation) this.#compiled.set(key, { value: compiled, weight })
     return compiled
   }
 
@@ -232,23 +207,15 @@ export class PolicyStore {
   }
 
   async #load(namespace: string, name: string): Promise<LoadedPolicy> {
-    if (name === 'response-wrapping')
-      return { text: responseWrappingText, parsed: responseWrapping, weight: 0 }
+    if (name === 'response-wrapping') return { parsed: responseWrapping, weight: 0 }
     const key = `${namespace}/${name}`
-    const cached = this.#parsed.get(key, this.#clock.now())
+    const cached = this.#parsed.get(key)
     if (cached !== undefined) return cached
     const generation = this.#generation
     const text = textOf(name, await this.#view.get(key))
-    const before = this.#parsed.peek(key)
-    const parsed =
-      before?.text === text ? before?.parsed : text === undefined ? undefined : reparse(name, text)
-    const loaded = { text, parsed, weight: entryWeight + key.length + (text?.length ?? 0) }
-    if (generation === this.#generation)
-      this.#parsed.set(key, {
-        value: loaded,
-        weight: loaded.weight,
-        expiresAt: this.#clock.now() + this.#maxAgeMs,
-      })
+    const parsed = text === undefined ? undefined : reparse(name, text)
+    const loaded = { parsed, weight: entryWeight + key.length + (text?.length ?? 0) }
+    if (generation === this.#generation) this.#parsed.set(key, { value: loaded, weight: loaded.weight })
     return loaded
   }
 }

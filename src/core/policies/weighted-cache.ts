@@ -1,6 +1,6 @@
-type Entry<V> = { readonly value: V; readonly weight: number; readonly expiresAt: number }
+type Entry<V> = { readonly value: V; readonly weight: number }
 
-/** A cache bounded by the total weight of its entries; it evicts the oldest first. Entries expire. */
+/** A cache bounded by the total weight of its entries; it evicts the oldest first. */
 export class WeightedCache<V> {
   readonly #maxWeight: number
   readonly #entries = new Map<string, Entry<V>>()
@@ -10,14 +10,7 @@ export class WeightedCache<V> {
     this.#maxWeight = maxWeight
   }
 
-  /** `now` and `expiresAt` are milliseconds since the epoch. */
-  get(key: string, now: number): V | undefined {
-    const entry = this.#entries.get(key)
-    return entry !== undefined && now < entry.expiresAt ? entry.value : undefined
-  }
-
-  /** The entry even if expired, for callers that check its validity themselves. */
-  peek(key: string): V | undefined {
+  get(key: string): V | undefined {
     return this.#entries.get(key)?.value
   }
 

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { WeightedCache } from '../../../src/core/policies/weighted-cache.ts'
 
-const entry = (value: string, weight = 1, expiresAt = 100) => ({ value, weight, expiresAt })
+const entry = (value: string, weight = 1) => ({ value, weight })
 
 test('the oldest entries go when the weight is reached', () => {
   const cache = new WeightedCache<string>(3)
   for (const key of ['a', 'b', 'c', 'd']) cache.set(key, entry(key))
 
-  expect(['a', 'b', 'c', 'd'].map((key) => cache.get(key, 0))).toEqual([undefined, 'b', 'c', 'd'])
+  expect(['a', 'b', 'c', 'd'].map((key) => cache.get(key))).toEqual([undefined, 'b', 'c', 'd'])
 })
 
 test('an entry written again counts once, and is the newest', () => {
@@ -17,7 +17,7 @@ test('an entry written again counts once, and is the newest', () => {
   cache.set('a', entry('a2', 2))
   cache.set('c', entry('c'))
 
-  expect(['a', 'b', 'c'].map((key) => cache.get(key, 0))).toEqual(['a2', undefined, 'c'])
+  expect(['a', 'b', 'c'].map((key) => cache.get(key))).toEqual(['a2', undefined, 'c'])
 })
 
 test('an entry too heavy for the cache is not kept and evicts no other', () => {
@@ -25,16 +25,8 @@ test('an entry too heavy for the cache is not kept and evicts no other', () => {
   cache.set('a', entry('a'))
   cache.set('b', entry('b', 4))
 
-  expect(cache.get('b', 0)).toBeUndefined()
-  expect(cache.get('a', 0)).toBe('a')
-})
-
-test('an entry is returned until it expires', () => {
-  const cache = new WeightedCache<string>(3)
-  cache.set('a', entry('a', 1, 100))
-
-  expect(cache.get('a', 99)).toBe('a')
-  expect(cache.get('a', 100)).toBeUndefined()
+  expect(cache.get('b')).toBeUndefined()
+  expect(cache.get('a')).toBe('a')
 })
 
 test('clear removes everything, weight included', () => {
@@ -43,6 +35,6 @@ test('clear removes everything, weight included', () => {
   cache.clear()
   cache.set('b', entry('b'))
 
-  expect(cache.get('a', 0)).toBeUndefined()
-  expect(cache.get('b', 0)).toBe('b')
+  expect(cache.get('a')).toBeUndefined()
+  expect(cache.get('b')).toBe('b')
 })

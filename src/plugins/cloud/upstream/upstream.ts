@@ -40,8 +40,6 @@ export type UpstreamParts = {
   readonly stopping?: AbortSignal | undefined
   /** 0 ≤ x < 1. */
   readonly random?: () => number
-  /** Told of each refusal no row of `classify` knows, once a kind: those are what the rows have to learn. */
-  readonly unclassified?: (error: UpstreamError) => void
 }
 
 /**
@@ -87,7 +85,6 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
     waiting,
     stopping: parts.stopping,
   })
-  const reportOnce = onlyOnce(parts.unclassified)
 
   /**
    * One request with its token: tried again as the policy says, and once with a new token when the old one is
@@ -100,26 +97,21 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
     attempt: (token: string) => Promise<Result>,
   ): Promise<Result> => {
     let refused = false
-    try {
-      return await withRetries(waiting, call, kind.operation, async () => {
-        const token = await tokens.token(kind.service, call)
-        return await attempt(token).catch(async (error: unknown) => {
-          if (error instanceof UpstreamError && classify(error).kind === 'denied') {
-            tokens.denied(token)
-            throw kind.service === 'directory'
-              ? new UpstreamError({ ...error, message: error.message, granted: claimsOf(token).roles })
-              : error
-          }
-          if (refused || !(error instanceof UpstreamError) || error.status !== 401) throw error
-          refused = true
-          tokens.invalidate(token)
-          return await attempt(await tokens.token(kind.service, call))
-        })
+    return await withRetries(waiting, call, kind.operation, async () => {
+      const token = await tokens.token(kind.service, call)
+      return await attempt(token).catch(async (error: unknown) => {
+        if (error instanceof UpstreamError && classify(error).kind === 'denied') {
+          tokens.denied(token)
+          throw kind.service === 'directory'
+            ? new UpstreamError({ ...error, message: error.message, granted: claimsOf(token).roles })
+            : error
+        }
+        if (refused || !(error instanceof UpstreamError) || error.status !== 401) throw error
+        refused = true
+        tokens.invalidate(token)
+        return await attempt(await tokens.token(kind.service, call))
       })
-    } catch (error) {
-      if (error instanceof UpstreamError) reportOnce(error)
-      throw error
-    }
+    })
   }
 
   const graph = openGraph(environment.directoryBase, connection)
@@ -174,24 +166,4 @@ export const isUnsent = ({ code, status, inDoubt }: UpstreamError): boolean =>
 /** Ends with its time or with the signal, never with an error. */
 export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   await wait(milliseconds, undefined, signal === undefined ? {} : { signal }).catch(() => {})
-}
-
-const mostKinds = 1_000
-
-function onlyOnce(report: ((error: UpstreamError) => void) | undefined): (error: UpstreamError) => void {
-  const seen = new Set<string>()
-  return (error) => {
-    const kind = `${error.operation} ${error.status} ${error.code}`
-    const isRefusal = error.status >= 400 && error.status < 500
-    if (
-      report === undefined ||
-      !isRefusal ||
-      seen.has(kind) ||
-      seen.size === mostKinds ||
-      classify(error).kind !== 'final'
-    )
-      return
-    seen.add(kind)
-    report(error)
-  }
 }

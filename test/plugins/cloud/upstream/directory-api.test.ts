@@ -389,22 +389,3 @@ test('how far the clock of the cloud is ahead is known after the first answer', 
   const offset = aimed.upstream.clockOffsetMs() ?? 0
   expect([before, Math.abs(offset - 120_000) <= 1_000]).toEqual([undefined, true])
 })
-
-test('an unclassified refusal is reported once', async () => {
-  const reported: string[] = []
-  await using aimed = await aim({
-    parts: { unclassified: ({ operation, code }) => reported.push(`${operation} ${code}`) },
-  })
-  aimed.directory.fault({ kind: 'status', status: 400, code: 'Odd', operation: 'getGroup', times: null })
-
-  for (const _ of Array(3))
-    await failureOf(aimed.upstream.directory.getGroup(aimed.directory.groupIds['foo'] ?? '', aimed.call()))
-  aimed.directory.clearFaults()
-  aimed.directory.fault({ kind: 'status', status: 500, code: 'Odd', operation: 'getGroup', times: null })
-  await failureOf(aimed.upstream.directory.getGroup(aimed.directory.groupIds['foo'] ?? '', aimed.call()))
-  await failureOf(
-    aimed.upstream.directory.getApplication('88888888-8888-4888-8888-888888888888', aimed.call()),
-  )
-
-  expect(reported).toEqual(['getGroup Odd'])
-})
