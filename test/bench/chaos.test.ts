@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { runChaos } from '../../bench/chaos-run.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-test('after a short chaos with kills, nothing upstream lacks an owner, no lease lacks its object, and the root signs in', async () => {
+test('after a short chaos run with kills, every upstream object has an owner, every lease has its object, and the root can sign in', async () => {
   await using folder = await temporaryFolder()
 
   const { problems, counts } = await runChaos({ operations: 60, seed: 20_261_121, folder: folder.path })

@@ -46,7 +46,7 @@ test('each variant is sent once, with its token and its body', async () => {
   expect(seen.toSorted()).toEqual(variants.map(({ token, body }) => `POST /v1/x ${token} ${body}`).toSorted())
 })
 
-test('answers that are not 2xx are counted by status; an empty 204 is a success', async () => {
+test('responses other than 2xx are counted by status, and an empty 204 is a success', async () => {
   const statuses = [200, 204, 400, 403, 403]
   let next = 0
   await using server = await listenWith((_request, response) => {
@@ -62,7 +62,7 @@ test('answers that are not 2xx are counted by status; an empty 204 is a success'
   expect(result).toMatchObject({ requests: 5, failures: { 400: 1, 403: 2 } })
 })
 
-test('a connection the server drops is a failure, and ends the run', async () => {
+test('a connection dropped by the server is a failure and ends the run', async () => {
   await using server = await listenWith((request) => request.socket.destroy())
 
   const result = await runLoad(aJob({ port: server.port, connections: 3, once: false }))

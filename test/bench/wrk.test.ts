@@ -15,6 +15,6 @@ test('the summary line of the script becomes a result', () => {
   })
 })
 
-test('without that line wrk has failed', () => {
+test('wrk has failed if that line is missing', () => {
   expect(() => readSummary('unable to connect')).toThrow('wrk gave no summary')
 })

@@ -169,7 +169,7 @@ describe('before login', () => {
   })
 })
 
-test('the lines in the documentation show what is published, and hear of changes', async () => {
+test('the code in the documentation shows published messages and notices changes', async () => {
   const document = await readFile(new URL('../../docs/messages.md', import.meta.url), 'utf8')
   const [, lines = ''] = /^```js\n(.*?)^```$/ms.exec(document) ?? []
   const code = lines.replace('https://gatehouse.example.com', server.url)
@@ -246,7 +246,7 @@ describe('after login', () => {
     expect(await texts('#banners h2')).toEqual(['For users'])
   })
 
-  test('without new messages both answers are 304', async () => {
+  test('both responses are 304 if there are no new messages', async () => {
     await publish({ title: 'For all' })
     await publish({ title: 'For users', authenticated: true })
     await open()
@@ -260,7 +260,7 @@ describe('after login', () => {
   })
 })
 
-describe('a page that is not allowed to read', () => {
+describe('a page whose origin is not allowed', () => {
   const signsInWithoutMessages = async () => {
     await publish({ title: 'Maintenance' })
     await open()

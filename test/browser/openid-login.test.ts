@@ -45,7 +45,7 @@ async function signIn(page: Page, name: string): Promise<void> {
   await page.click('button[type=submit]')
 }
 
-test('in a window of its own: the provider posts a form, and the page of the answer tells the window that opened it', async () => {
+test('in a separate window, the provider posts a form, and the resulting page tells the window that opened it', async () => {
   await using chromium = await openBrowser()
   await using server = await startTestServer()
   const native = {
@@ -129,7 +129,7 @@ async function postingFlow(held: AsyncDisposableStack): Promise<TestServer> {
   return server
 }
 
-test('a link that somebody else has sent: the person sees who asks, refuses, and nobody gets a token', async () => {
+test("a person who follows somebody else's link sees who asks and refuses, and nobody gets a token", async () => {
   await using held = new AsyncDisposableStack()
   const { browser } = held.use(await openBrowser())
   const server = await postingFlow(held)
@@ -163,7 +163,7 @@ test('a link that somebody else has sent: the person sees who asks, refuses, and
   expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([])
 })
 
-test('no other page can show the question, and its button is off for a moment whenever the window gets the focus', async () => {
+test('no other page can frame the question, and its button is disabled for a moment whenever the window gets the focus', async () => {
   await using held = new AsyncDisposableStack()
   const { browser } = held.use(await openBrowser())
   const server = await postingFlow(held)

@@ -38,7 +38,7 @@ async function signIn(url: string): Promise<void> {
 
 const expected = { auth: { token_policies: ['default', 'dev'], metadata: { role: 'people' } } }
 
-test.each(['localhost', '127.0.0.1'] as const)('login -method=oidc, with a code: %s', async (host) => {
+test.each(['localhost', '127.0.0.1'] as const)('login -method=oidc works with a code: %s', async (host) => {
   await using provider = await startOpenIdProvider({ clients: [{ ...client, redirect_uris: registered }] })
   await using server = await withRole(provider)
 
@@ -53,7 +53,7 @@ test.each(['localhost', '127.0.0.1'] as const)('login -method=oidc, with a code:
   expect(login).toMatchObject({ status: 200, body: expected })
 })
 
-test('login -method=oidc, with a form that brings an ID token', async () => {
+test('login -method=oidc works with a form that contains an ID token', async () => {
   const implicit = { response_types: ['id_token'], grant_types: ['implicit'], redirect_uris: registered }
   await using provider = await startOpenIdProvider({ clients: [{ ...client, ...implicit }] })
   await using server = await withRole(provider, {
@@ -72,7 +72,7 @@ test('login -method=oidc, with a form that brings an ID token', async () => {
   expect(login).toMatchObject({ status: 200, body: expected })
 })
 
-test('the browser of somebody else cannot finish the login without the nonce of the listener', async () => {
+test("somebody else's browser cannot finish the login without the listener's nonce", async () => {
   await using provider = await startOpenIdProvider({ clients: [{ ...client, redirect_uris: registered }] })
   await using server = await withRole(provider)
   let stolen: unknown

@@ -87,7 +87,7 @@ const generate = async (generator: string, to: string, ...options: string[]) => 
   ).toEqual([])
 }
 
-test('openapi-typescript: its types hold a client that logs in', patience, async ({ skip }) => {
+test('openapi-typescript generates types for a client that logs in', patience, async ({ skip }) => {
   const reason = missing(join(tools, 'node_modules/openapi-typescript'))
   skip(reason !== undefined, reason)
   const to = folder.file('typescript')
@@ -120,28 +120,32 @@ test('openapi-typescript: its types hold a client that logs in', patience, async
   await expectLogin(stdout)
 })
 
-test('openapi-python-client: a client of all operations logs in', patience, async ({ skip }) => {
-  const reason = missing(python)
-  skip(reason !== undefined, reason)
-  const to = folder.file('python-client')
+test(
+  'openapi-python-client generates a client for all operations that logs in',
+  patience,
+  async ({ skip }) => {
+    const reason = missing(python)
+    skip(reason !== undefined, reason)
+    const to = folder.file('python-client')
 
-  const { stdout: told } = await run(join(tools, 'python/bin/openapi-python-client'), [
-    'generate',
-    '--path',
-    document,
-    '--output-path',
-    to,
-  ])
-  const { stdout } = await run(python, [join(programs, 'login_python_client.py'), server.url, jwt], {
-    env: { ...process.env, PYTHONPATH: to },
-  })
+    const { stdout: told } = await run(join(tools, 'python/bin/openapi-python-client'), [
+      'generate',
+      '--path',
+      document,
+      '--output-path',
+      to,
+    ])
+    const { stdout } = await run(python, [join(programs, 'login_python_client.py'), server.url, jwt], {
+      env: { ...process.env, PYTHONPATH: to },
+    })
 
-  // what it cannot express it leaves out, with a warning
-  expect(told).not.toContain('WARNING')
-  await expectLogin(stdout)
-})
+    // what it cannot express it leaves out, with a warning
+    expect(told).not.toContain('WARNING')
+    await expectLogin(stdout)
+  },
+)
 
-test('openapi-generator: a client in Python logs in', patience, async ({ skip }) => {
+test('openapi-generator generates a Python client that logs in', patience, async ({ skip }) => {
   const reason = missing('java', jar, python)
   skip(reason !== undefined, reason)
   const to = folder.file('generator-python')
@@ -154,7 +158,7 @@ test('openapi-generator: a client in Python logs in', patience, async ({ skip })
   await expectLogin(stdout)
 })
 
-test('openapi-generator: a client in Go compiles and logs in', patience, async ({ skip }) => {
+test('openapi-generator generates a Go client that compiles and logs in', patience, async ({ skip }) => {
   const reason = missing('java', jar, 'go')
   skip(reason !== undefined, reason)
   const to = folder.file('generator-go')

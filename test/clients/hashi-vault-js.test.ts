@@ -72,7 +72,7 @@ test('hashi-vault-js writes, reads, lists and deletes a role', async () => {
   expect(left).toEqual({ keys: ['ci'] })
 })
 
-test('hashi-vault-js meets a 404, a 403 and a refused login as its users know them', async () => {
+test('hashi-vault-js reports a 404, a 403 and a refused login as it does with Vault', async () => {
   await using server = await aPipeline()
   const vault = client(server.url)
   const auth = await vault.loginWithK8s('ci', await server.jwt())
@@ -94,7 +94,7 @@ test('hashi-vault-js meets a 404, a 403 and a refused login as its users know th
   })
 })
 
-test('hashi-vault-js reads the state of the server and makes tokens', async () => {
+test('hashi-vault-js reads the state of the server and creates tokens', async () => {
   await using server = await aPipeline()
   const vault = client(server.url)
 

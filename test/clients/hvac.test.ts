@@ -148,7 +148,7 @@ describe.each([
   { where: 'in the root namespace', headers: [] },
   { where: 'in a namespace', headers: ['X-Vault-Namespace: team'] },
 ])('$where', ({ headers }) => {
-  test('hvac makes its calls on one connection and recognises every JSON answer', async () => {
+  test('hvac makes its calls on one connection and recognises every JSON response', async () => {
     await using server = await startTestServer()
     await server.root.write('sys/namespaces/team')
     using hvac = await anHvac(server.url, headers)
@@ -165,7 +165,7 @@ describe.each([
   })
 })
 
-test('hvac works in a namespace with non-ASCII letters, and every answer names it as sent', async () => {
+test('hvac works in a namespace with non-ASCII letters, and every response names it as it was sent', async () => {
   await using server = await startTestServer()
   await server.root.write('sys/namespaces/%C3%BC')
   // what is on the wire is UTF-8, and a wire is read and written byte by byte

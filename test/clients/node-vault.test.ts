@@ -4,7 +4,7 @@ import { aPipeline } from './pipeline.ts'
 
 const aRole = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['web', 'api'], token_ttl: '15m' }
 
-test('node-vault logs in with a JWT and goes on with the token it got', async () => {
+test('node-vault logs in with a JWT and continues with the resulting token', async () => {
   await using server = await aPipeline()
   const vault = nodeVault({ endpoint: server.url })
 
@@ -40,7 +40,7 @@ test.each([{ noCustomHTTPVerbs: false }, { noCustomHTTPVerbs: true }])(
   },
 )
 
-test('node-vault meets a 404, a 403 and a refused login as its users know them', async () => {
+test('node-vault reports a 404, a 403 and a refused login as it does with Vault', async () => {
   await using server = await aPipeline()
   const root = nodeVault({ endpoint: server.url, token: 'root' })
   const pipeline = nodeVault({ endpoint: server.url })

@@ -141,7 +141,7 @@ const resources: readonly Resource[] = [
 ]
 
 describe.each(resources)('$name', ({ path, full, bare }) => {
-  test('is read as written, with every field and with none', async () => {
+  test('is read back as written, with every field and with none', async () => {
     expect((await server.root.read(path)).status).toBe(404)
     for (const fields of [full, bare, full]) {
       expect((await put(path, fields)).status).toBeLessThan(300)
@@ -174,7 +174,7 @@ const identities = [
 ]
 
 test.each(identities)(
-  'vault_identity_$kind: made by name, changed by id; a second of the name is told by an empty answer',
+  'vault_identity_$kind is created by name and changed by id, and an empty response reveals a duplicate name',
   async ({ kind, full, bare }) => {
     const made = await put(`identity/${kind}`, full)
     expect(made.body.data).toMatchObject({ name: 'deploy' })
@@ -240,7 +240,7 @@ test('vault_mount is created, tuned through sys/mounts, moved and deleted', asyn
   expect((await server.root.read('sys/mounts/deploy')).text).toContain('No secret engine mount at')
 })
 
-test('vault_token: its accessor tells what it is, also the times', async () => {
+test('vault_token is described by its accessor, including its times', async () => {
   const wanted = {
     policies: ['default'],
     ttl: '24h',

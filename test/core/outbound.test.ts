@@ -8,7 +8,7 @@ import { startProvider } from '../plugins/jwt-auth/provider.ts'
 
 const open = new OutboundClient({ deny: [] })
 
-test('an answer is returned whole, whatever its status', async () => {
+test('a response is returned whole, whatever its status', async () => {
   await using provider = await startProvider({ '/x': { a: 1 } })
 
   const found = await open.get(`${provider.url}/x`)
@@ -41,7 +41,7 @@ test.each([
   { deny: ['::ffff:127.0.0.0/104'], host: '127.0.0.1' },
   { deny: ['0:0:0:0:0:ffff:7f00:1'], host: '127.0.0.1' },
   { deny: ['::1'], host: '[0:0:0:0:0:0:0:1]' },
-])('$host is not reached when $deny are denied', async ({ deny, host }) => {
+])('$host is not reached if $deny is denied', async ({ deny, host }) => {
   await using provider = await startProvider({ '/': {} })
   const client = new OutboundClient({ deny })
 
@@ -79,7 +79,7 @@ test.each([
   await expect(client.get(`http://${host}:1/`, { timeoutMs: 2000 })).rejects.toThrow(/denied network/)
 })
 
-test('denying other networks does no harm', async () => {
+test('denying other networks has no effect', async () => {
   await using provider = await startProvider({ '/': {} })
   const client = new OutboundClient({ deny: ['169.254.0.0/16', 'fe80::/10'] })
 
@@ -120,7 +120,7 @@ test('a redirect to another host, port or scheme is refused and not made', async
 test.each([
   { name: 'announced', headers: { 'content-length': '1048577' } },
   { name: 'unannounced', headers: {} },
-])('an answer over 1 MiB is cut off: $name', async ({ headers }) => {
+])('a response over 1 MiB is cut off: $name', async ({ headers }) => {
   await using provider = await startProvider({
     '/': (answer) => answer.writeHead(200, headers).end(Buffer.alloc(1024 ** 2 + 1)),
   })
@@ -128,7 +128,7 @@ test.each([
   await expect(open.get(provider.url)).rejects.toThrow(/larger than 1048576 bytes/)
 })
 
-test('an answer of exactly 1 MiB passes', async () => {
+test('a response of exactly 1 MiB passes', async () => {
   await using provider = await startProvider({
     '/': (answer) => answer.writeHead(200).end(Buffer.alloc(1024 ** 2)),
   })
@@ -189,7 +189,7 @@ test('the host name must match the certificate', async () => {
   ).rejects.toThrow(/x509: certificate is valid for 127\.0\.0\.1, not localhost$/)
 })
 
-test('https goes through the proxy when one is set, http and excepted hosts do not', async () => {
+test('https goes through the configured proxy, http and excepted hosts do not', async () => {
   const asked: string[] = []
   const proxy = createServer().on('connect', (request, socket) => {
     asked.push(request.url ?? '')
@@ -245,7 +245,7 @@ test.each([
   )
 })
 
-test('kept connections too find the right one of two authorities with one name', async () => {
+test('reused connections also find the right one of two authorities with one name', async () => {
   await using provider = await startProvider({ '/': { ok: true } }, rotatedAuthority.leaf)
   const [signer, namesake] = rotatedAuthority.authorities
   const call = { method: 'GET', url: provider.url, headers: {}, timeoutMs: 5_000, maxBytes: 1_000 }
@@ -260,7 +260,7 @@ test('kept connections too find the right one of two authorities with one name',
   )
 })
 
-test('a proxy that is no URL stops the start', () => {
+test('a proxy that is not a URL ends the start', () => {
   expect(() => new OutboundClient({ deny: [], httpsProxy: 'http://[' })).toThrow(
     'HTTPS_PROXY: must be a URL like http://proxy:3128',
   )

@@ -31,7 +31,7 @@ test('a dropped copy is gone, however old it is', () => {
   expect(['a', 'b', 'c'].map((key) => cache.get(key))).toEqual([undefined, undefined, undefined])
 })
 
-test('a read keeps what it finds, and does not read again', async () => {
+test('a read caches what it finds, and does not read again', async () => {
   const cache = new RecordCache<object>(4)
   const found = { a: 1 }
 
@@ -39,7 +39,7 @@ test('a read keeps what it finds, and does not read again', async () => {
   expect(await cache.read('a', load(undefined))).toBe(found)
 })
 
-test('a read that a change overtakes keeps nothing', async () => {
+test('a read that a change overtakes caches nothing', async () => {
   const cache = new RecordCache<object>(2)
   const old = { version: 1 }
 
@@ -62,7 +62,7 @@ test('a copy made before a change is not kept after it', () => {
   expect(cache.get('a')).toBeUndefined()
 })
 
-test('a record that must not be kept is read each time', async () => {
+test('a record that must not be cached is read each time', async () => {
   const cache = new RecordCache<{ n: number }>(2)
 
   await cache.read(
@@ -80,7 +80,7 @@ test.each([
   { record: { at: 1, meta: { ['k'.repeat(50)]: 'v'.repeat(50) } }, kept: false },
   { record: { list: ['x'.repeat(60), 'y'.repeat(60)] }, kept: false },
   { record: { list: [], meta: null, at: 5 }, kept: true },
-])('a record with more text than its limit is not kept: row %#', async ({ record, kept }) => {
+])('a record with more text than its limit is not cached: row %#', async ({ record, kept }) => {
   const cache = new RecordCache<object>(10, 101)
 
   cache.set('k', record)

@@ -112,7 +112,7 @@ describe('the clock of the machine is set back by an hour', () => {
     expect((await server.root.write('sys/leases/renew', { lease_id })).status).toBe(400)
   })
 
-  test('a JWT that may log in once does not log in again, and one issued since does', async () => {
+  test('a JWT that may log in once does not log in again, but a newly issued one does', async () => {
     const machine = aMachine()
     await using server = await startTestServer({ clock: machine.clock, log: machine.log })
     const signer = aSigner('ES256')

@@ -37,7 +37,7 @@ function fault(page: string, anchor: string | undefined): string | undefined {
   return undefined
 }
 
-describe('what the sources and pages refer to exists', () => {
+describe('everything that sources and pages refer to exists', () => {
   test('every page that a comment cites exists and has the cited section', () => {
     const sources = files('{src,test,simulators,bench}/**/*.{ts,js,sql}')
     const citations = sources.flatMap((source) =>
@@ -56,7 +56,7 @@ describe('what the sources and pages refer to exists', () => {
     expect(broken).toEqual([])
   })
 
-  test('every relative link of a page leads to a file, and to a heading when it names one', () => {
+  test('every relative link of a page leads to a file, and to a heading if it names one', () => {
     const pages = files('*.md', 'docs/**/*.md', 'simulators/**/*.md')
     const broken = pages.flatMap((page) =>
       [...withoutCode(read(page)).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = '']) => {

@@ -16,7 +16,7 @@ test('every page is in the list of pages, and every link leads somewhere', () =>
   }
 })
 
-test('every refusal that a page names exists', () => {
+test('every reason that a page names exists', () => {
   for (const page of pages.filter((name) => name !== 'README')) {
     const named = namedRefusals(readPage(page))
     expect(named.length).toBeGreaterThan(4)

@@ -129,7 +129,7 @@ describe.each(guides)(
       return { ...ofClient, ...given }
     }
 
-    test('every request of the page works as written, and the person gets what the page says', async () => {
+    test('every request of the page works as written, and the person gets the policies that the page promises', async () => {
       await using fixture = await startLike(issuerPath)
       await using server = await startTestServer()
 
@@ -158,7 +158,7 @@ describe.each(guides)(
       }
     })
 
-    test('the requests of the page find what goes wrong, and its table lists it', async () => {
+    test('the requests of the page find each mistake, and its table lists it', async () => {
       const page = readPage(name)
       await using fixture = await startLike(issuerPath)
       await using server = await startTestServer()
@@ -202,7 +202,7 @@ describe.each(guides)(
       },
     )
 
-    test('an issuer that is nearly the right one is refused at the configuration', async () => {
+    test('an issuer that is nearly right is refused when it is configured', async () => {
       await using fixture = await startLike(issuerPath)
       await using server = await startTestServer()
       const issuer = issuerPath.endsWith('/') ? fixture.issuer.slice(0, -1) : `${fixture.issuer}/`

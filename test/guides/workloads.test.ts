@@ -65,7 +65,7 @@ const guides: Guide[] = [
 ]
 
 describe.each(guides)('docs/providers: $page', ({ page: name, provider, asked, metadata, wrong }) => {
-  test('every request of the page works as written, and the login gives what the role says', async () => {
+  test('every request of the page works as written, and the login grants what the role says', async () => {
     await using issuer = await startIssuer()
     await using server = await startTestServer()
 
@@ -88,7 +88,7 @@ describe.each(guides)('docs/providers: $page', ({ page: name, provider, asked, m
     })
   })
 
-  test('the request of the page explains what goes wrong, and its table lists it', async () => {
+  test('the request of the page explains each mistake, and its table lists it', async () => {
     const page = readPage(name)
     await using issuer = await startIssuer()
     await using server = await startTestServer()

@@ -39,7 +39,7 @@ test.each([
   '[::1]',
   '10.0.0.1:80',
   ' ::1',
-])('%j is no address and stays as it is', (text) => {
+])('%j is not an address and stays unchanged', (text) => {
   expect(parseAddress(text)).toBeUndefined()
   expect(canonicalAddress(text)).toBe(text)
 })
@@ -110,7 +110,7 @@ describe('rules that withhold', () => {
   })
 })
 
-test('an address that a translator makes of a client is granted nothing that the IPv4 address in it is', () => {
+test('a translated address is granted nothing that its embedded IPv4 address is granted', () => {
   const granted = networkSet(['10.0.0.0/8'])
   for (const text of ['64:ff9b::10.1.2.3', '2002:a01:203::', '::10.1.2.3', '2001:0:808:808:0:1:f5fe:fdfc']) {
     expect(granted(parseAddress(text) ?? expect.fail(text)), text).toBe(false)
@@ -137,7 +137,7 @@ test.each([
   expect(isLoopbackHost(host)).toBe(expected)
 })
 
-test('every IPv4 address is denied in every form it is carried in', () => {
+test('every IPv4 address is denied in every form that can carry it', () => {
   fc.assert(
     fc.property(fc.ipV4(), (text) => {
       const isDenied = networkSet([text])

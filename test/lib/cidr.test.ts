@@ -61,7 +61,7 @@ describe('a peer', () => {
     expect(addressMatches(cidrs, address)).toBe(expected)
   })
 
-  test('bound to nothing may come from everywhere', () => {
+  test('may have any address if nothing is bound', () => {
     for (const none of [[], null, undefined]) expect(addressMatches(none, 'anywhere')).toBe(true)
   })
 })

@@ -29,7 +29,7 @@ function steps(clock: MachineClock): ClockStep[] {
 }
 
 describe('a step backward of at most 5 minutes', () => {
-  test('is absorbed: time goes on at half its pace until the machine has caught up', () => {
+  test('is absorbed: time passes at half its pace until the machine has caught up', () => {
     const { clock, pass, set, wall } = aMachine()
     const seen = steps(clock)
     pass(1000)
@@ -50,7 +50,7 @@ describe('a step backward of at most 5 minutes', () => {
     expect(seen).toEqual([])
   })
 
-  test('never makes time go back, however often it comes', () => {
+  test('never makes time go back, however often it happens', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ pass: fc.nat(90_000), set: fc.integer({ min: -minute, max: minute }) }), {
@@ -74,7 +74,7 @@ describe('a step backward of at most 5 minutes', () => {
 })
 
 describe('a larger step', () => {
-  test('backward is told once, and time goes on as before until it is adopted', () => {
+  test('backward is reported once, and time continues as before until it is adopted', () => {
     const { clock, pass, set, wall } = aMachine()
     const seen = steps(clock)
     pass(200)
@@ -90,7 +90,7 @@ describe('a larger step', () => {
     expect(clock.now()).toBe(wall())
   })
 
-  test('backward that is taken back before it is adopted is none', () => {
+  test('backward that is undone before it is adopted has no effect', () => {
     const { clock, pass, set, wall } = aMachine()
     const seen = steps(clock)
     set(-10 * minute)
@@ -106,7 +106,7 @@ describe('a larger step', () => {
     expect(seen).toHaveLength(2)
   })
 
-  test('forward is adopted at once and told', () => {
+  test('forward is adopted at once and reported', () => {
     const { clock, pass, set, wall } = aMachine()
     const seen = steps(clock)
     pass(200)
@@ -117,7 +117,7 @@ describe('a larger step', () => {
     expect(seen).toEqual([{ before: begin + 400, after: begin + 400 + 3600_000 }])
   })
 
-  test('of a machine that nobody listens to is adopted at once', () => {
+  test('is adopted at once if nobody listens', () => {
     const { clock, pass, set, wall } = aMachine()
     set(-3600_000)
     pass(200)
@@ -127,7 +127,7 @@ describe('a larger step', () => {
 })
 
 describe('a process that starts with a clock behind the last one', () => {
-  test('by at most 5 minutes goes on from there', () => {
+  test('by at most 5 minutes continues from there', () => {
     const { clock, pass } = aMachine()
     const seen = steps(clock)
     clock.startFrom(begin + 4 * minute)
@@ -137,7 +137,7 @@ describe('a process that starts with a clock behind the last one', () => {
     expect(seen).toEqual([])
   })
 
-  test('by more tells of a step', () => {
+  test('by more reports a step', () => {
     const { clock } = aMachine()
     const seen = steps(clock)
     clock.startFrom(begin + 60 * minute)

@@ -297,23 +297,26 @@ describe('fields that were not sent', () => {
     ['map', { x: 'y' }, null],
     ['slice', ['x'], []],
     ['kv', { x: 'y' }, null],
-  ] as const)('null is the zero value of a %s, given; absent is its default', (type, initial, zero) => {
-    // the union of all types has no one default type
-    const field = fieldByType[type] as z.ZodType
-    const withDefault = field.default(initial)
+  ] as const)(
+    'null is the zero value of a %s and counts as sent, and an absent value is its default',
+    (type, initial, zero) => {
+      // the union of all types has no one default type
+      const field = fieldByType[type] as z.ZodType
+      const withDefault = field.default(initial)
 
-    expect(convert(withDefault, 'null')).toEqual(zero)
-    expect(convert(withDefault.describe('a field'), undefined)).toEqual(initial)
-    expect(convert(field.optional(), 'null')).toEqual(zero)
-    expect(convert(field.optional(), undefined)).toBeUndefined()
-    expect(convert(field, undefined)).toEqual(zero)
-  })
+      expect(convert(withDefault, 'null')).toEqual(zero)
+      expect(convert(withDefault.describe('a field'), undefined)).toEqual(initial)
+      expect(convert(field.optional(), 'null')).toEqual(zero)
+      expect(convert(field.optional(), undefined)).toBeUndefined()
+      expect(convert(field, undefined)).toEqual(zero)
+    },
+  )
 
   test.each([
     ['duration', 7],
     ['signed duration', -7],
     ['time', '2024-01-02T03:04:05Z'],
-  ] as const)('null is a %s that was not sent', (type, initial) => {
+  ] as const)('null counts as a %s that was not sent', (type, initial) => {
     const field = fieldByType[type] as z.ZodType
 
     expect(convert(field.default(initial), 'null')).toBe(initial)
@@ -322,7 +325,7 @@ describe('fields that were not sent', () => {
     expect(convert(field.default(initial).optional(), undefined)).toBe(initial)
   })
 
-  test('a field that was not sent and is optional is no key of the values', () => {
+  test('an optional field that was not sent is absent from the values', () => {
     const schema = z.object({
       a: stringField.optional(),
       b: durationField.optional(),
@@ -332,7 +335,7 @@ describe('fields that were not sent', () => {
     expect(Object.keys(convertFields(schema, { a: '', b: null }).values)).toEqual(['a'])
   })
 
-  test('one text stands for no more than 100,000 elements', () => {
+  test('one text yields at most 100,000 elements', () => {
     const schema = z.object({ list: commaListField.optional() })
     const most = 100_000
     const text = (count: number) => Array.from({ length: count }, () => '1').join(',')
@@ -360,7 +363,7 @@ describe('fields that were not sent', () => {
 describe('convertFields', () => {
   const schema = z.object({ role: stringField, ttl: durationField.optional() })
 
-  test('undeclared fields are dropped, and told in order', () => {
+  test('undeclared fields are dropped and reported in order', () => {
     const input = parseLossless('{"zeta":1,"role":"ci","__proto__":{"ttl":5},"alpha":null,"constructor":1}')
 
     expect(convertFields(schema, Object(input))).toEqual({
@@ -379,7 +382,7 @@ describe('convertFields', () => {
     )
   })
 
-  test('checks of a field count, and so do fields of plain zod', () => {
+  test('checks of a field apply, and so do fields of plain zod', () => {
     const strict = z.object({
       even: intField.refine((value) => value % 2 === 0, { error: 'must be even' }).optional(),
       kind: z.enum(['a', 'b']).default('a'),
@@ -423,7 +426,7 @@ describe('every field type', () => {
     )
     .map((json) => parseLossless(json))
 
-  test.each(types)('%s: parsing what was parsed changes nothing, by either door', (type) => {
+  test.each(types)('%s: parsing a parsed value changes nothing, in either way', (type) => {
     const schema = z.object({ f: fieldByType[type] })
     fc.assert(
       fc.property(wire, (value) => {
@@ -449,7 +452,7 @@ describe('every field type', () => {
     }
   })
 
-  test.each(types)('%s: no text is slow to read, and none comes back at length', (type) => {
+  test.each(types)('%s: no text is slow to parse, and no error repeats a long text', (type) => {
     for (const piece of ['1', '0', '1_', '.', 'a-', ' ', '1h', '=', '2024-']) {
       const text = `${piece.repeat(500_000)}\u{e9}`
       const parsed = fieldByType[type].safeParse(text)
@@ -458,7 +461,7 @@ describe('every field type', () => {
     }
   })
 
-  test('a duration is a number of seconds in answers, and text in requests', () => {
+  test('a duration is a number of seconds in responses, and text in requests', () => {
     expect(z.toJSONSchema(durationField, { io: 'input' })).toMatchObject({ type: 'string' })
     expect(z.toJSONSchema(durationField, { io: 'output' })).toMatchObject({ type: 'integer' })
   })
@@ -478,7 +481,7 @@ describe('every field type', () => {
   })
 })
 
-test('of several fields that cannot be read the one declared first is told, in whatever order they were sent', () => {
+test('of several invalid fields, the error names the one declared first, whatever the order in the request', () => {
   const schema = z.object({ a: boolField, b: stringListField, c: timeField.optional(), d: boolField })
   const faultOf = (input: Record<string, unknown>) => {
     try {

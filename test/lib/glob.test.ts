@@ -38,7 +38,7 @@ test.each([
   expect(globMatches(pattern, text)).toBe(expected)
 })
 
-test('a star stands for any run, anywhere', () => {
+test('a star matches any run of characters, anywhere', () => {
   const letters = (maxLength: number, ...of: string[]) =>
     fc.array(fc.constantFrom(...of), { maxLength }).map((parts) => parts.join(''))
   fc.assert(
@@ -49,7 +49,7 @@ test('a star stands for any run, anywhere', () => {
   )
 })
 
-test('long pieces are found where they are', () => {
+test('long literal parts are found', () => {
   const letters = fc
     .array(fc.constantFrom('a', 'b'), { minLength: 33, maxLength: 40 })
     .map((parts) => parts.join(''))

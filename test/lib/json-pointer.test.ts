@@ -56,12 +56,12 @@ describe('reading and setting a claim by a JSON pointer', () => {
     expect(lookupClaim(object, key)).toBe(value)
   })
 
-  test('an empty key that is not there is absent', () => {
+  test('a missing empty key is absent', () => {
     expect(lookupClaim({ a: 42 }, '')).toBeUndefined()
   })
 
   test.each(['a', '/a', 'b', '/c/d', '/c/e/1', '/c/f/g', '/c/new', 'new'])(
-    'what is set at %s is found there',
+    'a value set at %s is found there',
     (key) => {
       const object = claims()
 
@@ -96,7 +96,7 @@ test('__proto__ is set as a key like any other', () => {
   expect(lookupClaim(object, '/c/__proto__/polluted')).toBe(true)
 })
 
-test('a claim named __proto__ in a document is found, the inside of a number is not', () => {
+test('a claim named __proto__ is found, and a path into a number finds nothing', () => {
   const object = { claims: parseLossless('{"__proto__":{"x":"y"},"n":5}') }
 
   expect(lookupClaim(object, '/claims/__proto__/x')).toBe('y')

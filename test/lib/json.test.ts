@@ -49,7 +49,7 @@ describe('numbers keep the text they were written with', () => {
     },
   )
 
-  test.each(['', '01', '1.', '.5', '+1', '0x1', 'NaN', ' 1', '1 '])('%j is no number', (text) => {
+  test.each(['', '01', '1.', '.5', '+1', '0x1', 'NaN', ' 1', '1 '])('%j is not a number', (text) => {
     expect(() => jsonNumber(text)).toThrow(JsonSyntaxError)
   })
 })
@@ -99,7 +99,7 @@ test('a stored record is exactly one value', () => {
   expect(failure(() => parseLossless('{}{}')).message).toBe("invalid character '{' after top-level value")
 })
 
-test('of a key given twice the last value counts', () => {
+test('the last value of a duplicate key counts', () => {
   expect(parse('{"a":"1","b":"2","a":"3"}')).toEqual({ a: '3', b: '2' })
 })
 
@@ -115,7 +115,7 @@ test('an object has no property that was not sent', () => {
   expect(Reflect.get(parse('{}') as object, 'constructor')).toBeUndefined()
 })
 
-test('bytes that are no UTF-8, and halves of surrogate pairs, become U+FFFD', () => {
+test('invalid UTF-8 and lone surrogates become U+FFFD', () => {
   expect(parseJson(Buffer.from([0x22, 0xff, 0x61, 0x22]), noLimits)).toBe('\u{fffd}a')
   expect(parse('"\\ud83d\\ude00 \\ud83d"')).toBe('\u{1f600} \u{fffd}')
 })
@@ -123,7 +123,7 @@ test('bytes that are no UTF-8, and halves of surrogate pairs, become U+FFFD', ()
 describe('limits', () => {
   const strings = (count: number) => JSON.stringify({ a: Array.from({ length: count - 1 }, () => 'x') })
 
-  test('1,000 strings are read, keys and values together, one more is too complex', () => {
+  test('1,000 strings, keys and values together, are accepted, and one more is too complex', () => {
     const error = failure(() => parse(strings(1001), contractLimits))
 
     expect(() => parse(strings(1000), contractLimits)).not.toThrow()
@@ -140,7 +140,7 @@ describe('limits', () => {
     )
   })
 
-  test('a nesting of 10,000 is read, one more exceeds the depth', () => {
+  test('10,000 levels are accepted, and one more exceeds the depth', () => {
     const lists = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
     expect(nested(parse(lists(10_000), contractLimits))).toBe(10_000)
@@ -171,7 +171,7 @@ describe('limits', () => {
   })
 })
 
-test('what was read can be written, however deep', () => {
+test('what was parsed can be serialised, however deep', () => {
   const text = `${'{"a":[1e3,"x",'.repeat(50_000)}null${',true],"b":-0}'.repeat(50_000)}`
 
   expect(stringifyJson(parse(text))).toBe(text)
@@ -262,7 +262,7 @@ test.each([
     text: `{"a":"\\\\\\"${',:'.repeat(1e6)}"}`,
     refused: false,
   },
-])('a long document is counted by what stands outside of text: $name', ({ text, refused }) => {
+])('a long document is counted by what is outside of strings: $name', ({ text, refused }) => {
   const parse = () =>
     parseJson(Buffer.from(text), { maxStrings: 1000, maxMemory: 32 * 1024 * 1024, maxDepth: 10_000 })
 

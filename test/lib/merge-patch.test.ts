@@ -29,7 +29,7 @@ test.each([
   expect(stringifyJson(before)).toBe(document)
 })
 
-test('depth is no danger', () => {
+test('any depth is safe', () => {
   const deep = (value: string) => `${'{"a":'.repeat(9000)}${value}${'}'.repeat(9000)}`
 
   expect(stringifyJson(mergePatched(object(deep('1')), object(deep('2'))))).toBe(deep('2'))

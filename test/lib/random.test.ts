@@ -17,7 +17,7 @@ function aSource() {
   return { at, pass, random, next: () => random.bytes(1)[0] }
 }
 
-test('what is fetched in one go is handed out for less than a second', () => {
+test('prefetched bytes are used for less than a second', () => {
   const { next, pass } = aSource()
 
   const first = next()
@@ -33,7 +33,7 @@ test.each([
   { name: 'back', ms: -60_000 },
   { name: 'a little ahead', ms: 20 },
   { name: 'a little back', ms: -20 },
-])('a wall clock that jumps $name discards what was fetched', ({ ms }) => {
+])('a wall clock that jumps $name discards prefetched bytes', ({ ms }) => {
   const { at, next } = aSource()
   next()
 
@@ -42,7 +42,7 @@ test.each([
   expect(next()).toBe(2)
 })
 
-test('a steady clock that goes back, as in a restored snapshot, discards what was fetched', () => {
+test('a monotonic clock that goes back, as in a restored snapshot, discards prefetched bytes', () => {
   const { next, pass } = aSource()
   next()
 
@@ -51,7 +51,7 @@ test('a steady clock that goes back, as in a restored snapshot, discards what wa
   expect(next()).toBe(2)
 })
 
-test('a machine that slept has old bytes and a clock that jumped', () => {
+test('a machine that slept discards its old bytes', () => {
   const { at, next } = aSource()
   next()
 
@@ -61,7 +61,7 @@ test('a machine that slept has old bytes and a clock that jumped', () => {
   expect(next()).toBe(2)
 })
 
-test('discard forgets what was fetched', () => {
+test('discard drops prefetched bytes', () => {
   const { next, random } = aSource()
   next()
 
@@ -77,7 +77,7 @@ test('large amounts are not prefetched', () => {
   expect(random.bytes(1)[0]).toBe(2)
 })
 
-test('no byte is handed out twice', () => {
+test('no byte is returned twice', () => {
   let next = 0
   const fill = (bytes: Uint8Array) => {
     for (let at = 0; at + 4 <= bytes.length; at += 4)
@@ -98,7 +98,7 @@ test('a UUID is of version 4', () => {
   expect(new Set(ids).size).toBe(1_000)
 })
 
-test('bytes of the system are of every value and never the same', () => {
+test('bytes of the system have every value and never repeat', () => {
   const large = systemRandom.bytes(65_536)
   const small = Array.from({ length: 2_000 }, () => systemRandom.bytes(32))
 

@@ -55,18 +55,18 @@ describe('times in requests', () => {
     '2024-01-02T03:04:05Z ',
     '1.5',
     'now',
-  ])('%j is no time', (input) => {
+  ])('%j is not a time', (input) => {
     expect(parseTime(input)).toEqual({ error: 'could not parse string as date and time' })
   })
 
-  test.each(['1.5', '1e3'])('the number %s is no time', (text) => {
+  test.each(['1.5', '1e3'])('the number %s is not a time', (text) => {
     expect(parseTime(jsonNumber(text))).toEqual({
       error: `strconv.ParseInt: parsing "${text}": invalid syntax`,
     })
   })
 
   test.each([true, null, undefined].map((input) => [input]).concat([[[] as never], [{} as never]]))(
-    '%j has no time in it',
+    '%j contains no time',
     (input) => {
       expect(parseTime(input)).toEqual({ error: 'could not parse time from input type' })
     },
@@ -97,7 +97,7 @@ test.each([
   expect(timeMilliseconds(time)).toBe(milliseconds)
 })
 
-test('nanoseconds tell two times apart', () => {
+test('nanoseconds distinguish two times', () => {
   expect(
     timeNanoseconds('2024-01-02T03:04:05.000000002Z') - timeNanoseconds('2024-01-02T03:04:05.000000001Z'),
   ).toBe(1n)

@@ -11,7 +11,7 @@ const patience = { timeout: 90_000 }
 
 const refused = (requests: readonly string[]) => requests.filter((line) => !line.startsWith('20'))
 
-test('README.md: a reader who copies its lines gets what they say', patience, async () => {
+test('the commands of README.md do what it says', patience, async () => {
   await using issuer = await startIssuer({ controls: true })
   await using server = await startTestServer()
 
@@ -32,7 +32,7 @@ test('README.md: a reader who copies its lines gets what they say', patience, as
   ])
 })
 
-test('docs/tour.md: so does a reader of the tour', patience, async () => {
+test('the commands of docs/tour.md do what it says', patience, async () => {
   await using issuer = await startIssuer()
   await using directory = await startDirectory()
   await using server = await startTestServer({
@@ -72,7 +72,7 @@ test('docs/tour.md: so does a reader of the tour', patience, async () => {
   expect(programs).toEqual(['npm run directory\n'])
 })
 
-test('docs/messages.md: so does who plans a banner', patience, async () => {
+test('the commands of docs/messages.md schedule a banner', patience, async () => {
   await using server = await startTestServer()
 
   const { requests, output } = await readPage('docs/messages.md', {
@@ -83,7 +83,7 @@ test('docs/messages.md: so does who plans a banner', patience, async () => {
   expect(output.match(/"severity":"warning"/g)?.length).toBeGreaterThan(1)
 })
 
-test('docs/operations.md: so does who lets pages of other origins read answers', patience, async () => {
+test('the commands of docs/operations.md allow pages of other origins', patience, async () => {
   await using server = await startTestServer()
 
   const { requests } = await readPage('docs/operations.md', {
@@ -94,7 +94,7 @@ test('docs/operations.md: so does who lets pages of other origins read answers',
   expect(refused(requests)).toEqual([])
 })
 
-test('docs/explain.md: so does who asks why a login failed', patience, async () => {
+test('the commands of docs/explain.md explain a failed login', patience, async () => {
   await using issuer = await startIssuer({ algorithms: ['RS256'] })
   await using server = await startTestServer()
   await server.root.write('auth/jwt/config', { oidc_discovery_url: issuer.url })
@@ -116,7 +116,7 @@ test('docs/explain.md: so does who asks why a login failed', patience, async () 
 })
 
 test(
-  'simulators/directory/README.md: so does who looks into the stand-in for the cloud',
+  'the commands of simulators/directory/README.md inspect the stand-in for the cloud',
   patience,
   async () => {
     await using directory = await startDirectory({ controls: true })

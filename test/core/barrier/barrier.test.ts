@@ -16,7 +16,7 @@ async function firstStart(
 }
 
 describe('the first start', () => {
-  test('makes the keys and the first records in one write', async () => {
+  test('creates the keys and the first records in one write', async () => {
     await using fixture = await aBarrierFixture()
 
     const barrier = await firstStart(fixture, async (staged) => {
@@ -31,7 +31,7 @@ describe('the first start', () => {
     expect(await barrier.view('core/').get('mounts')).toEqual(['jwt'])
   })
 
-  test('that fails while filling leaves the store empty', async () => {
+  test('that fails while writing the first records leaves the store empty', async () => {
     await using fixture = await aBarrierFixture()
 
     const start = firstStart(fixture, async (staged) => {
@@ -78,7 +78,7 @@ describe('the first start', () => {
 })
 
 describe('a later start', () => {
-  test('opens what was written before, and fills nothing', async () => {
+  test('opens what was written before, and writes no first records', async () => {
     await using fixture = await aBarrierFixture()
     await (await fixture.open()).view('core/').update('a', () => 'one')
 
@@ -133,7 +133,7 @@ describe('a later start', () => {
     expect(await fixture.storage.listKeys('')).toEqual(['core/a'])
   })
 
-  test('on a full disk can still read', async () => {
+  test('on a full disk can still read the store', async () => {
     await using fixture = await aBarrierFixture()
     await (await fixture.open()).view('').update('a', () => 'one')
     fixture.faults.arm('storage.before-commit', 'full')
@@ -168,7 +168,7 @@ describe('a new seal key', () => {
     expect(await (await fixture.open()).view('').get('a')).toBe('kept')
   })
 
-  test('with the previous one still configured changes nothing more', async () => {
+  test('with the previous one still configured changes nothing again', async () => {
     await using fixture = await aBarrierFixture()
     await fixture.open()
     await fixture.open({ sealKey: sealKey(2), previousSealKey: sealKey(1) })

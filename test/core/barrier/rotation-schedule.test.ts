@@ -47,7 +47,7 @@ test('without an interval, or when rotation is off, no term ends', async () => {
   expect(await here.termAfter(10_000 * day)).toBe(1)
 })
 
-test('the rules outlive a restart', async () => {
+test('the rules survive a restart', async () => {
   await using here = await aSchedule()
   await here.barrier.changeRotationRules((rules) => ({ ...rules, interval: day }))
 

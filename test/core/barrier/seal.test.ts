@@ -35,7 +35,7 @@ test.each([
 })
 
 describe('a seal key file', () => {
-  test('is made with its folder, readable by its owner only, and reads back', async () => {
+  test('is created with its folder, readable only by its owner, and reads back', async () => {
     await using folder = await temporaryFolder()
     const file = folder.file('data/seal.key')
 
@@ -56,7 +56,7 @@ describe('a seal key file', () => {
   })
 })
 
-describe('a seal key file that others than its owner can use', () => {
+describe('a seal key file that users other than its owner can use', () => {
   const aKeyFile = async (mode: number) => {
     const folder = await temporaryFolder()
     const file = folder.file('seal.key')
@@ -98,7 +98,7 @@ describe('a seal key file that others than its owner can use', () => {
 
   // as an orchestrator mounts a secret, and as a package installs a file for a service
   test.each([0o440, 0o640])(
-    'does not mean one that root owns and only the group of the service may read: mode %o',
+    "is accepted if root owns it and only the service's group may read it: mode %o",
     (mode) => {
       expect(openBits({ mode, uid: 0 }, 1000)).toBe(0)
       expect(openBits({ mode: mode | 0o004, uid: 0 }, 1000)).toBe(0o004)
@@ -110,7 +110,7 @@ describe('a seal key file that others than its owner can use', () => {
 })
 
 describe('at start', () => {
-  test('an empty store and no file: a key is made', async () => {
+  test('an empty store without a file gets a new key', async () => {
     await using folder = await temporaryFolder()
     const file = folder.file('seal.key')
 

@@ -16,11 +16,11 @@ function tryOpen(place: string, sealed: Uint8Array, usedKey = key): Buffer | und
   }
 }
 
-test('a sealed value opens at its own place', () => {
+test('a sealed value opens under its own key', () => {
   expect(openValue(key, 'a/b', seal('a/b'))).toEqual(plain)
 })
 
-test('the layout is term, version 2, nonce, ciphertext, tag, with the place as associated data', () => {
+test("the layout is term, version 2, nonce, ciphertext, tag, with the record's key as associated data", () => {
   const sealed = seal('a/b', 0x01020304)
 
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(5, 17))
@@ -34,7 +34,7 @@ test('the layout is term, version 2, nonce, ciphertext, tag, with the place as a
 })
 
 describe('a sealed value does not open', () => {
-  test.each(['a/c', 'a/b/', '', 'A/b'])('at another place: %j', (place) => {
+  test.each(['a/c', 'a/b/', '', 'A/b'])("under another record's key: %j", (place) => {
     expect(tryOpen(place, seal('a/b'))).toBeUndefined()
   })
 
@@ -67,7 +67,7 @@ test.each([
   ['too short for nonce and tag', Buffer.concat([Buffer.from([0, 0, 0, 1, 2]), Buffer.alloc(27)])],
   ['another version', Buffer.concat([Buffer.from([0, 0, 0, 1, 1]), Buffer.alloc(60)])],
   ['plain JSON', Buffer.from('{"a":"something long enough to have a nonce and a tag"}')],
-])('%s has no term', (_, sealed) => {
+])('is seen to have no term: %s', (_, sealed) => {
   expect(termOf(sealed)).toBeUndefined()
 })
 

@@ -66,7 +66,7 @@ describe('a view', () => {
     },
   )
 
-  test('stores nothing in the clear', async () => {
+  test('stores nothing in clear text', async () => {
     await using fixture = await aBarrierFixture()
     await (await fixture.open()).view('').update('a', () => ({ password: 'hunter2-hunter2' }))
 
@@ -91,7 +91,7 @@ describe('a view', () => {
     expect(new Set(bodies).size).toBe(2)
   })
 
-  test('with literal numbers reads and writes them as they were written', async () => {
+  test('with literal numbers reads and writes numbers as they were written', async () => {
     await using fixture = await aBarrierFixture()
     const view = (await fixture.open()).view('', { numbers: 'literal' })
     await view.update('a', () => ({ n: [JSON.rawJSON('1e3'), JSON.rawJSON('12345678901234567890')] }))
@@ -106,7 +106,7 @@ describe('a view', () => {
     expect(await view.view('', { numbers: 'plain' }).get('a')).toEqual({ n: [1000, 12345678901234567000] })
   })
 
-  test('passes its handling of numbers on to narrower views', async () => {
+  test('passes its handling of numbers to narrower views', async () => {
     await using fixture = await aBarrierFixture()
     const view = (await fixture.open()).view('', { numbers: 'literal' }).view('x/')
     await view.update('a', () => JSON.rawJSON('1.0'))

@@ -89,7 +89,7 @@ describe('what a directive stands for', () => {
     expect(claims(' {{identity.entity.metadata}} ', entity)).toEqual({ team: 'red' })
   })
 
-  test('an empty template gives no claims, and text that is no directive stays unchanged', () => {
+  test('an empty template adds no claims, and text that is not a directive stays unchanged', () => {
     expect(claims('')).toEqual({})
     expect(
       stringifyJson(
@@ -153,7 +153,7 @@ describe('templates that are refused', () => {
   })
 })
 
-test('whatever the name of a person, the claims are exactly those of the template', () => {
+test("the claims are exactly those of the template, whatever the person's name", () => {
   const someText = fc.oneof(
     fc.string(),
     fc.constantFrom(

@@ -33,7 +33,7 @@ test.each([
   expect(() => checkIssuer(issuer)).toThrow(text)
 })
 
-test('the namespace is part of the issuer', () => {
+test('the issuer contains the namespace', () => {
   expect(issuerUrl('https://h:8200', '')).toBe('https://h:8200/v1/identity/oidc')
   expect(issuerUrl('https://h', 'a/b/')).toBe('https://h/v1/a/b/identity/oidc')
 })

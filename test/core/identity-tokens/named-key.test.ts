@@ -69,7 +69,7 @@ describe('settings of a key', () => {
     })
   })
 
-  test('no role is left with tokens that outlive the public key', () => {
+  test('no role can issue tokens that outlive the public key', () => {
     expect(outcome(settings, { verification_ttl: 3599 }, 3600)).toBe(
       'unable to update key "k" because it is currently referenced by one or more roles with a token ttl greater than 3599 seconds',
     )
@@ -91,7 +91,7 @@ describe('rotation', () => {
     expect(aKey().next_rotation).toBe(hour)
   })
 
-  test('the next pair signs, and the former one stays as long as it was told', () => {
+  test('the next pair signs, and the former one stays as long as requested', () => {
     const key = rotated(aKey(), pair('three'), 7200, hour)
 
     expect([key.signing.publicKey.kid, key.next.publicKey.kid, key.next_rotation]).toEqual([

@@ -101,7 +101,7 @@ async function anIssuer() {
 const kidOf = (token: string): unknown =>
   JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString('utf8')).kid
 
-test('a key rotates once each period, not before, and the pair that signs was published before', async () => {
+test('a key rotates once per period, and the new signing pair was published before', async () => {
   await using issuer = await anIssuer()
   const [signing, next] = await issuer.publishedIds()
 
@@ -147,7 +147,7 @@ test('a manual rotation uses the grace of the key or of the request, and the nex
   expect(await issuer.rotator.run()).toBe(1)
 })
 
-test('after a week without the server each key rotates once, and tokens from before the stop fail by their time only', async () => {
+test('after a week of downtime each key rotates once, and older tokens fail only because they have expired', async () => {
   await using issuer = await anIssuer()
   const token = await issuer.token()
   await issuer.restarted()
@@ -203,7 +203,7 @@ test('two processes over one store rotate a key once', async () => {
   expect(await issuer.dueRows()).toBe(1)
 })
 
-test('a changed period moves the rotation, a removed key leaves nothing to rotate', async () => {
+test('a changed period moves the rotation, and a removed key is no longer rotated', async () => {
   await using issuer = await anIssuer()
   await issuer.tokens.roles.write(mount, 'r', { ttl: 60 })
   await issuer.tokens.keys.write(mount, 'k', { rotation_period: 60, verification_ttl: 60 })
@@ -215,7 +215,7 @@ test('a changed period moves the rotation, a removed key leaves nothing to rotat
   expect(await issuer.dueRows()).toBe(0)
 })
 
-test('a removed namespace leaves nothing to rotate', async () => {
+test('the keys of a removed namespace are no longer rotated', async () => {
   await using issuer = await anIssuer()
   await issuer.root.deletePrefix(`mount/${mount}/`)
   issuer.clock.advance(hour)
@@ -237,7 +237,7 @@ test('a key that cannot be read does not stop the others from rotating', async (
   expect([await issuer.rotator.run(), issuer.problems.length]).toEqual([1, 1])
 })
 
-test('a role and the removal of its key at the same time: the role has its key, or is refused', async () => {
+test('a role written while its key is removed either keeps its key or is refused', async () => {
   await using issuer = await anIssuer()
   const identityOf = async () => undefined
   const other = new IdentityTokens({

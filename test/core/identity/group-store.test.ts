@@ -129,7 +129,7 @@ test('a login that cannot be written leaves no membership', async () => {
   expect((await identity.identityOf(auth.entity_id))?.policies).toEqual([])
 })
 
-test('what a stopped server left of a deleted group has no effect and is removed at the next start', async () => {
+test('remains of a group whose deletion was interrupted have no effect and are removed at the next start', async () => {
   await using fixture = await openTokenFixture()
   const { login } = await openGroups(fixture)
   const { auth } = await login([])
@@ -167,7 +167,7 @@ test('a group with more members than one step deletes is gone at once and leaves
   expect(await fixture.view.get(goneKey(id))).toBeUndefined()
 })
 
-test('a change affects only those in the group or below it', async () => {
+test('a change affects only members of the group or of groups below it', async () => {
   await using fixture = await openTokenFixture()
   const { groups, login } = await openGroups(fixture)
   const [a, b] = [(await login([], 'a')).auth.entity_id, (await login([], 'b')).auth.entity_id]

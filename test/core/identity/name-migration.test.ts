@@ -116,37 +116,34 @@ test('the migration happens once', async () => {
   expect(await migrate(store.view)).toBeUndefined()
 })
 
-test('a new store has nothing to move', async () => {
+test('a new store needs no migration', async () => {
   await using core = await openCoreView()
 
   expect([await migrate(core.view), await migrate(core.view)]).toEqual([0, undefined])
 })
 
-test.each([0, 1, 2])(
-  'a crash after %i writes leaves nothing that the next start does not find',
-  async (writes) => {
-    await using store = await openOldStore()
-    let left = writes
-    const dying = new Proxy(store.view, {
-      get: (view, member) => {
-        if (member !== 'write') return Reflect.get(view, member).bind(view)
-        return (batch: readonly ViewEntry[]) => {
-          left -= 1
-          return left < 0 ? Promise.reject(new Error('killed')) : view.write(batch)
-        }
-      },
-    })
-    const failures: string[] = []
-    await migrate(dying, failures).catch(() => failures.push('killed'))
-    expect(failures).not.toEqual([])
+test.each([0, 1, 2])('a crash after %i writes is completed by the next start', async (writes) => {
+  await using store = await openOldStore()
+  let left = writes
+  const dying = new Proxy(store.view, {
+    get: (view, member) => {
+      if (member !== 'write') return Reflect.get(view, member).bind(view)
+      return (batch: readonly ViewEntry[]) => {
+        left -= 1
+        return left < 0 ? Promise.reject(new Error('killed')) : view.write(batch)
+      }
+    },
+  })
+  const failures: string[] = []
+  await migrate(dying, failures).catch(() => failures.push('killed'))
+  expect(failures).not.toEqual([])
 
-    await migrate(store.view)
+  await migrate(store.view)
 
-    await expectAllFound(store.view, store.clock, store.ids)
-  },
-)
+  await expectAllFound(store.view, store.clock, store.ids)
+})
 
-test('a record that cannot be read does not stop the others from being moved', async () => {
+test('a record that cannot be read does not stop the migration of the others', async () => {
   await using store = await openOldStore()
   const broken = store.ids['plain']?.entity ?? ''
   await store.view.write([{ key: `entity/${namespace}/${broken}`, value: 'no entity' }])
@@ -161,7 +158,7 @@ test('a record that cannot be read does not stop the others from being moved', a
   )
 })
 
-test('names with different lone surrogates have different places', async () => {
+test('names with different lone surrogates have different keys', async () => {
   await using core = await openCoreView()
   const keys = await IdentityKeys.open(core.view, systemRandom)
 

@@ -68,7 +68,7 @@ test('concurrent writes of one name create one entity', async () => {
   await expectSound(fixture)
 })
 
-test('of many who want the same new name, one gets it', async () => {
+test('of many concurrent requests for a new name, one gets it', async () => {
   await using fixture = await openTokenFixture()
   const ids = await many(8, (at) => made(fixture, `e${at}`))
 
@@ -156,7 +156,7 @@ test('the day of a login is recorded once a day, with no other change', async ()
   expect((await fixture.identity.records.byId('root', auth.entity_id))?.revision).toBe(revision)
 })
 
-test('no text that people chose is in a key', async () => {
+test('no storage key contains a text that people chose', async () => {
   await using fixture = await openTokenFixture()
   await fixture.login({ alias: { name: 'secretive', metadata: {} } })
   await put(fixture, { name: 'SecretName' })

@@ -18,7 +18,7 @@ test('every code point folds as CaseFolding.txt says, statuses C and S', () => {
   expect(wrong).toEqual([])
 })
 
-test('what folds to the same is the same under the wide comparison too', () => {
+test('names that fold to the same text are also equal in the wide comparison', () => {
   const apart: string[] = []
   for (let code = 0; code <= lastCodePoint; code += 1) {
     const character = String.fromCodePoint(code)
@@ -38,7 +38,7 @@ test.each([
   ['sigma at the end of a word', 'ΟΔΥΣΣΕΥΣ', 'οδυσσευς'],
   ['the capital sharp s', 'STRA\u1e9eE', 'straße'],
   ['letters beyond the first plane', '\u{10400}', '\u{10428}'],
-])('one name in two spellings: %s', (_rule, a, b) => {
+])('two spellings are one name: %s', (_rule, a, b) => {
   expect(sameName(a, b)).toBe(true)
 })
 
@@ -59,6 +59,6 @@ test.each([
   ['a letter of another alphabet', 'p\u0430ul', 'paul'],
   ['lone surrogates', 'x\ud800', 'x\udbff'],
   ['a lone surrogate and the replacement character', 'x\ud800', 'x\ufffd'],
-])('two names: %s', (_rule, a, b) => {
+])('two names stay distinct: %s', (_rule, a, b) => {
   expect(sameName(a, b)).toBe(false)
 })

@@ -213,7 +213,7 @@ describe('a batch token', () => {
     expect((await fixture.stored(id))?.owner).toBe('')
   })
 
-  test('of a person who is cut off has leases that end and cannot be renewed; those of later tokens stay', async () => {
+  test('of an entity whose tokens were revoked has leases that end and cannot be renewed, while those of later tokens stay', async () => {
     await using fixture = await openLeaseFixture()
     aBatchParent = fixture.root
     const of = (cut_off: number): Token => ({
@@ -238,7 +238,7 @@ describe('a batch token', () => {
     expect(await fixture.rows()).toEqual([])
   })
 
-  test('of an auth mount that is gone has leases that cannot be renewed', async () => {
+  test('of a removed auth mount has leases that cannot be renewed', async () => {
     await using fixture = await openLeaseFixture()
     const login = await fixture.login()
     const parent = await fixture.lookupToken(login.auth.client_token)

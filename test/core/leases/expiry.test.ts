@@ -4,7 +4,7 @@ import { openLeaseFixture } from '../../support/lease-fixture.ts'
 const hour = 3600
 
 describe('a lease that ends', () => {
-  test('is revoked when its time has come, not before', async () => {
+  test('is revoked when it expires, not before', async () => {
     await using fixture = await openLeaseFixture()
     const { id } = await fixture.issue()
 
@@ -157,7 +157,7 @@ describe('a provider that is down', () => {
     expect(await fixture.rows()).toEqual([])
   })
 
-  test('that does not answer is given up after the time limit', async () => {
+  test('that does not respond is abandoned at the time limit', async () => {
     await using fixture = await openLeaseFixture()
     const { id } = await fixture.issue()
     fixture.provider.mood = 'hanging'

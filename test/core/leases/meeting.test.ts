@@ -41,7 +41,7 @@ async function openWithWaitingExpiry() {
   return { fixture, id, credential, letGo }
 }
 
-describe('a revocation that meets another which finds nothing to do', () => {
+describe('a revocation that overlaps with another one that finds nothing to do', () => {
   test('in the background is not forgotten', async () => {
     const { fixture, credential, letGo } = await openWithWaitingExpiry()
     await using _ = fixture
@@ -56,7 +56,7 @@ describe('a revocation that meets another which finds nothing to do', () => {
     expect(await fixture.rows()).toEqual([])
   })
 
-  test('of a caller who waits is done when it is answered', async () => {
+  test('of a caller who waits is done when the caller gets the response', async () => {
     const { fixture, id, credential, letGo } = await openWithWaitingExpiry()
     await using _ = fixture
     const revocation = fixture.leases.revoke(fixture.ref(id), { sync: true })
@@ -67,7 +67,7 @@ describe('a revocation that meets another which finds nothing to do', () => {
     expect(fixture.provider.alive.has(credential)).toBe(false)
   })
 
-  test('by force is done when it is answered', async () => {
+  test('by force is done when the caller gets the response', async () => {
     const { fixture, id, letGo } = await openWithWaitingExpiry()
     await using _ = fixture
     fixture.provider.mood = 'down'

@@ -51,7 +51,7 @@ describe('the audience of a message', () => {
     { name: 'a message beside it', line: ['child', 'root'], policy: 'dev', shown: false },
     { name: 'a message above it', line: ['root'], policy: 'dev', shown: false },
     { name: 'a message in it', line: ['beside', 'root'], policy: 'dev', shown: true },
-  ])('a policy hits $name: $shown', ({ line, policy, shown }) => {
+  ])('a policy matches $name: $shown', ({ line, policy, shown }) => {
     expect(isFor({ policies: [policy] }, viewer, line)).toBe(shown)
   })
 

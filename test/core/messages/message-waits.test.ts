@@ -75,7 +75,7 @@ describe('waiting for a change of messages', () => {
     expect(waits.begin({ address, namespaces: ['root'], waitMs: long })).toBeUndefined()
   })
 
-  test('with a limit of zero nobody waits', () => {
+  test('a limit of zero disables waiting', () => {
     expect(
       new MessageWaits({ mostPerAddress: 0 }).begin({ address, namespaces: ['root'], waitMs: long }),
     ).toBeUndefined()
@@ -92,7 +92,7 @@ describe('waiting for a change of messages', () => {
     expect([below, inside, above].map((wait) => wait.isOver)).toEqual([true, true, false])
   })
 
-  test('when the server stops all waits end, and later ones end at once', async () => {
+  test('when the server stops, all waits end, and later ones end at once', async () => {
     const waits = new MessageWaits({ mostPerAddress: 2 })
     using early = begun(waits, ['root'])
     await early.pause(long)

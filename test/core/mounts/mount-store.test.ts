@@ -210,7 +210,7 @@ describe('a change', () => {
     expect(paths(again)).toEqual(start)
   })
 
-  test('of several mounts at one path one is made', async () => {
+  test('of several concurrent mounts at one path, one is created', async () => {
     await using mounts = await openMounts()
 
     const outcomes = await Promise.allSettled(
@@ -436,7 +436,7 @@ describe('remount', () => {
     expect(mountAt(again, 'auth/team/deep/')).toEqual(after)
   })
 
-  test('waits for running requests and lets no new one in meanwhile', async () => {
+  test('waits for running requests and lets no new ones in', async () => {
     await using mounts = await openMounts()
     const cloud = mountAt(mounts.store, 'cloud/')
     const leave = mounts.store.enter(cloud)
@@ -479,7 +479,7 @@ describe('remount', () => {
     expect(mounts.failures).toHaveLength(1)
   })
 
-  test('fails when the new path was taken meanwhile', async () => {
+  test('fails if the new path was taken in the meantime', async () => {
     const revoking = gate()
     await using mounts = await openMounts({ revokeLeases: revoking.wait })
 
@@ -493,7 +493,7 @@ describe('remount', () => {
     expect(mountAt(mounts.store, 'cloud/').uuid).not.toBe(mountAt(mounts.store, 'moved/').uuid)
   })
 
-  test('does not revive a mount that is removed meanwhile', async () => {
+  test('does not revive a mount that is removed in the meantime', async () => {
     const revoking = gate()
     await using mounts = await openMounts({ revokeLeases: revoking.wait })
 

@@ -85,7 +85,7 @@ test.each([
   { path: 'cloudy/', by: undefined },
   { path: 'team/a1/', by: undefined },
   { path: 'new/', by: undefined },
-])('in the way of $path: $by', ({ path, by }) => {
+])('$path conflicts with $by', ({ path, by }) => {
   expect(table.inTheWay('root', path)?.path).toBe(by)
 })
 

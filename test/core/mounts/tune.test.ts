@@ -228,7 +228,7 @@ test.each([
   { own: [60, 0], effective: [60, 2_764_800] },
   { own: [0, 600], effective: [3600, 600] },
   { own: [60, 35_996_400], effective: [60, 35_996_400] },
-])('TTLs that count for a mount with $own: $effective', ({ own: [own = 0, longest = 0], effective }) => {
+])('the effective TTLs of a mount with $own are $effective', ({ own: [own = 0, longest = 0], effective }) => {
   const mount = withTtls(own, longest)
 
   expect([effectiveDefaultTtl(mount, system), effectiveMaxTtl(mount, system)]).toEqual(effective)

@@ -17,11 +17,11 @@ test.each([[{ a: true }], [{ a: ['x'] }], [{ a: {} }]])('a patch of %j is refuse
   expect(() => patchedMetadata({}, patch)).toThrow(notTexts)
 })
 
-test.each([[{ a: null }], [{ a: false }], [{ a: ['x'] }]])('metadata %j are refused', (given) => {
+test.each([[{ a: null }], [{ a: false }], [{ a: ['x'] }]])('metadata %j is refused', (given) => {
   expect(() => readMetadata(given)).toThrow('custom_metadata values must be strings')
 })
 
-test('metadata are bounded, and any key is allowed', () => {
+test('metadata is limited in size, and any key is allowed', () => {
   const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, '']))
 
   expect(Object.keys(readMetadata(keys(64)))).toHaveLength(64)

@@ -79,7 +79,7 @@ test('a namespace and its mounts appear together, also for the next start', asyn
   ).toEqual(['auth/token/', 'cubbyhole/', 'identity/', 'sys/'])
 })
 
-test('a step that failed runs again at the next call, and until then the namespace stays, dead', async () => {
+test('a failed step runs again at the next call, and until then the namespace stays unusable', async () => {
   let works = false
   const failed = Promise.withResolvers<void>()
   const step = {
@@ -147,7 +147,7 @@ test('the id of a deleted namespace is never reused', async () => {
   expect(second.id).toBe('222222')
 })
 
-test('a namespace with others inside, and one below a dying one, are refused', async () => {
+test('a namespace with children cannot be deleted, and none can be created below one that is being deleted', async () => {
   await using fixture = await openFixture()
   const parent = await fixture.life.create(rootNamespace, 'a', none)
   await fixture.life.create(parent, 'b', none)

@@ -47,7 +47,7 @@ test.each<{ header?: string; path: string; namespace: string | undefined; left?:
   if (place !== undefined) expect(path.slice(place.taken)).toBe(left)
 })
 
-test('children are one level below, descendants at any level, both in order', () => {
+test('children are one level below and descendants at any level, both sorted', () => {
   expect(tree.childrenOf(rootNamespace).map(({ path }) => path)).toEqual(['a/', 'nä/', 'rooted/'])
   expect(tree.descendantsOf(at('a/')).map(({ path }) => path)).toEqual(['a/b/', 'a/b/c/'])
   expect(tree.lineOf(at('a/b/')).map(({ path }) => path)).toEqual(['', 'a/', 'a/b/'])

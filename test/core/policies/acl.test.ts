@@ -641,7 +641,7 @@ test('null in a JSON policy is null in a request and nothing else', () => {
   expect(acl.decide({ operation: 'update', path: 'p', fields: { x: '' } }).allowed).toBe(false)
 })
 
-test('a stanza without parameters does not lift the parameters of another', () => {
+test('a stanza without parameters does not lift the parameters of another one', () => {
   const acl = aclOf(
     'path "p" { capabilities = ["update"] allowed_parameters = { x = [] } }',
     stanza('p', 'update'),

@@ -76,7 +76,7 @@ const policyOf = (patterns: readonly string[], from = 0) =>
 const decidedBy = (acl: Acl, patterns: readonly string[], operation: AclOperation, wanted: string) =>
   patterns.find((_, index) => acl.decide({ operation, path: wanted, wrapTtlSeconds: index + 1 }).allowed)
 
-test('of any patterns, the one that the rules name decides', () => {
+test('the pattern that the rules select decides, for any patterns', () => {
   fc.assert(
     fc.property(fc.uniqueArray(pattern, { maxLength: 8 }), path, fc.boolean(), (patterns, wanted, isList) => {
       const acl = buildAcl([parsePolicy(policyOf(patterns))], { now: 0 })

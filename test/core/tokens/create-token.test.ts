@@ -244,7 +244,7 @@ test('create-orphan creates an orphan without sudo', async () => {
   expect((await fixture.lookup(auth.client_token)).path).toBe('auth/token/create-orphan')
 })
 
-test('a token with limited uses cannot create tokens, and on its last use the error says that the parent is gone', async () => {
+test('a token with limited uses cannot create tokens, and on its last use the error says that the parent no longer exists', async () => {
   await using fixture = await openTokenFixture()
   const caller = await callerWith(fixture, { policies: ['web'], num_uses: 2 })
   const first = await fixture.tokens.spendUse(caller)
@@ -258,7 +258,7 @@ test('a token with limited uses cannot create tokens, and on its last use the er
   })
 })
 
-test('a token that was revoked meanwhile cannot create a child', async () => {
+test('a token that is revoked in the meantime cannot create a child', async () => {
   await using fixture = await openTokenFixture()
   const caller = await callerWith(fixture, { policies: ['web'] })
   await fixture.revoker.revoke(caller.accessor)

@@ -48,7 +48,7 @@ test('a cut-off survives a restart', async () => {
   expect([...tokens.cutOffs.unswept().keys()]).toEqual([auth.entity_id])
 })
 
-test('no token issued before a cut-off is answered survives it, however many log in meanwhile', async () => {
+test('no token issued before the response to a cut-off survives it, however many logins run concurrently', async () => {
   await using fixture = await openTokenFixture()
   const { auth } = await fixture.login()
   const made: string[] = []
@@ -106,7 +106,7 @@ test('a cut-off set during a sweep stays for the next sweep', async () => {
   expect([...(await fixture.restarted()).tokens.cutOffs.unswept().keys()]).toEqual(['b'])
 })
 
-test('an entity of another mount is another person', async () => {
+test('a cut-off does not affect an entity of another mount', async () => {
   await using fixture = await openTokenFixture()
   const here = await fixture.login()
   const there = await fixture.login({}, otherJwtMount)

@@ -14,7 +14,7 @@ async function lineOf(fixture: Fixture, generations: number) {
   return token
 }
 
-test('a family of the maximum depth ends with its head, from the lowest up', async () => {
+test('a family of the maximum depth ends with its head, lowest generation first', async () => {
   await using fixture = await openTokenFixture()
   const head = await lineOf(fixture, 2)
   let last = head

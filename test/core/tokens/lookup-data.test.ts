@@ -30,7 +30,7 @@ test('the lookup of the initial root token shows exactly its keys', async () => 
   })
 })
 
-test('a development root token looks like one made through auth/token/create, an orphan', async () => {
+test('a development root token looks like an orphan created with auth/token/create', async () => {
   await using fixture = await openTokenFixture()
 
   const shown = lookupData(fixture.root, { id: 'root', now: fixture.clock.now(), ...plain })

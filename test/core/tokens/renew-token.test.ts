@@ -71,7 +71,7 @@ test.each([
   { row: 'its TTL', now: terms({ ttl: 300 }), ttl: 300 },
   { row: 'a period set later', now: terms({ ttl: 300, period: 900 }), ttl: 900 },
   { row: 'its greatest TTL', now: terms({ ttl: 900, maxTtl: 200 }), ttl: 200 },
-])('$row of the role counts as it is now', async ({ now, ttl }) => {
+])('a renewal uses the current $row of the role', async ({ now, ttl }) => {
   await using fixture = await openTokenFixture()
   const token = await fixture.lookup((await fixture.login({ ttl: 600 })).auth.client_token)
   fixture.fixture.roleTerms = now
@@ -112,7 +112,7 @@ test('deleting a role ends renewals, not the token', async () => {
   expect(await fixture.tokens.lookup(auth.client_token)).toBeDefined()
 })
 
-test('a renewal answers like the login, with the uses at creation and current identity policies', async () => {
+test('the response to a renewal is like that to the login, with the uses at creation and current identity policies', async () => {
   await using fixture = await openTokenFixture()
   const { auth } = await fixture.login({ ttl: 600, numUses: 5, policies: ['web'] })
   const token = await fixture.tokens.spendUse(await fixture.lookup(auth.client_token))
@@ -149,7 +149,7 @@ test('the initial root token has no lease to renew', async () => {
   })
 })
 
-test('a token that expired or was revoked meanwhile is not brought back', async () => {
+test('a renewal does not revive a token that expired or was revoked in the meantime', async () => {
   await using fixture = await openTokenFixture()
   const late = await fixture.lookup((await fixture.login({ ttl: 60 })).auth.client_token)
   const gone = await fixture.lookup((await fixture.login({ ttl: 600 })).auth.client_token)

@@ -23,7 +23,7 @@ const outcome = (login: Promise<unknown>): Promise<string> =>
   )
 
 test.each(['service', 'batch'])(
-  'a proof is spent with the %s token it makes, at its mount only',
+  'a proof is spent with the %s token it yields, only at its mount',
   async (tokenType) => {
     await using fixture = await openTokenFixture()
     const go = (changes: Partial<LoginAuth> = {}, mount = jwtMount) =>
@@ -51,7 +51,7 @@ test('a refused login spends nothing', async () => {
   expect(await outcome(fixture.login({ proof }))).toBe('ok')
 })
 
-test('a plan spends nothing, and knows what is spent', async () => {
+test('a plan spends nothing, and knows which proofs are spent', async () => {
   await using fixture = await openTokenFixture()
   const plan = () =>
     outcome(planLogin(fixture.parts, { mount: jwtMount, path: 'auth/jwt/login', auth: aLogin({ proof }) }))
@@ -175,7 +175,7 @@ test('the tolerance is read only where a proof has expired, and each mount has i
   expect((await view.listKeys('proof/spent/')).map((key) => key.split('/')[2])).toEqual(['uuid-2', 'uuid-3'])
 })
 
-test('thousands are removed in one sweep', async () => {
+test('one sweep removes thousands of proofs', async () => {
   await using fixture = await openTokenFixture()
   const { view, clock, parts } = fixture
   const proofs = Array.from({ length: 2_500 }, (_, at) => ({ of: String(at), endsAt: clock.now() + at }))

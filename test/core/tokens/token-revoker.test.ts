@@ -188,7 +188,7 @@ describe('a token whose last use is spent', () => {
   test.each([
     { name: 'never ends', fields: {} },
     { name: 'has much time left', fields: { policies: ['web'], ttl: '700h' } },
-  ])('and that $name is left to its request, and taken away by a sweep later', async ({ fields }) => {
+  ])('and that $name is left to its request, and removed by a later sweep', async ({ fields }) => {
     await using fixture = await openTokenFixture()
     const before = await rowsOf(fixture)
     const token = await spentAndLeft(fixture, fields)
@@ -208,14 +208,14 @@ describe('a token whose last use is spent', () => {
     expect(await rowsOf(fixture)).toEqual(before)
   })
 
-  test('and that ends soon has no further row', async () => {
+  test('and that expires soon has no other row', async () => {
     await using fixture = await openTokenFixture()
     await spentAndLeft(fixture, { policies: ['web'], ttl: `${graceSeconds}s` })
 
     expect(await fixture.view.listKeys('expire/')).toHaveLength(1)
   })
 
-  test('and that was renewed with it goes at its end, and leaves no row', async () => {
+  test('and that was renewed with that use ends when it expires, and leaves no row', async () => {
     await using fixture = await openTokenFixture()
     const before = await rowsOf(fixture)
     const token = await spentAndLeft(fixture, { policies: ['web'], ttl: '700h' })
@@ -232,7 +232,7 @@ describe('a token whose last use is spent', () => {
     expect(await rowsOf(fixture)).toEqual(before)
   })
 
-  test('leaves no row when it is revoked at once, nor does one that has its id next', async () => {
+  test('leaves no row when it is revoked at once, nor does the next token with its id', async () => {
     await using fixture = await openTokenFixture()
     const before = await rowsOf(fixture)
     const token = await spentAndLeft(fixture, { id: 'chosen' })

@@ -376,7 +376,7 @@ test('a refusal of many names stays short', () => {
   )
 })
 
-test('a role that lists no policies does not decide about policies', () => {
+test('a role that lists no policies does not restrict policies', () => {
   expect(listsPolicies({ token_no_default_policy: true, allowed_policies: [] })).toBe(false)
 })
 

@@ -34,7 +34,7 @@ test.each(['', 'root ', ' root', 'Root', 'hvs.unknown', 'x'.repeat(4097)])(
   },
 )
 
-test('an accessor is no id, and an id no accessor', async () => {
+test('an accessor is not an id, and an id is not an accessor', async () => {
   await using fixture = await openTokenFixture()
   const { auth } = await fixture.login()
 
@@ -42,7 +42,7 @@ test('an accessor is no id, and an id no accessor', async () => {
   expect(await fixture.tokens.lookupByAccessor(auth.client_token)).toBeUndefined()
 })
 
-test('neither id nor accessor nor name of a login is in the stored bytes or keys', async () => {
+test('stored bytes and keys contain neither the id, nor the accessor, nor the name of a login', async () => {
   await using storage = await openMemory()
   const barrier = await openBarrier({
     storage,
@@ -183,7 +183,7 @@ test.each([undefined, null, 'x', {}, { accessor: 'a' }])(
   },
 )
 
-test('a record whose policies are no texts is refused', async () => {
+test('a record whose policies are not texts is refused', async () => {
   await using fixture = await openTokenFixture()
 
   expect(() => readToken({ ...fixture.root, policies: [1] })).toThrow('internal error')

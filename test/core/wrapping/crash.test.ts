@@ -6,7 +6,7 @@ const count = 100
 /** The server is killed once so many were unwrapped. */
 const enough = 40
 
-test('after kill -9 amid unwraps each answer is still wrapped or spent, and none was returned twice', async () => {
+test('after kill -9 during unwraps, each response is either wrapped or spent, and none was returned twice', async () => {
   await using folder = await temporaryFolder()
   const given = new Map<string, number>()
   const see = (secret: unknown) => given.set(String(secret), (given.get(String(secret)) ?? 0) + 1)

@@ -15,7 +15,7 @@ test.each([
   expect(parseDuration(text, { exact: true })).toEqual({ seconds })
 })
 
-test('read exactly, what is no duration stays none', () => {
+test('what is not a duration is not read as one', () => {
   expect(parseDuration('-500ms', { exact: true })).toEqual({ error: "cannot provide negative value '-0.5'" })
   expect(parseDuration('1.5', { exact: true })).toEqual(parseDuration('1.5'))
 })

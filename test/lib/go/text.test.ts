@@ -19,11 +19,11 @@ test.each([
   ['wide', `[${'1,'.repeat(100_000)}1]`],
   ['deep', `${'[1,'.repeat(100_000)}1${']'.repeat(100_000)}`],
   ['bushy', `${'['.repeat(6)}${'[1],'.repeat(50_000)}1${']'.repeat(6)}`],
-])('a %s value is shown in part', (_, json) => {
+])('only a part of a %s value is shown', (_, json) => {
   expect(goText(parseLossless(json)).length).toBeLessThan(300)
 })
 
-test('texts of a caller are quoted and cut', () => {
+test('texts of a caller are quoted and truncated', () => {
   expect(quoted('a"b\\c\n')).toBe('"a\\"b\\\\c\\n"')
   expect(quoted('x'.repeat(1000)).length).toBeLessThan(300)
   expect(excerpt('short')).toBe('short')
@@ -38,6 +38,6 @@ test.each([
   ['what cannot be seen', '\u0080\u00ad\u200b\ufeff\u202e', String.raw`"\u0080\u00ad\u200b\ufeff\u202e"`],
   ['the same of the upper planes', '\u{e0001}', String.raw`"\U000e0001"`],
   ['half a character', '\ud83d', '"\ufffd"'],
-])('as Go quotes %s', (_, text, written) => {
+])('%s is quoted as Go does', (_, text, written) => {
   expect(quoted(text)).toBe(written)
 })
