@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
 import type { Access } from './core/access.ts'
+import { Periodic } from './core/background.ts'
 import { isEmpty, rootKeyKey } from './core/barrier/barrier.ts'
 import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
 import { type Core, openCore } from './core/core.ts'
@@ -21,41 +22,35 @@ import { TimeKeeper } from './core/time-keeper.ts'
 import { issueLogin, type Lookalike, planLogin } from './core/tokens/issue-login.ts'
 import type { RootTokenTeller } from './core/tokens/root-token.ts'
 import { fail, refuse, StartError } from './errors.ts'
-import { admission, taintedRefusal } from './http/admission.ts'
-import { createApp } from './http/app.ts'
-import type { Call } from './http/call.ts'
+import { admission } from './http/admission.ts'
 import { clientAddressReader, connectionCounting } from './http/client-address.ts'
 import { corsReader } from './http/cors.ts'
-import { recordRoutes } from './http/documented-route.ts'
-import { explorerRoute } from './http/explorer.ts'
+import { coreHost } from './http/host.ts'
+import { type Http, openHttp } from './http/http.ts'
 import { type ListenAt, Listener } from './http/listener.ts'
 import { startMetricsListener } from './http/metrics-listener.ts'
-import { explorerUrl, mountRouter } from './http/mount-router.ts'
+import { mountRouter } from './http/mount-router.ts'
+import type { NodeExchange } from './http/node-resource.ts'
 import { ApiDocument } from './http/openapi.ts'
-import { readyRead } from './http/ready-read.ts'
-import { tokenOf } from './http/request-headers.ts'
-import { countedAddress } from './lib/address.ts'
-import { Buckets } from './lib/buckets.ts'
+import type { Resource } from './http/resource.ts'
 import { type Clock, type ClockStep, MachineClock, machineClock } from './lib/clock.ts'
 import { systemCode } from './lib/private-file.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import type { Log } from './log.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { serverGauges } from './metrics/server-gauges.ts'
-import { CloudEngine, type CloudEngineParts, cloud, type OperatorSettings } from './plugins/cloud/index.ts'
-import { cubbyhole } from './plugins/cubbyhole/index.ts'
-import { identity } from './plugins/identity/index.ts'
-import { JwtMethod, jwtAuth } from './plugins/jwt-auth/index.ts'
 import {
-  beforeLoginPath,
-  genericPlaces,
-  metricsRoute,
-  readyBeforeLogin,
-  storedCounts,
-  sys,
-} from './plugins/sys/index.ts'
-import { type NodeState, nodeStateRoutes } from './plugins/sys/node-state.ts'
-import { token } from './plugins/token/index.ts'
+  CloudEngine,
+  type CloudEngineParts,
+  cloudResources,
+  type OperatorSettings,
+} from './plugins/cloud/index.ts'
+import { cubbyholeResources } from './plugins/cubbyhole/index.ts'
+import { identityResources } from './plugins/identity/index.ts'
+import { JwtMethod, jwtAuthResources } from './plugins/jwt-auth/index.ts'
+import { genericPlaces, metricsResource, storedCounts, sysResources } from './plugins/sys/index.ts'
+import { type NodeState, nodeStateResources } from './plugins/sys/node-state.ts'
+import { tokenResources } from './plugins/token/index.ts'
 import type { StorageFaults } from './storage/faults.ts'
 import { openMemory, openSqlite, type SqliteStorage } from './storage/sqlite.ts'
 import type { Storage } from './storage/storage.ts'
@@ -84,7 +79,7 @@ export type ServerParts = {
 /** A secrets engine: its routes below a mount, and what becomes of the leases it hands out. */
 export type Engine = {
   readonly type: string
-  readonly routes: FastifyPluginAsync
+  readonly resources: readonly Resource[]
   readonly backend: LeaseBackend
 }
 
@@ -138,7 +133,7 @@ export async function startServer(config: Config, given: ServerParts): Promise<S
   for (const { type, backend } of given.engines ?? [])
     core.mountTypes.add({ table: 'secret', names: [type], leases: backend })
   const state = nodeState(config, core, storage, parts.watch)
-  const { app, metrics } = await buildApp(config, parts, core, state, storage)
+  const { app, pipeline, metrics } = await buildApp(config, parts, core, state, storage)
   core.start()
   if (parts.clock instanceof MachineClock)
     opened.use(await keepTime(parts.clock, { log: parts.log, core, metrics }))
@@ -160,7 +155,7 @@ export async function startServer(config: Config, given: ServerParts): Promise<S
       state.stopping()
       if (delayMs > 0) await pause(delayMs)
       await listener.stopListening()
-      app.endConnections()
+      pipeline.endConnections()
       await listener.linger(Math.min(lingerMs, config.stopTimeoutMs / 2))
     },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
@@ -381,7 +376,7 @@ async function buildApp(
   core: ServerCore,
   state: NodeState,
   storage: SqliteStorage,
-): Promise<{ app: FastifyInstance; metrics: Metrics }> {
+): Promise<Http & { metrics: Metrics }> {
   const {
     namespaces,
     namespaceLife,
@@ -410,7 +405,6 @@ async function buildApp(
   }
   const clientAddress = clientAddressReader(proxies)
   const counts = storedCounts({ tokens, view: core.view, clock })
-  const strangersWraps = new Buckets(clock, { capacity: 10, refillMs: 6000 })
   const mountName = (mount: Mount) => `${namespaces.byId(mount.namespace)?.path ?? ''}${mount.path}`
   const metrics = new Metrics(
     serverGauges({
@@ -421,7 +415,7 @@ async function buildApp(
       storageSize: () => storage.size(),
       barrierTerm: () => core.barrier.keyStatus().term,
       clockOffset: () => (clock instanceof MachineClock ? clock.offset() / 1000 : 0),
-      inFlight: () => app.inFlight(),
+      inFlight: () => pipeline.inFlight,
       connections: () => connectionsOf(app),
       keysets: async () =>
         (await jwtMethod.keysets()).map((keyset) => ({
@@ -439,118 +433,31 @@ async function buildApp(
     watch.counters,
   )
   const measure = config.metrics === 'off' && config.metricsListen === undefined ? undefined : metrics
-  const app = createApp({
-    server: {
-      headerTimeoutMs: config.headerTimeoutMs,
-      bodyTimeoutMs: config.bodyTimeoutMs,
-      idleTimeoutMs: config.idleTimeoutMs,
-      connections: {
-        most: config.maxConnections,
-        mostPerClient: Math.max(1, Math.floor(config.maxConnections * config.maxConnectionShare)),
-        ...connectionCounting(proxies),
-        onCrowded: () => measure?.refused('overload'),
-      },
-    },
-    limits: {
-      maxBodyBytes,
-      maxOpenBodyBytes: Math.min(config.maxLoginSize || maxBodyBytes, maxBodyBytes),
-      maxBufferedBytes: config.maxBuffered,
-      maxInFlight: config.maxInFlight,
-    },
-    route: mountRouter({
-      random,
-      namespaceOf: (header, path) => namespaces.resolve(header, path),
-      resolve: (namespace, path) => mounts.table.resolve(namespace, path),
-      clientAddress,
-    }),
-    readyRead: readyRead({
-      path: beforeLoginPath,
-      find: readyBeforeLogin({ edition: config.edition, shownMessages: core.shownMessages }),
-      resolve: (namespace, path) => mounts.table.resolve(namespace, path),
-      namespaces,
-      clientAddress,
-      random,
-      isSealed: () => core.barrier.isSealed(),
-    }),
-    cors: corsReader(() => core.cors.current),
-    admit: admission({
-      access,
-      namespaces,
-      resolve: (namespace, path) => mounts.table.resolve(namespace, path),
-      jsonLimits,
-      openJsonLimits,
-      isSealed: () => core.barrier.isSealed(),
-      maxTtlOf: (mount) => effectiveMaxTtl(mount, system),
-    }),
-    onBug: (err, requestId) => log.error({ err, request_id: requestId }, 'a request failed'),
-    enter: (call) => {
-      const { mount } = call
-      // of a mount that is being removed only what is served there comes this far
-      const leave = mount?.tainted === true ? mounts.enterRemoved(mount) : mount && mounts.enter(mount)
-      if (leave === undefined) throw taintedRefusal(call)
-      return leave
-    },
-    lease: ({ caller, mount, path }, secret) => {
-      if (caller === undefined || mount === undefined) throw new Error('a secret was made for nobody')
-      return leases.issue({ caller, mount, path, secret })
-    },
-    wrap: async (call, body, { accessor, leaseId }) => {
-      const wrappedAccessor = accessor ?? ''
-      const namespace = call.namespace?.id ?? 'root'
-      // a login is paid for with a credential; a look at what is wrapped is not
-      if (
-        call.wrapsForStranger &&
-        accessor === undefined &&
-        !strangersWraps.take(countedAddress(call.remoteAddress))
-      )
-        throw refuse('throttled', 'too many responses were wrapped for a client without a token')
-      try {
-        return await wrapper.wrap({ namespace, path: call.path, ttl: call.wrapTtl, body, wrappedAccessor })
-      } catch (error) {
-        // nobody will be told the new token or secret
-        const isNew = call.caller === undefined || call.path.startsWith('auth/token/create')
-        if (isNew && wrappedAccessor !== '') discard(wrappedAccessor)
-        if (leaseId !== undefined) {
-          await leases
-            .revoke({ namespace, id: leaseId }, { sync: true })
-            .catch((err: unknown) =>
-              log.error({ err }, 'an undelivered secret remains valid until its lease ends'),
-            )
-        }
-        throw error
-      }
-    },
-    describe: (place, path) => document.describePath(place, path),
-    afterRequest: (call) => {
-      const spent = call.caller?.token
-      if (spent?.num_uses === -1) discard(spent.accessor)
-    },
-    onAccess: config.accessLog ? (line) => log.info(line, 'request') : undefined,
-    measure,
-  })
-  const document = new ApiDocument({ routes: recordRoutes(app), version: gatehouseVersion })
-  explorerRoute(app, { url: explorerUrl, document: () => document.describe(genericPlaces(mounts, 'root')) })
-  nodeStateRoutes(app, {
-    state,
-    jsonLimits: openJsonLimits,
-    seal: async (request, call) => {
-      await checkSudo(access, request, call)
-      core.barrier.seal()
-      core.messageWaits.lookAgain()
-      log.warn({ event: 'sealed' }, 'sealed: no data can be read until the next start')
-    },
-    stepDown: async () => {},
-  })
-  metricsRoute(app, {
-    metrics,
-    access: config.metrics,
-    authorize: (request, call) => checkMetricsReader(core, request, call),
-    now: () => clock.now(),
-  })
+  const document = new ApiDocument(gatehouseVersion)
+  const resolve = (namespace: string, path: string) => mounts.table.resolve(namespace, path)
+  const isSealed = () => core.barrier.isSealed()
   const longLists = new LongLists()
-  await app.register(sys, {
+  const node = [
+    ...nodeStateResources({
+      state,
+      jsonLimits: openJsonLimits,
+      seal: async (exchange) => {
+        await checkSudo(access, exchange)
+        core.barrier.seal()
+        core.messageWaits.lookAgain()
+        log.warn({ event: 'sealed' }, 'sealed: no data can be read until the next start')
+      },
+      stepDown: async () => {},
+    }),
+    metricsResource({
+      metrics,
+      access: config.metrics,
+      authorize: (exchange) => checkMetricsReader(core, exchange),
+      now: () => clock.now(),
+    }),
+  ]
+  const sys = sysResources({
     counts,
-    prefix: '/system',
     namespaces,
     namespaceLife,
     mounts,
@@ -571,7 +478,7 @@ async function buildApp(
     shownMessages: core.shownMessages,
     messageWaits: core.messageWaits,
     identities,
-    isSealed: () => core.barrier.isSealed(),
+    isSealed,
     clock,
     onInvalid: ({ path, remoteAddress, requestId }) =>
       log.warn(
@@ -592,13 +499,19 @@ async function buildApp(
     failuresKept: config.loginFailuresKept,
     onFetch: (mount, succeeded) => metrics.keysFetched(mountName(mount), succeeded),
   })
+  const sweeper = new Periodic({
+    run: () => jwtMethod.sweep(),
+    intervalMs: pendingLoginsSweepMs,
+    onError: (err) => log.error({ err }, 'expired logins could not be removed'),
+  })
   core.mountTypes.add({
     ...jwtType,
     renewalTerms: (issued, mount) => jwtMethod.renewalTerms(issued, mount),
+    start: () => sweeper.start(),
     settle: () => jwtMethod.sweep(),
+    [Symbol.asyncDispose]: () => sweeper[Symbol.asyncDispose](),
   })
-  await app.register(token, {
-    prefix: '/token',
+  const token = tokenResources({
     tokens,
     identity: identities,
     revoker,
@@ -612,8 +525,7 @@ async function buildApp(
     policyExists,
     renewalTerms: (issued, mount) => core.mountTypes.renewalTerms(issued, mount),
   })
-  await app.register(identity, {
-    prefix: '/identity',
+  const identity = identityResources({
     identityTokens: core.identityTokens,
     longLists,
     now: () => clock.now(),
@@ -630,15 +542,11 @@ async function buildApp(
       tokenMountOf: (namespace) => mounts.table.at(namespace, 'auth/token/'),
     }),
   })
-  await app.register(cubbyhole, {
-    prefix: '/cubbyhole',
+  const cubbyhole = cubbyholeResources({
     cubbyholes: core.cubbyholes,
     tokens,
     longLists: new LongLists(),
   })
-  for (const type of ['cloud', 'azure'] as const)
-    await app.register(cloud, { prefix: `/${type}`, engine: core.cloudEngine, type })
-  for (const { type, routes } of engines ?? []) await app.register(routes, { prefix: `/${type}` })
   const onLookalike = ({ mount, entityId, resembles }: Lookalike) => {
     const fields = {
       event: 'login_lookalike',
@@ -659,26 +567,86 @@ async function buildApp(
     systemTtl: system,
     onLookalike,
   }
-  await app.register(jwtAuth, {
-    ...{ prefix: '/jwt', method: jwtMethod, log },
+  const jwt = jwtAuthResources({
+    method: jwtMethod,
+    log,
     issue: (login) => issueLogin(loginParts, login),
     plan: (login) => planLogin(loginParts, login),
     policyExists,
     counter: metrics,
-    sweepIntervalMs: config.background === 'on' ? pendingLoginsSweepMs : undefined,
   })
-  await app.ready()
-  return { app, metrics }
+  const { app, pipeline } = await openHttp({
+    document,
+    plugins: [
+      { name: 'system', resources: sys, fixedAt: 'sys/' },
+      { name: 'token', resources: token },
+      { name: 'identity', resources: identity },
+      { name: 'cubbyhole', resources: cubbyhole },
+      ...(['cloud', 'azure'] as const).map((type) => ({
+        name: type,
+        resources: cloudResources({ engine: core.cloudEngine, type }),
+      })),
+      ...(engines ?? []).map(({ type, resources }) => ({ name: type, resources })),
+      { name: 'jwt', resources: jwt },
+    ],
+    node,
+    server: {
+      headerTimeoutMs: config.headerTimeoutMs,
+      bodyTimeoutMs: config.bodyTimeoutMs,
+      idleTimeoutMs: config.idleTimeoutMs,
+      connections: {
+        most: config.maxConnections,
+        mostPerClient: Math.max(1, Math.floor(config.maxConnections * config.maxConnectionShare)),
+        ...connectionCounting(proxies),
+        onCrowded: () => measure?.refused('overload'),
+      },
+    },
+    route: mountRouter({
+      random,
+      namespaceOf: (header, path) => namespaces.resolve(header, path),
+      resolve,
+      clientAddress,
+    }),
+    admit: admission({
+      access,
+      namespaces,
+      resolve,
+      jsonLimits,
+      openJsonLimits,
+      isSealed,
+      maxTtlOf: (mount) => effectiveMaxTtl(mount, system),
+    }),
+    host: coreHost({ mounts, leases, wrapper, clock, discard, log }),
+    pipeline: {
+      limits: {
+        maxBodyBytes,
+        maxOpenBodyBytes: Math.min(config.maxLoginSize || maxBodyBytes, maxBodyBytes),
+        maxBufferedBytes: config.maxBuffered,
+        maxInFlight: config.maxInFlight,
+      },
+      cors: corsReader(() => core.cors.current),
+      onBug: (err, requestId) => log.error({ err, request_id: requestId }, 'a request failed'),
+      afterRequest: (call) => {
+        const spent = call.caller?.token
+        if (spent?.num_uses === -1) discard(spent.accessor)
+      },
+      onAccess: config.accessLog ? (line) => log.info(line, 'request') : undefined,
+      measure,
+    },
+    prepared: { resolve, namespaces, clientAddress, random, isSealed },
+    onClosing: () => core.messageWaits.endAll(),
+    shownDocument: () => document.describe(genericPlaces(mounts, 'root')),
+  })
+  return { app, pipeline, metrics }
 }
 
 /** Whoever may read `sys/metrics`, by whichever path. docs/settings.md */
 async function checkMetricsReader(
   { access, barrier }: Core,
-  request: FastifyRequest,
-  call: Call,
+  { call, presented }: NodeExchange,
 ): Promise<void> {
   if (barrier.isSealed()) throw refuse('sealed', 'Vault is sealed')
-  const caller = await access.authenticate(tokenOf(request.raw), call.remoteAddress)
+  const caller = await access.authenticate(presented(), call.remoteAddress)
   call.caller = caller
   if (!caller.acl.decide({ operation: 'read', path: 'sys/metrics' }).allowed)
     throw fail('denied', 'permission denied')
@@ -692,8 +660,8 @@ const connectionsOf = (app: FastifyInstance): Promise<number> =>
 /**
  * `sys/seal` and its like look at the token themselves. docs/contract/tokens-and-policies.md#protected-paths
  */
-async function checkSudo(access: Access, request: FastifyRequest, call: Call): Promise<void> {
-  const caller = await access.authenticate(tokenOf(request.raw), call.remoteAddress)
+async function checkSudo(access: Access, { call, presented }: NodeExchange): Promise<void> {
+  const caller = await access.authenticate(presented(), call.remoteAddress)
   call.caller = caller
   const verdict = caller.acl.decide({ operation: 'update', path: call.path })
   if (!verdict.allowed || !verdict.sudo) throw fail('denied', 'permission denied')

@@ -33,8 +33,8 @@ const rootOnly =
 
 /** A request before its fields are read. */
 export type UnreadRequest = RoutedRequest & {
-  /** The raw body; admission drops the reference to it. */
-  body: unknown
+  /** Admission drops the reference to it. */
+  body: Uint8Array | undefined
 }
 
 /** Admits a request to a route with these rules, or throws a refusal. */
@@ -132,7 +132,7 @@ export function admission(parts: AdmissionParts): Admit {
   }
 }
 
-const isLarge = (body: unknown): boolean => body instanceof Uint8Array && body.length > 64 * 1024
+const isLarge = (body: Uint8Array | undefined): boolean => body !== undefined && body.length > 64 * 1024
 
 const unlockPath = /^sys\/namespaces\/api-lock\/unlock(?:\/|$)/
 
@@ -147,10 +147,9 @@ export const taintedRefusal = (call: Call) =>
  * docs/contract/http.md#verbs-and-paths, docs/contract/http.md#bodies: where the fields of an operation come
  * from.
  */
-function fieldsOf(call: Call, sent: unknown, limits: JsonLimits): Record<string, JsonValue> {
+function fieldsOf(call: Call, body: Uint8Array | undefined, limits: JsonLimits): Record<string, JsonValue> {
   if (call.operation === undefined)
     throw new ServiceError(call.refusedStatus === 400 ? 'invalid' : 'unsupported', '')
-  const body = sent instanceof Uint8Array ? sent : undefined
   if (call.operation === 'write') return readFields(body, call.contentType, limits)
   if (call.operation === 'patch') return readPatchFields(body, call.contentType, limits)
   if (call.query === '') return {}

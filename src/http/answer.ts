@@ -1,4 +1,6 @@
-import type { FastifyInstance } from 'fastify'
+import type { LeasedSecret } from '../core/leases/lease.ts'
+import type { IssuedLease } from '../core/leases/lease-store.ts'
+import type { WrapInfo } from '../core/wrapping/wrapper.ts'
 import { refuse } from '../errors.ts'
 import { FieldError } from '../lib/fields.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
@@ -6,8 +8,17 @@ import { type Call, type Converted, callOf } from './call.ts'
 import { envelope, type MadeByCall, type Reply, wrappedEnvelope } from './envelope.ts'
 import type { Answer, RoutedRequest, Served } from './exchange.ts'
 
-/** The parts of the application that a request needs around its handler. */
-export type Host = Pick<FastifyInstance, 'enterMount' | 'leaseSecret' | 'wrapAnswer' | 'holdAnswer'>
+/** What a request needs around its handler. */
+export type Host = {
+  /** Counts a request as inside its mount until the returned function is called. */
+  enter(call: Call): () => void
+  /** Gives a secret a lease that ends with the caller's token. If that fails, revokes the secret and throws. */
+  lease(call: Call, secret: LeasedSecret): Promise<IssuedLease>
+  /** Stores a response behind a wrapping token. If that fails, revokes what the call has made. */
+  wrap(call: Call, body: string, made: MadeByCall): Promise<WrapInfo>
+  /** Counts a large response until its client has received it. Throws if too many bytes are held already. */
+  hold(call: Call, body: string): void
+}
 
 /** Makes the response to an admitted request: fields, handler, envelope. Throws refusals. */
 export async function answerRequest(
@@ -23,7 +34,7 @@ export async function answerRequest(
       throw error instanceof FieldError ? refuse('invalid', `Field validation failed: ${error.text}`) : error
     }
   }
-  const leave = host.enterMount(call)
+  const leave = host.enter(call)
   let result: Reply | undefined
   try {
     result = await handle(rules.exchange(request))
@@ -46,7 +57,7 @@ export async function answerRequest(
     return { status: 202, contentType: 'application/json' }
   if (result.status === 304) return { status: 304, headers: result.headers }
   const body = envelope(call, { ...result, warnings })
-  host.holdAnswer(call, body)
+  host.hold(call, body)
   if (call.wrapTtl > 0)
     return wrapped(host, call, body, {
       accessor: result.auth?.accessor,
@@ -62,7 +73,7 @@ async function withLease(
   reply: Reply,
   secret: NonNullable<Reply['secret']>,
 ): Promise<Reply> {
-  const { warnings, ...lease } = await host.leaseSecret(call, secret)
+  const { warnings, ...lease } = await host.lease(call, secret)
   return { ...reply, lease, warnings: [...(reply.warnings ?? []), ...warnings] }
 }
 
@@ -95,7 +106,7 @@ async function listAnswer(
     (!Array.isArray(keys) || keys.length === 0) && Object.keys(data).every((key) => key === 'keys')
   if (empty && warnings.length === 0) throw refuse('missing', '')
   const body = envelope(call, { ...result, data: empty ? {} : data, warnings })
-  host.holdAnswer(call, body)
+  host.hold(call, body)
   return call.wrapTtl > 0 ? wrapped(host, call, body) : json(body)
 }
 
@@ -143,7 +154,7 @@ const json = (body: string): Answer => ({ status: 200, contentType: 'application
 
 /** Stores the response and returns a wrapping token for it. docs/contract/wrapping.md#wrapping */
 async function wrapped(host: Host, call: Call, body: string, made: MadeByCall = {}): Promise<Answer> {
-  return json(wrappedEnvelope(await host.wrapAnswer(call, body, made)))
+  return json(wrappedEnvelope(await host.wrap(call, body, made)))
 }
 
 /** Wraps a JSON document with status 200 like any response; other raw responses cannot be wrapped. */

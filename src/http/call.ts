@@ -87,13 +87,6 @@ export type CrossOrigin = { readonly origin: string; readonly headers: Readonly<
 
 export type Converted = { values: unknown; unknown: string[]; replaced: string[] }
 
-declare module 'fastify' {
-  interface FastifySchema {
-    /** Not part of the API document. */
-    hide?: boolean
-  }
-}
-
 declare module 'node:http' {
   interface IncomingMessage {
     call?: Call

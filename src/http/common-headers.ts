@@ -1,5 +1,3 @@
-import { Buffer } from 'node:buffer'
-
 /** On every answer, unless it says otherwise. docs/contract/http.md#headers */
 export const commonHeaders = {
   'cache-control': 'no-store',
@@ -20,17 +18,4 @@ export function firstHeaders(
   const headers: Record<string, string> = { ...commonHeaders, [requestIdHeader]: requestId }
   if (typeof namespace === 'string' && namespace !== '') headers['x-vault-namespace'] = namespace
   return headers
-}
-
-const beyondAscii = /[^\x00-\x7f]/
-
-/**
- * A body beside which the namespace goes back as it came. Node writes a head together with the text behind
- * it, and then in the coding of the text: bytes that are no ASCII would go back coded twice.
- * docs/contract/http.md#headers.
- */
-export function bodyBeside<T>(namespace: string | string[] | undefined, body: T): T | Buffer {
-  return typeof body === 'string' && typeof namespace === 'string' && beyondAscii.test(namespace)
-    ? Buffer.from(body)
-    : body
 }

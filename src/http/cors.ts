@@ -1,6 +1,7 @@
-import type { FastifyReply } from 'fastify'
 import { allowedHeaders, type CorsSettings } from '../core/cors/cors-settings.ts'
-import type { CrossOrigin } from './call.ts'
+import type { Call } from './call.ts'
+import type { Answer } from './exchange.ts'
+import { errorBody } from './error-reply.ts'
 
 /**
  * What is said to pages of other origins; made once for each change of the settings.
@@ -61,8 +62,29 @@ export function corsReader(current: () => CorsSettings | undefined): () => CorsR
   }
 }
 
-/** Lets the page read this answer. What the answer varies by already stays. */
-export function allowOrigin(reply: FastifyReply, { origin, headers }: CrossOrigin): void {
-  reply.headers(headers)
-  reply.header('access-control-allow-origin', origin).vary('Origin')
+/**
+ * Sets the CORS headers of the response on the call. Returns the answer that settles the request, unless it
+ * is to be served.
+ */
+export function lookAtOrigin(
+  rules: CorsRules,
+  headers: { readonly origin?: string; readonly 'access-control-request-method'?: string },
+  call: Call,
+): Answer | undefined {
+  const { origin } = headers
+  if (origin === undefined || origin === '') return undefined
+  const verdict = corsVerdict(rules, origin, {
+    verb: call.verb,
+    wanted: headers['access-control-request-method'],
+  })
+  if (verdict === 'served') call.crossOrigin = { origin, headers: rules.answer }
+  else if (verdict === 'preflight') call.crossOrigin = { origin, headers: rules.preflight }
+  return answers[verdict]
+}
+
+const answers: Record<CorsVerdict, Answer | undefined> = {
+  served: undefined,
+  refused: { status: 403, contentType: 'application/json', body: errorBody('origin not allowed') },
+  preflight: { status: 200 },
+  'bad-preflight': { status: 405 },
 }

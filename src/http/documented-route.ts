@@ -1,5 +1,6 @@
-import type { FastifyInstance, FastifySchema } from 'fastify'
+import type { FastifySchema } from 'fastify'
 import type { z } from 'zod'
+import type { RouteRules, VerbName } from './exchange.ts'
 
 /** What the API document says of the answer of a verb. */
 export type DocumentedAnswer = {
@@ -25,51 +26,33 @@ export type DocumentedAnswer = {
   readonly operationId?: string
 }
 
-/** How a route stands in the API document. */
-type DocumentAs = {
+/** A served verb that the API document names. */
+export type DocumentedRoute = {
+  /** The plugin it belongs to; `node` for paths of no mount. */
+  readonly group: string
   /** Template below the mount (`/role/:name`); of a path that belongs to no mount, the whole of it. */
   readonly path: string
-  /** Only the verb that is documented; `SEARCH` carries lists (mount-router.ts). */
+  /** `SEARCH` stands for a list. */
   readonly method: 'GET' | 'SEARCH' | 'POST' | 'PATCH' | 'DELETE'
   /** Of a path that belongs to no mount: below `/v1` or at the root of the server. */
   readonly at?: 'v1' | 'root'
-  /** Instead of the schema of the route, when that serves several verbs. */
-  readonly schema?: FastifySchema
-  readonly answer?: Omit<DocumentedAnswer, 'output'>
-}
-
-/** A served route that the API document names. */
-export type DocumentedRoute = DocumentAs & {
-  /** The plugin it belongs to (first segment of its canonical path); `node` for paths of no mount. */
-  readonly group: string
-  /** Zod schemas, as given to Fastify. */
+  /** Zod schemas. */
   readonly schema: FastifySchema
+  readonly answer?: Omit<DocumentedAnswer, 'output'>
   /** Which token it takes. */
   readonly token: 'required' | 'optional' | 'none'
 }
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    document?: DocumentAs
-  }
-}
+/** The method in the document; OpenAPI has none for a scan. */
+export const documentedMethod = {
+  read: 'GET',
+  list: 'SEARCH',
+  write: 'POST',
+  patch: 'PATCH',
+  delete: 'DELETE',
+} as const satisfies Partial<Record<VerbName, DocumentedRoute['method']>>
 
-/**
- * The documented ones of all routes that are added to `app` and its plugins from now on; complete once the
- * app is ready.
- */
-export function recordRoutes(app: FastifyInstance): readonly DocumentedRoute[] {
-  const routes: DocumentedRoute[] = []
-  app.addHook('onRoute', ({ config, schema = {}, prefix }) => {
-    if (config?.document === undefined) return
-    const group = config.document.at === undefined ? (prefix.split('/')[1] ?? '') : 'node'
-    routes.push({ schema, ...config.document, group, token: tokenOf(config.rules) })
-  })
-  return routes
-}
-
-function tokenOf(rules: { open: boolean; caller: string } | undefined): DocumentedRoute['token'] {
-  if (rules === undefined) return 'none'
-  if (!rules.open || rules.caller === 'required-inside') return 'required'
-  return rules.caller === 'none' ? 'none' : 'optional'
+export function tokenKind({ open, caller }: Pick<RouteRules, 'open' | 'caller'>): DocumentedRoute['token'] {
+  if (!open || caller === 'required-inside') return 'required'
+  return caller === 'none' ? 'none' : 'optional'
 }

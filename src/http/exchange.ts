@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../core/access.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import type { ServiceError } from '../errors.ts'
@@ -71,23 +71,15 @@ export type Answer = {
   readonly contentType?: string
   /** Beside those of every answer, or in their place. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  readonly body?: string
+  readonly body?: string | Buffer
 }
 
 /** A request and what its route has captured. */
-export type RoutedRequest = Pick<FastifyRequest, 'raw' | 'params'>
+export type RoutedRequest = { readonly raw: IncomingMessage; readonly params: unknown }
 
 /** One verb of a route. */
 export type Served = {
   readonly operation: VerbName
   readonly rules: RouteRules
   readonly handle: (exchange: Exchange<unknown, unknown>) => Outcome
-}
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    rules?: RouteRules
-    /** Of a route whose answer a handler gives. */
-    served?: Served
-  }
 }

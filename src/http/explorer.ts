@@ -1,6 +1,6 @@
 import { type FastifyInstance, fastify } from 'fastify'
-import { callOf } from './call.ts'
-import { carrierOf } from './mount-router.ts'
+import { explorerUrl } from './mount-router.ts'
+import type { Answer, NodeExchange, NodeRoute } from './node-resource.ts'
 
 const specified = /^docs(?:\/[\w-]+(?:\.[\w-]+)*)*\/?$/
 
@@ -18,44 +18,39 @@ const policy = [
 
 /**
  * `/docs`: a page that shows the API document and can send requests. All it needs comes from this server, and
- * none of it is loaded before somebody asks: Fastify takes no routes once it listens, so the page lives in an
- * app of its own.
+ * none of it is loaded before it is requested: Fastify accepts no routes once it listens, so the page lives
+ * in an app of its own.
  */
-export function explorerRoute(
-  app: FastifyInstance,
-  { url, document }: { url: string; document(): Promise<object> },
-): void {
+export function explorerResource(
+  app: Pick<FastifyInstance, 'httpErrors' | 'to'>,
+  document: () => Promise<object>,
+): NodeRoute {
   let explorer: Promise<FastifyInstance> | undefined
-  app.route({
-    method: Object.values(carrierOf),
-    url,
-    schema: { hide: true },
-    handler: async (request, reply) => {
-      const { verb, path } = callOf(request.raw)
-      if (verb !== 'GET' && verb !== 'HEAD') throw app.httpErrors.methodNotAllowed()
-      if (!specified.test(path)) throw app.httpErrors.notFound()
-      explorer ??= openExplorer(document)
-      const [failure, opened] = await app.to(explorer)
-      if (failure !== null) {
-        // the next request tries again
-        explorer = undefined
-        throw failure
-      }
-      const answer = await opened.inject({ method: 'GET', url: `/${path}` })
-      if (answer.statusCode >= 500) throw new Error(`the explorer answered ${answer.statusCode}`)
-      if (answer.statusCode >= 400) throw app.httpErrors.notFound()
-      const { location, 'content-type': type = 'application/octet-stream' } = answer.headers
-      if (typeof location === 'string') reply.header('location', location)
-      return reply
-        .code(answer.statusCode)
-        .headers({
-          'content-type': type,
-          'content-security-policy': policy,
-          'x-content-type-options': 'nosniff',
-        })
-        .send(answer.rawPayload)
-    },
-  })
+  const handle = async ({ call: { verb, path } }: NodeExchange): Promise<Answer> => {
+    if (verb !== 'GET' && verb !== 'HEAD') throw app.httpErrors.methodNotAllowed()
+    if (!specified.test(path)) throw app.httpErrors.notFound()
+    explorer ??= openExplorer(document)
+    const [failure, opened] = await app.to(explorer)
+    if (failure !== null) {
+      // the next request tries again
+      explorer = undefined
+      throw failure
+    }
+    const answer = await opened.inject({ method: 'GET', url: `/${path}` })
+    if (answer.statusCode >= 500) throw new Error(`the explorer answered ${answer.statusCode}`)
+    if (answer.statusCode >= 400) throw app.httpErrors.notFound()
+    const { location, 'content-type': contentType = 'application/octet-stream' } = answer.headers
+    return {
+      status: answer.statusCode,
+      contentType,
+      headers: {
+        ...(typeof location === 'string' && { location }),
+        ...{ 'content-security-policy': policy, 'x-content-type-options': 'nosniff' },
+      },
+      body: answer.rawPayload,
+    }
+  }
+  return { url: explorerUrl, handle }
 }
 
 async function openExplorer(document: () => Promise<object>): Promise<FastifyInstance> {

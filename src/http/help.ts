@@ -1,4 +1,8 @@
 import { z } from 'zod'
+import type { ServiceError } from '../errors.ts'
+import type { Call } from './call.ts'
+import type { Answer } from './exchange.ts'
+import type { DocumentedPlace } from './openapi.ts'
 import { withDefault } from './openapi-template.ts'
 
 /** One verb of a path. */
@@ -21,20 +25,44 @@ export type HelpPage = {
   readonly needs: 'token' | 'sudo' | 'nothing'
 }
 
-/** The pages of all paths, by the plugin they belong to. */
-export class HelpPages {
-  readonly #byPlugin = new Map<string, HelpPage[]>()
+/** Describes one path in OpenAPI; null if the document does not know it. */
+export type DescribePath = (place: DocumentedPlace, path: string) => Promise<object | null>
 
-  add(plugin: string, page: HelpPage): void {
-    const pages = this.#byPlugin.get(plugin)
-    if (pages === undefined) this.#byPlugin.set(plugin, [page])
-    else pages.push(page)
+/** A path whose help may be asked for. */
+export type Helped = {
+  readonly path: string
+  /** Undefined where nothing is served. */
+  readonly page: HelpPage | undefined
+  /** The refusal of what it does not serve. */
+  refusal(): ServiceError
+}
+
+/** The help of all paths. docs/contract/http.md#help-counters-tools */
+export class HelpPages {
+  readonly #byPlugin: ReadonlyMap<string, readonly HelpPage[]>
+  readonly #describe: DescribePath
+
+  constructor(byPlugin: ReadonlyMap<string, readonly HelpPage[]>, describe: DescribePath) {
+    this.#byPlugin = byPlugin
+    this.#describe = describe
   }
 
-  of(plugin: string): readonly HelpPage[] {
-    return this.#byPlugin.get(plugin) ?? []
+  /** The help of a resource, or of the whole mount at its top. */
+  async answer({ path, page, refusal }: Helped, { mount, below }: Call): Promise<Answer> {
+    const { plugin = '', path: mountPath = '' } = mount ?? {}
+    if (path === '/*' && below === '')
+      return helpAnswer(mountText(this.#byPlugin.get(plugin) ?? [], mountPath), null)
+    if (page === undefined) throw refusal()
+    const place = page.isOfNode ? { group: 'node', path: '' } : { group: plugin, path: mountPath }
+    return helpAnswer(pageText(page, mountPath), await this.#describe(place, page.path))
   }
 }
+
+const helpAnswer = (help: string, openapi: object | null): Answer => ({
+  status: 200,
+  contentType: 'application/json',
+  body: `${JSON.stringify({ help, see_also: null, openapi })}\n`,
+})
 
 const words: Record<VerbWord, string> = {
   read: 'GET',
@@ -54,7 +82,7 @@ const needs: Record<HelpPage['needs'], string> = {
 /**
  * What a path is for, its verbs and their fields, in plain text. docs/contract/http.md#help-counters-tools
  */
-export function pageText(page: HelpPage, mountPath: string): string {
+function pageText(page: HelpPage, mountPath: string): string {
   const verbs = page.verbs.map(({ verb, summary, input, anyFields }) => {
     const fields = fieldLines(input)
     const rest = anyFields && verb === 'write' ? ['    and any other field'] : []
@@ -64,7 +92,7 @@ export function pageText(page: HelpPage, mountPath: string): string {
 }
 
 /** The paths of a mount, each with what it is for. */
-export function mountText(pages: readonly HelpPage[], mountPath: string): string {
+function mountText(pages: readonly HelpPage[], mountPath: string): string {
   const lines = pages.map((page) => `${shownPath(page, mountPath)}\n    ${page.about}`).toSorted()
   const head =
     lines.length === 0

@@ -100,23 +100,6 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
   return server
 }
 
-/**
- * The Fastify options that put an application behind such a server, without Fastify's own response to
- * malformed requests. Requests that `isServed` has answered do not reach the application.
- */
-export function listVerb(
-  options: ListServerOptions,
-  isServed: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
-) {
-  return {
-    serverFactory: (handler: RequestListener) =>
-      createListServer(options, (request, response) => {
-        if (!isServed(request, response)) handler(request, response)
-      }),
-    clientErrorHandler: () => {},
-  }
-}
-
 /** The objects between a socket and the handler. */
 type Line = { readonly connection: Connection; readonly feed: RequestFeed }
 

@@ -20,18 +20,25 @@ export type RouterParts = {
   clientAddress(request: IncomingMessage): string | EarlyReply
 }
 
-/** Fastify's HTTP method for each operation: its router supports only the methods Node was built with. */
-export const carrierOf = {
-  read: 'GET',
-  list: 'SEARCH',
-  scan: 'REPORT',
-  write: 'POST',
-  patch: 'PATCH',
-  delete: 'DELETE',
-  header: 'HEAD',
-  help: 'SOURCE',
-  preflight: 'OPTIONS',
-} as const satisfies Record<Operation, string>
+/**
+ * The HTTP method of every request on its way through Fastify's router, which knows only the methods that
+ * Node.js was built with. `call.operation` holds what the request asks for.
+ */
+export const carrier = 'GET'
+
+const nodePrefix = '/-/node/'
+const healthPrefix = '/-/health/'
+
+/** Whether this is the canonical path of the state of the node: health, seal, metrics. */
+export const isNodeState = (url: string): boolean =>
+  url.startsWith(nodePrefix) || url.startsWith(healthPrefix)
+
+/** Whether a node-level path is served below `/v1`. */
+export const isSysPath = (path: string): boolean => path.startsWith('/sys/')
+
+/** The canonical path of a node-level path. */
+export const nodeUrl = (path: string): string =>
+  isSysPath(path) ? `${nodePrefix}${path.slice('/sys/'.length)}` : `/-${path}`
 
 /** The route of requests without a mount; their response is decided after authentication. */
 export const noRoute = '/-/none'
@@ -52,10 +59,10 @@ const nodePaths = new Set([
 const notInNamespaces =
   /^sys\/(?:raw|generate-recovery-token|init|seal|step-down|unseal|health|rekey-recovery-key|rekey|storage|generate-root|metrics|pprof|in-flight-req)(?:\/|$)/
 const outside: ReadonlyMap<string, string> = new Map([
-  ['health', '/-/node/health'],
-  ['metrics', '/-/node/metrics'],
-  ['health/live', '/-/health/live'],
-  ['health/ready', '/-/health/ready'],
+  ['health', `${nodePrefix}health`],
+  ['metrics', `${nodePrefix}metrics`],
+  ['health/live', `${healthPrefix}live`],
+  ['health/ready', `${healthPrefix}ready`],
 ])
 
 /**
@@ -87,7 +94,7 @@ export function mountRouter({
       below: route.below,
       early:
         route.early ??
-        (typeof address === 'string' || route.url.startsWith('/-/health') ? undefined : address),
+        (typeof address === 'string' || route.url.startsWith(healthPrefix) ? undefined : address),
       contentType: request.headers['content-type'],
       crossOrigin: undefined,
       remoteAddress: typeof address === 'string' ? address : '',
@@ -103,10 +110,7 @@ export function mountRouter({
       isUnderWay: false,
       setAside: undefined,
     }
-    // the body rule looks at the type itself; Fastify's own idea of it must not refuse anything
-    if (request.headers['content-type'] !== undefined)
-      request.headers['content-type'] = 'application/octet-stream'
-    request.method = route.operation === undefined ? 'GET' : carrierOf[route.operation]
+    request.method = carrier
     return route.url
   }
 }
@@ -194,7 +198,7 @@ function locate(
   if (path === 'robots.txt') return early({ kind: 'text', status: 200, text: 'User-agent: *\nDisallow: /\n' })
   if (path === 'ui' || path.startsWith('ui/')) return early({ kind: 'errors', status: 404 })
   if (path.startsWith('sys/') && operation !== 'help' && nodePaths.has(path.slice(4))) {
-    return elsewhere({ operation: operation ?? 'preflight', url: `/-/node/${path.slice(4)}` })
+    return elsewhere({ operation: operation ?? 'preflight', url: nodeUrl(`/${path}`) })
   }
   if ((operation === 'list' || operation === 'scan') && !path.endsWith('/')) path += '/'
   const place = places.namespaceOf(header, path)
@@ -202,7 +206,7 @@ function locate(
   const { namespace, taken } = place
   if (taken > 0) path = path.slice(taken)
   if (taken > 0 && operation !== 'help' && (path === 'sys/seal-status' || path === 'sys/leader')) {
-    return elsewhere({ operation: operation ?? 'preflight', url: `/-/node/${path.slice(4)}` })
+    return elsewhere({ operation: operation ?? 'preflight', url: nodeUrl(`/${path}`) })
   }
   const hit = places.resolve(namespace.id, path)
   if (hit === undefined) return elsewhere({ path, namespace, namespaceInPath: taken > 0 })

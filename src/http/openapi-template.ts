@@ -2,7 +2,7 @@ import type { FastifySchema, HTTPMethods } from 'fastify'
 import { fastify } from 'fastify'
 import type { z } from 'zod'
 import type { DocumentedAnswer, DocumentedRoute } from './documented-route.ts'
-import { carrierOf } from './mount-router.ts'
+import { documentedMethod } from './documented-route.ts'
 import { envelopeOf, exampleEnvelope, sharedResponses, sharedSchemas } from './openapi-envelope.ts'
 import { captures, explainFields } from './openapi-words.ts'
 import {
@@ -114,7 +114,7 @@ export async function buildTemplate(routes: readonly DocumentedRoute[]): Promise
     import('fastify-type-provider-zod'),
   ])
   const app = fastify()
-  app.addHttpMethod(carrierOf.list)
+  app.addHttpMethod(documentedMethod.list)
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   await app.register(fastifySwagger, {

@@ -24,14 +24,17 @@ export type DocumentedPlace = {
  * OpenAPI documents of the served routes, one for each caller's view of the mounts. docs/operations.md#health
  */
 export class ApiDocument {
-  readonly #routes: readonly DocumentedRoute[]
   readonly #version: string
+  #routes: readonly DocumentedRoute[] = []
   #template: Promise<ApiTemplate> | undefined
 
-  /** `routes` may grow until the first document is requested. */
-  constructor({ routes, version }: { routes: readonly DocumentedRoute[]; version: string }) {
-    this.#routes = routes
+  constructor(version: string) {
     this.#version = version
+  }
+
+  /** Sets the routes that it describes, before the first document is requested. */
+  cover(routes: readonly DocumentedRoute[]): void {
+    this.#routes = routes
   }
 
   /** An OpenAPI 3.1 document with the paths of the first 500 of these mounts, and those of no mount. */

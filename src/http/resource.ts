@@ -1,12 +1,17 @@
-import type { FastifyInstance, FastifyReply, FastifySchema } from 'fastify'
+import type { FastifySchema } from 'fastify'
 import { z } from 'zod'
 import type { Namespace } from '../core/namespaces/namespace.ts'
 import { fail, type ServiceError } from '../errors.ts'
 import { convertFields } from '../lib/fields.ts'
 import type { JsonValue } from '../lib/json.ts'
-import { answerRequest, limitOf } from './answer.ts'
+import { limitOf } from './answer.ts'
 import { type Call, type Converted, callOf } from './call.ts'
-import type { DocumentedAnswer } from './documented-route.ts'
+import {
+  type DocumentedAnswer,
+  type DocumentedRoute,
+  documentedMethod,
+  tokenKind,
+} from './documented-route.ts'
 import type { Reply, WrittenReply } from './envelope.ts'
 import { errorReply } from './error-reply.ts'
 import {
@@ -21,15 +26,11 @@ import {
 } from './exchange.ts'
 import { type Follows, followsCaller, followsField, followsFieldOrCaller } from './follow.ts'
 import { onHangUp, onLastByte } from './hang-up.ts'
-import { type HelpPage, type HelpVerb, mountText, pageText } from './help.ts'
-import { sendAnswer, sendJson } from './json-reply.ts'
-import { carrierOf } from './mount-router.ts'
+import type { HelpPage, HelpVerb } from './help.ts'
 import { tokenOf } from './request-headers.ts'
 
 export type { Call, DocumentedAnswer, Exchange, Follows, Precheck, Reply, WrittenReply }
 export { errorReply, followsCaller, followsField, followsFieldOrCaller, limitOf }
-
-export type RouteHost = FastifyInstance
 
 /**
  * Captures of a path template: `:name` is a generic name (docs/contract/http.md#verbs-and-paths), a final `*`
@@ -112,6 +113,11 @@ export type ResourceSpec<
    */
   dropsSlash?: boolean
   /**
+   * The response to a read, if it is written already and the same for every caller: then it goes out before
+   * anything else is done. Only of an open path with a fixed place. docs/decisions/0006-ready-reads.md
+   */
+  prepared?: (namespace: Namespace) => WrittenReply | undefined
+  /**
    * Existence check of writes. docs/contract/http.md#field-types,
    * docs/contract/tokens-and-policies.md#capabilities
    */
@@ -127,15 +133,32 @@ export type ResourceSpec<
 }
 
 type AnyVerb = VerbSpec<z.ZodObject, never>
+type AnySpec = ResourceSpec<never, z.ZodObject, z.ZodObject, z.ZodObject, z.ZodObject, z.ZodObject>
 
 const none = z.object({})
 const namePattern = '^\\w(?:[\\w.\\-]*\\w)?$'
-const allCarriers = Object.values(carrierOf)
 
 /**
- * Registers one path of a plugin: a Fastify route per verb, with its schema for the OpenAPI document, and 405
- * for all other verbs. Paths are relative to the mount: `/role/:name`.
+ * One path of a plugin and its verbs, as a value: `http.ts` serves what plugins list. Paths are relative to
+ * the mount: `/role/:name`.
  */
+export type Resource = {
+  /** Template of the path; a final `*` is the rest of it. */
+  readonly path: string
+  /** The path as Fastify's router takes it; twice for a collection. */
+  readonly urls: readonly string[]
+  readonly verbs: Readonly<Partial<Record<VerbName, Served>>>
+  /** The rules for help and for verbs that it does not serve. */
+  readonly rest: RouteRules
+  /** The refusal of a verb that it does not serve. */
+  refusal(): ServiceError
+  readonly page: HelpPage | undefined
+  readonly documented: readonly Omit<DocumentedRoute, 'group'>[]
+  /** Its response to a read, if that is written already and the same for every caller. */
+  readonly prepared: ((namespace: Namespace) => WrittenReply | undefined) | undefined
+}
+
+/** Declares one path of a plugin. */
 export function resource<
   const Path extends string,
   Read extends z.ZodObject = typeof none,
@@ -143,125 +166,64 @@ export function resource<
   List extends z.ZodObject = typeof none,
   Remove extends z.ZodObject = typeof none,
   Patch extends z.ZodObject = typeof none,
->(
-  app: FastifyInstance,
-  path: Path,
-  spec: ResourceSpec<Captures<Path>, Read, Write, List, Remove, Patch>,
-): void {
+>(path: Path, spec: ResourceSpec<Captures<Path>, Read, Write, List, Remove, Patch>): Resource {
   const captures = [...path.matchAll(/[:*](\w+)|\*$/g)].map((match) => match[1] ?? 'rest')
-  const base = path.replace(/:(\w+)/g, `:$1(${namePattern})`).replace(/\*\w+$/, '*')
+  const url = path.replace(/:(\w+)/g, `:$1(${namePattern})`).replace(/\*\w+$/, '*')
   const shown = path.replace(/\*(\w+)$/, ':$1')
-  const urls = spec.collection === true ? [base, `${base}/`] : [base]
-  const left = new Set(allCarriers)
-
+  // the verbs of one resource share its captures; inputs differ, and each handler only ever meets values its
+  // own schema gave
+  const common = spec as unknown as AnySpec
+  const served: Partial<Record<VerbName, Served>> = {}
+  const documented: Omit<DocumentedRoute, 'group'>[] = []
   for (const operation of verbs) {
-    // the verbs of one resource share its captures; inputs differ, and each handler only ever meets values
-    // its own schema gave
-    const verb = spec[operation] as AnyVerb | undefined
+    const verb = common[operation]
     if (verb === undefined) continue
-    left.delete(carrierOf[operation])
-    const rules = rulesOf(
-      spec as unknown as ResourceSpec<unknown, Read, Write, List, Remove, Patch>,
-      operation,
-      verb,
-      captures,
-    )
+    const rules = rulesOf(common, operation, verb, captures)
     // the exchange will be made from this verb's own schema and path
-    const served: Served = {
-      operation,
-      rules,
-      handle: verb.handle as (exchange: Exchange<unknown, unknown>) => Outcome,
-    }
-    for (const [index, url] of urls.entries()) {
-      // OpenAPI has no verb for a scan
-      const isShown = index === 0 && operation !== 'scan'
-      app.route({
-        method: carrierOf[operation],
-        url,
-        schema: isShown ? documented(operation, verb, { captures, help: spec.help }) : { hide: true },
-        config: {
-          rules,
-          served,
-          ...(isShown
-            ? {
-                document: {
-                  path: shown.replace('*', ':path'),
-                  method: carrierOf[operation],
-                  answer: answerOf(operation, verb),
-                },
-              }
-            : {}),
-        },
-        handler: async (request, reply) => sendAnswer(reply, await answerRequest(app, request, served)),
-      })
-    }
-  }
-  const page = pageOf(shown, spec as unknown as ResourceSpec<unknown, Read, Write, List, Remove, Patch>)
-  app.helpPages.add(app.prefix.slice(1), page)
-  const rest = rulesOf(
-    spec as unknown as ResourceSpec<unknown, Read, Write, List, Remove, Patch>,
-    'header',
-    undefined,
-    captures,
-  )
-  for (const url of urls) {
-    app.route({
-      method: [...left],
-      url,
-      schema: { hide: true },
-      config: { rules: rest },
-      handler: (request, reply) => {
-        const call = callOf(request.raw)
-        if (call.operation === 'help')
-          return path === '/*' && call.below === '' ? sendMountHelp(reply, call) : sendHelp(reply, call, page)
-        throw fail('unsupported', 'unsupported operation')
-      },
+    served[operation] = { operation, rules, handle: verb.handle as Served['handle'] }
+    if (operation === 'scan') continue
+    documented.push({
+      ...{ path: shown.replace('*', ':path'), method: documentedMethod[operation], token: tokenKind(rules) },
+      ...{ schema: schemaOf(operation, verb, captures, spec.help), answer: answerOf(operation, verb) },
     })
+  }
+  return {
+    path: shown,
+    urls: spec.collection === true ? [url, `${url}/`] : [url],
+    verbs: served,
+    rest: rulesOf(common, 'header', undefined, captures),
+    refusal: () => fail('unsupported', 'unsupported operation'),
+    page: pageOf(shown, common),
+    documented,
+    prepared: spec.prepared,
   }
 }
 
 /** Refuses unknown paths of a plugin, or one path that an earlier wildcard must not match. */
-export function unknownPaths(
-  app: FastifyInstance,
-  { url = '/*', open = false }: { url?: string; open?: boolean } = {},
-): void {
-  const rules = rulesOf({ help: '', open }, 'read', undefined, [])
-  app.route({
-    method: allCarriers,
-    url,
-    schema: { hide: true },
-    config: { rules },
-    handler: (request, reply) => {
-      const call = callOf(request.raw)
-      if (call.operation === 'help' && call.below === '') return sendMountHelp(reply, call)
-      throw fail('missing', 'unsupported path')
-    },
-  })
+export function unknownPaths({ url = '/*', open = false }: { url?: string; open?: boolean } = {}): Resource {
+  return {
+    path: url,
+    urls: [url],
+    verbs: {},
+    rest: rulesOf({ help: '', open }, 'read', undefined, []),
+    refusal: unsupportedPath,
+    page: undefined,
+    documented: [],
+    prepared: undefined,
+  }
 }
 
-/** Registers only the help of a path that is served elsewhere. */
-export function helpOnly(app: FastifyInstance, url: string, page: HelpPage): void {
-  const [, plugin = ''] = url.split('/')
-  app.helpPages.add(plugin, page)
-  app.route({
-    method: carrierOf.help,
-    url,
-    schema: { hide: true },
-    config: { rules: rulesOf({ help: page.about, open: page.needs === 'nothing' }, 'read', undefined, []) },
-    handler: (request, reply) => sendHelp(reply, callOf(request.raw), page),
-  })
+const unsupportedPath = () => fail('missing', 'unsupported path')
+
+/** Serves only the help of a path that is served elsewhere. */
+export function helpOnly(url: string, page: HelpPage): Resource {
+  return { ...unknownPaths({ url, open: page.needs === 'nothing' }), page }
 }
 
-function pageOf<
-  R extends z.ZodObject,
-  W extends z.ZodObject,
-  L extends z.ZodObject,
-  D extends z.ZodObject,
-  P extends z.ZodObject,
->(path: string, spec: ResourceSpec<unknown, R, W, L, D, P>): HelpPage {
+function pageOf(path: string, spec: AnySpec): HelpPage {
   const told = verbs.flatMap((verb): HelpVerb[] => {
     // what is told of a verb does not depend on what its handler takes
-    const offered = spec[verb] as AnyVerb | undefined
+    const offered = spec[verb]
     return offered === undefined
       ? []
       : [
@@ -283,14 +245,8 @@ function pageOf<
   }
 }
 
-function rulesOf<
-  R extends z.ZodObject,
-  W extends z.ZodObject,
-  L extends z.ZodObject,
-  D extends z.ZodObject,
-  P extends z.ZodObject,
->(
-  spec: ResourceSpec<unknown, R, W, L, D, P>,
+function rulesOf(
+  spec: AnySpec,
   operation: VerbName | 'header',
   verb: AnyVerb | undefined,
   captures: readonly string[],
@@ -377,23 +333,11 @@ function convert(
   return { values, unknown: anyFields ? [] : unknown, replaced }
 }
 
-/** docs/contract/http.md#help-counters-tools */
-async function sendHelp(reply: FastifyReply, call: Call, page: HelpPage): Promise<FastifyReply> {
-  const { plugin = '', path = '' } = call.mount ?? {}
-  const place = page.isOfNode ? { group: 'node', path: '' } : { group: plugin, path }
-  return sendHelpText(reply, pageText(page, path), await reply.server.describePath(place, page.path))
-}
-
-const sendMountHelp = (reply: FastifyReply, { mount }: Call): FastifyReply =>
-  sendHelpText(reply, mountText(reply.server.helpPages.of(mount?.plugin ?? ''), mount?.path ?? ''), null)
-
-const sendHelpText = (reply: FastifyReply, help: string, openapi: object | null): FastifyReply =>
-  sendJson(reply, 200, `${JSON.stringify({ help, see_also: null, openapi })}\n`)
-
-function documented(
+function schemaOf(
   operation: VerbName,
   verb: AnyVerb,
-  { captures, help }: { captures: readonly string[]; help: string },
+  captures: readonly string[],
+  help: string,
 ): FastifySchema {
   const schema = verb.anyFields === true ? inputOf(operation, verb).loose() : inputOf(operation, verb)
   const { output = operation === 'list' ? keyList : undefined } = verb

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import Fastify from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { noLimits } from '../../src/http/connections.ts'
-import { listVerb } from '../../src/http/list-verb.ts'
+import { createListServer } from '../../src/http/list-verb.ts'
 import { type Answer, chunked, echo, head, listen, type Seen, seenIn, WireServer } from './wire.ts'
 
 const seen = (method: string, url: string, body = ''): Seen => ({ method, url, body })
@@ -759,7 +759,8 @@ describe('TLS', () => {
 describe('Fastify', () => {
   async function listenWithFastify() {
     const app = Fastify({
-      ...listVerb({}),
+      serverFactory: (handler) => createListServer({}, handler),
+      clientErrorHandler: () => {},
       rewriteUrl(request) {
         if (request.method === 'LIST') request.method = 'SEARCH'
         else if (request.method === 'SEARCH') request.method = 'TRACE'

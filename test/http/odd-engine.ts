@@ -8,63 +8,63 @@ import type { Engine } from '../../src/server.ts'
  */
 export function oddEngine(gate: Gate): Engine {
   const name = 'a'
+  const read = (path: string, handle: () => object | Promise<object>) =>
+    resource(path, { help: 'Odd.', read: { summary: 'Odd', handle: async () => handle() } })
   return {
     type: 'odd',
     backend: { renew: async () => undefined, revoke: async () => undefined },
-    routes: async (app) => {
-      const read = (path: string, handle: () => object | Promise<object>) =>
-        resource(app, path, { help: 'Odd.', read: { summary: 'Odd', handle: async () => handle() } })
-      read('/plain', () => ({ data: { name } }))
+    resources: [
+      read('/plain', () => ({ data: { name } })),
       read('/wait', async () => {
         await gate.passed()
         return { data: { name } }
-      })
+      }),
       read('/bug-later', async () => {
         await gate.passed()
         throw new Error('a bug')
-      })
+      }),
       read('/bug', () => {
         throw new Error('a bug')
-      })
+      }),
       read('/bug-of-nothing', () => {
         throw undefined
-      })
+      }),
       read('/refused', () => {
         throw refuse('throttled', 'slower')
-      })
-      read('/large', () => ({ data: { text: 'é'.repeat(1 << 20) } }))
+      }),
+      read('/large', () => ({ data: { text: 'é'.repeat(1 << 20) } })),
       read('/headers', () => ({
         data: { name },
         headers: { 'cache-control': 'private', 'content-type': 'text/odd', 'x-odd': 'é' },
-      }))
-      read('/not-modified', () => ({ status: 304, headers: { etag: '"x"' } }))
-      read('/unwritable', () => ({ data: { name }, headers: { 'x-odd': 'a\nb' } }))
+      })),
+      read('/not-modified', () => ({ status: 304, headers: { etag: '"x"' } })),
+      read('/unwritable', () => ({ data: { name }, headers: { 'x-odd': 'a\nb' } })),
       read('/document', () => ({
         raw: { status: 203, contentType: 'text/plain', body: 'é', cacheControl: 'max-age=1' },
-      }))
-      read('/empty-document', () => ({ raw: { status: 200, contentType: 'text/plain', body: '' } }))
-      resource(app, '/name/:name', {
+      })),
+      read('/empty-document', () => ({ raw: { status: 200, contentType: 'text/plain', body: '' } })),
+      resource('/name/:name', {
         help: 'Odd.',
         read: { summary: 'Odd', handle: async ({ params }) => ({ data: params }) },
-      })
-      resource(app, '/name/fixed', {
+      }),
+      resource('/name/fixed', {
         help: 'Odd.',
         read: { summary: 'Odd', handle: async () => ({ data: { fixed: true } }) },
-      })
-      resource(app, '/rest/*rest', {
+      }),
+      resource('/rest/*rest', {
         help: 'Odd.',
         read: { summary: 'Odd', handle: async ({ params }) => ({ data: params }) },
         list: { summary: 'Odd', handle: async ({ params }) => ({ data: { keys: ['a', 'b', params.rest] } }) },
         scan: { summary: 'Odd', handle: async ({ params }) => ({ data: { keys: ['c', params.rest] } }) },
-      })
-      resource(app, '/nothing', {
+      }),
+      resource('/nothing', {
         help: 'Odd.',
         collection: true,
         read: { summary: 'Odd', handle: async () => undefined },
         list: { summary: 'Odd', handle: async () => ({ data: { keys: [] } }) },
-      })
-      unknownPaths(app)
-    },
+      }),
+      unknownPaths(),
+    ],
   }
 }
 

@@ -15,7 +15,8 @@ const describe = async (
   routes: readonly DocumentedRoute[],
   mounts: readonly string[],
 ): Promise<Record<string, Record<string, object>>> => {
-  const document = new ApiDocument({ routes, version: '1.2.3' })
+  const document = new ApiDocument('1.2.3')
+  document.cover(routes)
   const { paths } = {
     paths: {},
     ...(await document.describe(mounts.map((path) => ({ group: 'jwt', path })))),

@@ -20,8 +20,8 @@ export function practiceEngine({ providerUrl, roles }: PracticeOptions): Engine 
   return {
     type: 'practice',
     backend: practiceBackend({ roles, ...(providerUrl === undefined ? {} : { providerUrl }) }),
-    routes: async (app) => {
-      resource(app, '/creds/:role', {
+    resources: [
+      resource('/creds/:role', {
         help: 'Get a credential.',
         read: {
           summary: 'Get a credential',
@@ -32,9 +32,9 @@ export function practiceEngine({ providerUrl, roles }: PracticeOptions): Engine 
             return { data: { credential }, secret: { ...role, internal: { credential, role: params.role } } }
           },
         },
-      })
-      unknownPaths(app)
-    },
+      }),
+      unknownPaths(),
+    ],
   }
 }
 

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import type { LongLists } from '../../core/long-lists.ts'
 import { checkRecordSize } from '../../core/stored-record.ts'
@@ -7,7 +6,7 @@ import type { TokenStore } from '../../core/tokens/token-store.ts'
 import type { Cubbyhole, Cubbyholes } from '../../core/wrapping/cubbyholes.ts'
 import { isWrapping } from '../../core/wrapping/wrapper.ts'
 import { refuse } from '../../errors.ts'
-import { type Exchange, limitOf, resource } from '../../http/resource.ts'
+import { type Exchange, limitOf, type Resource, resource } from '../../http/resource.ts'
 import { levelOf } from './level.ts'
 
 export type CubbyholeParts = {
@@ -23,10 +22,7 @@ const oldUnwrapWarning =
   "Reading from 'cubbyhole/response' is deprecated. Please use sys/wrapping/unwrap, which makes sure that the token is a wrapping token."
 
 /** One private store per service token. docs/contract/wrapping.md#cubbyhole */
-export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (
-  app,
-  { cubbyholes, tokens, longLists },
-) => {
+export function cubbyholeResources({ cubbyholes, tokens, longLists }: CubbyholeParts): Resource[] {
   const storeOf = ({ caller, mount }: Exchange<unknown, unknown>): Cubbyhole => {
     if (caller === undefined || caller.token.type !== 'service')
       throw refuse('invalid', "cubbyhole operations are only supported by 'service' type tokens")
@@ -42,70 +38,72 @@ export const cubbyhole: FastifyPluginAsync<CubbyholeParts> = async (
     return { view, key: prefix + exchange.params.rest }
   }
 
-  resource(app, '/*', {
-    help: 'A private store for one token, deleted with the token.',
-    exists: async (exchange) => {
-      if (exchange.params.rest === '') return false
-      const { view, key } = entryOf(exchange)
-      // the entry may be large, so only its key is read
-      return (await view.listKeys(key, { limit: 1 })).includes(key)
-    },
-    read: {
-      summary: 'Read an entry',
-      output: z.object({}).loose(),
-      example: { password: 'secret' },
-      anyFields: true,
-      handle: async (exchange) => {
+  return [
+    resource('/*', {
+      help: 'A private store for one token, deleted with the token.',
+      exists: async (exchange) => {
+        if (exchange.params.rest === '') return false
         const { view, key } = entryOf(exchange)
-        const data = await view.get(key)
-        if (typeof data !== 'object' || data === null) return undefined
-        const { caller } = exchange
-        return caller !== undefined && isWrapping(caller.token)
-          ? { data, warnings: [oldUnwrapWarning] }
-          : { data }
+        // the entry may be large, so only its key is read
+        return (await view.listKeys(key, { limit: 1 })).includes(key)
       },
-    },
-    write: {
-      summary: 'Write an entry',
-      anyFields: true,
-      handle: async (exchange) => {
-        const { view, key } = entryOf(exchange)
-        const { caller, sent } = exchange
-        if (Object.keys(sent).length === 0) throw refuse('invalid', 'missing data fields')
-        checkPath(exchange.params.rest)
-        checkRecordSize(sent)
-        // this was the token's last use: nobody could read the entry
-        if (caller === undefined || caller.token.num_uses < 0) return undefined
-        await view.write([{ key, value: sent }])
-        // if the token ended meanwhile, its cubbyhole may have been emptied before this write
-        if ((await tokens.lookupByAccessor(caller.token.accessor)) === undefined)
-          await cubbyholes.empty(caller.token)
-        return undefined
+      read: {
+        summary: 'Read an entry',
+        output: z.object({}).loose(),
+        example: { password: 'secret' },
+        anyFields: true,
+        handle: async (exchange) => {
+          const { view, key } = entryOf(exchange)
+          const data = await view.get(key)
+          if (typeof data !== 'object' || data === null) return undefined
+          const { caller } = exchange
+          return caller !== undefined && isWrapping(caller.token)
+            ? { data, warnings: [oldUnwrapWarning] }
+            : { data }
+        },
       },
-    },
-    list: {
-      summary: 'List entries',
-      handle: async (exchange) => {
-        const { view, prefix } = storeOf(exchange)
-        const { after, limit } = exchange.sent
-        const keys = await levelOf(view, prefix + exchange.params.rest, {
-          after: typeof after === 'string' ? after : '',
-          limit: limitOf(limit),
-          giveWay: () => nextTurn(),
-          paced: (names) => longLists.paced(names, exchange),
-        })
-        return { data: { keys }, paged: true }
+      write: {
+        summary: 'Write an entry',
+        anyFields: true,
+        handle: async (exchange) => {
+          const { view, key } = entryOf(exchange)
+          const { caller, sent } = exchange
+          if (Object.keys(sent).length === 0) throw refuse('invalid', 'missing data fields')
+          checkPath(exchange.params.rest)
+          checkRecordSize(sent)
+          // this was the token's last use: nobody could read the entry
+          if (caller === undefined || caller.token.num_uses < 0) return undefined
+          await view.write([{ key, value: sent }])
+          // if the token ended meanwhile, its cubbyhole may have been emptied before this write
+          if ((await tokens.lookupByAccessor(caller.token.accessor)) === undefined)
+            await cubbyholes.empty(caller.token)
+          return undefined
+        },
       },
-    },
-    delete: {
-      summary: 'Delete an entry',
-      handle: async (exchange) => {
-        const { view, key } = entryOf(exchange)
-        await view.write([{ key, value: undefined }])
-        return undefined
+      list: {
+        summary: 'List entries',
+        handle: async (exchange) => {
+          const { view, prefix } = storeOf(exchange)
+          const { after, limit } = exchange.sent
+          const keys = await levelOf(view, prefix + exchange.params.rest, {
+            after: typeof after === 'string' ? after : '',
+            limit: limitOf(limit),
+            giveWay: () => nextTurn(),
+            paced: (names) => longLists.paced(names, exchange),
+          })
+          return { data: { keys }, paged: true }
+        },
       },
-    },
-  })
+      delete: {
+        summary: 'Delete an entry',
+        handle: async (exchange) => {
+          const { view, key } = entryOf(exchange)
+          await view.write([{ key, value: undefined }])
+          return undefined
+        },
+      },
+    }),
+  ]
 }
 
 /** Throws for a path that is too long: paths become keys in list responses. */

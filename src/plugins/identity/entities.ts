@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { canonicalName } from '../../core/identity/canonical-name.ts'
@@ -8,7 +7,7 @@ import { entitiesOf, namesInOrder } from '../../core/identity/entity-lists.ts'
 import type { IdentityStore } from '../../core/identity/identity-store.ts'
 import { refuse } from '../../errors.ts'
 import type { LongLists } from '../../core/long-lists.ts'
-import { type Reply, resource } from '../../http/resource.ts'
+import { type Reply, type Resource, resource } from '../../http/resource.ts'
 import { boolField, commaListField, kvField, stringField } from '../../lib/fields.ts'
 import { atMost } from '../../lib/async-iterables.ts'
 import { entityData, entityInfo, type MountOf } from './entity-view.ts'
@@ -93,142 +92,141 @@ const created = (entity: Entity | undefined): Reply | undefined =>
   entity && { data: { id: entity.id, name: entity.name, aliases: null } }
 
 /** `identity/entity*`. docs/contract/identity.md#entities */
-export function entityRoutes(app: FastifyInstance, parts: EntityParts): void {
+export function entityResources(parts: EntityParts): Resource[] {
   const { identities, mountOf, longLists } = parts
   const { records } = identities
 
-  resource(app, '/entity', {
-    help: 'Make an entity, or update one.',
-    write: {
-      summary: 'Create or update an entity',
-      output: made,
-      statuses: [200, 204],
-      example: examples.madeEntity,
-      input,
-      handle: async ({ mount, input: { id, name: wanted, ...changes } }) =>
-        created(
-          await putEntity(identities, { namespace: mount.namespace, id, name: wanted, fields: changes }),
-        ),
-    },
-  })
-
-  resource(app, '/entity/id', {
-    help: 'Ids of all entities.',
-    collection: true,
-    list: {
-      summary: 'List entities by id',
-      example: examples.entities,
-      output: listOutput,
-      handle: ({ mount, sent, whenGone }) => {
-        const { after, limit } = listRange(sent)
-        const entities = longLists.paced(entitiesOf(records, mount.namespace, after), { whenGone })
-        return listed(atMost(limit, entities), (one) => entityInfo(one, mountOf))
+  return [
+    resource('/entity', {
+      help: 'Make an entity, or update one.',
+      write: {
+        summary: 'Create or update an entity',
+        output: made,
+        statuses: [200, 204],
+        example: examples.madeEntity,
+        input,
+        handle: async ({ mount, input: { id, name: wanted, ...changes } }) =>
+          created(
+            await putEntity(identities, { namespace: mount.namespace, id, name: wanted, fields: changes }),
+          ),
       },
-    },
-  })
-  resource(app, '/entity/id/:id', {
-    help: 'An entity by its id.',
-    read: {
-      summary: 'Read an entity by its id',
-      example: examples.entity,
-      output: entityOutput,
-      handle: async ({ mount, params }) =>
-        entityReply(parts, (await records.byId(mount.namespace, params.id))?.entity),
-    },
-    write: {
-      summary: 'Update an entity by its id',
-      output: made,
-      statuses: [200, 204],
-      example: examples.madeEntity,
-      input: fields.extend({ name }),
-      handle: async ({ mount, params, input: { name: wanted, ...changes } }) =>
-        created(
-          await putEntity(identities, {
-            namespace: mount.namespace,
-            id: params.id,
-            name: wanted,
-            fields: changes,
-          }),
-        ),
-    },
-    delete: {
-      summary: 'Delete an entity by its id',
-      handle: ({ mount, params }) => removed(deleteEntity(identities, mount.namespace, { id: params.id })),
-    },
-  })
-
-  resource(app, '/entity/name', {
-    help: 'Names of all entities.',
-    collection: true,
-    list: {
-      summary: 'List entities by name',
-      output: z.object({ keys: z.array(z.string()) }),
-      handle: async ({ mount, sent, whenGone }) => {
-        const range = listRange(sent)
-        return {
-          data: {
-            keys: await namesInOrder(
-              longLists.paced(entitiesOf(records, mount.namespace), { whenGone }),
-              range,
-            ),
-          },
-          paged: true,
-        }
+    }),
+    resource('/entity/id', {
+      help: 'Ids of all entities.',
+      collection: true,
+      list: {
+        summary: 'List entities by id',
+        example: examples.entities,
+        output: listOutput,
+        handle: ({ mount, sent, whenGone }) => {
+          const { after, limit } = listRange(sent)
+          const entities = longLists.paced(entitiesOf(records, mount.namespace, after), { whenGone })
+          return listed(atMost(limit, entities), (one) => entityInfo(one, mountOf))
+        },
       },
-    },
-  })
-  resource(app, '/entity/name/*name', {
-    help: 'An entity by its name.',
-    canonical: byName('entity/name/'),
-    read: {
-      summary: 'Read an entity by its name',
-      example: examples.entity,
-      output: entityOutput,
-      handle: async ({ mount, params }) =>
-        entityReply(parts, (await records.byName(mount.namespace, params.name))?.entity),
-    },
-    write: {
-      summary: 'Create or update an entity by its name',
-      output: made,
-      statuses: [200, 204],
-      example: examples.madeEntity,
-      input: fields,
-      handle: async ({ mount, params, input: changes }) => {
-        if (canonicalName(params.name) === '') throw refuse('invalid', 'empty entity name')
-        return created(
-          await putEntity(identities, {
-            namespace: mount.namespace,
-            id: '',
-            name: params.name,
-            fields: changes,
-          }),
-        )
+    }),
+    resource('/entity/id/:id', {
+      help: 'An entity by its id.',
+      read: {
+        summary: 'Read an entity by its id',
+        example: examples.entity,
+        output: entityOutput,
+        handle: async ({ mount, params }) =>
+          entityReply(parts, (await records.byId(mount.namespace, params.id))?.entity),
       },
-    },
-    delete: {
-      summary: 'Delete an entity by its name',
-      handle: ({ mount, params }) =>
-        removed(deleteEntity(identities, mount.namespace, { name: params.name })),
-    },
-  })
-
-  resource(app, '/entity/batch-delete', {
-    help: 'Delete several entities.',
-    write: {
-      summary: 'Delete several entities',
-      required: ['entity_ids'],
-      input: z.object({ entity_ids: commaListField.default([]).describe('Ids of the entities') }),
-      handle: async ({ mount, input: { entity_ids } }) => {
-        const ids = new Set(entity_ids)
-        if (ids.size === 0) throw refuse('invalid', 'missing entity ids to delete')
-        for (const id of ids) {
-          await deleteEntity(identities, mount.namespace, { id })
-          await nextTurn()
-        }
-        return undefined
+      write: {
+        summary: 'Update an entity by its id',
+        output: made,
+        statuses: [200, 204],
+        example: examples.madeEntity,
+        input: fields.extend({ name }),
+        handle: async ({ mount, params, input: { name: wanted, ...changes } }) =>
+          created(
+            await putEntity(identities, {
+              namespace: mount.namespace,
+              id: params.id,
+              name: wanted,
+              fields: changes,
+            }),
+          ),
       },
-    },
-  })
+      delete: {
+        summary: 'Delete an entity by its id',
+        handle: ({ mount, params }) => removed(deleteEntity(identities, mount.namespace, { id: params.id })),
+      },
+    }),
+    resource('/entity/name', {
+      help: 'Names of all entities.',
+      collection: true,
+      list: {
+        summary: 'List entities by name',
+        output: z.object({ keys: z.array(z.string()) }),
+        handle: async ({ mount, sent, whenGone }) => {
+          const range = listRange(sent)
+          return {
+            data: {
+              keys: await namesInOrder(
+                longLists.paced(entitiesOf(records, mount.namespace), { whenGone }),
+                range,
+              ),
+            },
+            paged: true,
+          }
+        },
+      },
+    }),
+    resource('/entity/name/*name', {
+      help: 'An entity by its name.',
+      canonical: byName('entity/name/'),
+      read: {
+        summary: 'Read an entity by its name',
+        example: examples.entity,
+        output: entityOutput,
+        handle: async ({ mount, params }) =>
+          entityReply(parts, (await records.byName(mount.namespace, params.name))?.entity),
+      },
+      write: {
+        summary: 'Create or update an entity by its name',
+        output: made,
+        statuses: [200, 204],
+        example: examples.madeEntity,
+        input: fields,
+        handle: async ({ mount, params, input: changes }) => {
+          if (canonicalName(params.name) === '') throw refuse('invalid', 'empty entity name')
+          return created(
+            await putEntity(identities, {
+              namespace: mount.namespace,
+              id: '',
+              name: params.name,
+              fields: changes,
+            }),
+          )
+        },
+      },
+      delete: {
+        summary: 'Delete an entity by its name',
+        handle: ({ mount, params }) =>
+          removed(deleteEntity(identities, mount.namespace, { name: params.name })),
+      },
+    }),
+    resource('/entity/batch-delete', {
+      help: 'Delete several entities.',
+      write: {
+        summary: 'Delete several entities',
+        required: ['entity_ids'],
+        input: z.object({ entity_ids: commaListField.default([]).describe('Ids of the entities') }),
+        handle: async ({ mount, input: { entity_ids } }) => {
+          const ids = new Set(entity_ids)
+          if (ids.size === 0) throw refuse('invalid', 'missing entity ids to delete')
+          for (const id of ids) {
+            await deleteEntity(identities, mount.namespace, { id })
+            await nextTurn()
+          }
+          return undefined
+        },
+      },
+    }),
+  ]
 }
 
 async function removed(work: Promise<void>): Promise<undefined> {

@@ -1,8 +1,7 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { deleteAlias, putAlias } from '../../core/identity/alias-changes.ts'
 import { aliasesOf } from '../../core/identity/entity-lists.ts'
-import { type Reply, resource } from '../../http/resource.ts'
+import { type Reply, type Resource, resource } from '../../http/resource.ts'
 import { kvField, stringField } from '../../lib/fields.ts'
 import { atMost } from '../../lib/async-iterables.ts'
 import { aliasListOutput, aliasOutput, writtenAlias } from './alias-output.ts'
@@ -23,10 +22,7 @@ const fields = z.object({
 const input = fields.extend({ id: stringField.default('').describe('Id of the alias to update') })
 
 /** `identity/entity-alias*`: the names of entities at auth mounts. docs/contract/identity.md#aliases */
-export function entityAliasRoutes(
-  app: FastifyInstance,
-  { identities, mountOf, longLists }: EntityParts,
-): void {
+export function entityAliasResources({ identities, mountOf, longLists }: EntityParts): Resource[] {
   const { records } = identities
 
   const put = async (
@@ -48,56 +44,58 @@ export function entityAliasRoutes(
     return written && { data: written }
   }
 
-  resource(app, '/entity-alias', {
-    help: 'Make an alias of an entity, or update one.',
-    write: {
-      summary: 'Create or update an entity alias',
-      statuses: [200, 204],
-      example: examples.madeAlias,
-      input,
-      output: writtenAlias,
-      handle: ({ mount, input: values }) => put(mount.namespace, values.id, values),
-    },
-  })
-  resource(app, '/entity-alias/id', {
-    help: 'Ids of all entity aliases.',
-    collection: true,
-    list: {
-      summary: 'List entity aliases by id',
-      example: examples.entityAliases,
-      output: aliasListOutput,
-      handle: ({ mount, sent, whenGone }) => {
-        const { after, limit } = listRange(sent)
-        const aliases = longLists.paced(aliasesOf(records, mount.namespace, after), { whenGone })
-        return listed(atMost(limit, aliases), (one) => aliasInfo(one, mount.namespace, mountOf))
+  return [
+    resource('/entity-alias', {
+      help: 'Make an alias of an entity, or update one.',
+      write: {
+        summary: 'Create or update an entity alias',
+        statuses: [200, 204],
+        example: examples.madeAlias,
+        input,
+        output: writtenAlias,
+        handle: ({ mount, input: values }) => put(mount.namespace, values.id, values),
       },
-    },
-  })
-  resource(app, '/entity-alias/id/:id', {
-    help: 'An entity alias by its id.',
-    read: {
-      summary: 'Read an entity alias',
-      example: examples.entityAlias,
-      output: aliasOutput,
-      handle: async ({ mount, params }) => {
-        const stored = await records.byAliasId(mount.namespace, params.id)
-        return stored && { data: aliasData(stored.alias, stored.entity.namespace_id, mountOf) }
+    }),
+    resource('/entity-alias/id', {
+      help: 'Ids of all entity aliases.',
+      collection: true,
+      list: {
+        summary: 'List entity aliases by id',
+        example: examples.entityAliases,
+        output: aliasListOutput,
+        handle: ({ mount, sent, whenGone }) => {
+          const { after, limit } = listRange(sent)
+          const aliases = longLists.paced(aliasesOf(records, mount.namespace, after), { whenGone })
+          return listed(atMost(limit, aliases), (one) => aliasInfo(one, mount.namespace, mountOf))
+        },
       },
-    },
-    write: {
-      summary: 'Update an entity alias',
-      statuses: [200, 204],
-      example: examples.madeAlias,
-      input: fields,
-      output: writtenAlias,
-      handle: ({ mount, params, input: values }) => put(mount.namespace, params.id, values),
-    },
-    delete: {
-      summary: 'Delete an entity alias',
-      handle: async ({ mount, params }) => {
-        await deleteAlias(identities, mount.namespace, params.id)
-        return undefined
+    }),
+    resource('/entity-alias/id/:id', {
+      help: 'An entity alias by its id.',
+      read: {
+        summary: 'Read an entity alias',
+        example: examples.entityAlias,
+        output: aliasOutput,
+        handle: async ({ mount, params }) => {
+          const stored = await records.byAliasId(mount.namespace, params.id)
+          return stored && { data: aliasData(stored.alias, stored.entity.namespace_id, mountOf) }
+        },
       },
-    },
-  })
+      write: {
+        summary: 'Update an entity alias',
+        statuses: [200, 204],
+        example: examples.madeAlias,
+        input: fields,
+        output: writtenAlias,
+        handle: ({ mount, params, input: values }) => put(mount.namespace, params.id, values),
+      },
+      delete: {
+        summary: 'Delete an entity alias',
+        handle: async ({ mount, params }) => {
+          await deleteAlias(identities, mount.namespace, params.id)
+          return undefined
+        },
+      },
+    }),
+  ]
 }

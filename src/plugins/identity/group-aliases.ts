@@ -1,6 +1,5 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { type Reply, resource } from '../../http/resource.ts'
+import { type Reply, type Resource, resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import { atMost } from '../../lib/async-iterables.ts'
 import { aliasListOutput, aliasOutput, writtenAlias } from './alias-output.ts'
@@ -20,10 +19,7 @@ const fields = z.object({
 const input = fields.extend({ id: stringField.optional().describe('Id of the group alias to update') })
 
 /** `identity/group-alias*`: the names of external groups at providers. docs/contract/identity.md#groups */
-export function groupAliasRoutes(
-  app: FastifyInstance,
-  { groups, mountOf, longLists }: GroupPluginParts,
-): void {
+export function groupAliasResources({ groups, mountOf, longLists }: GroupPluginParts): Resource[] {
   const put = async (
     namespace: string,
     id: string | undefined,
@@ -39,56 +35,58 @@ export function groupAliasRoutes(
     return changed ? { data: { id: alias.id, canonical_id: alias.canonical_id } } : undefined
   }
 
-  resource(app, '/group-alias', {
-    help: 'Make an alias of an external group, or update one.',
-    write: {
-      summary: 'Create or update a group alias',
-      statuses: [200, 204],
-      example: examples.madeGroupAlias,
-      input,
-      output: writtenAlias,
-      handle: ({ mount, input: { id, ...values } }) => put(mount.namespace, id, values),
-    },
-  })
-  resource(app, '/group-alias/id', {
-    help: 'Ids of all group aliases.',
-    collection: true,
-    list: {
-      summary: 'List group aliases by id',
-      example: examples.groupAliases,
-      output: aliasListOutput,
-      handle: ({ mount, sent, whenGone }) => {
-        const { after, limit } = listRange(sent)
-        const aliases = longLists.paced(groups.aliasesIn(mount.namespace, after), { whenGone })
-        return listed(atMost(limit, aliases), (one) => groupAliasInfo(one, mount.namespace, mountOf))
+  return [
+    resource('/group-alias', {
+      help: 'Make an alias of an external group, or update one.',
+      write: {
+        summary: 'Create or update a group alias',
+        statuses: [200, 204],
+        example: examples.madeGroupAlias,
+        input,
+        output: writtenAlias,
+        handle: ({ mount, input: { id, ...values } }) => put(mount.namespace, id, values),
       },
-    },
-  })
-  resource(app, '/group-alias/id/:id', {
-    help: 'A group alias by its id.',
-    read: {
-      summary: 'Read a group alias',
-      example: examples.groupAlias,
-      output: aliasOutput,
-      handle: async ({ mount, params }) => {
-        const alias = (await groups.byAliasId(mount.namespace, params.id))?.alias ?? undefined
-        return alias && { data: groupAliasData(alias, mount.namespace, mountOf) }
+    }),
+    resource('/group-alias/id', {
+      help: 'Ids of all group aliases.',
+      collection: true,
+      list: {
+        summary: 'List group aliases by id',
+        example: examples.groupAliases,
+        output: aliasListOutput,
+        handle: ({ mount, sent, whenGone }) => {
+          const { after, limit } = listRange(sent)
+          const aliases = longLists.paced(groups.aliasesIn(mount.namespace, after), { whenGone })
+          return listed(atMost(limit, aliases), (one) => groupAliasInfo(one, mount.namespace, mountOf))
+        },
       },
-    },
-    write: {
-      summary: 'Update a group alias',
-      statuses: [200, 204],
-      example: examples.madeGroupAlias,
-      input: fields,
-      output: writtenAlias,
-      handle: ({ mount, params, input: values }) => put(mount.namespace, params.id, values),
-    },
-    delete: {
-      summary: 'Delete a group alias',
-      handle: async ({ mount, params }) => {
-        await groups.removeAlias(mount.namespace, params.id)
-        return undefined
+    }),
+    resource('/group-alias/id/:id', {
+      help: 'A group alias by its id.',
+      read: {
+        summary: 'Read a group alias',
+        example: examples.groupAlias,
+        output: aliasOutput,
+        handle: async ({ mount, params }) => {
+          const alias = (await groups.byAliasId(mount.namespace, params.id))?.alias ?? undefined
+          return alias && { data: groupAliasData(alias, mount.namespace, mountOf) }
+        },
       },
-    },
-  })
+      write: {
+        summary: 'Update a group alias',
+        statuses: [200, 204],
+        example: examples.madeGroupAlias,
+        input: fields,
+        output: writtenAlias,
+        handle: ({ mount, params, input: values }) => put(mount.namespace, params.id, values),
+      },
+      delete: {
+        summary: 'Delete a group alias',
+        handle: async ({ mount, params }) => {
+          await groups.removeAlias(mount.namespace, params.id)
+          return undefined
+        },
+      },
+    }),
+  ]
 }

@@ -1,24 +1,25 @@
-import type { FastifyInstance } from 'fastify'
 import type { Group } from '../../core/identity/group.ts'
-import { resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource.ts'
 import { examples } from './examples.ts'
 import { type GroupPluginParts, groupOutput, groupReply } from './groups.ts'
 import { lookupInput, lookUp } from './lookup.ts'
 
 /** `identity/lookup/group`. See docs/contract/identity.md */
-export function groupLookupRoutes(app: FastifyInstance, parts: GroupPluginParts): void {
+export function groupLookupResources(parts: GroupPluginParts): Resource[] {
   const { groups } = parts
-  resource(app, '/lookup/group', {
-    help: 'A group by its id, its name, or an alias.',
-    write: {
-      summary: 'Look up a group',
-      output: groupOutput,
-      statuses: [200, 204],
-      example: examples.group,
-      input: lookupInput,
-      handle: async ({ mount: { namespace }, input }) => {
-        return groupReply(parts, await lookUp<Group>(groups, namespace, input))
+  return [
+    resource('/lookup/group', {
+      help: 'A group by its id, its name, or an alias.',
+      write: {
+        summary: 'Look up a group',
+        output: groupOutput,
+        statuses: [200, 204],
+        example: examples.group,
+        input: lookupInput,
+        handle: async ({ mount: { namespace }, input }) => {
+          return groupReply(parts, await lookUp<Group>(groups, namespace, input))
+        },
       },
-    },
-  })
+    }),
+  ]
 }

@@ -1,11 +1,10 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { namesInOrder } from '../../core/identity/entity-lists.ts'
 import type { Group } from '../../core/identity/group.ts'
 import type { GroupStore } from '../../core/identity/group-store.ts'
 import type { GroupWrite } from '../../core/identity/group-write.ts'
 import type { LongLists } from '../../core/long-lists.ts'
-import { type Reply, resource } from '../../http/resource.ts'
+import { type Reply, type Resource, resource } from '../../http/resource.ts'
 import { commaListField, kvField, stringField } from '../../lib/fields.ts'
 import { atMost } from '../../lib/async-iterables.ts'
 import { byName, listed } from './entities.ts'
@@ -71,105 +70,109 @@ export async function groupReply(
 }
 
 /** `identity/group*`. docs/contract/identity.md#groups */
-export function groupRoutes(app: FastifyInstance, parts: GroupPluginParts): void {
+export function groupResources(parts: GroupPluginParts): Resource[] {
   const { groups, mountOf, longLists } = parts
   const put = async (write: GroupWrite): Promise<Reply | undefined> => {
     const { group, created } = await groups.put(write)
     return created ? { data: { id: group.id, name: group.name } } : undefined
   }
 
-  resource(app, '/group', {
-    help: 'Make a group, or update one.',
-    write: {
-      summary: 'Create or update a group',
-      statuses: [200, 204],
-      example: examples.madeGroup,
-      input,
-      output: created,
-      handle: ({ mount, input: { id, ...changes } }) =>
-        put({ namespace: mount.namespace, id, fields: changes }),
-    },
-  })
-  resource(app, '/group/id', {
-    help: 'Ids of all groups.',
-    collection: true,
-    list: {
-      summary: 'List groups by id',
-      example: examples.groups,
-      output: listOutput,
-      handle: ({ mount, sent, whenGone }) => {
-        const { after, limit } = listRange(sent)
-        const shown = longLists.paced(groups.listed(mount.namespace, after), { whenGone })
-        return listed(atMost(limit, shown), (one) => groupInfo(one, mountOf))
+  return [
+    resource('/group', {
+      help: 'Make a group, or update one.',
+      write: {
+        summary: 'Create or update a group',
+        statuses: [200, 204],
+        example: examples.madeGroup,
+        input,
+        output: created,
+        handle: ({ mount, input: { id, ...changes } }) =>
+          put({ namespace: mount.namespace, id, fields: changes }),
       },
-    },
-  })
-  resource(app, '/group/id/:id', {
-    help: 'A group by its id.',
-    read: {
-      summary: 'Read a group by its id',
-      example: examples.group,
-      output: groupOutput,
-      handle: async ({ mount, params }) => groupReply(parts, await groups.byId(mount.namespace, params.id)),
-    },
-    write: {
-      summary: 'Update a group by its id',
-      input: named,
-      handle: ({ mount, params, input: changes }) =>
-        put({ namespace: mount.namespace, id: params.id, fields: changes }),
-    },
-    delete: {
-      summary: 'Delete a group by its id',
-      handle: async ({ mount, params }) => {
-        await groups.remove(mount.namespace, params.id)
-        return undefined
+    }),
+    resource('/group/id', {
+      help: 'Ids of all groups.',
+      collection: true,
+      list: {
+        summary: 'List groups by id',
+        example: examples.groups,
+        output: listOutput,
+        handle: ({ mount, sent, whenGone }) => {
+          const { after, limit } = listRange(sent)
+          const shown = longLists.paced(groups.listed(mount.namespace, after), { whenGone })
+          return listed(atMost(limit, shown), (one) => groupInfo(one, mountOf))
+        },
       },
-    },
-  })
-
-  resource(app, '/group/name', {
-    help: 'Names of all groups.',
-    collection: true,
-    list: {
-      summary: 'List groups by name',
-      output: z.object({ keys: z.array(z.string()) }),
-      handle: async ({ mount, sent, whenGone }) => {
-        const range = listRange(sent)
-        return {
-          data: {
-            keys: await namesInOrder(longLists.paced(groups.groupsOf(mount.namespace), { whenGone }), range),
-          },
-          paged: true,
-        }
+    }),
+    resource('/group/id/:id', {
+      help: 'A group by its id.',
+      read: {
+        summary: 'Read a group by its id',
+        example: examples.group,
+        output: groupOutput,
+        handle: async ({ mount, params }) => groupReply(parts, await groups.byId(mount.namespace, params.id)),
       },
-    },
-  })
-  resource(app, '/group/name/*name', {
-    help: 'A group by its name.',
-    canonical: byName('group/name/'),
-    read: {
-      summary: 'Read a group by its name',
-      example: examples.group,
-      output: groupOutput,
-      handle: async ({ mount, params }) =>
-        groupReply(parts, await groups.byName(mount.namespace, params.name)),
-    },
-    write: {
-      summary: 'Create or update a group by its name',
-      statuses: [200, 204],
-      example: examples.madeGroup,
-      input: fields,
-      output: created,
-      handle: ({ mount, params, input: changes }) =>
-        put({ namespace: mount.namespace, fields: { ...changes, name: params.name } }),
-    },
-    delete: {
-      summary: 'Delete a group by its name',
-      handle: async ({ mount, params }) => {
-        const group = await groups.byName(mount.namespace, params.name)
-        if (group !== undefined) await groups.remove(mount.namespace, group.id)
-        return undefined
+      write: {
+        summary: 'Update a group by its id',
+        input: named,
+        handle: ({ mount, params, input: changes }) =>
+          put({ namespace: mount.namespace, id: params.id, fields: changes }),
       },
-    },
-  })
+      delete: {
+        summary: 'Delete a group by its id',
+        handle: async ({ mount, params }) => {
+          await groups.remove(mount.namespace, params.id)
+          return undefined
+        },
+      },
+    }),
+    resource('/group/name', {
+      help: 'Names of all groups.',
+      collection: true,
+      list: {
+        summary: 'List groups by name',
+        output: z.object({ keys: z.array(z.string()) }),
+        handle: async ({ mount, sent, whenGone }) => {
+          const range = listRange(sent)
+          return {
+            data: {
+              keys: await namesInOrder(
+                longLists.paced(groups.groupsOf(mount.namespace), { whenGone }),
+                range,
+              ),
+            },
+            paged: true,
+          }
+        },
+      },
+    }),
+    resource('/group/name/*name', {
+      help: 'A group by its name.',
+      canonical: byName('group/name/'),
+      read: {
+        summary: 'Read a group by its name',
+        example: examples.group,
+        output: groupOutput,
+        handle: async ({ mount, params }) =>
+          groupReply(parts, await groups.byName(mount.namespace, params.name)),
+      },
+      write: {
+        summary: 'Create or update a group by its name',
+        statuses: [200, 204],
+        example: examples.madeGroup,
+        input: fields,
+        output: created,
+        handle: ({ mount, params, input: changes }) =>
+          put({ namespace: mount.namespace, fields: { ...changes, name: params.name } }),
+      },
+      delete: {
+        summary: 'Delete a group by its name',
+        handle: async ({ mount, params }) => {
+          const group = await groups.byName(mount.namespace, params.name)
+          if (group !== undefined) await groups.remove(mount.namespace, group.id)
+          return undefined
+        },
+      },
+    }),
+  ]
 }

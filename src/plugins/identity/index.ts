@@ -1,16 +1,15 @@
-import type { FastifyPluginAsync } from 'fastify'
-import { unknownPaths } from '../../http/resource.ts'
-import { type EntityParts, entityRoutes } from './entities.ts'
-import { entityAliasRoutes } from './entity-aliases.ts'
-import { groupAliasRoutes } from './group-aliases.ts'
-import { groupLookupRoutes } from './group-lookup.ts'
-import { type GroupPluginParts, groupRoutes } from './groups.ts'
-import { lookupRoutes } from './lookup.ts'
-import { mergeRoutes } from './merge.ts'
-import { identityTokenRoutes } from './oidc.ts'
+import { type Resource, unknownPaths } from '../../http/resource.ts'
+import { type EntityParts, entityResources } from './entities.ts'
+import { entityAliasResources } from './entity-aliases.ts'
+import { groupAliasResources } from './group-aliases.ts'
+import { groupLookupResources } from './group-lookup.ts'
+import { type GroupPluginParts, groupResources } from './groups.ts'
+import { lookupResources } from './lookup.ts'
+import { mergeResources } from './merge.ts'
+import { identityTokenResources } from './oidc.ts'
 import type { IdentityTokenParts } from './oidc-place.ts'
-import { type RevokeTokensParts, revokeTokensRoutes } from './revoke-tokens.ts'
-import { type TidyRouteParts, tidyRoutes } from './tidy.ts'
+import { type RevokeTokensParts, revokeTokensResources } from './revoke-tokens.ts'
+import { type TidyRouteParts, tidyResources } from './tidy.ts'
 
 export type IdentityPluginParts = EntityParts &
   TidyRouteParts &
@@ -19,16 +18,18 @@ export type IdentityPluginParts = EntityParts &
   RevokeTokensParts
 
 /** `identity/*`: entities, groups, aliases and identity tokens. docs/contract/identity.md */
-export const identity: FastifyPluginAsync<IdentityPluginParts> = async (app, parts) => {
-  entityRoutes(app, parts)
-  entityAliasRoutes(app, parts)
-  lookupRoutes(app, parts)
-  groupRoutes(app, parts)
-  groupAliasRoutes(app, parts)
-  groupLookupRoutes(app, parts)
-  mergeRoutes(app, parts)
-  tidyRoutes(app, parts)
-  identityTokenRoutes(app, parts)
-  revokeTokensRoutes(app, parts)
-  unknownPaths(app)
+export function identityResources(parts: IdentityPluginParts): Resource[] {
+  return [
+    ...entityResources(parts),
+    ...entityAliasResources(parts),
+    ...lookupResources(parts),
+    ...groupResources(parts),
+    ...groupAliasResources(parts),
+    ...groupLookupResources(parts),
+    ...mergeResources(parts),
+    ...tidyResources(parts),
+    ...identityTokenResources(parts),
+    ...revokeTokensResources(parts),
+    unknownPaths(),
+  ]
 }

@@ -1,8 +1,7 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { StoredEntity } from '../../core/identity/entity-records.ts'
 import { refuse } from '../../errors.ts'
-import { resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import { type EntityParts, entityOutput, entityReply } from './entities.ts'
 import { examples } from './examples.ts'
@@ -51,20 +50,22 @@ export async function lookUp<T>(
 }
 
 /** `identity/lookup/entity`. See docs/contract/identity.md */
-export function lookupRoutes(app: FastifyInstance, parts: EntityParts): void {
+export function lookupResources(parts: EntityParts): Resource[] {
   const { records } = parts.identities
-  resource(app, '/lookup/entity', {
-    help: 'An entity by its id, its name, or an alias.',
-    write: {
-      summary: 'Look up an entity',
-      output: entityOutput,
-      statuses: [200, 204],
-      example: examples.entity,
-      input: lookupInput,
-      handle: async ({ mount: { namespace }, input }) => {
-        const stored = await lookUp<StoredEntity>(records, namespace, input)
-        return entityReply(parts, stored?.entity)
+  return [
+    resource('/lookup/entity', {
+      help: 'An entity by its id, its name, or an alias.',
+      write: {
+        summary: 'Look up an entity',
+        output: entityOutput,
+        statuses: [200, 204],
+        example: examples.entity,
+        input: lookupInput,
+        handle: async ({ mount: { namespace }, input }) => {
+          const stored = await lookUp<StoredEntity>(records, namespace, input)
+          return entityReply(parts, stored?.entity)
+        },
       },
-    },
-  })
+    }),
+  ]
 }

@@ -1,8 +1,7 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type Clash, mergeEntities } from '../../core/identity/merge.ts'
 import { causeList } from '../../errors.ts'
-import { type Reply, resource } from '../../http/resource.ts'
+import { type Reply, type Resource, resource } from '../../http/resource.ts'
 import { boolField, commaListField, stringField } from '../../lib/fields.ts'
 import type { EntityParts } from './entities.ts'
 import { type MountOf, mountOfAlias } from './entity-view.ts'
@@ -17,25 +16,30 @@ const input = z.object({
 })
 
 /** `identity/entity/merge`. docs/contract/identity.md#merging */
-export function mergeRoutes(app: FastifyInstance, { identities, mountOf }: EntityParts): void {
-  resource(app, '/entity/merge', {
-    help: 'Merge several entities into one.',
-    write: {
-      summary: 'Merge entities into one',
-      required: ['to_entity_id', 'from_entity_ids'],
-      input,
-      handle: async ({ mount, input: { to_entity_id, from_entity_ids, conflicting_alias_ids_to_keep } }) => {
-        const request = {
-          namespace: mount.namespace,
-          to: to_entity_id,
-          from: from_entity_ids,
-          keep: conflicting_alias_ids_to_keep,
-        }
-        const clashes = await mergeEntities(identities, request)
-        return clashes.length === 0 ? undefined : clashReply(clashes, mountOf)
+export function mergeResources({ identities, mountOf }: EntityParts): Resource[] {
+  return [
+    resource('/entity/merge', {
+      help: 'Merge several entities into one.',
+      write: {
+        summary: 'Merge entities into one',
+        required: ['to_entity_id', 'from_entity_ids'],
+        input,
+        handle: async ({
+          mount,
+          input: { to_entity_id, from_entity_ids, conflicting_alias_ids_to_keep },
+        }) => {
+          const request = {
+            namespace: mount.namespace,
+            to: to_entity_id,
+            from: from_entity_ids,
+            keep: conflicting_alias_ids_to_keep,
+          }
+          const clashes = await mergeEntities(identities, request)
+          return clashes.length === 0 ? undefined : clashReply(clashes, mountOf)
+        },
       },
-    },
-  })
+    }),
+  ]
 }
 
 /** A refusal that also names the clashing records in `data`. */

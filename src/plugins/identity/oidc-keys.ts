@@ -1,8 +1,7 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { shownSettings } from '../../core/identity-tokens/named-key.ts'
 import type { NamedKeyStore } from '../../core/identity-tokens/named-key-store.ts'
-import { resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource.ts'
 import { commaListField, durationField, stringField } from '../../lib/fields.ts'
 import { examples } from './examples.ts'
 
@@ -26,59 +25,59 @@ const keyOutput = z.object({
 })
 
 /** The keys that sign identity tokens. docs/contract/identity-tokens.md */
-export function namedKeyRoutes(app: FastifyInstance, keys: NamedKeyStore): void {
-  resource(app, '/oidc/key', {
-    help: 'The keys that sign identity tokens.',
-    collection: true,
-    list: {
-      summary: 'List the keys of identity tokens',
-      output: z.object({ keys: z.array(z.string()) }),
-      handle: async ({ mount }) => ({ data: { keys: await keys.names(mount.uuid) } }),
-    },
-  })
-
-  resource(app, '/oidc/key/:name', {
-    help: 'A key that signs identity tokens: its algorithm, clients and rotation.',
-    exists: async ({ mount, params }) => (await keys.settingsOf(mount.uuid, params.name)) !== undefined,
-    read: {
-      summary: 'Read a key of identity tokens',
-      example: examples.signingKey,
-      output: keyOutput,
-      handle: async ({ mount, params }) => {
-        const settings = await keys.settingsOf(mount.uuid, params.name)
-        return settings && { data: shownSettings(settings) }
+export function namedKeyResources(keys: NamedKeyStore): Resource[] {
+  return [
+    resource('/oidc/key', {
+      help: 'The keys that sign identity tokens.',
+      collection: true,
+      list: {
+        summary: 'List the keys of identity tokens',
+        output: z.object({ keys: z.array(z.string()) }),
+        handle: async ({ mount }) => ({ data: { keys: await keys.names(mount.uuid) } }),
       },
-    },
-    write: {
-      summary: 'Create or update a key of identity tokens',
-      input: keyInput,
-      handle: async ({ mount, params, input }) => {
-        await keys.write(mount.uuid, params.name, input)
-        return undefined
+    }),
+    resource('/oidc/key/:name', {
+      help: 'A key that signs identity tokens: its algorithm, clients and rotation.',
+      exists: async ({ mount, params }) => (await keys.settingsOf(mount.uuid, params.name)) !== undefined,
+      read: {
+        summary: 'Read a key of identity tokens',
+        example: examples.signingKey,
+        output: keyOutput,
+        handle: async ({ mount, params }) => {
+          const settings = await keys.settingsOf(mount.uuid, params.name)
+          return settings && { data: shownSettings(settings) }
+        },
       },
-    },
-    delete: {
-      summary: 'Delete a key of identity tokens',
-      handle: async ({ mount, params }) => {
-        await keys.remove(mount.uuid, params.name)
-        return undefined
+      write: {
+        summary: 'Create or update a key of identity tokens',
+        input: keyInput,
+        handle: async ({ mount, params, input }) => {
+          await keys.write(mount.uuid, params.name, input)
+          return undefined
+        },
       },
-    },
-  })
-
-  resource(app, '/oidc/key/:name/rotate', {
-    help: 'Sign with the next key pair from now on.',
-    write: {
-      summary: 'Rotate a key of identity tokens',
-      input: z.object({
-        verification_ttl: durationField
-          .optional()
-          .describe('How long the retired public key stays published, for this rotation only'),
-      }),
-      handle: async ({ mount, params, input }) => {
-        await keys.rotate(mount.uuid, params.name, input.verification_ttl)
-        return undefined
+      delete: {
+        summary: 'Delete a key of identity tokens',
+        handle: async ({ mount, params }) => {
+          await keys.remove(mount.uuid, params.name)
+          return undefined
+        },
       },
-    },
-  })
+    }),
+    resource('/oidc/key/:name/rotate', {
+      help: 'Sign with the next key pair from now on.',
+      write: {
+        summary: 'Rotate a key of identity tokens',
+        input: z.object({
+          verification_ttl: durationField
+            .optional()
+            .describe('How long the retired public key stays published, for this rotation only'),
+        }),
+        handle: async ({ mount, params, input }) => {
+          await keys.rotate(mount.uuid, params.name, input.verification_ttl)
+          return undefined
+        },
+      },
+    }),
+  ]
 }

@@ -1,7 +1,6 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { IdentityTokenRoleStore } from '../../core/identity-tokens/identity-token-role-store.ts'
-import { resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource.ts'
 import { durationField, stringField } from '../../lib/fields.ts'
 import { examples } from './examples.ts'
 
@@ -18,43 +17,44 @@ const roleInput = z.object({
 const roleOutput = z.object({ key: z.string(), ttl: z.int(), template: z.string(), client_id: z.string() })
 
 /** The roles of identity tokens. docs/contract/identity-tokens.md */
-export function identityTokenRoleRoutes(app: FastifyInstance, roles: IdentityTokenRoleStore): void {
-  resource(app, '/oidc/role', {
-    help: 'The roles of identity tokens.',
-    collection: true,
-    list: {
-      summary: 'List the roles of identity tokens',
-      output: z.object({ keys: z.array(z.string()) }),
-      handle: async ({ mount }) => ({ data: { keys: await roles.names(mount.uuid) } }),
-    },
-  })
-
-  resource(app, '/oidc/role/:name', {
-    help: 'A role of identity tokens: its key, audience, lifetime and claims.',
-    exists: async ({ mount, params }) => (await roles.find(mount.uuid, params.name)) !== undefined,
-    read: {
-      summary: 'Read a role of identity tokens',
-      example: examples.tokenRole,
-      output: roleOutput,
-      handle: async ({ mount, params }) => {
-        const found = await roles.find(mount.uuid, params.name)
-        return found && { data: found.role }
+export function identityTokenRoleResources(roles: IdentityTokenRoleStore): Resource[] {
+  return [
+    resource('/oidc/role', {
+      help: 'The roles of identity tokens.',
+      collection: true,
+      list: {
+        summary: 'List the roles of identity tokens',
+        output: z.object({ keys: z.array(z.string()) }),
+        handle: async ({ mount }) => ({ data: { keys: await roles.names(mount.uuid) } }),
       },
-    },
-    write: {
-      summary: 'Create or update a role of identity tokens',
-      input: roleInput,
-      handle: async ({ mount, params, input }) => {
-        await roles.write(mount.uuid, params.name, input)
-        return undefined
+    }),
+    resource('/oidc/role/:name', {
+      help: 'A role of identity tokens: its key, audience, lifetime and claims.',
+      exists: async ({ mount, params }) => (await roles.find(mount.uuid, params.name)) !== undefined,
+      read: {
+        summary: 'Read a role of identity tokens',
+        example: examples.tokenRole,
+        output: roleOutput,
+        handle: async ({ mount, params }) => {
+          const found = await roles.find(mount.uuid, params.name)
+          return found && { data: found.role }
+        },
       },
-    },
-    delete: {
-      summary: 'Delete a role of identity tokens',
-      handle: async ({ mount, params }) => {
-        await roles.remove(mount.uuid, params.name)
-        return undefined
+      write: {
+        summary: 'Create or update a role of identity tokens',
+        input: roleInput,
+        handle: async ({ mount, params, input }) => {
+          await roles.write(mount.uuid, params.name, input)
+          return undefined
+        },
       },
-    },
-  })
+      delete: {
+        summary: 'Delete a role of identity tokens',
+        handle: async ({ mount, params }) => {
+          await roles.remove(mount.uuid, params.name)
+          return undefined
+        },
+      },
+    }),
+  ]
 }

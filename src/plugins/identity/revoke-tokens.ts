@@ -1,9 +1,8 @@
-import type { FastifyInstance } from 'fastify'
 import type { IdentityStore } from '../../core/identity/identity-store.ts'
 import type { EntityCutOffs } from '../../core/tokens/entity-cut-offs.ts'
 import type { TokenTidy } from '../../core/tokens/token-tidy.ts'
 import { refuse } from '../../errors.ts'
-import { resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource.ts'
 
 export type RevokeTokensParts = {
   readonly identities: IdentityStore
@@ -12,10 +11,7 @@ export type RevokeTokensParts = {
 }
 
 /** `identity/entity/id/:id/revoke-tokens`, for example when someone leaves or loses a laptop. */
-export function revokeTokensRoutes(
-  app: FastifyInstance,
-  { identities, cutOffs, tidy }: RevokeTokensParts,
-): void {
+export function revokeTokensResources({ identities, cutOffs, tidy }: RevokeTokensParts): Resource[] {
   /**
    * The ids of the entity and of all entities merged into it, whose tokens are now its own. Empty for an
    * unknown id and for an entity of another namespace.
@@ -25,23 +21,25 @@ export function revokeTokensRoutes(
     if (known?.entity.namespace_id !== namespace) return []
     return [known.entity.id, ...(known.entity.merged_entity_ids ?? [])]
   }
-  resource(app, '/entity/id/:id/revoke-tokens', {
-    help: 'Revoke all tokens of an entity, their child tokens and their leases.',
-    sudo: true,
-    write: {
-      summary: 'Revoke all tokens of an entity',
-      handle: async ({ mount, params }) => {
-        const done = new Set<string>()
-        // repeated: another entity may have been merged into it in the meantime
-        for (let left = await idsOf(params.id, mount.namespace); left.length > 0; ) {
-          await cutOffs.set(left)
-          for (const id of left) done.add(id)
-          left = (await idsOf(params.id, mount.namespace)).filter((id) => !done.has(id))
-        }
-        if (done.size === 0) throw refuse('missing', '')
-        tidy.startAfresh()
-        return undefined
+  return [
+    resource('/entity/id/:id/revoke-tokens', {
+      help: 'Revoke all tokens of an entity, their child tokens and their leases.',
+      sudo: true,
+      write: {
+        summary: 'Revoke all tokens of an entity',
+        handle: async ({ mount, params }) => {
+          const done = new Set<string>()
+          // repeated: another entity may have been merged into it in the meantime
+          for (let left = await idsOf(params.id, mount.namespace); left.length > 0; ) {
+            await cutOffs.set(left)
+            for (const id of left) done.add(id)
+            left = (await idsOf(params.id, mount.namespace)).filter((id) => !done.has(id))
+          }
+          if (done.size === 0) throw refuse('missing', '')
+          tidy.startAfresh()
+          return undefined
+        },
       },
-    },
-  })
+    }),
+  ]
 }

@@ -1,9 +1,8 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { lastLoginDay } from '../../core/identity/entity.ts'
 import type { IdentityTidy } from '../../core/identity/identity-tidy.ts'
 import { refuse } from '../../errors.ts'
-import { resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource.ts'
 import { shortDuration } from '../../lib/go/duration.ts'
 import { boolField, durationField } from '../../lib/fields.ts'
 import type { EntityParts } from './entities.ts'
@@ -13,44 +12,46 @@ import { examples } from './examples.ts'
 export type TidyRouteParts = EntityParts & { readonly identityTidy: IdentityTidy }
 
 /** `identity/tidy`: deletes unused entities that logins created, such as one per CI job. */
-export function tidyRoutes(app: FastifyInstance, { identityTidy, mountOf }: TidyRouteParts): void {
-  resource(app, '/tidy', {
-    help: 'Delete entities that only logins created and nobody has used for a while.',
-    sudo: true,
-    write: {
-      summary: 'Delete entities left behind by logins, or count them',
-      example: examples.tidied,
-      input: z.object({
-        unused_for: durationField.default(0).describe('Time since the last login, such as 90d'),
-        dry_run: boolField.default(false).describe('Delete nothing, only report what would be deleted'),
-      }),
-      output: z.object({
-        count: z.int(),
-        dry_run: z.boolean(),
-        sample: z.array(z.object({ id: z.string(), name: z.string(), last_login_day: z.string() }).loose()),
-      }),
-      handle: async ({ mount, input: { unused_for, dry_run } }) => {
-        if (unused_for === 0) throw refuse('invalid', "'unused_for' must be more than zero")
-        const { count, sample } = await identityTidy.run({
-          namespace: mount.namespace,
-          unusedForSeconds: unused_for,
-          dryRun: dry_run,
-        })
-        const life = identityTidy.longestTokenLife(mount.namespace)
-        const early = `Entities are always kept for ${shortDuration(life)} after their last login, the longest lifetime of a batch token: batch tokens are not stored.`
-        return {
-          data: {
-            count,
-            dry_run,
-            sample: sample.map((entity) => ({
-              id: entity.id,
-              ...entityInfo(entity, mountOf),
-              last_login_day: lastLoginDay(entity),
-            })),
-          },
-          ...(unused_for < life ? { warnings: [early] } : {}),
-        }
+export function tidyResources({ identityTidy, mountOf }: TidyRouteParts): Resource[] {
+  return [
+    resource('/tidy', {
+      help: 'Delete entities that only logins created and nobody has used for a while.',
+      sudo: true,
+      write: {
+        summary: 'Delete entities left behind by logins, or count them',
+        example: examples.tidied,
+        input: z.object({
+          unused_for: durationField.default(0).describe('Time since the last login, such as 90d'),
+          dry_run: boolField.default(false).describe('Delete nothing, only report what would be deleted'),
+        }),
+        output: z.object({
+          count: z.int(),
+          dry_run: z.boolean(),
+          sample: z.array(z.object({ id: z.string(), name: z.string(), last_login_day: z.string() }).loose()),
+        }),
+        handle: async ({ mount, input: { unused_for, dry_run } }) => {
+          if (unused_for === 0) throw refuse('invalid', "'unused_for' must be more than zero")
+          const { count, sample } = await identityTidy.run({
+            namespace: mount.namespace,
+            unusedForSeconds: unused_for,
+            dryRun: dry_run,
+          })
+          const life = identityTidy.longestTokenLife(mount.namespace)
+          const early = `Entities are always kept for ${shortDuration(life)} after their last login, the longest lifetime of a batch token: batch tokens are not stored.`
+          return {
+            data: {
+              count,
+              dry_run,
+              sample: sample.map((entity) => ({
+                id: entity.id,
+                ...entityInfo(entity, mountOf),
+                last_login_day: lastLoginDay(entity),
+              })),
+            },
+            ...(unused_for < life ? { warnings: [early] } : {}),
+          }
+        },
       },
-    },
-  })
+    }),
+  ]
 }

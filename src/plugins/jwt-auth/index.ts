@@ -1,13 +1,18 @@
-import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
-import { Periodic } from '../../core/background.ts'
 import type { LoginPlan, LoginRequest } from '../../core/tokens/issue-login.ts'
-import { type Exchange, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
+import {
+  type Exchange,
+  namespaceOf,
+  type Reply,
+  type Resource,
+  resource,
+  unknownPaths,
+} from '../../http/resource.ts'
 import { boolField, lowerStringField, stringField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 import { newAttempt } from './attempt.ts'
 import { type LoginCounter, LoginReports } from './explain/login-reports.ts'
-import { explainRoutes } from './explain/routes.ts'
+import { explainResources } from './explain/routes.ts'
 import { configFields, shownConfig } from './jwt-config.ts'
 import type { JwtMethod } from './method.ts'
 import type { ProviderError } from './oidc/pending-login.ts'
@@ -25,8 +30,6 @@ export type JwtAuthParts = {
   policyExists(name: string, namespace: string): Promise<boolean>
   readonly counter: LoginCounter
   readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
-  /** Interval at which expired logins are removed; undefined: never. */
-  readonly sweepIntervalMs: number | undefined
 }
 
 const loginInput = z.object({
@@ -60,191 +63,179 @@ const postedInput = callbackInput.extend({
 const roleNames = z.object({ keys: z.array(z.string()) })
 
 /** The JWT and OpenID Connect method, `auth/<mount>/*`. docs/contract/jwt.md */
-export const jwtAuth: FastifyPluginAsync<JwtAuthParts> = async (app, parts) => {
-  const { method, issue, policyExists, log, sweepIntervalMs } = parts
-  if (sweepIntervalMs !== undefined) {
-    const onError = (err: unknown) => log.error({ err }, 'logins that have run out could not be removed')
-    const sweeper = new Periodic({ run: () => method.sweep(), intervalMs: sweepIntervalMs, onError })
-    app.addHook('onReady', async () => sweeper.start())
-    app.addHook('onClose', () => sweeper[Symbol.asyncDispose]())
-  }
-
-  resource(app, '/config', {
-    help: 'The keys that verify tokens, and the OpenID provider.',
-    read: {
-      summary: 'Read the configuration',
-      ...answers.config,
-      handle: async ({ mount }) => {
-        const ready = await method.stateOf(mount).findConfig()
-        return ready && { data: shownConfig(ready.config) }
-      },
-    },
-    write: {
-      summary: 'Replace the configuration',
-      input: configFields,
-      handle: async ({ mount, input }) => {
-        await method.putConfig(mount, input)
-        return undefined
-      },
-    },
-  })
-
-  resource(app, '/role', {
-    help: 'The roles of this mount.',
-    collection: true,
-    list: {
-      summary: 'List the roles',
-      output: roleNames,
-      handle: async ({ mount }) => ({ data: { keys: await method.stateOf(mount).roleNames() } }),
-    },
-  })
-
-  resource(app, '/role/:name', {
-    help: 'A role: who may log in, and what the token may do.',
-    canonical: (below) => below.toLowerCase(),
-    exists: async ({ mount, params }) =>
-      (await method.stateOf(mount).findRole(roleName(params))) !== undefined,
-    read: {
-      summary: 'Read a role',
-      ...answers.role,
-      handle: async ({ mount, params }) => {
-        const role = await method.stateOf(mount).findRole(roleName(params))
-        return role && { data: shownRole(role) }
-      },
-    },
-    write: {
-      summary: 'Create or update a role',
-      statuses: [204, 200],
-      input: roleFields,
-      handle: async ({ call, mount, params, input }) => {
-        const unknown = call.converted?.unknown ?? []
-        const exists = (name: string) => policyExists(name, mount.namespace)
-        const warnings = await method.putRole(mount, roleName(params), {
-          sent: input,
-          unknown,
-          policyExists: exists,
-        })
-        return warnings.length === 0 ? undefined : { warnings }
-      },
-    },
-    delete: {
-      summary: 'Delete a role',
-      handle: async ({ mount, params }) => {
-        await method.stateOf(mount).deleteRole(roleName(params))
-        return undefined
-      },
-    },
-  })
-
+export function jwtAuthResources(parts: JwtAuthParts): Resource[] {
+  const { method, issue, policyExists, log } = parts
   const reports = new LoginReports({
     reportedMount: (mount) => method.reportedMount(mount),
     log,
     counter: parts.counter,
   })
-
-  resource(app, '/login', {
-    help: 'Log in with a signed JWT.',
-    open: true,
-    wrapsWithoutToken: true,
-    namesRequest: true,
-    write: {
-      summary: 'Log in with a JWT',
-      required: ['jwt'],
-      form: 'auth',
-      input: loginInput,
-      handle: ({ call, mount, input }) =>
-        reports.watch(
-          { call, mount, path: 'login', attempt: newAttempt({ role: input.role, token: input.jwt }) },
-          async () => {
-            const auth = await method.login(mount, call.remoteAddress, input)
+  return [
+    resource('/config', {
+      help: 'The keys that verify tokens, and the OpenID provider.',
+      read: {
+        summary: 'Read the configuration',
+        ...answers.config,
+        handle: async ({ mount }) => {
+          const ready = await method.stateOf(mount).findConfig()
+          return ready && { data: shownConfig(ready.config) }
+        },
+      },
+      write: {
+        summary: 'Replace the configuration',
+        input: configFields,
+        handle: async ({ mount, input }) => {
+          await method.putConfig(mount, input)
+          return undefined
+        },
+      },
+    }),
+    resource('/role', {
+      help: 'The roles of this mount.',
+      collection: true,
+      list: {
+        summary: 'List the roles',
+        output: roleNames,
+        handle: async ({ mount }) => ({ data: { keys: await method.stateOf(mount).roleNames() } }),
+      },
+    }),
+    resource('/role/:name', {
+      help: 'A role: who may log in, and what the token may do.',
+      canonical: (below) => below.toLowerCase(),
+      exists: async ({ mount, params }) =>
+        (await method.stateOf(mount).findRole(roleName(params))) !== undefined,
+      read: {
+        summary: 'Read a role',
+        ...answers.role,
+        handle: async ({ mount, params }) => {
+          const role = await method.stateOf(mount).findRole(roleName(params))
+          return role && { data: shownRole(role) }
+        },
+      },
+      write: {
+        summary: 'Create or update a role',
+        statuses: [204, 200],
+        input: roleFields,
+        handle: async ({ call, mount, params, input }) => {
+          const unknown = call.converted?.unknown ?? []
+          const exists = (name: string) => policyExists(name, mount.namespace)
+          const warnings = await method.putRole(mount, roleName(params), {
+            sent: input,
+            unknown,
+            policyExists: exists,
+          })
+          return warnings.length === 0 ? undefined : { warnings }
+        },
+      },
+      delete: {
+        summary: 'Delete a role',
+        handle: async ({ mount, params }) => {
+          await method.stateOf(mount).deleteRole(roleName(params))
+          return undefined
+        },
+      },
+    }),
+    resource('/login', {
+      help: 'Log in with a signed JWT.',
+      open: true,
+      wrapsWithoutToken: true,
+      namesRequest: true,
+      write: {
+        summary: 'Log in with a JWT',
+        required: ['jwt'],
+        form: 'auth',
+        input: loginInput,
+        handle: ({ call, mount, input }) =>
+          reports.watch(
+            { call, mount, path: 'login', attempt: newAttempt({ role: input.role, token: input.jwt }) },
+            async () => {
+              const auth = await method.login(mount, call.remoteAddress, input)
+              return {
+                reply: await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth }),
+              }
+            },
+          ),
+      },
+    }),
+    resource('/oidc/auth_url', {
+      help: 'Where a browser starts to log in.',
+      open: true,
+      namesRequest: true,
+      write: {
+        summary: 'Get an authorization URL',
+        ...answers.authUrl,
+        input: authUrlInput,
+        handle: ({ call, mount, input }) => {
+          const attempt = newAttempt({ role: input.role })
+          return reports.watch({ call, mount, path: 'oidc/auth_url', attempt }, async () => {
+            const begun = await method.authorize(mount, input, { remoteAddress: call.remoteAddress, attempt })
+            if ('url' in begun) return { reply: { data: { auth_url: begun.url } } }
+            const { reason, text, cause } = begun.refused
+            return {
+              reply: { data: { auth_url: '' }, warnings: [text] },
+              refused: { reason, status: 200, text, cause },
+            }
+          })
+        },
+      },
+    }),
+    resource('/oidc/callback', {
+      help: 'Where a browser ends its login.',
+      open: true,
+      wrapsWithoutToken: true,
+      namesRequest: true,
+      read: {
+        summary: 'Finish an OIDC login',
+        form: 'auth',
+        input: callbackInput,
+        handle: (exchange) => {
+          const { call, mount, input, sent } = exchange
+          const attempt = newAttempt()
+          return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
+            const returning = {
+              remoteAddress: call.remoteAddress,
+              providerError: providerErrorOf(sent),
+              attempt,
+            }
+            const auth = await abortWhenClientLeaves(exchange, (signal) =>
+              method.finishLogin(mount, input, { ...returning, signal }),
+            )
             return {
               reply: await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth }),
             }
-          },
-        ),
-    },
-  })
-
-  resource(app, '/oidc/auth_url', {
-    help: 'Where a browser starts to log in.',
-    open: true,
-    namesRequest: true,
-    write: {
-      summary: 'Get an authorization URL',
-      ...answers.authUrl,
-      input: authUrlInput,
-      handle: ({ call, mount, input }) => {
-        const attempt = newAttempt({ role: input.role })
-        return reports.watch({ call, mount, path: 'oidc/auth_url', attempt }, async () => {
-          const begun = await method.authorize(mount, input, { remoteAddress: call.remoteAddress, attempt })
-          if ('url' in begun) return { reply: { data: { auth_url: begun.url } } }
-          const { reason, text, cause } = begun.refused
-          return {
-            reply: { data: { auth_url: '' }, warnings: [text] },
-            refused: { reason, status: 200, text, cause },
-          }
-        })
-      },
-    },
-  })
-
-  resource(app, '/oidc/callback', {
-    help: 'Where a browser ends its login.',
-    open: true,
-    wrapsWithoutToken: true,
-    namesRequest: true,
-    read: {
-      summary: 'Finish an OIDC login',
-      form: 'auth',
-      input: callbackInput,
-      handle: (exchange) => {
-        const { call, mount, input, sent } = exchange
-        const attempt = newAttempt()
-        return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
-          const returning = {
-            remoteAddress: call.remoteAddress,
-            providerError: providerErrorOf(sent),
-            attempt,
-          }
-          const auth = await abortWhenClientLeaves(exchange, (signal) =>
-            method.finishLogin(mount, input, { ...returning, signal }),
-          )
-          return {
-            reply: await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth }),
-          }
-        })
-      },
-    },
-    write: {
-      summary: 'Receive what a provider posts (form_post)',
-      form: 'page',
-      input: postedInput,
-      handle: ({ call, mount, input, sent }) => {
-        const attempt = newAttempt()
-        return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
-          const posted = {
-            ...input,
-            confirmation: Object.hasOwn(sent, 'confirmation') ? input.confirmation : undefined,
-          }
-          const { reason, ...page } = await method.answerPosted(mount, posted, {
-            providerError: providerErrorOf(sent),
-            mountPath: namespaceOf(call).path + mount.path,
-            onLogin: (login) => {
-              attempt.role = login.role
-              attempt.flow.roleName = login.role
-              attempt.flow.login = login
-            },
           })
-          if (reason === undefined) return { reply: { raw: page } }
-          attempt.flow.note(refusal(reason, ''))
-          return { reply: { raw: page }, refused: { reason, status: page.status } }
-        })
+        },
       },
-    },
-  })
-
-  explainRoutes(app, parts)
-  unknownPaths(app)
+      write: {
+        summary: 'Receive what a provider posts (form_post)',
+        form: 'page',
+        input: postedInput,
+        handle: ({ call, mount, input, sent }) => {
+          const attempt = newAttempt()
+          return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
+            const posted = {
+              ...input,
+              confirmation: Object.hasOwn(sent, 'confirmation') ? input.confirmation : undefined,
+            }
+            const { reason, ...page } = await method.answerPosted(mount, posted, {
+              providerError: providerErrorOf(sent),
+              mountPath: namespaceOf(call).path + mount.path,
+              onLogin: (login) => {
+                attempt.role = login.role
+                attempt.flow.roleName = login.role
+                attempt.flow.login = login
+              },
+            })
+            if (reason === undefined) return { reply: { raw: page } }
+            attempt.flow.note(refusal(reason, ''))
+            return { reply: { raw: page }, refused: { reason, status: page.status } }
+          })
+        },
+      },
+    }),
+    ...explainResources(parts),
+    unknownPaths(),
+  ]
 }
 
 const roleName = ({ name }: { name: string }): string => name.toLowerCase()

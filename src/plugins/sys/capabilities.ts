@@ -1,9 +1,8 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Access } from '../../core/access.ts'
 import type { Acl } from '../../core/policies/acl.ts'
 import { fail, refuse } from '../../errors.ts'
-import { namespaceOf, type Reply, resource } from '../../http/resource.ts'
+import { namespaceOf, type Reply, type Resource, resource } from '../../http/resource.ts'
 import { commaListField, stringField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 
@@ -13,45 +12,47 @@ const paths = z.object({
 })
 
 /** `sys/capabilities`, `-self`, `-accessor`. docs/contract/tokens-and-policies.md#asking-for-capabilities */
-export function capabilityRoutes(app: FastifyInstance, { access }: { access: Access }): void {
-  resource(app, '/capabilities-self', {
-    help: 'What the calling token may do on paths.',
-    write: {
-      summary: 'Capabilities of the caller',
-      ...answers.capabilities,
-      input: paths.extend({
-        token: stringField.optional().describe('Ignored: the calling token is checked'),
-      }),
-      handle: ({ input, caller }) => judged(caller?.acl, input),
-    },
-  })
-  resource(app, '/capabilities', {
-    help: 'What a token may do on paths.',
-    write: {
-      summary: 'Capabilities of a token',
-      required: ['token'],
-      ...answers.capabilities,
-      input: paths.extend({ token: stringField.default('').describe('Token to check') }),
-      handle: async ({ input, call }) => {
-        if (input.token === '') throw refuse('invalid', 'no token found')
-        wanted(input)
-        return judged(await access.aclOfToken(input.token, namespaceOf(call)), input)
+export function capabilityResources({ access }: { access: Access }): Resource[] {
+  return [
+    resource('/capabilities-self', {
+      help: 'What the calling token may do on paths.',
+      write: {
+        summary: 'Capabilities of the caller',
+        ...answers.capabilities,
+        input: paths.extend({
+          token: stringField.optional().describe('Ignored: the calling token is checked'),
+        }),
+        handle: ({ input, caller }) => judged(caller?.acl, input),
       },
-    },
-  })
-  resource(app, '/capabilities-accessor', {
-    help: 'What a token, named by its accessor, may do on paths.',
-    write: {
-      summary: 'Capabilities of a token, by its accessor',
-      required: ['accessor'],
-      ...answers.capabilities,
-      input: paths.extend({ accessor: stringField.default('').describe('Accessor of the token to check') }),
-      handle: async ({ input, call }) => {
-        if (input.accessor === '') throw refuse('invalid', 'missing accessor')
-        return judged(await access.aclOfAccessor(input.accessor, namespaceOf(call)), input)
+    }),
+    resource('/capabilities', {
+      help: 'What a token may do on paths.',
+      write: {
+        summary: 'Capabilities of a token',
+        required: ['token'],
+        ...answers.capabilities,
+        input: paths.extend({ token: stringField.default('').describe('Token to check') }),
+        handle: async ({ input, call }) => {
+          if (input.token === '') throw refuse('invalid', 'no token found')
+          wanted(input)
+          return judged(await access.aclOfToken(input.token, namespaceOf(call)), input)
+        },
       },
-    },
-  })
+    }),
+    resource('/capabilities-accessor', {
+      help: 'What a token, named by its accessor, may do on paths.',
+      write: {
+        summary: 'Capabilities of a token, by its accessor',
+        required: ['accessor'],
+        ...answers.capabilities,
+        input: paths.extend({ accessor: stringField.default('').describe('Accessor of the token to check') }),
+        handle: async ({ input, call }) => {
+          if (input.accessor === '') throw refuse('invalid', 'missing accessor')
+          return judged(await access.aclOfAccessor(input.accessor, namespaceOf(call)), input)
+        },
+      },
+    }),
+  ]
 }
 
 /** All paths are checked without yielding the event loop; this limit bounds the delay of other requests. */

@@ -1,9 +1,8 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { allowedHeaders, type CorsSettings } from '../../core/cors/cors-settings.ts'
 import type { CorsStore } from '../../core/cors/cors-store.ts'
 import { fail, refuse } from '../../errors.ts'
-import { resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource.ts'
 import { boolField, commaListField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
 
@@ -29,39 +28,41 @@ const most = { origins: 1000, originLength: 1024, headers: 100, headerLength: 12
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** `sys/config/cors`: origins whose pages may read responses. docs/contract/http.md#pages-of-other-origins */
-export function corsRoutes(app: FastifyInstance, { cors }: { cors: Pick<CorsStore, 'read' | 'put'> }): void {
-  resource(app, '/config/cors', {
-    help: 'The origins whose pages may read responses of this server (CORS).',
-    sudo: true,
-    read: {
-      summary: 'Read the CORS settings',
-      output,
-      example: shown({ origins: ['https://app.example.com'], headers: [], credentials: false }),
-      handle: async () => ({ data: shown(await cors.read()) }),
-    },
-    write: {
-      summary: 'Replace the CORS settings',
-      required: ['allowed_origins'],
-      input,
-      handle: async ({ input: { allowed_origins, allowed_headers, allow_credentials } }) => {
-        const settings = {
-          origins: allowed_origins,
-          headers: allowed_headers.filter((name) => name !== ''),
-          credentials: allow_credentials,
-        }
-        checkSettings(settings)
-        await cors.put(settings)
-        return undefined
+export function corsResources({ cors }: { cors: Pick<CorsStore, 'read' | 'put'> }): Resource[] {
+  return [
+    resource('/config/cors', {
+      help: 'The origins whose pages may read responses of this server (CORS).',
+      sudo: true,
+      read: {
+        summary: 'Read the CORS settings',
+        output,
+        example: shown({ origins: ['https://app.example.com'], headers: [], credentials: false }),
+        handle: async () => ({ data: shown(await cors.read()) }),
       },
-    },
-    delete: {
-      summary: 'Turn CORS off',
-      handle: async () => {
-        await cors.put(undefined)
-        return undefined
+      write: {
+        summary: 'Replace the CORS settings',
+        required: ['allowed_origins'],
+        input,
+        handle: async ({ input: { allowed_origins, allowed_headers, allow_credentials } }) => {
+          const settings = {
+            origins: allowed_origins,
+            headers: allowed_headers.filter((name) => name !== ''),
+            credentials: allow_credentials,
+          }
+          checkSettings(settings)
+          await cors.put(settings)
+          return undefined
+        },
       },
-    },
-  })
+      delete: {
+        summary: 'Turn CORS off',
+        handle: async () => {
+          await cors.put(undefined)
+          return undefined
+        },
+      },
+    }),
+  ]
 }
 
 function shown(settings: CorsSettings | undefined): z.output<typeof output> {

@@ -1,10 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
 import type { View } from '../../core/barrier/view.ts'
 import { CachedCount } from '../../core/cached-count.ts'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import { refuse } from '../../errors.ts'
-import { resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { answers } from './answers.ts'
 
@@ -30,37 +29,39 @@ const keyPageSize = 2000
 const entityKeys = 'entity/'
 
 /** `sys/internal/counters/*`, for the namespace of the request. docs/contract/http.md#help-counters-tools */
-export function counterRoutes(app: FastifyInstance, { counts }: CounterParts): void {
-  resource(app, '/internal/counters/tokens', {
-    help: 'How many valid service tokens the namespace has; the count may be some seconds old.',
-    read: {
-      summary: 'Count service tokens',
-      ...answers.serviceTokens,
-      handle: async ({ mount }) => ({
-        data: { counters: { service_tokens: { total: await counts.serviceTokens.of(mount.namespace) } } },
-      }),
-    },
-  })
-  resource(app, '/internal/counters/entities', {
-    help: 'How many entities the namespace has; the count may be some seconds old.',
-    read: {
-      summary: 'Count entities',
-      ...answers.entities,
-      handle: async ({ mount }) => ({
-        data: { counters: { entities: { total: await counts.entities.of(mount.namespace) } } },
-      }),
-    },
-  })
-  resource(app, '/internal/counters/requests', {
-    help: 'Removed: requests are no longer counted.',
-    read: {
-      summary: 'Removed',
-      statuses: [],
-      handle: () => {
-        throw refuse('missing', 'The functionality has been removed on this path')
+export function counterResources({ counts }: CounterParts): Resource[] {
+  return [
+    resource('/internal/counters/tokens', {
+      help: 'How many valid service tokens the namespace has; the count may be some seconds old.',
+      read: {
+        summary: 'Count service tokens',
+        ...answers.serviceTokens,
+        handle: async ({ mount }) => ({
+          data: { counters: { service_tokens: { total: await counts.serviceTokens.of(mount.namespace) } } },
+        }),
       },
-    },
-  })
+    }),
+    resource('/internal/counters/entities', {
+      help: 'How many entities the namespace has; the count may be some seconds old.',
+      read: {
+        summary: 'Count entities',
+        ...answers.entities,
+        handle: async ({ mount }) => ({
+          data: { counters: { entities: { total: await counts.entities.of(mount.namespace) } } },
+        }),
+      },
+    }),
+    resource('/internal/counters/requests', {
+      help: 'Removed: requests are no longer counted.',
+      read: {
+        summary: 'Removed',
+        statuses: [],
+        handle: () => {
+          throw refuse('missing', 'The functionality has been removed on this path')
+        },
+      },
+    }),
+  ]
 }
 
 async function countTokens(tokens: StoredCountParts['tokens']): Promise<ReadonlyMap<string, number>> {

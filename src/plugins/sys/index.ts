@@ -1,24 +1,22 @@
-import type { FastifyPluginAsync } from 'fastify'
-import { unknownPaths } from '../../http/resource.ts'
-import { type ApiDocumentParts, apiDocumentRoute } from './api-document.ts'
-import { capabilityRoutes } from './capabilities.ts'
-import { corsRoutes } from './cors.ts'
-import { type CounterParts, counterRoutes } from './counters.ts'
-import { keyRoutes } from './keys.ts'
-import { type LeaseRouteParts, leaseRoutes } from './leases.ts'
-import { messageRoutes } from './messages.ts'
-import { type MountRouteParts, mountRoutes } from './mounts.ts'
-import { type NamespaceRouteParts, namespaceRoutes } from './namespaces.ts'
-import { policyRoutes } from './policies.ts'
-import { toolRoutes } from './tools.ts'
-import { type UiMessageParts, uiMessageRoutes } from './ui-messages.ts'
-import { uiRoutes } from './ui.ts'
-import { type WrappingParts, wrappingRoutes } from './wrapping.ts'
+import { type Resource, unknownPaths } from '../../http/resource.ts'
+import { type ApiDocumentParts, apiDocumentResources } from './api-document.ts'
+import { capabilityResources } from './capabilities.ts'
+import { corsResources } from './cors.ts'
+import { type CounterParts, counterResources } from './counters.ts'
+import { keyResources } from './keys.ts'
+import { type LeaseRouteParts, leaseResources } from './leases.ts'
+import { messageResources } from './messages.ts'
+import { type MountRouteParts, mountResources } from './mounts.ts'
+import { type NamespaceRouteParts, namespaceResources } from './namespaces.ts'
+import { policyResources } from './policies.ts'
+import { toolResources } from './tools.ts'
+import { type UiMessageParts, uiMessageResources } from './ui-messages.ts'
+import { uiResources } from './ui.ts'
+import { type WrappingParts, wrappingResources } from './wrapping.ts'
 
 export { genericPlaces } from './api-document.ts'
 export { storedCounts } from './counters.ts'
-export { metricsRoute } from './metrics.ts'
-export { beforeLoginPath, readyBeforeLogin } from './ui-messages.ts'
+export { metricsResource } from './metrics.ts'
 
 export type SysParts = MountRouteParts &
   NamespaceRouteParts &
@@ -27,27 +25,29 @@ export type SysParts = MountRouteParts &
   CounterParts &
   ApiDocumentParts &
   UiMessageParts &
-  Parameters<typeof corsRoutes>[1] &
-  Parameters<typeof policyRoutes>[1] &
-  Parameters<typeof capabilityRoutes>[1] &
-  Parameters<typeof keyRoutes>[1] &
-  Parameters<typeof toolRoutes>[1]
+  Parameters<typeof corsResources>[0] &
+  Parameters<typeof policyResources>[0] &
+  Parameters<typeof capabilityResources>[0] &
+  Parameters<typeof keyResources>[0] &
+  Parameters<typeof toolResources>[0]
 
 /** The fixed paths below `sys/`. */
-export const sys: FastifyPluginAsync<SysParts> = async (app, parts) => {
-  policyRoutes(app, parts)
-  capabilityRoutes(app, parts)
-  mountRoutes(app, parts)
-  namespaceRoutes(app, parts)
-  leaseRoutes(app, parts)
-  uiRoutes(app)
-  if (parts.edition === 'enterprise') messageRoutes(app, parts)
-  uiMessageRoutes(app, parts)
-  keyRoutes(app, parts)
-  toolRoutes(app, parts)
-  wrappingRoutes(app, parts)
-  counterRoutes(app, parts)
-  corsRoutes(app, parts)
-  apiDocumentRoute(app, parts)
-  unknownPaths(app)
+export function sysResources(parts: SysParts): Resource[] {
+  return [
+    ...policyResources(parts),
+    ...capabilityResources(parts),
+    ...mountResources(parts),
+    ...namespaceResources(parts),
+    ...leaseResources(parts),
+    ...uiResources(),
+    ...(parts.edition === 'enterprise' ? messageResources(parts) : []),
+    ...uiMessageResources(parts),
+    ...keyResources(parts),
+    ...toolResources(parts),
+    ...wrappingResources(parts),
+    ...counterResources(parts),
+    ...corsResources(parts),
+    ...apiDocumentResources(parts),
+    unknownPaths(),
+  ]
 }

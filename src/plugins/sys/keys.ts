@@ -1,6 +1,5 @@
-import type { FastifyInstance } from 'fastify'
 import type { Barrier } from '../../core/barrier/barrier.ts'
-import { resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource.ts'
 import { z } from 'zod'
 import { defaultKeyLimits, type RotationRules } from '../../core/barrier/keyring.ts'
 import { refuse } from '../../errors.ts'
@@ -21,46 +20,48 @@ const leastIntervalSeconds = 86_400
 const { block: leastOperations, perKey: mostOperations } = defaultKeyLimits
 
 /** The barrier's data keys. docs/contract/http.md#help-counters-tools */
-export function keyRoutes(app: FastifyInstance, { barrier }: { barrier: KeyBarrier }): void {
-  resource(app, '/key-status', {
-    help: 'The data key that encrypts new records.',
-    read: {
-      summary: 'Read the state of the data key',
-      ...answers.keyStatus,
-      handle: () => ({ data: barrier.keyStatus() }),
-    },
-  })
-  for (const path of ['/rotate', '/rotate/keyring'] as const) {
-    resource(app, path, {
-      help: 'Encrypt new records with a new data key; older records stay readable.',
-      sudo: true,
-      write: {
-        summary: 'Rotate the data key',
-        handle: async () => {
-          await barrier.rotate()
-          return undefined
-        },
-      },
-    })
-  }
-  for (const path of ['/rotate/config', '/rotate/keyring/config'] as const) {
-    resource(app, path, {
-      help: 'When data keys rotate automatically.',
+export function keyResources({ barrier }: { barrier: KeyBarrier }): Resource[] {
+  return [
+    resource('/key-status', {
+      help: 'The data key that encrypts new records.',
       read: {
-        summary: 'Read when data keys rotate',
-        ...answers.rotationRules,
-        handle: () => ({ data: barrier.rotationRules() }),
+        summary: 'Read the state of the data key',
+        ...answers.keyStatus,
+        handle: () => ({ data: barrier.keyStatus() }),
       },
-      write: {
-        summary: 'Set when data keys rotate',
-        input: rulesInput,
-        handle: async ({ input }) => {
-          await barrier.changeRotationRules((rules) => checkedRules(rules, input))
-          return undefined
+    }),
+    ...(['/rotate', '/rotate/keyring'] as const).map((path) =>
+      resource(path, {
+        help: 'Encrypt new records with a new data key; older records stay readable.',
+        sudo: true,
+        write: {
+          summary: 'Rotate the data key',
+          handle: async () => {
+            await barrier.rotate()
+            return undefined
+          },
         },
-      },
-    })
-  }
+      }),
+    ),
+    ...(['/rotate/config', '/rotate/keyring/config'] as const).map((path) =>
+      resource(path, {
+        help: 'When data keys rotate automatically.',
+        read: {
+          summary: 'Read when data keys rotate',
+          ...answers.rotationRules,
+          handle: () => ({ data: barrier.rotationRules() }),
+        },
+        write: {
+          summary: 'Set when data keys rotate',
+          input: rulesInput,
+          handle: async ({ input }) => {
+            await barrier.changeRotationRules((rules) => checkedRules(rules, input))
+            return undefined
+          },
+        },
+      }),
+    ),
+  ]
 }
 
 /** Keeps the rules that were not sent; throws a refusal for a value out of range. */

@@ -1,11 +1,10 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { LeaseStore } from '../../core/leases/lease-store.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { refuse } from '../../errors.ts'
 import type { LongLists } from '../../core/long-lists.ts'
-import { type Call, followsField, limitOf, type Reply, resource } from '../../http/resource.ts'
+import { type Call, followsField, limitOf, type Reply, type Resource, resource } from '../../http/resource.ts'
 import { boolField, durationField, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
 import type { JsonValue } from '../../lib/json.ts'
@@ -41,155 +40,166 @@ const started =
   "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
 
 /** `sys/leases` and its old paths. docs/contract/leases.md#calls */
-export function leaseRoutes(app: FastifyInstance, parts: LeaseRouteParts): void {
-  lookupRoutes(app, parts)
-  for (const path of ['/leases', ''] as const) {
-    renewRoutes(app, parts, path)
-    revokeRoutes(app, parts, path)
-    prefixRoutes(app, parts, path)
-  }
-  irrevocableRoutes(app, parts)
-  resource(app, '/leases/tidy', {
-    help: 'Revoke the leases of tokens that no longer exist, in the background.',
-    write: {
-      summary: 'Tidy up leases',
-      ...answers.inBackground,
-      handle: () =>
-        parts.leases.tidy()
-          ? { status: 202, warnings: [started] }
-          : { warnings: ['Tidy operation already in progress.'] },
-    },
-  })
+export function leaseResources(parts: LeaseRouteParts): Resource[] {
+  const bothPaths = (['/leases', ''] as const).flatMap((path) => [
+    ...renewResources(parts, path),
+    ...revokeResources(parts, path),
+    ...prefixResources(parts, path),
+  ])
+  return [
+    ...lookupResources(parts),
+    ...bothPaths,
+    ...irrevocableResources(parts),
+    resource('/leases/tidy', {
+      help: 'Revoke the leases of tokens that no longer exist, in the background.',
+      write: {
+        summary: 'Tidy up leases',
+        ...answers.inBackground,
+        handle: () =>
+          parts.leases.tidy()
+            ? { status: 202, warnings: [started] }
+            : { warnings: ['Tidy operation already in progress.'] },
+      },
+    }),
+  ]
 }
 
-function lookupRoutes(app: FastifyInstance, { leases, longLists }: LeaseRouteParts): void {
-  resource(app, '/leases/lookup', {
-    help: 'Look up a lease.',
-    precheck: checkLeaseIdText,
-    follows: followsField('lease_id'),
-    write: {
-      summary: 'Look up a lease',
-      required: ['lease_id'],
-      ...answers.lease,
-      input: z.object({ lease_id: leaseId }),
-      handle: async ({ call, mount, input }) => {
-        const found = await leases.lookup(
-          { namespace: mount.namespace, id: given(input.lease_id) },
-          namespacePath(call),
-        )
-        if (found === undefined) throw refuse('invalid', 'invalid lease')
-        return { data: found }
+function lookupResources({ leases, longLists }: LeaseRouteParts): Resource[] {
+  return [
+    resource('/leases/lookup', {
+      help: 'Look up a lease.',
+      precheck: checkLeaseIdText,
+      follows: followsField('lease_id'),
+      write: {
+        summary: 'Look up a lease',
+        required: ['lease_id'],
+        ...answers.lease,
+        input: z.object({ lease_id: leaseId }),
+        handle: async ({ call, mount, input }) => {
+          const found = await leases.lookup(
+            { namespace: mount.namespace, id: given(input.lease_id) },
+            namespacePath(call),
+          )
+          if (found === undefined) throw refuse('invalid', 'invalid lease')
+          return { data: found }
+        },
       },
-    },
-  })
-  resource(app, '/leases/lookup/*', {
-    help: 'List lease ids below a path.',
-    sudo: true,
-    list: {
-      summary: 'List lease ids',
-      ...answers.leaseIds,
-      handle: async ({ mount, params, sent, whenGone }) => {
-        const page = { after: typeof sent.after === 'string' ? sent.after : '', limit: limitOf(sent.limit) }
-        return {
-          data: {
-            keys: await leases.list(mount.namespace, params.rest, page, (items) =>
-              longLists.paced(items, { whenGone }),
-            ),
-          },
-        }
+    }),
+    resource('/leases/lookup/*', {
+      help: 'List lease ids below a path.',
+      sudo: true,
+      list: {
+        summary: 'List lease ids',
+        ...answers.leaseIds,
+        handle: async ({ mount, params, sent, whenGone }) => {
+          const page = { after: typeof sent.after === 'string' ? sent.after : '', limit: limitOf(sent.limit) }
+          return {
+            data: {
+              keys: await leases.list(mount.namespace, params.rest, page, (items) =>
+                longLists.paced(items, { whenGone }),
+              ),
+            },
+          }
+        },
       },
-    },
-  })
+    }),
+  ]
 }
 
-function renewRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '/leases' | ''): void {
+function renewResources({ leases }: LeaseRouteParts, path: '/leases' | ''): Resource[] {
   const renew = async (mount: Mount, id: string, increment: number): Promise<Reply | undefined> => {
     const renewed = await leases.renew({ namespace: mount.namespace, id: given(id) }, increment)
     return renewed && { lease: renewed, data: renewed.data, warnings: renewed.warnings }
   }
   const help = 'Extend a lease.'
-  resource(app, `${path}/renew`, {
-    help,
-    precheck: checkLeaseIdText,
-    follows: followsField('lease_id'),
-    write: {
-      summary: 'Renew a lease',
-      required: ['lease_id'],
-      ...answers.renewedLease,
-      input: renewInput,
-      handle: ({ mount, input }) => renew(mount, input.lease_id, input.increment),
-    },
-  })
-  resource(app, `${path}/renew/*`, {
-    help,
-    precheck: checkLeaseIdText,
-    write: {
-      summary: 'Renew a lease',
-      ...answers.renewedLease,
-      input: renewInput,
-      handle: ({ mount, params, input }) => renew(mount, input.lease_id || params.rest, input.increment),
-    },
-  })
+  return [
+    resource(`${path}/renew`, {
+      help,
+      precheck: checkLeaseIdText,
+      follows: followsField('lease_id'),
+      write: {
+        summary: 'Renew a lease',
+        required: ['lease_id'],
+        ...answers.renewedLease,
+        input: renewInput,
+        handle: ({ mount, input }) => renew(mount, input.lease_id, input.increment),
+      },
+    }),
+    resource(`${path}/renew/*`, {
+      help,
+      precheck: checkLeaseIdText,
+      write: {
+        summary: 'Renew a lease',
+        ...answers.renewedLease,
+        input: renewInput,
+        handle: ({ mount, params, input }) => renew(mount, input.lease_id || params.rest, input.increment),
+      },
+    }),
+  ]
 }
 
-function revokeRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '/leases' | ''): void {
+function revokeResources({ leases }: LeaseRouteParts, path: '/leases' | ''): Resource[] {
   const revoke = async (mount: Mount, id: string, isSync: boolean): Promise<Reply | undefined> => {
     await leases.revoke({ namespace: mount.namespace, id: given(id) }, { sync: isSync })
     return isSync ? undefined : { status: 202 }
   }
   const help = 'Revoke a lease and its secret.'
-  resource(app, `${path}/revoke`, {
-    help,
-    precheck: checkLeaseIdText,
-    follows: followsField('lease_id'),
-    write: {
-      summary: 'Revoke a lease',
-      required: ['lease_id'],
-      ...answers.revocation,
-      input: revokeInput,
-      handle: ({ mount, input }) => revoke(mount, input.lease_id, input.sync),
-    },
-  })
-  resource(app, `${path}/revoke/*`, {
-    help,
-    precheck: checkLeaseIdText,
-    write: {
-      summary: 'Revoke a lease',
-      ...answers.revocation,
-      input: revokeInput,
-      handle: ({ mount, params, input }) => revoke(mount, input.lease_id || params.rest, input.sync),
-    },
-  })
+  return [
+    resource(`${path}/revoke`, {
+      help,
+      precheck: checkLeaseIdText,
+      follows: followsField('lease_id'),
+      write: {
+        summary: 'Revoke a lease',
+        required: ['lease_id'],
+        ...answers.revocation,
+        input: revokeInput,
+        handle: ({ mount, input }) => revoke(mount, input.lease_id, input.sync),
+      },
+    }),
+    resource(`${path}/revoke/*`, {
+      help,
+      precheck: checkLeaseIdText,
+      write: {
+        summary: 'Revoke a lease',
+        ...answers.revocation,
+        input: revokeInput,
+        handle: ({ mount, params, input }) => revoke(mount, input.lease_id || params.rest, input.sync),
+      },
+    }),
+  ]
 }
 
-function prefixRoutes(app: FastifyInstance, { leases }: LeaseRouteParts, path: '/leases' | ''): void {
-  resource(app, `${path}/revoke-prefix/*`, {
-    help: 'Revoke all leases below a path.',
-    sudo: true,
-    write: {
-      summary: 'Revoke the leases below a path',
-      ...answers.revocation,
-      input: z.object({ sync }),
-      handle: async ({ mount, params, input }) => {
-        await leases.revokePrefix(mount.namespace, params.rest, input.sync ? 'sync' : 'async')
-        return input.sync ? undefined : { status: 202 }
+function prefixResources({ leases }: LeaseRouteParts, path: '/leases' | ''): Resource[] {
+  return [
+    resource(`${path}/revoke-prefix/*`, {
+      help: 'Revoke all leases below a path.',
+      sudo: true,
+      write: {
+        summary: 'Revoke the leases below a path',
+        ...answers.revocation,
+        input: z.object({ sync }),
+        handle: async ({ mount, params, input }) => {
+          await leases.revokePrefix(mount.namespace, params.rest, input.sync ? 'sync' : 'async')
+          return input.sync ? undefined : { status: 202 }
+        },
       },
-    },
-  })
-  resource(app, `${path}/revoke-force/*`, {
-    help: 'Delete all leases below a path, even when their secrets cannot be revoked.',
-    sudo: true,
-    write: {
-      summary: 'Force the revocation of the leases below a path',
-      handle: async ({ mount, params }) => {
-        await leases.revokePrefix(mount.namespace, params.rest, 'force')
-        return undefined
+    }),
+    resource(`${path}/revoke-force/*`, {
+      help: 'Delete all leases below a path, even when their secrets cannot be revoked.',
+      sudo: true,
+      write: {
+        summary: 'Force the revocation of the leases below a path',
+        handle: async ({ mount, params }) => {
+          await leases.revokePrefix(mount.namespace, params.rest, 'force')
+          return undefined
+        },
       },
-    },
-  })
+    }),
+  ]
 }
 
-function irrevocableRoutes(app: FastifyInstance, { leases, namespaces, mountOf }: LeaseRouteParts): void {
+function irrevocableResources({ leases, namespaces, mountOf }: LeaseRouteParts): Resource[] {
   const namespacesOf = (call: Call, withChildren: boolean): string[] => {
     if (call.namespace === undefined) return []
     return [
@@ -200,49 +210,51 @@ function irrevocableRoutes(app: FastifyInstance, { leases, namespaces, mountOf }
   const shownAccessor = (accessor: string) =>
     mountOf(accessor) === undefined ? 'mount-accessor-not-found' : accessor
 
-  resource(app, '/leases/count', {
-    help: 'How many leases cannot be revoked.',
-    read: {
-      summary: 'Count irrevocable leases',
-      ...answers.leaseCount,
-      input: countInput,
-      handle: async ({ call, input }) => {
-        if (!isIrrevocableType(input.type)) return undefined
-        const counts: Record<string, number> = {}
-        let total = 0
-        for await (const { mountAccessor } of leases.irrevocable(
-          namespacesOf(call, input.include_child_namespaces),
-        )) {
-          const accessor = shownAccessor(mountAccessor)
-          counts[accessor] = (counts[accessor] ?? 0) + 1
-          total += 1
-        }
-        return { data: { lease_count: total, counts } }
+  return [
+    resource('/leases/count', {
+      help: 'How many leases cannot be revoked.',
+      read: {
+        summary: 'Count irrevocable leases',
+        ...answers.leaseCount,
+        input: countInput,
+        handle: async ({ call, input }) => {
+          if (!isIrrevocableType(input.type)) return undefined
+          const counts: Record<string, number> = {}
+          let total = 0
+          for await (const { mountAccessor } of leases.irrevocable(
+            namespacesOf(call, input.include_child_namespaces),
+          )) {
+            const accessor = shownAccessor(mountAccessor)
+            counts[accessor] = (counts[accessor] ?? 0) + 1
+            total += 1
+          }
+          return { data: { lease_count: total, counts } }
+        },
       },
-    },
-  })
-  resource(app, '/leases', {
-    help: 'The leases that cannot be revoked, and why.',
-    sudo: true,
-    read: {
-      summary: 'List irrevocable leases',
-      ...answers.irrevocableLeases,
-      input: irrevocableInput,
-      handle: async ({ call, input }) => {
-        if (!isIrrevocableType(input.type)) return undefined
-        const limit = mostListed(input.limit)
-        const listed: { lease_id: string; mount_id: string; error: string }[] = []
-        for await (const { id, mountAccessor, error } of leases.irrevocable(
-          namespacesOf(call, input.include_child_namespaces),
-        )) {
-          if (listed.length === limit)
-            return { data: { lease_count: listed.length, leases: listed }, warnings: [halted] }
-          listed.push({ lease_id: id, mount_id: shownAccessor(mountAccessor), error })
-        }
-        return { data: { lease_count: listed.length, leases: listed } }
+    }),
+    resource('/leases', {
+      help: 'The leases that cannot be revoked, and why.',
+      sudo: true,
+      read: {
+        summary: 'List irrevocable leases',
+        ...answers.irrevocableLeases,
+        input: irrevocableInput,
+        handle: async ({ call, input }) => {
+          if (!isIrrevocableType(input.type)) return undefined
+          const limit = mostListed(input.limit)
+          const listed: { lease_id: string; mount_id: string; error: string }[] = []
+          for await (const { id, mountAccessor, error } of leases.irrevocable(
+            namespacesOf(call, input.include_child_namespaces),
+          )) {
+            if (listed.length === limit)
+              return { data: { lease_count: listed.length, leases: listed }, warnings: [halted] }
+            listed.push({ lease_id: id, mount_id: shownAccessor(mountAccessor), error })
+          }
+          return { data: { lease_count: listed.length, leases: listed } }
+        },
       },
-    },
-  })
+    }),
+  ]
 }
 
 const isIrrevocableType = (type: string): boolean => type.toLowerCase() === 'irrevocable'

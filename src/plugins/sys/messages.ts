@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { linkScheme } from '../../core/messages/link.ts'
 import { type Instant, instantOf, type Message, type MessageDraft } from '../../core/messages/message.ts'
@@ -15,7 +14,7 @@ import type { MessageStore } from '../../core/messages/message-store.ts'
 import { createdView, itemView, listEntry, shownEntry } from '../../core/messages/message-view.ts'
 import { isActive } from '../../core/messages/window.ts'
 import { fail, refuse, ServiceError } from '../../errors.ts'
-import { limitOf, type Reply, resource } from '../../http/resource.ts'
+import { limitOf, type Reply, type Resource, resource } from '../../http/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { boolField, convertFields, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
@@ -38,151 +37,150 @@ const filters = z.object({
 })
 
 /** `sys/config/ui/custom-messages`: messages of operators to users. docs/contract/messages.md#paths */
-export function messageRoutes(app: FastifyInstance, { messages, clock }: MessageRouteParts): void {
+export function messageResources({ messages, clock }: MessageRouteParts): Resource[] {
   const now = (): Instant => instantOf(clock.now())
 
-  resource(app, base, {
-    help: 'The messages user interfaces show in this namespace.',
-    collection: true,
-    dropsSlash: true,
-    // every write creates a message; false makes its fields be converted before the rights are checked
-    exists: () => false,
-    list: {
-      summary: 'List messages',
-      ...messageAnswers.list,
-      input: filters,
-      handle: async ({ mount, input, sent }) => {
-        const all = await saying('failed to retrieve list of custom messages', () =>
-          messages.listOf(mount.namespace),
-        )
-        const moment = now()
-        const found = all.filter((message) => isWanted(message, input, moment))
-        const shown = pageOf(found, sent)
-        if (shown.length === 0) return undefined
-        const isUnknownType = input.type !== undefined && !isType(input.type)
-        return {
-          paged: true,
-          data: {
-            keys: shown.map(({ id }) => id),
-            key_info: Object.fromEntries(shown.map((message) => [message.id, listEntry(message, moment)])),
-          },
-          warnings: isUnknownType ? ['Endpoint ignored the unrecognized value of the type filter'] : [],
-        }
+  return [
+    resource(base, {
+      help: 'The messages user interfaces show in this namespace.',
+      collection: true,
+      dropsSlash: true,
+      // every write creates a message; false makes its fields be converted before the rights are checked
+      exists: () => false,
+      list: {
+        summary: 'List messages',
+        ...messageAnswers.list,
+        input: filters,
+        handle: async ({ mount, input, sent }) => {
+          const all = await saying('failed to retrieve list of custom messages', () =>
+            messages.listOf(mount.namespace),
+          )
+          const moment = now()
+          const found = all.filter((message) => isWanted(message, input, moment))
+          const shown = pageOf(found, sent)
+          if (shown.length === 0) return undefined
+          const isUnknownType = input.type !== undefined && !isType(input.type)
+          return {
+            paged: true,
+            data: {
+              keys: shown.map(({ id }) => id),
+              key_info: Object.fromEntries(shown.map((message) => [message.id, listEntry(message, moment)])),
+            },
+            warnings: isUnknownType ? ['Endpoint ignored the unrecognized value of the type filter'] : [],
+          }
+        },
       },
-    },
-    write: {
-      summary: 'Create a message',
-      required: ['title', 'message', 'start_time'],
-      ...messageAnswers.create,
-      input: messageInput,
-      handle: async ({ mount, input }) => {
-        const fields = readMessageInput(input, 'create')
-        const made = await saying('failed to create custom message', async () =>
-          messages.create(mount.namespace, checkMessage(fields)),
-        )
-        return { data: createdView(made, now()), warnings: warningsFor(made) }
+      write: {
+        summary: 'Create a message',
+        required: ['title', 'message', 'start_time'],
+        ...messageAnswers.create,
+        input: messageInput,
+        handle: async ({ mount, input }) => {
+          const fields = readMessageInput(input, 'create')
+          const made = await saying('failed to create custom message', async () =>
+            messages.create(mount.namespace, checkMessage(fields)),
+          )
+          return { data: createdView(made, now()), warnings: warningsFor(made) }
+        },
       },
-    },
-  })
-
-  resource(app, `${base}/preview`, {
-    help: 'Check a message and show it as user interfaces get it, without storing it.',
-    collection: true,
-    exists: () => false,
-    write: {
-      summary: 'Preview a message',
-      required: ['title', 'message', 'start_time'],
-      ...messageAnswers.preview,
-      input: messageInput,
-      handle: async ({ input }) => {
-        const fields = readMessageInput(input, 'create')
-        const draft = await saying('failed to create custom message', async () =>
-          checkStorable(checkMessage(fields)),
-        )
-        return { data: shownEntry(draft), warnings: warningsFor(draft) }
+    }),
+    resource(`${base}/preview`, {
+      help: 'Check a message and show it as user interfaces get it, without storing it.',
+      collection: true,
+      exists: () => false,
+      write: {
+        summary: 'Preview a message',
+        required: ['title', 'message', 'start_time'],
+        ...messageAnswers.preview,
+        input: messageInput,
+        handle: async ({ input }) => {
+          const fields = readMessageInput(input, 'create')
+          const draft = await saying('failed to create custom message', async () =>
+            checkStorable(checkMessage(fields)),
+          )
+          return { data: shownEntry(draft), warnings: warningsFor(draft) }
+        },
       },
-    },
-  })
-
-  resource(app, `${base}/:id/acks`, {
-    help: 'Who has acknowledged a message.',
-    collection: true,
-    list: {
-      summary: 'List acknowledgements',
-      ...messageAnswers.acknowledgements,
-      handle: async ({ mount, params, sent }) => {
-        const limit = limitOf(sent['limit'])
-        const range = {
-          after: typeof sent['after'] === 'string' ? sent['after'] : '',
-          ...(limit > 0 ? { limit } : {}),
-        }
-        const found = await saying('failed to retrieve custom message', () =>
-          messages.acknowledgements(mount.namespace, params.id, range),
-        )
-        if (found === undefined) throw notFound()
-        if (found.length === 0) return undefined
-        const data = {
-          keys: found.map(({ entityId }) => entityId),
-          key_info: Object.fromEntries(
-            found.map(({ entityId, entityName, time }) => [
-              entityId,
-              { acknowledged_time: time, entity_name: entityName },
-            ]),
-          ),
-        }
-        return { paged: true, data }
+    }),
+    resource(`${base}/:id/acks`, {
+      help: 'Who has acknowledged a message.',
+      collection: true,
+      list: {
+        summary: 'List acknowledgements',
+        ...messageAnswers.acknowledgements,
+        handle: async ({ mount, params, sent }) => {
+          const limit = limitOf(sent['limit'])
+          const range = {
+            after: typeof sent['after'] === 'string' ? sent['after'] : '',
+            ...(limit > 0 ? { limit } : {}),
+          }
+          const found = await saying('failed to retrieve custom message', () =>
+            messages.acknowledgements(mount.namespace, params.id, range),
+          )
+          if (found === undefined) throw notFound()
+          if (found.length === 0) return undefined
+          const data = {
+            keys: found.map(({ entityId }) => entityId),
+            key_info: Object.fromEntries(
+              found.map(({ entityId, entityName, time }) => [
+                entityId,
+                { acknowledged_time: time, entity_name: entityName },
+              ]),
+            ),
+          }
+          return { paged: true, data }
+        },
       },
-    },
-  })
-
-  resource(app, `${base}/*id`, {
-    help: 'One message.',
-    dropsSlash: true,
-    read: {
-      summary: 'Read a message',
-      ...messageAnswers.read,
-      handle: async ({ mount, params }) => {
-        const message = await saying('failed to retrieve custom message', () =>
-          messages.find(mount.namespace, params.id),
-        )
-        return itemReply(message, now())
+    }),
+    resource(`${base}/*id`, {
+      help: 'One message.',
+      dropsSlash: true,
+      read: {
+        summary: 'Read a message',
+        ...messageAnswers.read,
+        handle: async ({ mount, params }) => {
+          const message = await saying('failed to retrieve custom message', () =>
+            messages.find(mount.namespace, params.id),
+          )
+          return itemReply(message, now())
+        },
       },
-    },
-    write: {
-      summary: 'Replace a message',
-      required: ['title', 'message', 'start_time'],
-      ...messageAnswers.update,
-      input: messageInput,
-      handle: async ({ mount, params, input }) => {
-        const fields = readMessageInput(input, 'update')
-        const message = await saying('failed to update custom message', () =>
-          messages.update(mount.namespace, params.id, () => checkMessage(fields)),
-        )
-        return itemReply(message, now(), warningsFor)
+      write: {
+        summary: 'Replace a message',
+        required: ['title', 'message', 'start_time'],
+        ...messageAnswers.update,
+        input: messageInput,
+        handle: async ({ mount, params, input }) => {
+          const fields = readMessageInput(input, 'update')
+          const message = await saying('failed to update custom message', () =>
+            messages.update(mount.namespace, params.id, () => checkMessage(fields)),
+          )
+          return itemReply(message, now(), warningsFor)
+        },
       },
-    },
-    patch: {
-      summary: 'Change some fields of a message',
-      ...messageAnswers.patch,
-      input: messageInput,
-      handle: async ({ mount, params, sent }) => {
-        const message = await saying('failed to update custom message', () =>
-          messages.update(mount.namespace, params.id, (old) =>
-            checkMessage(readMessageInput(patched(old, sent), 'update')),
-          ),
-        )
-        return itemReply(message, now(), warningsFor)
+      patch: {
+        summary: 'Change some fields of a message',
+        ...messageAnswers.patch,
+        input: messageInput,
+        handle: async ({ mount, params, sent }) => {
+          const message = await saying('failed to update custom message', () =>
+            messages.update(mount.namespace, params.id, (old) =>
+              checkMessage(readMessageInput(patched(old, sent), 'update')),
+            ),
+          )
+          return itemReply(message, now(), warningsFor)
+        },
       },
-    },
-    delete: {
-      summary: 'Delete a message',
-      ...messageAnswers.delete,
-      handle: async ({ mount, params }) => {
-        await saying('failed to delete custom message', () => messages.delete(mount.namespace, params.id))
-        return undefined
+      delete: {
+        summary: 'Delete a message',
+        ...messageAnswers.delete,
+        handle: async ({ mount, params }) => {
+          await saying('failed to delete custom message', () => messages.delete(mount.namespace, params.id))
+          return undefined
+        },
       },
-    },
-  })
+    }),
+  ]
 }
 
 const notFound = () => fail('missing', 'custom message not found')

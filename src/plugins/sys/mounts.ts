@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Mount, MountTable } from '../../core/mounts/mount.ts'
 import type { SystemTtls } from '../../core/mounts/mount-config.ts'
@@ -10,7 +9,14 @@ import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import type { AclRequest } from '../../core/policies/acl.ts'
 import { fail, refuse } from '../../errors.ts'
-import { type Exchange, namespaceOf, type Reply, resource, unknownPaths } from '../../http/resource.ts'
+import {
+  type Exchange,
+  namespaceOf,
+  type Reply,
+  type Resource,
+  resource,
+  unknownPaths,
+} from '../../http/resource.ts'
 import { boolField, commaListField, kvField, mapField, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
 import { answers } from './answers.ts'
@@ -122,20 +128,21 @@ function checkHasSudo({ call, caller, mount }: Exchange<unknown, unknown>, below
 }
 
 /** `sys/auth`, `sys/mounts`, `sys/remount` and the listings for user interfaces. docs/contract/mounts.md */
-export function mountRoutes(app: FastifyInstance, parts: MountRouteParts): void {
-  tableRoutes(app, parts, { path: '/auth', table: 'auth', sudo: true, noun: 'auth methods' })
-  tableRoutes(app, parts, { path: '/mounts', table: 'secret', sudo: false, noun: 'secrets engines' })
-  moveRoutes(app, parts)
-  listingRoutes(app, parts)
+export function mountResources(parts: MountRouteParts): Resource[] {
+  return [
+    ...tableResources(parts, { path: '/auth', table: 'auth', sudo: true, noun: 'auth methods' }),
+    ...tableResources(parts, { path: '/mounts', table: 'secret', sudo: false, noun: 'secrets engines' }),
+    ...moveResources(parts),
+    ...listingResources(parts),
+  ]
 }
 
 type TableRoutes = { path: '/auth' | '/mounts'; table: MountTable; sudo: boolean; noun: string }
 
-function tableRoutes(
-  app: FastifyInstance,
+function tableResources(
   { mounts, systemTtls, version }: MountRouteParts,
   { path, table, sudo, noun }: TableRoutes,
-): void {
+): Resource[] {
   const read = (place: MountPlace, exchange: Exchange<unknown, unknown>): Reply => {
     const mount =
       table === 'auth'
@@ -155,56 +162,58 @@ function tableRoutes(
     return { data: tuneInfo(mount, systemTtls) }
   }
 
-  resource(app, path, {
-    help: `List the ${noun} that are mounted.`,
-    read: {
-      summary: `List the mounted ${noun}`,
-      ...answers.mounts,
-      handle: ({ mount }) => ({
-        data: Object.fromEntries(
-          mounts.table
-            .list(mount.namespace, table)
-            .map((listed) => [shownPath(listed), mountInfo(listed, version)]),
-        ),
-      }),
-    },
-  })
-  unknownPaths(app, { url: `${path}/` })
-  resource(app, `${path}/*`, {
-    help: `Enable, read, tune or disable one of the ${noun}.`,
-    sudo,
-    canonical: (below) => canonicalTarget(`${path.slice(1)}/`, below),
-    read: {
-      summary: `Read one of the ${noun}, or with /tune its tuning`,
-      ...answers.mount,
-      handle: (exchange) => {
-        const { tunes, ...place } = target(exchange.mount, table, exchange.params.rest)
-        return tunes ? readTune(place) : read(place, exchange)
+  return [
+    resource(path, {
+      help: `List the ${noun} that are mounted.`,
+      read: {
+        summary: `List the mounted ${noun}`,
+        ...answers.mounts,
+        handle: ({ mount }) => ({
+          data: Object.fromEntries(
+            mounts.table
+              .list(mount.namespace, table)
+              .map((listed) => [shownPath(listed), mountInfo(listed, version)]),
+          ),
+        }),
       },
-    },
-    write: {
-      summary: `Enable one of the ${noun}, or with /tune change its tuning`,
-      input: writeInput,
-      handle: async ({ mount, params, input }) => {
-        const { tunes, ...place } = target(mount, table, params.rest)
-        if (tunes) await mounts.tune(place, input)
-        else await mounts.enable(place, input)
-        return undefined
+    }),
+    unknownPaths({ url: `${path}/` }),
+    resource(`${path}/*`, {
+      help: `Enable, read, tune or disable one of the ${noun}.`,
+      sudo,
+      canonical: (below) => canonicalTarget(`${path.slice(1)}/`, below),
+      read: {
+        summary: `Read one of the ${noun}, or with /tune its tuning`,
+        ...answers.mount,
+        handle: (exchange) => {
+          const { tunes, ...place } = target(exchange.mount, table, exchange.params.rest)
+          return tunes ? readTune(place) : read(place, exchange)
+        },
       },
-    },
-    delete: {
-      summary: `Disable one of the ${noun} and delete its data`,
-      input: removalInput,
-      handle: async (exchange) => {
-        const { tunes, ...place } = target(exchange.mount, table, exchange.params.rest)
-        if (tunes) throw fail('unsupported', 'unsupported operation')
-        const { abandon } = exchange.input
-        if (abandon) checkHasSudo(exchange, canonicalTarget(`${path.slice(1)}/`, exchange.call.below))
-        await mounts.disable(place, { abandon })
-        return undefined
+      write: {
+        summary: `Enable one of the ${noun}, or with /tune change its tuning`,
+        input: writeInput,
+        handle: async ({ mount, params, input }) => {
+          const { tunes, ...place } = target(mount, table, params.rest)
+          if (tunes) await mounts.tune(place, input)
+          else await mounts.enable(place, input)
+          return undefined
+        },
       },
-    },
-  })
+      delete: {
+        summary: `Disable one of the ${noun} and delete its data`,
+        input: removalInput,
+        handle: async (exchange) => {
+          const { tunes, ...place } = target(exchange.mount, table, exchange.params.rest)
+          if (tunes) throw fail('unsupported', 'unsupported operation')
+          const { abandon } = exchange.input
+          if (abandon) checkHasSudo(exchange, canonicalTarget(`${path.slice(1)}/`, exchange.call.below))
+          await mounts.disable(place, { abandon })
+          return undefined
+        },
+      },
+    }),
+  ]
 }
 
 /** A path may lead into a namespace below. docs/contract/mounts.md#moving */
@@ -217,87 +226,91 @@ function sideOf(namespaces: NamespaceStore, base: Namespace, asked: string): Mov
   return { namespace, path: path.slice(taken - base.path.length) }
 }
 
-function moveRoutes(app: FastifyInstance, { mounts, namespaces }: MountRouteParts): void {
-  resource(app, '/remount', {
-    help: 'Move a mount to another path. Its data is kept; its tokens and leases are revoked.',
-    sudo: true,
-    write: {
-      summary: 'Move a mount',
-      required: ['from', 'to'],
-      ...answers.remount,
-      input: moveInput,
-      handle: async ({ call, input: { from, to } }) => {
-        const base = namespaceOf(call)
-        const id = await mounts.remount(sideOf(namespaces, base, from), sideOf(namespaces, base, to))
-        return {
-          data: { migration_id: id },
-          warnings: [
-            "Mount move has been queued. Progress will be reported in Gatehouse's server log, tagged with the returned migration_id",
-          ],
-        }
+function moveResources({ mounts, namespaces }: MountRouteParts): Resource[] {
+  return [
+    resource('/remount', {
+      help: 'Move a mount to another path. Its data is kept; its tokens and leases are revoked.',
+      sudo: true,
+      write: {
+        summary: 'Move a mount',
+        required: ['from', 'to'],
+        ...answers.remount,
+        input: moveInput,
+        handle: async ({ call, input: { from, to } }) => {
+          const base = namespaceOf(call)
+          const id = await mounts.remount(sideOf(namespaces, base, from), sideOf(namespaces, base, to))
+          return {
+            data: { migration_id: id },
+            warnings: [
+              "Mount move has been queued. Progress will be reported in Gatehouse's server log, tagged with the returned migration_id",
+            ],
+          }
+        },
       },
-    },
-  })
-  resource(app, '/remount/status/:migration_id', {
-    help: 'The progress of a mount move.',
-    read: {
-      summary: 'Read the state of a move',
-      ...answers.migration,
-      handle: ({ params, call }) => {
-        const migration = mounts.findMigration(params.migration_id)
-        return migration && concerns(migration, namespaceOf(call)) ? { data: migration } : undefined
+    }),
+    resource('/remount/status/:migration_id', {
+      help: 'The progress of a mount move.',
+      read: {
+        summary: 'Read the state of a move',
+        ...answers.migration,
+        handle: ({ params, call }) => {
+          const migration = mounts.findMigration(params.migration_id)
+          return migration && concerns(migration, namespaceOf(call)) ? { data: migration } : undefined
+        },
       },
-    },
-  })
+    }),
+  ]
 }
 
 /** docs/contract/mounts.md#listing-for-user-interfaces */
-function listingRoutes(app: FastifyInstance, { mounts, version }: MountRouteParts): void {
+function listingResources({ mounts, version }: MountRouteParts): Resource[] {
   const brief = ({ description, options, type }: Mount) => ({ description, options, type })
 
-  resource(app, '/internal/ui/mounts', {
-    help: 'The mounts a user interface shows: before login the listed ones, after login also those the caller has access to.',
-    caller: 'optional',
-    read: {
-      summary: 'List mounts for user interfaces',
-      ...answers.shownMounts,
-      handle: ({ mount: { namespace }, caller }) => {
-        const shown = (table: MountTable) =>
-          Object.fromEntries(
-            mounts.table
-              .list(namespace, table)
-              .filter(
-                (mount) =>
-                  mount.config.listing_visibility === 'unauth' ||
-                  caller?.acl.mountAccess(mount.path) === true,
-              )
-              .map((mount) => [
-                shownPath(mount),
-                caller === undefined ? brief(mount) : mountInfo(mount, version),
-              ]),
-          )
-        return { data: { auth: shown('auth'), secret: shown('secret') } }
+  return [
+    resource('/internal/ui/mounts', {
+      help: 'The mounts a user interface shows: before login the listed ones, after login also those the caller has access to.',
+      caller: 'optional',
+      read: {
+        summary: 'List mounts for user interfaces',
+        ...answers.shownMounts,
+        handle: ({ mount: { namespace }, caller }) => {
+          const shown = (table: MountTable) =>
+            Object.fromEntries(
+              mounts.table
+                .list(namespace, table)
+                .filter(
+                  (mount) =>
+                    mount.config.listing_visibility === 'unauth' ||
+                    caller?.acl.mountAccess(mount.path) === true,
+                )
+                .map((mount) => [
+                  shownPath(mount),
+                  caller === undefined ? brief(mount) : mountInfo(mount, version),
+                ]),
+            )
+          return { data: { auth: shown('auth'), secret: shown('secret') } }
+        },
       },
-    },
-  })
-  unknownPaths(app, { url: '/internal/ui/mounts/', open: true })
-  resource(app, '/internal/ui/mounts/*', {
-    help: 'The mount a path belongs to, for callers with any access to the mount.',
-    caller: 'required-inside',
-    read: {
-      summary: 'Read the mount of a path for user interfaces',
-      ...answers.mountOfPath,
-      handle: ({ mount: { namespace }, params, caller }) => {
-        const { path } = placeOf(namespace, 'secret', params.rest)
-        const mount = mounts.table.resolve(namespace, path)?.mount
-        if (mount === undefined || caller?.acl.mountAccess(mount.path) !== true) {
-          throw refuse(
-            'denied',
-            `preflight capability check returned 403, please ensure client's policies grant access to path ${quoted(path)}`,
-          )
-        }
-        return { data: { ...mountInfo(mount, version), path: shownPath(mount) } }
+    }),
+    unknownPaths({ url: '/internal/ui/mounts/', open: true }),
+    resource('/internal/ui/mounts/*', {
+      help: 'The mount a path belongs to, for callers with any access to the mount.',
+      caller: 'required-inside',
+      read: {
+        summary: 'Read the mount of a path for user interfaces',
+        ...answers.mountOfPath,
+        handle: ({ mount: { namespace }, params, caller }) => {
+          const { path } = placeOf(namespace, 'secret', params.rest)
+          const mount = mounts.table.resolve(namespace, path)?.mount
+          if (mount === undefined || caller?.acl.mountAccess(mount.path) !== true) {
+            throw refuse(
+              'denied',
+              `preflight capability check returned 403, please ensure client's policies grant access to path ${quoted(path)}`,
+            )
+          }
+          return { data: { ...mountInfo(mount, version), path: shownPath(mount) } }
+        },
       },
-    },
-  })
+    }),
+  ]
 }

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../core/access.ts'
 import { patchedMetadata, readMetadata } from '../../core/namespaces/custom-metadata.ts'
@@ -6,7 +5,7 @@ import type { Namespace, NamespaceRecord } from '../../core/namespaces/namespace
 import type { NamespaceLife } from '../../core/namespaces/namespace-life.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { fail, refuse } from '../../errors.ts'
-import { type Exchange, namespaceOf, type Reply, resource } from '../../http/resource.ts'
+import { type Exchange, namespaceOf, type Reply, type Resource, resource } from '../../http/resource.ts'
 import { boolField, mapField, stringField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 
@@ -33,119 +32,14 @@ const unlockInput = z.object({
 })
 
 /** `sys/namespaces`: namespaces below that of the request. docs/contract/namespaces.md#managing-namespaces */
-export function namespaceRoutes(
-  app: FastifyInstance,
-  { namespaces, namespaceLife }: NamespaceRouteParts,
-): void {
+export function namespaceResources({ namespaces, namespaceLife }: NamespaceRouteParts): Resource[] {
   const childOf = (parent: Namespace, rest: string): NamespaceRecord | undefined =>
     namespaces.byPath(`${parent.path}${childName(rest)}/`)
-
-  resource(app, '/namespaces', {
-    help: 'The namespaces below this one.',
-    collection: true,
-    list: {
-      summary: 'List the namespaces one level below',
-      ...answers.namespaces,
-      handle: ({ call }) => listed(namespaceOf(call), namespaces.childrenOf(namespaceOf(call))),
-    },
-    scan: {
-      summary: 'List all namespaces below',
-      handle: ({ call }) => listed(namespaceOf(call), namespaces.descendantsOf(namespaceOf(call))),
-    },
-  })
-
-  resource(app, '/namespaces/*', {
-    help: 'A namespace: a part of the server with its own mounts, policies, tokens and identities.',
-    canonical: withoutEndSlash,
-    read: {
-      summary: 'Read a namespace',
-      ...answers.namespace,
-      handle: ({ call, params }) => {
-        const found = childOf(namespaceOf(call), params.rest)
-        return found && { data: shown(found) }
-      },
-    },
-    write: {
-      summary: 'Create a namespace, or replace its notes',
-      ...answers.namespace,
-      input: metadataInput,
-      handle: async ({ call, params, input }) => {
-        const parent = namespaceOf(call)
-        const known = childOf(parent, params.rest)
-        if (known !== undefined)
-          return {
-            data: shown(await namespaceLife.replaceMetadata(known, readMetadata(input.custom_metadata))),
-          }
-        return {
-          data: shown(
-            await namespaceLife.create(parent, params.rest, () => readMetadata(input.custom_metadata)),
-          ),
-        }
-      },
-    },
-    patch: {
-      summary: 'Change some notes of a namespace',
-      ...answers.namespace,
-      input: patchInput,
-      handle: async ({ call, params, input }) => {
-        const known = childOf(namespaceOf(call), params.rest)
-        if (known === undefined || known.tainted) throw refuse('invalid', 'namespace not found')
-        const change = (record: NamespaceRecord) => ({
-          ...record,
-          custom_metadata: patchedMetadata(record.custom_metadata, input.custom_metadata),
-        })
-        return { data: shown(await namespaces.change(known.id, change)) }
-      },
-    },
-    delete: {
-      summary: 'Delete a namespace with everything in it',
-      ...answers.namespaceEnds,
-      input: removalInput,
-      handle: async ({ call, params, caller, input: { abandon } }) => {
-        if (abandon && !hasSudo(caller, call.path, 'delete')) throw fail('denied', 'permission denied')
-        const known = childOf(namespaceOf(call), params.rest)
-        if (known === undefined) return { data: null, warnings: ['requested namespace does not exist'] }
-        await namespaceLife.remove(known, { abandon })
-        return { data: { status: 'in-progress' } }
-      },
-    },
-  })
-
-  resource(app, '/internal/ui/namespaces', {
-    help: 'The namespaces one level below in which the calling token has any access.',
-    caller: 'required-inside',
-    read: {
-      summary: 'List namespaces for user interfaces',
-      ...answers.shownNamespaces,
-      handle: ({ call, caller }) => {
-        const base = namespaceOf(call)
-        const keys = namespaces.childrenOf(base).map(({ path }) => path.slice(base.path.length))
-        return { data: { keys: keys.filter((key) => caller?.acl.mountAccess(key) === true) } }
-      },
-    },
-  })
 
   const lock = async ({ call }: Exchange<unknown, unknown>, rest: string): Promise<Reply> => {
     return { data: { unlock_key: await namespaces.lock(lockTarget(namespaces, namespaceOf(call), rest)) } }
   }
   const lockHelp = 'Lock the API of a namespace and all below it.'
-  resource(app, '/namespaces/api-lock/lock', {
-    help: lockHelp,
-    write: {
-      summary: 'Lock the namespace of the request',
-      ...answers.unlockKey,
-      handle: (exchange) => lock(exchange, ''),
-    },
-  })
-  resource(app, '/namespaces/api-lock/lock/*', {
-    help: lockHelp,
-    write: {
-      summary: 'Lock a namespace',
-      ...answers.unlockKey,
-      handle: (exchange) => lock(exchange, exchange.params.rest),
-    },
-  })
-
   const unlock = async (
     { call, caller, input }: Exchange<z.output<typeof unlockInput>, unknown>,
     rest: string,
@@ -158,24 +52,124 @@ export function namespaceRoutes(
     return withoutKey ? { warnings: ['Namespace unlocked using sudo capabilities'] } : undefined
   }
   const unlockHelp = 'Unlock the API of a namespace.'
-  resource(app, '/namespaces/api-lock/unlock', {
-    help: unlockHelp,
-    write: {
-      summary: 'Unlock the namespace of the request',
-      ...answers.maybeWarned,
-      input: unlockInput,
-      handle: (exchange) => unlock(exchange, ''),
-    },
-  })
-  resource(app, '/namespaces/api-lock/unlock/*', {
-    help: unlockHelp,
-    write: {
-      summary: 'Unlock a namespace',
-      ...answers.maybeWarned,
-      input: unlockInput,
-      handle: (exchange) => unlock(exchange, exchange.params.rest),
-    },
-  })
+  return [
+    resource('/namespaces', {
+      help: 'The namespaces below this one.',
+      collection: true,
+      list: {
+        summary: 'List the namespaces one level below',
+        ...answers.namespaces,
+        handle: ({ call }) => listed(namespaceOf(call), namespaces.childrenOf(namespaceOf(call))),
+      },
+      scan: {
+        summary: 'List all namespaces below',
+        handle: ({ call }) => listed(namespaceOf(call), namespaces.descendantsOf(namespaceOf(call))),
+      },
+    }),
+    resource('/namespaces/*', {
+      help: 'A namespace: a part of the server with its own mounts, policies, tokens and identities.',
+      canonical: withoutEndSlash,
+      read: {
+        summary: 'Read a namespace',
+        ...answers.namespace,
+        handle: ({ call, params }) => {
+          const found = childOf(namespaceOf(call), params.rest)
+          return found && { data: shown(found) }
+        },
+      },
+      write: {
+        summary: 'Create a namespace, or replace its notes',
+        ...answers.namespace,
+        input: metadataInput,
+        handle: async ({ call, params, input }) => {
+          const parent = namespaceOf(call)
+          const known = childOf(parent, params.rest)
+          if (known !== undefined)
+            return {
+              data: shown(await namespaceLife.replaceMetadata(known, readMetadata(input.custom_metadata))),
+            }
+          return {
+            data: shown(
+              await namespaceLife.create(parent, params.rest, () => readMetadata(input.custom_metadata)),
+            ),
+          }
+        },
+      },
+      patch: {
+        summary: 'Change some notes of a namespace',
+        ...answers.namespace,
+        input: patchInput,
+        handle: async ({ call, params, input }) => {
+          const known = childOf(namespaceOf(call), params.rest)
+          if (known === undefined || known.tainted) throw refuse('invalid', 'namespace not found')
+          const change = (record: NamespaceRecord) => ({
+            ...record,
+            custom_metadata: patchedMetadata(record.custom_metadata, input.custom_metadata),
+          })
+          return { data: shown(await namespaces.change(known.id, change)) }
+        },
+      },
+      delete: {
+        summary: 'Delete a namespace with everything in it',
+        ...answers.namespaceEnds,
+        input: removalInput,
+        handle: async ({ call, params, caller, input: { abandon } }) => {
+          if (abandon && !hasSudo(caller, call.path, 'delete')) throw fail('denied', 'permission denied')
+          const known = childOf(namespaceOf(call), params.rest)
+          if (known === undefined) return { data: null, warnings: ['requested namespace does not exist'] }
+          await namespaceLife.remove(known, { abandon })
+          return { data: { status: 'in-progress' } }
+        },
+      },
+    }),
+    resource('/internal/ui/namespaces', {
+      help: 'The namespaces one level below in which the calling token has any access.',
+      caller: 'required-inside',
+      read: {
+        summary: 'List namespaces for user interfaces',
+        ...answers.shownNamespaces,
+        handle: ({ call, caller }) => {
+          const base = namespaceOf(call)
+          const keys = namespaces.childrenOf(base).map(({ path }) => path.slice(base.path.length))
+          return { data: { keys: keys.filter((key) => caller?.acl.mountAccess(key) === true) } }
+        },
+      },
+    }),
+    resource('/namespaces/api-lock/lock', {
+      help: lockHelp,
+      write: {
+        summary: 'Lock the namespace of the request',
+        ...answers.unlockKey,
+        handle: (exchange) => lock(exchange, ''),
+      },
+    }),
+    resource('/namespaces/api-lock/lock/*', {
+      help: lockHelp,
+      write: {
+        summary: 'Lock a namespace',
+        ...answers.unlockKey,
+        handle: (exchange) => lock(exchange, exchange.params.rest),
+      },
+    }),
+    resource('/namespaces/api-lock/unlock', {
+      help: unlockHelp,
+      write: {
+        summary: 'Unlock the namespace of the request',
+        ...answers.maybeWarned,
+        input: unlockInput,
+        handle: (exchange) => unlock(exchange, ''),
+      },
+    }),
+    resource('/namespaces/api-lock/unlock/*', {
+      help: unlockHelp,
+      write: {
+        summary: 'Unlock a namespace',
+        ...answers.maybeWarned,
+        input: unlockInput,
+        handle: (exchange) => unlock(exchange, exchange.params.rest),
+      },
+    }),
+  ]
 }
 
 /** A request names a direct child; deeper namespaces are managed from their parent. */

@@ -1,11 +1,12 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { type Call, callOf } from '../../http/call.ts'
 import { readFields } from '../../http/body.ts'
-import { errorBody } from '../../http/error-reply.ts'
-import { sendJson } from '../../http/json-reply.ts'
-import { carrierOf } from '../../http/mount-router.ts'
-import { type DocumentedAnswer, helpOnly } from '../../http/resource.ts'
+import {
+  type Answer,
+  jsonAnswer,
+  type NodeExchange,
+  type NodeResource,
+  nodeResource,
+} from '../../http/node-resource.ts'
 import { parseBool } from '../../lib/go/bool.ts'
 import { jsonTypeName } from '../../lib/go/type-names.ts'
 import type { JsonLimits, JsonValue } from '../../lib/json.ts'
@@ -33,9 +34,9 @@ export type NodeStateParts = {
   /** Limits of bodies sent without a token. */
   jsonLimits: JsonLimits
   /** Seals the server for a caller with `update` and `sudo` on the path; throws otherwise. */
-  seal(request: FastifyRequest, call: Call): Promise<void>
+  seal(exchange: NodeExchange): Promise<void>
   /** Throws unless the caller has `update` and `sudo` on the path. */
-  stepDown(request: FastifyRequest, call: Call): Promise<void>
+  stepDown(exchange: NodeExchange): Promise<void>
 }
 
 const clusterName = (state: NodeState) => `vault-cluster-${state.clusterId.slice(0, 8)}`
@@ -60,195 +61,107 @@ const unsealBody = z.object({
  * The node-level paths: no envelope, served while sealed; only sealing and step-down need a token.
  * docs/operations.md#health, docs/operations.md#start-stop-restart
  */
-export function nodeStateRoutes(app: FastifyInstance, parts: NodeStateParts): void {
-  const { state, jsonLimits } = parts
-  route(
-    app,
-    {
-      path: 'health/live',
+export function nodeStateResources({ state, jsonLimits, seal, stepDown }: NodeStateParts): NodeResource[] {
+  return [
+    nodeResource('/health/live', {
       verbs: ['GET', 'HEAD'],
       summary: 'Is the process alive?',
       answer: nodeAnswers.live,
-    },
-    (reply) => json(reply, 200, { status: 'live' }),
-  )
-  route(
-    app,
-    {
-      path: 'health/ready',
+      handle: () => jsonAnswer(200, { status: 'live' }),
+    }),
+    nodeResource('/health/ready', {
       verbs: ['GET', 'HEAD'],
       summary: 'Are requests served?',
       answer: nodeAnswers.ready,
-    },
-    async (reply) => {
-      const status = await state.readiness()
-      if (status !== 'ready') reply.header('retry-after', '1')
-      return json(reply, status === 'ready' ? 200 : 503, { status })
-    },
-  )
-  route(
-    app,
-    {
-      path: 'sys/health',
+      handle: async () => {
+        const status = await state.readiness()
+        if (status === 'ready') return jsonAnswer(200, { status })
+        return { ...jsonAnswer(503, { status }), headers: { 'retry-after': '1' } }
+      },
+    }),
+    nodeResource('/sys/health', {
       verbs: ['GET', 'HEAD'],
       summary: 'Read the state of this node; the status code reflects it',
       query: healthQuery,
       answer: nodeAnswers.health,
-    },
-    (reply, call) => health(reply, call, state),
-  )
-  route(
-    app,
-    {
-      path: 'sys/init',
+      handle: ({ call }) => health(new URLSearchParams(call.query), state),
+    }),
+    nodeResource('/sys/init', {
       verbs: ['GET', 'POST', 'PUT'],
       summary: 'Is the server initialized?',
       answer: nodeAnswers.init,
-    },
-    (reply, call) => {
-      if (call.verb === 'GET') return json(reply, 200, { initialized: state.isInitialized() })
-      return json(reply, 400, { errors: ['Vault is already initialized'] })
-    },
-  )
-  route(
-    app,
-    {
-      path: 'sys/seal-status',
+      handle: ({ call }) => {
+        if (call.verb === 'GET') return jsonAnswer(200, { initialized: state.isInitialized() })
+        return jsonAnswer(400, { errors: ['Vault is already initialized'] })
+      },
+    }),
+    nodeResource('/sys/seal-status', {
       verbs: ['GET'],
       summary: 'Is the server sealed?',
       answer: nodeAnswers.sealStatus,
-    },
-    (reply) => json(reply, 200, sealStatus(state)),
-  )
-  route(
-    app,
-    { path: 'sys/leader', verbs: ['GET'], summary: 'Which node leads?', answer: nodeAnswers.leader },
-    (reply) =>
-      json(reply, 200, {
-        ha_enabled: false,
-        is_self: false,
-        active_time: '0001-01-01T00:00:00Z',
-        leader_address: '',
-        leader_cluster_address: '',
-        performance_standby: false,
-        performance_standby_last_remote_wal: 0,
-      }),
-  )
-  route(
-    app,
-    {
-      path: 'sys/seal',
+      handle: () => jsonAnswer(200, sealStatus(state)),
+    }),
+    nodeResource('/sys/leader', {
+      verbs: ['GET'],
+      summary: 'Which node leads?',
+      answer: nodeAnswers.leader,
+      handle: () => jsonAnswer(200, onlyNode),
+    }),
+    nodeResource('/sys/seal', {
       verbs: ['POST', 'PUT'],
       summary: 'Seal the server until its next start',
       answer: nodeAnswers.done,
-      needsSudo: true,
-    },
-    async (reply, call, request) => {
-      if (!state.isSealed()) await parts.seal(request, call)
-      return reply.code(204).header('content-type', 'application/json').send()
-    },
-  )
-  route(
-    app,
-    {
-      path: 'sys/step-down',
+      needs: 'sudo',
+      handle: async (exchange) => {
+        if (!state.isSealed()) await seal(exchange)
+        return done
+      },
+    }),
+    nodeResource('/sys/step-down', {
       verbs: ['POST', 'PUT'],
       summary: 'Step down as leader',
       answer: nodeAnswers.done,
-      needsSudo: true,
-    },
-    async (reply, call, request) => {
-      await parts.stepDown(request, call)
-      return reply.code(204).header('content-type', 'application/json').send()
-    },
-  )
-  route(
-    app,
-    {
-      path: 'sys/unseal',
+      needs: 'sudo',
+      handle: async (exchange) => {
+        await stepDown(exchange)
+        return done
+      },
+    }),
+    nodeResource('/sys/unseal', {
       verbs: ['POST', 'PUT'],
       summary: 'Offer a share of the seal key',
       body: unsealBody,
       answer: nodeAnswers.sealStatus,
-    },
-    (reply, _call, request) => unseal(reply, structOf(request.body, jsonLimits), state),
-  )
+      handle: ({ body }) => unseal(structOf(body, jsonLimits), state),
+    }),
+  ]
 }
 
-type Handler = (
-  reply: FastifyReply,
-  call: Call,
-  request: FastifyRequest,
-) => FastifyReply | Promise<FastifyReply>
+const done: Answer = { status: 204, contentType: 'application/json' }
 
-type NodePath = {
-  path: string
-  /** The first is the method in the OpenAPI document. */
-  verbs: readonly ['GET' | 'POST', ...string[]]
-  summary: string
-  query?: z.ZodObject
-  body?: z.ZodObject
-  answer: DocumentedAnswer
-  /** The handler checks the token itself. */
-  needsSudo?: true
+/** What `sys/leader` says of a server that is alone. */
+const onlyNode = {
+  ha_enabled: false,
+  is_self: false,
+  active_time: '0001-01-01T00:00:00Z',
+  leader_address: '',
+  leader_cluster_address: '',
+  performance_standby: false,
+  performance_standby_last_remote_wal: 0,
 }
 
-/** Registers and documents one path: `sys/…` below `/v1`, any other path at the root of the server. */
-function route(
-  app: FastifyInstance,
-  { path, verbs, summary, query, body, answer, needsSudo }: NodePath,
-  handle: Handler,
-): void {
-  const isSys = path.startsWith('sys/')
-  const schema = {
-    summary,
-    ...(query && { querystring: query }),
-    ...(body && { body }),
-    ...(answer.output && { response: { 200: answer.output } }),
-  }
-  app.route({
-    method: Object.values(carrierOf),
-    url: isSys ? `/-/node/${path.slice(4)}` : `/-/${path}`,
-    schema: { hide: true },
-    config: { document: { path: `/${path}`, method: verbs[0], at: isSys ? 'v1' : 'root', schema, answer } },
-    handler: (request, reply) => {
-      const call = callOf(request.raw)
-      return verbs.includes(call.verb) ? handle(reply, call, request) : sendJson(reply, 405, errorBody())
-    },
-  })
-  if (!isSys) return
-  const empty = z.object({})
-  const told = (['GET', 'POST'] as const).filter((verb) => verbs.includes(verb))
-  helpOnly(app, `/system/${path.slice(4)}`, {
-    path: `/${path}`,
-    isOfNode: true,
-    about: summary,
-    needs: needsSudo ? 'sudo' : 'nothing',
-    verbs: told.map((verb) => ({
-      verb: verb === 'GET' ? 'read' : 'write',
-      summary,
-      input: (verb === 'GET' ? query : body) ?? empty,
-      anyFields: false,
-    })),
-  })
-}
-
-const json = (reply: FastifyReply, status: number, body: object): FastifyReply =>
-  sendJson(reply, status, `${JSON.stringify(body)}\n`)
-
-async function health(reply: FastifyReply, call: Call, state: NodeState): Promise<FastifyReply> {
-  const query = new URLSearchParams(call.query)
+async function health(query: URLSearchParams, state: NodeState): Promise<Answer> {
   const codes = { uninitcode: 501, sealedcode: 503, standbycode: 429, activecode: 200, storagecode: 503 }
   for (const name of Object.keys(codes) as (keyof typeof codes)[]) {
     const sent = query.get(name)
     if (sent === null) continue
     const code = /^[+-]?\d{1,9}$/.test(sent) ? Number(sent) : 0
     // only these are final status codes. RFC 9110 §15
-    if (code < 200 || code > 599) return json(reply, 400, { errors: [] })
+    if (code < 200 || code > 599) return jsonAnswer(400, { errors: [] })
     codes[name] = code
   }
   const standbyOk = query.get('standbyok') ?? ''
-  if (standbyOk !== '' && parseBool(standbyOk) === undefined) return json(reply, 400, { errors: [] })
+  if (standbyOk !== '' && parseBool(standbyOk) === undefined) return jsonAnswer(400, { errors: [] })
   const open = state.isInitialized() && !state.isSealed()
   const storage = open && !(await state.isStorageUp()) ? { storage: 'unavailable' } : {}
   const code = !state.isInitialized()
@@ -258,7 +171,7 @@ async function health(reply: FastifyReply, call: Call, state: NodeState): Promis
       : 'storage' in storage
         ? codes.storagecode
         : codes.activecode
-  return json(reply, code, {
+  return jsonAnswer(code, {
     initialized: state.isInitialized(),
     sealed: !open,
     standby: !open,
@@ -295,7 +208,7 @@ function sealStatus(state: NodeState): object {
 }
 
 /** A static seal has no shares: the server unseals itself when it starts. */
-function unseal(reply: FastifyReply, fields: ReadonlyMap<string, JsonValue>, state: NodeState): FastifyReply {
+function unseal(fields: ReadonlyMap<string, JsonValue>, state: NodeState): Answer {
   const key = fields.get('key')
   const reset = fields.get('reset')
   for (const [value, type, name] of [
@@ -304,22 +217,22 @@ function unseal(reply: FastifyReply, fields: ReadonlyMap<string, JsonValue>, sta
   ] as const) {
     if (value !== undefined && value !== null && typeof value !== type) {
       const text = `failed to parse JSON input: json: cannot unmarshal ${jsonTypeName(value)} into Go struct field UnsealRequest.${name} of type ${type === 'boolean' ? 'bool' : type}`
-      return json(reply, 400, { errors: [text] })
+      return jsonAnswer(400, { errors: [text] })
     }
   }
   if (reset === true)
     return state.isSealed()
-      ? json(reply, 200, sealStatus(state))
-      : json(reply, 400, { errors: ['vault is unsealed'] })
+      ? jsonAnswer(200, sealStatus(state))
+      : jsonAnswer(400, { errors: ['vault is unsealed'] })
   if (state.isSealed())
-    return json(reply, 400, { errors: ['restart the server to unseal: this store opens with its key file'] })
+    return jsonAnswer(400, { errors: ['restart the server to unseal: this store opens with its key file'] })
   if (typeof key !== 'string' || key === '') {
-    return json(reply, 400, {
+    return jsonAnswer(400, {
       errors: ["'key' must be specified in request body as JSON, or 'reset' set to true"],
     })
   }
-  if (!isShare(key)) return json(reply, 400, { errors: ["'key' must be a valid hex or base64 string"] })
-  return json(reply, 200, sealStatus(state))
+  if (!isShare(key)) return jsonAnswer(400, { errors: ["'key' must be a valid hex or base64 string"] })
+  return jsonAnswer(200, sealStatus(state))
 }
 
 const isShare = (key: string): boolean =>
@@ -331,7 +244,7 @@ const isShare = (key: string): boolean =>
  * A body read into a fixed struct: keys match in any case, unknown ones are ignored.
  * docs/contract/http.md#bodies
  */
-function structOf(body: unknown, limits: JsonLimits): Map<string, JsonValue> {
-  const fields = readFields(body instanceof Uint8Array ? body : undefined, undefined, limits)
+function structOf(body: Uint8Array | undefined, limits: JsonLimits): Map<string, JsonValue> {
+  const fields = readFields(body, undefined, limits)
   return new Map(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]))
 }

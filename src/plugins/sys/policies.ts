@@ -1,7 +1,6 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { policyName, type PolicyStore, withoutEndSlashes } from '../../core/policies/policy-store.ts'
-import { type Reply, resource } from '../../http/resource.ts'
+import { type Reply, type Resource, resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 
@@ -14,94 +13,95 @@ const named = (folder: string) => (below: string) =>
   below.startsWith(folder) ? folder + withoutEndSlashes(policyName(below.slice(folder.length))) : below
 
 /** `sys/policies/acl` and its older form `sys/policy`. docs/contract/tokens-and-policies.md#policies */
-export function policyRoutes(app: FastifyInstance, { policies }: { policies: PolicyStore }): void {
+export function policyResources({ policies }: { policies: PolicyStore }): Resource[] {
   const names = async (namespace: string, folder = ''): Promise<Reply> => ({
     data: { keys: await policies.list(namespace, folder) },
-  })
-
-  resource(app, '/policies/acl', {
-    help: 'List the names of the ACL policies.',
-    collection: true,
-    list: { summary: 'List policies', handle: ({ mount }) => names(mount.namespace) },
-  })
-  resource(app, '/policies/acl/*', {
-    help: 'Read, write or delete an ACL policy.',
-    canonical: named('policies/acl/'),
-    list: {
-      summary: 'List the policies of a folder',
-      handle: ({ mount, params }) => names(mount.namespace, params.rest),
-    },
-    read: {
-      summary: 'Read a policy',
-      ...answers.policy,
-      handle: async ({ mount, params }) => {
-        const policy = await policies.get(mount.namespace, params.rest)
-        return policy === undefined ? undefined : { data: { name: policy.name, policy: policy.text } }
-      },
-    },
-    write: {
-      summary: 'Create or replace a policy',
-      required: ['policy'],
-      ...answers.maybeWarned,
-      input: newInput,
-      handle: async ({ mount, params, input }) =>
-        said(await policies.put(mount.namespace, params.rest, input.policy)),
-    },
-    delete: {
-      summary: 'Delete a policy',
-      handle: ({ mount, params }) => gone(policies.delete(mount.namespace, params.rest)),
-    },
   })
 
   const oldNames = async (namespace: string, folder = ''): Promise<Reply> => {
     const keys = await policies.list(namespace, folder)
     return { data: { keys, policies: keys } }
   }
-  resource(app, '/policy', {
-    help: 'List the names of the ACL policies (old form).',
-    collection: true,
-    read: {
-      summary: 'List policies (old form)',
-      ...answers.oldPolicies,
-      handle: ({ mount }) => oldNames(mount.namespace),
-    },
-    list: {
-      summary: 'List policies (old form)',
-      ...answers.oldPolicies,
-      handle: ({ mount }) => oldNames(mount.namespace),
-    },
-  })
-  resource(app, '/policy/*', {
-    help: 'Read, write or delete an ACL policy (old form).',
-    canonical: named('policy/'),
-    list: {
-      summary: 'List the policies of a folder (old form)',
-      ...answers.oldPolicies,
-      handle: ({ mount, params }) => oldNames(mount.namespace, params.rest),
-    },
-    read: {
-      summary: 'Read a policy (old form)',
-      ...answers.oldPolicy,
-      handle: async ({ mount, params }) => {
-        const policy = await policies.get(mount.namespace, params.rest)
-        return policy === undefined ? undefined : { data: { name: policy.name, rules: policy.text } }
+  return [
+    resource('/policies/acl', {
+      help: 'List the names of the ACL policies.',
+      collection: true,
+      list: { summary: 'List policies', handle: ({ mount }) => names(mount.namespace) },
+    }),
+    resource('/policies/acl/*', {
+      help: 'Read, write or delete an ACL policy.',
+      canonical: named('policies/acl/'),
+      list: {
+        summary: 'List the policies of a folder',
+        handle: ({ mount, params }) => names(mount.namespace, params.rest),
       },
-    },
-    write: {
-      summary: 'Create or replace a policy (old form)',
-      ...answers.maybeWarned,
-      input: oldInput,
-      handle: async ({ mount, params, input }) => {
-        const old = input.policy === '' && input.rules !== ''
-        const warnings = await policies.put(mount.namespace, params.rest, old ? input.rules : input.policy)
-        return said(old ? [...warnings, "'rules' is deprecated, please use 'policy' instead"] : warnings)
+      read: {
+        summary: 'Read a policy',
+        ...answers.policy,
+        handle: async ({ mount, params }) => {
+          const policy = await policies.get(mount.namespace, params.rest)
+          return policy === undefined ? undefined : { data: { name: policy.name, policy: policy.text } }
+        },
       },
-    },
-    delete: {
-      summary: 'Delete a policy (old form)',
-      handle: ({ mount, params }) => gone(policies.delete(mount.namespace, params.rest)),
-    },
-  })
+      write: {
+        summary: 'Create or replace a policy',
+        required: ['policy'],
+        ...answers.maybeWarned,
+        input: newInput,
+        handle: async ({ mount, params, input }) =>
+          said(await policies.put(mount.namespace, params.rest, input.policy)),
+      },
+      delete: {
+        summary: 'Delete a policy',
+        handle: ({ mount, params }) => gone(policies.delete(mount.namespace, params.rest)),
+      },
+    }),
+    resource('/policy', {
+      help: 'List the names of the ACL policies (old form).',
+      collection: true,
+      read: {
+        summary: 'List policies (old form)',
+        ...answers.oldPolicies,
+        handle: ({ mount }) => oldNames(mount.namespace),
+      },
+      list: {
+        summary: 'List policies (old form)',
+        ...answers.oldPolicies,
+        handle: ({ mount }) => oldNames(mount.namespace),
+      },
+    }),
+    resource('/policy/*', {
+      help: 'Read, write or delete an ACL policy (old form).',
+      canonical: named('policy/'),
+      list: {
+        summary: 'List the policies of a folder (old form)',
+        ...answers.oldPolicies,
+        handle: ({ mount, params }) => oldNames(mount.namespace, params.rest),
+      },
+      read: {
+        summary: 'Read a policy (old form)',
+        ...answers.oldPolicy,
+        handle: async ({ mount, params }) => {
+          const policy = await policies.get(mount.namespace, params.rest)
+          return policy === undefined ? undefined : { data: { name: policy.name, rules: policy.text } }
+        },
+      },
+      write: {
+        summary: 'Create or replace a policy (old form)',
+        ...answers.maybeWarned,
+        input: oldInput,
+        handle: async ({ mount, params, input }) => {
+          const old = input.policy === '' && input.rules !== ''
+          const warnings = await policies.put(mount.namespace, params.rest, old ? input.rules : input.policy)
+          return said(old ? [...warnings, "'rules' is deprecated, please use 'policy' instead"] : warnings)
+        },
+      },
+      delete: {
+        summary: 'Delete a policy (old form)',
+        handle: ({ mount, params }) => gone(policies.delete(mount.namespace, params.rest)),
+      },
+    }),
+  ]
 }
 
 /** Without warnings the status is 204. */

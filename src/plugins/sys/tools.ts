@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { refuse } from '../../errors.ts'
-import { type Reply, resource } from '../../http/resource.ts'
+import { type Reply, type Resource, resource } from '../../http/resource.ts'
 import { isBase64 } from '../../lib/base64.ts'
 import { intField, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
@@ -34,7 +33,7 @@ const algorithms = new Map(
 )
 
 /** `sys/tools`: random bytes and digests. docs/contract/http.md#help-counters-tools */
-export function toolRoutes(app: FastifyInstance, { random }: { random: Random }): void {
+export function toolResources({ random }: { random: Random }): Resource[] {
   const randomBytes = (input: z.output<typeof randomInput>): Reply => {
     if (input.bytes < 1) throw refuse('invalid', "'bytes' cannot be less than 1")
     if (input.bytes > mostBytes) throw refuse('invalid', `'bytes' should be less than ${mostBytes}`)
@@ -50,55 +49,59 @@ export function toolRoutes(app: FastifyInstance, { random }: { random: Random })
     }
   }
   const help = 'Random bytes.'
-  resource(app, '/tools/random', {
-    help,
-    write: {
-      summary: 'Make random bytes',
-      ...answers.randomBytes,
-      input: randomInput,
-      handle: ({ input }) => randomBytes(input),
-    },
-  })
-  resource(app, '/tools/random/:urlbytes', {
-    help,
-    write: {
-      summary: 'Make this many random bytes, or 32 from a named source',
-      ...answers.randomBytes,
-      input: randomInput,
-      handle: ({ input, params }) =>
-        randomBytes(
-          isCount(params.urlbytes)
-            ? { ...input, bytes: Number(params.urlbytes) }
-            : { ...input, source: params.urlbytes },
-        ),
-    },
-  })
-  resource(app, '/tools/random/:source/:urlbytes', {
-    help,
-    write: {
-      summary: 'Make this many random bytes from a named source',
-      ...answers.randomBytes,
-      input: randomInput,
-      handle: ({ input, params }) => {
-        if (!isCount(params.urlbytes))
-          throw refuse(
-            'invalid',
-            `error parsing url-set byte count: strconv.Atoi: parsing ${quoted(params.urlbytes)}: invalid syntax`,
-          )
-        return randomBytes({ ...input, source: params.source, bytes: Number(params.urlbytes) })
-      },
-    },
-  })
-
   const digest = { summary: 'Compute a digest', ...answers.digest, input: hashInput }
-  resource(app, '/tools/hash', {
-    help: 'A digest.',
-    write: { ...digest, handle: ({ input }) => hashed(input) },
-  })
-  resource(app, '/tools/hash/:urlalgorithm', {
-    help: 'A digest.',
-    write: { ...digest, handle: ({ input, params }) => hashed({ ...input, algorithm: params.urlalgorithm }) },
-  })
+  return [
+    resource('/tools/random', {
+      help,
+      write: {
+        summary: 'Make random bytes',
+        ...answers.randomBytes,
+        input: randomInput,
+        handle: ({ input }) => randomBytes(input),
+      },
+    }),
+    resource('/tools/random/:urlbytes', {
+      help,
+      write: {
+        summary: 'Make this many random bytes, or 32 from a named source',
+        ...answers.randomBytes,
+        input: randomInput,
+        handle: ({ input, params }) =>
+          randomBytes(
+            isCount(params.urlbytes)
+              ? { ...input, bytes: Number(params.urlbytes) }
+              : { ...input, source: params.urlbytes },
+          ),
+      },
+    }),
+    resource('/tools/random/:source/:urlbytes', {
+      help,
+      write: {
+        summary: 'Make this many random bytes from a named source',
+        ...answers.randomBytes,
+        input: randomInput,
+        handle: ({ input, params }) => {
+          if (!isCount(params.urlbytes))
+            throw refuse(
+              'invalid',
+              `error parsing url-set byte count: strconv.Atoi: parsing ${quoted(params.urlbytes)}: invalid syntax`,
+            )
+          return randomBytes({ ...input, source: params.source, bytes: Number(params.urlbytes) })
+        },
+      },
+    }),
+    resource('/tools/hash', {
+      help: 'A digest.',
+      write: { ...digest, handle: ({ input }) => hashed(input) },
+    }),
+    resource('/tools/hash/:urlalgorithm', {
+      help: 'A digest.',
+      write: {
+        ...digest,
+        handle: ({ input, params }) => hashed({ ...input, algorithm: params.urlalgorithm }),
+      },
+    }),
+  ]
 }
 
 const isCount = (text: string) => /^\d{1,9}$/.test(text)

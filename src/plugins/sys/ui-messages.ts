@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Access, Caller } from '../../core/access.ts'
 import type { IdentityStore } from '../../core/identity/identity-store.ts'
@@ -9,7 +8,14 @@ import { nothingShown, type Shown, type ShownMessages } from '../../core/message
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
 import { fail, refuse } from '../../errors.ts'
-import { type Exchange, namespaceOf, type Reply, resource, type WrittenReply } from '../../http/resource.ts'
+import {
+  type Exchange,
+  namespaceOf,
+  type Reply,
+  type Resource,
+  resource,
+  type WrittenReply,
+} from '../../http/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { namesTag } from '../../lib/entity-tag.ts'
 import { exactDurationField } from '../../lib/fields.ts'
@@ -40,85 +46,80 @@ const polled = z.object({
     ),
 })
 
-export const beforeLoginPath = 'sys/internal/ui/unauthenticated-messages'
-
 /** The endpoints from which front ends get messages. docs/contract/messages.md#front-ends */
-export function uiMessageRoutes(app: FastifyInstance, parts: UiMessageParts): void {
+export function uiMessageResources(parts: UiMessageParts): Resource[] {
   const { edition, shownMessages, messageWaits, access, identities, messages, clock } = parts
   const isOff = edition === 'community'
-  // before the listener closes, which waits for held requests
-  app.addHook('preClose', (done) => {
-    messageWaits.endAll()
-    done()
-  })
-
-  resource(app, '/internal/ui/unauthenticated-messages', {
-    help: 'The active messages to show before login, of the namespace and of all above it.',
-    open: true,
-    read: {
-      summary: 'Read the messages to show before login',
-      ...messageAnswers.beforeLogin,
-      input: polled,
-      handle: (exchange) => {
-        const namespace = namespaceOf(exchange.call)
-        const look = () => (isOff ? nothingShown : retrieved(shownMessages.beforeLogin(namespace)))
-        return conditional(exchange, namespace, look)
+  type Polled = Exchange<z.output<typeof polled>, unknown>
+  type Look = () => Shown | Promise<Shown>
+  return [
+    resource('/internal/ui/unauthenticated-messages', {
+      prepared: (namespace) => {
+        const shown = isOff ? nothingShown : shownMessages.readyBeforeLogin(namespace)
+        return shown && replyOf(shown)
       },
-    },
-  })
-
-  resource(app, '/internal/ui/authenticated-messages', {
-    help: 'The active messages to show after login, of the namespace and of all above it. Any valid token will do; without one the list is empty.',
-    caller: 'if-good',
-    read: {
-      summary: 'Read the messages to show after login',
-      ...messageAnswers.afterLogin,
-      input: polled,
-      handle: (exchange) => {
-        const namespace = namespaceOf(exchange.call)
-        const shownTo = (caller: Caller | undefined) =>
-          caller === undefined || isOff
-            ? nothingShown
-            : retrieved(shownMessages.afterLogin(namespace, () => viewerBehind(caller)))
-        // the token may have expired or been revoked while its request was held
-        const lookAgain = async () =>
-          shownTo(await access.findCaller(exchange.presented(), exchange.call.remoteAddress, namespace))
-        return conditional(exchange, namespace, () => shownTo(exchange.caller), lookAgain)
+      help: 'The active messages to show before login, of the namespace and of all above it.',
+      open: true,
+      read: {
+        summary: 'Read the messages to show before login',
+        ...messageAnswers.beforeLogin,
+        input: polled,
+        handle: (exchange) => {
+          const namespace = namespaceOf(exchange.call)
+          const look = () => (isOff ? nothingShown : retrieved(shownMessages.beforeLogin(namespace)))
+          return conditional(exchange, namespace, look)
+        },
       },
-    },
-  })
-
-  resource(app, '/internal/ui/authenticated-messages/:id/ack', {
-    help: 'Record that the entity of the calling token has acknowledged a message it is shown.',
-    caller: 'required-inside',
-    write: {
-      summary: 'Acknowledge a message',
-      ...messageAnswers.acknowledge,
-      anyFields: true,
-      handle: async ({ call, caller, params: { id } }) => {
-        const identity = caller?.token.entity_id
-          ? await identities.identityOf(caller.token.entity_id)
-          : undefined
-        if (caller === undefined || identity === undefined)
-          throw refuse('invalid', 'acknowledging needs a token with an entity')
-        const { entity } = identity
-        const owner = isOff
-          ? undefined
-          : await shownMessages.ownerOf(namespaceOf(call), id, viewerOf(caller.token, identity))
-        const taken = { entityId: entity.id, entityName: entity.name, time: formatTime(clock.now()) }
-        if (owner === undefined || !(await messages.acknowledge(owner, id, taken)))
-          throw fail('missing', 'custom message not found')
-        return undefined
+    }),
+    resource('/internal/ui/authenticated-messages', {
+      help: 'The active messages to show after login, of the namespace and of all above it. Any valid token will do; without one the list is empty.',
+      caller: 'if-good',
+      read: {
+        summary: 'Read the messages to show after login',
+        ...messageAnswers.afterLogin,
+        input: polled,
+        handle: (exchange) => {
+          const namespace = namespaceOf(exchange.call)
+          const shownTo = (caller: Caller | undefined) =>
+            caller === undefined || isOff
+              ? nothingShown
+              : retrieved(shownMessages.afterLogin(namespace, () => viewerBehind(caller)))
+          // the token may have expired or been revoked while its request was held
+          const lookAgain = async () =>
+            shownTo(await access.findCaller(exchange.presented(), exchange.call.remoteAddress, namespace))
+          return conditional(exchange, namespace, () => shownTo(exchange.caller), lookAgain)
+        },
       },
-    },
-  })
+    }),
+    resource('/internal/ui/authenticated-messages/:id/ack', {
+      help: 'Record that the entity of the calling token has acknowledged a message it is shown.',
+      caller: 'required-inside',
+      write: {
+        summary: 'Acknowledge a message',
+        ...messageAnswers.acknowledge,
+        anyFields: true,
+        handle: async ({ call, caller, params: { id } }) => {
+          const identity = caller?.token.entity_id
+            ? await identities.identityOf(caller.token.entity_id)
+            : undefined
+          if (caller === undefined || identity === undefined)
+            throw refuse('invalid', 'acknowledging needs a token with an entity')
+          const { entity } = identity
+          const owner = isOff
+            ? undefined
+            : await shownMessages.ownerOf(namespaceOf(call), id, viewerOf(caller.token, identity))
+          const taken = { entityId: entity.id, entityName: entity.name, time: formatTime(clock.now()) }
+          if (owner === undefined || !(await messages.acknowledge(owner, id, taken)))
+            throw fail('missing', 'custom message not found')
+          return undefined
+        },
+      },
+    }),
+  ]
 
   async function viewerBehind({ token }: Caller): Promise<Viewer> {
     return viewerOf(token, token.entity_id === '' ? undefined : await identities.identityOf(token.entity_id))
   }
-
-  type Polled = Exchange<z.output<typeof polled>, unknown>
-  type Look = () => Shown | Promise<Shown>
 
   /**
    * Answers one poll. If-None-Match is ignored when the response is to be wrapped: each wrapped response has
@@ -206,14 +207,3 @@ function replyOf(shown: Shown): WrittenReply {
 
 /** A 304 has the headers of the 200. RFC 9110 §15.4.5 */
 const notModified = (shown: Shown): Reply => ({ status: 304, headers: replyOf(shown).headers })
-
-/** The response before login, if it is already written out. */
-export function readyBeforeLogin({
-  edition,
-  shownMessages,
-}: Pick<UiMessageParts, 'edition' | 'shownMessages'>) {
-  return (namespace: Namespace): WrittenReply | undefined => {
-    const shown = edition === 'community' ? nothingShown : shownMessages.readyBeforeLogin(namespace)
-    return shown && replyOf(shown)
-  }
-}

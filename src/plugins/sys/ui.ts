@@ -1,15 +1,16 @@
-import type { FastifyInstance } from 'fastify'
-import { resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource.ts'
 import { answers } from './answers.ts'
 
 /** `sys/internal/ui/resultant-acl`. docs/contract/http.md#help-counters-tools */
-export function uiRoutes(app: FastifyInstance): void {
-  resource(app, '/internal/ui/resultant-acl', {
-    help: 'What the calling token may do, for user interfaces.',
-    read: {
-      summary: 'Rights of the caller',
-      ...answers.resultantAcl,
-      handle: ({ caller }) => ({ data: caller?.acl.resultant() ?? {} }),
-    },
-  })
+export function uiResources(): Resource[] {
+  return [
+    resource('/internal/ui/resultant-acl', {
+      help: 'What the calling token may do, for user interfaces.',
+      read: {
+        summary: 'Rights of the caller',
+        ...answers.resultantAcl,
+        handle: ({ caller }) => ({ data: caller?.acl.resultant() ?? {} }),
+      },
+    }),
+  ]
 }

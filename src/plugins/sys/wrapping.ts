@@ -1,9 +1,15 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { namespaceIdOf } from '../../core/namespaces/suffix.ts'
 import { isWrapping, notAWrappingToken, type Wrapper } from '../../core/wrapping/wrapper.ts'
 import { refuse, type ServiceError } from '../../errors.ts'
-import { type Exchange, type Precheck, type Reply, resource, type Follows } from '../../http/resource.ts'
+import {
+  type Exchange,
+  type Precheck,
+  type Reply,
+  type Resource,
+  resource,
+  type Follows,
+} from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import { answers } from './answers.ts'
@@ -23,7 +29,7 @@ const tokenInput = z.object({
 })
 
 /** `sys/wrapping/*`. docs/contract/wrapping.md#calls */
-export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: WrappingParts): void {
+export function wrappingResources({ wrapper, onInvalid }: WrappingParts): Resource[] {
   const precheck: Precheck = async (sent, { call, presented }) => {
     if (call.operation === 'help') return
     if ((await wrapper.find(meantToken(sent, presented))) !== undefined) return
@@ -45,66 +51,70 @@ export function wrappingRoutes(app: FastifyInstance, { wrapper, onInvalid }: Wra
     return token
   }
 
-  resource(app, '/wrapping/wrap', {
-    help: 'Wrap the sent data: the bearer of the returned token can unwrap it once.',
-    write: {
-      summary: 'Wrap data',
-      ...answers.wrapped,
-      anyFields: true,
-      handle: ({ call, sent }) => {
-        if (call.wrapTtl === 0) throw refuse('invalid', 'endpoint requires response wrapping to be used')
-        return { data: sent }
-      },
-    },
-  })
-
   const lookup = async ({ sent, presented }: Exchange<unknown, unknown>): Promise<Reply> => {
     const token = await wrapper.find(meantToken(sent, presented()))
     if (token === undefined) throw notAWrappingToken()
     return { data: await wrapper.origin(token) }
   }
-  resource(app, '/wrapping/lookup', {
-    help: 'When and by which path a response was wrapped; the token stays valid.',
-    open: true,
-    wrapsWithoutToken: true,
-    precheck,
-    follows: followsWrappingToken,
-    read: { summary: 'Look up a wrapping token', ...answers.wrapOrigin, input: tokenInput, handle: lookup },
-    write: { summary: 'Look up a wrapping token', ...answers.wrapOrigin, input: tokenInput, handle: lookup },
-  })
-
-  resource(app, '/wrapping/unwrap', {
-    help: 'Return the response behind a wrapping token, and revoke the token.',
-    precheck,
-    follows: followsWrappingToken,
-    refusedCaller,
-    write: {
-      summary: 'Unwrap a response',
-      ...answers.unwrapped,
-      input: tokenInput,
-      handle: async (exchange) => {
-        const token = await meant(exchange)
-        const body =
-          token === exchange.caller?.token ? await wrapper.spentBody(token) : await wrapper.unwrap(token)
-        return { raw: { status: 200, contentType: 'application/json', body } }
+  return [
+    resource('/wrapping/wrap', {
+      help: 'Wrap the sent data: the bearer of the returned token can unwrap it once.',
+      write: {
+        summary: 'Wrap data',
+        ...answers.wrapped,
+        anyFields: true,
+        handle: ({ call, sent }) => {
+          if (call.wrapTtl === 0) throw refuse('invalid', 'endpoint requires response wrapping to be used')
+          return { data: sent }
+        },
       },
-    },
-  })
-
-  resource(app, '/wrapping/rewrap', {
-    help: 'Move a wrapped response to a new token, and revoke the old one.',
-    precheck,
-    follows: followsWrappingToken,
-    refusedCaller,
-    write: {
-      summary: 'Exchange a wrapping token',
-      ...answers.wrapped,
-      input: tokenInput,
-      handle: async (exchange) => ({
-        wrapInfo: await wrapper.rewrap(await meant(exchange), exchange.call.wrapTtl),
-      }),
-    },
-  })
+    }),
+    resource('/wrapping/lookup', {
+      help: 'When and by which path a response was wrapped; the token stays valid.',
+      open: true,
+      wrapsWithoutToken: true,
+      precheck,
+      follows: followsWrappingToken,
+      read: { summary: 'Look up a wrapping token', ...answers.wrapOrigin, input: tokenInput, handle: lookup },
+      write: {
+        summary: 'Look up a wrapping token',
+        ...answers.wrapOrigin,
+        input: tokenInput,
+        handle: lookup,
+      },
+    }),
+    resource('/wrapping/unwrap', {
+      help: 'Return the response behind a wrapping token, and revoke the token.',
+      precheck,
+      follows: followsWrappingToken,
+      refusedCaller,
+      write: {
+        summary: 'Unwrap a response',
+        ...answers.unwrapped,
+        input: tokenInput,
+        handle: async (exchange) => {
+          const token = await meant(exchange)
+          const body =
+            token === exchange.caller?.token ? await wrapper.spentBody(token) : await wrapper.unwrap(token)
+          return { raw: { status: 200, contentType: 'application/json', body } }
+        },
+      },
+    }),
+    resource('/wrapping/rewrap', {
+      help: 'Move a wrapped response to a new token, and revoke the old one.',
+      precheck,
+      follows: followsWrappingToken,
+      refusedCaller,
+      write: {
+        summary: 'Exchange a wrapping token',
+        ...answers.wrapped,
+        input: tokenInput,
+        handle: async (exchange) => ({
+          wrapInfo: await wrapper.rewrap(await meant(exchange), exchange.call.wrapTtl),
+        }),
+      },
+    }),
+  ]
 }
 
 /** The id of a wrapping token ends in its namespace. docs/contract/namespaces.md#calls-that-follow-an-id */

@@ -1,10 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
 import type { Token } from '../../core/tokens/token.ts'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import type { TokenTidy } from '../../core/tokens/token-tidy.ts'
 import type { LongLists } from '../../core/long-lists.ts'
-import { limitOf, resource } from '../../http/resource.ts'
+import { limitOf, type Resource, resource } from '../../http/resource.ts'
 import { atMost, only } from '../../lib/async-iterables.ts'
 import { answers } from './answers.ts'
 
@@ -20,37 +19,39 @@ const started =
   "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
 
 /** `auth/token/accessors` and `auth/token/tidy`. docs/contract/tokens-and-policies.md#tokens */
-export function accessorRoutes(app: FastifyInstance, { tokens, tidy, longLists }: AccessorParts): void {
-  resource(app, '/accessors', {
-    help: 'List the accessors of all service tokens. Their order is unspecified but stable: `after` continues a list.',
-    sudo: true,
-    collection: true,
-    list: {
-      summary: 'List accessors',
-      ...answers.accessors,
-      handle: async ({ mount, sent, whenGone }) => {
-        const after = typeof sent.after === 'string' ? sent.after : ''
-        const keys: string[] = []
-        const warnings = new Set<string>()
-        const walked = longLists.paced(storedTokens(tokens, after, warnings), { whenGone })
-        const isShown = (token: Token) => token.namespace === mount.namespace && tokens.isUsable(token)
-        for await (const { accessor } of atMost(limitOf(sent.limit), only(walked, isShown)))
-          keys.push(accessor)
-        return { data: { keys }, warnings: [...warnings], paged: true }
+export function accessorResources({ tokens, tidy, longLists }: AccessorParts): Resource[] {
+  return [
+    resource('/accessors', {
+      help: 'List the accessors of all service tokens. Their order is unspecified but stable: `after` continues a list.',
+      sudo: true,
+      collection: true,
+      list: {
+        summary: 'List accessors',
+        ...answers.accessors,
+        handle: async ({ mount, sent, whenGone }) => {
+          const after = typeof sent.after === 'string' ? sent.after : ''
+          const keys: string[] = []
+          const warnings = new Set<string>()
+          const walked = longLists.paced(storedTokens(tokens, after, warnings), { whenGone })
+          const isShown = (token: Token) => token.namespace === mount.namespace && tokens.isUsable(token)
+          for await (const { accessor } of atMost(limitOf(sent.limit), only(walked, isShown)))
+            keys.push(accessor)
+          return { data: { keys }, warnings: [...warnings], paged: true }
+        },
       },
-    },
-  })
-  resource(app, '/tidy', {
-    help: 'Remove tokens that are no longer valid, in the background.',
-    write: {
-      summary: 'Tidy up tokens',
-      ...answers.inBackground,
-      handle: () =>
-        tidy.start()
-          ? { status: 202, warnings: [started] }
-          : { warnings: ['Tidy operation already in progress.'] },
-    },
-  })
+    }),
+    resource('/tidy', {
+      help: 'Remove tokens that are no longer valid, in the background.',
+      write: {
+        summary: 'Tidy up tokens',
+        ...answers.inBackground,
+        handle: () =>
+          tidy.start()
+            ? { status: 202, warnings: [started] }
+            : { warnings: ['Tidy operation already in progress.'] },
+      },
+    }),
+  ]
 }
 
 /**

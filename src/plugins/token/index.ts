@@ -1,4 +1,3 @@
-import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../core/access.ts'
 import type { IdentityStore } from '../../core/identity/identity-store.ts'
@@ -15,6 +14,7 @@ import {
   type Exchange,
   namespaceOf,
   type Reply,
+  type Resource,
   resource,
   unknownPaths,
   type Call,
@@ -31,10 +31,10 @@ import {
   stringListField,
 } from '../../lib/fields.ts'
 import type { JsonValue } from '../../lib/json.ts'
-import { accessorRoutes } from './accessors.ts'
+import { accessorResources } from './accessors.ts'
 import { answers } from './answers.ts'
 import { LookupTexts } from './lookup-text.ts'
-import { tokenRoleRoutes } from './roles.ts'
+import { tokenRoleResources } from './roles.ts'
 
 export type TokenPluginParts = CreateParts &
   RenewParts & {
@@ -76,7 +76,7 @@ const increment = durationField.default(0).describe('Wanted TTL, counted from no
 type Sent = Readonly<Record<string, JsonValue>>
 
 /** `auth/token/*`. docs/contract/tokens-and-policies.md#tokens */
-export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) => {
+export function tokenResources(parts: TokenPluginParts): Resource[] {
   const { tokens, identity, revoker, roles, clock } = parts
   const texts = new LookupTexts()
 
@@ -92,40 +92,6 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     return found?.namespace === namespace ? found : undefined
   }
 
-  for (const form of ['create', 'create-orphan'] as const) {
-    resource(app, `/${form}`, {
-      help:
-        form === 'create'
-          ? 'Make a token that is revoked with the calling token.'
-          : 'Make a token that outlives the calling token.',
-      write: {
-        summary: form === 'create' ? 'Create a token' : 'Create an orphan token',
-        ...answers.auth,
-        input: createInput,
-        handle: ({ mount, call, caller, input }) => {
-          const { token: own, acl } = signedIn(caller)
-          const { sudo } = acl.decide({ operation: 'update', path: call.path })
-          return createToken(parts, { mount, caller: own, sudo, form, input })
-        },
-      },
-    })
-  }
-  resource(app, '/create/:role_name', {
-    help: 'Make a token with a token role.',
-    write: {
-      summary: 'Create a token with a role',
-      ...answers.auth,
-      input: createInput,
-      handle: async ({ mount, call, caller, params, input }) => {
-        const role = await roles.find(mount.namespace, params.role_name)
-        if (role === undefined) throw unknownTokenRole(params.role_name)
-        const { token: own, acl } = signedIn(caller)
-        const { sudo } = acl.decide({ operation: 'update', path: call.path })
-        return createToken(parts, { mount, caller: own, sudo, form: 'create', role, input })
-      },
-    },
-  })
-
   const lookup = async ({
     mount,
     call,
@@ -138,149 +104,183 @@ export const token: FastifyPluginAsync<TokenPluginParts> = async (app, parts) =>
     if (found === undefined) throw refuse('denied', 'bad token')
     return described(found, input.token, call)
   }
-  resource(app, '/lookup', {
-    help: 'Look up a token.',
-    precheck: checkTokenText,
-    follows: followsFieldOrCaller('token'),
-    read: { summary: 'Look up a token', ...answers.lookup, input: lookupInput, handle: lookup },
-    write: { summary: 'Look up a token', ...answers.lookup, input: lookupInput, handle: lookup },
-  })
-
   const lookupSelf = ({ call, caller }: Exchange<unknown, unknown>): Promise<Reply> => {
     const self = signedIn(caller)
     return described(self.token, self.tokenId, call)
   }
-  resource(app, '/lookup-self', {
-    help: 'Look up the calling token.',
-    follows: followsCaller,
-    read: { summary: 'Look up the calling token', ...answers.lookup, handle: lookupSelf },
-    write: {
-      summary: 'Look up the calling token',
-      ...answers.lookup,
-      input: lookupInput,
-      handle: lookupSelf,
-    },
-  })
-  resource(app, '/lookup-accessor', {
-    help: 'Look up a token by its accessor.',
-    write: {
-      summary: 'Look up a token by its accessor',
-      required: ['accessor'],
-      ...answers.lookup,
-      input: accessorInput,
-      handle: async ({ mount, call, input }) => described(await byAccessor(input.accessor, mount), '', call),
-    },
-  })
-
   const renew = async (found: Token | undefined, id: string, wanted: number): Promise<Reply> => {
     if (found === undefined) throw refuse('invalid', 'token not found')
     return renewToken(parts, { token: found, id, increment: wanted })
   }
-  resource(app, '/renew', {
-    help: 'Renew a token.',
-    precheck: checkTokenText,
-    follows: followsField('token'),
-    write: {
-      summary: 'Renew a token',
-      required: ['token'],
-      ...answers.auth,
-      input: lookupInput.extend({ increment }),
-      handle: async ({ mount, input }) => {
-        if (input.token === '') throw refuse('invalid', 'missing token ID')
-        return renew(await tokenOf(input.token, mount), input.token, input.increment)
+  return [
+    ...(['create', 'create-orphan'] as const).map((form) =>
+      resource(`/${form}`, {
+        help:
+          form === 'create'
+            ? 'Make a token that is revoked with the calling token.'
+            : 'Make a token that outlives the calling token.',
+        write: {
+          summary: form === 'create' ? 'Create a token' : 'Create an orphan token',
+          ...answers.auth,
+          input: createInput,
+          handle: ({ mount, call, caller, input }) => {
+            const { token: own, acl } = signedIn(caller)
+            const { sudo } = acl.decide({ operation: 'update', path: call.path })
+            return createToken(parts, { mount, caller: own, sudo, form, input })
+          },
+        },
+      }),
+    ),
+    resource('/create/:role_name', {
+      help: 'Make a token with a token role.',
+      write: {
+        summary: 'Create a token with a role',
+        ...answers.auth,
+        input: createInput,
+        handle: async ({ mount, call, caller, params, input }) => {
+          const role = await roles.find(mount.namespace, params.role_name)
+          if (role === undefined) throw unknownTokenRole(params.role_name)
+          const { token: own, acl } = signedIn(caller)
+          const { sudo } = acl.decide({ operation: 'update', path: call.path })
+          return createToken(parts, { mount, caller: own, sudo, form: 'create', role, input })
+        },
       },
-    },
-  })
-  resource(app, '/renew-self', {
-    help: 'Renew the calling token.',
-    follows: followsCaller,
-    write: {
-      summary: 'Renew the calling token',
-      ...answers.auth,
-      input: lookupInput.extend({ increment }),
-      handle: ({ caller, input }) => {
-        const self = signedIn(caller)
-        return renew(self.token, self.tokenId, input.increment)
+    }),
+    resource('/lookup', {
+      help: 'Look up a token.',
+      precheck: checkTokenText,
+      follows: followsFieldOrCaller('token'),
+      read: { summary: 'Look up a token', ...answers.lookup, input: lookupInput, handle: lookup },
+      write: { summary: 'Look up a token', ...answers.lookup, input: lookupInput, handle: lookup },
+    }),
+    resource('/lookup-self', {
+      help: 'Look up the calling token.',
+      follows: followsCaller,
+      read: { summary: 'Look up the calling token', ...answers.lookup, handle: lookupSelf },
+      write: {
+        summary: 'Look up the calling token',
+        ...answers.lookup,
+        input: lookupInput,
+        handle: lookupSelf,
       },
-    },
-  })
-  resource(app, '/renew-accessor', {
-    help: 'Renew a token by its accessor.',
-    write: {
-      summary: 'Renew a token by its accessor',
-      required: ['accessor'],
-      ...answers.auth,
-      input: accessorInput.extend({ increment }),
-      handle: async ({ mount, input }) => renew(await byAccessor(input.accessor, mount), '', input.increment),
-    },
-  })
-
-  resource(app, '/revoke', {
-    help: 'Revoke a token and all its children.',
-    precheck: checkTokenText,
-    follows: followsField('token'),
-    write: {
-      summary: 'Revoke a token',
-      required: ['token'],
-      input: lookupInput,
-      handle: async ({ mount, input }) => {
-        if (input.token === '') throw refuse('invalid', 'missing token ID')
-        const found = await tokenOf(input.token, mount)
-        if (found !== undefined) await revoker.revoke(revocable(found).accessor)
-        return undefined
+    }),
+    resource('/lookup-accessor', {
+      help: 'Look up a token by its accessor.',
+      write: {
+        summary: 'Look up a token by its accessor',
+        required: ['accessor'],
+        ...answers.lookup,
+        input: accessorInput,
+        handle: async ({ mount, call, input }) =>
+          described(await byAccessor(input.accessor, mount), '', call),
       },
-    },
-  })
-  resource(app, '/revoke-self', {
-    help: 'Revoke the calling token.',
-    follows: followsCaller,
-    write: {
-      summary: 'Revoke the calling token',
-      input: lookupInput,
-      handle: async ({ caller }) => {
-        await revoker.revoke(revocable(signedIn(caller).token).accessor)
-        return undefined
+    }),
+    resource('/renew', {
+      help: 'Renew a token.',
+      precheck: checkTokenText,
+      follows: followsField('token'),
+      write: {
+        summary: 'Renew a token',
+        required: ['token'],
+        ...answers.auth,
+        input: lookupInput.extend({ increment }),
+        handle: async ({ mount, input }) => {
+          if (input.token === '') throw refuse('invalid', 'missing token ID')
+          return renew(await tokenOf(input.token, mount), input.token, input.increment)
+        },
       },
-    },
-  })
-  resource(app, '/revoke-accessor', {
-    help: 'Revoke a token by its accessor.',
-    write: {
-      summary: 'Revoke a token by its accessor',
-      required: ['accessor'],
-      ...answers.maybeWarned,
-      input: accessorInput,
-      handle: async ({ mount, input }) => {
-        if (input.accessor === '') throw fail('invalid', 'missing accessor')
-        const found = await tokens.lookupByAccessor(input.accessor)
-        if (found?.namespace !== mount.namespace) return { warnings: ['No token found with this accessor'] }
-        await revoker.revoke(found.accessor)
-        return undefined
+    }),
+    resource('/renew-self', {
+      help: 'Renew the calling token.',
+      follows: followsCaller,
+      write: {
+        summary: 'Renew the calling token',
+        ...answers.auth,
+        input: lookupInput.extend({ increment }),
+        handle: ({ caller, input }) => {
+          const self = signedIn(caller)
+          return renew(self.token, self.tokenId, input.increment)
+        },
       },
-    },
-  })
-  resource(app, '/revoke-orphan', {
-    help: 'Revoke a token; its children become orphans.',
-    precheck: checkTokenText,
-    follows: followsField('token'),
-    write: {
-      summary: 'Revoke a token, not its children',
-      required: ['token'],
-      input: lookupInput,
-      handle: async ({ mount, caller, call, input }) => {
-        if (input.token === '') throw refuse('invalid', 'missing token ID')
-        const { sudo } = signedIn(caller).acl.decide({ operation: 'update', path: call.path })
-        if (!sudo) throw refuse('invalid', 'root or sudo privileges required to revoke and orphan')
-        const found = await tokenOf(input.token, mount)
-        if (found === undefined) throw refuse('invalid', 'token to revoke not found')
-        await revoker.revokeOrphan(revocable(found).accessor)
-        return undefined
+    }),
+    resource('/renew-accessor', {
+      help: 'Renew a token by its accessor.',
+      write: {
+        summary: 'Renew a token by its accessor',
+        required: ['accessor'],
+        ...answers.auth,
+        input: accessorInput.extend({ increment }),
+        handle: async ({ mount, input }) =>
+          renew(await byAccessor(input.accessor, mount), '', input.increment),
       },
-    },
-  })
-  tokenRoleRoutes(app, parts)
-  accessorRoutes(app, parts)
-  unknownPaths(app)
+    }),
+    resource('/revoke', {
+      help: 'Revoke a token and all its children.',
+      precheck: checkTokenText,
+      follows: followsField('token'),
+      write: {
+        summary: 'Revoke a token',
+        required: ['token'],
+        input: lookupInput,
+        handle: async ({ mount, input }) => {
+          if (input.token === '') throw refuse('invalid', 'missing token ID')
+          const found = await tokenOf(input.token, mount)
+          if (found !== undefined) await revoker.revoke(revocable(found).accessor)
+          return undefined
+        },
+      },
+    }),
+    resource('/revoke-self', {
+      help: 'Revoke the calling token.',
+      follows: followsCaller,
+      write: {
+        summary: 'Revoke the calling token',
+        input: lookupInput,
+        handle: async ({ caller }) => {
+          await revoker.revoke(revocable(signedIn(caller).token).accessor)
+          return undefined
+        },
+      },
+    }),
+    resource('/revoke-accessor', {
+      help: 'Revoke a token by its accessor.',
+      write: {
+        summary: 'Revoke a token by its accessor',
+        required: ['accessor'],
+        ...answers.maybeWarned,
+        input: accessorInput,
+        handle: async ({ mount, input }) => {
+          if (input.accessor === '') throw fail('invalid', 'missing accessor')
+          const found = await tokens.lookupByAccessor(input.accessor)
+          if (found?.namespace !== mount.namespace) return { warnings: ['No token found with this accessor'] }
+          await revoker.revoke(found.accessor)
+          return undefined
+        },
+      },
+    }),
+    resource('/revoke-orphan', {
+      help: 'Revoke a token; its children become orphans.',
+      precheck: checkTokenText,
+      follows: followsField('token'),
+      write: {
+        summary: 'Revoke a token, not its children',
+        required: ['token'],
+        input: lookupInput,
+        handle: async ({ mount, caller, call, input }) => {
+          if (input.token === '') throw refuse('invalid', 'missing token ID')
+          const { sudo } = signedIn(caller).acl.decide({ operation: 'update', path: call.path })
+          if (!sudo) throw refuse('invalid', 'root or sudo privileges required to revoke and orphan')
+          const found = await tokenOf(input.token, mount)
+          if (found === undefined) throw refuse('invalid', 'token to revoke not found')
+          await revoker.revokeOrphan(revocable(found).accessor)
+          return undefined
+        },
+      },
+    }),
+    ...tokenRoleResources(parts),
+    ...accessorResources(parts),
+    unknownPaths(),
+  ]
 
   async function byAccessor(accessor: string, { namespace }: Mount): Promise<Token> {
     if (accessor === '') throw fail('invalid', 'missing accessor')

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import type { TokenRoleStore } from '../../core/tokens/token-role-store.ts'
 import {
   changedTokenRole,
@@ -8,51 +7,54 @@ import {
 } from '../../core/tokens/token-role.ts'
 import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
 import { refuse } from '../../errors.ts'
-import { resource } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource.ts'
 import { answers } from './answers.ts'
 
 export type TokenRoleParts = { readonly roles: TokenRoleStore; readonly systemTtl: TtlBounds }
 
 /** `auth/token/roles`. docs/contract/tokens-and-policies.md#token-roles */
-export function tokenRoleRoutes(app: FastifyInstance, { roles, systemTtl }: TokenRoleParts): void {
-  resource(app, '/roles', {
-    help: 'List token roles.',
-    collection: true,
-    list: {
-      summary: 'List token roles',
-      handle: async ({ mount }) => ({ data: { keys: await roles.names(mount.namespace) } }),
-    },
-  })
-  resource(app, '/roles/:role_name', {
-    help: 'A token role: the properties of tokens made with it.',
-    exists: async ({ mount, params }) => (await roles.find(mount.namespace, params.role_name)) !== undefined,
-    read: {
-      summary: 'Read a token role',
-      ...answers.role,
-      handle: async ({ mount, params }) => {
-        const role = await roles.find(mount.namespace, params.role_name)
-        return role === undefined ? undefined : { data: shownTokenRole(role) }
+export function tokenRoleResources({ roles, systemTtl }: TokenRoleParts): Resource[] {
+  return [
+    resource('/roles', {
+      help: 'List token roles.',
+      collection: true,
+      list: {
+        summary: 'List token roles',
+        handle: async ({ mount }) => ({ data: { keys: await roles.names(mount.namespace) } }),
       },
-    },
-    write: {
-      summary: 'Create or change a token role',
-      ...answers.maybeWarned,
-      input: tokenRoleFields,
-      handle: async ({ mount, params, input, sent }) => {
-        if (sent.token_type === null) throw refuse('invalid', "Invalid 'token_type' value: null")
-        const role = await roles.change(mount.namespace, params.role_name, (before) =>
-          changedTokenRole(before, input),
-        )
-        const warnings = tokenRoleWarnings(role.record, input, mountTtl(mount.config, systemTtl).maxTtl)
-        return warnings.length === 0 ? undefined : { warnings }
+    }),
+    resource('/roles/:role_name', {
+      help: 'A token role: the properties of tokens made with it.',
+      exists: async ({ mount, params }) =>
+        (await roles.find(mount.namespace, params.role_name)) !== undefined,
+      read: {
+        summary: 'Read a token role',
+        ...answers.role,
+        handle: async ({ mount, params }) => {
+          const role = await roles.find(mount.namespace, params.role_name)
+          return role === undefined ? undefined : { data: shownTokenRole(role) }
+        },
       },
-    },
-    delete: {
-      summary: 'Delete a token role',
-      handle: async ({ mount, params }) => {
-        await roles.remove(mount.namespace, params.role_name)
-        return undefined
+      write: {
+        summary: 'Create or change a token role',
+        ...answers.maybeWarned,
+        input: tokenRoleFields,
+        handle: async ({ mount, params, input, sent }) => {
+          if (sent.token_type === null) throw refuse('invalid', "Invalid 'token_type' value: null")
+          const role = await roles.change(mount.namespace, params.role_name, (before) =>
+            changedTokenRole(before, input),
+          )
+          const warnings = tokenRoleWarnings(role.record, input, mountTtl(mount.config, systemTtl).maxTtl)
+          return warnings.length === 0 ? undefined : { warnings }
+        },
       },
-    },
-  })
+      delete: {
+        summary: 'Delete a token role',
+        handle: async ({ mount, params }) => {
+          await roles.remove(mount.namespace, params.role_name)
+          return undefined
+        },
+      },
+    }),
+  ]
 }

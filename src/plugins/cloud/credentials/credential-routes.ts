@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { resource } from '../../../http/resource.ts'
+import { type Resource, resource } from '../../../http/resource.ts'
 import { boolField } from '../../../lib/fields.ts'
 import { credentialFields } from './issue-credential.ts'
 import type { CloudCredentials } from './cloud-credentials.ts'
@@ -71,58 +71,56 @@ const reapFields = z.object({
  * Credentials and what there is to know of them, below mounts of the engine.
  * docs/contract/cloud.md#credentials, docs/contract/cloud.md#undo
  */
-export function credentialRoutes(app: Parameters<typeof resource>[0], credentials: CloudCredentials): void {
-  resource(app, '/creds/:name', {
-    help: 'A credential of a role, revoked with its lease.',
-    canonical: (below) => below.toLowerCase(),
-    read: {
-      summary: 'Get a credential',
-      input: credentialFields,
-      ...issuedAnswer,
-      handle: ({ call, mount, caller, params, input, whenGone }) =>
-        credentials.make({ call, mount, caller, role: params.name, input, whenGone }),
-    },
-  })
-
-  resource(app, '/config/check', {
-    help: 'Whether the root credential has the rights it needs.',
-    read: {
-      summary: 'Check the root credential: permissions, end of its secret, clock, quota',
-      ...checkAnswer,
-      handle: async ({ call, mount }) => ({ data: await credentials.preflight(mount, call.requestId) }),
-    },
-  })
-
-  resource(app, '/whois/:client_id', {
-    help: 'Who requested a credential.',
-    read: {
-      summary: 'Find the lease and the requester of a client id',
-      ...whoisAnswer,
-      handle: async ({ mount, params }) => ({ data: await credentials.whois(mount, params.client_id) }),
-    },
-  })
-
-  resource(app, '/debris', {
-    help: 'What is left upstream and is still to be removed.',
-    whileRemoved: true,
-    read: {
-      summary: 'List what is left upstream',
-      ...debrisAnswer,
-      handle: async ({ mount }) => ({ data: { objects: await credentials.debris(mount) } }),
-    },
-  })
-
-  resource(app, '/reap', {
-    help: 'Applications of this mount that nobody owns.',
-    whileRemoved: true,
-    write: {
-      summary:
-        'Find, and unless dry_run delete, what this mount has left upstream: applications with its tag that nobody owns, and its debris',
-      input: reapFields,
-      ...reapAnswer,
-      handle: async ({ call, mount, input }) => ({
-        data: await credentials.reap(mount, { dryRun: input.dry_run, correlationId: call.requestId }),
-      }),
-    },
-  })
+export function credentialResources(credentials: CloudCredentials): Resource[] {
+  return [
+    resource('/creds/:name', {
+      help: 'A credential of a role, revoked with its lease.',
+      canonical: (below) => below.toLowerCase(),
+      read: {
+        summary: 'Get a credential',
+        input: credentialFields,
+        ...issuedAnswer,
+        handle: ({ call, mount, caller, params, input, whenGone }) =>
+          credentials.make({ call, mount, caller, role: params.name, input, whenGone }),
+      },
+    }),
+    resource('/config/check', {
+      help: 'Whether the root credential has the rights it needs.',
+      read: {
+        summary: 'Check the root credential: permissions, end of its secret, clock, quota',
+        ...checkAnswer,
+        handle: async ({ call, mount }) => ({ data: await credentials.preflight(mount, call.requestId) }),
+      },
+    }),
+    resource('/whois/:client_id', {
+      help: 'Who requested a credential.',
+      read: {
+        summary: 'Find the lease and the requester of a client id',
+        ...whoisAnswer,
+        handle: async ({ mount, params }) => ({ data: await credentials.whois(mount, params.client_id) }),
+      },
+    }),
+    resource('/debris', {
+      help: 'What is left upstream and is still to be removed.',
+      whileRemoved: true,
+      read: {
+        summary: 'List what is left upstream',
+        ...debrisAnswer,
+        handle: async ({ mount }) => ({ data: { objects: await credentials.debris(mount) } }),
+      },
+    }),
+    resource('/reap', {
+      help: 'Applications of this mount that nobody owns.',
+      whileRemoved: true,
+      write: {
+        summary:
+          'Find, and unless dry_run delete, what this mount has left upstream: applications with its tag that nobody owns, and its debris',
+        input: reapFields,
+        ...reapAnswer,
+        handle: async ({ call, mount, input }) => ({
+          data: await credentials.reap(mount, { dryRun: input.dry_run, correlationId: call.requestId }),
+        }),
+      },
+    }),
+  ]
 }

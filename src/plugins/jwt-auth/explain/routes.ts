@@ -8,7 +8,7 @@ import {
   errorReply,
   namespaceOf,
   type Reply,
-  type RouteHost,
+  type Resource,
   resource,
 } from '../../../http/resource.ts'
 import { boolField, intField, lowerStringField, mapField, stringField } from '../../../lib/fields.ts'
@@ -55,109 +55,107 @@ const statusInput = z.object({ refresh: boolField.describe('Fetch discovery docu
 const lintInput = z.object({ role: lowerStringField.describe('Only this role') })
 
 /** How the logins of a mount explain themselves. docs/explain.md */
-export function explainRoutes(app: RouteHost, { method, plan, policyExists }: ExplainRouteParts): void {
-  resource(app, '/explain', {
-    help: 'What a login would come to, check by check, and why.',
-    read: {
-      summary: 'Explain a refused login',
-      ...explainAnswers.explanation,
-      input: failureInput,
-      handle: (exchange) => {
-        const { mount, input, sent } = exchange
-        const secret = ['jwt', 'claims'].find((name) => Object.hasOwn(sent, name))
-        // it would appear in the log of every proxy on the way
-        if (secret !== undefined)
-          throw refuse('invalid', `'${secret}' does not belong in a URL: send it in the body of a POST`)
-        return answerOf(exchange, explainedFailure(method.failuresOf(mount), input.request_id))
-      },
-    },
-    write: {
-      summary: 'Explain a login',
-      ...explainAnswers.explanation,
-      input: explainInput,
-      handle: async (exchange) => {
-        const { call, mount, input, sent } = exchange
-        const isSent = (name: 'jwt' | 'claims' | 'request_id') =>
-          Object.hasOwn(sent, name) && sent[name] !== null
-        if (isSent('request_id')) {
-          if (isSent('jwt') || isSent('claims'))
-            throw refuse(
-              'invalid',
-              "'request_id' stands in place of 'jwt' and 'claims': set only one of them",
-            )
+export function explainResources({ method, plan, policyExists }: ExplainRouteParts): Resource[] {
+  return [
+    resource('/explain', {
+      help: 'What a login would come to, check by check, and why.',
+      read: {
+        summary: 'Explain a refused login',
+        ...explainAnswers.explanation,
+        input: failureInput,
+        handle: (exchange) => {
+          const { mount, input, sent } = exchange
+          const secret = ['jwt', 'claims'].find((name) => Object.hasOwn(sent, name))
+          // it would appear in the log of every proxy on the way
+          if (secret !== undefined)
+            throw refuse('invalid', `'${secret}' does not belong in a URL: send it in the body of a POST`)
           return answerOf(exchange, explainedFailure(method.failuresOf(mount), input.request_id))
-        }
-        if (isSent('jwt') === isSent('claims'))
-          throw refuse('invalid', "exactly one of 'jwt' and 'claims' must be set")
-        const given = {
-          ...input,
-          jwt: isSent('jwt') ? input.jwt : undefined,
-          claims: input.claims ?? undefined,
-        }
-        const explanation = await method.explain(mount, given, {
-          remoteAddress: input.remote_address || call.remoteAddress,
-          plan: (auth) =>
-            plan({ mount, namespacePath: namespaceOf(call).path, path: loginPathOf(mount), auth }),
-        })
-        return answerOf(exchange, shownExplanation(explanation, mount))
+        },
       },
-    },
-  })
-
-  resource(app, '/failures', {
-    help: 'The last refused logins; claims as keyed hashes.',
-    read: {
-      summary: 'List refused logins',
-      ...explainAnswers.failures,
-      input: failuresInput,
-      handle: ({ mount, input }) => ({
-        data: method.failuresOf(mount).list({ ...input, limit: Math.max(0, input.limit) }),
-      }),
-    },
-    delete: {
-      summary: 'Forget refused logins',
-      handle: ({ mount }) => {
-        method.failuresOf(mount).clear()
-        return undefined
+      write: {
+        summary: 'Explain a login',
+        ...explainAnswers.explanation,
+        input: explainInput,
+        handle: async (exchange) => {
+          const { call, mount, input, sent } = exchange
+          const isSent = (name: 'jwt' | 'claims' | 'request_id') =>
+            Object.hasOwn(sent, name) && sent[name] !== null
+          if (isSent('request_id')) {
+            if (isSent('jwt') || isSent('claims'))
+              throw refuse(
+                'invalid',
+                "'request_id' stands in place of 'jwt' and 'claims': set only one of them",
+              )
+            return answerOf(exchange, explainedFailure(method.failuresOf(mount), input.request_id))
+          }
+          if (isSent('jwt') === isSent('claims'))
+            throw refuse('invalid', "exactly one of 'jwt' and 'claims' must be set")
+          const given = {
+            ...input,
+            jwt: isSent('jwt') ? input.jwt : undefined,
+            claims: input.claims ?? undefined,
+          }
+          const explanation = await method.explain(mount, given, {
+            remoteAddress: input.remote_address || call.remoteAddress,
+            plan: (auth) =>
+              plan({ mount, namespacePath: namespaceOf(call).path, path: loginPathOf(mount), auth }),
+          })
+          return answerOf(exchange, shownExplanation(explanation, mount))
+        },
       },
-    },
-  })
-
-  resource(app, '/failures/hash', {
-    help: 'What a value looks like among the claims of a refused login.',
-    write: {
-      summary: 'Hash a value',
-      ...explainAnswers.hash,
-      input: hashInput,
-      handle: async ({ mount, input }) => ({
-        data: { hash: await method.failuresOf(mount).hashOf(input.input) },
-      }),
-    },
-  })
-
-  resource(app, '/status', {
-    help: 'Where keys come from, whether they could be had, and what is going on.',
-    read: {
-      summary: 'Read the state of the method',
-      ...explainAnswers.status,
-      input: statusInput,
-      handle: async ({ mount, input }) => ({ data: await method.status(mount, input.refresh) }),
-    },
-  })
-
-  resource(app, '/lint', {
-    help: 'What is allowed in roles and most likely not meant.',
-    read: {
-      summary: 'Look for mistakes in roles',
-      ...explainAnswers.findings,
-      input: lintInput,
-      handle: async ({ mount, input }) => {
-        const exists = (name: string) => policyExists(name, mount.namespace)
-        const findings = await method.lint(mount, input.role, exists)
-        return findings && { data: { findings } }
+    }),
+    resource('/failures', {
+      help: 'The last refused logins; claims as keyed hashes.',
+      read: {
+        summary: 'List refused logins',
+        ...explainAnswers.failures,
+        input: failuresInput,
+        handle: ({ mount, input }) => ({
+          data: method.failuresOf(mount).list({ ...input, limit: Math.max(0, input.limit) }),
+        }),
       },
-    },
-  })
+      delete: {
+        summary: 'Forget refused logins',
+        handle: ({ mount }) => {
+          method.failuresOf(mount).clear()
+          return undefined
+        },
+      },
+    }),
+    resource('/failures/hash', {
+      help: 'What a value looks like among the claims of a refused login.',
+      write: {
+        summary: 'Hash a value',
+        ...explainAnswers.hash,
+        input: hashInput,
+        handle: async ({ mount, input }) => ({
+          data: { hash: await method.failuresOf(mount).hashOf(input.input) },
+        }),
+      },
+    }),
+    resource('/status', {
+      help: 'Where keys come from, whether they could be had, and what is going on.',
+      read: {
+        summary: 'Read the state of the method',
+        ...explainAnswers.status,
+        input: statusInput,
+        handle: async ({ mount, input }) => ({ data: await method.status(mount, input.refresh) }),
+      },
+    }),
+    resource('/lint', {
+      help: 'What is allowed in roles and most likely not meant.',
+      read: {
+        summary: 'Look for mistakes in roles',
+        ...explainAnswers.findings,
+        input: lintInput,
+        handle: async ({ mount, input }) => {
+          const exists = (name: string) => policyExists(name, mount.namespace)
+          const findings = await method.lint(mount, input.role, exists)
+          return findings && { data: { findings } }
+        },
+      },
+    }),
+  ]
 }
 
 /** A token records the path that created it. */

@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rootNamespace } from '../../src/core/namespaces/namespace.ts'
 import type { WrittenReply } from '../../src/http/envelope.ts'
-import { readyRead } from '../../src/http/ready-read.ts'
+import { PreparedAnswers } from '../../src/http/prepared-answers.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { type Answer, Client } from '../support/client.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
@@ -17,25 +17,26 @@ async function aReader(
   reply: WrittenReply | undefined,
   { isSealed = false, address = 'x' as unknown, isLive = true, isTainted = false } = {},
 ) {
-  const ready = readyRead({
-    path,
-    find: () => reply,
-    resolve: () => ({ mount: { type: 'system', tainted: isTainted } }),
-    namespaces: {
-      resolve: (header, asked) => {
-        if (header === 'nowhere') return undefined
-        const namespace = header === 'child' ? child : rootNamespace
-        return { namespace, taken: asked.startsWith('child/') ? 6 : 0 }
+  const prepared = new PreparedAnswers(
+    {
+      resolve: () => ({ mount: { type: 'system', tainted: isTainted } }),
+      namespaces: {
+        resolve: (header, asked) => {
+          if (header === 'nowhere') return undefined
+          const namespace = header === 'child' ? child : rootNamespace
+          return { namespace, taken: asked.startsWith('child/') ? 6 : 0 }
+        },
+        isLive: () => isLive,
+        lockRefusal: () => undefined,
       },
-      isLive: () => isLive,
-      lockRefusal: () => undefined,
+      clientAddress: () => address,
+      random: systemRandom,
+      isSealed: () => isSealed,
     },
-    clientAddress: () => address,
-    random: systemRandom,
-    isSealed: () => isSealed,
-  })
+    [{ path, label: 'ready', find: () => reply }],
+  )
   const server = createServer((request, response) => {
-    if (!ready(request, response)) response.end('usual')
+    if (prepared.send(request, response) === undefined) response.end('usual')
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

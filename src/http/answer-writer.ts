@@ -1,0 +1,46 @@
+import { Buffer } from 'node:buffer'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { callOf, type CrossOrigin } from './call.ts'
+import { firstHeaders } from './common-headers.ts'
+import type { Answer } from './exchange.ts'
+
+/** Sends an answer: the only place that writes a response of the server. docs/contract/http.md#headers */
+export function writeAnswer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, contentType, headers, body }: Answer,
+  { closes }: { closes: boolean },
+): void {
+  if (response.destroyed) return
+  const { requestId, crossOrigin } = callOf(request)
+  const namespace = request.headers['x-vault-namespace']
+  const all = { ...firstHeaders(requestId, namespace), ...headers }
+  if (contentType !== undefined) all['content-type'] = contentType
+  if (body !== undefined) all['content-length'] = String(Buffer.byteLength(body))
+  else if (status !== 204 && status !== 304) all['content-length'] = '0'
+  if (crossOrigin !== undefined) allowOrigin(all, crossOrigin)
+  if (closes) all['connection'] = 'close'
+  response.writeHead(status, all).end(bodyBeside(namespace, body))
+}
+
+/** Lets the page read this answer. */
+function allowOrigin(all: Record<string, string>, { origin, headers }: CrossOrigin): void {
+  Object.assign(all, headers)
+  all['access-control-allow-origin'] = origin
+  all['vary'] = all['vary'] === undefined ? 'Origin' : `${all['vary']}, Origin`
+}
+
+const beyondAscii = /[^\x00-\x7f]/
+
+/**
+ * The body beside which the namespace is returned as it came. Node.js writes head and text together, in the
+ * encoding of the text: header bytes beyond ASCII would be encoded twice. docs/contract/http.md#headers
+ */
+export function bodyBeside(
+  namespace: string | string[] | undefined,
+  body: string | Buffer | undefined,
+): string | Buffer | undefined {
+  return typeof body === 'string' && typeof namespace === 'string' && beyondAscii.test(namespace)
+    ? Buffer.from(body)
+    : body
+}

@@ -1,0 +1,121 @@
+import { refuse } from '../errors.ts'
+import { routeTemplate } from './access-log.ts'
+import type { Admit, UnreadRequest } from './admission.ts'
+import { answerRequest, type Host } from './answer.ts'
+import type { Call } from './call.ts'
+import { isNodeState, noRoute } from './mount-router.ts'
+import type { Answer, RouteRules, Served } from './exchange.ts'
+import type { HelpPages } from './help.ts'
+import type { NodeRoute } from './node-resource.ts'
+import { tokenOf } from './request-headers.ts'
+import type { Resource } from './resource.ts'
+
+/** What a route leads to. */
+export type Endpoint = {
+  /** The route in metrics and in the access log. */
+  readonly label: string
+  /** Needs no token, or looks at it itself: its bodies are limited by MAX_LOGIN_SIZE. */
+  isOpen(call: Call): boolean
+  /** Served under any load. docs/contract/http.md#limits */
+  isExempt(call: Call): boolean
+  /** Error texts go out as they are, without the list form of causes. docs/contract/http.md#errors */
+  showsBareCauses(call: Call): boolean
+  /** Refusals contain the request id. */
+  namesRequest(call: Call): boolean
+  answer(request: UnreadRequest, call: Call): Promise<Answer> | Answer
+}
+
+export type EndpointParts = {
+  /** docs/contract/http.md#the-order-of-refusals */
+  readonly admit: Admit
+  readonly host: Host
+  readonly help: HelpPages
+}
+
+/** A resource of a plugin below its mounts. */
+export function mountEndpoint(
+  resource: Resource,
+  url: string,
+  { admit, host, help }: EndpointParts,
+): Endpoint {
+  const servedOf = ({ operation }: Call): Served | undefined =>
+    operation === undefined ? undefined : resource.verbs[operation as Served['operation']]
+  const rulesOf = (call: Call): RouteRules => servedOf(call)?.rules ?? resource.rest
+  return {
+    label: routeTemplate(url),
+    isOpen: (call) => rulesOf(call).open,
+    isExempt: isRevoking,
+    showsBareCauses: (call) => rulesOf(call).open,
+    namesRequest: (call) => rulesOf(call).namesRequest,
+    answer: async (request, call) => {
+      const served = servedOf(call)
+      await admit(request, served?.rules ?? resource.rest)
+      if (call.operation === 'help') return help.answer(resource, call)
+      if (served === undefined) throw resource.refusal()
+      return answerRequest(host, request, served)
+    },
+  }
+}
+
+/** Served under any load: revoking tokens and leases. docs/contract/http.md#limits */
+function isRevoking({ mount, below }: Call): boolean {
+  if (mount?.plugin === 'token') return below.startsWith('revoke')
+  return mount?.plugin === 'system' && /^(?:leases\/)?revoke/.test(below)
+}
+
+/** A path that belongs to no mount. */
+export const nodeEndpoint = ({ url, handle }: NodeRoute): Endpoint => ({
+  label: routeTemplate(url),
+  isOpen: () => true,
+  isExempt: () => isNodeState(url),
+  showsBareCauses: () => false,
+  namesRequest: () => false,
+  answer: ({ raw, body }, call) =>
+    handle({
+      call,
+      body,
+      presented: () => tokenOf(raw),
+      header: (name) => [raw.headers[name]].flat()[0],
+    }),
+})
+
+/** Requests of no mount, which are admitted like any other. docs/contract/http.md#the-order-of-refusals */
+export const nowhereEndpoint = (admit: Admit): Endpoint => ({
+  label: routeTemplate(noRoute),
+  isOpen: () => false,
+  isExempt: () => false,
+  showsBareCauses: () => false,
+  namesRequest: () => false,
+  answer: async (request, call) => {
+    await admit(request, rulesOfNowhere)
+    throw refuse('missing', `no handler for route "${call.path}". route entry not found.`)
+  },
+})
+
+const rulesOfNowhere: RouteRules = {
+  ...{ open: false, caller: 'none', sudo: false, dropsSlash: false, namesRequest: false },
+  ...{ whileRemoved: false, wrapsWithoutToken: false },
+  ...{
+    precheck: undefined,
+    follows: undefined,
+    refusedCaller: undefined,
+    canonical: undefined,
+    exists: undefined,
+  },
+  convert: () => ({ values: {}, unknown: [], replaced: [] }),
+  exchange: () => {
+    throw new Error('nothing is mounted here')
+  },
+}
+
+/** Fails every request with this error. */
+export const failingEndpoint = (error: unknown): Endpoint => ({
+  label: routeTemplate(noRoute),
+  isOpen: () => true,
+  isExempt: () => true,
+  showsBareCauses: () => false,
+  namesRequest: () => false,
+  answer: () => {
+    throw error
+  },
+})

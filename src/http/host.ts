@@ -1,0 +1,67 @@
+import type { LeaseStore } from '../core/leases/lease-store.ts'
+import type { MountStore } from '../core/mounts/mount-store.ts'
+import type { Wrapper } from '../core/wrapping/wrapper.ts'
+import { refuse } from '../errors.ts'
+import { countedAddress } from '../lib/address.ts'
+import { Buckets } from '../lib/buckets.ts'
+import type { Clock } from '../lib/clock.ts'
+import { taintedRefusal } from './admission.ts'
+import type { Host } from './answer.ts'
+import type { Call } from './call.ts'
+import type { MadeByCall } from './envelope.ts'
+
+export type HostParts = {
+  readonly mounts: Pick<MountStore, 'enter' | 'enterRemoved'>
+  readonly leases: Pick<LeaseStore, 'issue' | 'revoke'>
+  readonly wrapper: Pick<Wrapper, 'wrap'>
+  readonly clock: Clock
+  /** Revokes, in the background, a token that nobody will use. */
+  discard(accessor: string): void
+  readonly log: { error(fields: object, message: string): void }
+}
+
+/** What the core does around a handler: the mount is entered, a secret gets a lease, a response is wrapped. */
+export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostParts): Omit<Host, 'hold'> {
+  /** Responses wrapped for clients without a token, by address. */
+  const wrapsOfStrangers = new Buckets(clock, { capacity: 10, refillMs: 6000 })
+
+  /** Revokes a new token or secret that its caller will not receive. */
+  async function takeBack(call: Call, { accessor = '', leaseId }: MadeByCall): Promise<void> {
+    const isNew = call.caller === undefined || call.path.startsWith('auth/token/create')
+    if (isNew && accessor !== '') discard(accessor)
+    if (leaseId === undefined) return
+    await leases
+      .revoke({ namespace: namespaceOf(call), id: leaseId }, { sync: true })
+      .catch((err: unknown) => log.error({ err }, 'an undelivered secret remains valid until its lease ends'))
+  }
+
+  return {
+    enter: (call) => {
+      const { mount } = call
+      // in a mount that is being removed, only the requests it still serves come this far
+      const leave = mount?.tainted === true ? mounts.enterRemoved(mount) : mount && mounts.enter(mount)
+      if (leave === undefined) throw taintedRefusal(call)
+      return leave
+    },
+    lease: ({ caller, mount, path }, secret) => {
+      if (caller === undefined || mount === undefined) throw new Error('a secret was made without a caller')
+      return leases.issue({ caller, mount, path, secret })
+    },
+    wrap: async (call, body, made) => {
+      // a login costs a credential; looking at a wrapped response does not
+      const isFree = call.wrapsForStranger && made.accessor === undefined
+      if (isFree && !wrapsOfStrangers.take(countedAddress(call.remoteAddress)))
+        throw refuse('throttled', 'too many responses were wrapped for a client without a token')
+      const { path, wrapTtl: ttl } = call
+      const wrapped = { namespace: namespaceOf(call), path, ttl, body, wrappedAccessor: made.accessor ?? '' }
+      try {
+        return await wrapper.wrap(wrapped)
+      } catch (error) {
+        await takeBack(call, made)
+        throw error
+      }
+    },
+  }
+}
+
+const namespaceOf = ({ namespace }: Call): string => namespace?.id ?? 'root'

@@ -1,0 +1,192 @@
+import type { IncomingMessage } from 'node:http'
+import sensible from '@fastify/sensible'
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify'
+import type { Admit } from './admission.ts'
+import type { Host } from './answer.ts'
+import { ServiceError } from '../errors.ts'
+import { type Call, callOf } from './call.ts'
+import { type Endpoint, failingEndpoint, mountEndpoint, nodeEndpoint, nowhereEndpoint } from './endpoint.ts'
+import { explorerResource } from './explorer.ts'
+import { HelpPages } from './help.ts'
+import { createListServer, type ListServerOptions } from './list-verb.ts'
+import { carrier, isSysPath, noRoute } from './mount-router.ts'
+import type { NodeResource } from './node-resource.ts'
+import type { ApiDocument } from './openapi.ts'
+import { Pipeline, type PipelineParts } from './pipeline.ts'
+import { type PreparedAnswersParts, PreparedAnswers, type PreparedRead } from './prepared-answers.ts'
+import type { RawStatus } from './raw-errors.ts'
+import { helpOnly, type Resource, unknownPaths } from './resource.ts'
+
+/** What is served below the mounts of one plugin. */
+export type ServedPlugin = {
+  /** First segment of the canonical paths. */
+  readonly name: string
+  readonly resources: readonly Resource[]
+  /** Path of its mount where every namespace has exactly one. */
+  readonly fixedAt?: string
+}
+
+export type HttpParts = {
+  readonly plugins: readonly ServedPlugin[]
+  readonly node: readonly NodeResource[]
+  readonly server: ListServerOptions
+  readonly document: ApiDocument
+  /** The mount router. */
+  route(request: IncomingMessage): string
+  /** docs/contract/http.md#the-order-of-refusals */
+  readonly admit: Admit
+  readonly host: Omit<Host, 'hold'>
+  readonly pipeline: Omit<PipelineParts, 'prepared'>
+  readonly prepared: PreparedAnswersParts
+  /** Called when the server begins to close: waiting requests must end. */
+  onClosing(): void
+  /** The document that `/docs` shows. */
+  shownDocument(): Promise<object>
+}
+
+/** The HTTP side of a server, not yet listening. */
+export type Http = { readonly app: FastifyInstance; readonly pipeline: Pipeline }
+
+/**
+ * Fastify validates and serializes nothing here. Given these, it does not even load its own compilers: a
+ * tenth of the start.
+ */
+const noCompilers = {
+  compilersFactory: { buildValidator: () => () => () => true, buildSerializer: () => () => JSON.stringify },
+  // a whole ajv function is declared where Fastify calls the result only
+} as unknown as NonNullable<FastifyServerOptions['schemaController']>
+
+/**
+ * How paths are told apart. The one pattern of ours, a generic name, has a single repetition: its time grows
+ * with the name's length only.
+ */
+const routerOptions = { maxParamLength: 1 << 16, allowUnsafeRegex: true }
+
+/**
+ * Serves plugins: Fastify keeps their routes and the life of the server; every route leads into the pipeline.
+ * docs/decisions/0009-one-pipeline.md
+ */
+export async function openHttp(parts: HttpParts): Promise<Http> {
+  const plugins = parts.plugins.map((plugin) => ({ ...plugin, resources: completed(plugin, parts.node) }))
+  const prepared = new PreparedAnswers(parts.prepared, plugins.flatMap(preparedReads))
+  const pipeline = new Pipeline({ ...parts.pipeline, prepared })
+  const app = openFastify(parts, pipeline)
+  await app.register(sensible)
+  describe(plugins, parts)
+  await addRoutes(app, plugins, pipeline, parts)
+  await app.ready()
+  return { app, pipeline }
+}
+
+/** Fastify without an answer of its own: it routes, and hands every request to the pipeline. */
+function openFastify(
+  { server, route, onClosing, pipeline: { measure } }: HttpParts,
+  pipeline: Pipeline,
+): FastifyInstance {
+  const onRefused = (status: RawStatus) => measure?.refused(refusedReason[status])
+  const app = fastify({
+    serverFactory: (handler) =>
+      createListServer({ ...server, onRefused }, (request, response) =>
+        pipeline.receive(request, response, handler),
+      ),
+    // the server answers malformed requests itself
+    clientErrorHandler: () => {},
+    rewriteUrl: route,
+    routerOptions,
+    exposeHeadRoutes: false,
+    genReqId: (raw: IncomingMessage) => callOf(raw).requestId,
+    requestIdHeader: false,
+    frameworkErrors: (_error, request, reply) => malformed(pipeline)(request, reply),
+    schemaController: noCompilers,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+  })
+  app.addHook('preClose', (done) => {
+    pipeline.endConnections()
+    onClosing()
+    done()
+  })
+  app.setNotFoundHandler(handlerOf(pipeline, failingEndpoint(new ServiceError('missing', ''))))
+  app.setErrorHandler((error, request, reply) => handlerOf(pipeline, failingEndpoint(error))(request, reply))
+  return app
+}
+
+async function addRoutes(
+  app: FastifyInstance,
+  plugins: readonly ServedPlugin[],
+  pipeline: Pipeline,
+  { admit, host, node, document, shownDocument }: HttpParts,
+): Promise<void> {
+  const pages = plugins.map(
+    ({ name, resources }) => [name, resources.flatMap(({ page }) => page ?? [])] as const,
+  )
+  const help = new HelpPages(new Map(pages), (place, path) => document.describePath(place, path))
+  const parts = {
+    admit,
+    help,
+    host: { ...host, hold: (call: Call, body: string) => pipeline.hold(call, body) },
+  }
+  const serve = (scope: FastifyInstance, url: string, endpoint: Endpoint) =>
+    scope.route({ method: carrier, url, handler: handlerOf(pipeline, endpoint) })
+
+  for (const { name, resources } of plugins) {
+    const routes = resources.flatMap((resource) => resource.urls.map((url) => ({ resource, url })))
+    const plugin = async (scope: FastifyInstance) => {
+      for (const { resource, url } of routes)
+        serve(scope, url, mountEndpoint(resource, `/${name}${url}`, parts))
+    }
+    await app.register(plugin, { prefix: `/${name}` })
+  }
+  for (const route of [...node, explorerResource(app, shownDocument)])
+    serve(app, route.url, nodeEndpoint(route))
+  serve(app, noRoute, nowhereEndpoint(admit))
+}
+
+function describe(plugins: readonly ServedPlugin[], { node, document }: HttpParts): void {
+  const ofPlugin = ({ name, resources }: ServedPlugin) =>
+    resources.flatMap(({ documented }) => documented.map((one) => ({ ...one, group: name })))
+  document.cover([...node.map(({ documented }) => documented), ...plugins.flatMap(ofPlugin)])
+}
+
+/** Takes a request over from Fastify. */
+const handlerOf =
+  (pipeline: Pipeline, endpoint: Endpoint) =>
+  (
+    { raw, params }: Pick<FastifyRequest, 'raw' | 'params'>,
+    reply: Pick<FastifyReply, 'hijack' | 'raw'>,
+  ): void => {
+    reply.hijack()
+    pipeline.serve(raw, reply.raw, { params, endpoint })
+  }
+
+/** A target that Fastify's router cannot read. */
+const malformed = (pipeline: Pipeline) =>
+  handlerOf(pipeline, failingEndpoint(new ServiceError('invalid', '')))
+
+/** The resources of a plugin, with the help of node-level paths, and a refusal of all other paths. */
+function completed({ name, resources }: ServedPlugin, node: readonly NodeResource[]): Resource[] {
+  const helped = name === 'system' ? node.filter(({ page }) => isSysPath(page.path)) : []
+  return [
+    ...resources,
+    ...helped.map(({ page }) => helpOnly(page.path.slice('/sys'.length), page)),
+    ...(resources.some(({ urls }) => urls.includes('/*')) ? [] : [unknownPaths()]),
+  ]
+}
+
+const preparedReads = ({ name, resources, fixedAt }: ServedPlugin): PreparedRead[] =>
+  resources.flatMap(({ path, prepared }) =>
+    prepared === undefined || fixedAt === undefined
+      ? []
+      : [{ path: `${fixedAt}${path.slice(1)}`, label: `/${name}${path}`, find: prepared }],
+  )
+
+/** Metric label of requests that are refused before a handler sees them. */
+const refusedReason: Record<RawStatus, 'size' | 'timeout' | 'malformed'> = {
+  ...{ 400: 'malformed', 405: 'malformed', 417: 'malformed', 408: 'timeout' },
+  ...{ 413: 'size', 414: 'size', 431: 'size' },
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import { isSysPath, nodeUrl } from './mount-router.ts'
+import type { Call } from './call.ts'
+import type { DocumentedAnswer, DocumentedRoute } from './documented-route.ts'
+import { errorBody } from './error-reply.ts'
+import type { Answer } from './exchange.ts'
+import type { HelpPage, HelpVerb } from './help.ts'
+
+export type { Answer }
+
+/** What the handler of a node-level path gets. */
+export type NodeExchange = {
+  readonly call: Call
+  readonly body: Uint8Array | undefined
+  /** The token id the request came with, valid or not; empty for none. */
+  presented(): string
+  /** The value of a request header; the first of several. */
+  header(name: string): string | undefined
+}
+
+/**
+ * A path that belongs to no mount: served before and without admission, also while the server is sealed. Its
+ * handler checks the token itself, if it needs one.
+ */
+export type NodeResource = NodeRoute & { readonly page: HelpPage; readonly documented: DocumentedRoute }
+
+/** What is served at a canonical path of no mount. */
+export type NodeRoute = {
+  /** As the mount router gives it. */
+  readonly url: string
+  handle(exchange: NodeExchange): Answer | Promise<Answer>
+}
+
+export type NodeSpec = {
+  /** Verbs as clients send them; any other gets 405. The first is the method in the OpenAPI document. */
+  readonly verbs: readonly ['GET' | 'POST', ...string[]]
+  readonly summary: string
+  readonly query?: z.ZodObject
+  readonly body?: z.ZodObject
+  readonly answer: DocumentedAnswer
+  /** Checked by the handler. */
+  readonly needs?: 'token' | 'sudo'
+  /** While this is false, every verb gets 404. */
+  isServed?(): boolean
+  handle(exchange: NodeExchange): Answer | Promise<Answer>
+}
+
+/** Declares a node-level path: `/sys/…` is served below `/v1`, any other at the root of the server. */
+export function nodeResource(path: `/${string}`, spec: NodeSpec): NodeResource {
+  const { verbs, summary, query, body, answer, needs = 'nothing', isServed, handle } = spec
+  const schema = {
+    summary,
+    ...(query && { querystring: query }),
+    ...(body && { body }),
+    ...(answer.output && { response: { 200: answer.output } }),
+  }
+  return {
+    url: nodeUrl(path),
+    page: { path, isOfNode: true, about: summary, needs, verbs: helpVerbs(spec) },
+    documented: {
+      ...{ path, method: verbs[0], at: isSysPath(path) ? 'v1' : 'root', schema, answer },
+      ...{ group: 'node', token: 'none' },
+    },
+    handle: (exchange) => {
+      if (isServed?.() === false) return { ...refusal, status: 404 }
+      return verbs.includes(exchange.call.verb) ? handle(exchange) : refusal
+    },
+  }
+}
+
+function helpVerbs({ verbs, summary, query, body }: NodeSpec): HelpVerb[] {
+  const shown = [
+    { method: 'GET', verb: 'read', input: query },
+    { method: 'POST', verb: 'write', input: body },
+  ] as const
+  return shown
+    .filter(({ method }) => verbs.includes(method))
+    .map(({ verb, input = z.object({}) }) => ({ verb, summary, input, anyFields: false }))
+}
+
+const refusal: Answer = { status: 405, contentType: 'application/json', body: errorBody() }
+
+/** A JSON answer without an envelope. */
+export const jsonAnswer = (status: number, body: object): Answer => ({
+  status,
+  contentType: 'application/json',
+  body: `${JSON.stringify(body)}\n`,
+})

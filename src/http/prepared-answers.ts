@@ -1,0 +1,139 @@
+import { Buffer } from 'node:buffer'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Mount } from '../core/mounts/mount.ts'
+import { type Namespace, rootNamespace } from '../core/namespaces/namespace.ts'
+import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
+import { namesTag } from '../lib/entity-tag.ts'
+import type { Random } from '../lib/random.ts'
+import { bodyBeside } from './answer-writer.ts'
+import { largeAnswer } from './body-reader.ts'
+import { commonHeaders, requestIdHeader } from './common-headers.ts'
+import { envelope, type WrittenReply } from './envelope.ts'
+
+/** A read whose response may lie ready. */
+export type PreparedRead = {
+  /** Path of its mount and below, without `/v1/`; open, and only responds with 200 or 304. */
+  readonly path: string
+  /** The route in metrics. */
+  readonly label: string
+  /** The response for every caller, the same object while it is unchanged; undefined if it is not prepared. */
+  find(namespace: Namespace): WrittenReply | undefined
+}
+
+export type PreparedAnswersParts = {
+  /** The mount of the path in the namespace of this id. */
+  resolve(namespaceId: string, path: string): { readonly mount: Pick<Mount, 'type' | 'tainted'> } | undefined
+  readonly namespaces: Pick<NamespaceStore, 'resolve' | 'isLive' | 'lockRefusal'>
+  clientAddress(request: IncomingMessage): unknown
+  readonly random: Random
+  isSealed(): boolean
+}
+
+/** Requests with one of these headers need more than a prepared response. */
+const unusual = ['content-length', 'transfer-encoding', 'origin', 'x-vault-wrap-ttl', 'x-vault-mfa'] as const
+
+/**
+ * The pipeline's cache: responses that are written out and the same for every caller. Serving one costs a
+ * fraction of what the rest of the pipeline does, with the same result. docs/decisions/0006-ready-reads.md
+ */
+export class PreparedAnswers {
+  readonly #parts: PreparedAnswersParts
+  readonly #readByUrl: ReadonlyMap<string, PreparedRead>
+  readonly #writtenOf = new WeakMap<WrittenReply, Written>()
+
+  constructor(parts: PreparedAnswersParts, reads: readonly PreparedRead[]) {
+    this.#parts = parts
+    const urls = reads.flatMap((read) =>
+      [`/v1/${read.path}`, `/${read.path}`].map((url) => [url, read] as const),
+    )
+    this.#readByUrl = new Map(urls)
+  }
+
+  /** Returns the route of the response that it sent; undefined, without any effect, if none is prepared. */
+  send(request: IncomingMessage, response: ServerResponse): string | undefined {
+    const read = this.#readByUrl.get(request.url ?? '')
+    if (read === undefined || request.method !== 'GET') return undefined
+    const { headers } = request
+    const { isSealed, clientAddress, random } = this.#parts
+    if (isSealed() || unusual.some((name) => headers[name] !== undefined)) return undefined
+    if (typeof clientAddress(request) !== 'string') return undefined
+    const named = headers['x-vault-namespace']
+    const place = this.#placeOf(named, read.path)
+    const reply = place && read.find(place.namespace)
+    if (place === undefined || reply === undefined || reply.dataText.length >= largeAnswer) return undefined
+    const answer = this.#written(read.path, reply, place.mountType)
+    const id = random.uuid()
+    const withOwn = (all: readonly string[]) =>
+      typeof named === 'string' && named !== ''
+        ? [...all, requestIdHeader, id, 'x-vault-namespace', named]
+        : [...all, requestIdHeader, id]
+    if (namesTag(headers['if-none-match'], reply.headers.etag)) {
+      response.writeHead(304, withOwn(answer.headers)).end()
+      return read.label
+    }
+    response.cork()
+    response.writeHead(200, withOwn(answer.headersOfWhole))
+    response.write(bodyBeside(named, answer.head + id))
+    response.end(answer.tail)
+    return read.label
+  }
+
+  /** Where it is served, if it is: refusals are left to the rest of the pipeline. */
+  #placeOf(
+    named: string | string[] | undefined,
+    path: string,
+  ): { namespace: Namespace; mountType: string } | undefined {
+    const { namespaces, resolve } = this.#parts
+    const place = Array.isArray(named) ? undefined : namespaces.resolve(named, path)
+    if (place === undefined || place.taken > 0) return undefined
+    const { namespace } = place
+    if (
+      namespace.id !== rootNamespace.id &&
+      (!namespaces.isLive(namespace.id) || namespaces.lockRefusal(namespace) !== undefined)
+    )
+      return undefined
+    const mount = resolve(namespace.id, path)?.mount
+    return mount === undefined || mount.tainted ? undefined : { namespace, mountType: mount.type }
+  }
+
+  #written(path: string, reply: WrittenReply, mountType: string): Written {
+    const known = this.#writtenOf.get(reply)
+    if (known?.mountType === mountType) return known
+    const fresh = writeOut(path, reply, mountType)
+    this.#writtenOf.set(reply, fresh)
+    return fresh
+  }
+}
+
+/**
+ * A response without the id of its request, which goes between `head` and `tail`. Header names and values
+ * alternate.
+ */
+type Written = {
+  readonly mountType: string
+  readonly headers: string[]
+  readonly headersOfWhole: string[]
+  readonly head: string
+  readonly tail: Buffer
+}
+
+const anyId = '00000000-0000-0000-0000-000000000000'
+
+function writeOut(path: string, reply: WrittenReply, mountType: string): Written {
+  const text = envelope({ requestId: anyId, path, namespaceInPath: false, mount: { type: mountType } }, reply)
+  const at = text.indexOf(anyId)
+  const headers = Object.entries({ ...commonHeaders, ...reply.headers }).flat()
+  return {
+    mountType,
+    headers,
+    headersOfWhole: [
+      ...headers,
+      'content-type',
+      'application/json',
+      'content-length',
+      String(Buffer.byteLength(text)),
+    ],
+    head: text.slice(0, at),
+    tail: Buffer.from(text.slice(at + anyId.length)),
+  }
+}
