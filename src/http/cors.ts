@@ -15,7 +15,7 @@ export type CorsRules = {
 }
 
 /** What becomes of a request that names its origin. */
-export type CorsVerdict = 'refused' | 'served' | 'preflight' | 'bad-preflight'
+type CorsVerdict = 'refused' | 'served' | 'preflight' | 'bad-preflight'
 
 const methods = ['DELETE', 'GET', 'OPTIONS', 'POST', 'PUT', 'LIST', 'SCAN', 'PATCH']
 
@@ -41,7 +41,7 @@ function corsRules(settings: CorsSettings): CorsRules {
 }
 
 /** Origins are compared as they are. `wanted`: the method a preflight asks for. */
-export function corsVerdict(
+function corsVerdict(
   { origins }: CorsRules,
   origin: string,
   { verb, wanted }: { verb: string; wanted: string | undefined },

@@ -23,7 +23,7 @@ import type { RawStatus } from './raw-errors.ts'
 import { helpOnly, type Resource, unknownPaths } from './resource.ts'
 
 /** What is served below the mounts of one plugin. */
-export type ServedPlugin = {
+type ServedPlugin = {
   /** First segment of the canonical paths. */
   readonly name: string
   readonly resources: readonly Resource[]

@@ -34,7 +34,7 @@ export type PipelineParts = {
 }
 
 /** Counts requests. */
-export type Measure = {
+type Measure = {
   request(measured: { method: string; route: string; code: number; seconds: number }): void
   refused(reason: 'size' | 'timeout' | 'malformed' | 'overload'): void
 }

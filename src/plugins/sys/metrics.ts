@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Call } from '../../http/call.ts'
+import type { Call } from '../../http/resource.ts'
 import { jsonAnswer, type NodeExchange, type NodeResource, nodeResource } from '../../http/node-resource.ts'
 
 /** The metrics of a running server, as Prometheus text and as JSON. */
