@@ -6,19 +6,16 @@ import { goTypeName } from './go/type-names.ts'
 import { isJsonNumber, type JsonValue } from './json.ts'
 import { parseTime } from './time.ts'
 
-/**
- * What the wire form of a field means, or the text that says why it means nothing.
- * docs/contract/http.md#field-types
- */
+/** The value of a field as sent, or the error text if it has none. docs/contract/http.md#field-types */
 export type Coerced<T> = { value: T } | { error: string }
 
-/** Values of unknown shape by key. Has no prototype. */
+/** An object without a prototype, so any key is safe. */
 export type FieldMap<T = JsonValue> = { [key: string]: T }
 
 const unconvertible = (place: string, type: string, wire: unknown): string =>
   `'${place}' expected type '${type}', got unconvertible type '${goTypeName(wire)}'`
 
-/** The text of a scalar; undefined for lists and objects. Null and absent are the empty text. */
+/** The text of a scalar; undefined for lists and objects. Null and undefined are the empty text. */
 function scalarText(wire: unknown): string | undefined {
   if (typeof wire === 'string') return wire
   if (wire === null || wire === undefined) return ''
@@ -55,10 +52,7 @@ export function toLowerText(wire: unknown): Coerced<string> {
   return 'error' in text ? text : { value: text.value.toLowerCase() }
 }
 
-/**
- * A list, or the one element a scalar stands for. Empty text, empty object, null and absent are an empty
- * list.
- */
+/** The elements of a list. A scalar is its one element; "", {}, null and undefined have no elements. */
 function elements(wire: unknown): readonly unknown[] {
   if (Array.isArray(wire)) return wire
   if (wire === null || wire === undefined || wire === '') return []
@@ -77,7 +71,7 @@ function elementTexts(list: readonly unknown[]): Texts {
   return result
 }
 
-/** As many causes as an error text may name. */
+/** The most causes that an error text lists. */
 const maxCauses = 20
 
 function notTexts(bad: Texts['bad']): string {
@@ -85,16 +79,16 @@ function notTexts(bad: Texts['bad']): string {
   return `decoding failed due to the following error(s):\n\n${causes.join('\n')}`
 }
 
-/** A single string is one element: it is not split. */
+/** Reads a list. A single string is one element: it is not split. */
 export function toTextList(wire: unknown): Coerced<string[]> {
   const { texts, bad } = elementTexts(elements(wire))
   return bad.length > 0 ? { error: notTexts(bad) } : { value: texts.map((text) => text.trim()) }
 }
 
-/** As many elements as one text may stand for: the limit of strings in a body does not count them. */
+/** The most elements in one comma-separated text, which the limit of strings in a body does not count. */
 const mostInText = 100_000
 
-/** A single string is split at commas, the elements of a list are not. Empty elements are kept. */
+/** Reads a list. A single string is split at commas; the elements of a list are not. Keeps empty elements. */
 export function toCommaList(wire: unknown): Coerced<string[]> {
   if (typeof wire === 'string' && wire !== '') {
     const parts = wire.split(',', mostInText + 1)
@@ -123,7 +117,7 @@ function copyInto<T>(target: FieldMap<T>, source: FieldMap<T>): void {
     })
 }
 
-/** Values keep their JSON form; a list of objects is merged. */
+/** Reads an object, without converting its values. Merges a list of objects. */
 export function toMap(wire: unknown): Coerced<FieldMap | null> {
   if (wire === null || wire === undefined) return { value: null }
   if (isObject(wire)) return { value: wire }
@@ -136,14 +130,14 @@ export function toMap(wire: unknown): Coerced<FieldMap | null> {
   return { value: merged }
 }
 
-/** Elements keep their JSON form; anything else than a list is its one element, the empty object none. */
+/** Reads a list, without converting its elements. Anything else is one element, but {} is none. */
 export function toSlice(wire: unknown): Coerced<JsonValue[]> {
   if (wire === '') return { value: [''] }
-  // the wire form is JSON: what it holds is too
+  // the input is JSON, so its elements are too
   return { value: [...elements(wire)] as JsonValue[] }
 }
 
-/** An object of scalars, or texts `key=value`. */
+/** Reads an object of scalars, or texts of the form `key=value`. */
 export function toPairs(wire: unknown): Coerced<FieldMap<string> | null> {
   if (wire === null || wire === undefined) return { value: null }
   const pairs: FieldMap<string> = Object.create(null)

@@ -401,6 +401,51 @@ describe('convertFields', () => {
   })
 })
 
+describe('a refinement of a field', () => {
+  const isEven = (value: unknown) => typeof value !== 'number' || value % 2 === 0
+  const even = intField.refine(isEven, { error: 'must be even' })
+  const check = { error: 'must be even' }
+
+  test.each([
+    ['below .optional()', even.optional()],
+    ['below .default()', even.default(2)],
+    ['below .nullable()', even.nullable()],
+    ['below .nullable().optional()', even.nullable().optional()],
+    ['below .describe()', even.describe('An even number').optional().describe('An even number')],
+    ['on .optional()', intField.optional().refine(isEven, check)],
+    ['on .default()', intField.default(2).refine(isEven, check)],
+    ['on .nullable()', intField.nullable().refine(isEven, check)],
+    ['on .pipe()', intField.pipe(z.int().refine(isEven, check))],
+    ['as a check', intField.check(z.refine(isEven, check))],
+  ])('applies to a value that was sent, %s', (_, field) => {
+    expect(convert(field, '4')).toBe(4)
+    expect(convert(field, '3')).toEqual(refused('must be even'))
+  })
+
+  test.each([
+    ['on .optional()', intField.optional().refine((value) => value !== undefined, check)],
+    ['on .default()', intField.default(3).refine(isEven, check)],
+    ['on a bare field', intField.refine((value) => value > 0, check)],
+  ])('applies to a value that was not sent, %s', (_, field) => {
+    expect(convert(field, undefined)).toEqual(refused('must be even'))
+  })
+
+  test('does not make null a value that was sent', () => {
+    const field = durationField.refine(isEven, check)
+
+    expect(convert(field.optional(), 'null')).toBeUndefined()
+    expect(convert(field.default(4), 'null')).toBe(4)
+    expect(convert(durationField.default(4).refine(isEven, check), 'null')).toBe(4)
+    expect(convert(durationField.optional().refine(isEven, check), 'null')).toBeUndefined()
+  })
+
+  test('of the whole object is an error, because it would be lost', () => {
+    const schema = z.object({ f: intField }).refine(({ f }) => f > 0)
+
+    expect(() => convertFields(schema, { f: 1 })).toThrow('fields cannot be refined as a whole')
+  })
+})
+
 describe('every field type', () => {
   const types = Object.keys(fieldByType) as FieldType[]
   const wire = fc
