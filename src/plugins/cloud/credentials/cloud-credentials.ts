@@ -7,11 +7,11 @@ import { fail, refuse, ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
 import { CreationSlots } from './creation-slots.ts'
-import { type CredentialReply, type CredentialRequest, makeCredential } from './issue-credential.ts'
+import { type CredentialReply, type CredentialRequest, issueCredential } from './issue-credential.ts'
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import { Intents, type Undone } from '../intents/intents.ts'
 import { type Patience, undoIntent, usualPatience } from '../intents/undo.ts'
-import { adoptForgotten, droppedLease } from './force-revoked.ts'
+import { adoptForceRevoked, forceRevokedEntries } from './force-revoked.ts'
 import type { LeaseLookup } from './credential-record.ts'
 import { readLeaseData } from './lease-data.ts'
 import { engineOptions } from '../mount-options.ts'
@@ -25,22 +25,22 @@ import { callerError, classify, pause, UpstreamError, type UpstreamCall } from '
 import { whois } from './whois.ts'
 
 export type CloudCredentialsParts = {
-  /** Mounts of the engine that are not being removed. */
+  /** The engine's mounts, without those that are being removed. */
   mounts(): readonly Mount[]
-  /** These too. */
+  /** All of the engine's mounts. */
   everyMount(): readonly Mount[]
   readonly rootSecretUsers: RootSecretUsers
   mountOf(accessor: string): Mount | undefined
   stateOf(mount: Mount): MountState
   enter(mount: Mount): (() => void) | undefined
   readonly leases: LeaseLookup
-  /** TTLs of a mount that is not tuned. */
+  /** TTLs of a mount that sets none. */
   readonly systemTtl: TtlBounds
   readonly clock: Clock
   readonly random: Random
   readonly log: CredentialLog
   readonly pause?: ((milliseconds: number, signal?: AbortSignal) => Promise<void>) | undefined
-  /** What tests shorten. */
+  /** Shortened by tests. */
   readonly patience?: Partial<Patience> | undefined
   readonly requestLimitMs?: number | undefined
 }
@@ -51,17 +51,17 @@ type CredentialLog = {
   error(fields: object, text: string): void
 }
 
-/** The server gives a request 90 s: what fails at the end of the time is still answered, and undone. */
+/** Below the server's limit of 90 s, so that a request that runs out of time is still answered and undone. */
 const defaultRequestLimitMs = 85_000
 const tickMs = 5_000
 
-/** What fails upstream is what the undoing waits for. */
+/** An upstream failure is the reason why an undo is not complete yet. */
 function laterIfUpstream(error: unknown): Undone {
   if (error instanceof UpstreamError) return { done: false, later: callerError(error).message }
   throw error
 }
 
-/** Of a cloud that does not answer it is not known: then it may. */
+/** Whether the mount's credential may be accepted. True as well if the cloud does not answer. */
 async function maySignIn(state: MountState, call: UpstreamCall): Promise<boolean> {
   try {
     await (await state.upstream()).tokens.token('directory', call)
@@ -73,9 +73,9 @@ async function maySignIn(state: MountState, call: UpstreamCall): Promise<boolean
   }
 }
 
-const clearingMs = 60_000
+const clearMs = 60_000
 const signInMs = 15_000
-/** Objects in one line of the log. */
+/** Objects per log line. */
 const mostLogged = 100
 
 function debrisRefusal({ path }: Mount, count: number, { kind, id, error }: DebrisObject): string {
@@ -89,7 +89,7 @@ function debrisRefusal({ path }: Mount, count: number, { kind, id, error }: Debr
 }
 
 /**
- * Credentials of all mounts of the engine: made, renewed, revoked, and cleaned up after.
+ * Issues, renews and revokes the credentials of all cloud mounts, and cleans up after failures.
  * docs/contract/cloud.md#credentials, docs/contract/cloud.md#undo
  */
 export class CloudCredentials implements LeaseBackend, AsyncDisposable {
@@ -123,7 +123,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     this.#reaping.start()
   }
 
-  /** The intents of a mount, which know how they are undone. */
+  /** Opens the intents of a mount, with the code that undoes them. */
   openIntents(mount: Mount, state: MountState): Intents {
     const { clock, random, log, leases, rootSecretUsers, patience } = this.#parts
     const parts = {
@@ -158,7 +158,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
       requestLimitMs: this.#requestLimitMs,
     }
     try {
-      return await makeCredential(request, parts)
+      return await issueCredential(request, parts)
     } catch (err) {
       const { path, namespace } = request.mount
       log.warn(
@@ -170,7 +170,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
           mount: path,
           namespace,
         },
-        'a credential could not be made',
+        'could not issue a cloud credential',
       )
       throw err
     }
@@ -193,12 +193,12 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     try {
       const state = this.#stateOfLease(lease)
       const { display_name: made_name, ...owned } = readLeaseData(lease)
-      const dropped = droppedLease({ ...owned, made_name }, lease, state)
+      const dropped = forceRevokedEntries({ ...owned, made_name }, lease, state)
       return dropped && { alongside: dropped.entries, dropped: () => state.intents.undo(dropped.ids) }
     } catch (err) {
       this.#parts.log.error(
         { err, event: 'cloud_lease_forced', lease_id: lease.id },
-        'nothing is known of what a dropped lease left upstream',
+        'cannot tell what a lease that was revoked by force owned upstream',
       )
       return undefined
     }
@@ -230,8 +230,8 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   /**
-   * For the gauges: how much is left to undo, and when the root secret ends (seconds since the epoch) where a
-   * rotation has told.
+   * Values for the gauges: the number of objects left to undo, and the end of the root secret in seconds since the
+   * epoch, which is known after a rotation.
    */
   async figures(): Promise<{ mount: Mount; debris: number; rootSecretEnd: number | undefined }[]> {
     const figures = this.#parts.everyMount().map(async (mount) => {
@@ -246,14 +246,14 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   /**
-   * Before a mount goes with all that is stored in it: its debris is undone. Throws when some stays, which
-   * only the mount's own credential can remove; of a mount that cannot sign in any longer, and of one that is
-   * abandoned, each object is logged.
+   * Undoes the debris of a mount before it is removed. Throws if some is left that the mount's credential could
+   * still remove. If that credential is no longer accepted, or with `abandon`, each object is logged instead.
+   * docs/contract/cloud.md#removal-of-a-mount
    */
   async clear(mount: Mount, { abandon }: { readonly abandon: boolean }): Promise<void> {
     const { stateOf, leases, rootSecretUsers, clock, random } = this.#parts
     const state = stateOf(mount)
-    await adoptForgotten(state, leases)
+    await adoptForceRevoked(state, leases)
     await rootSecretUsers.handOver(mount)
     const left = await this.#debrisOf(state, abandon ? 'as it is' : 'tried again')
     const [first] = left
@@ -285,11 +285,11 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   async #debrisOf({ intents }: MountState, how: 'as it is' | 'tried again'): Promise<DebrisObject[]> {
     if (how === 'as it is') return debrisObjects(await intents.debris())
     return debrisObjects(
-      await intents.undoAll(AbortSignal.any([AbortSignal.timeout(clearingMs), this.#stopping.signal])),
+      await intents.undoAll(AbortSignal.any([AbortSignal.timeout(clearMs), this.#stopping.signal])),
     )
   }
 
-  /** Reaps the mounts whose options ask for it, when it is time. */
+  /** Reaps the mounts whose `reap_period` has passed. */
   async reapDue(): Promise<void> {
     const { clock, log, random, enter } = this.#parts
     for (const mount of this.#parts.mounts()) {
@@ -305,10 +305,10 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
         if (objects.length > 0)
           log.warn(
             { event: 'cloud_reaped', mount: mount.path, objects: objects.length, deleted },
-            'objects without an owner were deleted',
+            'deleted cloud objects that have no owner',
           )
       } catch (err) {
-        log.warn({ err, mount: mount.path }, 'a mount could not be reaped')
+        log.warn({ err, mount: mount.path }, 'could not reap a cloud mount')
       } finally {
         leave()
       }

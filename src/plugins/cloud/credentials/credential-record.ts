@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import type { ViewEntry } from '../../../core/barrier/view.ts'
 import type { Lease, LeaseRef } from '../../../core/leases/lease.ts'
-import type { LeaseData } from './lease-data.ts'
 import type { MountState } from '../mount-state.ts'
+import type { LeaseData } from './lease-data.ts'
 
-/** Who asked for a credential. */
-export type Asker = { readonly entity_id: string; readonly display_name: string }
+/** Who requested a credential. */
+export type Requester = { readonly entity_id: string; readonly display_name: string }
 
-const issued = z.looseObject({
+const credentialRecord = z.looseObject({
   tenant_id: z.string().optional(),
   namespace: z.string(),
   lease_id: z.string(),
@@ -20,16 +20,17 @@ const issued = z.looseObject({
   role_assignment_ids: z.array(z.string()).optional(),
   group_membership_ids: z.array(z.string()).optional(),
   key_id: z.string().optional(),
-  /** Name upstream of what was made for it. */
+  /** The display name upstream of the application or password. */
   made_name: z.string(),
   correlation_id: z.string(),
 })
 
 /**
- * A credential that was handed out, found by its client id: who asked, and what of upstream its lease owns.
- * It is written and removed with the lease.
+ * The record of an issued credential, found by its client id: who requested it, and what its lease owns upstream.
+ * It is written and deleted together with the lease. A lease that is revoked by force may leave its record, so
+ * callers look up the lease as well.
  */
-export type Issued = z.output<typeof issued>
+export type CredentialRecord = z.output<typeof credentialRecord>
 
 /** Where leases are looked up. */
 export type LeaseLookup = { find(ref: LeaseRef): Promise<Lease | undefined> }
@@ -39,8 +40,11 @@ const prefixOf = (clientId: string): string => `${prefix}${clientId.toLowerCase(
 const keyOf = (clientId: string, { namespace, id }: LeaseRef): string =>
   `${prefixOf(clientId)}${namespace}/${id}`
 
-/** The row of a new lease. */
-export function issuedEntry(lease: LeaseRef, data: LeaseData, asker: Asker): ViewEntry {
+/** The lease that a record belongs to. */
+export const leaseOf = ({ namespace, lease_id: id }: CredentialRecord): LeaseRef => ({ namespace, id })
+
+/** The record of a new lease. */
+export function credentialEntry(lease: LeaseRef, data: LeaseData, requester: Requester): ViewEntry {
   const {
     secret_type: _type,
     key_end_date: _end,
@@ -48,64 +52,65 @@ export function issuedEntry(lease: LeaseRef, data: LeaseData, asker: Asker): Vie
     display_name: made_name,
     ...owned
   } = data
-  const row: Issued = { ...owned, made_name, namespace: lease.namespace, lease_id: lease.id, ...asker }
-  return { key: keyOf(data.client_id, lease), value: row }
+  const record: CredentialRecord = {
+    ...owned,
+    made_name,
+    namespace: lease.namespace,
+    lease_id: lease.id,
+    ...requester,
+  }
+  return { key: keyOf(data.client_id, lease), value: record }
 }
 
-/** The row of a lease whose secret is gone. */
-export const issuedRemoval = (clientId: string, lease: LeaseRef): ViewEntry => ({
+/** Deletes the record of a lease. */
+export const credentialRemoval = (clientId: string, lease: LeaseRef): ViewEntry => ({
   key: keyOf(clientId, lease),
   value: undefined,
 })
 
-/** What was handed out with this client id, all without one, as far as its lease is still there. */
-export async function findIssued(
+/** The records of a client id, or all of them. */
+export async function credentialRecords(
+  { view }: Pick<MountState, 'view'>,
+  clientId?: string,
+): Promise<CredentialRecord[]> {
+  const records = await view.list(clientId === undefined ? prefix : prefixOf(clientId))
+  return records.flatMap(({ value }) => credentialRecord.safeParse(value).data ?? [])
+}
+
+/** The credentials of a client id, or all of them, whose leases exist. */
+export async function findLeased(
   state: Pick<MountState, 'view'>,
   leases: LeaseLookup,
   clientId?: string,
-): Promise<{ issued: Issued; lease: Lease }[]> {
-  const rows = await issuedRows(state, clientId)
-  const found = await Promise.all(
-    rows.map(async (row) => ({
-      issued: row,
-      lease: await leases.find({ namespace: row.namespace, id: row.lease_id }),
-    })),
-  )
-  return found.flatMap(({ issued: row, lease }) => (lease === undefined ? [] : [{ issued: row, lease }]))
+): Promise<{ record: CredentialRecord; lease: Lease }[]> {
+  const found = await withLeases(await credentialRecords(state, clientId), leases)
+  return found.flatMap(({ record, lease }) => (lease === undefined ? [] : [{ record, lease }]))
 }
 
-/**
- * What was handed out under leases that were forced out of the records: what these owned is still upstream,
- * or a part of it.
- */
-export async function findForgotten(state: Pick<MountState, 'view'>, leases: LeaseLookup): Promise<Issued[]> {
-  const rows = await issuedRows(state, undefined)
-  const found = await Promise.all(
-    rows.map(async (row) =>
-      (await leases.find({ namespace: row.namespace, id: row.lease_id })) === undefined ? [row] : [],
-    ),
-  )
-  return found.flat()
+/** Records whose leases were revoked by force. What those owned may still exist upstream. */
+export async function findForceRevoked(
+  state: Pick<MountState, 'view'>,
+  leases: LeaseLookup,
+): Promise<CredentialRecord[]> {
+  const found = await withLeases(await credentialRecords(state), leases)
+  return found.flatMap(({ record, lease }) => (lease === undefined ? [record] : []))
 }
 
-/** A lease that was forced out of the records leaves its row: whoever needs to know looks for the lease. */
-export async function issuedRows(
-  { view }: Pick<MountState, 'view'>,
-  clientId: string | undefined,
-): Promise<Issued[]> {
-  const records = await view.list(clientId === undefined ? prefix : prefixOf(clientId))
-  return records.flatMap(({ value }) => issued.safeParse(value).data ?? [])
-}
+const withLeases = (
+  records: readonly CredentialRecord[],
+  leases: LeaseLookup,
+): Promise<{ record: CredentialRecord; lease: Lease | undefined }[]> =>
+  Promise.all(records.map(async (record) => ({ record, lease: await leases.find(leaseOf(record)) })))
 
-/** Is what `owns` looks for a live lease's? */
+/** Whether an existing lease owns what `owns` looks for. */
 export async function isLeased(
   state: Pick<MountState, 'view'>,
   leases: LeaseLookup,
-  owns: (row: Issued) => boolean,
+  owns: (record: CredentialRecord) => boolean,
   clientId: string,
 ): Promise<boolean> {
-  for (const row of (await issuedRows(state, clientId)).filter(owns)) {
-    if ((await leases.find({ namespace: row.namespace, id: row.lease_id })) !== undefined) return true
+  for (const record of (await credentialRecords(state, clientId)).filter(owns)) {
+    if ((await leases.find(leaseOf(record))) !== undefined) return true
   }
   return false
 }

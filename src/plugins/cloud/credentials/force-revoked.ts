@@ -1,14 +1,21 @@
 import type { ViewEntry } from '../../../core/barrier/view.ts'
+import type { LeaseRef } from '../../../core/leases/lease.ts'
 import type { Intent } from '../intents/intent.ts'
 import { ownsApplication } from '../intents/ownership.ts'
-import { findForgotten, type Issued, issuedRemoval, type LeaseLookup } from './credential-record.ts'
 import type { MountState } from '../mount-state.ts'
 import { tagOf } from '../upstream/object-names.ts'
+import {
+  type CredentialRecord,
+  credentialRemoval,
+  findForceRevoked,
+  leaseOf,
+  type LeaseLookup,
+} from './credential-record.ts'
 
-/** What a lease owned upstream, as its own data or the row of it tell. */
-export type Owned = Partial<
+/** What a lease owned upstream, according to its own data or to its credential record. */
+type Owned = Partial<
   Pick<
-    Issued,
+    CredentialRecord,
     | 'app_object_id'
     | 'client_id'
     | 'sp_object_id'
@@ -21,8 +28,8 @@ export type Owned = Partial<
   readonly made_name?: string | undefined
 }
 
-/** What has to be taken back of a lease that is no longer on record; empty when its data do not tell. */
-function leftOf(owned: Owned, accessor: string): Intent[] {
+/** What must still be removed upstream. Empty if the data do not tell. */
+function removalsOf(owned: Owned, accessor: string): Intent[] {
   const {
     app_object_id: objectId,
     client_id,
@@ -50,37 +57,38 @@ function leftOf(owned: Owned, accessor: string): Intent[] {
 }
 
 /**
- * The debris of a lease that is dropped by force, as entries for the step that drops it: its row ends in the
- * same step. Undefined when its data do not tell.
+ * Entries for the write that deletes a lease by force: intents to remove what it owned, and the deletion of its
+ * credential record. Undefined if the data do not tell what it owned.
+ * docs/contract/cloud.md#forced-revocation
  */
-export function droppedLease(
+export function forceRevokedEntries(
   owned: Owned,
-  lease: { readonly namespace: string; readonly id: string },
+  lease: LeaseRef,
   state: MountState,
 ): { readonly ids: string[]; readonly entries: ViewEntry[] } | undefined {
-  const left = leftOf(owned, state.accessor)
-  if (left.length === 0) return undefined
-  const { ids, entries } = state.intents.recordEntries(left, owned.tenant_id)
-  const row =
-    owned.client_id === undefined ? [] : [state.view.fromRoot(issuedRemoval(owned.client_id, lease))]
-  return { ids, entries: [...entries, ...row] }
+  const removals = removalsOf(owned, state.accessor)
+  if (removals.length === 0) return undefined
+  const { ids, entries } = state.intents.recordEntries(removals, owned.tenant_id)
+  const record =
+    owned.client_id === undefined ? [] : [state.view.fromRoot(credentialRemoval(owned.client_id, lease))]
+  return { ids, entries: [...entries, ...record] }
 }
 
-/** Makes debris of what earlier versions have left: rows of leases that were forced out of the records. */
-export async function adoptForgotten(state: MountState, leases: LeaseLookup): Promise<void> {
-  for (const row of await findForgotten(state, leases)) {
+/** Turns what earlier versions left into debris: they kept only the credential records of such leases. */
+export async function adoptForceRevoked(state: MountState, leases: LeaseLookup): Promise<void> {
+  for (const record of await findForceRevoked(state, leases)) {
     if (
-      row.key_id === undefined &&
-      (await ownsApplication(row.app_object_id, { state, leases }, row.client_id))
+      record.key_id === undefined &&
+      (await ownsApplication(record.app_object_id, { state, leases }, record.client_id))
     )
       continue
-    const dropped = droppedLease(row, { namespace: row.namespace, id: row.lease_id }, state)
-    if (dropped === undefined) continue
+    const revoked = forceRevokedEntries(record, leaseOf(record), state)
+    if (revoked === undefined) continue
     try {
-      await state.view.write(dropped.entries)
+      await state.view.write(revoked.entries)
     } finally {
-      // a write that failed may be stored
-      state.intents.undo(dropped.ids)
+      // a failed write may be stored
+      state.intents.undo(revoked.ids)
     }
   }
 }

@@ -8,8 +8,8 @@ import { fail, refuse } from '../../../errors.ts'
 import { durationField, stringField } from '../../../lib/fields.ts'
 import type { CreationSlots } from './creation-slots.ts'
 import { issueServicePrincipal } from './issue-service-principal.ts'
-import { issuedEntry } from './credential-record.ts'
-import { type MadeCredential, secretLifetime } from './new-credential.ts'
+import { credentialEntry } from './credential-record.ts'
+import { type NewCredential, secretLifetime } from './new-credential.ts'
 import { engineOptions } from '../mount-options.ts'
 import type { MountState } from '../mount-state.ts'
 import { type Readiness, type ReadyParts, untilReady } from './readiness.ts'
@@ -18,12 +18,12 @@ import type { RoleRecord } from '../roles/role-record.ts'
 import { issuePassword } from './issue-password.ts'
 import type { UpstreamWork } from '../upstream-work.ts'
 
-/** How a credential is to be answered. What is not sent is as the mount's options say. */
+/** How to return a credential. The mount's options are the defaults. */
 export const credentialFields = z.object({
   wait: stringField
     .optional()
-    .describe('`ready`: the credential is proven before it is answered; `none`: it is not'),
-  wait_limit: durationField.optional().describe('With `wait=ready`: for how long at most'),
+    .describe('`ready`: return the credential once it works; `none`: return it immediately'),
+  wait_limit: durationField.optional().describe('With `wait=ready`: how long to wait at most'),
   on_timeout: stringField.optional().describe('`return` or `revoke` a credential that is not ready by then'),
 })
 
@@ -33,7 +33,7 @@ export type CredentialParts = Omit<ReadyParts, 'upstream' | 'call'> & {
   readonly state: MountState
   readonly slots: CreationSlots
   readonly requestLimitMs: number
-  /** TTLs of a mount that is not tuned. */
+  /** TTLs of a mount that sets none. */
   readonly systemTtl: TtlBounds
 }
 
@@ -41,10 +41,10 @@ export type CredentialRequest = {
   readonly call: Pick<Call, 'requestId'>
   readonly mount: Mount
   readonly caller: Caller | undefined
-  /** As typed. */
+  /** As in the request's path, in any case. */
   readonly role: string
   readonly input: CredentialInput
-  /** `listener` is called when the client is gone; call what comes back when nobody listens any longer. */
+  /** Calls `listener` when the client disconnects. Returns a function that stops listening. */
   whenGone(listener: () => void): () => void
 }
 
@@ -55,34 +55,34 @@ export type CredentialReply = {
 }
 
 /**
- * Makes one credential; the request's own id goes with it everywhere: in the tag upstream, with the lease, in
- * the log. docs/contract/cloud.md#credentials
+ * Issues one credential. The request's id is the correlation id in the tag upstream, in the lease and in the log.
+ * docs/contract/cloud.md#credentials
  */
-export async function makeCredential(
+export async function issueCredential(
   request: CredentialRequest,
   parts: CredentialParts,
 ): Promise<CredentialReply> {
   const { mount, input } = request
   const readiness = readinessOf(mount, input)
   const { mostInFlight } = engineOptions(mount)
-  // waiting for a turn is part of the request's time
+  // waiting for a slot counts towards the request's time limit
   const deadline = parts.clock.now() + parts.requestLimitMs
   const gone = new AbortController()
   const isOver = request.whenGone(() => gone.abort())
   try {
-    const { made, role, work } = await parts.slots.within(mostInFlight, parts.requestLimitMs, () => {
-      checkIsWaitedFor(gone.signal)
-      return makeNow(request, deadline, parts)
+    const { created, role, work } = await parts.slots.within(mostInFlight, parts.requestLimitMs, () => {
+      checkClientWaits(gone.signal)
+      return create(request, deadline, parts)
     })
-    // here nothing is made any more: others may have their turn
+    // the slot is free again: waiting for readiness creates nothing
     try {
       const proving = { ...work, call: { ...work.call, signal: gone.signal } }
-      const warnings = readiness === undefined ? [] : [await proven(made, readiness, proving)]
-      checkIsWaitedFor(gone.signal)
-      const data = { client_id: made.data.client_id, client_secret: made.secret }
-      return { data, warnings, secret: leased(made, role, request.caller, work) }
+      const warnings = readiness === undefined ? [] : [await waitUntilReady(created, readiness, proving)]
+      checkClientWaits(gone.signal)
+      const data = { client_id: created.data.client_id, client_secret: created.secret }
+      return { data, warnings, secret: leased(created, role, request.caller, work) }
     } catch (error) {
-      work.state.intents.undo(made.intents)
+      work.state.intents.undo(created.intents)
       throw error
     }
   } finally {
@@ -91,20 +91,20 @@ export async function makeCredential(
 }
 
 /**
- * What nobody would get is not made, or does not stay. What has begun goes on: a call that is cut off leaves
- * unknown what it did.
+ * Throws if the client has disconnected. Calls that already started continue, because cutting them off would leave
+ * their outcome unknown.
  */
-function checkIsWaitedFor(gone: AbortSignal): void {
+function checkClientWaits(gone: AbortSignal): void {
   if (gone.aborted) throw fail('upstream', 'the client is gone: context canceled')
 }
 
-type Made = { readonly made: MadeCredential; readonly role: RoleRecord; readonly work: ReadyParts }
+type Created = { readonly created: NewCredential; readonly role: RoleRecord; readonly work: ReadyParts }
 
-async function makeNow(
+async function create(
   { call: { requestId }, mount, role: typed }: CredentialRequest,
   deadline: number,
   parts: CredentialParts,
-): Promise<Made> {
+): Promise<Created> {
   const { state } = parts
   const upstream = await state.upstream()
   const name = typed.toLowerCase()
@@ -120,10 +120,10 @@ async function makeNow(
     serviceManagementReference,
     secretSeconds,
   }
-  const made = await (role.application_object_id === ''
+  const created = await (role.application_object_id === ''
     ? issueServicePrincipal(name, role, work)
     : issuePassword(name, role, work))
-  return { made, role, work }
+  return { created, role, work }
 }
 
 function readinessOf(mount: Mount, { wait, wait_limit, on_timeout }: CredentialInput): Readiness | undefined {
@@ -139,12 +139,9 @@ function readinessOf(mount: Mount, { wait, wait_limit, on_timeout }: CredentialI
   }
 }
 
-/**
- * What there is to say of a credential that was waited for. Throws when it is to go because it was not ready
- * in time.
- */
-async function proven(
-  { data, secret }: MadeCredential,
+/** Returns the warning for the response. Throws if the credential is not ready in time and must be revoked. */
+async function waitUntilReady(
+  { data, secret }: NewCredential,
   { limitMs, onTimeout }: Readiness,
   parts: ReadyParts,
 ): Promise<string> {
@@ -154,21 +151,24 @@ async function proven(
   throw fail('upstream', 'credentials were not ready in time and are revoked')
 }
 
-/** The intents end, and who asked is noted, in the step that stores the lease. */
+/** The write that stores the lease also settles the intents and stores the credential record. */
 function leased(
-  { data, intents }: MadeCredential,
+  { data, intents }: NewCredential,
   role: RoleRecord,
   caller: Caller | undefined,
   { state, clock }: Pick<UpstreamWork, 'state' | 'clock'>,
 ): LeasedSecret {
-  const asker = { entity_id: caller?.token.entity_id ?? '', display_name: caller?.token.display_name ?? '' }
+  const requester = {
+    entity_id: caller?.token.entity_id ?? '',
+    display_name: caller?.token.display_name ?? '',
+  }
   return {
     ...issueTerms(role, data, clock.now()),
     renewable: true,
     internal: data,
     alongside: (lease) => [
       ...state.intents.settleEntries(intents),
-      state.view.fromRoot(issuedEntry(lease, data, asker)),
+      state.view.fromRoot(credentialEntry(lease, data, requester)),
     ],
     abandoned: () => state.intents.undo(intents),
   }

@@ -1,8 +1,7 @@
 import { refuse } from '../../../errors.ts'
 import { undoAfterFailure } from '../intents/undo-after-failure.ts'
-import type { Intent } from '../intents/intent.ts'
-import { type MadeCredential, secretEnd } from './new-credential.ts'
-import { isGone } from '../upstream/removal.ts'
+import { type NewCredential, secretEnd } from './new-credential.ts'
+import { wasRemoved } from '../upstream/removal.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import { checkIsNotOwn } from '../roles/write-role.ts'
 import { type AddedPassword, classify, UpstreamError } from '../upstream/index.ts'
@@ -14,14 +13,10 @@ type Added = { readonly password: AddedPassword; readonly displayName: string; r
 const mostLost = 3
 
 /**
- * Adds a password to the application of a role: one named by it, or the one it keeps.
+ * Adds a password to the application of a role, be it an existing application or one that the role owns.
  * docs/contract/cloud.md#passwords-on-an-application
  */
-export async function issuePassword(
-  name: string,
-  role: RoleRecord,
-  work: IssueWork,
-): Promise<MadeCredential> {
+export async function issuePassword(name: string, role: RoleRecord, work: IssueWork): Promise<NewCredential> {
   const { state, upstream, call } = work
   const { application_object_id: objectId, application_client_id: clientId } = role
   checkIsNotOwn(clientId, upstream.settings.clientId)
@@ -45,7 +40,7 @@ export async function issuePassword(
   }
 }
 
-/** Nobody knows the secret of an answer that was lost: it is removed, and the next one has another name. */
+/** If the answer is lost, so is the secret: it is undone, and another password is added under a new name. */
 async function addPassword(name: string, role: RoleRecord, work: IssueWork): Promise<Added> {
   for (let lost = 1; ; lost++) {
     const added = await tryToAdd(name, role, work)
@@ -62,13 +57,15 @@ async function tryToAdd(
   const { state, upstream, call, clock, random, secretSeconds } = work
   const { application_object_id: objectId, application_client_id } = role
   const displayName = displayNameOf(name, random.uuid())
-  const meant: Intent = {
-    kind: 'password',
-    application_object_id: objectId,
-    client_id: application_client_id,
-    display_name: displayName,
-  }
-  const intent = await state.intents.record(meant, upstream.settings.tenantId)
+  const intent = await state.intents.record(
+    {
+      kind: 'password',
+      application_object_id: objectId,
+      client_id: application_client_id,
+      display_name: displayName,
+    },
+    upstream.settings.tenantId,
+  )
   const add = () =>
     upstream.untilReplicated('addApplicationPassword', call, (again) =>
       upstream.directory.addApplicationPassword(
@@ -101,18 +98,21 @@ const tooManyPasswords = [
   'credential limit has been reached',
 ]
 
-/** Not the tenant's rule on lifetimes, nor its quota: those name themselves. */
+/**
+ * Whether the application has no room for another password. Other limits of the tenant, on lifetimes and objects,
+ * have texts of their own.
+ */
 const isLimit = (error: unknown): boolean =>
   error instanceof UpstreamError &&
   classify(error).kind === 'limit' &&
   tooManyPasswords.some((text) => error.text.toLowerCase().includes(text))
 
-/** What all passwords the engine has added begin with. */
+/** The display names of all passwords that the engine adds begin with this. */
 const ownPrefix = principalPasswordName('')
 
 /**
- * Makes room: passwords the engine has added and that have ended are of no use to anyone. Gives back how
- * many. docs/contract/cloud.md#ready-when-returned
+ * Makes room by removing expired passwords that the engine added. Returns how many were removed.
+ * docs/contract/cloud.md#passwords-on-an-application
  */
 async function removeExpired(objectId: string, { upstream, call, clock }: IssueWork): Promise<number> {
   let removed = 0
@@ -124,12 +124,7 @@ async function removeExpired(objectId: string, { upstream, call, clock }: IssueW
       Date.parse(endDateTime) > clock.now()
     )
       continue
-    try {
-      await upstream.directory.removeApplicationPassword(objectId, keyId, call)
-      removed += 1
-    } catch (error) {
-      if (!isGone(error)) throw error
-    }
+    if (await wasRemoved(upstream.directory.removeApplicationPassword(objectId, keyId, call))) removed += 1
   }
   return removed
 }

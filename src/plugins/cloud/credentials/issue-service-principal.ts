@@ -2,7 +2,7 @@ import { PendingGrants } from '../intents/pending-grants.ts'
 import { undoAfterFailure, mayComeLate } from '../intents/undo-after-failure.ts'
 import type { Intent } from '../intents/intent.ts'
 import { joinGroup } from '../upstream/join-group.ts'
-import { type MadeCredential, secretEnd } from './new-credential.ts'
+import { type NewCredential, secretEnd } from './new-credential.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import {
   type AddedPassword,
@@ -16,7 +16,7 @@ import {
 import { assignmentId, displayNameOf, principalPasswordName, tagOf } from '../upstream/object-names.ts'
 import { forEachOf, type IssueWork, orRefuse, type UpstreamWork } from '../upstream-work.ts'
 
-/** What one credential is to be, decided before the first call. */
+/** What a credential consists of, decided before the first call. */
 type Plan = {
   readonly displayName: string
   readonly tag: string
@@ -29,29 +29,29 @@ type Plan = {
   readonly groups: readonly string[]
 }
 
-/** How far the work has come: what is there upstream for certain. */
+/** What exists upstream for certain, and which rights may. */
 type Progress = {
   application?: Application
-  principalId?: string
+  /** Whether a right that was requested may still be granted. */
   isUnderway?: boolean
-  asked?: PendingGrants
+  readonly grants: PendingGrants
 }
 
 /**
- * Makes an application with a service principal, a secret, and the rights of the role. What it means to make
- * is stored before the first call; when a step fails, the rest is undone.
+ * Creates an application with a service principal, a secret and the rights of the role. Intents are stored before
+ * the first call; if a step fails, everything is undone.
  * docs/contract/cloud.md#service-principals, docs/contract/cloud.md#undo.
  */
 export async function issueServicePrincipal(
   name: string,
   role: RoleRecord,
   work: IssueWork,
-): Promise<MadeCredential> {
+): Promise<NewCredential> {
   const plan = planOf(name, role, work)
-  const intents = await work.state.intents.recordAll(meant(plan), work.upstream.settings.tenantId)
-  const progress: Progress = {}
+  const intents = await work.state.intents.recordAll(intentsOf(plan), work.upstream.settings.tenantId)
+  const progress: Progress = { grants: new PendingGrants() }
   try {
-    const { password, principalId, application } = await make(plan, role, { work, intents, progress })
+    const { password, principalId, application } = await create(plan, role, { work, intents, progress })
     return {
       secret: password.secretText,
       intents,
@@ -71,21 +71,24 @@ export async function issueServicePrincipal(
       },
     }
   } catch (error) {
-    const [app = '', rights] = intents
-    const asked = progress.asked ?? new PendingGrants()
-    const left =
-      rights === undefined
-        ? []
-        : await asked.narrow(work.state.intents, rights, {
-            assignment_ids: plan.assignments.map(({ id }) => id),
-          })
-    await undoAfterFailure(work.state.intents, [app, ...left], {
-      error: upstreamCause(error),
-      made: progress.application !== undefined,
-      isUnderway: progress.isUnderway,
-    })
+    await undo(plan, { work, intents, progress }, upstreamCause(error))
     throw error
   }
+}
+
+async function undo(
+  { assignments }: Plan,
+  { work: { state }, intents: [app = '', rights], progress }: Creation,
+  error: unknown,
+): Promise<void> {
+  const assignment_ids = assignments.map(({ id }) => id)
+  const left =
+    rights === undefined ? [] : await progress.grants.narrow(state.intents, rights, { assignment_ids })
+  await undoAfterFailure(state.intents, [app, ...left], {
+    error,
+    made: progress.application !== undefined,
+    isUnderway: progress.isUnderway,
+  })
 }
 
 function planOf(name: string, { roles, groups }: RoleRecord, { state, call, random }: UpstreamWork): Plan {
@@ -101,27 +104,27 @@ function planOf(name: string, { roles, groups }: RoleRecord, { state, call, rand
 }
 
 /**
- * The application takes its service principal, its secret and its memberships with it; assignments stay
- * behind it, so they are meant by themselves.
+ * Deleting the application also deletes its service principal, secret and memberships. Role assignments remain,
+ * so they get an intent of their own.
  */
-function meant({ displayName, tag, assignments }: Plan): Intent[] {
+function intentsOf({ displayName, tag, assignments }: Plan): Intent[] {
   const app: Intent = { kind: 'app', display_name: displayName, tag }
   return assignments.length === 0
     ? [app]
     : [app, { kind: 'roleAssignments', assignment_ids: assignments.map(({ id }) => id) }]
 }
 
-type Making = { readonly work: IssueWork; readonly intents: readonly string[]; readonly progress: Progress }
+type Creation = { readonly work: IssueWork; readonly intents: readonly string[]; readonly progress: Progress }
 
-async function make(
+async function create(
   plan: Plan,
   role: RoleRecord,
-  { work, intents, progress }: Making,
+  { work, intents, progress }: Creation,
 ): Promise<{ application: Application; principalId: string; password: AddedPassword }> {
   const { state, upstream, call } = work
   const application = await orRefuse('', createApplication(plan, role, work))
   progress.application = application
-  // not waited for: until it is stored, the application is found by its name
+  // not awaited yet: until this is stored, an undo finds the application by its name
   const amended = state.intents.amendAll(intents, { object_id: application.id, client_id: application.appId })
   amended.catch(() => undefined)
   const principal = await orRefuse(
@@ -130,18 +133,12 @@ async function make(
       untilAnswered(() => upstream.directory.createServicePrincipal(application.appId, again)),
     ),
   )
-  progress.principalId = principal.id
-  const asked = new PendingGrants()
-  progress.asked = asked
-  // none of the three needs another: the first failure ends the tries of the rest
+  // the three are independent of each other; the first failure stops the retries of the others
   const password = await inParallel(call, (again) => {
     const onward = { ...work, call: again }
     return [
       orRefuse('error creating service principal', addSecret(application.id, principal.id, onward)),
-      orRefuse(
-        'error while assigning roles',
-        assignRoles(plan, principal.id, { work: onward, progress, asked }),
-      ),
+      orRefuse('error while assigning roles', assignRoles(plan, principal.id, { work: onward, progress })),
       orRefuse('error while adding group membership', joinGroups(plan, principal.id, onward)),
     ]
   })
@@ -149,9 +146,7 @@ async function make(
   return { application, principalId: principal.id, password }
 }
 
-/**
- * Waits for all of it, then throws the failure that came first, or gives back what came of the first work.
- */
+/** Waits for all of the work. Throws the earliest failure, or returns the result of the first item. */
 async function inParallel<First>(
   call: UpstreamCall,
   begin: (call: UpstreamCall) => readonly [Promise<First>, ...Promise<unknown>[]],
@@ -164,19 +159,17 @@ async function inParallel<First>(
   return await first
 }
 
-type Assigning = { readonly work: IssueWork; readonly progress: Progress; readonly asked: PendingGrants }
-
 function assignRoles(
   { assignments }: Plan,
   principalId: string,
-  { work: { upstream, call }, progress, asked }: Assigning,
+  { work: { upstream, call }, progress }: Pick<Creation, 'work' | 'progress'>,
 ): Promise<void> {
   return forEachOf(assignments, async ({ name, id, scope, roleDefinitionId }) => {
     const assignment = { scope, name, roleDefinitionId, principalId }
     try {
       await upstream.untilReplicated('putRoleAssignment', call, (again) =>
         untilAnswered(() =>
-          asked.attempt(id, () => upstream.resourceManager.putRoleAssignment(assignment, again)),
+          progress.grants.attempt(id, () => upstream.resourceManager.putRoleAssignment(assignment, again)),
         ),
       )
     } catch (error) {
@@ -194,8 +187,8 @@ const joinGroups = ({ groups }: Plan, principalId: string, { upstream, call }: I
   )
 
 /**
- * A request that lost its answer is not made again before the directory was asked whether it has been done:
- * the name is this one request's own.
+ * If the answer is lost, looks for the application by its unique display name instead of sending the request
+ * again.
  */
 async function createApplication(
   { displayName, tag }: Plan,
@@ -205,24 +198,22 @@ async function createApplication(
   const { state, upstream, call, serviceManagementReference } = work
   const signInAudience = state.names.audiences.get(role.sign_in_audience)
   try {
-    const asked = {
-      displayName,
-      tags: [...(role.tags ?? []), tag],
-      signInAudience,
-      serviceManagementReference,
-    }
-    return await upstream.directory.createApplication(asked, call)
+    const tags = [...(role.tags ?? []), tag]
+    return await upstream.directory.createApplication(
+      { displayName, tags, signInAudience, serviceManagementReference },
+      call,
+    )
   } catch (error) {
     if (!(error instanceof UpstreamError) || !error.lost) throw error
-    // what could not be found out stays what it is: it may have been made
+    // if the search fails too, the outcome remains unknown
     const [found, another] = await upstream.directory.findApplications({ displayName }, call).catch(() => [])
-    // made twice by who passed the request on: the undoing removes both
+    // two: a proxy repeated the request; the undo removes both
     if (found === undefined || another !== undefined) throw error
     return found
   }
 }
 
-/** For what may be done twice: an answer that was lost is asked for again, a few times. */
+/** Repeats an idempotent operation a few times while its answer is lost. */
 async function untilAnswered<T>(operation: () => Promise<T>): Promise<T> {
   for (let lost = 1; ; lost++) {
     try {
@@ -233,7 +224,7 @@ async function untilAnswered<T>(operation: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What a secret is added to. */
+/** The object that a secret is added to. */
 type SecretHolder = {
   readonly step: UpstreamOperation
   add(password: NewPassword, call: UpstreamCall): Promise<AddedPassword>
@@ -242,8 +233,8 @@ type SecretHolder = {
 }
 
 /**
- * A secret of the service principal; where that is locked, one of the application, which does the same and
- * goes with it as well.
+ * Adds a secret to the service principal. If that is locked, adds it to the application instead: it works the
+ * same, and is deleted together with the application as well.
  */
 async function addSecret(
   applicationId: string,
@@ -279,8 +270,8 @@ const isLocked = (error: unknown): boolean =>
   lockCodes.some((code) => code === error.code || error.details.includes(code))
 
 /**
- * Nobody knows the secret of an answer that was lost: it is removed as far as it shows, and the next one has
- * another name.
+ * If the answer is lost, so is the secret: removes that password if it is visible, and adds another one under a
+ * new name.
  */
 async function addPassword(
   holder: SecretHolder,
@@ -301,6 +292,6 @@ async function addPassword(
 
 const mostLost = 3
 
-/** What went wrong upstream, behind what the caller is told. */
+/** The upstream failure behind an error for the caller. */
 const upstreamCause = (error: unknown): unknown =>
   error instanceof Error && error.cause instanceof UpstreamError ? error.cause : error

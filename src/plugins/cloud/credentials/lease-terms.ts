@@ -5,17 +5,17 @@ import { type LeaseData, readLeaseData, required } from './lease-data.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 
 /**
- * A lease without the end of its secret is of a time when all lasted ten years.
+ * Leases of earlier versions do not store when their secret ends: all secrets lasted ten years then.
  * docs/contract/cloud.md#renewal
  */
 const oldSecretMs = 10 * 365 * 24 * 3600 * 1000
 
-/** The role whose terms count for a renewal. */
+/** The role whose terms apply to a renewal. */
 export const roleOf = (lease: Pick<Lease, 'internal'>): string => required('role', readLeaseData(lease).role)
 
 /**
- * What a renewal gives by the role as it is now, never past the end of the secret: the spans count from the
- * issue. docs/contract/cloud.md#renewal.
+ * The terms of a renewal, from the role as it is now and limited by the end of the secret. Maximum durations
+ * count from the issue of the lease. docs/contract/cloud.md#renewal.
  */
 export function renewalTerms(lease: Lease, role: RoleRecord, now: number): Renewal {
   const stored = readLeaseData(lease).key_end_date
@@ -35,9 +35,8 @@ export function renewalTerms(lease: Lease, role: RoleRecord, now: number): Renew
 }
 
 /**
- * What is asked of the core at the issue: `explicit_max_ttl` is in force where it is the smaller one. It
- * began when the secret was made, and the lease ends with it, however long the secret was waited for since.
- * docs/contract/cloud.md#leases.
+ * The terms of a new lease. Its maximum is the smallest of `max_ttl`, `explicit_max_ttl` and the remaining life of
+ * the secret, which began before the wait for its readiness. docs/contract/cloud.md#leases.
  */
 export function issueTerms(
   { ttl, max_ttl: maxTtl, explicit_max_ttl: explicit }: RoleRecord,
@@ -45,7 +44,7 @@ export function issueTerms(
   now: number,
 ): { ttl: number; maxTtl: number } {
   const left = Math.ceil((Date.parse(end) - now) / 1000)
-  // an end that cannot be read, or is past, is none to count from
+  // ignore an end that is invalid or already past
   const limits = [maxTtl, explicit, left].filter((limit) => limit > 0)
   return { ttl, maxTtl: limits.length === 0 ? 0 : Math.min(...limits) }
 }

@@ -4,19 +4,19 @@ import type { EngineOptions } from '../mount-options.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 
 /** A credential that exists upstream and has no lease yet. */
-export type MadeCredential = {
+export type NewCredential = {
   readonly data: LeaseData
   readonly secret: string
-  /** What undoes it; they end with the write that stores its lease. */
+  /** The intents that undo it, settled by the write that stores its lease. */
   readonly intents: readonly string[]
 }
 
 const daySeconds = 86_400
 
 /**
- * How many seconds a new secret of the role works upstream: `explicit_max_ttl`, else the mount's
- * `secret_lifetime`, else as long as its lease can last and a day more, in which a revocation that fails is
- * tried again. Pure.
+ * How many seconds a new secret of the role works upstream: the role's `explicit_max_ttl`; else the mount's
+ * `secret_lifetime`; else as long as its lease can last plus one day, so that a failed revocation can be retried
+ * in time. Pure. docs/contract/cloud.md#secret-lifetime
  */
 export function secretLifetime(
   { explicit_max_ttl: explicit, max_ttl: roleMax }: Pick<RoleRecord, 'explicit_max_ttl' | 'max_ttl'>,
@@ -28,6 +28,6 @@ export function secretLifetime(
   return (roleMax === 0 ? mountMax : Math.min(roleMax, mountMax)) + daySeconds
 }
 
-/** When a secret ends that works so many seconds from now, RFC 3339. */
+/** The end of a secret that is created now, in RFC 3339. */
 export const secretEnd = (seconds: number, now: number): string =>
   new Date(now + seconds * 1000).toISOString()

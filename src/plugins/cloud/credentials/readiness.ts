@@ -2,8 +2,8 @@ import { UpstreamError } from '../upstream/index.ts'
 import type { UpstreamWork } from '../upstream-work.ts'
 
 /**
- * Whether a credential is proven before it is answered, for how long, and what becomes of one that is not
- * ready in time. docs/contract/cloud.md#ready-when-returned
+ * How long to wait until a credential works, and what to do with one that does not work in time.
+ * docs/contract/cloud.md#ready-when-returned
  */
 export type Readiness = { readonly limitMs: number; readonly onTimeout: 'return' | 'revoke' }
 
@@ -11,13 +11,13 @@ export type ReadyParts = Omit<UpstreamWork, 'serviceManagementReference'> & {
   readonly pause: (milliseconds: number, signal?: AbortSignal) => Promise<void>
 }
 
-/** The login service has several replicas: one that knows the secret says nothing of the others. */
+/** The login service has several replicas, and one that knows the secret proves nothing about the others. */
 const provenTimes = 3
 const everyMs = 500
 
 /**
- * Asks the login service with the new secret until it was accepted three times in a row; gives back the
- * seconds that took, undefined when the time was over.
+ * Signs in with the new secret until it was accepted three times in a row. Returns how many seconds that took, or
+ * undefined if the time ran out.
  */
 export async function untilReady(
   clientId: string,
@@ -34,7 +34,7 @@ export async function untilReady(
       proven = (await upstream.tokens.proveSecret(clientId, secret, 'directory', attempt)) ? proven + 1 : 0
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error
-      // no answer proves nothing
+      // a failure interrupts the series
       proven = 0
       wait = error.retryAfterMs ?? everyMs
     }

@@ -10,7 +10,7 @@ import {
   type StaticLeaseData,
 } from './lease-data.ts'
 import type { Intent } from '../intents/intent.ts'
-import { issuedRemoval } from './credential-record.ts'
+import { credentialRemoval } from './credential-record.ts'
 import { isGone, wasRemoved } from '../upstream/removal.ts'
 import type { MountState, ReadyUpstream } from '../mount-state.ts'
 import { otherTenantReason } from '../upstream/tenant.ts'
@@ -24,7 +24,7 @@ export type RevocationParts = {
   readonly random: Random
   readonly log: { warn(fields: object, text: string): void }
   readonly pause: (milliseconds: number, signal?: AbortSignal) => Promise<void>
-  /** Revocations of the mount that wait for a purge just now. */
+  /** How many revocations of the mount wait for a purge. */
   readonly waiting: { count: number }
 }
 
@@ -34,20 +34,20 @@ type Revocation = RevocationParts & {
   readonly call: UpstreamCall
 }
 
-/** The lease store gives a revocation 90 s. */
+/** The lease store limits a revocation to 90 s. */
 const limitMs = 85_000
-/** For so long "it is not there" may mean that it is not there yet. */
+/** While a lease is younger than this, "not found" may mean that the object is not replicated yet. */
 const youthMs = 600_000
 const purgeEveryMs = 2_000
 const purgeLimitMs = 30_000
 /**
- * More than so many leave the rest of it to the background at once: a purge that lags must not hold up the
- * end of thousands.
+ * Beyond this number, revocations leave the purge to the background at once: slow purges must not hold up
+ * thousands of revocations.
  */
 const mostWaiting = 4
 
 /**
- * Takes back what a lease stands for; may be repeated. Everything it throws is worth another try.
+ * Removes what a lease owns upstream. May be called again for the same lease, and every error is worth a retry.
  * docs/contract/cloud.md#revocation
  */
 export async function revokeCredential(
@@ -73,12 +73,12 @@ export async function revokeCredential(
   const left = await (isStatic(data) ? removePassword(data, revocation) : removePrincipal(data, revocation))
   const recorded = state.intents.recordEntries(left, upstream.settings.tenantId)
   // this write ends the lease's ownership: only then may the undo begin
-  const row = data.client_id === undefined ? [] : [issuedRemoval(data.client_id, lease)]
+  const row = data.client_id === undefined ? [] : [credentialRemoval(data.client_id, lease)]
   await state.view.write([...row, ...recorded.entries])
   state.intents.undo(recorded.ids)
 }
 
-/** Gives back what must be looked after still. */
+/** Returns what is left to undo. */
 async function removePassword(
   data: Partial<StaticLeaseData>,
   { state, lease, upstream, call, clock }: Revocation,
@@ -97,25 +97,47 @@ async function removePassword(
     : [{ kind: 'password', application_object_id: objectId, client_id, display_name, key_id: keyId }]
 }
 
-/** Gives back what must be looked after still. */
+/** Returns what is left to undo. */
 async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revocation): Promise<Intent[]> {
-  const { upstream, call } = revocation
+  const { upstream, call, lease, clock } = revocation
   const objectId = required('app_object_id', data.app_object_id)
-  const {
+  const { sp_object_id: principalId } = data
+  const assignments = await removeRights(data, revocation)
+  if (principalId !== undefined) {
+    await tolerated(
+      'error removing service principal',
+      upstream.directory.deleteServicePrincipal(principalId, call),
+      revocation,
+    )
+  }
+  const isRemoved = await removed(upstream.directory.deleteApplication(objectId, call), '')
+  const left: Intent[] =
+    assignments.length === 0 ? [] : [{ kind: 'roleAssignments', assignment_ids: assignments }]
+  const mayExist = !isRemoved && isYoung(lease, clock)
+  if (data.permanently_delete === true)
+    left.push(...(await purge({ objectId, principalId, mayExist }, revocation)))
+  return mayExist ? [...left, applicationIntent(objectId, data, revocation)] : left
+}
+
+/** Removes role assignments and group memberships. Returns the ids of assignments that could not be removed. */
+async function removeRights(
+  {
     role_assignment_ids: assignments = [],
     group_membership_ids: groups = [],
     sp_object_id: principalId,
-    permanently_delete: forGood = false,
-  } = data
-  // nothing takes them along: what stays is looked after when the rest is gone
-  const assigned: string[] = []
+  }: Partial<DynamicLeaseData>,
+  revocation: Revocation,
+): Promise<string[]> {
+  const { upstream, call } = revocation
+  // assignments outlive the application, so the failed ones are retried in the background
+  const failed: string[] = []
   await forEachOf(assignments, async (id) => {
     const outcome = await tolerated(
       'error unassigning role',
       upstream.resourceManager.deleteRoleAssignment(id, call),
       revocation,
     )
-    if (outcome === 'failed') assigned.push(id)
+    if (outcome === 'failed') failed.push(id)
   })
   if (groups.length > 0) {
     const member = required('sp_object_id', principalId)
@@ -127,31 +149,40 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
       )
     })
   }
-  if (principalId !== undefined) {
-    await tolerated(
-      'error removing service principal',
-      upstream.directory.deleteServicePrincipal(principalId, call),
-      revocation,
-    )
-  }
-  const isRemoved = await removed(upstream.directory.deleteApplication(objectId, call), '')
-  const left: Intent[] = assigned.length === 0 ? [] : [{ kind: 'roleAssignments', assignment_ids: assigned }]
-  const purged = async (id: string) =>
-    tolerated('error purging service principal', upstream.directory.purgeDeleted(id, call), revocation)
-  let purge = forGood && principalId !== undefined ? await purged(principalId) : 'done'
-  const isMaybeThere = !isRemoved && isYoung(revocation.lease, revocation.clock)
-  const isForGood = !forGood || isMaybeThere || (await isPurged(objectId, revocation))
-  if (!isForGood) left.push({ kind: 'purge', object_id: objectId })
-  // it was deleted before its application: by now it is among the deleted as well, unless it went with that
-  if (principalId !== undefined && purge === 'gone') {
-    purge = await purged(principalId)
-    if (purge === 'gone' && !isForGood) purge = 'failed'
-  }
-  if (principalId !== undefined && purge === 'failed') left.push({ kind: 'purge', object_id: principalId })
-  return isMaybeThere ? [...left, maybeThere(objectId, data, revocation)] : left
+  return failed
 }
 
-/** What is done on the way and does not decide: a failure is logged. */
+type Purge = {
+  readonly objectId: string
+  readonly principalId: string | undefined
+  /** Whether the application may still exist; then it is purged in the background. */
+  readonly mayExist: boolean
+}
+
+/** Deletes the application and its service principal permanently. Returns what is left to purge. */
+async function purge({ objectId, principalId, mayExist }: Purge, revocation: Revocation): Promise<Intent[]> {
+  const left: Intent[] = []
+  const purgePrincipal = async (id: string) =>
+    tolerated(
+      'error purging service principal',
+      revocation.upstream.directory.purgeDeleted(id, revocation.call),
+      revocation,
+    )
+  let principal = principalId === undefined ? 'done' : await purgePrincipal(principalId)
+  const isDone = mayExist || (await isPurged(objectId, revocation))
+  if (!isDone) left.push({ kind: 'purge', object_id: objectId })
+  // it was deleted before its application, so it is among the deleted objects by now, unless it was purged with
+  // the application
+  if (principalId !== undefined && principal === 'gone') {
+    principal = await purgePrincipal(principalId)
+    if (principal === 'gone' && !isDone) principal = 'failed'
+  }
+  if (principalId !== undefined && principal === 'failed')
+    left.push({ kind: 'purge', object_id: principalId })
+  return left
+}
+
+/** A step whose failure does not fail the revocation. It is logged. */
 async function tolerated(
   text: string,
   removal: Promise<unknown>,
@@ -178,7 +209,7 @@ async function tolerated(
   }
 }
 
-/** As `wasRemoved`; a failure becomes the caller's, with `text` in front. */
+/** Like `wasRemoved`, but turns a failure into the caller's error, prefixed with `text`. */
 const removed = (removal: Promise<void>, text: string): Promise<boolean> =>
   wasRemoved(removal).catch((error: unknown) => {
     throw error instanceof UpstreamError
@@ -189,10 +220,14 @@ const removed = (removal: Promise<void>, text: string): Promise<boolean> =>
 const isYoung = ({ issue_time }: Lease, clock: Clock): boolean => clock.now() - issue_time < youthMs
 
 /**
- * It was made so lately that a part of the directory may not know it yet: the undoing looks again until that
- * is certain.
+ * The intent to delete an application that is so new that some replicas of the directory may not know it yet. The
+ * undo looks again until its absence is certain.
  */
-function maybeThere(objectId: string, data: Partial<DynamicLeaseData>, { state, call }: Revocation): Intent {
+function applicationIntent(
+  objectId: string,
+  data: Partial<DynamicLeaseData>,
+  { state, call }: Revocation,
+): Intent {
   const { display_name = '', client_id, sp_object_id } = data
   return {
     kind: 'app',
@@ -204,7 +239,10 @@ function maybeThere(objectId: string, data: Partial<DynamicLeaseData>, { state, 
   }
 }
 
-/** A deleted object turns up among the deleted ones later: that is waited for, if not too many do. */
+/**
+ * Purges an application. It appears among the deleted objects with a delay, so this waits, unless too many
+ * revocations wait already.
+ */
 async function isPurged(
   objectId: string,
   { upstream, call, clock, pause, waiting }: Revocation,

@@ -1,4 +1,4 @@
-import { isLeased, type Issued, type LeaseLookup } from '../credentials/credential-record.ts'
+import { type CredentialRecord, isLeased, type LeaseLookup } from '../credentials/credential-record.ts'
 import type { MountState } from '../mount-state.ts'
 import type { RoleRecord } from '../roles/role-record.ts'
 import type { Intent } from './intent.ts'
@@ -19,7 +19,8 @@ export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> 
     case 'roleAssignments': {
       const ids = new Set(intent.assignment_ids.map(lower))
       const { client_id: clientId } = intent
-      const isOf = ({ role_assignment_ids: owned = [] }: Issued) => owned.some((id) => ids.has(lower(id)))
+      const isOf = ({ role_assignment_ids: owned = [] }: CredentialRecord) =>
+        owned.some((id) => ids.has(lower(id)))
       return (
         (clientId !== undefined && (await isLeased(owners.state, owners.leases, isOf, clientId))) ||
         (await hasRole(
@@ -30,8 +31,8 @@ export async function isOwned(intent: Intent, owners: Owners): Promise<boolean> 
     }
     case 'password': {
       const { key_id: keyId, display_name: name, client_id: clientId } = intent
-      const isOf = (row: Issued) =>
-        row.key_id !== undefined && (row.key_id === keyId || row.made_name === name)
+      const isOf = (record: CredentialRecord) =>
+        record.key_id !== undefined && (record.key_id === keyId || record.made_name === name)
       return isLeased(owners.state, owners.leases, isOf, clientId)
     }
     case 'rootPassword': {
@@ -55,7 +56,7 @@ export async function ownsApplication(
 ): Promise<boolean> {
   return (
     (clientId !== undefined &&
-      (await isLeased(state, leases, (row) => row.app_object_id === objectId, clientId))) ||
+      (await isLeased(state, leases, (record) => record.app_object_id === objectId, clientId))) ||
     (await hasRole(
       { state, leases },
       (role) => role.managed?.object_id === objectId || role.application_object_id === objectId,

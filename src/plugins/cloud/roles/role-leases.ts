@@ -1,30 +1,30 @@
 import type { LeaseRef } from '../../../core/leases/lease.ts'
 import { refuse, ServiceError } from '../../../errors.ts'
-import { issuedRows, type LeaseLookup } from '../credentials/credential-record.ts'
+import { credentialRecords, leaseOf, type LeaseLookup } from '../credentials/credential-record.ts'
 import type { MountState } from '../mount-state.ts'
 import type { RoleRecord } from './role-record.ts'
 import { forEachOf } from '../upstream-work.ts'
 
-/** Where the leases of a role are looked up and ended. */
+/** Where the leases of a role are looked up and revoked. */
 export type RoleLeases = LeaseLookup & {
   revoke(ref: LeaseRef, how: { readonly sync: boolean }): Promise<void>
 }
 
-/** The leases on record whose credentials were made by this role. `name` is lower-case. */
+/** The existing leases of this role's credentials. `name` is lower-case. */
 export async function leasesOfRole(
   name: string,
   state: MountState,
   leases: LeaseLookup,
 ): Promise<LeaseRef[]> {
-  const rows = (await issuedRows(state, undefined)).filter(({ role }) => role === name)
+  const records = (await credentialRecords(state)).filter(({ role }) => role === name)
   const live: LeaseRef[] = []
-  await forEachOf(rows, async ({ namespace, lease_id: id }) => {
-    if ((await leases.find({ namespace, id })) !== undefined) live.push({ namespace, id })
+  await forEachOf(records, async (record) => {
+    if ((await leases.find(leaseOf(record))) !== undefined) live.push(leaseOf(record))
   })
   return live
 }
 
-/** Revokes the leases of a role and waits for it; what can be revoked is. Throws when some cannot. */
+/** Revokes the leases of a role and waits for that. Throws if some cannot be revoked, after trying all. */
 export async function revokeLeasesOfRole(name: string, state: MountState, leases: RoleLeases): Promise<void> {
   const live = await leasesOfRole(name, state, leases)
   const failures: unknown[] = []
@@ -43,7 +43,7 @@ export async function revokeLeasesOfRole(name: string, state: MountState, leases
   )
 }
 
-/** What there is to say of leases that outlive their role; undefined: nothing. */
+/** A warning about leases that outlive their role, if there are any. */
 export function leftLeasesWarning(
   count: number,
   { managed }: Pick<RoleRecord, 'managed'>,
