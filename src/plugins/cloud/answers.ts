@@ -8,7 +8,7 @@ const text = z.string()
 const seconds = z.int()
 const subscription = '/subscriptions/6f1d3c52-6c0e-4d0f-9a3b-0c1f5f0c9d11'
 
-/** Of a mount that was never told how to rotate. */
+/** The example of a mount of type `azure` lacks fields that were never sent. */
 const configExample = ({ type }: FieldNames, whole: object): object =>
   type === 'cloud'
     ? whole
@@ -17,7 +17,7 @@ const configExample = ({ type }: FieldNames, whole: object): object =>
       )
 
 /**
- * What a mount of the cloud engine answers, for the API document. docs/contract/cloud.md#configuration,
+ * The responses of a cloud mount, for the OpenAPI document. docs/contract/cloud.md#configuration,
  * docs/contract/cloud.md#reading-a-role
  */
 export const answersOf = (names: FieldNames) =>

@@ -33,21 +33,18 @@ export type CloudEngineParts = {
   readonly operator: OperatorSettings
   readonly leases: RoleLeases
   readonly systemTtl: CloudCredentialsParts['systemTtl']
-  /** How long things may take; tests only. */
+  /** Time limits, for tests. */
   readonly patience?: CloudCredentialsParts['patience']
   readonly requestLimitMs?: CloudCredentialsParts['requestLimitMs']
-  /** How long is waited before something is tried again; tests only. */
+  /** Waits before a retry; replaced by tests. */
   readonly pause?: UpstreamParts['pause'] | undefined
 }
 
-const emptyingMs = 60_000
+const emptyMs = 60_000
 
 const isOurs = ({ plugin }: Mount): boolean => plugin === 'cloud' || plugin === 'azure'
 
-/**
- * The engine over all its mounts: each has its own state, found by the mount's uuid, so it stays when the
- * mount moves.
- */
+/** The engine for all its mounts. The state of a mount is found by uuid, so it survives a move of the mount. */
 export class CloudEngine implements AsyncDisposable {
   readonly rotation: RootRotation
   readonly credentials: CloudCredentials
@@ -89,13 +86,13 @@ export class CloudEngine implements AsyncDisposable {
     this.rotation = new RootRotation({ ...own, rootSecretUsers, clock, random, log })
   }
 
-  /** Begins what happens by itself, in the background. */
+  /** Starts the background work. */
   start(): void {
     this.rotation.start()
     this.credentials.start()
   }
 
-  /** Mounts of the engine that are not being removed. */
+  /** The engine's mounts, without those that are being removed. */
   mounts(): Mount[] {
     return this.#everyMount().filter(({ tainted }) => !tainted)
   }
@@ -107,7 +104,7 @@ export class CloudEngine implements AsyncDisposable {
   stateOf(mount: Mount): MountState {
     const known = this.#stateByUuid.get(mount.uuid)
     if (known !== undefined) return known
-    this.#dropGone()
+    this.#closeRemoved()
     const state = new MountState(
       mount,
       this.#parts.mounts.viewOf(mount).view('', { numbers: 'plain' }),
@@ -117,19 +114,18 @@ export class CloudEngine implements AsyncDisposable {
     return state
   }
 
-  #dropGone(): void {
+  /** Closes the state of mounts that no longer exist. */
+  #closeRemoved(): void {
     for (const [uuid, state] of this.#stateByUuid) {
       if (this.#parts.mounts.table.byUuid(uuid) !== undefined) continue
       this.#stateByUuid.delete(uuid)
       state.intents[Symbol.asyncDispose]().catch((err: unknown) =>
-        this.#parts.log.error({ err }, 'work for a mount that is gone could not be ended'),
+        this.#parts.log.error({ err }, 'could not stop the background work of a removed cloud mount'),
       )
     }
   }
 
-  /**
-   * docs/contract/cloud.md#writing-a-configuration. A secret that was about to follow another one is removed.
-   */
+  /** If the credential changes, the pending secret is removed. docs/contract/cloud.md#writing-a-configuration */
   async putConfig(mount: Mount, input: ConfigInput): Promise<void> {
     const { clock, operator } = this.#parts
     await this.#changeConfig(this.stateOf(mount), (before) => {
@@ -148,7 +144,7 @@ export class CloudEngine implements AsyncDisposable {
     )
   }
 
-  /** `drops`: a secret that is pending there will never count, and is removed. */
+  /** Writes a configuration, and removes the pending secret of `drops`, which will never be promoted. */
   async #changeConfig(
     state: MountState,
     change: (
@@ -165,7 +161,7 @@ export class CloudEngine implements AsyncDisposable {
         return { config: changed.config, alongside: gone.entries }
       })
     } finally {
-      // a write that failed may be stored
+      // a failed write may be stored
       state.intents.undo(dropped)
     }
   }
@@ -181,8 +177,8 @@ export class CloudEngine implements AsyncDisposable {
   }
 
   /**
-   * Gives back what there is to warn of. `revoke`: its leases are revoked first, also those of a role that is
-   * gone. docs/contract/cloud.md#deleting-a-role
+   * Deletes a role and returns warnings. With `revoke`, its leases are revoked first, even if the role no longer
+   * exists. docs/contract/cloud.md#deleting-a-role
    */
   async deleteRole(
     mount: Mount,
@@ -194,7 +190,7 @@ export class CloudEngine implements AsyncDisposable {
     if (revoke) await revokeLeasesOfRole(name, state, leases)
     const role = await state.findRole(name)
     const warnings = await deleteRole(name, this.#work(mount, correlationId))
-    // what was being made in the meantime
+    // credentials that were issued in the meantime
     if (revoke) await revokeLeasesOfRole(name, state, leases)
     const left =
       revoke || role === undefined
@@ -203,7 +199,7 @@ export class CloudEngine implements AsyncDisposable {
     return left === undefined ? warnings : [...warnings, left]
   }
 
-  /** Before a mount is removed: see `CloudCredentials.clear`. */
+  /** Runs before a mount is removed, and may refuse that: see `CloudCredentials.clear`. */
   async clear(mount: Mount, how: { readonly abandon: boolean }): Promise<void> {
     if (!isOurs(mount)) return
     await this.#changeConfig(this.stateOf(mount), (before) => {
@@ -215,28 +211,24 @@ export class CloudEngine implements AsyncDisposable {
   }
 
   /**
-   * Of a mount that is being removed: deletes the applications its roles keep, and undoes what is left. What
-   * cannot be removed in a minute is logged, for nobody knows of it any longer then.
+   * Empties a mount that is being removed: deletes the applications that its roles own and undoes its intents.
+   * Logs what cannot be removed within a minute, because its records are deleted with the mount.
    */
   async empty(mount: Mount): Promise<void> {
     if (!isOurs(mount)) return
     const { clock, random, log } = this.#parts
-    const signal = AbortSignal.timeout(emptyingMs)
-    const call = { ...callWithin(clock, random.uuid(), signal), deadline: clock.now() + emptyingMs }
+    const signal = AbortSignal.timeout(emptyMs)
+    const call = { ...callWithin(clock, random.uuid(), signal), deadline: clock.now() + emptyMs }
     const state = this.stateOf(mount)
     const place = { mount: mount.path, namespace: mount.namespace }
     try {
-      for (const name of await state.roleNames()) {
-        const managed = (await state.findRole(name))?.managed
-        if (managed === undefined) continue
-        await deleteRole(name, { state, clock, random, call, serviceManagementReference: undefined }).catch(
-          (err: unknown) =>
-            log.warn(
-              { err, event: 'cloud_left', ...place, role: name, application: managed.object_id },
-              'an application of a removed mount is left upstream',
-            ),
-        )
-      }
+      await this.#deleteApplications(place, {
+        state,
+        clock,
+        random,
+        call,
+        serviceManagementReference: undefined,
+      })
       const left = await Promise.race([
         state.intents.undoAll(),
         once(signal, 'abort').then(() => state.intents.debris()),
@@ -244,10 +236,23 @@ export class CloudEngine implements AsyncDisposable {
       if (left.length > 0)
         log.warn(
           { event: 'cloud_left', ...place, objects: debrisObjects(left) },
-          'what a removed mount made is left upstream',
+          'objects of a removed mount are left upstream',
         )
     } catch (err) {
-      log.error({ err, ...place }, 'what a removed mount keeps upstream cannot be read')
+      log.error({ err, ...place }, 'cannot read what a removed mount owns upstream')
+    }
+  }
+
+  async #deleteApplications(place: { readonly mount: string; readonly namespace: string }, work: RoleWork) {
+    for (const name of await work.state.roleNames()) {
+      const managed = (await work.state.findRole(name))?.managed
+      if (managed === undefined) continue
+      await deleteRole(name, work).catch((err: unknown) =>
+        this.#parts.log.warn(
+          { err, event: 'cloud_left', ...place, role: name, application: managed.object_id },
+          'an application of a removed mount is left upstream',
+        ),
+      )
     }
   }
 

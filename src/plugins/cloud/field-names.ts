@@ -1,16 +1,13 @@
-/**
- * In what mounts of type `cloud` and `azure` differ: how they call things, and nothing else.
- * docs/contract/cloud.md#names
- */
+/** The names in which mounts of type `cloud` and `azure` differ. Nothing else does. docs/contract/cloud.md#names */
 export type FieldNames = {
   readonly type: 'cloud' | 'azure'
-  /** How texts call the provider. */
+  /** The provider's name in texts. */
   readonly word: 'Cloud' | 'Azure'
-  /** Field of a role that lists what it is allowed to do. */
+  /** The field that lists the Azure roles to assign. */
   readonly roles: 'cloud_roles' | 'azure_roles'
-  /** Field of a role that lists the groups it is a member of. */
+  /** The field that lists the groups to join. */
   readonly groups: 'cloud_groups' | 'azure_groups'
-  /** Values of `sign_in_audience` in the order texts list them, each with what is sent upstream. */
+  /** The values of `sign_in_audience`, in the order of error texts, with the values sent upstream. */
   readonly audiences: ReadonlyMap<string, string>
 }
 
@@ -21,7 +18,6 @@ const upstreamAudiences = [
   'PersonalMicrosoftAccount',
 ] as const
 
-/** The one table. */
 export const fieldNames: Readonly<Record<FieldNames['type'], FieldNames>> = {
   cloud: {
     type: 'cloud',
@@ -41,6 +37,6 @@ export const fieldNames: Readonly<Record<FieldNames['type'], FieldNames>> = {
   },
 }
 
-/** The names of a mount, by its type. */
+/** The names for a mount of this type. */
 export const namesOf = ({ type }: { readonly type: string }): FieldNames =>
   type === 'azure' ? fieldNames.azure : fieldNames.cloud

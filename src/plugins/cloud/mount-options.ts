@@ -1,21 +1,19 @@
 import type { Mount } from '../../core/mounts/mount.ts'
 import { parseDuration } from '../../lib/go/duration.ts'
 
-/** What the options of a mount (`sys/mounts/…/tune`) say to the engine. */
+/** The engine's options of a mount, set with `sys/mounts/…/tune`. */
 export type EngineOptions = {
-  /** Credentials are proven before they are answered, unless a request says otherwise. */
+  /** Default of the request field `wait`: whether a credential is returned once it works. */
   readonly wait: 'ready' | 'none'
   readonly waitLimitMs: number
   readonly onTimeout: 'return' | 'revoke'
-  /** Credentials made at a time. */
+  /** How many credentials are created at a time. */
   readonly mostInFlight: number
-  /** 0: only when it is asked for. */
+  /** 0: only on request. */
   readonly reapPeriodMs: number
-  /**
-   * Seconds a secret works upstream when its role does not say; 0: as long as its lease can last, and a day.
-   */
+  /** Seconds that a secret works upstream if its role sets no limit. 0: as long as its lease can last plus a day. */
   readonly secretLifetime: number
-  /** Sent with each application that is made, where the tenant wants to know whose it is. */
+  /** Sent with each application that is created, for tenants that require one. */
   readonly serviceManagementReference: string | undefined
 }
 
@@ -23,10 +21,10 @@ const defaultWaitLimit = 60
 const defaultInFlight = 8
 const mostInFlight = 64
 const leastReapPeriod = 60
-/** A hundred years: no directory takes more, and a date must come of it. */
+/** A hundred years: directories accept no more, and the end must be a valid date. */
 const mostSecretLifetime = 100 * 365 * 86_400
 
-/** A value that means nothing counts as not set. */
+/** Reads the options of a mount. Invalid values count as unset. */
 export function engineOptions({ options }: Pick<Mount, 'options'>): EngineOptions {
   const {
     wait,

@@ -12,15 +12,15 @@ import { type RoleRecord, readRole } from './roles/role-record.ts'
 import { effectiveClientId, effectiveSettings, type OperatorSettings } from './config/effective-settings.ts'
 import type { Upstream, UpstreamSettings } from './upstream/index.ts'
 
-/** A client of the three services upstream, and what it signs in with. */
+/** A client of the three upstream services, with the settings it signs in with. */
 export type ReadyUpstream = Upstream & { readonly settings: UpstreamSettings }
 
 export type MountStateParts = {
   readonly clock: Clock
   readonly operator: OperatorSettings
-  /** One application at a time, whichever mounts share it. */
+  /** Serializes password changes of an application across mounts. */
   readonly applications: KeyedMutex
-  /** One rotation of one root application at a time, whichever mounts sign in as it. */
+  /** Serializes rotations of a root application across mounts. */
   readonly rotations: KeyedMutex
   openUpstream(settings: UpstreamSettings): Upstream
   openIntents(mount: Mount, state: MountState): Intents
@@ -30,25 +30,24 @@ const maxCachedRoles = 10_000
 const maxCachedText = 16_384
 const configKey = 'config'
 const rolePrefix = 'role/'
-/** A client is made anew after that. docs/contract/cloud.md#effective-settings */
+/** How long an upstream client is reused. docs/contract/cloud.md#effective-settings */
 const upstreamLifeMs = 30 * 60_000
 
 /**
- * Configuration, roles and upstream client of one mount: in its storage view, with copies in memory that are
- * as new as the last write of this process. A write that failed may be stored all the same, so it ends the
- * copies too.
+ * The configuration, roles, intents and upstream client of one mount. Caches what it reads from the mount's
+ * storage view. Every write drops the cached copy, even a failed one, because that may be stored.
  */
 export class MountState {
-  /** The mount's own storage; numbers are plain. */
+  /** The mount's storage. */
   readonly view: View
   readonly names: FieldNames
-  /** Stays when the mount moves. */
+  /** Does not change when the mount moves. */
   readonly accessor: string
   readonly intents: Intents
   readonly #parts: MountStateParts
   #config: Promise<ConfigRecord | undefined> | undefined
   #upstream: { readonly ready: ReadyUpstream; readonly until: number } | undefined
-  /** Counts changes of the configuration. */
+  /** Number of changes of the configuration. */
   #changes = 0
   readonly #roles = new RecordCache<RoleRecord>(maxCachedRoles, maxCachedText)
   readonly #turns = new KeyedMutex()
@@ -65,7 +64,7 @@ export class MountState {
     return this.#parts.operator
   }
 
-  /** Undefined when the mount is not configured. */
+  /** Undefined if the mount is not configured. */
   findConfig(): Promise<ConfigRecord | undefined> {
     this.#config ??= this.#loadConfig()
     return this.#config
@@ -83,9 +82,9 @@ export class MountState {
   }
 
   /**
-   * `change` gives the new configuration from the stored one (undefined: none), or `keep` to leave it, and
-   * entries to be written with it in one step. It may run again; what it throws ends the write. The upstream
-   * client is dropped.
+   * Writes the configuration that `change` derives from the stored one, together with further entries; `keep`
+   * writes nothing. `change` runs again after a conflicting write, and its errors abort the change. Drops the
+   * upstream client.
    */
   changeConfig(change: (before: ConfigRecord | undefined) => ConfigChange | 'keep'): Promise<void> {
     return this.#turns.take(configKey, async () => {
@@ -111,20 +110,20 @@ export class MountState {
   }
 
   /**
-   * The client for what is effective now; kept for 30 minutes or until the configuration changes. Throws what
-   * is missing.
+   * The client for the effective settings, reused for 30 minutes or until the configuration changes. Throws if a
+   * setting is missing.
    */
   async upstream(): Promise<ReadyUpstream> {
     const now = this.#parts.clock.now()
     if (this.#upstream !== undefined && now < this.#upstream.until) return this.#upstream.ready
     const changes = this.#changes
     const ready = this.open(effectiveSettings(await this.findConfig(), this.#parts.operator))
-    // not kept when the configuration was changed meanwhile
+    // not reused if the configuration was changed meanwhile
     if (changes === this.#changes) this.#upstream = { ready, until: now + upstreamLifeMs }
     return ready
   }
 
-  /** A client of its own, for other settings than the effective ones. */
+  /** Opens a separate client, for other settings than the effective ones. */
   open(settings: UpstreamSettings): ReadyUpstream {
     return Object.assign(this.#parts.openUpstream(settings), { settings })
   }
@@ -137,12 +136,12 @@ export class MountState {
     })
   }
 
-  /** Call it in the role's turn. */
+  /** To be called within `inRoleTurn`. */
   async putRole(name: string, role: RoleRecord, alongside: readonly ViewEntry[] = []): Promise<void> {
     await this.#writeRole(name, role, alongside)
   }
 
-  /** Call it in the role's turn. */
+  /** To be called within `inRoleTurn`. */
   async deleteRole(name: string, alongside: readonly ViewEntry[] = []): Promise<void> {
     await this.#writeRole(name, undefined, alongside)
   }
@@ -166,15 +165,12 @@ export class MountState {
     return keys.map((key) => key.slice(rolePrefix.length))
   }
 
-  /** Writes and deletions of one role, one after the other. */
+  /** Serializes the writes and deletions of one role. */
   inRoleTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
     return this.#turns.take(rolePrefix + name, work)
   }
 
-  /**
-   * Steps of a rotation of the root secret, one after the other, those of other mounts with the same root
-   * application too.
-   */
+  /** Serializes root rotations, across all mounts with the same root application. */
   inRotationTurn<T>(work: () => Promise<T>): Promise<T> {
     return this.#turns.take('rotation', async () => {
       const clientId = effectiveClientId(await this.findConfig(), this.operator)
@@ -183,7 +179,7 @@ export class MountState {
   }
 
   /**
-   * Changes of one application's passwords, one after the other.
+   * Serializes the password changes of one application, across mounts.
    * docs/contract/cloud.md#passwords-on-an-application
    */
   inApplicationTurn<T>(objectId: string, work: () => Promise<T>): Promise<T> {

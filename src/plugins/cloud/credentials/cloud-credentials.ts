@@ -112,12 +112,9 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     this.#requestLimitMs = parts.requestLimitMs ?? defaultRequestLimitMs
   }
 
-  /**
-   * Begins the work in the background: what an earlier life has left is undone at once, and mounts that want
-   * it are reaped from time to time.
-   */
+  /** Starts the background work: undoes what an earlier process left behind, and reaps mounts periodically. */
   start(): void {
-    // a mount that is being removed too: that may be refused
+    // includes mounts that are being removed, because their removal may be refused
     for (const mount of this.#parts.everyMount())
       this.#inBackground(this.#parts.stateOf(mount).intents.resume())
     this.#reaping.start()
@@ -323,9 +320,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
 
   #inBackground(work: Promise<void>): void {
     const tracked = work
-      .catch((err: unknown) =>
-        this.#parts.log.error({ err }, 'work on cloud credentials in the background failed'),
-      )
+      .catch((err: unknown) => this.#parts.log.error({ err }, 'background work on cloud credentials failed'))
       .finally(() => this.#background.delete(tracked))
     this.#background.add(tracked)
   }

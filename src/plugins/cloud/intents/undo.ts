@@ -29,7 +29,7 @@ export type UndoParts = Owners & {
   readonly clock: Clock
   readonly random: Random
   readonly patience: Patience
-  readonly rootSecretUsers: Pick<RootSecretUsers, 'keep'>
+  readonly rootSecretUsers: Pick<RootSecretUsers, 'isInUse'>
 }
 
 type Undoing = UndoParts & {
@@ -51,7 +51,7 @@ export async function undoIntent(stored: StoredIntent, attempt: Attempt, parts: 
   const { intent, since } = stored
   const { state, clock, random } = parts
   if (await isOwned(intent, parts)) return done
-  if (await parts.rootSecretUsers.keep(intent)) return later('a mount still signs in with it')
+  if (await parts.rootSecretUsers.isInUse(intent)) return later('a mount still signs in with it')
   const upstream = await state.upstream()
   const reason = otherTenantReason(stored, upstream)
   if (reason !== undefined) return later(reason)

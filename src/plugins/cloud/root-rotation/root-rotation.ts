@@ -15,7 +15,7 @@ export type RootRotationParts = {
   /** The mounts of the engine. */
   mounts(): readonly Mount[]
   stateOf(mount: Mount): MountState
-  /** Counts as a request inside of the mount; undefined: nobody may come in. */
+  /** Counts as a request in the mount until the returned function is called. Undefined if the mount is closed. */
   enter(mount: Mount): (() => void) | undefined
   readonly rootSecretUsers: Pick<RootSecretUsers, 'of'>
   readonly clock: Clock
@@ -24,16 +24,14 @@ export type RootRotationParts = {
 }
 
 const tickMs = 5_000
-/**
- * Between two looks at a pending secret, and between two tries of a rotation that is due.
- * docs/contract/cloud.md#undo
- */
-const againMs = 15_000
+/** Between two checks of a pending secret. docs/contract/cloud.md#promotion */
+const checkAgainMs = 15_000
+/** Between two attempts at a rotation that is due. */
 const rotateAgainMs = 60_000
 
 /**
- * What becomes of root secrets by itself: a pending one counts as soon as it works, and rotations that are
- * due begin. A mount is looked at by one run at a time. Disposing waits for the work at hand.
+ * Promotes pending root secrets once they work, and starts rotations that are due. Handles each mount in one run
+ * at a time. Disposing waits for running work.
  * docs/contract/cloud.md#promotion, docs/contract/cloud.md#automatic-rotation.
  */
 export class RootRotation implements AsyncDisposable {
@@ -60,7 +58,7 @@ export class RootRotation implements AsyncDisposable {
     this.#looks.start()
   }
 
-  /** Does all that is due, and waits for it. Failures are logged and tried again by a later run. */
+  /** Does everything that is due and waits for it. Failures are logged, and a later run retries them. */
   async look(): Promise<void> {
     const mounts = this.#parts.mounts()
     const live = new Set(mounts.map(({ uuid }) => uuid))
@@ -80,11 +78,11 @@ export class RootRotation implements AsyncDisposable {
     await Promise.allSettled(this.#running.values())
   }
 
-  /** Begins what is due. */
+  /** Starts what is due for one mount. */
   async #lookAt(mount: Mount): Promise<void> {
     const { clock, stateOf, enter } = this.#parts
     const wait = (this.#notBefore.get(mount.uuid) ?? 0) - clock.now()
-    // a longer one is from before the clock was set
+    // a longer wait means that the clock was set back
     if (wait > 0 && wait <= rotateAgainMs) return
     const leave = enter(mount)
     if (leave === undefined) return
@@ -108,7 +106,7 @@ export class RootRotation implements AsyncDisposable {
     this.#running.set(mount.uuid, running)
   }
 
-  /** As long as nothing is due, the schedule is asked but once. */
+  /** Computes the schedule only once as long as nothing is due. */
   #stepOf(config: ConfigRecord): ReturnType<typeof nextStep> {
     const now = this.#parts.clock.now()
     if (config.pending === undefined && (this.#idleUntil.get(config) ?? 0) > now) return 'nothing'
@@ -117,24 +115,22 @@ export class RootRotation implements AsyncDisposable {
   }
 
   #failed({ path, namespace }: Mount, err: unknown): void {
-    // a sealed server tells nobody but its callers
+    // a sealed server reports that to its callers only
     if (err instanceof ServiceError && err.kind === 'sealed') return
     this.#parts.log.error(
       { err, mount: path, namespace },
-      'the root secret of a cloud mount could not be rotated; it is tried again',
+      'could not rotate the root secret of a cloud mount; retrying',
     )
   }
 
   async #complete(mount: Mount, state: MountState): Promise<void> {
-    this.#notBefore.set(mount.uuid, this.#parts.clock.now() + againMs)
+    this.#notBefore.set(mount.uuid, this.#parts.clock.now() + checkAgainMs)
     const isUsedElsewhere = (former: ConfigRecord) => this.#isUsedElsewhere(mount, former)
     if (await completeRotation(this.#work(state), this.#parts.log, isUsedElsewhere))
       this.#notBefore.delete(mount.uuid)
   }
 
-  /**
-   * A secret that was typed in may have been typed in twice: it goes when the last mount has moved off it.
-   */
+  /** An operator may have given several mounts the same secret: it is removed once no mount uses it. */
   async #isUsedElsewhere({ uuid }: Mount, { client_secret }: ConfigRecord): Promise<boolean> {
     return (await this.#parts.rootSecretUsers.of(digestOf(client_secret))).some((user) => user.uuid !== uuid)
   }

@@ -4,16 +4,16 @@ import type { Intent } from '../intents/intent.ts'
 import type { MountState } from '../mount-state.ts'
 import { effectiveClientSecret } from '../config/effective-settings.ts'
 
-/** How a root secret is told from another without being kept. */
+/** Identifies a root secret without storing it. */
 export const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 export type RootSecretUsersParts = {
-  /** All mounts of the engine, also those that are being removed: these sign in until they are gone. */
+  /** All of the engine's mounts. Those that are being removed still sign in until they are gone. */
   everyMount(): readonly Mount[]
   stateOf(mount: Mount): MountState
 }
 
-/** Which mounts sign in with a secret: one that an operator typed in may have been typed in twice. */
+/** Finds the mounts that sign in with a secret: an operator may have given several mounts the same one. */
 export class RootSecretUsers {
   readonly #parts: RootSecretUsersParts
 
@@ -21,7 +21,7 @@ export class RootSecretUsers {
     this.#parts = parts
   }
 
-  /** Mounts that sign in with the secret of this digest. */
+  /** The mounts that sign in with the secret of this digest. */
   async of(digest: string): Promise<Mount[]> {
     const { everyMount, stateOf } = this.#parts
     const uses = async (mount: Mount) => {
@@ -32,8 +32,8 @@ export class RootSecretUsers {
     return (await Promise.all(everyMount().map(uses))).flat()
   }
 
-  /** Whether what an intent would remove is in use. */
-  async keep(intent: Intent): Promise<boolean> {
+  /** Whether a mount signs in with the secret that an intent would remove. */
+  async isInUse(intent: Intent): Promise<boolean> {
     return (
       intent.kind === 'rootPassword' &&
       intent.secret_digest !== undefined &&
@@ -42,8 +42,8 @@ export class RootSecretUsers {
   }
 
   /**
-   * Of a mount that is being removed: leaves the removal of secrets that other mounts sign in with to one of
-   * those, and gives back the ids of the intents that are theirs now.
+   * Before a mount is removed: moves its intents for secrets that other mounts still use to one of those mounts.
+   * Returns the ids of the moved intents.
    */
   async handOver(from: Mount): Promise<string[]> {
     const { intents } = this.#parts.stateOf(from)
