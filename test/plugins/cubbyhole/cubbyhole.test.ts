@@ -22,7 +22,7 @@ async function newToken(by: Client, fields: object = {}): Promise<{ token: strin
 }
 
 describe('the cubbyhole', () => {
-  test('an entry is written, read, replaced whole and deleted', async () => {
+  test('an entry can be written, read, replaced as a whole and deleted', async () => {
     const path = fresh()
 
     expect(await server.root.write(path, { a: 1, b: 2 })).toMatchObject({ status: 204, text: '' })
@@ -41,7 +41,7 @@ describe('the cubbyhole', () => {
     '{"__proto__":{"a":1},"constructor":"b","toString":null}',
     '{"big":123456789012345678901234567890,"exact":1.10,"power":1e3,"minus":-0}',
     '{"text":"\\u0000\\ud83d\\ude00 <>&","":"empty name"}',
-  ])('keeps %s letter for letter', async (raw) => {
+  ])('keeps %s unchanged', async (raw) => {
     const path = fresh()
 
     expect((await server.root.write(path, undefined, { raw })).status).toBe(204)
@@ -98,7 +98,7 @@ describe('the cubbyhole', () => {
     })
   })
 
-  test('a list is sorted, with folders in it; one of nothing is 404', async () => {
+  test('a list is sorted and includes folders, and an empty one is 404', async () => {
     const path = fresh()
     expect(await server.root.call('LIST', path)).toMatchObject({ status: 404, body: errors() })
     for (const name of ['b', 'a/x', 'a/y/z', 'a', 'B', 'a-b'])
@@ -159,7 +159,7 @@ describe('the cubbyhole', () => {
     )
   })
 
-  test('one token does not see what another wrote, nor its child what it wrote', async () => {
+  test('a token sees neither the entries of another token nor those of its parent', async () => {
     const parent = await newToken(server.root, { policies: ['default', 'root'].slice(0, 1) })
     const other = await newToken(server.root)
     await parent.client.write('cubbyhole/secret', { mine: true })
@@ -171,7 +171,7 @@ describe('the cubbyhole', () => {
     expect((await parent.client.read('cubbyhole/secret')).body.data).toEqual({ mine: true })
   })
 
-  test('a child begins with a store of its own', async () => {
+  test('a child begins with its own empty store', async () => {
     const policy = 'path "auth/token/create" { capabilities = ["update"] }'
     await server.root.write('sys/policies/acl/creates', { policy })
     const parent = await newToken(server.root, { policies: ['default', 'creates'] })
@@ -181,7 +181,7 @@ describe('the cubbyhole', () => {
     expect((await child.client.read('cubbyhole/a')).status).toBe(404)
   })
 
-  test('it goes with its token: a new one of the same id starts empty', async () => {
+  test('it ends with its token, and a new token with the same id starts empty', async () => {
     const first = await newToken(server.root, { id: 'again' })
     await first.client.write('cubbyhole/a', { old: true })
     await server.root.write('auth/token/revoke', { token: first.token })
@@ -208,7 +208,7 @@ describe('the cubbyhole', () => {
     expect((await after.root.read('cubbyhole/kept')).body.data).toEqual({ a: 'b' })
   })
 
-  test('the default policy covers what is below it, not itself', async () => {
+  test('the default policy covers everything below it, but not the path itself', async () => {
     const { client } = await newToken(server.root)
 
     expect((await client.write('cubbyhole/a', { a: 1 })).status).toBe(204)
@@ -216,7 +216,7 @@ describe('the cubbyhole', () => {
     expect((await client.list('cubbyhole/a')).status).toBe(404)
   })
 
-  test('create and update are told apart', async () => {
+  test('create and update are distinguished', async () => {
     await server.root.write('sys/policies/acl/once', {
       policy: 'path "cubbyhole/once/*" { capabilities = ["create", "read"] }',
     })
@@ -237,7 +237,7 @@ describe('the cubbyhole', () => {
     expect(await client.delete('cubbyhole/a')).toMatchObject({ status: 400, body: none })
   })
 
-  test('each namespace has its own, for the same token too', async () => {
+  test('each namespace has its own, even for the same token', async () => {
     await server.root.write('sys/namespaces/own')
     const inside = { headers: { 'X-Vault-Namespace': 'own' } }
     await server.root.write('cubbyhole/place', { where: 'root' })
@@ -253,14 +253,14 @@ describe('the cubbyhole', () => {
     expect((await native.read('cubbyhole/place')).status).toBe(403)
   })
 
-  test('the last use of a token writes nothing that stays', async () => {
+  test('a write with the last use of a token leaves nothing', async () => {
     const { client } = await newToken(server.root, { num_uses: 1 })
 
     expect((await client.write('cubbyhole/a', { a: 1 })).status).toBe(204)
     expect((await client.read('cubbyhole/a')).body).toEqual(notAccepted)
   })
 
-  test('whatever its token does while it ends, nothing stays behind', async () => {
+  test('nothing remains, whatever its token does while it ends', async () => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')
     {

@@ -21,7 +21,7 @@ function counting(view: View): { view: View; given: () => number } {
   }
 }
 
-test('what is in a folder is not read through, and a page reads no more than it needs', async () => {
+test('the content of a folder is skipped, and a page reads no more than it needs', async () => {
   await using core = await openCoreView()
   const entries = Array.from({ length: 9000 }, (_, at) => ({
     key: `x/${at % 3 === 0 ? 'b/' : at % 3 === 1 ? 'd/e/' : 'f'}${at}`,
@@ -43,7 +43,7 @@ test('what is in a folder is not read through, and a page reads no more than it 
   expect(await levelOf(view, 'x/', { after: 'b', limit: 1, giveWay })).toEqual(['b/'])
 })
 
-test('pages one behind the other give what one list gives', async () => {
+test('consecutive pages contain the same as one list', async () => {
   await using core = await openCoreView()
   const names = ['a', 'a/x', 'a/y/z', 'a-b', 'B', 'ä', '\u{1f600}/x', '\u{ffee}', 'a/', 'zz/1', 'zz/2', 'zz0']
   await core.view.write(

@@ -100,7 +100,7 @@ describe('refusals of entities', () => {
   })
 })
 
-test('a name takes its new spelling, and belongs to one entity', async () => {
+test('a name takes its new spelling, and belongs to only one entity', async () => {
   const { id, name } = await anEntity()
   const other = await anEntity()
   const spelt = name.toUpperCase()
@@ -145,7 +145,7 @@ test('a path by name changes the entity of that name only, whatever the body say
   expect(await read(other.id)).toMatchObject({ name: other.name, policies: [] })
 })
 
-test('who may write one entity by its name reaches no other one', async () => {
+test('a caller who may write one entity by its name reaches no other one', async () => {
   const { name } = await anEntity()
   const other = await anEntity()
   const policy = fresh('narrow')
@@ -185,7 +185,7 @@ test.each<[object, object]>([
   expect(await read(id)).toMatchObject(stored)
 })
 
-test('lists are in order and cut by after and limit; names come without key_info', async () => {
+test('lists are sorted and paged by after and limit, and lists by name have no key_info', async () => {
   await using other = await startTestServer()
   const mount = await aLoginMount(other, 'people')
   expect((await other.root.list('identity/entity/id')).status).toBe(404)
@@ -321,14 +321,14 @@ describe('effects on tokens', () => {
     },
   )
 
-  test('batch-delete needs ids', async () => {
+  test('batch-delete requires ids', async () => {
     expect(verdict(await server.root.write('identity/entity/batch-delete', { entity_ids: [] }))).toBe(
       '400 missing entity ids to delete',
     )
   })
 })
 
-test('an alias of a disabled mount stays, without its path', async () => {
+test('an alias of a disabled mount remains, without its path', async () => {
   const gone = await aLoginMount(server, 'gone')
   const { token, entityId } = await gone.login('ida')
 
@@ -350,7 +350,7 @@ test.each([
   { path: 'identity/group', fields: { name: 'x'.repeat(1_048_576) } },
   { path: 'identity/entity-alias', fields: { name: 'x'.repeat(1_048_576), mount_accessor: 'a' } },
   { path: 'identity/group-alias', fields: { name: 'x'.repeat(1_048_576), mount_accessor: 'a' } },
-])('$path takes no names of more than 1 MiB', async ({ path, fields }) => {
+])('$path accepts no names of more than 1 MiB', async ({ path, fields }) => {
   await using server = await startTestServer()
 
   const answer = await server.root.write(path, fields)

@@ -60,7 +60,7 @@ test('a login finds the entity of an alias that was created beforehand', async (
   expect((await there.login(name)).entityId).not.toBe(entity)
 })
 
-test('without an entity a new one is made; entity_id is the old name of canonical_id', async () => {
+test('an alias without an entity gets a new one, and entity_id is the old name of canonical_id', async () => {
   const alone = await anAlias()
   expect(await namesOf(alone.entityId)).toEqual([alone.name])
   expect(alone.id).not.toBe(alone.entityId)
@@ -70,7 +70,7 @@ test('without an entity a new one is made; entity_id is the old name of canonica
   expect(body.data?.canonical_id).toBe(entity)
 })
 
-test('the alias of a login is found by its id, and changed by it', async () => {
+test('the alias of a login can be found and changed by its id', async () => {
   const { entityId } = await here.login(fresh('lena'), { team: 'blue' })
   const [alias] = Object.values(
     (await server.root.read(`identity/entity/id/${entityId}`)).body.data?.aliases ?? {},
@@ -253,7 +253,7 @@ test('when an alias moves to another entity, old tokens stay with the old one an
   expect(await namesOf(target)).toEqual([])
 })
 
-test('a renamed alias is no longer found by its old name, and is at its new mount', async () => {
+test('a renamed alias is no longer found by its old name, and belongs to its new mount', async () => {
   const { id, name, entityId } = await anAlias(await anEntity())
   const next = fresh('next')
 
@@ -270,7 +270,7 @@ test('a renamed alias is no longer found by its old name, and is at its new moun
   expect((await here.login(name)).entityId).not.toBe(entityId)
 })
 
-test('a deleted alias leaves entity and tokens; the next login makes another entity', async () => {
+test('deleting an alias keeps entity and tokens, and the next login creates another entity', async () => {
   const sub = fresh('ali')
   const { entityId, client } = await here.login(sub)
   const [own] = Object.values(
@@ -285,7 +285,7 @@ test('a deleted alias leaves entity and tokens; the next login makes another ent
   expect((await here.login(sub)).entityId).not.toBe(entityId)
 })
 
-test('the list has all aliases in order: those of logins, those written by hand, and moved ones', async () => {
+test('the list has all aliases in order: those of logins, those of operators, and moved ones', async () => {
   await using other = await startTestServer()
   const a = await aLoginMount(other, 'a')
   const b = await aLoginMount(other, 'b')
@@ -330,7 +330,7 @@ test('the list has all aliases in order: those of logins, those written by hand,
 describe('lookup/entity', () => {
   const lookUp = (fields: object) => server.root.write('identity/lookup/entity', fields)
 
-  test('by id, name, alias id, and mount with alias name in any spelling', async () => {
+  test('finds an entity by id, name, alias id, and mount with alias name in any case', async () => {
     const { entityId } = await here.login(fresh('Look'))
     const { name, aliases } = (await server.root.read(`identity/entity/id/${entityId}`)).body.data ?? {}
     const [alias] = Object.values(aliases ?? {})
@@ -380,7 +380,7 @@ describe('lookup/entity', () => {
   })
 })
 
-test('an alias of a disabled mount needs a mount for any change, except a move to another entity', async () => {
+test('an alias of a disabled mount can only be changed with a mount, except for a move to another entity', async () => {
   const gone = await aLoginMount(server, fresh('gone'))
   const { id, name } = await anAlias(await anEntity(), fresh('alias'), gone)
   const path = `identity/entity-alias/id/${id}`

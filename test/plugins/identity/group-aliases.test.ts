@@ -61,7 +61,7 @@ describe('group aliases', () => {
     expect((await fixture.read('group', group)).alias).toEqual({})
   })
 
-  test('without a group a new external one is made', async () => {
+  test('an alias without a group gets a new external one', async () => {
     await using fixture = await openGroupFixture()
     const accessor = await fixture.mount('jwt')
 
@@ -125,7 +125,7 @@ describe('group aliases', () => {
     expect([status, body.errors]).toEqual([400, [`mount accessor "${mount_accessor}" is a local mount`]])
   })
 
-  test('an alias ends with its group, and its name is free', async () => {
+  test('an alias ends with its group, and its name is free again', async () => {
     await using fixture = await openGroupFixture()
     const mount_accessor = await fixture.mount('jwt')
     const group = await fixture.make('group', { name: 'g', type: 'external', policies: 'p' })
@@ -149,7 +149,7 @@ describe('group aliases', () => {
     expect(next).not.toBe(alias)
   })
 
-  test('an alias whose mount is gone stays as it is when written so; any change needs a mount', async () => {
+  test('an alias of a removed mount can be written unchanged, and any change needs a mount', async () => {
     await using fixture = await openGroupFixture()
     const mount_accessor = await fixture.mount('jwt')
     const { body } = await fixture.root.write('identity/group-alias', { name: 'eng', mount_accessor })
@@ -170,7 +170,7 @@ describe('group aliases', () => {
     expect((await fixture.root.read(path)).body.data).toMatchObject({ name: 'eng', mount_accessor })
   })
 
-  test('a second alias of a group takes the place of the first, whose id and name are free then', async () => {
+  test('a second alias of a group replaces the first, whose id and name become free', async () => {
     await using fixture = await openGroupFixture()
     const mount_accessor = await fixture.mount('jwt')
     const [g, h] = [

@@ -5,7 +5,7 @@ import { saidBy } from './person.ts'
 
 const at = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 
-test('members from above leave the groups below when they end or are merged, and hold none of a namespace that ends', async () => {
+test('members from above leave the groups below when they are deleted or merged, and keep no groups of a deleted namespace', async () => {
   await using fixture = await openGroupFixture()
   const { root } = fixture
   for (const path of ['sys/namespaces/a', 'a/sys/namespaces/b']) await root.write(path, {})
@@ -48,7 +48,7 @@ test('members from above leave the groups below when they end or are merged, and
   ).toBeUndefined()
 })
 
-test('who is ten groups deep has the policies of all ten, through three namespaces, until one of them goes', async () => {
+test('a member ten groups deep has the policies of all ten, across three namespaces, until one of them is deleted', async () => {
   await using fixture = await openGroupFixture()
   const { root } = fixture
   for (const path of ['sys/namespaces/a', 'a/sys/namespaces/b']) await root.write(path, {})
@@ -91,7 +91,7 @@ test('who is ten groups deep has the policies of all ten, through three namespac
   )
 })
 
-test('an issuer tells of the groups of its own namespace only, whoever asks', async () => {
+test("an issuer's tokens name only groups of its own namespace", async () => {
   await using fixture = await openGroupFixture()
   const { root, server } = fixture
   await root.write('sys/namespaces/a', {})

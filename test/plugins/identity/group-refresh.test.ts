@@ -24,7 +24,7 @@ const identityPolicies = async ({ client }: Login) =>
   (await client.read('auth/token/lookup-self')).body.data?.identity_policies
 
 describe('logins and renewals refresh external groups', () => {
-  test('a group name in a login adds the member, its absence removes it, and rights follow at once', async () => {
+  test('a group name in a login adds the member, its absence removes the member, and rights change at once', async () => {
     await using fixture = await openGroupFixture()
     const accessor = await fixture.mount('jwt')
     const eng = await external(fixture, accessor, 'Eng', { policies: 'web' })
@@ -41,7 +41,7 @@ describe('logins and renewals refresh external groups', () => {
     expect(await identityPolicies(first)).toBeUndefined()
   })
 
-  test('an alias made after the login counts at the next login, not at a renewal', async () => {
+  test('an alias created after a login applies at the next login, not at a renewal', async () => {
     await using fixture = await openGroupFixture()
     const accessor = await fixture.mount('jwt')
     const login = await fixture.login(['late'])
@@ -55,7 +55,7 @@ describe('logins and renewals refresh external groups', () => {
     expect(await groupsOf(fixture, login)).toEqual([late])
   })
 
-  test('a renewal puts back what its own login had', async () => {
+  test('a renewal restores the groups of its own login', async () => {
     await using fixture = await openGroupFixture()
     const accessor = await fixture.mount('jwt')
     const [a, b] = [
@@ -110,7 +110,7 @@ describe('logins and renewals refresh external groups', () => {
     expect(await groupsOf(fixture, login)).toEqual([g, internal].sort())
   })
 
-  test('each join and each leave counts once; a login without a change counts nothing', async () => {
+  test('each join and each leave counts as one change, and a login without a change counts as none', async () => {
     await using fixture = await openGroupFixture()
     const accessor = await fixture.mount('jwt')
     const eng = await external(fixture, accessor, 'eng')
@@ -126,7 +126,7 @@ describe('logins and renewals refresh external groups', () => {
     expect([joined, await index()]).toEqual([start + 1, start + 2])
   })
 
-  test('concurrent logins of many people all join and are all counted', async () => {
+  test('concurrent logins of many people all join the group and are all counted', async () => {
     await using fixture = await openGroupFixture()
     const accessor = await fixture.mount('jwt')
     const eng = await external(fixture, accessor, 'eng')
@@ -158,7 +158,7 @@ describe('logins and renewals refresh external groups', () => {
     ).toEqual([first.entity])
   })
 
-  test('a mount that comes again has another accessor: its old aliases match no more', async () => {
+  test('a mount that is created again has another accessor, so its old aliases no longer match', async () => {
     await using fixture = await openGroupFixture()
     const accessor = await fixture.mount('jwt')
     const eng = await external(fixture, accessor, 'eng')
@@ -171,7 +171,7 @@ describe('logins and renewals refresh external groups', () => {
     expect((await fixture.read('group', eng)).alias).not.toHaveProperty('mount_path')
   })
 
-  test('tens of thousands of unknown names delay nobody', async () => {
+  test('tens of thousands of unknown names delay no other request', async () => {
     await using fixture = await openGroupFixture({ settings: { MAX_JSON_STRINGS: '100000' } })
     const accessor = await fixture.mount('jwt')
     const eng = await external(fixture, accessor, 'eng')
@@ -186,7 +186,7 @@ describe('logins and renewals refresh external groups', () => {
 })
 
 describe('policies of groups', () => {
-  test('templates see the groups an entity is in, inherited ones too, and only those', async () => {
+  test('templates see exactly the groups that an entity is in, including inherited ones', async () => {
     await using fixture = await openGroupFixture()
     await fixture.mount('jwt')
     const login = await fixture.login([])
@@ -218,7 +218,7 @@ describe('policies of groups', () => {
     expect([await status('blue'), await status('red')]).toEqual([403, 404])
   })
 
-  test('a group with the policy of a role that is not there grants nothing, and root is never given', async () => {
+  test('a group with a policy that does not exist grants nothing, and root is never granted', async () => {
     await using fixture = await openGroupFixture()
     await fixture.mount('jwt')
     const login = await fixture.login([])
@@ -300,7 +300,7 @@ describe('groups and namespaces', () => {
     expect((await fixture.read('group', g)).alias?.id).toBe(alias)
   })
 
-  test('policies of a group below count there only, and lookup tells them apart', async () => {
+  test('policies of a group in a child namespace apply only there, and lookup shows them separately', async () => {
     await using fixture = await openGroupFixture()
     const { body } = await fixture.root.write('sys/namespaces/ns1')
     const namespace = String(body.data?.id)

@@ -41,7 +41,7 @@ describe('groups', () => {
     })
   })
 
-  test('fields that are not sent stay, sent ones replace, and each write counts', async () => {
+  test('absent fields are kept, sent ones replace, and each write is counted', async () => {
     await using fixture = await openGroupFixture()
     const [one, two] = [
       await fixture.make('entity', { name: 'one' }),
@@ -131,7 +131,7 @@ describe('groups', () => {
     expect((await fixture.root.read('identity/group/name/x')).status).toBe(404)
   })
 
-  test('an empty type of a new group counts as unset, of an existing one as a change', async () => {
+  test('an empty type counts as unset for a new group, and as a change for an existing one', async () => {
     await using fixture = await openGroupFixture()
     const [empty, none] = [
       await fixture.make('group', { name: 'e', type: '' }),
@@ -159,7 +159,7 @@ describe('groups', () => {
     expect((await fixture.root.read('identity/group/id')).status).toBe(405)
   })
 
-  test('lists by id with counts, by name with keys only, both cut by after and limit', async () => {
+  test('lists by id have counts, lists by name only keys, and both are paged by after and limit', async () => {
     await using fixture = await openGroupFixture()
     const accessor = await fixture.mount('jwt')
     const entity = await fixture.make('entity', { name: 'bob' })
@@ -204,7 +204,7 @@ describe('groups', () => {
 })
 
 describe('groups in groups', () => {
-  test('policies are inherited, until the chain is cut', async () => {
+  test('policies are inherited until the chain is broken', async () => {
     await using fixture = await openGroupFixture()
     await fixture.mount('jwt')
     const { entity, client } = await fixture.login([])
@@ -284,8 +284,8 @@ describe('groups in groups', () => {
   })
 })
 
-describe('who is in a group', () => {
-  test('an entity that is deleted leaves; one that is merged hands its place on', async () => {
+describe('membership of a group', () => {
+  test('a deleted entity leaves, and a merged entity passes its membership on', async () => {
     await using fixture = await openGroupFixture()
     const [a, b, c] = [
       await fixture.make('entity', { name: 'a' }),
@@ -303,7 +303,7 @@ describe('who is in a group', () => {
     expect(await fixture.read('entity', a)).toMatchObject({ direct_group_ids: [both, from].sort() })
   })
 
-  test('an entity deleted while it is put into a group is in no group afterwards', async () => {
+  test('an entity that is deleted while it is added to a group is in no group afterwards', async () => {
     await using fixture = await openGroupFixture()
     const group = await fixture.make('group', { name: 'g' })
     for (let round = 0; round < 10; round += 1) {
@@ -318,7 +318,7 @@ describe('who is in a group', () => {
     }
   })
 
-  test('a group of thousands: written, joined by a login, counted, deleted', {
+  test('a group with thousands of members can be written, joined by a login, counted and deleted', {
     timeout: 60_000,
   }, async () => {
     await using fixture = await openGroupFixture()

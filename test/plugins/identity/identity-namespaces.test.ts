@@ -8,7 +8,7 @@ async function aNamespace(server: TestServer, name: string) {
   return { id: String(body.data?.id), headers: { 'X-Vault-Namespace': name } }
 }
 
-test('entities and aliases are of one namespace: ids say which, and elsewhere they are unknown', async () => {
+test('entities and aliases belong to one namespace, which their ids name, and are unknown elsewhere', async () => {
   await using server = await startTestServer()
   const { id: nsId, headers } = await aNamespace(server, 'ns1')
   const { headers: sibling } = await aNamespace(server, 'ns2')
@@ -74,7 +74,7 @@ test('entities and aliases are of one namespace: ids say which, and elsewhere th
   expect((await root.read(`identity/entity/id/${id}`, { headers })).body.data).toMatchObject({ policies: [] })
 })
 
-test('everything is as it was after a restart', async () => {
+test('everything is unchanged after a restart', async () => {
   await using folder = await temporaryFolder()
   const settings = {
     STORAGE: `sqlite:${folder.file('gatehouse.db')}`,

@@ -17,7 +17,7 @@ function dice(seed: number) {
   }
 }
 
-test('first logins of one name in many spellings at once make one entity', async () => {
+test('concurrent first logins of one name in many spellings create one entity', async () => {
   await using server = await startTestServer()
   const mount = await aLoginMount(server, 'm')
   const spellings = ['mike', 'MIKE', 'Mike', 'mi\u212ae', 'mIKe']
@@ -29,7 +29,7 @@ test('first logins of one name in many spellings at once make one entity', async
   expect((await server.root.list('identity/entity-alias/id')).body.data?.keys).toHaveLength(1)
 })
 
-test('a group that ends while a member renews and logs in: no failure, no member, no rights', async () => {
+test('deleting a group while a member renews and logs in causes no failure and leaves no member and no rights', async () => {
   await using server = await startTestServer()
   const { root } = server
   const mount = await aLoginMount(server, 'm')
@@ -57,7 +57,7 @@ test('a group that ends while a member renews and logs in: no failure, no member
   }
 })
 
-test('whatever comes at one person at once, by several mounts, is done and none of it refused', {
+test('concurrent requests for one person, by several mounts, all succeed', {
   timeout: 60_000,
 }, async () => {
   await using folder = await temporaryFolder()
@@ -129,7 +129,7 @@ async function soundPeople({ root }: TestServer): Promise<Map<string, Json>> {
   return people
 }
 
-test('logins, renewals, merges, moved aliases, deletions and groups that come and go at once leave one truth, also after a restart', {
+test('concurrent logins, renewals, merges, moves of aliases, deletions and group changes leave a consistent state, also after a restart', {
   timeout: 60_000,
 }, async () => {
   await using folder = await temporaryFolder()

@@ -52,7 +52,7 @@ const alike = [
 ]
 
 describe('a login with a name that looks like another', () => {
-  test.each(alike)('%j is another person, and leaves a warning each time', async (name) => {
+  test.each(alike)('%j is another person, and each login logs a warning', async (name) => {
     const [before, warned] = [await counted(), warnings().length]
 
     const first = await mount.login(name)
@@ -76,7 +76,7 @@ describe('a login with a name that looks like another', () => {
     expect(lines.some((line) => line.includes(name))).toBe(false)
   })
 
-  test.each(['admin', 'ADMIN', 'aDmIn'])('%j is the person of that name, and leaves none', async (name) => {
+  test.each(['admin', 'ADMIN', 'aDmIn'])('%j is the same person, and no warning is logged', async (name) => {
     const warned = warnings().length
 
     expect((await mount.login(name)).entityId).toBe(admin)
@@ -84,7 +84,7 @@ describe('a login with a name that looks like another', () => {
     expect(warnings()).toHaveLength(warned)
   })
 
-  test('a name that only looks like a known one is told of when it comes second, in whatever form', async () => {
+  test('the second of two look-alike names logs a warning, in whatever form it comes', async () => {
     const odd = await mount.login('ｂｏｂ')
     const warned = warnings().length
 
@@ -98,7 +98,7 @@ describe('a login with a name that looks like another', () => {
     ])
   })
 
-  test('a name that was given by hand is told of too, and no longer once it has another', async () => {
+  test('a look-alike of a name that an operator wrote logs a warning, until that name is changed', async () => {
     await mount.login('carol')
     const made = await server.root.write('identity/entity-alias', {
       name: 'ｃarol',
@@ -117,7 +117,7 @@ describe('a login with a name that looks like another', () => {
     expect(warnings()).toHaveLength(warned + 2)
   })
 
-  test('a name that is gone is not told of', async () => {
+  test('a look-alike of a deleted name logs no warning', async () => {
     const { entityId } = await mount.login('ｅve')
     await server.root.delete(`identity/entity/id/${entityId}`)
     const warned = warnings().length
@@ -127,7 +127,7 @@ describe('a login with a name that looks like another', () => {
     expect(warnings()).toHaveLength(warned)
   })
 
-  test('at another mount it is nobody’s concern', async () => {
+  test('a look-alike at another mount logs no warning', async () => {
     const other = await aLoginMount(server, 'other')
     const warned = warnings().length
 
@@ -147,7 +147,7 @@ describe('names that grant rights', () => {
     },
   )
 
-  test.each(['admins', 'ADMINS', 'admin\u017f'])('a group claim %j is', async (name) => {
+  test.each(['admins', 'ADMINS', 'admin\u017f'])('a group claim %j is the group admins', async (name) => {
     const { answer } = await mount.login('someone', { groups: [name] })
 
     expect(answer.body.auth?.['policies']).toEqual(['default', 'of-group'])
@@ -158,7 +158,7 @@ describe('names that grant rights', () => {
     expect((await server.root.read('identity/entity/name/ADMIN')).body.data?.['id']).toBe(admin)
   })
 
-  test('a look-alike of an entity or a group can be made, and is another', async () => {
+  test('a look-alike of an entity or a group can be created, and is a different one', async () => {
     const entity = await server.root.write('identity/entity', { name: 'ａｄｍｉｎ' })
     const group = await server.root.write('identity/group', { name: 'ａｄｍｉｎｓ' })
 
@@ -183,7 +183,7 @@ describe('names that grant rights', () => {
   })
 })
 
-describe('what withholds rights compares widely', () => {
+describe('rules that withhold rights compare widely', () => {
   test.each(['ｒｏｏｔ', 'ro\u200bot', ' ROOT '])('no entity gets the policy %j', async (policy) => {
     expect(verdict(await server.root.write('identity/entity', { name: 'x', policies: [policy] }))).toBe(
       '400 policies cannot contain root',
@@ -218,7 +218,7 @@ describe('what withholds rights compares widely', () => {
     },
   )
 
-  test('a rule that denies one spelling leaves other kinds of names and nearer rules alone', async () => {
+  test('a rule that denies one spelling affects neither other kinds of names nor nearer rules', async () => {
     await server.root.write('identity/group', { name: 'admin' })
     const policy = `path "identity/*" { capabilities = ["read"] }
 path "identity/entity/name/ADM*" { capabilities = ["deny"] }
@@ -232,7 +232,7 @@ path "identity/entity/name/admin" { capabilities = ["read"] }`
     expect((await client.read('identity/entity/name/Admin')).status).toBe(403)
   })
 
-  test('also where the rule belongs to the namespace above, and where its name comes from a template', async () => {
+  test('a rule of the namespace above, or with a name from a template, denies look-alikes too', async () => {
     await server.root.write('sys/namespaces/team', {})
     await server.root.write('team/identity/entity', { name: 'Owner' })
     const policy = `path "team/identity/entity/name/*" { capabilities = ["read"] }
@@ -256,7 +256,7 @@ path "identity/entity/name/{{identity.entity.name}}" { capabilities = ["deny"] }
     expect((await client.read('identity/entity/name/admin')).status).toBe(200)
   })
 
-  test('the same holds for roles and policies', async () => {
+  test('a rule that denies a role or policy denies its look-alikes', async () => {
     const policy = `path "auth/m/role/*" { capabilities = ["read"] }
 path "auth/m/role/PROD" { capabilities = ["deny"] }
 path "sys/policies/acl/*" { capabilities = ["read"] }

@@ -151,7 +151,7 @@ test.each<[string, (a: string, b: string) => object, string]>([
     (a) => ({ to_entity_id: a, from_entity_ids: Array.from({ length: 1001 }, (_, at) => `${at}`).join() }),
     '400 too many entity ids to merge from: at most 1000 at a time',
   ],
-])('refused: %s', async (_what, fields, expected) => {
+])('a merge is refused: %s', async (_what, fields, expected) => {
   const [a, b] = [await anEntity(), await anEntity()]
 
   expect(verdict(await merge(fields(a.id, b.id)))).toBe(expected)
@@ -161,7 +161,7 @@ test.each<[string, (a: string, b: string) => object, string]>([
 })
 
 test.each([{}, { force: true }])(
-  'two aliases on one mount are told about, with the records: %j',
+  'two aliases on one mount are reported, with the records: %j',
   async (fields) => {
     const [a, b] = [await withAlias(), await withAlias()]
 
@@ -183,7 +183,7 @@ test.each([{}, { force: true }])(
   },
 )
 
-test('two sources that clash with each other are told about too', async () => {
+test('two sources that clash with each other are reported too', async () => {
   const to = await anEntity()
   const [b, c] = [await withAlias(), await withAlias()]
 
@@ -197,7 +197,7 @@ test('two sources that clash with each other are told about too', async () => {
 test.each([
   ['of the source', true],
   ['of the target', false],
-])('of two aliases the one named stays: that %s', async (_which, keepsSource) => {
+])('of two aliases the named one is kept: that %s', async (_which, keepsSource) => {
   const [a, b] = [await withAlias(), await withAlias()]
   const [kept, lost] = keepsSource ? [b, a] : [a, b]
 

@@ -32,7 +32,7 @@ async function login(server: TestServer, path: string, groups: readonly string[]
   }
 }
 
-test('people of a mount that moved to another namespace are others there, and themselves again when it comes back', async () => {
+test('people of a mount that moved to another namespace are new entities there, and the old ones again when it returns', async () => {
   await using server = await startTestServer()
   const { root } = server
   const nsId = String((await root.write('sys/namespaces/ns1', {})).body.data?.id)
@@ -84,7 +84,7 @@ test('people of a mount that moved to another namespace are others there, and th
 })
 
 test.each(['service', 'batch'])(
-  'which %s tokens end with a move is not a matter of the clock, which may be set',
+  'the clock, which may be set, does not decide which %s tokens end with a move',
   async (token_type) => {
     const clock = new FakeClock()
     await using server = await startTestServer({ clock })

@@ -48,7 +48,7 @@ test.each(['entity', 'group'].flatMap((kind) => names.map((name) => [kind, name]
   },
 )
 
-test.each(['entity', 'group'])('a name of nothing anyone sees is no name of a %s', async (kind) => {
+test.each(['entity', 'group'])('a name of invisible characters is not a name of a %s', async (kind) => {
   for (const name of ['%20', '%20%20']) {
     expect(verdict(await server.root.write(`identity/${kind}/name/${name}`, {}))).toBe(
       `400 empty ${kind} name`,
@@ -58,7 +58,7 @@ test.each(['entity', 'group'])('a name of nothing anyone sees is no name of a %s
   }
 })
 
-test.each(['entity', 'group'])('other verbs of a %s by name: 405', async (kind) => {
+test.each(['entity', 'group'])('other verbs on a %s by name are 405', async (kind) => {
   const headers = { 'Content-Type': 'application/merge-patch+json' }
   for (const answer of [
     await server.root.list(`identity/${kind}/name/none`),
@@ -68,7 +68,7 @@ test.each(['entity', 'group'])('other verbs of a %s by name: 405', async (kind) 
 })
 
 test.each(['entity', 'group'])(
-  'a name in the body is overridden by that of the path of a %s, with a warning when it is made',
+  'the name in the path of a %s overrides the one in the body, with a warning on creation',
   async (kind) => {
     const { body } = await server.root.write(`identity/${kind}/name/real`, { name: 'other' })
 

@@ -51,7 +51,7 @@ describe('a client library finds the issuer and checks its tokens', () => {
     await expect(jwtVerify(token, keys, { issuer: metadata.issuer, audience: 'other' })).rejects.toThrow()
   })
 
-  test('a client that has cached the keys still knows the one that signs after a rotation', async () => {
+  test('a client with cached keys knows the signing key after a rotation', async () => {
     await aTokenOf('ES256')
     const keys = createRemoteJWKSet(new URL(`${issuer()}/.well-known/keys`), { cooldownDuration: 3_600_000 })
     await jwtVerify(await aTokenOf('ES256'), keys)
@@ -64,7 +64,7 @@ describe('a client library finds the issuer and checks its tokens', () => {
 })
 
 describe('the server as its own JWT provider', () => {
-  test('the mount finds the keys by calling this very server, and people sign in with identity tokens', async () => {
+  test('a mount fetches the keys from its own server, and people log in with identity tokens', async () => {
     await server.root.write('sys/auth/own', { type: 'jwt' })
     const configured = await server.root.write('auth/own/config', {
       oidc_discovery_url: issuer(),
@@ -90,7 +90,7 @@ describe('the server as its own JWT provider', () => {
     expect(configured.status).toBe(204)
   })
 
-  test('many such writes at once, beside writes of keys and roles, all end', async () => {
+  test('many such writes, concurrent with writes of keys and roles, all complete', async () => {
     const mounts = Array.from({ length: 6 }, (_, index) => `own${index}`)
     for (const mount of mounts) await server.root.write(`sys/auth/${mount}`, { type: 'jwt' })
 

@@ -8,7 +8,7 @@ const oidc = 'identity/oidc'
 const within = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 const signer = aSigner('ES256')
 
-test('each namespace is an issuer of its own, which goes away with it', async () => {
+test('each namespace is its own issuer, which is deleted with it', async () => {
   await using server = await startTestServer()
   const { root, anonymous } = server
   const made = await root.write('sys/namespaces/ns1', {})

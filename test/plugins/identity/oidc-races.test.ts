@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-test('tokens issued and checked while keys rotate and change their algorithm are all good', async () => {
+test('tokens issued while keys rotate and change their algorithm are all valid', async () => {
   const { root, anonymous } = server
   await root.write(`${oidc}/key/busy`, { algorithm: 'ES256', allowed_client_ids: '*' })
   await root.write(`${oidc}/role/busy`, { key: 'busy', client_id: 'app' })
@@ -51,7 +51,7 @@ test('tokens issued and checked while keys rotate and change their algorithm are
     expect((await root.write(`${oidc}/introspect`, { token })).text).toBe('{"active":true}')
 })
 
-test('a key taken back at once verifies nothing, also for who had just checked a token of it', async () => {
+test('a withdrawn key verifies nothing, even right after it verified a token', async () => {
   const { root } = server
   await root.write(`${oidc}/key/brief`, { algorithm: 'ES256', allowed_client_ids: '*' })
   await root.write(`${oidc}/role/brief`, { key: 'brief' })
@@ -66,7 +66,7 @@ test('a key taken back at once verifies nothing, also for who had just checked a
   )
 })
 
-test('what a caller sends along is not in a token', async () => {
+test('fields that a caller sends do not appear in a token', async () => {
   const { root } = server
   await root.write(`${oidc}/role/plain`, { key: 'default', client_id: 'app' })
 
@@ -87,7 +87,7 @@ test.each([
       .toString('base64')
       .replace(/.{16}/g, '$&\r\n'),
   ],
-])('no template says a reserved claim: %s', async (_, template) => {
+])('no template can set a reserved claim: %s', async (_, template) => {
   const { status, body } = await server.root.write(`${oidc}/role/reserved`, { key: 'default', template })
 
   expect([status, body.errors?.[0]]).toEqual([
@@ -96,7 +96,7 @@ test.each([
   ])
 })
 
-test('metadata of a person that are all of the claims say none that is reserved, whatever their names', async () => {
+test('metadata used as the whole template cannot set reserved claims, whatever its keys', async () => {
   const { root } = server
   const evil = Object.fromEntries(
     ['iat', 'aud', 'exp', 'iss', 'sub', 'namespace', 'nonce', 'auth_time', 'at_hash', 'c_hash'].map(

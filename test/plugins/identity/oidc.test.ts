@@ -70,7 +70,7 @@ describe('verbs of the paths', () => {
     expect(verdict(await server.root.call(verb, `${oidc}/${path}`))).toBe(`${status} ${text}`)
   })
 
-  test('a path whose well-known part is open says so bare', async () => {
+  test('unknown paths and verbs below .well-known are refused without asking for a token', async () => {
     expect(verdict(await server.anonymous.read(`${oidc}/.well-known/other`))).toBe('404 unsupported path')
     expect(verdict(await server.anonymous.write(`${oidc}/.well-known/keys`, {}))).toBe(
       '405 unsupported operation',
@@ -79,7 +79,7 @@ describe('verbs of the paths', () => {
 })
 
 describe('config', () => {
-  test('the issuer is read as written, kept when nothing is sent, and taken back by ""', async () => {
+  test('the issuer is read as written, kept if nothing is sent, and removed by ""', async () => {
     await using own = await startTestServer()
     const warning = /^If "issuer" is set explicitly, all tokens must be validated against that address, /
 
@@ -105,7 +105,7 @@ describe('config', () => {
     )
   })
 
-  test('without an issuer it is the address the operator names', async () => {
+  test('without an issuer it is the configured address', async () => {
     await using own = await startTestServer({ settings: { API_ADDR: 'https://gate.example.com/' } })
 
     expect((await own.anonymous.read(`${oidc}/.well-known/openid-configuration`)).body.issuer).toBe(
@@ -113,7 +113,7 @@ describe('config', () => {
     )
   })
 
-  test('an issuer that is no text is refused', async () => {
+  test('an issuer that is not a text is refused', async () => {
     expect(verdict(await server.root.write(`${oidc}/config`, { issuer: ['a'] }))).toMatch(
       /^400 Field validation failed: error converting input for field "issuer"/,
     )
@@ -121,7 +121,7 @@ describe('config', () => {
 })
 
 describe('keys', () => {
-  test('are read as they were written, with defaults, and never with what is private', async () => {
+  test('are read as written, with defaults, and without private parts', async () => {
     const name = fresh('key')
 
     expect((await server.root.write(`${oidc}/key/${name}`, {})).status).toBe(204)
@@ -142,7 +142,7 @@ describe('keys', () => {
     })
   })
 
-  test('the key default is there from the start', async () => {
+  test('the key default exists from the start', async () => {
     await using own = await startTestServer()
 
     expect((await own.root.list(`${oidc}/key`)).body.data?.keys).toEqual(['default'])
@@ -163,7 +163,7 @@ describe('keys', () => {
     })
   })
 
-  test('names are told apart by case, and listed in order', async () => {
+  test('names are case-sensitive and listed in order', async () => {
     await using own = await startTestServer()
     for (const name of ['b', 'A', 'a']) await own.root.write(`${oidc}/key/${name}`, { algorithm: 'EdDSA' })
 
@@ -190,7 +190,7 @@ describe('keys', () => {
     )
   })
 
-  test('a key in use stays, with a verification_ttl its roles can live with', async () => {
+  test('a key in use cannot be deleted, and its verification_ttl stays long enough for its roles', async () => {
     const name = await aKey()
     const [b, a] = [await aRole(name, { ttl: '2h' }), await aRole(name, { ttl: '1h' })].sort().reverse()
 
@@ -209,7 +209,7 @@ describe('keys', () => {
 })
 
 describe('roles', () => {
-  test('are read as they were written; the audience is random unless named', async () => {
+  test('are read as written, with a random audience unless one is named', async () => {
     const key = await aKey()
     const [role, other] = [
       await aRole(key),
@@ -256,7 +256,7 @@ describe('roles', () => {
     expect(await write({ ttl: '61m' })).toBe(tooLong)
   })
 
-  test('a role that moves to another key lets go of the former', async () => {
+  test('a role that moves to another key releases the former one', async () => {
     const [one, two] = [await aKey(), await aKey()]
     const role = await aRole(one)
 
@@ -266,7 +266,7 @@ describe('roles', () => {
     expect(verdict(await server.root.delete(`${oidc}/key/${two}`))).toMatch(/^400 unable to delete key/)
   })
 
-  test('none at all: nothing is listed, and nothing is published', async () => {
+  test('without any role, nothing is listed and no key is published', async () => {
     await using own = await startTestServer()
     const keys = await own.anonymous.read(`${oidc}/.well-known/keys`)
 
@@ -276,7 +276,7 @@ describe('roles', () => {
 })
 
 describe('tokens', () => {
-  test('header, claims and answer', async () => {
+  test('have the expected header and claims, and the response describes them', async () => {
     const role = await aRole(await aKey(), {
       ttl: '10m',
       client_id: 'app',
@@ -300,7 +300,7 @@ describe('tokens', () => {
     expect(await publishedIds()).toContain(header['kid'])
   })
 
-  test('claims of the person and of the groups it is in, directly and through another', async () => {
+  test('contain claims of the person and of its groups, direct or inherited', async () => {
     const dave = await aPerson(server, { sub: 'dave' })
     await server.root.write(`identity/entity/id/${dave.entityId}`, {
       name: 'Dave "D"',
@@ -328,7 +328,7 @@ describe('tokens', () => {
     })
   })
 
-  test('claims of the login alias', async () => {
+  test('contain claims of the login alias', async () => {
     const alias = `identity.entity.aliases.${bob.accessor}`
     const role = await aRole(await aKey(), {
       template: `{"name": {{${alias}.name}}, "team": {{${alias}.metadata.team}}, "all": {{${alias}.metadata}} }`,
@@ -357,7 +357,7 @@ describe('tokens', () => {
     expect(await ask(open, bob.client)).toBe('200')
   })
 
-  test('create and update are told apart, and reading needs read', async () => {
+  test('create and update are distinguished, and reading requires read', async () => {
     const role = await aRole(await aKey())
     await server.root.write('sys/policies/acl/narrow', {
       policy: `path "identity/oidc/key/+" { capabilities = ["create"] }\npath "identity/oidc/role/+" { capabilities = ["update"] }`,
@@ -387,7 +387,7 @@ describe('introspection', () => {
   }
   const inactive = (error: string) => JSON.stringify({ active: false, error })
 
-  test('a good token is active, and so is one for the audience asked for', async () => {
+  test('a valid token is active, also for the requested audience', async () => {
     const token = await aToken(await aRole(await aKey(), { client_id: 'app' }))
 
     expect(await check({ token })).toBe('{"active":true}')
@@ -397,7 +397,7 @@ describe('introspection', () => {
     )
   })
 
-  test('what is no token, or not signed by us', async () => {
+  test('a text that is not a token, or not signed by us, is inactive', async () => {
     const token = await aToken(await aRole(await aKey()))
     const { header, claims } = saidBy(token)
     const kid = String(header['kid'])
@@ -415,7 +415,7 @@ describe('introspection', () => {
     expect(await check({ token: foreign.sign(claims, { kid: undefined }) })).toBe(noSignature)
   })
 
-  test('a key no role uses any more verifies nothing', async () => {
+  test('a key that no role uses any more verifies nothing', async () => {
     const role = await aRole(await aKey())
     const token = await aToken(role)
 
@@ -425,7 +425,7 @@ describe('introspection', () => {
     expect(await publishedIds()).not.toContain(saidBy(token).header['kid'])
   })
 
-  test('a person who is disabled or gone', async () => {
+  test('the token of a disabled or deleted person is inactive', async () => {
     const carol = await aPerson(server, { sub: 'carol' })
     const role = await aRole(await aKey())
     const token = await aToken(role, carol)
@@ -445,7 +445,7 @@ describe('introspection', () => {
     ])
   })
 
-  test('a minute of tolerance, and not a second more', async () => {
+  test('tokens stay active for a minute after they expire, and not a second longer', async () => {
     const clock = new FakeClock()
     await using own = await startTestServer({ clock })
     const { client } = await aPerson(own)
@@ -466,7 +466,7 @@ describe('introspection', () => {
     )
   })
 
-  test('after the issuer was configured, tokens of the former are worth nothing', async () => {
+  test('after a change of the issuer, tokens of the former one are inactive', async () => {
     await using own = await startTestServer()
     const { client } = await aPerson(own)
     await own.root.write(`${oidc}/key/k`, { algorithm: 'ES256', allowed_client_ids: '*' })
@@ -479,7 +479,7 @@ describe('introspection', () => {
     expect(String(body.error)).toMatch(/^error validating claims: /)
   })
 
-  test('it needs a token with the right to it', async () => {
+  test('introspection requires a token that may use it', async () => {
     const { body } = await server.root.write('auth/token/create', { policies: ['default'] })
 
     expect(verdict(await server.anonymous.write(`${oidc}/introspect`, {}))).toBe('403 permission denied')
@@ -489,8 +489,8 @@ describe('introspection', () => {
   })
 })
 
-describe('what anyone may read', () => {
-  test('the discovery document, with or without a slash, whatever token is sent', async () => {
+describe('what anyone can read', () => {
+  test('the discovery document is public, with or without a trailing slash, whatever token is sent', async () => {
     const { status, headers, body } = await server.anonymous.read(`${oidc}/.well-known/openid-configuration`)
 
     expect([status, headers['content-type'], headers['cache-control']]).toEqual([
@@ -511,7 +511,7 @@ describe('what anyone may read', () => {
     )
   })
 
-  test('the keys, two of each named key, kept by others for an hour at most', async () => {
+  test('the keys are public, two per named key, and cacheable for an hour at most', async () => {
     const before = (await publishedIds()).length
     const key = await aKey()
     expect((await publishedIds()).length).toBe(before)
@@ -525,7 +525,7 @@ describe('what anyone may read', () => {
   })
 })
 
-test('first uses of the key default at the same time make one', async () => {
+test('concurrent first uses of the key default create it once', async () => {
   await using own = await startTestServer()
 
   const written = await Promise.all(

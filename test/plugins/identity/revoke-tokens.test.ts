@@ -8,7 +8,7 @@ import { aPerson } from './person.ts'
 const isAccepted = async (server: Pick<TestServer, 'as'>, token: string) =>
   (await server.as(token).read('auth/token/lookup-self')).status === 200
 
-test('all tokens of a person and those made with them are refused at once; a new login is fine', async () => {
+test('all tokens of a person and their descendants are refused at once, and a new login works', async () => {
   await using server = await startTestServer()
   const bob = await aPerson(server)
   const again = await aPerson(server)
@@ -39,7 +39,7 @@ test('all tokens of a person and those made with them are refused at once; a new
   expect(await isAccepted(server, (await aPerson(server)).token)).toBe(true)
 })
 
-test('it needs sudo, a person there is, and the namespace of that person', async () => {
+test("it requires sudo, an existing entity, and that entity's namespace", async () => {
   await using server = await startTestServer()
   const { root } = server
   const { entityId, token } = await aPerson(server)
@@ -65,7 +65,7 @@ test('it needs sudo, a person there is, and the namespace of that person', async
   expect(await isAccepted(server, token)).toBe(true)
 })
 
-test('tokens of someone who was merged into the person end with theirs', async () => {
+test('tokens of an entity that was merged into the person end too', async () => {
   await using server = await startTestServer()
   const bob = await aPerson(server)
   const made = await server.root.write('identity/entity', { name: 'robert' })
@@ -81,7 +81,7 @@ test('tokens of someone who was merged into the person end with theirs', async (
   expect(await isAccepted(server, bob.token)).toBe(false)
 })
 
-test('no login that was answered before the answer survives, however many come at a time', async () => {
+test('no login that was answered before the response survives, however many run concurrently', async () => {
   await using server = await startTestServer()
   const bob = await aPerson(server)
   const signer = aSigner('ES256')
@@ -117,7 +117,7 @@ test('no login that was answered before the answer survives, however many come a
   expect(await isAccepted(server, await login())).toBe(true)
 })
 
-test('after a kill they stay refused', async () => {
+test('revoked tokens stay refused after a kill', async () => {
   await using folder = await temporaryFolder()
   const token = await (async () => {
     await using server = await startProcess({ folder: folder.path })

@@ -24,7 +24,7 @@ const tidy = async (server: TestServer, fields: object = {}) =>
 const isThere = async (server: TestServer, id: string) =>
   (await server.root.read(`identity/entity/id/${id}`)).status === 200
 
-test('entities of subjects of one run are counted, then deleted, with a sample', async () => {
+test('entities of one-time subjects are counted, then deleted, with a sample', async () => {
   await using fixture = await aFixture()
   const { server, clock, ci } = fixture
   const runs = []
@@ -69,7 +69,7 @@ test.each<[string, (server: TestServer, id: string, aliasId: string) => Promise<
     (server, _id, aliasId) => server.root.delete(`identity/entity-alias/id/${aliasId}`),
   ],
   ['a group', (server, id) => server.root.write('identity/group', { name: 'g', member_entity_ids: [id] })],
-])('an entity an operator gave %s stays', async (_what, change) => {
+])('an entity to which an operator gave %s is kept', async (_what, change) => {
   await using fixture = await aFixture()
   const { server, clock, ci } = fixture
   const { entityId } = await ci.login('run')
@@ -83,7 +83,7 @@ test.each<[string, (server: TestServer, id: string, aliasId: string) => Promise<
   expect(await isThere(server, entityId)).toBe(true)
 })
 
-test('an entity made by hand, or with a second alias by hand, stays', async () => {
+test('an entity that an operator created, or gave a second alias, is kept', async () => {
   await using fixture = await aFixture()
   const { server, clock, ci } = fixture
   const byHand = String((await server.root.write('identity/entity', {})).body.data?.id)
@@ -101,7 +101,7 @@ test('an entity made by hand, or with a second alias by hand, stays', async () =
   expect([await isThere(server, byHand), await isThere(server, entityId)]).toEqual([true, true])
 })
 
-test('whoever logged in, or holds a token, lately enough stays', async () => {
+test('an entity with a recent login or a valid token is kept', async () => {
   await using fixture = await aFixture()
   const { server, clock, ci } = fixture
   const gone = await ci.login('gone')
@@ -129,7 +129,7 @@ test('whoever logged in, or holds a token, lately enough stays', async () => {
   expect((await holder.client.read('auth/token/lookup-self')).status).toBe(200)
 })
 
-test('a day counts to its end, and as long as a batch token can live nobody is gone', async () => {
+test('a day counts to its end, and an entity is kept for as long as a batch token can be valid', async () => {
   await using fixture = await aFixture()
   const { server, clock, ci } = fixture
   await ci.login('run')
@@ -142,7 +142,7 @@ test('a day counts to its end, and as long as a batch token can live nobody is g
   expect(await tidy(server, { unused_for: '1h' })).toMatchObject({ count: 1 })
 })
 
-test('it needs sudo, and a time', async () => {
+test('it requires sudo and a duration', async () => {
   await using fixture = await aFixture()
   const { server } = fixture
   await server.root.write('sys/policies/acl/plain', {
@@ -162,7 +162,7 @@ test('it needs sudo, and a time', async () => {
   expect((await server.root.read('identity/tidy')).status).toBe(405)
 })
 
-test('logins while it runs keep their entities', async () => {
+test('entities that log in while it runs are kept', async () => {
   await using fixture = await aFixture()
   const { server, clock, ci } = fixture
   const runs = []

@@ -20,7 +20,7 @@ const elsewhere = (url: string) => ({
 })
 const missing = '400 failed to fetch groups: "groups" claim not found in token: '
 
-describe('groups a token only points at', () => {
+describe('groups that a token only refers to', () => {
   test('groups are requested with the access token, and those in the token take precedence', async () => {
     await using provider = await startSmallProvider()
     const asked: {
@@ -67,7 +67,7 @@ describe('groups a token only points at', () => {
     ['{', 200, `${missing}unabled to decode response: not a JSON object`],
     ['{"value":"g1"}', 200, `${missing}unabled to decode response: not a JSON object`],
     ['{"value":[5]}', 200, '400 value 5 in groups claim could not be parsed as string'],
-  ])('the answer %s with status %i', async (body, status, wanted) => {
+  ])('the response %s with status %i is handled', async (body, status, wanted) => {
     await using provider = await startSmallProvider()
     provider.web.routes.set('/graph', (answer) =>
       answer.writeHead(status, { 'content-type': 'application/json' }).end(body),

@@ -119,12 +119,12 @@ describe('times', () => {
       claims: { iat: now + 61, nbf: now, exp: now + 600 },
       reason: 'issued_in_future',
     },
-  ])('the very boundary is valid: $name', ({ claims, reason }) => {
+  ])('a time on the boundary is valid: $name', ({ claims, reason }) => {
     const leeways = rules()
     expect(checkToken(claims, leeways, nowMs)?.reason).toBe(reason)
   })
 
-  test('a fraction of a second past the end is past the end', () => {
+  test('a fraction of a second after the expiry is too late', () => {
     expect(checkToken({ exp: now - 210 }, rules(), nowMs + 1)?.reason).toBe('expired')
   })
 
@@ -168,7 +168,7 @@ describe('registered claims', () => {
     { ...valid, nbf: 0 },
     { ...valid, iat: null, iss: null, sub: null, jti: null },
     { ...valid, exp: 10n ** 20n },
-  ])('a usable one is taken: row %#', (claims) => {
+  ])('a valid type is accepted: row %#', (claims) => {
     expect(checkToken(claims, rules(), nowMs)).toBeUndefined()
   })
 
@@ -213,7 +213,7 @@ describe('the audience', () => {
     { aud: 'a', ok: false },
     { aud: ['a'], ok: false },
     { aud: ['a', 'b', 'c'], ok: false },
-  ])('a role without bound_audiences and aud $aud', ({ aud, ok }) => {
+  ])('a role without bound_audiences is checked against aud $aud', ({ aud, ok }) => {
     const claims = aud === undefined ? {} : { aud }
     expect(checkUnboundAudience(claims, []) === undefined).toBe(ok)
     expect(checkUnboundAudience(claims, ['other'])).toBeUndefined()

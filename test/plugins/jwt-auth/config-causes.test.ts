@@ -142,7 +142,7 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
     expect(await refusalOf(config, prepare)).toBe(checking + text)
   })
 
-  test('a host name that does not exist', async () => {
+  test('names a host that does not exist', async () => {
     await using server = await startTestServer()
     expect(await refusal(server, { oidc_discovery_url: 'https://gatehouse.invalid' })).toMatch(
       /^error checking oidc discovery URL: Get "https:\/\/gatehouse\.invalid\/\S+": dial tcp: lookup: /,
@@ -151,7 +151,7 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
 
   test.each([
     {
-      name: 'an authority that is not known',
+      name: 'an unknown authority',
       config: discoveryOf,
       text: /x509: certificate signed by unknown authority \(.+\): put the provider's authority into oidc_discovery_ca_pem$/,
     },
@@ -180,7 +180,7 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
     expect(await refusalOf(config, undefined, providerTls)).toMatch(text)
   })
 
-  test('TLS to a server that does not speak it', async () => {
+  test('names a server that does not speak TLS', async () => {
     await using provider = await startProvider()
     await using server = await startTestServer()
     expect(await refusal(server, { oidc_discovery_url: provider.url.replace('http:', 'https:') })).toMatch(
@@ -188,7 +188,7 @@ describe('a discovery URL that cannot be used is refused with its cause', () => 
     )
   })
 
-  test('a server that does not speak HTTP', async () => {
+  test('names a server that does not speak HTTP', async () => {
     const text = await refusalOf(discoveryOf, ({ routes }) =>
       routes.set(well, (answer) => void answer.socket?.end('SSH-2.0-x\r\n')),
     )
@@ -227,20 +227,20 @@ describe('a JWKS URL that cannot be used is refused with its cause', () => {
     expect(await refusalOf(pairOf, prepare)).toBe(`error checking jwks URL <url>/keys: ${text}`)
   })
 
-  test('an authority that is not known', async () => {
+  test('names an unknown authority', async () => {
     expect(await refusalOf(keysOf, undefined, providerTls)).toMatch(
       /^error checking jwks URL <url>\/keys: Get "<url>\/keys": tls: .*unknown authority \(.+\): put the provider's authority into jwks_ca_pem$/,
     )
   })
 
-  test('a URL of any length is repeated only so far', async () => {
+  test('the error repeats only the beginning of a long URL', async () => {
     await using server = await startTestServer()
     const long = `http://127.0.0.1:1/${'k'.repeat(100_000)}`
     for (const field of ['jwks_url', 'oidc_discovery_url'])
       expect((await refusal(server, { [field]: long })).length).toBeLessThan(4096)
   })
 
-  test('a password in the URL is shown to nobody', async () => {
+  test('a password in the URL is never shown', async () => {
     await using provider = await startProvider()
     await using server = await startTestServer()
     for (const field of ['jwks_url', 'oidc_discovery_url']) {

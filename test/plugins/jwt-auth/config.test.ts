@@ -321,7 +321,7 @@ describe('what is stored', () => {
     })
   })
 
-  test('reading before any write is 404, deleting is not offered', async () => {
+  test('reading before the first write is 404, and deleting is not supported', async () => {
     await using server = await startTestServer()
 
     expect(await server.root.read(path)).toMatchObject({ status: 404, body: { errors: [] } })
@@ -402,7 +402,7 @@ describe('what is stored', () => {
     expect(await storedAfter({ namespace_in_state: true })).toBe(true)
   })
 
-  test('every other field goes back to nothing; a refused write changes nothing', async () => {
+  test('every other field is reset, and a refused write changes nothing', async () => {
     await using server = await startTestServer()
     const before = {
       default_role: 'dev',
@@ -425,14 +425,14 @@ describe('what is stored', () => {
     })
   })
 
-  test('a certificate is a key, two keys are two elements', async () => {
+  test('a certificate counts as a key, and two keys are two elements', async () => {
     await using server = await startTestServer()
     expect(
       (await server.root.write(path, { jwt_validation_pubkeys: [strangerCertificate, signer.pem] })).status,
     ).toBe(204)
   })
 
-  test('unknown fields are ignored in silence', async () => {
+  test('unknown fields are ignored silently', async () => {
     await using server = await startTestServer()
     expect(await server.root.write(path, { ...keys, zzz: 1, name: 'x' })).toMatchObject({
       status: 204,
@@ -569,7 +569,7 @@ describe('what is fetched', () => {
 })
 
 describe('rights', () => {
-  test('a write needs update, never create, and is checked before its fields', async () => {
+  test('a write requires update, never create, and the check precedes that of its fields', async () => {
     await using server = await startTestServer()
     const holding = async (capability: string) => {
       await server.root.write(`sys/policies/acl/${capability}`, {

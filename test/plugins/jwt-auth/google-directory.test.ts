@@ -37,7 +37,7 @@ test.each([
   { depth: 0, groups: ['group1'] },
   { depth: 1, groups: ['group1', 'group2'] },
   { depth: 10, groups: ['group1', 'group2', 'group3'] },
-])('groups of groups $depth steps up', async ({ depth, groups }) => {
+])('groups of groups are followed $depth levels up', async ({ depth, groups }) => {
   await using login = await startDirectoryLogin()
   writeDirectory(login)
   await writeGroups(login.server, 'group1', 'group2', 'group3')
@@ -56,7 +56,7 @@ test('a user key that would change the path is never sent', async () => {
   expect(login.providers.hosts.requests.filter((request) => request.startsWith(`GET ${admin}`))).toEqual([])
 })
 
-test('groups and custom schemas are there for bound claims and mappings', async () => {
+test('bound claims and mappings see groups and custom schemas', async () => {
   const role = {
     bound_claims: { groups: 'group2', '/Preferences/shirt_size': 'medium' },
     claim_mappings: { '/Preferences/shirt_size': 'size' },
@@ -79,7 +79,7 @@ test('groups and custom schemas are there for bound claims and mappings', async 
   expect(await login.logIn()).toBe('400 error validating claims: claim "/Preferences/shirt_size" is missing')
 })
 
-test('the key is never shown', async () => {
+test('a read never returns the key', async () => {
   await using login = await startDirectoryLogin()
   await login.configure({ ...optionsOf(login), fetch_groups: true })
 
@@ -93,7 +93,7 @@ test('the key is never shown', async () => {
   expect(text).not.toContain('private_key')
 })
 
-test('the domain is sent', async () => {
+test('the request contains the domain', async () => {
   await using login = await startDirectoryLogin()
   login.providers.google.groupsByMember.set('user1', ['a@example.com', 'b@other.com'])
   await writeGroups(login.server, 'a@example.com', 'b@other.com')
@@ -106,7 +106,7 @@ test('the domain is sent', async () => {
   )
 })
 
-test('pages are read to their end', async () => {
+test('all pages are read', async () => {
   await using login = await startDirectoryLogin({ role: { bound_claims: { groups: 'g449' } } })
   const { google, hosts } = login.providers
   google.groupsByMember.set(
@@ -119,7 +119,7 @@ test('pages are read to their end', async () => {
   expect(hosts.requests.filter((request) => request.includes('/groups?'))).toHaveLength(3)
 })
 
-test('one access token serves the logins of an hour; one that was ended early is given up', async () => {
+test('one access token serves the logins of an hour, and one that was revoked early is replaced', async () => {
   const clock = new FakeClock()
   await using login = await startDirectoryLogin({ clock, now: () => clock.now() })
   const { google, hosts } = login.providers
@@ -143,7 +143,7 @@ test('one access token serves the logins of an hour; one that was ended early is
   expect(signIns()).toBe(3)
 })
 
-test('the user claim is looked up as a pointer whatever the role says, and has to be a string', async () => {
+test('the user claim is read as a pointer whatever the role says, and must be a string', async () => {
   await using login = await startDirectoryLogin({ role: { user_claim: '/id/mail' } })
   writeDirectory(login)
   await login.configure({ ...optionsOf(login), fetch_groups: true })
@@ -155,7 +155,7 @@ test('the user claim is looked up as a pointer whatever the role says, and has t
   )
 })
 
-test('without fetch_groups the groups of the token do not count either', async () => {
+test('without fetch_groups, groups in the token are ignored too', async () => {
   await using login = await startDirectoryLogin()
   await login.configure(optionsOf(login))
 
@@ -236,7 +236,7 @@ test('a user-info hook that fails ends the login in its own words', async () => 
   expect(await login.logIn()).toBe('400 googleapi: Error 404: Resource Not Found: userKey')
 })
 
-test('a key may be in a file, and a missing file is noticed', async () => {
+test('a key may be in a file, and a missing file is reported', async () => {
   await using login = await startDirectoryLogin()
   writeDirectory(login)
   await using folder = await temporaryFolder()
@@ -294,7 +294,7 @@ test.each([
     outcome: /^failed to impersonate principal: "other@.*not found/,
   },
   { name: 'as it is', principal: '', admin: true, outcome: /Not Authorized/ },
-])('without a key, by the credentials of the machine: $name', async ({ principal, admin, outcome }) => {
+])('without a key, the credentials of the machine are used: $name', async ({ principal, admin, outcome }) => {
   await using providers = await startIdentityProviders()
   const { google, hosts } = providers
   google.groupsByMember.set('user1', ['group1'])
@@ -333,7 +333,7 @@ test.each([
   else await expect(groups).rejects.toThrow(outcome)
 })
 
-test('a sign-in for claims nobody vouches for, which may ask nobody, ends no login of others', async () => {
+test('a blocked sign-in for unverified claims does not make other logins fail', async () => {
   await using providers = await startIdentityProviders()
   const { google, hosts } = providers
   google.groupsByMember.set('user1', ['group1'])

@@ -20,7 +20,7 @@ test('fetch_groups asks Graph for all groups, whatever the token says', async ()
   ])
 })
 
-test('a paged answer is read to its end', async () => {
+test('all pages of a response are read', async () => {
   await using login = await startDirectoryLogin({ role: { bound_claims: { groups: 'group-449' } } })
   login.providers.graph.groupsByToken.set('at-1', ids(450))
   login.providers.graph.pageSize = 100
@@ -43,7 +43,7 @@ test.each([
     'https://graph.microsoft.com/v1.0/users/u1/getMemberObjects',
     'POST https://graph.microsoft.com/v1.0/users/u1/getMemberObjects',
   ],
-])('a token that points at %s is followed to where that is today', async (endpoint, asked) => {
+])('a token that refers to %s is followed to the current address', async (endpoint, asked) => {
   await using login = await startDirectoryLogin({ role: { bound_claims: { groups: 'group-1' } } })
   login.providers.graph.groupsByToken.set('at-1', ids(2))
   await login.configure({ provider: 'azure' })
@@ -95,7 +95,7 @@ test('every failure is named, and refuses the login', async () => {
   expect(await login.logIn({}, token)).toBe('ok')
 })
 
-test('only certificates of the configuration count, where it has any', async () => {
+test('only certificates in the configuration are trusted, if it has any', async () => {
   await using login = await startDirectoryLogin()
   login.providers.graph.groupsByToken.set('at-1', ['g'])
   await login.configure(fetching, { oidc_discovery_ca_pem: '' })

@@ -78,7 +78,7 @@ const providers: Record<string, (login: DirectoryLogin) => { host: string; confi
 }
 
 test.each(Object.keys(providers))(
-  'whatever %s answers, a login is let in or refused, and nothing breaks',
+  'a login is either granted or refused, whatever %s responds',
   async (name) => {
     await using login = await startDirectoryLogin({ role: { bound_claims: { env: 'prod' } } })
     const { host, config } = providers[name]?.(login) ?? { host: '', config: {} }
@@ -104,7 +104,7 @@ test.each([
   { name: 'with a letter no header has', token: 'ü\u0100' },
   { name: 'with a zero byte', token: '\0' },
   { name: 'longer than a head may be', token: 'x'.repeat(70_000) },
-])('an access token that is none is refused: $name', async ({ token }) => {
+])('an invalid access token is refused: $name', async ({ token }) => {
   await using login = await startDirectoryLogin()
   await login.configure({ provider: 'azure', fetch_groups: true })
 
@@ -124,7 +124,7 @@ test.each([
     },
   },
   { host: 'graph.microsoft.com', config: { provider: 'azure', fetch_groups: true } },
-])('a directory that repeats what it was sent shows no secret: $host', async ({ host, config }) => {
+])('a directory that echoes its request reveals no secret: $host', async ({ host, config }) => {
   await using login = await startDirectoryLogin()
   await login.configure(config)
   const body = `you sent ${JSON.stringify({ authorization: 'SSWS 00stand+in"token', or: 'Bearer at-of-somebody' })} 00stand+in"token at-of-somebody`

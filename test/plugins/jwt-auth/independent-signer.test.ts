@@ -33,7 +33,7 @@ describe.each(supportedAlgorithms)('tokens of another library: %s', (algorithm) 
   }
   const person = { sub: 'zoë', aud: 'gatehouse', name: '日本 \u2028 "quoted"' }
 
-  test('with its key as PEM, behind a JWKS URL, and in a pair', async () => {
+  test('verify with the key as PEM, behind a JWKS URL, and in a pair', async () => {
     await using provider = await startProvider({ '/k': jwksOf(signer) })
     await using server = await startTestServer()
     const jwt = foreignSign(algorithm, signer, person)
@@ -53,7 +53,7 @@ describe.each(supportedAlgorithms)('tokens of another library: %s', (algorithm) 
     }
   })
 
-  test('as an ID token', async () => {
+  test('verify as ID tokens', async () => {
     await using provider = await startSmallProvider()
     provider.signer = signer
     await using server = await withFlow(provider, { config: { jwt_supported_algs: algorithm } })

@@ -14,7 +14,7 @@ const malformedIn = (token: string) => {
 }
 
 describe('compact form', () => {
-  test('header, signed part, payload and signature are told apart', () => {
+  test('header, signed part, payload and signature are separated', () => {
     const signer = aSigner('ES256', { kid: 'k1' })
     const token = signer.sign({ sub: 'x' })
     const jws = parseJws(token, limits)
@@ -26,7 +26,7 @@ describe('compact form', () => {
   })
 
   test.each(['\n', ' ', '\t\r\n', '\u00a0', '\u2028', '\u3000', '\u0085'])(
-    'white space %j anywhere in it does not count',
+    'white space %j is ignored anywhere',
     (blank) => {
       const token = tokenOf('{"alg":"ES256"}')
       expect(malformedIn(`${blank}${token.slice(0, 5)}${blank}${token.slice(5)}${blank}`)).toBe('readable')
@@ -54,20 +54,20 @@ describe('compact form', () => {
   })
 
   test.each(['e31.e30.c2ln', 'e30.e31.c2ln', 'e30.e30.c2ln1w.', 'e30.e30.QR', 'e30.e30.QUJ'])(
-    'only the canonical spelling of bytes passes: %s',
+    'only canonical base64url is accepted: %s',
     (token) => {
       expect(malformedIn(token)).not.toBe('readable')
     },
   )
 
   test.each(['e30.e30.QQ', 'e30.e30.QUI', 'e30.e30.QUJD', 'e30.e30.'])(
-    'a canonical one passes: %s',
+    'canonical base64url is accepted: %s',
     (token) => {
       expect(malformedIn(token)).toBe('readable')
     },
   )
 
-  test('a token over 512 KiB is refused, one at the limit is read', () => {
+  test('a token over 512 KiB is refused, and one at the limit is parsed', () => {
     const head = `${b64('{"alg":"ES256"}')}.`
     const exact = `${head}${'A'.repeat(512 * 1024 - head.length - 1)}.`
     expect(malformedIn(exact)).toBe('readable')
@@ -96,7 +96,7 @@ describe('header', () => {
     expect(malformedIn(tokenOf(header))).toBe(text)
   })
 
-  test('a header that is no UTF-8 is refused', () => {
+  test('a header that is not UTF-8 is refused', () => {
     const header = Buffer.from([...Buffer.from('{"alg":"ES256","x":"'), 0xff, ...Buffer.from('"}')]).toString(
       'base64url',
     )
@@ -140,7 +140,7 @@ describe('payload', () => {
     expect(parseClaims(Buffer.from('null'))).toEqual({})
   })
 
-  test('names that only look alike, or stand in different objects, are no duplicates', () => {
+  test('names that only look alike, or are in different objects, are not duplicates', () => {
     const text = '{"a":{"a":":,{}[]"},"b":[{"a":1},{"a":2}],"A":"\\"a\\":1","c\\\\":{"a:":1}}'
     expect(parseStrictObject(text)).toEqual(JSON.parse(text))
   })
@@ -151,7 +151,7 @@ describe('payload', () => {
     expect(claims.admin).toBeUndefined()
   })
 
-  test('integers beyond 2^53 keep their value, half surrogate pairs become U+FFFD', () => {
+  test('integers beyond 2^53 keep their value, and lone surrogates become U+FFFD', () => {
     expect(
       parseStrictObject('{"a":9007199254740993,"b":1.5e300,"c":"\\ud800","d":"\\ud83d\\ude00"}'),
     ).toEqual({
@@ -166,7 +166,7 @@ describe('payload', () => {
     [400, BigInt('9'.repeat(400))],
     [401, Number.POSITIVE_INFINITY],
     [390_000, Number.POSITIVE_INFINITY],
-  ])('an integer of %i digits costs no more than reading it', (digits, value) => {
+  ])('an integer of %i digits costs no more than parsing it', (digits, value) => {
     expect(parseStrictObject(`{"a":${'9'.repeat(digits)}}`)).toEqual({ a: value })
   })
 
@@ -174,7 +174,7 @@ describe('payload', () => {
     ['128 deep', 127, true],
     ['129 deep', 128, false],
     ['200,000 deep', 200_000, false],
-  ])('nesting: %s', (_name, depth, ok) => {
+  ])('nesting is limited: %s', (_name, depth, ok) => {
     const text = `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`
     expect(parseStrictObject(text) !== undefined).toBe(ok)
   })
@@ -182,7 +182,7 @@ describe('payload', () => {
   test.each([
     ['30,000 values are read', 29_998, true],
     ['one value more is malformed', 29_999, false],
-  ])('%s, commas within texts not counted', (_name, numbers, isRead) => {
+  ])('%s, and commas inside strings do not count', (_name, numbers, isRead) => {
     const text = `{"pad":"${','.repeat(20_000)}","list":[${Array.from({ length: numbers }, () => '1').join()}]}`
 
     expect(parseStrictObject(text) !== undefined).toBe(isRead)

@@ -61,7 +61,7 @@ describe('static keys', () => {
     'ES512',
     'EdDSA',
   ]
-  test.each(algorithms)('%s verifies with its kind of key and no other', async (algorithm) => {
+  test.each(algorithms)('%s verifies only with its kind of key', async (algorithm) => {
     const signers = ['RS256', 'ES256', 'ES384', 'ES512', 'EdDSA'].map((each) => aSigner(each))
     const signer =
       algorithm.startsWith('RS') || algorithm.startsWith('PS')
@@ -73,7 +73,7 @@ describe('static keys', () => {
     expect(await verdict(staticKeyset(...signers.map(({ pem }) => pem)), token)).toBe(noStaticKey)
   })
 
-  test('static keys are tried in turn, whatever the key id', async () => {
+  test('all static keys are tried, whatever the key id', async () => {
     const [first, second, stranger] = [
       aSigner('ES256', { kid: 'x' }),
       aSigner('ES256', { kid: 'y' }),
@@ -86,7 +86,7 @@ describe('static keys', () => {
     expect(await verdict(keyset, stranger.sign({}))).toBe(noStaticKey)
   })
 
-  test('an algorithm the header only claims does not verify', async () => {
+  test('an algorithm that does not fit the key does not verify', async () => {
     const signer = aSigner('RS256', { keys: rsa })
     for (const alg of ['RS384', 'PS256', 'ES256', 'EdDSA', 'XX256', 'rs256', '', null, 'none', 'HS256']) {
       expect(await verdict(staticKeyset(signer.pem), signer.sign({}, { alg }))).toBe(noStaticKey)
@@ -109,7 +109,7 @@ describe('static keys', () => {
     expect(await verdict(staticKeyset(signer.pem), unsigned)).toBe(noStaticKey)
   })
 
-  test('a key that the token brings is ignored', async () => {
+  test('a key in the token is ignored', async () => {
     await using provider = await startProvider()
     const [trusted, attacker] = [aSigner('ES256'), aSigner('ES256')]
     provider.routes.set('/keys', jwksOf(attacker))
@@ -125,7 +125,7 @@ describe('static keys', () => {
     expect(provider.hits).toEqual([])
   })
 
-  test('ES256 signatures in DER are not accepted, nor any that is cut, empty or changed', async () => {
+  test('ES256 signatures in DER are refused, as are truncated, empty and changed ones', async () => {
     const signer = aSigner('ES256')
     const token = signer.sign({ sub: 'x' })
     const [head = '', , signature = ''] = token.split('.')
@@ -139,7 +139,7 @@ describe('static keys', () => {
     )
   })
 
-  test('RSA keys below 2048 bits verify nothing, those from 2048 on do', async () => {
+  test('RSA keys below 2048 bits verify nothing, and those from 2048 on do', async () => {
     const [weak, least] = [aSigner('RS256', { bits: 2047 }), aSigner('RS256', { bits: 2048 })]
 
     expect(await verdict(staticKeyset(weak.pem), weak.sign({}))).toBe(noStaticKey)
@@ -147,7 +147,7 @@ describe('static keys', () => {
   })
 
   test.each(['[]', '"x"', '1', '{', '', 'plain', '{"a":1,"a":1}'])(
-    'a well signed payload %j is refused',
+    'a correctly signed payload %j is refused',
     async (payload) => {
       const signer = aSigner('ES256')
       expect(await verdict(staticKeyset(signer.pem), signer.sign(payload))).toBe(noStaticKey)
@@ -194,7 +194,7 @@ describe('PEM keys', () => {
     expect('error' in parsed ? parsed.error : undefined).toBe(error)
   })
 
-  test('tokens of the key in a certificate verify', async () => {
+  test('tokens verify with the key in a certificate', async () => {
     const { publicKey } = new X509Certificate(providerTls.cert)
     const signer = aSigner('ES256', { keys: { publicKey, privateKey: createPrivateKey(providerTls.key) } })
 
@@ -205,7 +205,7 @@ describe('PEM keys', () => {
 })
 
 describe('a JWKS URL', () => {
-  test('keys are fetched once; a miss fetches again; the old set serves until it is replaced', async () => {
+  test('keys are fetched once and again after a miss, and the old set serves until it is replaced', async () => {
     const [a, b] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
     await using provider = await startProvider({ '/k': jwksOf(a) })
     const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aFixture().parts)
@@ -221,7 +221,7 @@ describe('a JWKS URL', () => {
     expect(await verdict(keyset, a.sign({}))).toBe(noRemoteKey)
   })
 
-  test('a kid names its keys: none without it, only those with it', async () => {
+  test('a token with a kid is only checked with keys of that kid', async () => {
     const [named, unnamed] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256')]
     await using provider = await startProvider({ '/k': jwksOf(named, unnamed) })
     const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aFixture().parts)
@@ -236,7 +236,7 @@ describe('a JWKS URL', () => {
     expect(await keyset.verify(unnamed.sign({}, { kid: 'a' }))).toMatchObject({ reason: 'signature_invalid' })
   })
 
-  test('keys once fetched serve while the provider is ill or down, and it is tried again', async () => {
+  test('fetched keys serve while the provider fails or is down, and fetches are retried', async () => {
     const [a, b] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
     await using provider = await startProvider({ '/k': jwksOf(a) })
     const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aFixture().parts)
@@ -257,7 +257,7 @@ describe('a JWKS URL', () => {
     expect(await verdict(keyset, a.sign({}))).toMatch(/get keys failed .*connection refused/)
   })
 
-  test('after the first fetch, ten more at once and one every six seconds; then a miss is a miss without asking', async () => {
+  test('after the first fetch, misses may cause a burst of ten more and one every six seconds, and then no fetch', async () => {
     const { parts, clock } = aFixture()
     const [known, unknown] = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
     await using provider = await startProvider({ '/k': jwksOf(known) })
@@ -278,7 +278,7 @@ describe('a JWKS URL', () => {
     expect(provider.hits).toHaveLength(22)
   })
 
-  test('the bucket belongs to the URL, whichever mount asks', async () => {
+  test('the limit belongs to the URL, whichever mount asks', async () => {
     const { parts } = aFixture()
     await using provider = await startProvider({ '/k': jwksOf(aSigner()) })
     const source = { url: `${provider.url}/k`, caPem: '' }
@@ -315,7 +315,7 @@ describe('a JWKS URL', () => {
     expect(provider.hits).toHaveLength(13)
   })
 
-  test('a provider that fails is asked ten times, then once a second; meanwhile a login is told why there are no keys', async () => {
+  test('a failing provider is asked ten times, then once a second, and meanwhile logins are refused with the cause', async () => {
     const { parts, clock } = aFixture()
     await using provider = await startProvider({})
     const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, parts)
@@ -347,7 +347,7 @@ describe('a JWKS URL', () => {
     expect(provider.hits).toHaveLength(1)
   })
 
-  test('every kind of key verifies; use, key_ops and alg are not looked at; odd keys do no harm', async () => {
+  test('every kind of key verifies, use, key_ops and alg are ignored, and odd keys do no harm', async () => {
     const signers = ['RS256', 'ES256', 'ES384', 'ES512', 'EdDSA'].map((algorithm) =>
       aSigner(algorithm, { kid: algorithm }),
     )
@@ -372,7 +372,7 @@ describe('a JWKS URL', () => {
     for (const signer of [...signers, odd]) expect(await verdict(keyset, signer.sign({}))).toBe('ok')
   })
 
-  test('a key with a certificate chain must be the key of its first certificate', async () => {
+  test('a key with a certificate chain must equal that of the first certificate', async () => {
     const der = (pem: string) => new X509Certificate(pem).raw.toString('base64')
     const keys = {
       publicKey: new X509Certificate(providerTls.cert).publicKey,
@@ -423,7 +423,7 @@ describe('a JWKS URL', () => {
     expect(provider.hits).toEqual([])
   })
 
-  test('a token without kid is decided against a thousand keys', async () => {
+  test('a token without kid is checked against a thousand keys', async () => {
     const last = aSigner('ES256')
     const others = Array.from({ length: 40 }, () => aSigner('ES256').jwk)
     const keys = [...Array.from({ length: 999 }, (_, index) => others[index % 40]), last.jwk]
@@ -437,7 +437,7 @@ describe('a JWKS URL', () => {
 describe('discovery', () => {
   const documentOf = (url: string) => ({ issuer: url, jwks_uri: `${url}/jwks` })
 
-  test('is done at the first login, again after a failure, and never again once it succeeded', async () => {
+  test('runs at the first login, again after a failure, and never again after a success', async () => {
     const signer = aSigner('RS256', { kid: 'r', keys: rsa })
     await using provider = await startProvider()
     const keyset = new DiscoveredProvider({ url: provider.url, caPem: '' }, aFixture().parts)
@@ -461,7 +461,7 @@ describe('discovery', () => {
     expect(provider.hits.filter((path) => path.includes('well-known'))).toHaveLength(4)
   })
 
-  test('a document that another mount fetched serves for an hour, and longer only while the provider is away', async () => {
+  test('a document that another mount fetched serves for an hour, and longer only while the provider is down', async () => {
     const { parts, clock } = aFixture()
     const signer = aSigner('ES256', { kid: 'a' })
     await using provider = await startProvider({ '/jwks': jwksOf(signer) })
@@ -486,7 +486,7 @@ describe('discovery', () => {
     expect(await verdict(first, signer.sign({}))).toBe('ok')
   })
 
-  test('concurrent logins share one discovery, and a provider that is down is not asked without end', async () => {
+  test('concurrent logins share one discovery, and requests to a provider that is down are limited', async () => {
     await using provider = await startProvider()
     const keyset = new DiscoveredProvider({ url: provider.url, caPem: '' }, aFixture().parts)
 
@@ -513,7 +513,7 @@ describe('several JWKS URLs', () => {
     return { signers, providers, keyset, hits, [Symbol.asyncDispose]: stop }
   }
 
-  test('the kid selects the key, each URL is fetched once for many logins, and a cached one not at all', async () => {
+  test('the kid selects the key, and each URL is fetched once for many logins and not at all if cached', async () => {
     await using fixture = await threeProviders()
     const second = fixture.signers[1]?.sign({}) ?? ''
 
@@ -534,7 +534,7 @@ describe('several JWKS URLs', () => {
     )
   })
 
-  test('one URL that is down does not affect the keys of the others, and an error tells when all are down', async () => {
+  test('one URL that is down does not affect the keys of the others, and an error says if all are down', async () => {
     await using fixture = await threeProviders()
     await fixture.providers[0]?.stop()
     expect(await verdict(fixture.keyset, fixture.signers[2]?.sign({}) ?? '')).toBe('ok')
@@ -554,7 +554,7 @@ describe('several JWKS URLs', () => {
     })
   })
 
-  test('a kid in two sets: the first wins, the second is not tried', async () => {
+  test('if two sets have a kid, the first wins and the second is not tried', async () => {
     const [first, second] = [aSigner('ES256', { kid: 'same' }), aSigner('ES256', { kid: 'same' })]
     await using one = await startProvider({ '/k': jwksOf(first) })
     await using two = await startProvider({ '/k': jwksOf(second) })
@@ -565,25 +565,25 @@ describe('several JWKS URLs', () => {
     expect(await verdict(keyset, second.sign({}))).toBe(noRemoteKey)
   })
 
-  test('without a kid all are tried in order', async () => {
+  test('without a kid all sets are tried in order', async () => {
     await using fixture = await threeProviders()
     expect(await verdict(fixture.keyset, fixture.signers[2]?.sign({}, { kid: null }) ?? '')).toBe('ok')
     expect(await verdict(fixture.keyset, aSigner().sign({}))).toBe(noRemoteKey)
   })
 
-  test('a CA that cannot be read is said when its keys are fetched', async () => {
+  test('an unreadable CA is reported when its keys are fetched', async () => {
     const keyset = new MultiJwksKeyset([{ url: 'https://127.0.0.1:1/k', caPem: 'garbage' }], aFixture().parts)
     expect(await verdict(keyset, aSigner().sign({}))).toMatch('could not parse CA PEM value successfully')
   })
 
-  test('a body that cannot be read is a parse error', async () => {
+  test('an invalid body is a parse error', async () => {
     await using fixture = await threeProviders()
     expect(await verdict(fixture.keyset, 'x')).toMatch('error validating token: error parsing token: ')
   })
 })
 
 describe('the gate', () => {
-  test('holds the weight under its capacity and lets the rest in, in order', async () => {
+  test('keeps the weight within its capacity and admits the rest in order', async () => {
     const gate = new VerificationGate(10)
     const started: string[] = []
     const finish = new Map<string, () => void>()
@@ -609,13 +609,13 @@ describe('the gate', () => {
     expect(await all).toEqual(['light', 'heavy', 'heavy 2', 'light 2'])
   })
 
-  test('failed work makes room too', async () => {
+  test('failed work also frees its capacity', async () => {
     const gate = new VerificationGate(8)
     await expect(gate.run(8, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     await expect(gate.run(8, async () => 'in')).resolves.toBe('in')
   })
 
-  test('five thousand heavy checks pass through it', async () => {
+  test('five thousand heavy checks complete', async () => {
     const gate = new VerificationGate(64)
     let [running, most] = [0, 0]
     const work = async () => {

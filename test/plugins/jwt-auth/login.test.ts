@@ -62,7 +62,7 @@ describe('the order of refusals', () => {
     )
   })
 
-  test('the checks of the token fail in their order', async () => {
+  test('the checks of the token run in order', async () => {
     const demands = {
       bound_audiences: '',
       bound_subject: 'alice',
@@ -134,8 +134,8 @@ describe('the order of refusals', () => {
   })
 })
 
-describe('what a login gives', () => {
-  test('a login gets alias, metadata, policies and lifetimes from the role', async () => {
+describe('what a login returns', () => {
+  test('a login takes alias, metadata, policies and lifetimes from the role', async () => {
     await using server = await withRole({
       ...{
         user_claim: 'https://vault/user',
@@ -189,7 +189,7 @@ describe('what a login gives', () => {
     })
   })
 
-  test('a role name in any case, the default role, a token with white space, and a nonsense token header', async () => {
+  test('a login accepts a role name in any case, the default role, a token with white space, and a nonsense token header', async () => {
     await using server = await withRole({}, { config: { default_role: 'R' } })
     const jwt = signer.sign(someClaims())
     const spaced = `\n ${jwt.slice(0, 40)}\n${jwt.slice(40)}\u2003\n`
@@ -224,7 +224,7 @@ describe('what a login gives', () => {
     expect(other).not.toBe(first)
   })
 
-  test('an empty name is refused as a mistake of the caller', async () => {
+  test("an empty name is refused as the caller's mistake", async () => {
     await using server = await withRole()
     expect(verdict(await login(server, signer.sign(someClaims({ sub: '' }))))).toBe(
       '400 missing name in alias',
@@ -241,7 +241,7 @@ describe('what a login gives', () => {
         Array.from({ length: 64 }, (_, index) => [`/many/${index}`, `k${index}`]),
       ),
     },
-  ])('$name is refused when the login makes the alias', async ({ claim_mappings }) => {
+  ])('$name is refused when the login creates the alias', async ({ claim_mappings }) => {
     await using server = await withRole({ claim_mappings })
     const jwt = signer.sign(someClaims({ n: 'x', many: Array(64).fill('y') }))
     expect(verdict(await login(server, jwt))).toMatch(/^400 invalid alias metadata: /)
@@ -329,7 +329,7 @@ describe('what a login gives', () => {
     })
   })
 
-  test('each token has the groups of its own login; a renewal puts them back', async () => {
+  test('each token has the groups of its own login, and a renewal restores them', async () => {
     await using server = await withRole({ groups_claim: 'groups' })
     const made = await server.root.write('identity/group', {
       name: 'eng',
@@ -358,14 +358,14 @@ describe('what a login gives', () => {
     expect(await policiesNow(second?.client_token)).toEqual(['build'])
   })
 
-  test('policies that no auth method may grant are refused', async () => {
+  test('policies that auth methods must not grant are refused', async () => {
     await using server = await withRole({ token_policies: 'ROOT,a' })
     expect(verdict(await login(server, signer.sign(someClaims())))).toBe(
       '400 auth methods cannot create root tokens',
     )
   })
 
-  test('groups are found by a JSON pointer, and as one string', async () => {
+  test('groups are read through a JSON pointer, and from a single string', async () => {
     await using server = await withRole({ groups_claim: '/https/~1~1vault~1groups/testing' })
     expect(
       verdict(
@@ -407,7 +407,7 @@ describe('what a login gives', () => {
     )
   })
 
-  test('times are checked by the clock of the server', async () => {
+  test("times are checked against the server's clock", async () => {
     const clock = new FakeClock()
     await using server = await withRole({}, { clock })
     const jwt = signer.sign(someClaims())
@@ -420,7 +420,7 @@ describe('what a login gives', () => {
 })
 
 describe('keys from elsewhere', () => {
-  test('many concurrent logins over a JWKS cause one fetch at the write and one at the first login', async () => {
+  test('many concurrent logins with a JWKS URL cause one fetch at the write and one at the first login', async () => {
     await using server = await startTestServer()
     const rs = aSigner('RS256', { kid: 'r', keys: newKeys('RS256') })
     await using provider = await startProvider({ '/k': jwksOf(rs) })
@@ -470,7 +470,7 @@ describe('keys from elsewhere', () => {
   })
 })
 
-test('a written configuration drops all cached keys, and fetches each again', async () => {
+test('writing a configuration drops all cached keys, which are fetched again', async () => {
   await using server = await startTestServer()
   const signers = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
   const providers = await Promise.all(signers.map((one) => startProvider({ '/k': jwksOf(one) })))
@@ -547,15 +547,15 @@ describe('providers', () => {
       claims: {},
       text: '400 failed to fetch groups: "groups" claim not found in token',
     },
-  ])('$name: refused, never left out', async ({ config, claims, text }) => {
+  ])('a provider configuration is refused, not ignored: $name', async ({ config, claims, text }) => {
     expect(await loginWith(config, claims)).toBe(text)
   })
 })
 
-describe('OpenID Connect without a provider that can be used', () => {
+describe('OpenID Connect without a usable provider', () => {
   const url = (server: TestServer, body: object) => server.anonymous.write('auth/jwt/oidc/auth_url', body)
 
-  test('auth_url: its refusals in order, then an empty URL and the word why', async () => {
+  test('auth_url checks in order, then returns an empty URL with the reason', async () => {
     await using server = await startTestServer()
     await using provider = await startProvider()
     provider.routes.set('/.well-known/openid-configuration', { issuer: provider.url })
@@ -582,7 +582,7 @@ describe('OpenID Connect without a provider that can be used', () => {
     })
   })
 
-  test('callback: every state is unknown', async () => {
+  test('a callback with any state is refused as unknown', async () => {
     await using server = await startTestServer()
     const path = 'auth/jwt/oidc/callback'
     expect(verdict(await server.anonymous.read(`${path}?state=x`))).toBe(
@@ -613,7 +613,7 @@ describe('OpenID Connect without a provider that can be used', () => {
     expect(page.text).not.toContain('script')
   })
 
-  test('other verbs of open paths', async () => {
+  test('other verbs on open paths are refused', async () => {
     await using server = await withRole()
     expect(await server.anonymous.read('auth/jwt/login')).toMatchObject({
       status: 405,

@@ -37,7 +37,7 @@ test('fields of a later version survive writes of the configuration and of a rol
   })
 })
 
-test('a stored role without types is older than they are', async () => {
+test('a stored role without types is read as one from before types existed', async () => {
   expect(shownRole(readRole('r', { user_claim: 'sub', bound_subject: 's' }))).toMatchObject({
     role_type: 'jwt',
     bound_claims_type: 'string',

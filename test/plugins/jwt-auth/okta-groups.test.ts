@@ -58,7 +58,7 @@ test('pages are followed, and groups without a name are skipped', async () => {
   expect(hosts.requests).toEqual([asked, `${asked}?after=3`])
 })
 
-test('the id is that of user_id_claim, or of the user claim of the role; it is escaped', async () => {
+test("the id comes from user_id_claim or the role's user claim, and is escaped", async () => {
   await using login = await startDirectoryLogin()
   login.providers.okta.groupsByUser.set('a/b?c', ['g'])
   await login.configure({ ...okta, user_id_claim: '/ids/okta' })
@@ -94,7 +94,7 @@ test.each([
   { filter: '(?i)ENG', kept: ['eng-a', 'eng-b'] },
   { filter: '^(?P<team>eng)-a$', kept: ['eng-a'] },
   { filter: 'nobody', kept: [] },
-])('groups_filter $filter, in the language of Go, keeps $kept', async ({ filter, kept }) => {
+])("groups_filter $filter, in Go's syntax, keeps $kept", async ({ filter, kept }) => {
   await using login = await startDirectoryLogin()
   login.providers.okta.groupsByUser.set('user1', ['eng-a', 'eng-b', 'b'])
   await writeGroups(login.server, 'eng-a', 'eng-b', 'b')
@@ -113,11 +113,11 @@ test.each([
   { name: 'repeated without end', expression: '((((a{100}){100}){100}){100})' },
   { name: 'too long', expression: 'x'.repeat(1025) },
   { name: 'back reference', expression: '(a)\\1' },
-])('a groups_filter that is refused: $name', ({ expression }) => {
+])('an invalid groups_filter is refused: $name', ({ expression }) => {
   expect(groupsFilter(expression)).toEqual({ problem: expect.any(String) })
 })
 
-test('a filter takes time by the length of the name only', () => {
+test('a filter takes time proportional to the length of the name', () => {
   const filter = groupsFilter('^(a+)+$|(x+x+)+y')
   if ('problem' in filter) throw new Error(filter.problem)
 
@@ -213,7 +213,7 @@ test('a caller that disconnects ends the requests', async () => {
   ).rejects.toThrow('time limit exceeded')
 })
 
-test('without org_url the organisation is that of the discovery URL', async () => {
+test('without org_url the organisation comes from the discovery URL', async () => {
   await using login = await startDirectoryLogin()
   const { hosts } = login.providers
   // discovery at the stand-in fails, so the whole configuration is refused before its provider is looked at
@@ -236,7 +236,7 @@ test('without org_url the organisation is that of the discovery URL', async () =
   expect((await login.configure({ ...okta, org_url: '' }, given)).status).toBe(204)
 })
 
-test('a login in the browser asks the same way, with the id of the merged claims', async () => {
+test('a browser login asks in the same way, with the id from the merged claims', async () => {
   await using providers = await startIdentityProviders()
   await using provider = await startSmallProvider()
   providers.okta.groupsByUser.set('okta-7', ['eng'])
@@ -258,7 +258,7 @@ test('a login in the browser asks the same way, with the id of the merged claims
   expect(await operatorVerdict(server.root, 'auth/oidc', answer)).toMatch(`${failing}okta api returned 404: `)
 })
 
-test('explain tells of the groups a login would have', async () => {
+test('explain shows the groups that a login would have', async () => {
   await using login = await startDirectoryLogin()
   login.providers.okta.groupsByUser.set('user1', ['eng', 'ops'])
   await writeGroups(login.server, 'ops')

@@ -119,7 +119,7 @@ test.each([
     end: start + 5,
   },
 ])(
-  'a used token is remembered until it cannot be accepted any more, and for a minute: $name',
+  'a used token is remembered until it cannot be accepted any more, plus a minute: $name',
   async ({ claims, role, tolerance, end }) => {
     await using fixture = await openMethod()
     await fixture.role('r', role)
@@ -143,7 +143,7 @@ test.each([
   },
 )
 
-test('the role of the mount with the most patience decides', async () => {
+test('the role with the greatest leeways on the mount decides', async () => {
   await using fixture = await openMethod()
   await fixture.role('r')
   await fixture.role('patient', { expiration_leeway: 3600 })
@@ -159,7 +159,7 @@ test('the role of the mount with the most patience decides', async () => {
   expect(await fixture.spent.isSpent(fixture.mount.uuid, proof)).toBe(false)
 })
 
-test('a role that cannot be read keeps what was used for a day, and no longer', async () => {
+test('if a role cannot be read, used tokens are remembered for a day, and no longer', async () => {
   await using fixture = await openMethod()
   await fixture.role('r')
   const proof = await fixture.spend(signer.sign({ sub: 'alice', jti: 'a', exp: start, iat: start - 10 }))
@@ -173,7 +173,7 @@ test('a role that cannot be read keeps what was used for a day, and no longer', 
   expect(await fixture.spent.isSpent(fixture.mount.uuid, proof)).toBe(false)
 })
 
-test('claims that no token brought have a proof only with an id', () => {
+test('claims without a token have a proof only if they have an id', () => {
   const claims = { iss: 'i', exp: 5 }
   const signingInput = Buffer.from('a.b')
 

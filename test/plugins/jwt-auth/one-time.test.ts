@@ -45,7 +45,7 @@ test('the field is always read back, and kept by a write that leaves it out', as
 })
 
 test.each(['service', 'batch'])(
-  'a token logs in once where the role says so, and gives a %s token',
+  'a token logs in once if the role says so, and yields a %s token',
   async (token_type) => {
     await using server = await withOneTimeRole({ token_type })
     const jwt = signer.sign(someClaims({ jti: 'a' }))
@@ -60,7 +60,7 @@ test.each(['service', 'batch'])(
   },
 )
 
-test('issuer and id tell tokens apart, nothing else', async () => {
+test('only issuer and id distinguish tokens', async () => {
   await using server = await withOneTimeRole()
   const go = (claims: object) => login(server, signer.sign(someClaims(claims)))
 
@@ -72,7 +72,7 @@ test('issuer and id tell tokens apart, nothing else', async () => {
   expect(await go({ jti: 'a', iss: '' })).toBe(used)
 })
 
-test('without an id, what was signed counts: another signature of it is the same token', async () => {
+test('without an id, the signed text counts, so another signature of it is the same token', async () => {
   await using server = await withOneTimeRole()
   const [one, other] = [signer.sign(someClaims()), signer.sign(someClaims({ jti: '' }))]
   const again = signer.sign(JSON.stringify(someClaims({ iat: 5, n: 1 })))
@@ -114,7 +114,7 @@ test('a refused login spends nothing, whatever the reason', async () => {
   expect(await login(server, jwt)).toBe(used)
 })
 
-test('all roles of a mount that are protected share what is spent; others neither spend nor ask; other mounts have their own', async () => {
+test('protected roles of a mount share the spent tokens, other roles ignore them, and other mounts have their own', async () => {
   await using server = await withOneTimeRole()
   await server.root.write('auth/jwt/role/s', role)
   await server.root.write('auth/jwt/role/open', { ...role, token_replay_protection: false })
@@ -133,7 +133,7 @@ test('all roles of a mount that are protected share what is spent; others neithe
 })
 
 test.each(['service', 'batch'])(
-  'of 64 uses of one token at a time, one gives a %s token',
+  'of 64 concurrent uses of one token, one yields a %s token',
   async (token_type) => {
     await using server = await withOneTimeRole({ token_type })
     const jwt = signer.sign(someClaims({ jti: 'a' }))
@@ -163,14 +163,14 @@ test('spent tokens survive a restart and a crash', async () => {
   expect((await server.as(rootToken).read('auth/jwt/role/r')).status).toBe(200)
 })
 
-test('a login in the browser is not affected', async () => {
+test('a browser login is not affected', async () => {
   await using provider = await startSmallProvider()
   await using server = await withFlow(provider, { role: { token_replay_protection: true } })
 
   for (const _ of [1, 2]) expect(verdict(await logIn(server, provider, { jti: 'the same' }))).toBe('ok')
 })
 
-test('ids are those of the issuer, whichever of its keys signs', async () => {
+test('ids belong to the issuer, whichever of its keys signs', async () => {
   const stranger = aSigner('ES256')
   await using server = await withOneTimeRole()
   await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem, stranger.pem] })
@@ -182,7 +182,7 @@ test('ids are those of the issuer, whichever of its keys signs', async () => {
   expect(await login(server, signer.sign(same, { kid: 'x' }))).toBe('ok')
 })
 
-test('explain says that a token is spent, and spends none', async () => {
+test('explain says that a token is spent, and does not spend one', async () => {
   await using server = await withOneTimeRole()
   const jwt = signer.sign(someClaims({ jti: 'a' }))
   const explain = async () => {

@@ -14,7 +14,7 @@ describe('a token without the groups claim', () => {
     { name: 'okta', config: { provider: 'okta' } },
     { name: 'ibmisam', config: { provider: 'ibmisam' } },
     { name: 'gsuite that does not ask', config: { provider: 'gsuite' } },
-  ])('is of a person without groups where the role says so: $name', async ({ config }) => {
+  ])('counts as one without groups if the role says so: $name', async ({ config }) => {
     await using login = await startDirectoryLogin({ role: optional })
     await writeGroups(login.server, 'a')
     await login.configure(config)
@@ -43,7 +43,7 @@ describe('a token without the groups claim', () => {
     },
     { name: 'that are too many to be listed', claims: { hasgroups: true }, told: missing },
     { name: 'that are too many to be listed, as a text', claims: { hasgroups: 'true' }, told: missing },
-  ])('is not one with groups $name', async ({ claims, told }) => {
+  ])('does not count as one without groups if it refers to groups $name', async ({ claims, told }) => {
     await using server = await startTestServer()
     const signer = aSigner('ES256')
     await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
@@ -59,7 +59,7 @@ describe('a token without the groups claim', () => {
     expect(verdict(await server.anonymous.write('auth/jwt/login', { role: 'r', jwt }))).toMatch(told)
   })
 
-  test('may still be bound to groups: then it is refused', async () => {
+  test('is refused if the role binds groups', async () => {
     await using login = await startDirectoryLogin({ role: { ...optional, bound_claims: { groups: 'a' } } })
     await login.configure({})
 
@@ -79,7 +79,7 @@ describe('a token without the groups claim', () => {
     expect(await login.logIn()).toMatch(/^400 failed to fetch groups: unable to fetch groups from Okta API: /)
   })
 
-  test('in the browser likewise, and below a JSON pointer', async () => {
+  test('a browser login, and a claim behind a JSON pointer, behave the same', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
       role: { ...optional, groups_claim: '/realm_access/roles' },

@@ -393,7 +393,7 @@ describe('what is stored and shown', () => {
     expect((await written(server, { ...least, max_age: given }))?.max_age).toBe(stored)
   })
 
-  test('a role is of type oidc by name, or when the type is left out', async () => {
+  test('a role is of type oidc by name, or if the type is absent', async () => {
     await using server = await startTestServer()
     const body = {
       ...oidc,
@@ -489,7 +489,7 @@ describe('what is stored and shown', () => {
     })
   })
 
-  test('coercions: text, lists, maps and switches in their accepted spellings', async () => {
+  test('texts, lists, maps and flags are converted from their accepted forms', async () => {
     await using server = await startTestServer()
     const given = {
       bound_audiences: ' a , b,,c',
@@ -529,7 +529,7 @@ describe('what is stored and shown', () => {
     })
   })
 
-  test('a claim mapped to __proto__ is kept like any other', async () => {
+  test('a claim mapped to __proto__ is stored like any other', async () => {
     await using server = await startTestServer()
     const raw =
       '{"role_type":"jwt","user_claim":"u","bound_subject":"s","claim_mappings":{"__proto__":"a","b":"__proto__"}}'
@@ -599,7 +599,7 @@ describe('names, listing, deleting', () => {
     })
   })
 
-  test('the paths refuse operations that they do not offer', async () => {
+  test('the paths refuse operations that they do not support', async () => {
     await using server = await startTestServer()
     const unsupported = { errors: ['1 error occurred:\n\t* unsupported operation\n\n'] }
     expect(await server.root.write('auth/jwt/role/x/', least)).toMatchObject({
@@ -648,7 +648,7 @@ describe('names, listing, deleting', () => {
 })
 
 describe('rights', () => {
-  test('create for a new role, update for an old one; coercion speaks before the ACL to who may write', async () => {
+  test('a new role requires create, an existing one update, and coercion errors come before the ACL for callers who may write', async () => {
     await using server = await startTestServer()
     const holding = async (capability: string) => {
       await server.root.write(`sys/policies/acl/${capability}`, {

@@ -89,7 +89,7 @@ test('mounts with other roots for the same URL share nothing', async () => {
   expect(issuer.hits.filter((path) => path === '/keys')).toHaveLength(2)
 })
 
-test('many mounts that are made and used one after the other are all served', async () => {
+test('many mounts that are created and used in sequence are all served', async () => {
   await using issuer = await startIssuer()
   await using server = await startTestServer()
   for (let at = 0; at < 25; at++) {
@@ -103,7 +103,7 @@ test('many mounts that are made and used one after the other are all served', as
   }
 })
 
-test('unknown key ids at one mount, however many, keep nobody else from logging in', async () => {
+test('unknown key ids at one mount, however many, do not prevent other logins', async () => {
   await using issuer = await startIssuer()
   await using server = await startTestServer()
   await addMount(server.root, 'theirs', { oidc_discovery_url: issuer.url })
@@ -118,7 +118,7 @@ test('unknown key ids at one mount, however many, keep nobody else from logging 
   expect(await logIn(server, 'theirs')).toBe(200)
 })
 
-test('unknown key ids at a mount with other roots do not keep this one from keys that were rotated', async () => {
+test('unknown key ids at a mount with other roots do not keep this one from rotated keys', async () => {
   await using issuer = await startIssuer()
   await using server = await startTestServer()
   await addMount(server.root, 'theirs', {
@@ -135,7 +135,7 @@ test('unknown key ids at a mount with other roots do not keep this one from keys
   expect(await logIn(server, 'mine', token(rotated))).toBe(200)
 })
 
-test('a written configuration uses no key that was fetched before it; other mounts keep theirs while the provider is away', async () => {
+test('a newly written configuration uses no earlier keys, while other mounts keep theirs if the provider is down', async () => {
   await using issuer = await startIssuer()
   await using server = await startTestServer()
   const config = { oidc_discovery_url: issuer.url }

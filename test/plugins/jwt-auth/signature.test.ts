@@ -12,7 +12,7 @@ const own = createPublicKey(signer.pem)
 test.each([
   { name: 'the last of as many heavy keys as are tried', before: 127, verified: true },
   { name: 'a key beyond them is not reached', before: 128, verified: false },
-])('a token without a key id costs a bounded number of checks: $name', async ({ before, verified }) => {
+])('a token without a key id costs a limited number of checks: $name', async ({ before, verified }) => {
   const jws = parseJws(signer.sign({ sub: 'a' }), { maxTokenSize: 0 })
   if ('malformed' in jws) throw new Error(jws.malformed)
   const keys = [...Array.from({ length: before }, () => other), own]

@@ -50,7 +50,7 @@ const likely: [name: string, token: string, words: string][] = [
   ['three parts of something else', 'not.a.jwt', 'it has three parts that are not the JSON of a JWT'],
 ]
 
-describe('a value that is no JWT is said to look like what it is', () => {
+describe('a value that is not a JWT is described by its shape', () => {
   test.each(certain)('%s', (_name, token, words) => {
     expect(shapeOf(token)).toEqual({ words, isCertain: true })
   })
@@ -59,12 +59,12 @@ describe('a value that is no JWT is said to look like what it is', () => {
     expect(shapeOf(token)).toEqual({ words, isCertain: false })
   })
 
-  test('a JWT looks like nothing else', () => {
+  test('a JWT is not mistaken for anything else', () => {
     expect(shapeOf(jwt)).toBeUndefined()
   })
 
   test.each([...certain, ...likely])(
-    'the operator reads it in explain and failures, the caller where it is certain: %s',
+    'the operator sees it in explain and failures, and the caller if it is certain: %s',
     async (_name, token, words) => {
       await using server = await startTestServer()
       await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })

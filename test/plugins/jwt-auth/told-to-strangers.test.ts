@@ -26,7 +26,7 @@ async function expectDiscreet(answer: Answer, operatorReads: string, known: RegE
   expect(operatorReads).toMatch(known)
 }
 
-describe('a stranger does not learn from a refused login what is inside', () => {
+describe('a refused login does not reveal the internal network to strangers', () => {
   test.each([
     { name: 'of one URL', configOf: (url: string) => ({ jwks_url: `${url}/keys` }), header: {} },
     {
@@ -41,7 +41,7 @@ describe('a stranger does not learn from a refused login what is inside', () => 
     },
     { name: 'found by discovery', configOf: (url: string) => ({ oidc_discovery_url: url }), header: {} },
   ])(
-    'keys $name that cannot be had: an answer, a page in place of keys, no connection',
+    'hides why keys $name cannot be fetched: an error, a page instead of keys, no connection',
     async ({ configOf, header }) => {
       await using provider = await startProvider({ '/keys': { keys: [] } })
       provider.routes.set(well, { issuer: provider.url, jwks_uri: `${provider.url}/keys` })
@@ -73,7 +73,7 @@ describe('a stranger does not learn from a refused login what is inside', () => 
     },
   )
 
-  test('a discovery document that cannot be had', async () => {
+  test('hides why a discovery document cannot be fetched', async () => {
     await using provider = await startProvider()
     provider.routes.set(well, { issuer: provider.url, jwks_uri: `${provider.url}/keys` })
     await using server = await startTestServer()
@@ -96,7 +96,7 @@ describe('a stranger does not learn from a refused login what is inside', () => 
     })
   })
 
-  test('the authorization URL of a provider that is away, and its callback', async () => {
+  test('hides why a provider is unreachable at auth_url and callback', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const login = await begin(server.anonymous)
@@ -140,7 +140,7 @@ describe('a stranger does not learn from a refused login what is inside', () => 
       reply: { status: 400, body: { error: inside } },
       known: /oauth2: .*Traceback/,
     },
-  ])('a token endpoint that answers with $name', async ({ reply, known }) => {
+  ])('hides the response of a token endpoint with $name', async ({ reply, known }) => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     provider.token = reply
@@ -155,7 +155,7 @@ describe('a stranger does not learn from a refused login what is inside', () => 
     await expectDiscreet(refused, await operatorVerdict(server.root, 'auth/oidc', refused), known)
   })
 
-  test('keys that cannot be had for an ID token', async () => {
+  test('hides why keys for an ID token cannot be fetched', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     provider.web.routes.set('/jwks', (answer) => answer.writeHead(500).end(inside))
@@ -180,7 +180,7 @@ describe('a stranger does not learn from a refused login what is inside', () => 
       host: 'example.okta.com',
       config: { provider: 'okta', org_url: 'https://example.okta.com', api_token: 'x', fetch_groups: true },
     },
-  ])('a directory that cannot be used: $host', async ({ host, config, claims = {} }) => {
+  ])('hides why a directory cannot be used: $host', async ({ host, config, claims = {} }) => {
     await using login = await startDirectoryLogin()
     const { hosts } = login.providers
     await login.configure(config)
@@ -201,7 +201,7 @@ describe('a stranger does not learn from a refused login what is inside', () => 
     await expectDiscreet(cut, await operatorReads(cut), /^400 failed to fetch groups: .*(?:Get|Post) "https:/)
   })
 
-  test('values in the answer of a directory are not repeated either', async () => {
+  test("does not repeat values of a directory's response", async () => {
     await using login = await startDirectoryLogin()
     await login.configure({ provider: 'azure', fetch_groups: true })
     login.providers.hosts.misbehave(

@@ -76,7 +76,7 @@ async function walked(claims: object, { remoteAddress = '127.0.0.1', by = signer
   return { auth, answered, checks: trace.checks }
 }
 
-test('a good login passes every check, in order', async () => {
+test('a valid login passes every check, in order', async () => {
   const { auth, answered, checks } = await walked(good)
 
   expect(auth?.alias.name).toBe('alice')
@@ -108,7 +108,7 @@ test('a good login passes every check, in order', async () => {
   expect(checks.every(({ refused }) => refused === undefined)).toBe(true)
 })
 
-test('a bad one is walked to its end, and the login answers the first refusal', async () => {
+test('a recording trace runs all checks of a bad login, which itself returns the first refusal', async () => {
   const wrong = {
     ...good,
     iss: 'x',
@@ -139,7 +139,7 @@ test('a bad one is walked to its end, and the login answers the first refusal', 
   expect(answered).toBe('permission denied')
 })
 
-test('without claims that are vouched for there is nothing more to check', async () => {
+test('without verified claims there is nothing more to check', async () => {
   const { answered, checks } = await walked(good, { by: aSigner('ES256') })
 
   expect(checks.at(-1)).toMatchObject({

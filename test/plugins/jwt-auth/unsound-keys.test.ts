@@ -112,7 +112,7 @@ const otherRows: [name: string, jwk: object, problem: RegExp][] = [
 ]
 
 describe('a key set', () => {
-  test('of sound and unsound keys: the sound ones serve, status says of each other one why it is skipped', async () => {
+  test('uses its sound keys, and status says why each unsound one is skipped', async () => {
     const rows = [...rsaRows, ...ed25519Rows, ...ecRows, ...otherRows]
     const good = aSigner('RS256', { kid: 'good' })
     await using provider = await startProvider({
@@ -131,7 +131,7 @@ describe('a key set', () => {
     )
   })
 
-  test('a token that anybody can make for an RSA key with exponent 1 is refused', async () => {
+  test('does not accept a token that anybody can forge for an RSA key with exponent 1', async () => {
     const kid = 'one'
     await using provider = await startProvider({ '/k': { keys: [{ ...withExponent(1n), kid }] } })
     await using server = await startTestServer()
@@ -168,7 +168,7 @@ describe('a key set', () => {
     expect(failures.body.data?.['failures']?.['0']).toMatchObject({ reason: 'key_unknown' })
   })
 
-  test('of several sets, one that has a key id with an unsound key does not hide the sound key of another', async () => {
+  test('with an unsound key does not hide the sound key of another set with the same key id', async () => {
     const good = aSigner('RS256', { kid: 'same' })
     await using provider = await startProvider({
       '/a': { keys: [{ ...withExponent(1n), kid: 'same' }] },
@@ -196,7 +196,7 @@ describe('a PEM key', () => {
     },
   )
 
-  test('beside its curve, at infinity, or short: the write is 400 and changes nothing, also of the second of two', async () => {
+  test('off its curve, at infinity or too short makes the write 400 and changes nothing, even as the second of two', async () => {
     await using server = await startTestServer()
     const good = aSigner('ES256')
     const der = createPublicKey(good.pem).export({ type: 'spki', format: 'der' })

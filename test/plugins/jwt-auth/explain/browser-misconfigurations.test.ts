@@ -546,7 +546,7 @@ async function refusedLogin(one: Case, fixture: Fixture): Promise<Answer> {
   )
 }
 
-describe('what people get wrong with browser logins is named by one request, with both sides', () => {
+describe('one request names the mistake in a browser login, with both sides', () => {
   const aFixture = shared(async () => {
     const stack = new AsyncDisposableStack()
     const provider = stack.use(await startSmallProvider())
@@ -603,7 +603,7 @@ describe('what people get wrong with browser logins is named by one request, wit
     }
   })
 
-  test('there are at least thirty of them', () => {
+  test('the table has at least thirty mistakes', () => {
     expect(cases.length).toBeGreaterThanOrEqual(30)
   })
 })

@@ -68,7 +68,7 @@ describe('the offset of a clock whose provider sends no Date', () => {
     })
   })
 
-  test('keys of the configuration have one too', async () => {
+  test('is estimated for keys in the configuration too', async () => {
     await using fixture = await startFixture({ hasKey: true })
 
     expect(await fixture.explain({ ahead: 600 })).toMatchObject({
@@ -78,14 +78,14 @@ describe('the offset of a clock whose provider sends no Date', () => {
     })
   })
 
-  test('a clock that is ahead explains a token from the future at once', async () => {
+  test('a clock that is ahead immediately explains a token from the future', async () => {
     await using fixture = await startFixture()
 
     const times = checksOf(await fixture.explain({ ahead: 600 })).find(({ name }) => name === 'times')
     expect(times).toMatchObject({ verdict: 'fail', hint: 'clock_offset' })
   })
 
-  test('one old token tells of no clock; several that were as fresh as each other do', async () => {
+  test('one old token says nothing about a clock, but several equally fresh ones do', async () => {
     await using fixture = await startFixture()
     const expectHint = async (hint: string, made: { age?: number; ahead?: number }) => {
       const times = checksOf(await fixture.explain(made)).find(({ name }) => name === 'times')
@@ -100,7 +100,7 @@ describe('the offset of a clock whose provider sends no Date', () => {
     await expectHint('clock_offset', { ahead: -3000 })
   })
 
-  test('a Date counts more than tokens', async () => {
+  test('a Date header takes precedence over tokens', async () => {
     await using fixture = await startFixture({ sendsDate: true })
 
     await fixture.logIn({ age: 120 })
@@ -160,11 +160,11 @@ describe('the freshest token of the last ten minutes decides', () => {
     -1e300,
     100_000,
     -100_000,
-  ])('an iat of %s says nothing', (iat) => {
+  ])('an iat of %s is ignored', (iat) => {
     expect(noted({ iat })).toBeUndefined()
   })
 
-  test('however many there are, few are kept', () => {
+  test('only a few of many tokens are kept', () => {
     const times = new IssuedTimes()
     for (let at = 0; at < 10_000; at++) times.note(now / 1000 + at, now + at * 10)
     expect(times.estimate?.seconds).toBe(9_900)

@@ -166,7 +166,7 @@ describe('explain', () => {
   })
 
   test.each([{ fields: {} }, { fields: { jwt: 'x', claims: {} } }, { fields: { jwt: null, claims: null } }])(
-    'one of two: $fields',
+    'exactly one of jwt and claims is required: $fields',
     async ({ fields }) => {
       const mount = await fixture.mount()
 
@@ -190,7 +190,7 @@ describe('explain', () => {
     for (const part of jwt.split('.')) expect(text).not.toContain(part)
   })
 
-  test('explain needs update on its path', async () => {
+  test('explain requires update on its path', async () => {
     const mount = await fixture.mount()
     await fixture.root.write('sys/policies/acl/reads', {
       policy: `path "auth/${mount}/*" { capabilities = ["read"] }`,

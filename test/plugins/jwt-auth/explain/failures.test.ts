@@ -11,7 +11,7 @@ describe('failures', () => {
   })
   afterAll(() => fixture[Symbol.asyncDispose]())
 
-  test('a refused login is found by the request id of its answer, with its claims as hashes', async () => {
+  test('a refused login is found by the request id of its response, with its claims as hashes', async () => {
     const mount = await fixture.mount()
     const refused = await fixture.login(mount, {
       jwt: await fixture.sign({ aud: 'other', secret: 'hunter2' }),
@@ -131,7 +131,7 @@ test('a limit of 0 keeps nothing', async () => {
   })
 })
 
-test('every answer has its request id: granted, refused, empty, early', async () => {
+test('every response has its request id: granted, refused, empty, early', async () => {
   await using fixture = await openLoginFixture()
   const id = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
   const { anonymous } = fixture.server
@@ -152,7 +152,7 @@ test('every answer has its request id: granted, refused, empty, early', async ()
   expect(new Set(answers.map(({ headers }) => headers['x-gatehouse-request-id'])).size).toBe(answers.length)
 })
 
-test('no answer to a login contains a reason', async () => {
+test('no response to a login contains a reason', async () => {
   await using fixture = await openLoginFixture()
   const mount = await fixture.mount()
 

@@ -37,7 +37,7 @@ const values = fc.array(
   },
 )
 
-test('of lists, what holds for any two of their values', () => {
+test('a hint for lists applies to any pair of their values', () => {
   fc.assert(
     fc.property(values, values, fc.boolean(), (expected, seen, isLiteral) => {
       const ofPairs = expected.flatMap((one) =>
@@ -48,7 +48,7 @@ test('of lists, what holds for any two of their values', () => {
   )
 })
 
-test('values beyond the first hundred are not looked at', () => {
+test('values beyond the first hundred are ignored', () => {
   const others = Array.from({ length: 100 }, (_, at) => `x${at}`)
 
   expect(nearMiss({ expected: ['A'], seen: [...others.slice(1), 'a'], isLiteral: true })).toBe(

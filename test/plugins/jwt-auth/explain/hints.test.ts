@@ -4,7 +4,7 @@ import { nearMiss } from '../../../../src/plugins/jwt-auth/explain/hints.ts'
 import { SourceHistory } from '../../../../src/plugins/jwt-auth/source-history.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 
-describe('how near a value was missed', () => {
+describe('how two values differ', () => {
   test.each<{ expected: unknown[]; seen: unknown[]; isLiteral?: boolean; hint: string }>([
     { expected: ['a'], seen: ['b'], hint: '' },
     { expected: [], seen: ['b'], hint: '' },
@@ -31,7 +31,7 @@ describe('how near a value was missed', () => {
     expect(nearMiss({ expected, seen, isLiteral })).toBe(hint)
   })
 
-  test('long and many values are looked at in part only', () => {
+  test('only a part of long or many values is examined', () => {
     const many = Array.from({ length: 100_000 }, (_, index) => `${index}`)
     const long = `${'x'.repeat(1_000_000)}`
 
@@ -42,7 +42,7 @@ describe('how near a value was missed', () => {
   })
 })
 
-describe("another's clock", () => {
+describe('the clock of another server', () => {
   const now = Date.UTC(2026, 0, 2, 3, 4, 5)
   const ignore = () => {}
   test.each([
@@ -78,7 +78,7 @@ describe("another's clock", () => {
     expect(fetches).toEqual([true])
   })
 
-  test('an answer without a date, and one that failed, leave what was known', async () => {
+  test('a response without a date, and a failed one, keep the previous offset', async () => {
     const clock = new FakeClock(now)
     const history = new SourceHistory(clock)
     await history.of(async (note) => {

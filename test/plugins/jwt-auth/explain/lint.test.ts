@@ -234,7 +234,7 @@ describe('lint', () => {
     for (const { field } of findings) expect(field).not.toBe('')
   })
 
-  test('one role, or all; 404 for one that is not there', async () => {
+  test('lint checks one role or all, and is 404 for an unknown role', async () => {
     const mount = await fixture.mount({ role: { bound_audiences: [] } })
     await fixture.root.write(`auth/${mount}/role/second`, {
       role_type: 'jwt',
@@ -283,7 +283,7 @@ describe('lint', () => {
     ['something_else', undefined],
     ['x', undefined],
     ['b'.repeat(4096), undefined],
-  ])('a field that is written $0: did you mean $1', async (name, meant) => {
+  ])('a field that is written $0 suggests $1', async (name, meant) => {
     const mount = await fixture.mount()
     await fixture.root.write(`sys/auth/${mount}/tune`, { options: { role_lint: 'write' } })
 
@@ -300,7 +300,7 @@ describe('lint', () => {
     expect(warning.length).toBeLessThan(600)
   })
 
-  test('a sound role causes no warnings even then', async () => {
+  test('a sound role causes no warnings even if the mount is tuned to lint', async () => {
     const mount = await fixture.mount()
     await fixture.root.write(`sys/auth/${mount}/tune`, { options: { role_lint: 'write' } })
 

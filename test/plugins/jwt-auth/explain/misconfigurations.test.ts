@@ -283,7 +283,7 @@ const mistakes: readonly Mistake[] = [
   { name: 'a name of blanks', claims: { sub: ' ' }, check: 'user_claim', reason: 'user_claim_invalid' },
 ]
 
-describe('what people get wrong', () => {
+describe('common mistakes', () => {
   let fixture: LoginFixture
   beforeAll(async () => {
     fixture = await openLoginFixture()
@@ -314,7 +314,7 @@ describe('what people get wrong', () => {
     expect(mistakes.length).toBeGreaterThanOrEqual(30)
   })
 
-  test('a mount nobody configured', async () => {
+  test('a mount that was never configured is named', async () => {
     const mount = await fixture.mount({ config: null })
 
     const { body } = await fixture.explain(mount, { jwt: 'x' })
@@ -332,7 +332,7 @@ describe('what people get wrong', () => {
     })
   })
 
-  test('a person who was switched off', async () => {
+  test('a disabled person is named', async () => {
     const mount = await fixture.mount()
     const login = await fixture.login(mount, { jwt: await fixture.sign() })
     await fixture.root.write(`identity/entity/id/${String(login.body['auth']?.['entity_id'])}`, {
@@ -349,7 +349,7 @@ describe('what people get wrong', () => {
     })
   })
 
-  test('a person who is somebody else since the user claim was changed', async () => {
+  test('a person who is a new entity because the user claim changed is named', async () => {
     const mount = await fixture.mount()
     const login = await fixture.login(mount, { jwt: await fixture.sign() })
     const asBefore = await fixture.explain(mount, { jwt: await fixture.sign() })
@@ -364,7 +364,7 @@ describe('what people get wrong', () => {
     expect(after.body['data']?.['login']?.['alias']).toMatchObject({ name: 'acme/shop', entity_id: '' })
   })
 
-  test('keys that cannot be had', async () => {
+  test('keys that cannot be fetched are named', async () => {
     const mount = await fixture.mount({ config: discovered(fixture) })
     fixture.issuer.misbehave({ kind: 'html' }, 'jwks')
     try {
@@ -390,7 +390,7 @@ const withText = (source: object) => ({
 test.each([
   { name: 'behind', ahead: -900, reason: 'not_yet_valid' },
   { name: 'ahead', ahead: 900, reason: 'expired' },
-])('a clock that is $name', async ({ ahead, reason }) => {
+])('a clock that is $name is named', async ({ ahead, reason }) => {
   const clock = new FakeClock(Date.now() + ahead * 1000)
   await using fixture = await openLoginFixture({ clock })
   const mount = await fixture.mount({ config: discovered(fixture) })

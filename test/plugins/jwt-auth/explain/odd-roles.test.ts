@@ -24,7 +24,7 @@ async function both(mount: string, jwt: string): Promise<Fields> {
   }
 }
 
-test('a batch token with too much in it', async () => {
+test('explain shows that a batch token would be too large', async () => {
   const policies = Array.from({ length: 100 }, (_, at) => `${'p'.repeat(600)}${at}`)
   const mount = await fixture.mount({
     role: { token_type: 'batch', token_policies: policies, token_replay_protection: true },
@@ -43,7 +43,7 @@ test('a batch token with too much in it', async () => {
   expect(await both(mount, await fixture.sign({ jti: 'a' }))).toEqual(found)
 })
 
-test('a batch token that logs in once', async () => {
+test('explain agrees with a login that issues a batch token once', async () => {
   const mount = await fixture.mount({ role: { token_type: 'batch', token_replay_protection: true } })
   const jwt = await fixture.sign({ jti: 'b' })
 
@@ -51,7 +51,7 @@ test('a batch token that logs in once', async () => {
   expect(await both(mount, jwt)).toMatchObject({ status: 400, reason: 'token_replayed', failed: 'replay' })
 })
 
-test('a directory that cannot be asked', async () => {
+test('explain shows that a directory cannot be reached', async () => {
   const mount = await fixture.mount({
     config: { provider_config: { provider: 'azure', fetch_groups: true } },
     role: { groups_claim: 'groups' },
@@ -64,7 +64,7 @@ test('a directory that cannot be asked', async () => {
   })
 })
 
-test('groups that nobody was asked for are no groups that are missing', async () => {
+test('groups that were not requested do not count as missing', async () => {
   const azure = { provider_config: { provider: 'azure', fetch_groups: true } }
   const bound_claims = { groups: 'ops', repository: 'acme/shop' }
   const mount = await fixture.mount({ config: azure, role: { groups_claim: 'groups', bound_claims } })
@@ -84,7 +84,7 @@ test('groups that nobody was asked for are no groups that are missing', async ()
   })
 })
 
-test('a role for other addresses, and one for browsers', async () => {
+test('explain shows that a role is for other addresses or for browsers', async () => {
   const far = await fixture.mount({ role: { token_bound_cidrs: ['10.0.0.0/8'] } })
   const browsers = await fixture.mount({
     role: { role_type: 'oidc', allowed_redirect_uris: 'http://localhost/cb' },

@@ -40,7 +40,7 @@ describe('explain by the request id of a refused login by JWT', () => {
     ['a token that is too old', { iat: 1, exp: 2 }, {}],
     ['a policy it must not get', {}, { token_policies: ['root'] }],
     ['a user claim that is missing', {}, { user_claim: 'email' }],
-  ])('gives the trace that the token would: %s', async (_what, over, role) => {
+  ])('returns the trace that the token would give: %s', async (_what, over, role) => {
     const mount = await fixture.mount({ role })
     const jwt = await fixture.sign(over)
     const refused = await fixture.login(mount, { jwt })
@@ -69,7 +69,7 @@ describe('explain by the request id of a refused login by JWT', () => {
     expect({ ...without(byRequest), checks: [] }).toEqual({ ...without(byToken), checks: [] })
   })
 
-  test('what a token says is not in the list of failures, only in what explain gives to who may update it', async () => {
+  test('the values of a token are not in the list of failures, but only in explain for callers with update', async () => {
     const mount = await fixture.mount()
     const refused = await fixture.login(mount, { jwt: await fixture.sign({ aud: 'hunter2' }) })
 
@@ -85,7 +85,7 @@ describe('explain by the request id of a refused login by JWT', () => {
     })
   })
 
-  test('of very many in a row only the check that refused is kept', async () => {
+  test('for very many refusals in a row, only the refusing check is recorded', async () => {
     const clock = new FakeClock()
     await using quick = await openLoginFixture({ clock })
     const mount = await quick.mount()
@@ -113,7 +113,7 @@ describe('explain by the request id of a refused login by JWT', () => {
     expect((await checksOfNext()).length).toBeGreaterThan(10)
   })
 
-  test('a signature is not checked again, and the token not kept', async () => {
+  test('a signature is not checked again, and the token is not kept', async () => {
     const mount = await fixture.mount({
       config: { jwt_validation_pubkeys: [fixture.issuer.publicKeyPem('ES256')] },
     })
@@ -129,7 +129,7 @@ describe('explain by the request id of a refused login by JWT', () => {
     for (const part of jwt.split('.')) expect(text).not.toContain(part)
   })
 
-  test('an id that is not known, that of another mount, and none', async () => {
+  test('an unknown id, one of another mount and a missing one are refused', async () => {
     const [mount, other] = [await fixture.mount(), await fixture.mount()]
     const refused = await fixture.login(other, { jwt: 'x' })
 
@@ -145,7 +145,7 @@ describe('explain by the request id of a refused login by JWT', () => {
     })
   })
 
-  test('a name that is no role’s is legible only if it is nearly that of one', async () => {
+  test('an unknown role name is shown only if it is nearly the name of a role', async () => {
     const mount = await fixture.mount({ roleName: 'deploy' })
     const seenOf = async (role: string) => {
       const refused = await fixture.login(mount, { role, jwt: 'x' })
@@ -161,7 +161,7 @@ describe('explain by the request id of a refused login by JWT', () => {
     })
   })
 
-  test('what is kept of one login has a bound', async () => {
+  test('the record of one login is limited in size', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 100 }, (_, at) => [
         `claim${at}`,
@@ -180,7 +180,7 @@ describe('explain by the request id of a refused login by JWT', () => {
 })
 
 describe('explain by the request id of a refused browser login', () => {
-  test('all that is wrong is told at once, in the order of the login', async () => {
+  test('everything that is wrong is named at once, in the order of the login', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
       role: { user_claim: 'email', groups_claim: 'teams', bound_claims: { dept: 'ops', sub: 'bob' } },
@@ -232,7 +232,7 @@ describe('explain by the request id of a refused browser login', () => {
     ])
   })
 
-  test('after a refusal no directory is asked', async () => {
+  test('no directory is asked after a refusal', async () => {
     await using provider = await startSmallProvider()
     const config = { provider_config: { provider: 'azure' } }
     await using server = await withFlow(provider, {
@@ -258,7 +258,7 @@ describe('explain by the request id of a refused browser login', () => {
     expect(checksOf(data).filter(({ name }) => name === 'groups')).toMatchObject([{ verdict: 'skipped' }])
   })
 
-  test('a posted error of the provider is told at the poll, and what a person writes into the URL is cut', async () => {
+  test("a provider's posted error is shown at the poll, and text from the URL is truncated", async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: { oidc_response_mode: 'form_post' } })
     const login = await begin(server.anonymous)
@@ -277,7 +277,7 @@ describe('explain by the request id of a refused browser login', () => {
     expect(failed).toMatchObject({ reason: 'provider_refused', seen: ['access_denied', 'd'.repeat(1024)] })
   })
 
-  test('a role that is deleted between', async () => {
+  test('names a role that was deleted during the login', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const login = await begin(server.anonymous)
@@ -298,7 +298,7 @@ describe('explain by the request id of a refused browser login', () => {
     })
   })
 
-  test('the trace is that of the moment: a role that was mended since changes nothing of it', async () => {
+  test('the trace shows the moment of the login, and a later change of the role does not affect it', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { role: { bound_claims: { dept: 'ops' } } })
     const refused = await logIn(server, provider, { dept: 'dev' })

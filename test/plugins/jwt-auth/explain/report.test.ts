@@ -15,7 +15,7 @@ describe('explain for people', () => {
 
   const asText = { headers: { Accept: 'text/plain' } }
 
-  test('a token that is refused: about twenty lines that name cause, both sides and cure', async () => {
+  test('the report on a refused token names cause, both sides and advice in about twenty lines', async () => {
     const mount = await fixture.mount({
       role: { bound_claims: { repository: 'acme/shop', ref: 'refs/heads/main' } },
     })
@@ -43,7 +43,7 @@ describe('explain for people', () => {
     for (const part of jwt.split('.')) expect(answer.text).not.toContain(part)
   })
 
-  test('a login that is allowed, and claims that are tried', async () => {
+  test('the report describes an allowed login, and claims that are only tried', async () => {
     const mount = await fixture.mount()
 
     const allowed = await fixture.root.write(
@@ -62,7 +62,7 @@ describe('explain for people', () => {
     expect(tried.text).toContain('skip  token, signature, algorithm\n')
   })
 
-  test('the same report is a field of the JSON answer, as `vault write -field=report` takes it', async () => {
+  test('the JSON response has the same report as a field, for `vault write -field=report`', async () => {
     const mount = await fixture.mount()
     const claims = fixture.claims({ aud: 'x' })
 
@@ -74,7 +74,7 @@ describe('explain for people', () => {
     expect(headers['content-type']).toBe('application/json')
   })
 
-  test('`vault read -field=report` gives that of a refused login, and takes no token in the URL', async () => {
+  test('`vault read -field=report` returns the report of a refused login, and accepts no token in the URL', async () => {
     const mount = await fixture.mount()
     const refused = await fixture.login(mount, { jwt: await fixture.sign({ aud: 'x' }) })
     const path = `auth/${mount}/explain?request_id=${String(refused.body['request_id'])}`
@@ -91,7 +91,7 @@ describe('explain for people', () => {
     })
   })
 
-  test('who may neither read nor update it gets no report', async () => {
+  test('a caller who may neither read nor update explain gets no report', async () => {
     const mount = await fixture.mount()
 
     expect((await fixture.server.anonymous.read(`auth/${mount}/explain?request_id=x`, asText)).status).toBe(
@@ -109,7 +109,7 @@ describe('explain for people', () => {
     })
   })
 
-  test('an answer that is wrapped is JSON', async () => {
+  test('a wrapped response is JSON', async () => {
     const mount = await fixture.mount()
     const headers = { Accept: 'text/plain', 'X-Vault-Wrap-TTL': '60' }
 
@@ -121,7 +121,7 @@ describe('explain for people', () => {
   })
 })
 
-test('a browser login that was refused', async () => {
+test('the report describes a refused browser login', async () => {
   await using provider = await startSmallProvider()
   await using server = await withFlow(provider, { role: { groups_claim: 'groups' } })
   const refused = await logIn(server, provider, { roles: ['dev'] })
@@ -141,7 +141,7 @@ test('a browser login that was refused', async () => {
 
 const failing = { name: 'groups', verdict: 'fail', reason: 'groups_invalid', hint: '' } as const
 
-test('nothing foreign ends a line or reaches the terminal', () => {
+test('no foreign text ends a line or controls the terminal', () => {
   const hostile = '\u001b[2J\u001b]0;x\u0007\r\nok    all is well\u009b31m\u202e'
   const check: ExplainedCheck = { ...failing, expected: [hostile], seen: [hostile, hostile], detail: hostile }
   const login = {
@@ -173,6 +173,6 @@ test.each<[string | undefined, boolean]>([
   ['text/plain;q=0', false],
   ['text/html', false],
   [`text/plain,${'x'.repeat(5000)}`, false],
-])('Accept %s: %s', (accept, wanted) => {
+])('Accept %s prefers plain text: %s', (accept, wanted) => {
   expect(wantsText(accept)).toBe(wanted)
 })

@@ -80,7 +80,7 @@ describe('status', () => {
     expect(Math.abs(Number(refreshed?.['sources']?.[0]?.['clock_offset_seconds']))).toBeLessThanOrEqual(1)
   })
 
-  test('when a provider goes away, its keys stay and status tells why it failed', async () => {
+  test('when a provider goes down, its keys stay and status shows the cause', async () => {
     const mount = await fixture.mount({
       config: { jwt_validation_pubkeys: [], jwks_url: fixture.issuer.jwksUrl },
     })
@@ -112,7 +112,7 @@ describe('status', () => {
     expect(JSON.stringify([shown, explained.body])).not.toContain('hush')
   })
 
-  test('discovery with a password in its address says no more of a provider that changed its name', async () => {
+  test('a discovery URL with a password is not shown, even when the provider changed its name', async () => {
     const document = { issuer: 'https://other' }
     await using provider = await startProvider({ '/.well-known/openid-configuration': document })
     const discovery = { url: provider.url.replace('://', '://me:hush@'), caPem: '' }
@@ -134,7 +134,7 @@ describe('status', () => {
     })
   })
 
-  test('a mount with a client is of type oidc; logins that wait are counted', async () => {
+  test('a mount with a client is of type oidc, and pending logins are counted', async () => {
     const client = { oidc_client_id: 'id', oidc_client_secret: 'secret' }
     const mount = await fixture.mount({
       config: { oidc_discovery_url: fixture.issuer.url, ...client },

@@ -75,11 +75,11 @@ const contract = [
 
 const reasonCodes = [...checkByReason.keys(), 'internal']
 
-test('the reasons are those that the page lists', () => {
+test('the reasons are those in the list', () => {
   expect(reasonCodes.toSorted()).toEqual(contract.toSorted())
 })
 
-test('the page says of each reason and each finding what to do', async () => {
+test('docs/explain.md has advice for each reason and each finding', async () => {
   const page = await readFile(new URL('../../../../docs/explain.md', import.meta.url), 'utf8')
   const rows = page.split('\n').filter((line) => line.startsWith('|'))
 

@@ -45,7 +45,7 @@ async function beginAt(client: Client, mount: string): Promise<URLSearchParams> 
 }
 
 describe('the state belongs to one login', () => {
-  test('after any refusal it is spent, also after 403 and 500', async () => {
+  test('is spent by any refusal, also by 403 and 500', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const refused = async (change: () => Promise<unknown>): Promise<string[]> => {
@@ -72,7 +72,7 @@ describe('the state belongs to one login', () => {
     expect(verdict(await logIn(server, provider))).toBe('ok')
   })
 
-  test('a secret written in between is the one shown', async () => {
+  test('a secret written in the meantime is the one that is sent', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: { oidc_client_secret: 'old' } })
     const login = await begin(server.anonymous)
@@ -83,7 +83,7 @@ describe('the state belongs to one login', () => {
     ).toBe('ok')
   })
 
-  test('a mount that loses its client in between ends the login', async () => {
+  test('a mount that loses its client in the meantime ends the login', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
       config: { oidc_response_mode: 'form_post' },
@@ -105,7 +105,7 @@ describe('the state belongs to one login', () => {
     expect(provider.tokenCalls).toEqual([])
   })
 
-  test('it stays with its mount: not in another namespace, and where the mount goes', async () => {
+  test('belongs to its mount: not valid in another namespace, and still valid after the mount moves', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     await server.root.write('sys/namespaces/team', {})
@@ -125,7 +125,7 @@ describe('the state belongs to one login', () => {
   })
 
   test.each(['HEAD', 'DELETE', 'OPTIONS', 'LIST', 'PATCH'])(
-    '%s neither ends a login nor spends its state',
+    'the login is neither ended nor its state spent by %s',
     async (verb) => {
       await using provider = await startSmallProvider()
       await using server = await withFlow(provider)
@@ -142,7 +142,7 @@ describe('the state belongs to one login', () => {
     },
   )
 
-  test('a list, or a slash at the end, leaves what is open: 403 without a token, 404 with one', async () => {
+  test('a list or a trailing slash is not an open path: 403 without a token, 404 with one', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
 
@@ -158,8 +158,8 @@ describe('the state belongs to one login', () => {
   })
 })
 
-describe('what comes back is the own provider’s', () => {
-  test('a code of another provider is not shown to this one (RFC 9207), nor is the state good for more', async () => {
+describe('only responses of the own provider count', () => {
+  test('a code of another provider is not sent to this one (RFC 9207), and the state is spent', async () => {
     await using honest = await startSmallProvider()
     await using attacker = await startSmallProvider()
     await using server = await withFlow(honest)
@@ -178,7 +178,7 @@ describe('what comes back is the own provider’s', () => {
     expect(verdict(await server.anonymous.read(`auth/evil/oidc/callback?${query}`))).toBe(noState)
   })
 
-  test('the issuer a provider names is its own: the login goes on, without a warning', async () => {
+  test('a provider that names its own issuer continues the login, without a warning', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
       config: { oidc_response_mode: 'form_post' },
@@ -196,7 +196,7 @@ describe('what comes back is the own provider’s', () => {
     }
   })
 
-  test('also when a browser posts it', async () => {
+  test('the same holds for a posted response', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
       config: { oidc_response_mode: 'form_post' },
@@ -229,7 +229,7 @@ describe('what comes back is the own provider’s', () => {
     expect(verdict(await logIn(server, provider))).toBe('ok')
   })
 
-  test('a token of a JWT login is no ID token of this login, and the other way round it is one of its issuer', async () => {
+  test('a token for JWT logins is not an ID token of this login, but an ID token can be one of its issuer', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
       config: { oidc_response_mode: 'form_post' },
@@ -250,7 +250,7 @@ describe('what comes back is the own provider’s', () => {
     expect(verdict(await callback(server.anonymous, { state: login.get('state') }))).toMatch(/invalid nonce/)
   })
 
-  test('an empty audience beside the own one counts as another', async () => {
+  test('an empty audience in addition to our own counts as a foreign one', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
 
@@ -274,7 +274,7 @@ describe('what comes back is the own provider’s', () => {
     expect((await own.read('auth/token/lookup-self', { localAddress: '127.0.0.5' })).status).toBe(403)
   })
 
-  test('keys that change in the middle of a login, with the old ones withdrawn', async () => {
+  test('after a key change in the middle of a login, the new key is accepted and the withdrawn one is not', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const stolen = provider.signer
@@ -300,7 +300,7 @@ describe('PKCE and the way back', () => {
     return { server, [Symbol.asyncDispose]: () => stack.disposeAsync() }
   })
 
-  test('nothing a caller sends takes PKCE, nonce or the redirect URI out of the URL, or adds to it', async () => {
+  test('no field of a caller removes PKCE, nonce or the redirect URI from the URL, or adds to it', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
 
@@ -347,7 +347,7 @@ describe('PKCE and the way back', () => {
       expect(new Set(logins.map((login) => login.get(name))).size).toBe(50)
   })
 
-  test('a code that was meant for the ID-token flow, and a flow that changes in between', async () => {
+  test('a code is refused if the flow changed from ID tokens to codes in the middle of the login', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
       config: { oidc_response_mode: 'form_post', oidc_response_types: 'id_token' },
@@ -374,7 +374,7 @@ describe('PKCE and the way back', () => {
     'state=__proto__&__proto__=x&constructor=y',
     'state=st_x,ns=%25%2C%0D%0ASet-Cookie:%20a=b',
   ]
-  test.each(odd)('$0 is a 400 in the envelope, and nothing of it comes back', async (query) => {
+  test.each(odd)('$0 is 400 in the envelope, and the response repeats none of it', async (query) => {
     const { server } = await aFlow()
 
     const answer = await server.anonymous.read(`${path}?${query}`)
@@ -387,7 +387,7 @@ describe('PKCE and the way back', () => {
     expect(answer.headers['set-cookie']).toBeUndefined()
   })
 
-  test('an answer with a token is kept by no cache', async () => {
+  test('a response with a token must not be cached', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
 
@@ -406,7 +406,7 @@ describe('PKCE and the way back', () => {
     ['https://example.com:443/oidc/callback'],
     ['https://example.com\\@evil.example/oidc/callback'],
     ['javascript:alert(1)'],
-  ])('no way to elsewhere: %s', async (elsewhere) => {
+  ])('a redirect elsewhere is not followed: %s', async (elsewhere) => {
     const { server } = await aFlow()
 
     expect(
@@ -415,8 +415,8 @@ describe('PKCE and the way back', () => {
   })
 })
 
-describe('a provider that turns', () => {
-  test('what its token endpoint answers shows no secret of ours', async () => {
+describe('a provider that turns hostile', () => {
+  test('responses of its token endpoint reveal no secret of ours', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: { oidc_client_secret: 'hush+&/ü' } })
     let verifier = ''
@@ -438,7 +438,7 @@ describe('a provider that turns', () => {
     for (const secret of ['hush', verifier]) expect(answer.text + told).not.toContain(secret)
   })
 
-  test('its discovery document cannot send the secret or the keys’ requests into a denied network', async () => {
+  test('its discovery document cannot direct the secret or key requests into a denied network', async () => {
     await using hidden = await startProvider({ '/k': jwksOf(aSigner('RS256')) })
     const inside = hidden.url.replace('127.0.0.1', '127.0.0.2')
     await using provider = await startSmallProvider({
@@ -454,8 +454,8 @@ describe('a provider that turns', () => {
   })
 })
 
-describe('what callers send beside', () => {
-  test('without a configuration', async () => {
+describe('additional input of callers', () => {
+  test('is refused without a configuration', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     await server.root.write('sys/auth/empty', { type: 'oidc' })
@@ -468,7 +468,7 @@ describe('what callers send beside', () => {
     )
   })
 
-  test('numbers are taken as their text, a token that is no good counts for nothing, the answer can be wrapped', async () => {
+  test('numbers count as their text, an invalid token is ignored, and the response can be wrapped', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const login = await begin(server.as('nonsense'), { client_nonce: 123 })
@@ -487,7 +487,7 @@ describe('what callers send beside', () => {
     expect(opened.body.auth).toMatchObject({ metadata: { role: 'test' } })
   })
 
-  test('nonce is accepted, what is unknown is told, and what stands in the query of a form is not read', async () => {
+  test('nonce is accepted, unknown fields are reported, and the query of a form is ignored', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
       config: { oidc_response_mode: 'form_post' },
@@ -507,7 +507,7 @@ describe('what callers send beside', () => {
     expect([posted.status, posted.text.includes('Expired or missing OAuth state.')]).toEqual([400, true])
   })
 
-  test('a redirect URI, a state and a code of 64 KiB are refused, and kept nowhere', async () => {
+  test('a redirect URI, a state and a code of 64 KiB are refused and not stored', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { role: { allowed_redirect_uris: ['http://localhost/'] } })
 

@@ -14,7 +14,7 @@ import {
 const path = 'auth/oidc/oidc/auth_url'
 
 describe('refusals in order', () => {
-  test('a mistake of the caller is 400', async () => {
+  test("the caller's mistakes are 400", async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const go = async (body: object) => verdict(await server.anonymous.write(path, body))
@@ -67,7 +67,7 @@ describe('refusals in order', () => {
     ])
   })
 
-  test('a provider that was away is asked again, and once known never', async () => {
+  test('a provider that was down is asked again, and never once it is known', async () => {
     await using provider = await startSmallProvider()
     const document = provider.web.routes.get('/.well-known/openid-configuration') ?? {}
     await using server = await withFlow(provider)
@@ -81,7 +81,7 @@ describe('refusals in order', () => {
   })
 
   test.each(['javascript:alert(1)//', '/authorize', '', 'data:text/html,x'])(
-    'an authorization endpoint %j is never given out',
+    'an authorization endpoint %j is never returned',
     async (endpoint) => {
       await using provider = await startSmallProvider({ metadata: { authorization_endpoint: endpoint } })
       await using server = await withFlow(provider)
@@ -113,7 +113,7 @@ describe('the URL', () => {
     }
   })
 
-  test('an existing query of the endpoint is kept', async () => {
+  test('an existing query of the endpoint is preserved', async () => {
     await using provider = await startSmallProvider({
       metadata: { authorization_endpoint: 'https://idp.example/a?p=B2C%20x&y' },
     })
@@ -131,7 +131,7 @@ describe('the URL', () => {
     [{ oidc_scopes: ['a b', 'c&d'] }, { scope: 'openid a b c&d' }],
     [{ max_age: '2m' }, { max_age: '120' }],
     [{ max_age: '' }, { max_age: null }],
-  ])('%j gives %j', async (role, wanted) => {
+  ])('scopes %j result in %j', async (role, wanted) => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { role })
 
@@ -265,7 +265,7 @@ describe('the namespace in the state', () => {
   })
 })
 
-test('a public client has no secret, and shows its id in the body, once', async () => {
+test('a public client has no secret, and sends its id once, in the body', async () => {
   await using provider = await startSmallProvider()
   await using server = await withFlow(provider)
 

@@ -96,7 +96,7 @@ describe('a whole login', () => {
     },
   )
 
-  test('the role is enforced, the user claim before bound claims', async () => {
+  test('the role is enforced, with the user claim before bound claims', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { role })
     const go = async (given: object, of: object = claims) => {
@@ -145,7 +145,7 @@ describe('a whole login', () => {
 })
 
 describe('state, code and client nonce', () => {
-  test('a state is valid once, at its mount, and unchanged', async () => {
+  test('a state is valid only once, only at its mount, and only unchanged', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     await server.root.write('sys/auth/other', { type: 'oidc' })
@@ -386,7 +386,7 @@ describe('the code is exchanged for tokens', () => {
       'oauth2: cannot parse json: not a JSON object (200 OK, content type application/json)',
     ],
     ['', 302, 'text/plain', 'oauth2: cannot fetch token: 302 Found\nResponse: '],
-  ])('%j with %i', async (body, status, type, wanted) => {
+  ])('a token response %j with status %i is refused', async (body, status, type, wanted) => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
 
@@ -395,7 +395,7 @@ describe('the code is exchanged for tokens', () => {
     ).toBe(refusing + wanted)
   })
 
-  test('odd but sufficient answers are accepted', async () => {
+  test('unusual but sufficient responses are accepted', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const go = (answer: (idToken: string) => Reply) => withAnswer(server, provider, answer)
@@ -438,7 +438,7 @@ describe('the code is exchanged for tokens', () => {
     )
   })
 
-  test('an unreachable provider, an endless answer and a redirect elsewhere are refused', async () => {
+  test('an unreachable provider, an endless response and a redirect elsewhere are refused', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     await using elsewhere = await startSmallProvider()
@@ -481,7 +481,7 @@ describe('the code is exchanged for tokens', () => {
     'file:///etc/passwd',
     'http://[',
     'http://127.0.0.1:1/\r\nx',
-  ])('a token endpoint %j is a refusal, not a failure of ours', async (token_endpoint) => {
+  ])('a token endpoint %j causes a refusal, not an internal error', async (token_endpoint) => {
     await using provider = await startSmallProvider({ metadata: { token_endpoint } })
     await using server = await withFlow(provider)
 
@@ -490,7 +490,7 @@ describe('the code is exchanged for tokens', () => {
     )
   })
 
-  test('a client that leaves is not waited for, nor its provider', async () => {
+  test('when a client leaves, the server stops waiting for its provider', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const gone = new AbortController()
@@ -514,7 +514,7 @@ describe('the code is exchanged for tokens', () => {
   test.each([
     ['the access token', 'at_hash', 'access_token'],
     ['the code', 'c_hash', 'code hash'],
-  ])('the hash of %s must be right where it is given', async (_what, name, told) => {
+  ])('the hash of %s must be right if present', async (_what, name, told) => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
 
@@ -553,7 +553,7 @@ describe('keys', () => {
     expect(provider.web.hits.slice(before)).toEqual(['/token', '/userinfo'])
   })
 
-  test('keys that cannot be had are told apart from a wrong signature', async () => {
+  test('keys that cannot be fetched are distinguished from a wrong signature', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const good = provider.signer
@@ -693,7 +693,7 @@ describe('what the operator sees', () => {
     ])
   })
 
-  test('verbose_oidc_logging: the claims, and the ID token without what makes it one', async () => {
+  test('verbose_oidc_logging logs the claims, and the ID token without its signature', async () => {
     const lines: { event?: string; id_token?: string; claims?: string }[] = []
     const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line)) })
     await using provider = await startSmallProvider()

@@ -116,7 +116,7 @@ test('a code that was used at a certified provider is refused', async () => {
   ).toMatch(/oauth2: \\"invalid_grant\\"/)
 })
 
-test('a command line on any port of its own machine, without a secret', async () => {
+test('a command line logs in on any port of its own machine, without a secret', async () => {
   const native = {
     client_id: 'cli',
     token_endpoint_auth_method: 'none',
@@ -140,7 +140,7 @@ test('a command line on any port of its own machine, without a secret', async ()
   expect(answer.body.auth?.['metadata']).toEqual({ role: 'people', subject: 'grace' })
 })
 
-test('an ID token that the provider has the browser post', async () => {
+test('an ID token that the browser posts for the provider logs in', async () => {
   const implicit = { response_types: ['id_token'], grant_types: ['implicit'] }
   await using provider = await startOpenIdProvider({ clients: [{ ...client, ...implicit }], person })
   const config = { oidc_response_mode: 'form_post', oidc_response_types: ['id_token'] }
@@ -163,7 +163,7 @@ test('an ID token that the provider has the browser post', async () => {
   )
 })
 
-test('what a certified provider refuses reaches the caller as a login without a code', async () => {
+test('a refusal of a certified provider reaches the caller as a login without a code', async () => {
   await using provider = await startOpenIdProvider({ clients: [client], person })
   await using server = await withProvider(provider, {}, { oidc_scopes: ['no-such-scope'] })
 
@@ -181,7 +181,7 @@ test('what a certified provider refuses reaches the caller as a login without a 
   ])
 })
 
-test('what a certified provider says to a wrong secret is told to the operator, for each way it was shown', async () => {
+test("the operator sees a certified provider's response to a wrong secret, for each way of sending it", async () => {
   await using provider = await startOpenIdProvider({ clients: [client], person })
   await using server = await withProvider(provider, { oidc_client_secret: 'another one' })
   const { url } = await new Browser().walk(await authUrl(server, { redirect_uri: uiPage }), {

@@ -42,7 +42,7 @@ const failuresOf = async (server: TestServer, query = ''): Promise<Record<string
 const tokensOf = async (server: TestServer): Promise<unknown> =>
   (await server.root.call('LIST', 'auth/token/accessors')).body.data?.['keys']
 
-test('whoever began a login gets no token unless the person who signed in confirms it', async () => {
+test('the initiator of a login gets no token unless the person who signed in confirms it', async () => {
   await using provider = await startSmallProvider()
   await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [page] } })
   const before = await tokensOf(server)
@@ -114,7 +114,7 @@ describe('the one-time value', () => {
       (confirm) => ({ ...confirm, confirmation: (confirm['confirmation'] ?? '').toUpperCase() }),
     ],
     ['a cut one', (confirm) => ({ ...confirm, confirmation: (confirm['confirmation'] ?? '').slice(0, -1) })],
-  ])('counts only as it is: %s', async (_what, changed) => {
+  ])('counts only unchanged: %s', async (_what, changed) => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
       config: formPost,
@@ -156,7 +156,7 @@ describe('the one-time value', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400])
   })
 
-  test('is that of one login: of another one, and of another mount, it counts for nothing', async () => {
+  test('belongs to one login, and is invalid for another one and at another mount', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
       config: formPost,
@@ -186,7 +186,7 @@ describe('the one-time value', () => {
     expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toBe(waiting)
   })
 
-  test('is over with the login: ten minutes after the form', async () => {
+  test('expires with the login, ten minutes after the form', async () => {
     const clock = new FakeClock()
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
@@ -203,7 +203,7 @@ describe('the one-time value', () => {
     expect((await postForm(server.anonymous, confirm)).text).toContain('Expired or missing OAuth state.')
   })
 
-  test('confirms the form it came with: an answer that replaces it must be confirmed of its own', async () => {
+  test('confirms only the form it came with, and a form that replaces it needs its own confirmation', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
       config: formPost,
@@ -225,7 +225,7 @@ describe('the one-time value', () => {
     expect(await poll()).toBe('ok')
   })
 
-  test('a form that arrives twice gives the same page, and stays confirmed', async () => {
+  test('a form that arrives twice shows the same page, and stays confirmed', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
       config: formPost,
@@ -245,7 +245,7 @@ describe('the one-time value', () => {
   })
 })
 
-test('a refusal ends the login, and is kept among the failures', async () => {
+test('a refusal ends the login and is recorded among the failures', async () => {
   await using provider = await startSmallProvider()
   await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [page] } })
   const login = await begin(server.anonymous, { redirect_uri: page })
@@ -296,7 +296,7 @@ test('where origins are checked, the provider and the server itself must be amon
   )
 })
 
-test('a poll that brings the wrong client nonce ends the login, confirmed or not', async () => {
+test('a poll with the wrong client nonce ends the login, confirmed or not', async () => {
   await using provider = await startSmallProvider()
   await using server = await withFlow(provider, { config: formPost, role: { allowed_redirect_uris: [page] } })
   const login = await begin(server.anonymous, { redirect_uri: page, client_nonce: 'mine' })
@@ -311,7 +311,7 @@ test('a poll that brings the wrong client nonce ends the login, confirmed or not
 
 describe('what needs no confirmation', () => {
   test.each([commandLine, 'http://127.0.0.1:9999/oidc/callback', 'http://[::1]:1/oidc/callback'])(
-    'a command line that listens at %s itself',
+    'a command line that listens at %s itself needs no confirmation',
     async (redirect_uri) => {
       await using provider = await startSmallProvider()
       await using server = await withFlow(provider, {
@@ -334,7 +334,7 @@ describe('what needs no confirmation', () => {
     },
   )
 
-  test('the answer of a provider that refused, and one with nothing in it', async () => {
+  test("a provider's refusal, and an empty form, need no confirmation", async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
       config: formPost,
@@ -354,7 +354,7 @@ describe('what needs no confirmation', () => {
     }
   })
 
-  test('a code that the caller brings: it was sent to whoever asks now, and to nobody else', async () => {
+  test('a code that the caller brings needs no confirmation, because it was sent to nobody else', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
       config: formPost,
@@ -367,7 +367,7 @@ describe('what needs no confirmation', () => {
     expect(verdict(await callback(server.anonymous, { state, code: provider.codeFor(login) }))).toBe('ok')
   })
 
-  test('a role with `oidc_disable_confirmation`, as it is when the login ends', async () => {
+  test('a role with `oidc_disable_confirmation` needs no confirmation, as the role is when the login ends', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, {
       config: formPost,
@@ -400,7 +400,7 @@ test.each([
   ['a scheme of an application', 'com.example.app://localhost/oidc/callback'],
   ['a name that begins like a loopback one', 'http://localhost.example/oidc/callback'],
   ['an address that no command line listens at', 'https://login.example/oidc/callback'],
-])('%s needs the confirmation: no command line stands in between', async (_what, redirect_uri) => {
+])('%s needs the confirmation, because no command line receives the form', async (_what, redirect_uri) => {
   await using provider = await startSmallProvider()
   await using server = await withFlow(provider, {
     config: formPost,
@@ -416,7 +416,7 @@ test.each([
   expect(verdict(await callback(server.anonymous, { state, code: 'no_code' }))).toBe('ok')
 })
 
-test('an ID token that was posted needs the confirmation too', async () => {
+test('a posted ID token needs the confirmation too', async () => {
   await using provider = await startSmallProvider()
   const config = { ...formPost, oidc_response_types: 'id_token' }
   await using server = await withFlow(provider, { config, role: { allowed_redirect_uris: [page] } })
@@ -477,7 +477,7 @@ test('in a namespace the confirmation belongs to the mount of that namespace', a
   expect(verdict(answer)).toBe('ok')
 })
 
-test('with a certified provider: the person signs in at the link of somebody else, who gets nothing', async () => {
+test("a person signs in at a certified provider through somebody else's link, and the sender gets nothing", async () => {
   const client = { client_id: 'gatehouse', client_secret: 'hush' }
   await using provider = await startOpenIdProvider({
     clients: [{ ...client, response_types: ['id_token'], grant_types: ['implicit'], redirect_uris: [page] }],

@@ -52,7 +52,7 @@ describe('a form of the provider', () => {
     )
   })
 
-  test('the page hands the state to the window that opened it; `no_code` then finishes the login', async () => {
+  test('the page passes the state to the window that opened it, and `no_code` then finishes the login', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: formPost, role })
     const login = await begin(server.anonymous, { redirect_uri: page })
@@ -128,7 +128,7 @@ describe('a form of the provider', () => {
     ).toBe(nothing)
   })
 
-  test('states: unknown, none, with a namespace, used; a form as JSON', async () => {
+  test('an unknown, missing, used or altered state is refused, and a form sent as JSON is accepted', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: formPost, role })
     const login = await begin(server.anonymous, { redirect_uri: page })
@@ -171,7 +171,7 @@ describe('a form of the provider', () => {
     )
   })
 
-  test('the kept data is bounded', async () => {
+  test('the stored data is limited in size', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: formPost, role })
     const login = await begin(server.anonymous, { redirect_uri: page })
@@ -185,10 +185,10 @@ describe('a form of the provider', () => {
   })
 })
 
-describe('an ID token in place of a code', () => {
+describe('an ID token instead of a code', () => {
   const config = { ...formPost, oidc_response_types: 'id_token' }
 
-  test('the ID token is kept and verified by the GET, which requests only the keys of the provider', async () => {
+  test("the ID token is stored, and verified by the GET, which requests only the provider's keys", async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config, role })
     const login = await begin(server.anonymous, { redirect_uri: page })
@@ -205,7 +205,7 @@ describe('an ID token in place of a code', () => {
     ['another issuer', { iss: 'https://other.example.com' }, /: invalid issuer$/],
     ['another audience', { aud: 'x' }, /: invalid authorized party \(azp\)$/],
     ['its end', { exp: 1 }, /: token is expired$/],
-  ])('refused for %s', async (_what, claims, wanted) => {
+  ])('is refused for %s', async (_what, claims, wanted) => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config, role })
     const login = await begin(server.anonymous, { redirect_uri: page })

@@ -26,6 +26,6 @@ test.each([
   ['RS256', undefined, true],
   ['RS256', 5, true],
   ['RS256', null, true],
-])('%s: %j: %s', (algorithm, claim, matches) => {
+])('with %s, the hash claim %j matches: %s', (algorithm, claim, matches) => {
   expect(hashMatches(claim, 'token', algorithm)).toBe(matches)
 })

@@ -59,7 +59,7 @@ async function byForm(server: TestServer, provider: SmallProvider, tokenOf: Toke
   return verdict(await callback(server.anonymous, { state }))
 }
 
-describe('ID tokens nobody should send, by code and by form', () => {
+describe('malicious ID tokens, by code and by form', () => {
   const sharedFixture = shared(fixture)
 
   test.each(names)('%s is refused with 400', async (name) => {
@@ -75,7 +75,7 @@ describe('ID tokens nobody should send, by code and by form', () => {
   })
 
   test.each(['../../../../dev/null', '__proto__', 'constructor', "' or 1=1 --", 'r\u0000', 'R', ' r'])(
-    'a kid %j that no key has',
+    'a kid %j that no key has is refused',
     async (kid) => {
       const { provider, server } = await sharedFixture()
 
@@ -87,7 +87,7 @@ describe('ID tokens nobody should send, by code and by form', () => {
     },
   )
 
-  test('keys the token brings along are never fetched or used', async () => {
+  test('keys named in the token are never fetched or used', async () => {
     await using opened = await fixture()
     const { provider, server } = opened
     await using attacker = await startProvider()

@@ -250,7 +250,7 @@ describe('ID tokens', () => {
     else expect(told).toMatch(wanted)
   })
 
-  test('all of the claims are looked at before the signature, in order', async () => {
+  test('all claims are checked before the signature, in order', async () => {
     const forged = (claims: object) => ({
       claims,
       token: (all: object) => aSigner('ES256', { kid: 'k1' }).sign(all),

@@ -13,7 +13,7 @@ import {
 } from './small-provider.ts'
 
 describe('auth_url is open to everyone', () => {
-  test('1,200 calls of one address: 1,000 begin, the rest is told so, and others go on logging in', async () => {
+  test('of 1,200 calls from one address 1,000 begin a login and the rest get 429, while others keep logging in', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider)
     const flood = { localAddress: '127.0.0.2' }
@@ -47,7 +47,7 @@ describe('auth_url is open to everyone', () => {
     ).toBe(200)
   })
 
-  test('what a caller sends does not make what is kept large', async () => {
+  test('a caller cannot make the stored login large', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { role: { allowed_redirect_uris: ['http://localhost/'] } })
     const nonce = 'n'.repeat(1_000_000)
@@ -59,7 +59,7 @@ describe('auth_url is open to everyone', () => {
   })
 })
 
-test('a provider that does not answer holds so many callbacks, not the server; a state that is turned away stays good', async () => {
+test('a provider that does not respond holds a limited number of callbacks, and a refused callback keeps its state', async () => {
   await using provider = await startSmallProvider()
   await using server = await withFlow(provider)
   const usual = provider.web.routes.get('/token') ?? {}
@@ -88,7 +88,7 @@ test('a provider that does not answer holds so many callbacks, not the server; a
   expect(verdict(await finish(last))).toBe('ok')
 })
 
-test('a login goes on after its server was killed, once', async () => {
+test('a login continues after its server was killed, once', async () => {
   await using folder = await temporaryFolder()
   await using provider = await startSmallProvider()
   const first = await startProcess({ folder: folder.path })

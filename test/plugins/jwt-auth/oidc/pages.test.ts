@@ -4,7 +4,7 @@ import { completedPage, confirmationPage, errorPage } from '../../../../src/plug
 
 const hostile = `</script><script>alert(1)</script>"'&\u2028\u2029\\`
 
-test('nothing foreign ends the script, an element or an attribute', () => {
+test('no foreign text ends the script, an element or an attribute', () => {
   const { body } = completedPage({ mount: hostile, state: hostile })
 
   expect(body.match(/<\/?script/g)).toEqual(['<script', '</script'])
@@ -20,7 +20,7 @@ test('nothing foreign ends the script, an element or an attribute', () => {
   ])
 })
 
-test('an error shows its texts as text, and runs nothing', () => {
+test('an error page shows its texts as text, and runs nothing', () => {
   const page = errorPage(hostile, '<img src=x onerror=alert(1)>')
 
   expect(page.status).toBe(400)
@@ -31,7 +31,7 @@ test('an error shows its texts as text, and runs nothing', () => {
   )
 })
 
-test('only the script of the page may run, and no other page may show it', () => {
+test("only the page's own script may run, and no other page may frame it", () => {
   const { body, headers, contentType } = completedPage({ mount: 'oidc', state: 'st_x' })
 
   const script = /<script>(.*)<\/script>/s.exec(body)?.[1] ?? ''
@@ -49,7 +49,7 @@ test('only the script of the page may run, and no other page may show it', () =>
   )
 })
 
-test('the page that asks shows foreign texts as text, and its forms go to the server alone', () => {
+test('the page that asks shows foreign texts as text, and sends its forms only to the server', () => {
   const { body, headers } = confirmationPage({
     state: hostile,
     confirmation: hostile,

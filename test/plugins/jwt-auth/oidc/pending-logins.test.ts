@@ -37,7 +37,7 @@ describe('a pending login', () => {
     expect((await allKeys(opened.view)).filter((key) => key !== 'oidc/keys')).toEqual([])
   })
 
-  test('a concurrent form does not cost anybody the login', async () => {
+  test('a concurrent form does not make the login fail', async () => {
     await using opened = await openCoreView()
     const [one, other] = servers(opened.view, opened.clock)
     for (let round = 0; round < 20; round++) {
@@ -79,7 +79,7 @@ describe('a pending login', () => {
     await expect(one.confirm(state, used)).rejects.toThrow('not this one')
   })
 
-  test('is over after ten minutes, and then swept away', async () => {
+  test('expires after ten minutes and is then removed', async () => {
     await using opened = await openCoreView()
     const { clock } = opened
     const [one, other] = servers(opened.view, clock)
@@ -109,7 +109,7 @@ describe('a pending login', () => {
     expect(await allKeys(opened.view)).toEqual(['oidc/keys'])
   })
 
-  test('the keys of the store reveal nothing of it', async () => {
+  test('storage keys reveal nothing about it', async () => {
     await using opened = await openCoreView()
     const [one] = servers(opened.view, opened.clock)
     const { state } = await one.begin(start, '10.20.30.40')
@@ -122,7 +122,7 @@ describe('a pending login', () => {
 })
 
 describe('the limits of pending logins', () => {
-  test('an address may have so many; its callbacks and its time make room; others are not touched', async () => {
+  test('an address may have a limited number, callbacks and expiry make room, and other addresses are unaffected', async () => {
     await using opened = await openCoreView()
     const { clock } = opened
     const [one, other] = servers(opened.view, clock, { mount: 1000, address: 10 })
@@ -166,7 +166,7 @@ describe('the limits of pending logins', () => {
     await one.begin(start, '2001:db8:1:3::2')
   })
 
-  test('a full mount: the oldest of the same address goes, for a newcomer that of the address with the most', async () => {
+  test('a full mount drops the oldest login of the same address, or for a new address that of the one with the most', async () => {
     await using opened = await openCoreView()
     const { clock } = opened
     const [one] = servers(opened.view, clock, { mount: 6, address: 5 })
@@ -192,7 +192,7 @@ describe('the limits of pending logins', () => {
     expect(left).toEqual([true, false, true, true, false, true, true, true])
   })
 
-  test('a full mount takes newcomers in for as long as they come', async () => {
+  test('a full mount keeps accepting new addresses', async () => {
     await using opened = await openCoreView()
     const [one] = servers(opened.view, opened.clock, { mount: 20, address: 10 })
     const begin = async (address: string) => {
@@ -211,7 +211,7 @@ describe('the limits of pending logins', () => {
     expect(await one.take(newcomers.at(-2) ?? '')).toBeDefined()
   })
 
-  test('the count of a mount is made anew, so that what other servers did is seen', async () => {
+  test('a mount is counted again, so that changes by other servers are noticed', async () => {
     await using opened = await openCoreView()
     const { clock } = opened
     const [one, other] = servers(opened.view, clock, { mount: 4, address: 4 })

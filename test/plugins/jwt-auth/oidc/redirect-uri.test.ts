@@ -82,14 +82,14 @@ describe('the namespace of a redirect URI', () => {
   })
 
   test.each(['https://h\r\n/cb?namespace=a', 'https://h/%zz', ':x', 'https://[::1/cb', 'https://h/cb?a\nb'])(
-    '%j is no URI',
+    '%j is not a URI',
     (given) => {
       expect(takeNamespace(given)).toBeUndefined()
     },
   )
 })
 
-test('a form goes to the API beside the page of the UI: only the first place counts', () => {
+test("a form is sent to the API beside the UI's page, where only the first occurrence counts", () => {
   expect(formTarget('https://h/ui/vault/auth/oidc/oidc/callback?x=ui/vault')).toBe(
     'https://h/v1/auth/oidc/oidc/callback?x=ui/vault',
   )
@@ -103,6 +103,6 @@ test.each([
   ['https://h/v1/auth/a?x#y', 'a'],
   ['https://example.com', undefined],
   ['https://example.com/v1/auth/', undefined],
-])('the mount in %s is %s', (uri, mount) => {
+])('the mount in the URI %s is %s', (uri, mount) => {
   expect(mountInPath(uri)).toBe(mount)
 })
