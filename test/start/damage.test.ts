@@ -35,7 +35,7 @@ test('a role that can not be opened: its requests get 500, the log names the rec
   expect(login.text).not.toContain('role/broken')
   expect([other.status, list.body['data']?.['keys']]).toEqual([200, ['broken', 'whole']])
   expect(logLines(server)).toContainEqual(
-    expect.objectContaining({ level: 'error', key, msg: 'a stored record can not be opened' }),
+    expect.objectContaining({ level: 'error', key, msg: 'cannot decrypt a stored record' }),
   )
 })
 

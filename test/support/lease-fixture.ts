@@ -19,13 +19,13 @@ const practiceMount = (name: string): Mount =>
     plugin: 'practice',
   })
 
-export type LeaseHouseOptions = { callLimitMs?: number; sweepAgainMs?: number }
+export type LeaseFixtureOptions = { callLimitMs?: number; sweepRetryMs?: number }
 
 /**
  * Leases over a real store and a real provider, two mounts of the practice engine, and a clock the test owns.
  * Nothing runs by itself: `expire` does.
  */
-export async function openLeaseFixture({ callLimitMs = 500, ...limits }: LeaseHouseOptions = {}) {
+export async function openLeaseFixture({ callLimitMs = 500, ...limits }: LeaseFixtureOptions = {}) {
   const opened = new AsyncDisposableStack()
   const fixture = opened.use(await openTokenFixture())
   const provider = opened.use(await startCredentialProvider())

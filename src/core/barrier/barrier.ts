@@ -66,7 +66,7 @@ export async function openBarrier(parts: BarrierParts): Promise<Barrier> {
   // a store that cannot be written can still be read
   await keyring
     .reserve()
-    .catch((err: unknown) => parts.log.error({ key: keyringKey, err }, 'no encryptions could be reserved'))
+    .catch((err: unknown) => parts.log.error({ key: keyringKey, err }, 'could not reserve encryptions'))
   return new Barrier(storage, keyring, parts.log, initialized)
 }
 
@@ -91,20 +91,20 @@ export class Barrier {
   }
 
   /**
-   * Encrypts text for a client to hold, readable at least until `until` (milliseconds). `place` names its
-   * purpose; no storage key starts with `out/`, so a stored record cannot be passed off as such a text.
+   * Encrypts text for a client to hold, readable at least until `until` (milliseconds). `purpose` is
+   * associated data; no storage key starts with `out/`, so a stored record cannot pass for such a text.
    * Counts as an encryption; throws `sealed` or `unavailable`.
    */
-  async sealText(place: `out/${string}`, text: string, until = Number.MAX_SAFE_INTEGER): Promise<Buffer> {
+  async sealText(purpose: `out/${string}`, text: string, until = Number.MAX_SAFE_INTEGER): Promise<Buffer> {
     await this.#keyring.ensure(1)
     await this.#keyring.handOut(until)
-    return this.#keyring.seal(place, Buffer.from(text))
+    return this.#keyring.seal(purpose, Buffer.from(text))
   }
 
-  /** Decrypts a text of `sealText` for the same place; undefined for any other bytes. Throws `sealed`. */
-  openText(place: `out/${string}`, sealed: Uint8Array): string | undefined {
+  /** Decrypts a text of `sealText` with the same purpose; undefined for any other bytes. Throws `sealed`. */
+  openText(purpose: `out/${string}`, sealed: Uint8Array): string | undefined {
     try {
-      return this.#keyring.open(place, sealed).toString('utf8')
+      return this.#keyring.open(purpose, sealed).toString('utf8')
     } catch (error) {
       if (error instanceof ServiceError) throw error
       return undefined
@@ -168,10 +168,7 @@ function firstKeys({ sealKey, clock, random }: BarrierParts): Pick<StoredRecord,
   return records
 }
 
-/**
- * Creates the first records in the staging storage, encrypted for the same keys and places as in the real
- * storage.
- */
+/** Creates the first records in the staging storage, encrypted as for the real storage. */
 async function stage(
   parts: BarrierParts,
   { staging, fill }: FirstStart,
@@ -215,7 +212,7 @@ async function openRootKey({
     if (!isUnavailable(err)) throw err
     log.error(
       { key: rootKeyKey, err },
-      'the seal key could not be changed: the former one still opens this store',
+      'could not change the seal key; the previous one still opens this store',
     )
   }
   return previous

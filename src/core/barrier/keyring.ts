@@ -206,22 +206,22 @@ export class Keyring {
   /**
    * Encrypts a value. Throws `sealed`, or `unavailable` if no encryption is reserved because storage failed.
    */
-  seal(place: string, plain: Uint8Array): Buffer {
+  seal(associatedData: string, plain: Uint8Array): Buffer {
     if (this.#sealing === undefined) throw sealedError()
     if (this.#left <= this.#parts.limits.block / 2 && this.#reserving === undefined)
       this.#reserveInBackground()
     if (this.#left === 0)
       throw new ServiceError('unavailable', 'storage is unavailable', { reason: 'no_encryptions_reserved' })
     this.#left -= 1
-    return sealValue(this.#sealing, place, plain)
+    return sealValue(this.#sealing, associatedData, plain)
   }
 
   /** Decrypts a value. Throws `sealed`, or another error for bytes that cannot be decrypted. */
-  open(place: string, sealed: Uint8Array): Buffer {
+  open(associatedData: string, sealed: Uint8Array): Buffer {
     if (this.#sealing === undefined) throw sealedError()
     const key = this.#keys.get(termOf(sealed) ?? 0)
     if (key === undefined) throw new Error('not sealed under a known term')
-    return openValue(key, place, sealed)
+    return openValue(key, associatedData, sealed)
   }
 
   /** Overwrites all keys. */

@@ -13,7 +13,7 @@ export type ResealerParts = {
 
 const pageSize = 32
 /** Delay before a retry, and before the next check whether client-held texts still need an older term. */
-const againMs = 60_000
+const retryMs = 60_000
 
 /**
  * Re-encrypts all records with the newest term and then removes older terms. Scans all records once per new
@@ -42,15 +42,12 @@ export class Resealer implements AsyncDisposable {
     this.#running ??= this.#run()
       .catch((err: unknown) => {
         if (!this.#parts.keyring.isDropped)
-          this.#parts.log.error(
-            { err },
-            'records could not be sealed under the newest key; it is tried again',
-          )
+          this.#parts.log.error({ err }, 'could not re-encrypt records with the newest key; will retry')
       })
       .finally(() => {
         this.#running = undefined
         if (this.#isStopped || !this.#parts.keyring.hasOlderTerms) return
-        this.#timer = setTimeout(() => this.start(), againMs).unref()
+        this.#timer = setTimeout(() => this.start(), retryMs).unref()
       })
   }
 
@@ -73,7 +70,7 @@ export class Resealer implements AsyncDisposable {
       if (this.#cleanBelow < active) {
         // a write encrypted with an older term must not be committed after the scan has passed its key
         await keyring.writesSettled()
-        if (!(await this.#pass(active))) return
+        if (!(await this.#resealAll(active))) return
         this.#cleanBelow = active
       }
       await keyring.retire(active, this.#stuck)
@@ -82,7 +79,7 @@ export class Resealer implements AsyncDisposable {
   }
 
   /** Scans all records. False if interrupted. */
-  async #pass(active: number): Promise<boolean> {
+  async #resealAll(active: number): Promise<boolean> {
     this.#stuck.clear()
     for (let after: string | undefined; ; await nextTurn()) {
       if (this.#isStopped || this.#parts.keyring.isDropped) return false
@@ -90,18 +87,18 @@ export class Resealer implements AsyncDisposable {
         limit: pageSize,
         ...(after === undefined ? {} : { after }),
       })
-      await this.#reseal(page, active)
+      await this.#resealPage(page, active)
       after = page.at(-1)?.key
       if (after === undefined) return true
     }
   }
 
-  async #reseal(page: readonly StoredRecord[], active: number): Promise<void> {
+  async #resealPage(page: readonly StoredRecord[], active: number): Promise<void> {
     const { storage, keyring } = this.#parts
     const old = page.flatMap((record) => this.#openOld(record, active) ?? [])
     if (old.length === 0) return
     await keyring.ensure(old.length)
-    if (await storage.write(old.map((record) => this.#sealedAnew(record)))) return
+    if (await storage.write(old.map((record) => this.#resealed(record)))) return
     for (const { key } of old) await this.#resealOne(key, active)
   }
 
@@ -116,11 +113,11 @@ export class Resealer implements AsyncDisposable {
       const old = record && this.#openOld(record, active)
       if (old === undefined) return
       await keyring.ensure(1)
-      if (await storage.write([this.#sealedAnew(old)])) return
+      if (await storage.write([this.#resealed(old)])) return
     }
   }
 
-  #sealedAnew({ key, plain, revision }: OldRecord): BatchEntry {
+  #resealed({ key, plain, revision }: OldRecord): BatchEntry {
     return { key, value: this.#parts.keyring.seal(key, plain), expect: revision, keepsRevision: true }
   }
 
@@ -136,7 +133,7 @@ export class Resealer implements AsyncDisposable {
       return { key, plain: keyring.open(key, value), revision }
     } catch (err) {
       if (keyring.isDropped) throw err
-      log.error({ key, err }, 'a stored record can not be opened: the key it is sealed with is kept')
+      log.error({ key, err }, 'cannot decrypt a stored record; its key is kept')
       this.#stuck.add(term)
       return undefined
     }

@@ -14,13 +14,17 @@ const tagBytes = 16
 export type SealingKey = { term: number; key: Uint8Array; random: Random }
 
 /**
- * Encrypts a value. Format: term (4 bytes, big-endian), version 2, nonce, ciphertext, tag. `place` is the
- * associated data, so the value cannot be decrypted at another place. docs/storage.md#the-barrier
+ * Encrypts a value. Format: term (4 bytes, big-endian), version 2, nonce, ciphertext, tag. The associated
+ * data binds the value to its storage key or purpose. docs/storage.md#the-barrier
  */
-export function sealValue({ term, key, random }: SealingKey, place: string, plain: Uint8Array): Buffer {
+export function sealValue(
+  { term, key, random }: SealingKey,
+  associatedData: string,
+  plain: Uint8Array,
+): Buffer {
   const nonce = random.bytes(nonceBytes)
   const cipher = createCipheriv(algorithm, key, nonce)
-  cipher.setAAD(Buffer.from(place))
+  cipher.setAAD(Buffer.from(associatedData))
   const text = cipher.update(plain)
   cipher.final()
   const sealed = Buffer.allocUnsafeSlow(textAt + text.length + tagBytes)
@@ -38,17 +42,14 @@ export function termOf(sealed: Uint8Array): number | undefined {
   return view(sealed).readUInt32BE(0)
 }
 
-/**
- * Decrypts a value. Throws if it was changed, truncated, moved from another place or encrypted with another
- * key.
- */
-export function openValue(key: Uint8Array, place: string, sealed: Uint8Array): Buffer {
+/** Decrypts a value. Throws if it was changed or truncated, or if the associated data or the key differ. */
+export function openValue(key: Uint8Array, associatedData: string, sealed: Uint8Array): Buffer {
   const bytes = view(sealed)
   const tagAt = bytes.length - tagBytes
   const decipher = createDecipheriv(algorithm, key, bytes.subarray(nonceAt, textAt), {
     authTagLength: tagBytes,
   })
-  decipher.setAAD(Buffer.from(place))
+  decipher.setAAD(Buffer.from(associatedData))
   decipher.setAuthTag(bytes.subarray(tagAt))
   const plain = decipher.update(bytes.subarray(textAt, tagAt))
   decipher.final()

@@ -17,7 +17,9 @@ export type BarrierLog = {
 
 export type SealedViewParts = { storage: Storage; keyring: Keyring; log: BarrierLog }
 
-/** A view of encrypted records. The place of each value is its full storage key, including the prefix. */
+/**
+ * A view of encrypted records. The associated data of a value is its full storage key, including the prefix.
+ */
 export class SealedView implements View {
   readonly #parts: SealedViewParts
   readonly #prefix: string
@@ -144,7 +146,7 @@ export class SealedView implements View {
       return this.#numbers === 'literal' ? parseLossless(text) : JSON.parse(text)
     } catch (cause) {
       if (cause instanceof ServiceError) throw cause
-      this.#parts.log.error({ key, err: cause }, 'a stored record can not be opened')
+      this.#parts.log.error({ key, err: cause }, 'cannot decrypt a stored record')
       this.#parts.log.recordUnreadable?.()
       throw new ServiceError('internal', 'internal error', { cause, reason: 'record_unreadable' })
     }

@@ -39,7 +39,7 @@ export class LeaseCount {
       await pause(pauseMs, undefined, { signal: stopped }).catch(() => undefined)
     }
     if (!stopped.aborted) this.#counted = undefined
-    this.#look()
+    this.#warnIfMany()
   }
 
   added(key: string): void {
@@ -54,12 +54,12 @@ export class LeaseCount {
     // the count in progress has not reached this key yet
     if (this.#counted !== undefined && key > this.#counted) return
     this.#count += change
-    this.#look()
+    this.#warnIfMany()
   }
 
-  #look(): void {
-    const many = this.#count > warnAbove
-    if (many && !this.#warned) this.#onMany(this.#count)
-    this.#warned = many
+  #warnIfMany(): void {
+    const isMany = this.#count > warnAbove
+    if (isMany && !this.#warned) this.#onMany(this.#count)
+    this.#warned = isMany
   }
 }

@@ -16,7 +16,7 @@ import { type DueRow, findLanes, LeaseLane } from './lease-lane.ts'
 import type { LeaseRecords } from './lease-records.ts'
 import { type LeaseRevoker, RevocationFailure } from './lease-revoker.ts'
 import { afterFailure } from './retry.ts'
-import { newShare, WorkerPool } from './worker-pool.ts'
+import { noSlots, WorkerPool } from './worker-pool.ts'
 
 export type LeaseExpiryParts = {
   readonly view: View
@@ -30,17 +30,17 @@ export type LeaseExpiryParts = {
   onIrrevocable(lease: { id: string; revoke_error?: string }): void
 }
 
-/** Longest time between two reads of the clock, which may be set. */
-const longestPauseMs = 10_000
+/** Maximum time between two reads of the clock, which may be set. */
+const maxPauseMs = 10_000
 /** Limits the rate of revocations: 10,000 leases start within 5 s, and requests keep most of the CPU. */
-const leastMsPerLease = 0.45
+const minMsPerLease = 0.45
 /** A larger backward step means that the clock was set. */
 const setBackMs = 60_000
 /** Delay after a failure of the server itself. */
 const holdMs = 60_000
 const dayMs = 24 * 3600 * 1000
-/** How long ago an irrevocable lease must have ended for the daily retry to include it. */
-const leastAgeMs = 3600 * 1000
+/** The daily retry covers irrevocable leases that ended at least this long ago. */
+const minAgeMs = 3600 * 1000
 const pageSize = 64
 
 /**
@@ -50,8 +50,8 @@ const pageSize = 64
 export class LeaseExpiry implements AsyncDisposable {
   readonly #parts: LeaseExpiryParts
   readonly #lanes = new Map<string, LeaseLane>()
-  readonly #places = new WorkerPool()
-  readonly #dailyShare = newShare()
+  readonly #pool = new WorkerPool()
+  readonly #dailySlots = noSlots()
   /** Earliest start of the next page, on the clock of `performance.now()`. */
   #nextPage = 0
   #timer: NodeJS.Timeout | undefined
@@ -101,7 +101,7 @@ export class LeaseExpiry implements AsyncDisposable {
               .change(row, (lease) =>
                 isOver(lease, now) && lease.ended !== true ? { ...lease, ended: true } : undefined,
               )
-              .catch((error: unknown) => this.#leaveOut(error)),
+              .catch((error: unknown) => this.#reportUnreadable(error)),
           ),
         )
         after = due.at(-1)?.key
@@ -111,7 +111,7 @@ export class LeaseExpiry implements AsyncDisposable {
   }
 
   /** Reports that a lease of this mount is due at that time. */
-  noticed(mountAccessor: string, at: number): void {
+  scheduled(mountAccessor: string, at: number): void {
     this.#lane(mountAccessor).wakeAt(at)
     this.#arm(at)
   }
@@ -151,7 +151,9 @@ export class LeaseExpiry implements AsyncDisposable {
       const changes = page.map((key) =>
         records.change(refOf(key), (lease) => (lease.retry ? { ...lease, retry: undefined } : undefined)),
       )
-      await Promise.all(changes.map((change) => change.catch((error: unknown) => this.#leaveOut(error))))
+      await Promise.all(
+        changes.map((change) => change.catch((error: unknown) => this.#reportUnreadable(error))),
+      )
       after = page.at(-1)
       if (after === undefined) break
     }
@@ -159,7 +161,8 @@ export class LeaseExpiry implements AsyncDisposable {
     this.#wake()
   }
 
-  #leaveOut(error: unknown): void {
+  /** Reports an unreadable record, which is then skipped. Rethrows other errors. */
+  #reportUnreadable(error: unknown): void {
     if (!isUnreadable(error)) throw error
     this.#parts.onError(error)
   }
@@ -194,7 +197,7 @@ export class LeaseExpiry implements AsyncDisposable {
     if (!this.#started || this.#stopped || at >= this.#timerAt) return
     clearTimeout(this.#timer)
     this.#timerAt = at
-    const delay = Math.min(Math.max(at - this.#parts.clock.now(), 0), longestPauseMs)
+    const delay = Math.min(Math.max(at - this.#parts.clock.now(), 0), maxPauseMs)
     this.#timer = setTimeout(() => {
       this.#timerAt = Number.POSITIVE_INFINITY
       this.#begin().then(
@@ -215,15 +218,15 @@ export class LeaseExpiry implements AsyncDisposable {
     }
   }
 
-  /** Starts the due revocations of a lane as places become free; does not wait for engines. */
+  /** Starts the due revocations of a lane as slots become free; does not wait for engines. */
   async #work(lane: LeaseLane): Promise<void> {
     try {
       while (!this.#stopped) {
         const rows = await lane.due(this.#parts.clock.now())
         if (rows.length === 0) break
-        this.#nextPage = Math.max(this.#nextPage, performance.now()) + rows.length * leastMsPerLease
+        this.#nextPage = Math.max(this.#nextPage, performance.now()) + rows.length * minMsPerLease
         const pageEnd = this.#nextPage
-        for (const row of rows) this.#start(lane, row, await this.#places.take(lane.share))
+        for (const row of rows) this.#start(lane, row, await this.#pool.acquire(lane.slots))
         await pause(Math.max(0, pageEnd - performance.now()))
       }
     } catch (error) {
@@ -234,11 +237,11 @@ export class LeaseExpiry implements AsyncDisposable {
     this.#wake()
   }
 
-  #start(lane: LeaseLane, row: DueRow, giveBack: () => void): void {
+  #start(lane: LeaseLane, row: DueRow, release: () => void): void {
     lane.hold(row.key)
     const attempt = this.#attempt(row)
       .then(
-        () => lane.letGo(row.key),
+        () => lane.release(row.key),
         (error: unknown) => {
           this.#parts.onError(error)
           lane.hold(row.key, this.#parts.clock.now() + holdMs)
@@ -247,7 +250,7 @@ export class LeaseExpiry implements AsyncDisposable {
       )
       .finally(() => {
         lane.attempts.delete(attempt)
-        giveBack()
+        release()
       })
     lane.attempts.add(attempt)
   }
@@ -269,8 +272,7 @@ export class LeaseExpiry implements AsyncDisposable {
       if (this.#stopped) return
       const [byte = 0] = random.bytes(1)
       let isNew = false
-      // count each failed call once: if the lease was rescheduled meanwhile, the attempt for its new row
-      // counts
+      // count each failed call once: if the lease was rescheduled in the meantime, its new row counts it
       const after = await records.change(row, (lease) => {
         isNew = scheduleKey(lease) === row.key
         return isNew ? afterFailure(lease, error.cause, clock.now(), byte / 255) : undefined
@@ -290,9 +292,9 @@ export class LeaseExpiry implements AsyncDisposable {
           ...(after === undefined ? {} : { after }),
         })
         const old = page.filter(
-          (key) => readScheduled(key.slice(irrevocablePrefix.length)).time < now - leastAgeMs,
+          (key) => readScheduled(key.slice(irrevocablePrefix.length)).time < now - minAgeMs,
         )
-        await Promise.all(old.map((key) => this.#tryAgain(key)))
+        await Promise.all(old.map((key) => this.#retry(key)))
         after = old.at(-1)
         if (after === undefined) break
       }
@@ -302,17 +304,17 @@ export class LeaseExpiry implements AsyncDisposable {
     this.#daily = undefined
   }
 
-  async #tryAgain(key: string): Promise<void> {
-    const giveBack = await this.#places.take(this.#dailyShare)
+  async #retry(key: string): Promise<void> {
+    const release = await this.#pool.acquire(this.#dailySlots)
     try {
       await this.#parts.revoker.revoke(
         readScheduled(key.slice(irrevocablePrefix.length)),
         (lease) => scheduleKey(lease) === key,
       )
     } catch (error) {
-      if (!(error instanceof RevocationFailure)) this.#leaveOut(error)
+      if (!(error instanceof RevocationFailure)) this.#reportUnreadable(error)
     } finally {
-      giveBack()
+      release()
     }
   }
 }

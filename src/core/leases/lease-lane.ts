@@ -1,7 +1,7 @@
 import type { View } from '../barrier/view.ts'
 import { behind, lanePrefix, lanes, readScheduled } from './lease-keys.ts'
 import type { LeaseRef } from './lease.ts'
-import { newShare } from './worker-pool.ts'
+import { noSlots } from './worker-pool.ts'
 
 /** A row of the schedule that is due. */
 export type DueRow = LeaseRef & { readonly key: string }
@@ -16,7 +16,7 @@ export class LeaseLane {
   running: Promise<void> | undefined
   /** Revocations in progress. */
   readonly attempts = new Set<Promise<void>>()
-  readonly share = newShare()
+  readonly slots = noSlots()
   readonly #view: View
   readonly #prefixes: readonly string[]
   /**
@@ -50,13 +50,13 @@ export class LeaseLane {
     if (time < this.next) this.next = time
   }
 
-  /** Hides a row from `due` until `letGo` or that time. */
+  /** Hides a row from `due` until `release` is called or until that time. */
   hold(key: string, until = Number.POSITIVE_INFINITY): void {
     this.#held.set(key, until)
     this.wakeAt(until)
   }
 
-  letGo(key: string): void {
+  release(key: string): void {
     this.#held.delete(key)
   }
 }

@@ -26,7 +26,7 @@ export async function secretLeaseNames(
   const base = `${leasePrefix}${namespace}/${prefix}`
   const names: string[] = []
   let limit = 1
-  for (let after = wanted.after === '' ? undefined : placeBehind(base + wanted.after); ; await nextTurn()) {
+  for (let after = wanted.after === '' ? undefined : afterName(base + wanted.after); ; await nextTurn()) {
     const page: string[] = await view.listKeys(base, { limit, ...(after === undefined ? {} : { after }) })
     const size = page.length
     for (const key of page) {
@@ -35,10 +35,10 @@ export async function secretLeaseNames(
     }
     const last = names.at(-1)
     if (size < limit || last === undefined || (wanted.limit > 0 && names.length >= wanted.limit)) return names
-    after = placeBehind(base + last)
+    after = afterName(base + last)
     limit = last.endsWith('/') ? 1 : pageSize
   }
 }
 
 /** Where a list continues: after a lease, or after the contents of a folder. */
-const placeBehind = (key: string): string => (key.endsWith('/') ? behind(key) : key)
+const afterName = (key: string): string => (key.endsWith('/') ? behind(key) : key)

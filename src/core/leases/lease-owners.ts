@@ -14,7 +14,7 @@ export type LeaseOwnersParts = {
   readonly tokens: TokenStore
   readonly records: LeaseRecords
   /** Delay before a failed sweep is retried. */
-  readonly againMs: number
+  readonly retryMs: number
   onError(error: unknown): void
 }
 
@@ -25,10 +25,10 @@ const pageSize = 64
 /** Ends leases with their owners. docs/contract/leases.md#cascades */
 export class LeaseOwners implements AsyncDisposable {
   readonly #parts: LeaseOwnersParts
-  #wanted = false
+  #isRequested = false
   #sweeping: Promise<void> | undefined
   #tidying: Promise<void> | undefined
-  #again: NodeJS.Timeout | undefined
+  #retry: NodeJS.Timeout | undefined
   #stopped = false
 
   constructor(parts: LeaseOwnersParts) {
@@ -36,10 +36,10 @@ export class LeaseOwners implements AsyncDisposable {
   }
 
   /**
-   * Ends those leases of an owner now for which `isMeant` is true. Leases that have already ended keep their
+   * Ends the leases of an owner for which `condition` is true. Leases that have already ended keep their
    * retries. Skips unreadable leases.
    */
-  async end(owner: string, isMeant: (lease: Lease) => boolean = () => true): Promise<void> {
+  async end(owner: string, condition: (lease: Lease) => boolean = () => true): Promise<void> {
     const { view, records, clock } = this.#parts
     for (let after: string | undefined; ; await nextTurn()) {
       const page: string[] = await view.listKeys(ownerPrefix(owner), {
@@ -49,10 +49,10 @@ export class LeaseOwners implements AsyncDisposable {
       const now = clock.now()
       const ends = page.map((key) =>
         records.change(readRef(key.slice(ownerPrefix(owner).length)), (lease) =>
-          isMeant(lease) ? endedNow(lease, now) : undefined,
+          condition(lease) ? endedNow(lease, now) : undefined,
         ),
       )
-      await Promise.all(ends.map((end) => end.catch((error: unknown) => this.#leaveOut(error))))
+      await Promise.all(ends.map((end) => end.catch((error: unknown) => this.#reportUnreadable(error))))
       after = page.at(-1)
       if (page.length < pageSize) return
     }
@@ -60,20 +60,20 @@ export class LeaseOwners implements AsyncDisposable {
 
   /** Ends the leases of all invalid tokens in the background. Resolves once the request is durable. */
   async sweep(): Promise<void> {
-    this.#wanted = true
+    this.#isRequested = true
     await this.#parts.view.write([{ key: markKey, value: true }])
-    this.#beginSweep()
+    this.#startSweep()
   }
 
   /** Resumes a sweep that a stop of the server interrupted. */
   resume(): void {
-    this.#beginWork(() => this.#resume())
+    this.#start(() => this.#resume())
   }
 
   /** Removes leases and rows of deleted owners in the background. False if this is in progress already. */
   tidy(): boolean {
     if (this.#tidying !== undefined) return false
-    this.#tidying = this.#walk((owner) => this.#tidyOwner(owner))
+    this.#tidying = this.#eachOwner((owner) => this.#tidyOwner(owner))
       .then(() => undefined, this.#parts.onError)
       .finally(() => {
         this.#tidying = undefined
@@ -88,55 +88,55 @@ export class LeaseOwners implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true
-    clearTimeout(this.#again)
+    clearTimeout(this.#retry)
     await this.settled()
   }
 
-  #beginSweep(): void {
-    this.#wanted = true
-    this.#beginWork(() => this.#sweep())
+  #startSweep(): void {
+    this.#isRequested = true
+    this.#start(() => this.#sweep())
   }
 
-  #beginWork(work: () => Promise<void>): void {
+  #start(work: () => Promise<void>): void {
     if (this.#sweeping !== undefined || this.#stopped) return
     this.#sweeping = work().finally(() => {
       this.#sweeping = undefined
-      if (this.#wanted) this.#beginSweep()
+      if (this.#isRequested) this.#startSweep()
     })
   }
 
   async #resume(): Promise<void> {
     try {
-      if ((await this.#parts.view.get(markKey)) !== undefined) this.#wanted = true
+      if ((await this.#parts.view.get(markKey)) !== undefined) this.#isRequested = true
     } catch (error) {
-      this.#later(error, () => this.resume())
+      this.#retryLater(error, () => this.resume())
     }
     await this.#sweep()
   }
 
-  /** Walks again if a sweep was requested during the walk, which may have passed the token concerned. */
+  /** Repeats if a sweep was requested during this one, which may have passed the token concerned. */
   async #sweep(): Promise<void> {
     try {
-      while (this.#wanted && !this.#stopped) {
-        this.#wanted = false
-        const done = await this.#walk(async (owner) => {
+      while (this.#isRequested && !this.#stopped) {
+        this.#isRequested = false
+        const done = await this.#eachOwner(async (owner) => {
           if (!isEntityOwner(owner) && !(await this.#isValid(owner))) await this.end(owner)
         })
-        if (done && !this.#wanted) await this.#parts.view.write([{ key: markKey, value: undefined }])
+        if (done && !this.#isRequested) await this.#parts.view.write([{ key: markKey, value: undefined }])
       }
     } catch (error) {
-      this.#wanted = false
-      this.#later(error, () => this.#beginSweep())
+      this.#isRequested = false
+      this.#retryLater(error, () => this.#startSweep())
     }
   }
 
-  #later(error: unknown, work: () => void): void {
+  #retryLater(error: unknown, work: () => void): void {
     this.#parts.onError(error)
-    this.#again = setTimeout(work, this.#parts.againMs).unref()
+    this.#retry = setTimeout(work, this.#parts.retryMs).unref()
   }
 
   /** Visits each owner once and skips its other rows. False if the server stopped before the end. */
-  async #walk(visit: (owner: string) => Promise<void>): Promise<boolean> {
+  async #eachOwner(visit: (owner: string) => Promise<void>): Promise<boolean> {
     for (let after: string | undefined; !this.#stopped; await nextTurn()) {
       const [key] = await this.#parts.view.listKeys(ownersPrefix, {
         limit: 1,
@@ -144,13 +144,14 @@ export class LeaseOwners implements AsyncDisposable {
       })
       if (key === undefined) return true
       const owner = key.slice(ownersPrefix.length, key.indexOf('/', ownersPrefix.length))
-      await visit(owner).catch((error: unknown) => this.#leaveOut(error))
+      await visit(owner).catch((error: unknown) => this.#reportUnreadable(error))
       after = behind(ownerPrefix(owner))
     }
     return false
   }
 
-  #leaveOut(error: unknown): void {
+  /** Reports an unreadable record, which is then skipped. Rethrows other errors. */
+  #reportUnreadable(error: unknown): void {
     if (!isUnreadable(error)) throw error
     this.#parts.onError(error)
   }

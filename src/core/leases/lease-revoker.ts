@@ -30,9 +30,9 @@ export type LeaseRevokerParts = {
  */
 export class LeaseRevoker {
   readonly #parts: LeaseRevokerParts
-  /** Revocations in progress; each resolves to whether the lease is gone. */
+  /** Revocations in progress; each resolves to whether the lease no longer exists. */
   readonly #running = new Map<string, Promise<boolean>>()
-  readonly #turns = new KeyedMutex()
+  readonly #mutex = new KeyedMutex()
   readonly #calls = new Set<() => void>()
   #stopped = false
 
@@ -42,14 +42,14 @@ export class LeaseRevoker {
 
   /**
    * Revokes and deletes a lease. Joins a revocation in progress, and runs again if that one did nothing.
-   * No-op if the lease is gone or `still` returns false. If the engine fails, rejects with a
+   * No-op if the lease no longer exists or `condition` returns false. If the engine fails, rejects with a
    * RevocationFailure and leaves the lease unchanged.
    */
-  async revoke(ref: LeaseRef, still: (lease: Lease) => boolean = () => true): Promise<void> {
+  async revoke(ref: LeaseRef, condition: (lease: Lease) => boolean = () => true): Promise<void> {
     const key = leaseKey(ref)
     for (let running = this.#running.get(key); running !== undefined; running = this.#running.get(key))
       if (await running) return
-    const revocation = this.inTurn(ref, () => this.#revoke(ref, still)).finally(() =>
+    const revocation = this.runExclusive(ref, () => this.#revoke(ref, condition)).finally(() =>
       this.#running.delete(key),
     )
     this.#running.set(key, revocation)
@@ -81,22 +81,22 @@ export class LeaseRevoker {
     }
   }
 
-  /** Serialises renewals and revocations of one lease. */
-  inTurn<T>(ref: LeaseRef, work: () => Promise<T>): Promise<T> {
-    return this.#turns.take(leaseKey(ref), work)
+  /** Serializes renewals and revocations of a lease. */
+  runExclusive<T>(ref: LeaseRef, work: () => Promise<T>): Promise<T> {
+    return this.#mutex.take(leaseKey(ref), work)
   }
 
-  async #revoke(ref: LeaseRef, still: (lease: Lease) => boolean): Promise<boolean> {
+  async #revoke(ref: LeaseRef, condition: (lease: Lease) => boolean): Promise<boolean> {
     const stored = await this.#parts.records.read(ref)
     if (stored === undefined) return true
-    if (!still(stored.lease)) return false
-    await this.ask(stored.lease)
+    if (!condition(stored.lease)) return false
+    await this.revokeSecret(stored.lease)
     await this.#parts.records.remove(ref, stored)
     return true
   }
 
   /** Calls the engine's `revoke` within the time limit; does not touch the record. */
-  async ask(lease: Lease): Promise<void> {
+  async revokeSecret(lease: Lease): Promise<void> {
     try {
       await this.call(lease, (backend, signal) => backend.revoke(lease, signal))
     } catch (cause) {

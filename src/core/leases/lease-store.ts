@@ -44,8 +44,8 @@ export type LeaseStoreParts = {
   revokeToken(accessor: string): Promise<unknown>
   /** Time limit of one revocation or renewal by an engine; default 90 s. docs/contract/leases.md#retries */
   readonly callLimitMs?: number
-  /** Delay before a failed sweep of the leases of ended tokens is retried; default 60 s. */
-  readonly sweepAgainMs?: number
+  /** Delay before a failed sweep of the leases of invalid tokens is retried; default 60 s. */
+  readonly sweepRetryMs?: number
 }
 
 export type LeaseRequest = {
@@ -64,12 +64,12 @@ export type IssuedLease = {
   readonly warnings: readonly string[]
 }
 
-/** Wraps a walk over many items, so that it can be slowed down. */
+/** Wraps a long iteration to slow it down. */
 type Paced = <T>(items: AsyncIterable<T>) => AsyncIterable<T>
-const asItCan: Paced = (items) => items
+const unpaced: Paced = (items) => items
 
 const defaultCallLimitMs = 90_000
-const defaultSweepAgainMs = 60_000
+const defaultSweepRetryMs = 60_000
 
 const lastUse =
   'Secret cannot be returned; token had one use left, so leased credentials were immediately revoked.'
@@ -100,7 +100,7 @@ export class LeaseStore implements AsyncDisposable {
     this.#records = new LeaseRecords(view, {
       added: (key) => this.#count.added(key),
       removed: (key) => this.#count.removed(key),
-      scheduled: (accessor, at) => this.expiry.noticed(accessor, at),
+      scheduled: (accessor, at) => this.expiry.scheduled(accessor, at),
     })
     this.#revoker = new LeaseRevoker({
       records: this.#records,
@@ -109,14 +109,14 @@ export class LeaseStore implements AsyncDisposable {
     })
     this.expiry = new LeaseExpiry({
       ...{ view, clock, random, records: this.#records, revoker: this.#revoker },
-      onError: (err) => log.error({ err }, 'expired leases could not be processed'),
+      onError: (err) => log.error({ err }, 'could not process expired leases'),
       onIrrevocable: ({ id, revoke_error }) =>
         log.warn({ event: 'lease_irrevocable', lease_id: id, error: revoke_error }, 'a lease is irrevocable'),
     })
     this.#tokenLeases = new TokenLeases(tokens)
     this.#owners = new LeaseOwners({
-      ...{ view, clock, tokens, records: this.#records, againMs: parts.sweepAgainMs ?? defaultSweepAgainMs },
-      onError: (err) => log.error({ err }, 'leases of ended tokens could not be revoked'),
+      ...{ view, clock, tokens, records: this.#records, retryMs: parts.sweepRetryMs ?? defaultSweepRetryMs },
+      onError: (err) => log.error({ err }, 'could not revoke leases of invalid tokens; will retry'),
     })
     this.#prefixes = new PrefixRevocation({
       ...{ view, clock, records: this.#records, revoker: this.#revoker, tokenLeases: this.#tokenLeases },
@@ -129,7 +129,7 @@ export class LeaseStore implements AsyncDisposable {
     this.expiry.start()
     this.#counting = this.#count
       .start(this.#stopped.signal)
-      .catch((err: unknown) => this.#parts.log.error({ err }, 'leases could not be counted'))
+      .catch((err: unknown) => this.#parts.log.error({ err }, 'could not count leases'))
     this.#owners.resume()
   }
 
@@ -165,16 +165,16 @@ export class LeaseStore implements AsyncDisposable {
       throw fail('internal', 'internal error', { cause })
     }
     if (ends) {
-      await this.#takeBack(lease)
+      await this.#revokeNow(lease)
       throw refuse('invalid', lastUse)
     }
     // check after the lease is stored: the end of the token revokes the lease from now on
     const isValid = await this.#isStillValid(token).catch(async (error: unknown) => {
-      await this.#takeBack(lease)
+      await this.#revokeNow(lease)
       throw error
     })
     if (!isValid) {
-      await this.#takeBack(lease)
+      await this.#revokeNow(lease)
       throw refuse('denied', 'permission denied')
     }
     return {
@@ -192,25 +192,22 @@ export class LeaseStore implements AsyncDisposable {
     return (await tokens.lookupByAccessor(token.accessor))?.cubbyhole_id === token.cubbyhole_id
   }
 
-  /**
-   * Revokes a secret whose lease could not be written. The failed write may have stored the lease; then both
-   * go.
-   */
+  /** Revokes a secret whose lease could not be written; also the lease, if the failed write has stored it. */
   async #revokeUnstored(lease: Lease): Promise<void> {
     try {
       // if the read fails too, assume that the lease is not stored
       const isStored = await this.#records.isStored(lease).catch(() => false)
-      await (isStored ? this.#takeBack(lease) : this.#revoker.ask(lease))
+      await (isStored ? this.#revokeNow(lease) : this.#revoker.revokeSecret(lease))
     } catch (err) {
       this.#parts.log.error(
         { err, event: 'secret_without_lease', path: lease.path, mount: lease.mount_accessor },
-        'a secret has no lease and could not be taken back',
+        'could not revoke a secret that has no lease',
       )
     }
   }
 
   /** Ends and revokes a lease at once. The expiry retries failed revocations. */
-  async #takeBack(ref: LeaseRef): Promise<void> {
+  async #revokeNow(ref: LeaseRef): Promise<void> {
     await this.#records.change(ref, (lease) => endedNow(lease, this.#parts.clock.now()))
     await this.#revoker.revoke(ref).catch((error: unknown) => {
       if (!(error instanceof RevocationFailure)) throw error
@@ -243,7 +240,7 @@ export class LeaseStore implements AsyncDisposable {
     namespace: string,
     prefix: string,
     page: NamePage = { after: '', limit: 0 },
-    paced: Paced = asItCan,
+    paced: Paced = unpaced,
   ): Promise<string[]> {
     if (prefix.startsWith(tokenPaths)) {
       const names = new Set<string>()
@@ -264,7 +261,7 @@ export class LeaseStore implements AsyncDisposable {
   renew(ref: LeaseRef, increment: number): Promise<(IssuedLease & { data: object | null }) | undefined> {
     return this.#tokenLeases.isTokenLease(ref.id)
       ? this.#refuseTokenRenewal(ref)
-      : this.#revoker.inTurn(ref, () => this.#renew(ref, increment))
+      : this.#revoker.runExclusive(ref, () => this.#renew(ref, increment))
   }
 
   async #refuseTokenRenewal(ref: LeaseRef): Promise<never> {
@@ -302,23 +299,23 @@ export class LeaseStore implements AsyncDisposable {
       warnings = result.warnings
       return result.lease
     })
-    const { id, renewable } = this.#present(after)
+    const { id, renewable } = this.#existing(after)
     return {
       id,
       renewable,
-      duration: shownDuration(this.#present(after), now),
+      duration: shownDuration(this.#existing(after), now),
       warnings,
       data: terms.data ?? null,
     }
   }
 
-  #present(lease: Lease | undefined): Lease {
+  #existing(lease: Lease | undefined): Lease {
     if (lease === undefined) throw refuse('invalid', 'lease not found')
     return lease
   }
 
   #renewable(found: Lease | undefined): Lease {
-    const lease = this.#present(found)
+    const lease = this.#existing(found)
     const refusal = renewalRefusal(lease, this.#parts.clock.now())
     if (refusal !== undefined) throw refuse('invalid', refusal)
     return lease

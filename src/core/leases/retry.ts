@@ -1,8 +1,8 @@
 import { failureText, isUnrecoverable } from './lease-backend.ts'
 import { isOver, type Lease } from './lease.ts'
 
-const mostFailures = 6
-const longestError = 240
+const maxFailures = 6
+const maxErrorLength = 240
 
 /**
  * Delay in milliseconds after failure n: 20, 40, 80, 160, 320 s, each ± 50 %. `fraction` is a random number
@@ -20,7 +20,7 @@ export function afterFailure(lease: Lease, cause: unknown, now: number, fraction
   const failures = (lease.retry?.failures ?? 0) + 1
   const text = failureText(cause)
   if (isUnrecoverable(cause)) return irrevocable(lease, text)
-  if (failures >= mostFailures) return irrevocable(lease, `out of retries: ${text}`)
+  if (failures >= maxFailures) return irrevocable(lease, `out of retries: ${text}`)
   return { ...lease, ended: true, retry: { at: now + retryDelayMs(failures, fraction), failures } }
 }
 
@@ -28,7 +28,7 @@ const irrevocable = (lease: Lease, error: string): Lease => ({
   ...lease,
   ended: true,
   retry: undefined,
-  revoke_error: error.slice(0, longestError),
+  revoke_error: error.slice(0, maxErrorLength),
 })
 
 /** The lease, ended now. Undefined (unchanged) if it has ended already: it keeps its retries. */

@@ -11,7 +11,7 @@ const pageSize = 200
 
 /**
  * The leases of tokens. They are derived from the tokens, not stored, which saves writes at login. Lists and
- * prefix operations walk all tokens and let requests run between pages. The first root token and batch tokens
+ * prefix operations scan all tokens and let requests run between pages. The first root token and batch tokens
  * have no lease. docs/contract/leases.md#what-has-a-lease
  */
 export class TokenLeases {

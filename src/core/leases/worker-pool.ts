@@ -1,55 +1,54 @@
-/** The places one mount uses: its own, and some that all mounts share. */
-export type Share = { own: number; shared: number }
+/** The slots that one mount uses: reserved ones, and some of those that all mounts share. */
+export type SlotUsage = { reserved: number; shared: number }
 
-export const newShare = (): Share => ({ own: 0, shared: 0 })
+export const noSlots = (): SlotUsage => ({ reserved: 0, shared: 0 })
 
-/** Places reserved for each mount, so that mounts that hang cannot block the others. */
-const ownPlaces = 10
-const sharedPlaces = 200
-/** Most shared places for one mount. */
-const mostShared = 90
+/** Slots reserved for each mount, so that a mount that hangs cannot block the others. */
+const reservedSlots = 10
+const sharedSlots = 200
+const maxSharedPerMount = 90
 
 /**
- * Limits concurrent work. Waiting callers get places in order of arrival, skipping mounts that are at their
+ * Limits concurrent work. Waiting callers get slots in order of arrival, except those whose mount is at its
  * limit.
  */
 export class WorkerPool {
-  #waiting: { readonly share: Share; readonly go: (giveBack: () => void) => void }[] = []
-  #free = sharedPlaces
+  #waiting: { readonly usage: SlotUsage; readonly resolve: (release: () => void) => void }[] = []
+  #free = sharedSlots
 
-  /** Waits for a place. The caller must call the returned function exactly once to release it. */
-  take(share: Share): Promise<() => void> {
-    const place = this.#place(share)
-    return place === undefined
-      ? new Promise((go) => this.#waiting.push({ share, go }))
-      : Promise.resolve(place)
+  /** Waits for a slot. The caller must call the returned function exactly once to release it. */
+  acquire(usage: SlotUsage): Promise<() => void> {
+    const release = this.#tryAcquire(usage)
+    return release === undefined
+      ? new Promise((resolve) => this.#waiting.push({ usage, resolve }))
+      : Promise.resolve(release)
   }
 
-  #place(share: Share): (() => void) | undefined {
-    if (share.own < ownPlaces) {
-      share.own += 1
+  #tryAcquire(usage: SlotUsage): (() => void) | undefined {
+    if (usage.reserved < reservedSlots) {
+      usage.reserved += 1
       return () => {
-        share.own -= 1
-        this.#serve()
+        usage.reserved -= 1
+        this.#resume()
       }
     }
-    if (this.#free === 0 || share.shared === mostShared) return undefined
+    if (this.#free === 0 || usage.shared === maxSharedPerMount) return undefined
     this.#free -= 1
-    share.shared += 1
+    usage.shared += 1
     return () => {
       this.#free += 1
-      share.shared -= 1
-      this.#serve()
+      usage.shared -= 1
+      this.#resume()
     }
   }
 
-  /** Gives a free place to the first caller whose mount may have it. */
-  #serve(): void {
-    for (const [at, { share, go }] of this.#waiting.entries()) {
-      const place = this.#place(share)
-      if (place === undefined) continue
-      this.#waiting.splice(at, 1)
-      go(place)
+  /** Gives a free slot to the first waiting caller whose mount is below its limit. */
+  #resume(): void {
+    for (const [index, { usage, resolve }] of this.#waiting.entries()) {
+      const release = this.#tryAcquire(usage)
+      if (release === undefined) continue
+      this.#waiting.splice(index, 1)
+      resolve(release)
       return
     }
   }

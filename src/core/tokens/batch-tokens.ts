@@ -34,7 +34,7 @@ type BatchRecord = Pick<
   | 'clock_steps'
 >
 
-const place = 'out/batch-token'
+const purpose = 'out/batch-token'
 const prefix = 'hvb.'
 /** Half of the greatest size of a request head. */
 const maxLength = 65_536
@@ -61,13 +61,13 @@ export class BatchTokens {
    */
   async seal(record: BatchRecord): Promise<string> {
     const sealed = await this.#sealer.sealText(
-      place,
+      purpose,
       JSON.stringify(record),
       record.creation_time + record.ttl * 1000,
     )
     const id = `${prefix}${sealed.toString('base64url')}${suffixOf(record.namespace)}`
     if (id.length > maxLength) {
-      const text = `batch tokens cannot be longer than ${maxLength} characters: this one has too much in it`
+      const text = `the batch token is too long: its contents must fit in ${maxLength} characters`
       throw refuse('invalid', text, { reason: 'metadata_invalid' })
     }
     return id
@@ -90,7 +90,7 @@ export class BatchTokens {
     const sealed = Buffer.from(text, 'base64url')
     // several base64 texts decode to the same bytes; only the canonical one is a token's id
     if (sealed.toString('base64url') !== text) return undefined
-    const opened = this.#sealer.openText(place, sealed)
+    const opened = this.#sealer.openText(purpose, sealed)
     if (opened === undefined) return undefined
     // the ciphertext is authenticated, so `seal` wrote this JSON; readToken checks the fields that grant
     // rights

@@ -68,16 +68,16 @@ export type CreateRequest = {
   readonly input: CreateInput
 }
 
-type Spans = { ttl: number; explicitMaxTtl: number; period: number }
+type Durations = { ttl: number; explicitMaxTtl: number; period: number }
 
-/** The result of the checks. Lookups show `asked`; the lifetime is computed from `spans`. */
+/** The result of the checks. Lookups show `requested`; the lifetime is computed from `effective`. */
 type Decision = {
   readonly type: TokenType
   readonly policies: string[]
   readonly orphan: boolean
   readonly numUses: number
-  readonly asked: Spans
-  readonly spans: Spans
+  readonly requested: Durations
+  readonly effective: Durations
   /** The alias name, at the token mount, of the token's entity. */
   readonly entityAlias: string | undefined
   readonly warnings: string[]
@@ -106,22 +106,22 @@ export async function createToken(parts: CreateParts, request: CreateRequest): P
 
   const draft = createdDraft(request, decision, life.ttl)
   if (draft.type === 'service') checkRecordSize(draft)
-  const made = await (decision.entityAlias === undefined
+  const created = await (decision.entityAlias === undefined
     ? store(parts, request, draft)
     : storeForAlias(parts, request, draft, decision.entityAlias))
-  if (!decision.orphan) await checkParentStands(parts, caller, made.token)
+  if (!decision.orphan) await checkParentStillValid(parts, caller, created.token)
   const warnings = [
     ...decision.warnings,
     ...life.warnings,
     ...(input.id === '' ? [] : [customIdWarning]),
-    ...(await unknownPolicies(parts, made.token)),
+    ...(await unknownPolicies(parts, created.token)),
   ]
-  return { auth: authBlock(made.token, made.id, made.identityPolicies), warnings }
+  return { auth: authBlock(created.token, created.id, created.identityPolicies), warnings }
 }
 
-type Made = { readonly id: string; readonly token: Token; readonly identityPolicies: readonly string[] }
+type Created = { readonly id: string; readonly token: Token; readonly identityPolicies: readonly string[] }
 
-async function store(parts: CreateParts, { input }: CreateRequest, draft: TokenDraft): Promise<Made> {
+async function store(parts: CreateParts, { input }: CreateRequest, draft: TokenDraft): Promise<Created> {
   const made = await minted(parts.tokens, draft, input.id)
   if (!(await writeMinted(parts.view, made))) throw duplicateId()
   const { id, token } = made
@@ -140,7 +140,7 @@ function storeForAlias(
   { mount, input }: CreateRequest,
   draft: TokenDraft,
   name: string,
-): Promise<Made> {
+): Promise<Created> {
   const alias: LoginAlias = {
     namespace: mount.namespace,
     mountAccessor: mount.accessor,
@@ -167,10 +167,10 @@ const minted = async (tokens: TokenStore, draft: TokenDraft, id: string) =>
 async function freeId({ tokens, revoker }: CreateParts, id: string): Promise<void> {
   const hash = tokens.keys.hashOf(tokens.keys.accessorOf(id))
   for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-    const there = await tokens.tokenByHash(hash)
-    if (there === undefined) return
-    if (await tokens.isValid(there.token)) throw duplicateId()
-    await revoker.revokeAsRead(there)
+    const existing = await tokens.tokenByHash(hash)
+    if (existing === undefined) return
+    if (await tokens.isValid(existing.token)) throw duplicateId()
+    await revoker.revokeAsRead(existing)
   }
 }
 
@@ -182,13 +182,13 @@ const parentNotFound = () => refuse('invalid', 'parent token not found')
  * Revokes the new token and throws if its parent was revoked in the meantime. That revocation may have missed
  * this child, which would then be invalid but stay in storage until it expires.
  */
-async function checkParentStands(
+async function checkParentStillValid(
   { tokens, revoker }: CreateParts,
   caller: Token,
-  made: Token,
+  created: Token,
 ): Promise<void> {
   if ((await tokens.lookupByAccessor(caller.accessor)) !== undefined) return
-  if (made.type === 'service') await revoker.revoke(made.accessor)
+  if (created.type === 'service') await revoker.revoke(created.accessor)
   throw parentNotFound()
 }
 
@@ -218,8 +218,8 @@ function createdDraft(
     display_name: createdTokenName(input.display_name),
     num_uses: decision.numUses,
     ttl,
-    explicit_max_ttl: decision.asked.explicitMaxTtl,
-    period: decision.asked.period,
+    explicit_max_ttl: decision.requested.explicitMaxTtl,
+    period: decision.requested.period,
     ...(role === undefined ? {} : { role: role.name }),
     entity_id: orphan ? '' : caller.entity_id,
     bound_cidrs: ttl === 0 ? [] : role === undefined ? inherited : token_bound_cidrs,
@@ -251,8 +251,8 @@ function decide({ mount, caller, sudo, form, role, input }: CreateRequest): Deci
   if (role === undefined && form === 'create' && input.no_parent && !sudo) {
     throw refuse('invalid', 'root or sudo privileges required to create orphan token')
   }
-  const asked = spansOf(input)
-  if (asked.period > 0 && !sudo)
+  const requested = durationsOf(input)
+  if (requested.period > 0 && !sudo)
     throw refuse('invalid', 'root or sudo privileges required to create periodic token')
   const orphan =
     role === undefined ? form === 'create-orphan' || input.no_parent : role.record.orphan === true
@@ -263,8 +263,8 @@ function decide({ mount, caller, sudo, form, role, input }: CreateRequest): Deci
     orphan,
     numUses,
     entityAlias,
-    asked,
-    ...(type === 'batch' ? { spans: asked, warnings: [] } : combined(asked, role?.record)),
+    requested,
+    ...(type === 'batch' ? { effective: requested, warnings: [] } : combined(requested, role?.record)),
   }
 }
 
@@ -311,25 +311,25 @@ function policiesOf({ role, input, caller, sudo, isFromParent }: PoliciesRequest
 /** Refuses fields that batch tokens do not support. docs/contract/tokens-and-policies.md#batch-tokens */
 function checkBatch(input: CreateInput): void {
   const cannot = (field: string) => refuse('invalid', `batch tokens cannot have "${field}" set`)
-  if (batchSpan('explicit_max_ttl', input.explicit_max_ttl) !== 0) throw cannot('explicit_max_ttl')
+  if (batchDuration('explicit_max_ttl', input.explicit_max_ttl) !== 0) throw cannot('explicit_max_ttl')
   if (input.num_uses !== 0) throw cannot('num_uses')
-  if (batchSpan('period', input.period) !== 0) throw cannot('period')
+  if (batchDuration('period', input.period) !== 0) throw cannot('period')
 }
 
-function batchSpan(field: string, text: string): number {
+function batchDuration(field: string, text: string): number {
   const parsed = parseDuration(text, { signed: true })
   if ('error' in parsed) throw refuse('invalid', `'${field}' value could not be parsed`)
   return parsed.seconds
 }
 
-function spansOf(input: CreateInput): Spans {
-  const explicitMaxTtl = span('explicit_max_ttl', input.explicit_max_ttl)
-  const period = span('period', input.period)
-  const ttl = input.ttl === '' ? span('lease', input.lease) : span('ttl', input.ttl)
+function durationsOf(input: CreateInput): Durations {
+  const explicitMaxTtl = duration('explicit_max_ttl', input.explicit_max_ttl)
+  const period = duration('period', input.period)
+  const ttl = input.ttl === '' ? duration('lease', input.lease) : duration('ttl', input.ttl)
   return { ttl, explicitMaxTtl, period }
 }
 
-function span(field: string, text: string): number {
+function duration(field: string, text: string): number {
   const parsed = parseDuration(text, { signed: true })
   if ('error' in parsed) throw refuse('invalid', parsed.error)
   if (parsed.seconds < 0) throw refuse('invalid', `${field} must be positive`)
@@ -339,26 +339,29 @@ function span(field: string, text: string): number {
 /** The lesser of two limits, where 0 means unset. */
 const lesser = (a: number, b: number): number => (a > 0 && b > 0 ? Math.min(a, b) : a + b)
 
-function combined(asked: Spans, role: TokenRoleRecord | undefined): Pick<Decision, 'spans' | 'warnings'> {
+function combined(
+  requested: Durations,
+  role: TokenRoleRecord | undefined,
+): Pick<Decision, 'effective' | 'warnings'> {
   const { token_explicit_max_ttl = 0, token_period = 0 } = role ?? {}
-  const explicitMaxTtl = lesser(asked.explicitMaxTtl, token_explicit_max_ttl)
-  const period = lesser(asked.period, token_period)
+  const explicitMaxTtl = lesser(requested.explicitMaxTtl, token_explicit_max_ttl)
+  const period = lesser(requested.period, token_period)
   const both = (what: string, seconds: number) =>
     `${what} specified both during creation call and in role; using the lesser value of ${seconds} seconds`
   const warnings = [
-    ...(asked.explicitMaxTtl > 0 && token_explicit_max_ttl > 0
+    ...(requested.explicitMaxTtl > 0 && token_explicit_max_ttl > 0
       ? [both('Explicit max TTL', explicitMaxTtl)]
       : []),
-    ...(asked.period > 0 && token_period > 0 ? [both('Period', period)] : []),
+    ...(requested.period > 0 && token_period > 0 ? [both('Period', period)] : []),
   ]
-  return { spans: { ttl: asked.ttl, explicitMaxTtl, period }, warnings }
+  return { effective: { ttl: requested.ttl, explicitMaxTtl, period }, warnings }
 }
 
 /** A root token without TTL and period never expires, unless it has an explicit max TTL. */
-function createdLifetime({ policies, spans }: Decision, bounds: TtlBounds, now: number): Lifetime {
-  if (policies.includes('root') && spans.ttl === 0 && spans.period === 0)
-    return { ok: true, ttl: spans.explicitMaxTtl, warnings: [] }
-  return lifetime(bounds, spans, now)
+function createdLifetime({ policies, effective }: Decision, bounds: TtlBounds, now: number): Lifetime {
+  if (policies.includes('root') && effective.ttl === 0 && effective.period === 0)
+    return { ok: true, ttl: effective.explicitMaxTtl, warnings: [] }
+  return lifetime(bounds, effective, now)
 }
 
 function checkCustomId(id: string): void {

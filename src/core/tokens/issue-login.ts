@@ -82,7 +82,7 @@ export async function planLogin(parts: LoginParts, request: LoginRequest): Promi
   const drafted = loginDraft(parts, request, login)
   // only minting shows whether the content fits in a batch token; the minted token is discarded
   if (drafted.draft.type === 'batch') await parts.tokens.mintBatch(drafted.draft)
-  if (await isSpent(parts, request)) throw spentAlready()
+  if (await isSpent(parts, request)) throw alreadyUsed()
   return { login, ...drafted }
 }
 
@@ -102,10 +102,10 @@ async function issue(
   const { draft, warnings } = loginDraft(parts, request, login)
   const minted = draft.type === 'batch' ? await parts.tokens.mintBatch(draft) : parts.tokens.mint(draft)
   const { proof } = request.auth
-  if (proof !== undefined && parts.spent.hadEnded(proof)) throw spentAlready()
+  if (proof !== undefined && parts.spent.hadExpired(proof)) throw alreadyUsed()
   const spending = proof === undefined ? [] : parts.spent.entriesOf(request.mount.uuid, proof)
   if (!(await writeWithIdentity(parts.view, minted, login, spending))) {
-    if (await isSpent(parts, request)) throw spentAlready()
+    if (await isSpent(parts, request)) throw alreadyUsed()
     return undefined
   }
   parts.tokens.remember(minted.token)
@@ -119,7 +119,7 @@ async function issue(
 const isSpent = async ({ spent }: LoginParts, { mount, auth: { proof } }: LoginRequest): Promise<boolean> =>
   proof !== undefined && (await spent.isSpent(mount.uuid, proof))
 
-const spentAlready = () =>
+const alreadyUsed = () =>
   refuse('invalid', 'error validating token: token has been used already', { reason: 'token_replayed' })
 
 function loginDraft(

@@ -14,12 +14,12 @@ export type OneTimeProof = {
   readonly issuedAt?: number
 }
 
-export type SpentProofsParts = { readonly view: View; readonly random: Random; readonly clock: Clock }
+export type ReplayStoreParts = { readonly view: View; readonly random: Random; readonly clock: Clock }
 
 const root = 'proof/spent/'
 const endRoot = 'proof/end/'
-/** How long a proof is kept after it can no longer be accepted. */
-const spareMs = 60_000
+/** How long a proof is stored after it can no longer be accepted. */
+const marginMs = 60_000
 const pageSize = 1000
 /** Greatest time that fits in a key. */
 const lastTime = 10 ** 15 - 1
@@ -30,25 +30,22 @@ const lastTime = 10 ** 15 - 1
  * different replicas. docs/contract/jwt.md#once-only
  */
 export class ReplayStore {
-  readonly #parts: SpentProofsParts
+  readonly #parts: ReplayStoreParts
   readonly #hash: KeyedHash
 
-  private constructor(parts: SpentProofsParts, hash: KeyedHash) {
+  private constructor(parts: ReplayStoreParts, hash: KeyedHash) {
     this.#parts = parts
     this.#hash = hash
   }
 
-  static async open(parts: SpentProofsParts): Promise<ReplayStore> {
+  static async open(parts: ReplayStoreParts): Promise<ReplayStore> {
     return new ReplayStore(
       parts,
       (await openKeyedHashes(parts.view, parts.random, 'proof/keys', ['proof'])).proof,
     )
   }
 
-  /**
-   * Entries to write with the token. They make the whole write fail if the proof was used before. `mount`:
-   * uuid.
-   */
+  /** Entries to write with the token; the write fails if the proof was used before. `mount` is a UUID. */
   entriesOf(mount: string, proof: OneTimeProof): ViewEntry[] {
     const id = this.#idOf(proof)
     return [
@@ -61,7 +58,7 @@ export class ReplayStore {
    * Whether the proof had expired before the clock was set back; it may have been used, and its records
    * deleted. False for a proof that was issued after the step.
    */
-  hadEnded({ endsAt, issuedAt = 0 }: OneTimeProof): boolean {
+  hadExpired({ endsAt, issuedAt = 0 }: OneTimeProof): boolean {
     return (this.#parts.clock.stepsBack ?? []).some(
       ({ before, after }) => endsAt < before && issuedAt < after,
     )
@@ -69,7 +66,7 @@ export class ReplayStore {
 
   async isSpent(mount: string, proof: OneTimeProof): Promise<boolean> {
     return (
-      this.hadEnded(proof) ||
+      this.hadExpired(proof) ||
       (await this.#parts.view.get(`${root}${mount}/${this.#idOf(proof)}`)) !== undefined
     )
   }
@@ -90,7 +87,7 @@ export class ReplayStore {
       })
       if (first === undefined) return
       const mount = mountOf(first)
-      if (this.#isOver(first, 0)) await this.#sweepMount(mount, await toleranceOf(mount))
+      if (this.#isExpired(first, 0)) await this.#sweepMount(mount, await toleranceOf(mount))
       // sorts after all times of this mount
       after = `${endRoot}${mount}/~`
     }
@@ -100,22 +97,22 @@ export class ReplayStore {
     const { view } = this.#parts
     for (;;) {
       const keys = await view.listKeys(`${endRoot}${mount}/`, { limit: pageSize })
-      const over = keys.filter((key) => this.#isOver(key, toleranceMs))
-      if (over.length > 0) {
+      const expired = keys.filter((key) => this.#isExpired(key, toleranceMs))
+      if (expired.length > 0) {
         await view.write(
-          over.flatMap((key) => [
+          expired.flatMap((key) => [
             { key, value: undefined },
             { key: `${root}${mount}/${key.slice(key.lastIndexOf('/') + 1)}`, value: undefined },
           ]),
         )
       }
-      if (over.length < pageSize) return
+      if (expired.length < pageSize) return
       await nextTurn()
     }
   }
 
-  #isOver(key: string, toleranceMs: number): boolean {
-    return timeOf(key) + toleranceMs + spareMs < this.#parts.clock.now()
+  #isExpired(key: string, toleranceMs: number): boolean {
+    return timeOf(key) + toleranceMs + marginMs < this.#parts.clock.now()
   }
 }
 

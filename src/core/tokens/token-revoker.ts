@@ -20,8 +20,8 @@ export type TokenRevokerParts = {
  */
 type CleanUp = (token: Token) => Promise<void>
 
-/** A token in a walk down the tree, and the parent through which the walk reached it. */
-type Place = { readonly hash: string; readonly parent?: string }
+/** A token in the traversal of a tree, and the parent from which the traversal reached it. */
+type TreeNode = { readonly hash: string; readonly parent?: string }
 
 /** A token that is no longer valid. `stored` is undefined if only index rows are to be deleted. */
 type Ended = { readonly hash: string; readonly stored: StoredToken | undefined }
@@ -155,14 +155,14 @@ export class TokenRevoker {
 
   /** Deletes an invalid token and all its descendants, deepest first, a page of leaves at a time. */
   async #destroyTree(top: string): Promise<void> {
-    const path: Place[] = [{ hash: top }]
+    const path: TreeNode[] = [{ hash: top }]
     for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
       if (await this.#isTaken(at)) {
         path.pop()
         continue
       }
       const leaves: string[] = []
-      const branches: Place[] = []
+      const branches: TreeNode[] = []
       for (const child of await this.#tokens.childrenOf(at.hash, pageSize)) {
         const below = await this.#tokens.childrenOf(child, 1)
         if (below.length > 0) branches.push({ hash: child, parent: at.hash })
@@ -179,7 +179,7 @@ export class TokenRevoker {
    * Whether a valid token with the same (chosen) id has replaced the one to delete. Then it and its
    * descendants are kept.
    */
-  async #isTaken({ hash, parent }: Place): Promise<boolean> {
+  async #isTaken({ hash, parent }: TreeNode): Promise<boolean> {
     const stored = await this.#tokens.tokenByHash(hash)
     if (stored === undefined || this.#isEnded(stored.token, parent)) return false
     if (parent !== undefined) await this.#view.write([{ key: childKey(parent, hash), value: undefined }])
@@ -194,7 +194,7 @@ export class TokenRevoker {
     )
   }
 
-  async #destroyOrThrow(hashes: readonly string[], parent?: Place): Promise<void> {
+  async #destroyOrThrow(hashes: readonly string[], parent?: TreeNode): Promise<void> {
     const [failure] = await this.#destroy(hashes, parent)
     if (failure !== undefined) throw failure
   }
@@ -203,7 +203,7 @@ export class TokenRevoker {
    * Deletes tokens without children in one write. Skips valid tokens and those whose clean-up failed; returns
    * the errors of failed clean-ups.
    */
-  async #destroy(hashes: readonly string[], parent?: Place): Promise<unknown[]> {
+  async #destroy(hashes: readonly string[], parent?: TreeNode): Promise<unknown[]> {
     if (hashes.length === 0) return []
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const ended = await this.#endedOf(hashes, parent)
@@ -231,7 +231,7 @@ export class TokenRevoker {
   /**
    * The invalid ones of these tokens; of a valid or missing one only the row that led to it is to be deleted.
    */
-  async #endedOf(hashes: readonly string[], parent: Place | undefined): Promise<Ended[]> {
+  async #endedOf(hashes: readonly string[], parent: TreeNode | undefined): Promise<Ended[]> {
     const found = await Promise.all(
       hashes.map(async (hash) => ({ hash, stored: await this.#tokens.tokenByHash(hash) })),
     )

@@ -20,32 +20,32 @@ const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated:
  * docs/contract/tokens-and-policies.md#token-roles
  */
 export const tokenRoleFields = z.object({
-  allowed_policies: commaListField
-    .optional()
-    .describe('Policies its tokens may have, and have when none are asked for'),
+  allowed_policies: commaListField.optional().describe('Policies its tokens may have; also their default'),
   disallowed_policies: commaListField.optional().describe('Policies its tokens never have'),
   allowed_policies_glob: commaListField
     .optional()
-    .describe('Patterns of policies its tokens may have; `*` is any run of characters'),
+    .describe('Patterns of policies its tokens may have; `*` matches any characters'),
   disallowed_policies_glob: commaListField.optional().describe('Patterns of policies its tokens never have'),
-  orphan: boolField.optional().describe('Its tokens outlive their maker'),
-  renewable: boolField.optional().describe('Its tokens can be renewed; true by default'),
-  path_suffix: stringField
+  orphan: boolField
     .optional()
-    .describe('End of the path of its tokens, by which they can be told apart'),
+    .describe('Its tokens have no parent, so they outlive the token that created them'),
+  renewable: boolField.optional().describe('Whether its tokens can be renewed; true by default'),
+  path_suffix: stringField.optional().describe('Suffix of the path of its tokens, to tell them apart'),
   allowed_entity_aliases: commaListField
     .optional()
-    .describe('Names, or patterns of names, its tokens may be made for'),
+    .describe('Names or patterns of entity aliases that its tokens may have'),
   token_bound_cidrs: commaListField.optional().describe('Addresses that may use its tokens'),
-  token_explicit_max_ttl: durationField.optional().describe('Hard end of its tokens, whatever is renewed'),
+  token_explicit_max_ttl: durationField
+    .optional()
+    .describe('Maximum lifetime of its tokens, including renewals'),
   token_period: durationField.optional().describe('Renewal period of its tokens'),
   token_type: stringField
     .optional()
     .describe('`service`, `batch`, `default-service` (the default) or `default-batch`'),
   token_no_default_policy: boolField
     .optional()
-    .describe('Leave the `default` policy out, on a role that lists policies'),
-  token_num_uses: intField.optional().describe('Times a token may be used; 0 is unlimited'),
+    .describe('Omit the `default` policy, if the role lists policies'),
+  token_num_uses: intField.optional().describe('Number of uses of its tokens; 0: unlimited'),
   period: durationField.optional().meta(instead('token_period')),
   explicit_max_ttl: durationField.optional().meta(instead('token_explicit_max_ttl')),
   bound_cidrs: commaListField.optional().meta(instead('token_bound_cidrs')),
@@ -57,7 +57,7 @@ export type TokenRoleRecord = z.output<typeof tokenRoleFields>
 export type TokenRole = { readonly name: string; readonly record: TokenRoleRecord }
 
 export function readTokenRole(name: string, stored: unknown): TokenRole {
-  if (typeof stored !== 'object' || stored === null) throw new Error('a stored token role is no object')
+  if (typeof stored !== 'object' || stored === null) throw new Error('a stored token role is not an object')
   return { name, record: convertFields(tokenRoleFields, { ...stored }).values }
 }
 
@@ -140,7 +140,7 @@ function names(
 const lowerUnique = (list: readonly string[]): string[] =>
   [...new Set(list.map((name) => name.trim().toLowerCase()))].filter((name) => name !== '').sort()
 
-/** Each request of a token is compared with all its bound CIDRs. */
+/** Every use of a token checks all its bound CIDRs. */
 const maxBoundCidrs = 1000
 
 function boundCidrs(texts: readonly string[], prefix: string): string[] {

@@ -60,13 +60,10 @@ const maxCachedText = 4096
 const idPrefix = 'hvs.'
 const randomLength = 24
 
-/**
- * For this long a sweep leaves a spent token alone: its last request, which takes less than half of it, may
- * need it.
- */
+/** A sweep keeps a spent token for this long, because its last request may still need it. */
 const spentGraceMs = 300_000
 
-/** Most generations of tokens. It is limited because each use of a token checks all its ancestors. */
+/** The maximum number of generations of tokens, because each use of a token checks all its ancestors. */
 export const maxGenerations = 1000
 
 /**
@@ -84,7 +81,7 @@ export class TokenStore {
   /** By accessor. Tokens with limited uses are not cached: their record changes with every request. */
   readonly #cache = new RecordCache<Token>(cacheLimit, maxCachedText)
   /** By hash. Spending a use waits for pending changes, so that frequent use cannot starve them. */
-  readonly #changes = new KeyedMutex()
+  readonly #mutex = new KeyedMutex()
 
   private constructor(parts: TokenStoreParts, keys: TokenKeys, cutOffs: EntityCutOffs) {
     this.keys = keys
@@ -197,7 +194,7 @@ export class TokenStore {
   async spendUse(token: Token): Promise<Token | undefined> {
     if (token.num_uses === 0) return token
     const hash = this.keys.hashOf(token.accessor)
-    await this.#changes.workOn(hash)
+    await this.#mutex.workOn(hash)
     let spent: Token | undefined
     let isLast = token.num_uses === 1
     if (!isLast) {
@@ -404,7 +401,7 @@ export class TokenStore {
     change: (token: Token, revision: number) => Token | undefined,
     more: readonly ViewEntry[] = [],
   ): Promise<Token | undefined> {
-    return this.#changes.take(hash, () => this.#change(hash, change, more))
+    return this.#mutex.take(hash, () => this.#change(hash, change, more))
   }
 
   async #change(

@@ -12,8 +12,8 @@ export type TokenTidyParts = {
   /** The view that stores the tokens. */
   readonly view: View
   /**
-   * Removes what cut-off batch tokens created; the tokens themselves are not stored. `cutOffs` maps an entity
-   * to the number of its last cut-off.
+   * Ends the leases of cut-off batch tokens, which are not stored themselves. `cutOffs` maps an entity to the
+   * number of its last cut-off.
    */
   endMadeByBatch(cutOffs: ReadonlyMap<string, number>): Promise<void>
   readonly log: TidyLog
@@ -103,12 +103,12 @@ export class TokenTidy implements AsyncDisposable {
         count.unreadable += 1
       })
       after = page.at(-1)?.hash
-      for (const stored of page) await this.#look(stored, count)
+      for (const stored of page) await this.#tidyToken(stored, count)
       return after !== undefined
     })
   }
 
-  async #look({ hash, token }: StoredToken, count: Count): Promise<void> {
+  async #tidyToken({ hash, token }: StoredToken, count: Count): Promise<void> {
     const { tokens, revoker, log } = this.#parts
     count.seen += 1
     try {
@@ -119,7 +119,7 @@ export class TokenTidy implements AsyncDisposable {
       if (await revoker.revokeAsRead(now)) count.ended += 1
     } catch (err) {
       count.failed += 1
-      log.error({ err }, 'a token that is no longer valid could not be removed')
+      log.error({ err }, 'could not remove an invalid token')
     }
   }
 

@@ -84,7 +84,7 @@ describe('a lease that ends', () => {
     await fixture.expire()
 
     expect(fixture.provider.alive.has(credential)).toBe(false)
-    expect(fixture.logged).toContain('expired leases could not be processed')
+    expect(fixture.logged).toContain('could not process expired leases')
   })
 })
 

@@ -100,7 +100,7 @@ describe('a lease whose record cannot be read', () => {
 })
 
 test('a walk over the leases of ended tokens resumes after a failure of the store', async () => {
-  await using fixture = await openLeaseFixture({ sweepAgainMs: 1 })
+  await using fixture = await openLeaseFixture({ sweepRetryMs: 1 })
   const login = await fixture.login()
   const { credential } = await fixture.issue(await fixture.lookupToken(login.auth.client_token))
   fixture.mounts.set(jwtMount.accessor, { ...jwtMount, tainted: true })
@@ -119,7 +119,7 @@ test('a walk over the leases of ended tokens resumes after a failure of the stor
 })
 
 test('a start that cannot tell whether a walk was cut off checks again', async () => {
-  await using fixture = await openLeaseFixture({ sweepAgainMs: 1 })
+  await using fixture = await openLeaseFixture({ sweepRetryMs: 1 })
   const login = await fixture.login()
   const { credential } = await fixture.issue(await fixture.lookupToken(login.auth.client_token))
   fixture.mounts.set(jwtMount.accessor, { ...jwtMount, tainted: true })

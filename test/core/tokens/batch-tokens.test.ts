@@ -197,7 +197,7 @@ test('a batch token too long to send is not issued, and one of that length is no
 
   await expect(aBatch(fixture, { meta: { note: 'x'.repeat(60_000) } })).rejects.toMatchObject({
     kind: 'invalid',
-    message: 'batch tokens cannot be longer than 65536 characters: this one has too much in it',
+    message: 'the batch token is too long: its contents must fit in 65536 characters',
   })
   const { client_token: id } = await aBatch(fixture, { meta: { note: 'x'.repeat(40_000) } })
   expect(await fixture.tokens.lookup(id)).toBeDefined()
