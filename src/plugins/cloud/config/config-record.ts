@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { fail, refuse } from '../../../errors.ts'
 
-/** A secret that `rotate-root` made and that does not count yet. docs/contract/cloud.md#root-rotation */
+/** A secret that `rotate-root` added and that is not in use yet. docs/contract/cloud.md#root-rotation */
 const pendingSecret = z.object({
   client_secret: z.string(),
   key_id: z.string(),
@@ -9,7 +9,7 @@ const pendingSecret = z.object({
   created: z.number(),
   /** RFC 3339. */
   expiration_date: z.string(),
-  /** The application it belongs to. */
+  /** The root application, which holds the secret. */
   application_object_id: z.string(),
 })
 
@@ -18,37 +18,37 @@ const storedConfig = z.object({
   tenant_id: z.string(),
   client_id: z.string(),
   client_secret: z.string(),
-  /** As written; empty is the public cloud. */
+  /** As written; empty means the public cloud. */
   environment: z.string(),
-  /** Seconds; 0 is the default. */
+  /** Seconds; 0 means the default. */
   root_password_ttl: z.number(),
   identity_token_audience: z.string(),
   identity_token_ttl: z.number(),
   rotation_schedule: z.string(),
-  /** Seconds; 0 is no bound. */
+  /** Seconds; 0 means no limit. */
   rotation_window: z.number(),
-  /** Seconds; 0 is never. */
+  /** Seconds; 0 means never. */
   rotation_period: z.number(),
   rotation_policy: z.string(),
   disable_automated_rotation: z.boolean(),
-  /** Key id of the secret, when a rotation made it; else empty. */
+  /** The key id of the secret if a rotation added it, else empty. */
   client_secret_key_id: z.string(),
   root_password_expiration_date: z.string().exactOptional(),
   pending: pendingSecret.exactOptional(),
-  /** Milliseconds since the epoch: the next automated rotation is counted from here. */
+  /** Milliseconds since the epoch: when the period or schedule of automatic rotations starts. */
   rotation_counts_from: z.number().exactOptional(),
-  /** Those of `laterFields` that were ever sent. */
+  /** The fields among `laterFields` that were ever sent. */
   sent_fields: z.array(z.string()).exactOptional(),
 })
 
 export type PendingSecret = z.output<typeof pendingSecret>
 
-/** A mount's configuration as stored. docs/contract/cloud.md#configuration */
+/** The stored configuration of a mount. docs/contract/cloud.md#configuration */
 export type ConfigRecord = z.output<typeof storedConfig>
 
 /**
- * Fields that Azure's engine got later: its clients compare a whole answer, so a mount of type `azure` shows
- * only those that were set.
+ * Fields that later versions of Vault's Azure engine added. Some clients compare the whole response, so a mount of
+ * type `azure` shows these fields only once they were sent.
  */
 export const laterFields = [
   'disable_automated_rotation',
@@ -60,10 +60,10 @@ export const laterFields = [
   'rotation_window',
 ] as const satisfies readonly (keyof ConfigRecord)[]
 
-/** Lifetime of a rotated root secret, in seconds: 182 days. docs/contract/cloud.md#configuration */
+/** The default lifetime of a rotated root secret, in seconds: 182 days. docs/contract/cloud.md#configuration */
 export const defaultRootPasswordTtl = 15_724_800
 
-/** What is read where nothing was ever written. */
+/** The configuration of a mount that has none. */
 export const emptyConfig: ConfigRecord = {
   subscription_id: '',
   tenant_id: '',
@@ -81,7 +81,7 @@ export const emptyConfig: ConfigRecord = {
   client_secret_key_id: '',
 }
 
-/** A stored record as a configuration. Fields of a later version stay as they are. Throws kind `internal`. */
+/** Reads a stored configuration. Keeps fields of later versions. Throws kind `internal`. */
 export function readConfigRecord(stored: unknown): ConfigRecord {
   const config = storedConfig.loose().safeParse(stored)
   if (!config.success)
@@ -91,5 +91,5 @@ export function readConfigRecord(stored: unknown): ConfigRecord {
   return config.data
 }
 
-/** Refuses a request that needs a configuration, as long as there is none. */
+/** The refusal of a request that needs a configuration when there is none. */
 export const configIsNil = () => refuse('invalid', 'config is nil')

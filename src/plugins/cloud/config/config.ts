@@ -7,7 +7,7 @@ import type { FieldNames } from '../field-names.ts'
 import { type OperatorSettings, unknownEnvironment } from './effective-settings.ts'
 import { isEnvironmentName } from '../upstream/index.ts'
 
-/** docs/contract/cloud.md#configuration. What is not sent stays as it is. Durations are whole seconds. */
+/** A field that is absent keeps its value. Durations are whole seconds. docs/contract/cloud.md#configuration */
 export const configFields = z.object({
   subscription_id: stringField.optional().describe('Subscription in which role names are looked up'),
   tenant_id: stringField.optional().describe('Tenant the root credential belongs to'),
@@ -36,7 +36,7 @@ export const configFields = z.object({
 
 export type ConfigInput = z.output<typeof configFields>
 
-/** What a reader gets: never the secret, and what is stored only. docs/contract/cloud.md#configuration */
+/** The configuration for a read: stored values only, without the secret. docs/contract/cloud.md#configuration */
 export function shownConfig(stored: ConfigRecord | undefined, { type }: Pick<FieldNames, 'type'>): object {
   const config = stored ?? emptyConfig
   const { root_password_expiration_date: end, sent_fields: sent = [] } = config
@@ -63,8 +63,8 @@ export function shownConfig(stored: ConfigRecord | undefined, { type }: Pick<Fie
 }
 
 /**
- * The stored configuration changed by what was sent, checked in the order of
- * docs/contract/cloud.md#writing-a-configuration; throws the first refusal.
+ * Applies a request to the stored configuration. Checks in the order of
+ * docs/contract/cloud.md#writing-a-configuration and throws the first refusal.
  */
 export function changedConfig(
   before: ConfigRecord | undefined,
@@ -87,7 +87,7 @@ export function changedConfig(
   if (sent.environment !== undefined && !isEnvironmentName(sent.environment))
     throw fail('invalid', unknownEnvironment(sent.environment))
   checkRotationJob(merged)
-  const changed = withoutWhatIsStale(before, merged)
+  const changed = withoutStaleFields(before, merged)
   return hasSameRotation(kept, changed)
     ? { ...changed, rotation_counts_from: countsFrom }
     : { ...changed, rotation_counts_from: now }
@@ -110,7 +110,7 @@ const bothRotations = () =>
     'mutually exclusive fields rotation_schedule and rotation_period were both specified; only one of them can be provided',
   )
 
-/** Step 6: of the request alone. */
+/** Checks the rotation fields of the request alone, without the stored ones. */
 function checkRotationFields({
   rotation_schedule: schedule,
   rotation_period: period = 0,
@@ -128,7 +128,7 @@ function checkRotationFields({
     throw refuse('invalid', 'cannot use rotation_window without rotation_schedule')
 }
 
-/** Step 7. docs/contract/cloud.md#writing-a-configuration */
+/** Refuses identity tokens, which are not supported. docs/contract/cloud.md#writing-a-configuration */
 function checkAudience({ identity_token_audience: audience, client_secret: secret }: ConfigInput): void {
   if (audience === undefined || audience === '') return
   if (secret !== '')
@@ -138,7 +138,7 @@ function checkAudience({ identity_token_audience: audience, client_secret: secre
 
 const leastWindow = 3600
 
-/** Step 9. */
+/** Checks the window of a rotation that is about to be scheduled. */
 function checkRotationJob(config: Omit<ConfigRecord, 'rotation_counts_from'>): void {
   if (!wantsRotation(config) || config.rotation_schedule === '') return
   if (config.rotation_window !== 0 && config.rotation_window < leastWindow) {
@@ -149,26 +149,23 @@ function checkRotationJob(config: Omit<ConfigRecord, 'rotation_counts_from'>): v
   }
 }
 
-/** A rotation is to happen by itself. */
+/** Whether automatic rotation is enabled. */
 export const wantsRotation = (
   config: Pick<ConfigRecord, 'disable_automated_rotation' | 'rotation_schedule' | 'rotation_period'>,
 ): boolean =>
   !config.disable_automated_rotation && (config.rotation_schedule !== '' || config.rotation_period !== 0)
 
 /**
- * Another schedule, another period, or one that was switched off and on again counts from its beginning.
- * docs/contract/cloud.md#automatic-rotation
+ * Whether automatic rotation goes on as before. If it changes, or is turned off and on again, the period starts
+ * over. docs/contract/cloud.md#automatic-rotation
  */
 const hasSameRotation = (before: ConfigRecord, after: ConfigRecord): boolean =>
   wantsRotation(before) === wantsRotation(after) &&
   before.rotation_schedule === after.rotation_schedule &&
   before.rotation_period === after.rotation_period
 
-/**
- * What the engine knows of a secret goes with that secret: another one, or another application or cloud, has
- * no key id, no end, and no successor under way.
- */
-function withoutWhatIsStale(before: ConfigRecord | undefined, merged: ConfigRecord): ConfigRecord {
+/** Drops the key id, the end and the pending successor of a secret if the root credential changes. */
+function withoutStaleFields(before: ConfigRecord | undefined, merged: ConfigRecord): ConfigRecord {
   const isSame = (['client_secret', 'client_id', 'tenant_id', 'environment'] as const).every(
     (name) => before?.[name] === merged[name],
   )

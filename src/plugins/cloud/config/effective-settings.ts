@@ -2,15 +2,12 @@ import { fail, refuse } from '../../../errors.ts'
 import type { ConfigRecord } from './config-record.ts'
 import { type EnvironmentSettings, findEnvironment, type UpstreamSettings } from '../upstream/index.ts'
 
-/**
- * The operator's settings: what the environment of the server process says, the certificates of
- * `CLOUD_CA_FILE` read.
- */
+/** The operator's settings, from the environment of the process. `caPem` is the content of `CLOUD_CA_FILE`. */
 export type OperatorSettings = EnvironmentSettings & { readonly caPem?: string | undefined }
 
 /**
- * What the environment of the process supplies of the root credential; what it supplies cannot be rotated.
- * docs/contract/cloud.md#promotion
+ * Whether the environment of the process supplies part of the root credential, which then cannot be rotated.
+ * docs/contract/cloud.md#root-rotation
  */
 export const suppliesCredential = ({ clientId, clientSecret }: OperatorSettings): boolean =>
   clientId !== undefined || clientSecret !== undefined
@@ -22,8 +19,8 @@ export const effectiveClientSecret = (config: ConfigRecord | undefined, operator
   operator.clientSecret ?? config?.client_secret ?? ''
 
 /**
- * What a mount signs in with: the environment of the process, then what is stored. Throws what is missing.
- * docs/contract/cloud.md#effective-settings, docs/contract/cloud.md#service-principals.
+ * What a mount signs in with. Settings of the process take precedence over stored ones. Throws if a setting is
+ * missing. docs/contract/cloud.md#effective-settings
  */
 export function effectiveSettings(
   config: ConfigRecord | undefined,

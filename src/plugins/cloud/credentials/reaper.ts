@@ -113,7 +113,7 @@ const reapedObjects = ({ orphans, passwords, debris }: Unowned): ReapedObject[] 
     id: key_id,
     name: made_name,
     created: null,
-    reason: 'its lease was forced out of the records',
+    reason: 'its lease was revoked by force',
   })),
   ...debris.map(({ kind, id, name, since, error }) => ({
     kind,

@@ -14,8 +14,8 @@ import { orRefuse, type UpstreamWork } from '../upstream-work.ts'
 type Lookup = Pick<UpstreamWork, 'state' | 'upstream' | 'call'>
 
 /**
- * The roles of a list with the names and ids they have upstream, in order. Throws the first refusal.
- * docs/contract/cloud.md#looking-up-roles
+ * Looks up the Azure roles of a list and returns them with their names and ids upstream, in order. Throws the first
+ * refusal. docs/contract/cloud.md#looking-up-roles
  */
 export async function resolveRoles(roles: readonly GrantedRole[], lookup: Lookup): Promise<GrantedRole[]> {
   const found = new Map<string, RoleDefinition>()
@@ -40,8 +40,8 @@ export async function resolveRoles(roles: readonly GrantedRole[], lookup: Lookup
 const definitionPath = /(?:^|\/)providers\/microsoft\.authorization\/roledefinitions\/[^/]+\/?$/i
 
 /**
- * Whoever has rights below the subscription only may read definitions there: a refused look-up is made again
- * at the scope of the role.
+ * Repeats a refused lookup at the scope of the role: a root with rights on a resource group only may read role
+ * definitions there, but not in the subscription.
  */
 async function atScopeIfDenied<Result>(
   look: (scope: string | undefined) => Promise<Result>,
@@ -100,8 +100,8 @@ async function roleByName(
 }
 
 /**
- * The groups of a list with the names and ids they have upstream, in order. Throws the first refusal.
- * docs/contract/cloud.md#looking-up-groups
+ * Looks up the groups of a list and returns them with their names and ids upstream, in order. Throws the first
+ * refusal. docs/contract/cloud.md#looking-up-groups
  */
 export async function resolveGroups(groups: readonly JoinedGroup[], lookup: Lookup): Promise<JoinedGroup[]> {
   const found = new Map<string, Group>()
@@ -151,11 +151,12 @@ async function groupByName(name: string, { state, upstream, call }: Lookup): Pro
   return hit
 }
 
-/**
- * Nothing in it ends the path of a URL, or leads out of where it stands.
- * docs/contract/cloud.md#looking-up-roles
- */
 const endsPath = /[?#\\\u0000-\u001f\u007f]/
 const isDots = /^(?:\.|%2e){1,2}$/i
+
+/**
+ * Whether a text can be put into the path of a URL: nothing in it ends the path or climbs out of it.
+ * docs/contract/cloud.md#looking-up-roles
+ */
 const isPathInUrl = (text: string): boolean =>
   !endsPath.test(text) && !text.split('/').some((segment) => isDots.test(segment))

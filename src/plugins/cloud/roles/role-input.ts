@@ -33,14 +33,14 @@ const sharedFields = z.object({
   explicit_max_ttl: durationField
     .optional()
     .describe('Longest lifetime of a credential, which no renewal extends; 0: none'),
-  permanently_delete: boolField.optional().describe('What is deleted upstream is deleted for good'),
+  permanently_delete: boolField.optional().describe('Delete applications upstream permanently'),
   sign_in_audience: stringField.optional().describe('Who may sign in to the created application'),
   tags: commaListField.optional().describe('Tags of the created application'),
 })
 
 /**
- * docs/contract/cloud.md#reading-a-role, by the type of the mount. What is not sent stays as it is. Durations
- * are whole seconds.
+ * The fields of a role, by mount type. A field that is absent keeps its value. Durations are whole seconds.
+ * docs/contract/cloud.md#reading-a-role
  */
 export const roleFields = {
   cloud: sharedFields.extend({ cloud_roles: rolesField, cloud_groups: groupsField }),
@@ -58,8 +58,8 @@ const maxListed = 200
 const longestMember = 2048
 
 /**
- * A role's terms after a write, before anything is looked up: docs/contract/cloud.md#writing-a-role,
- * docs/contract/cloud.md#persisted-applications Throws the first refusal. Pure.
+ * Applies a request to a role, except for the lists, which need lookups. Throws the first refusal. Pure.
+ * docs/contract/cloud.md#writing-a-role, docs/contract/cloud.md#persisted-applications
  */
 export function changedTerms(before: RoleRecord | undefined, sent: RoleInput, names: FieldNames): RoleRecord {
   const stored = before ?? emptyRole
@@ -108,7 +108,7 @@ function checkedTags(sent: readonly string[]): string[] {
   return tags
 }
 
-/** Which application credentials belong to. docs/contract/cloud.md#persisted-applications */
+/** The application that gets the credentials. docs/contract/cloud.md#persisted-applications */
 function target(
   stored: RoleRecord,
   sent: RoleInput,
@@ -127,7 +127,7 @@ function target(
 
 const cannotBeBoth = () => refuse('invalid', 'application_object_id cannot be set together with persist_app')
 
-/** Steps 16 and 17: the lists of a request, those of the stored role where it has none. */
+/** The lists of a request, or the stored ones if it has none. docs/contract/cloud.md#writing-a-role */
 export function changedLists(
   role: RoleRecord,
   sent: RoleInput,
@@ -181,7 +181,7 @@ function textOf(item: JsonObject, member: string): string {
   return value
 }
 
-/** What a reader gets. docs/contract/cloud.md#reading-a-role */
+/** The role for a read. docs/contract/cloud.md#reading-a-role */
 export function shownRole(role: RoleRecord, names: FieldNames): object {
   return {
     application_object_id: role.application_object_id,

@@ -1,47 +1,44 @@
 import { z } from 'zod'
 import { fail } from '../../../errors.ts'
 
-/**
- * What a credential may do at one scope, with the name and id that upstream gave.
- * docs/contract/cloud.md#looking-up-roles
- */
+/** An Azure role at one scope, with its name and id upstream. docs/contract/cloud.md#looking-up-roles */
 const grantedRole = z.object({ role_name: z.string(), role_id: z.string(), scope: z.string() })
 
-/** A group a credential is a member of. docs/contract/cloud.md#looking-up-groups */
+/** A group that credentials join. docs/contract/cloud.md#looking-up-groups */
 const joinedGroup = z.object({ group_name: z.string(), object_id: z.string() })
 
 /**
- * The application a role with `persist_app` owns, and the rights it was given.
+ * The application that a `persist_app` role owns, and the rights granted to it.
  * docs/contract/cloud.md#persisted-applications
  */
 const managedApplication = z.object({
-  /** Where it was made. */
+  /** The tenant in which it was created. */
   tenant_id: z.string().exactOptional(),
   object_id: z.string(),
   client_id: z.string(),
   service_principal_id: z.string(),
-  /** `id` is that of the assignment upstream. */
+  /** `id` is the id of the assignment upstream. */
   role_assignments: z.array(z.object({ id: z.string(), role_id: z.string(), scope: z.string() })),
   group_ids: z.array(z.string()),
 })
 
 const storedRole = z.object({
   /**
-   * Object id of the application credentials are added to; empty: each credential gets its own. Of a managed
-   * application, its id.
+   * Object id of the application that gets the credentials as passwords, existing or owned by the role. Empty if
+   * each credential gets its own application.
    */
   application_object_id: z.string(),
-  /** Client id of that application; empty when there is none. */
+  /** Client id of that application, or empty. */
   application_client_id: z.string(),
   roles: z.array(grantedRole).nullable(),
   groups: z.array(joinedGroup).nullable(),
   persist_app: z.boolean(),
-  /** Seconds; 0 is unset. */
+  /** Seconds; 0 means unset. */
   ttl: z.number(),
   max_ttl: z.number(),
   explicit_max_ttl: z.number(),
   permanently_delete: z.boolean(),
-  /** As written; empty is unset. */
+  /** As written; empty means unset. */
   sign_in_audience: z.string(),
   tags: z.array(z.string()).nullable(),
   managed: managedApplication.exactOptional(),
@@ -51,10 +48,10 @@ export type GrantedRole = z.output<typeof grantedRole>
 export type JoinedGroup = z.output<typeof joinedGroup>
 export type ManagedApplication = z.output<typeof managedApplication>
 
-/** A role as stored. docs/contract/cloud.md#reading-a-role */
+/** A stored role. docs/contract/cloud.md#reading-a-role */
 export type RoleRecord = z.output<typeof storedRole>
 
-/** A role nobody has written yet. */
+/** The values of a new role. */
 export const emptyRole: RoleRecord = {
   application_object_id: '',
   application_client_id: '',
@@ -69,7 +66,7 @@ export const emptyRole: RoleRecord = {
   tags: null,
 }
 
-/** A stored record as a role. Fields of a later version stay as they are. Throws kind `internal`. */
+/** Reads a stored role. Keeps fields of later versions. Throws kind `internal`. */
 export function readRole(stored: unknown): RoleRecord {
   const role = storedRole.loose().safeParse(stored)
   if (!role.success)

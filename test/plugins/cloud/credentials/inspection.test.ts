@@ -164,7 +164,7 @@ describe('config/check', () => {
     expect(await byName('root_secret')).toEqual({
       name: 'root_secret',
       ok: true,
-      detail: 'which of the passwords of the root is in use cannot be told',
+      detail: 'cannot tell which password of the root is in use',
     })
   })
 

@@ -1,0 +1,101 @@
+import { graphNeeds, type Need, unmet, UpstreamError } from '../upstream/index.ts'
+import { isGone } from '../upstream/removal.ts'
+import { forEachOf } from '../upstream-work.ts'
+import { suppliesCredential } from './effective-settings.ts'
+import {
+  allRoles,
+  type Finding,
+  grantsRights,
+  maxLookups,
+  type PreflightContext,
+  unlessDenied,
+} from './preflight-context.ts'
+
+/**
+ * The permissions that a feature needs in the directory. `owning` names the applications that the root could own
+ * instead.
+ */
+type Wanted = { readonly needs: readonly Need[]; readonly why: string; readonly owning?: string | undefined }
+
+/** Checks the root's permissions in the directory against what the mount and its roles need. */
+export async function directoryPermissions(context: PreflightContext): Promise<Finding> {
+  const { state, upstream, call } = context
+  const claims = await upstream.tokens.claims('directory', call)
+  const config = await state.findConfig()
+  const roles = await allRoles(state)
+  const wanted: Wanted[] = [{ needs: graphNeeds.own, why: 'service principals' }]
+  const applications = new Set(
+    roles.filter((role) => !grantsRights(role)).map((role) => role.application_object_id),
+  )
+  const mayAnyway = unmet(graphNeeds.foreign, claims.roles).length === 0
+  const toOwn = async (ids: Iterable<string>, why: string) => {
+    const foreign = mayAnyway ? [] : await notOwned(ids, claims.objectId, context)
+    if (foreign.length > 0) wanted.push({ needs: graphNeeds.foreign, why, owning: foreign.join(', ') })
+  }
+  await toOwn(applications, 'passwords of applications that roles name')
+  const groups = new Set(
+    roles.filter(grantsRights).flatMap((role) => (role.groups ?? []).map(({ object_id: id }) => id)),
+  )
+  if (groups.size > 0) wanted.push({ needs: graphNeeds.members, why: 'group memberships' })
+  if (await hasRoleAssignable(groups, context))
+    wanted.push({ needs: graphNeeds.roleAssignable, why: 'members of role-assignable groups' })
+  if (
+    !mayAnyway &&
+    config !== undefined &&
+    config.client_secret !== '' &&
+    !suppliesCredential(state.operator)
+  ) {
+    const [own] = await unlessDenied(
+      upstream.directory.findApplications({ appId: upstream.settings.clientId }, call),
+      [],
+    )
+    await toOwn(own === undefined ? [] : [own.id], 'rotate-root')
+  }
+  return permissionsFinding(claims.roles, wanted)
+}
+
+/** The existing applications among these that the root does not own. */
+async function notOwned(
+  ids: Iterable<string>,
+  rootId: string | undefined,
+  { upstream, call }: PreflightContext,
+): Promise<string[]> {
+  const foreign: string[] = []
+  await forEachOf([...ids].slice(0, maxLookups), async (id) => {
+    const owners = await unlessDenied(upstream.directory.listApplicationOwners(id, call), []).catch(
+      (error: unknown) => {
+        if (!isGone(error)) throw error
+      },
+    )
+    if (owners !== undefined && (rootId === undefined || !owners.includes(rootId))) foreign.push(id)
+  })
+  return foreign.sort()
+}
+
+async function hasRoleAssignable(
+  ids: Iterable<string>,
+  { upstream, call }: PreflightContext,
+): Promise<boolean> {
+  let isFound = false
+  await forEachOf([...ids].slice(0, maxLookups), async (id) => {
+    if (isFound) return
+    const group = await upstream.directory.getGroup(id, call).catch((error: unknown) => {
+      // ignored: a missing right to read groups is reported below
+      if (!(error instanceof UpstreamError)) throw error
+    })
+    if (group?.isRoleAssignable === true) isFound = true
+  })
+  return isFound
+}
+
+function permissionsFinding(granted: readonly string[], wanted: readonly Wanted[]): Finding {
+  const has = `has ${granted.length === 0 ? 'none' : granted.toSorted().join(', ')}`
+  const lacking = wanted.flatMap(({ needs, why, owning }) =>
+    unmet(needs, granted).map(([least]) => {
+      const instead =
+        owning === undefined ? '' : `, or Application.ReadWrite.OwnedBy as an owner of application ${owning}`
+      return `lacks ${least} (for ${why})${instead}`
+    }),
+  )
+  return { ok: lacking.length === 0, detail: [has, ...lacking].join('; ') }
+}

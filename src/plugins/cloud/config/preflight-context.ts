@@ -1,0 +1,36 @@
+import type { Clock } from '../../../lib/clock.ts'
+import type { MountState, ReadyUpstream } from '../mount-state.ts'
+import type { RoleRecord } from '../roles/role-record.ts'
+import { classify, type UpstreamCall, UpstreamError } from '../upstream/index.ts'
+
+/** The outcome of one check; `detail` describes what was found. */
+export type Finding = { readonly ok: boolean; readonly detail: string }
+
+export type PreflightContext = {
+  readonly state: MountState
+  readonly upstream: ReadyUpstream
+  readonly call: UpstreamCall
+  readonly clock: Clock
+}
+
+/** How many groups, applications or scopes a check looks up: the request has a time limit. */
+export const maxLookups = 100
+
+/** Whether a role grants its rights. One that names an existing application ignores its lists. */
+export const grantsRights = (role: RoleRecord): boolean =>
+  role.application_object_id === '' || role.persist_app
+
+export async function allRoles(state: MountState): Promise<RoleRecord[]> {
+  const roles = await Promise.all((await state.roleNames()).map((name) => state.findRole(name)))
+  return roles.flatMap((role) => role ?? [])
+}
+
+/** Ignores a refusal for lack of a permission, because the check names that permission anyway. */
+export async function unlessDenied<T>(asked: Promise<T>, instead: T): Promise<T> {
+  try {
+    return await asked
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || classify(error).kind !== 'denied') throw error
+    return instead
+  }
+}
