@@ -1,4 +1,3 @@
-import type { FastifySchema } from 'fastify'
 import type { z } from 'zod'
 import type { RouteRules, VerbName } from './exchange.ts'
 
@@ -36,8 +35,12 @@ export type DocumentedRoute = {
   readonly method: 'GET' | 'SEARCH' | 'POST' | 'PATCH' | 'DELETE'
   /** Of a path that belongs to no mount: below `/v1` or at the root of the server. */
   readonly at?: 'v1' | 'root'
-  /** Zod schemas. */
-  readonly schema: FastifySchema
+  readonly summary: string
+  readonly description?: string
+  readonly params?: z.ZodObject
+  readonly query?: z.ZodObject
+  readonly body?: z.ZodObject
+  readonly output?: z.ZodType
   readonly answer?: Omit<DocumentedAnswer, 'output'>
   /** Which token it takes. */
   readonly token: 'required' | 'optional' | 'none'

@@ -26,7 +26,7 @@ export type HelpPage = {
 }
 
 /** Describes one path in OpenAPI; null if the document does not know it. */
-export type DescribePath = (place: DocumentedPlace, path: string) => Promise<object | null>
+export type DescribePath = (place: DocumentedPlace, path: string) => object | null
 
 /** A path whose help may be asked for. */
 export type Helped = {
@@ -48,13 +48,13 @@ export class HelpPages {
   }
 
   /** The help of a resource, or of the whole mount at its top. */
-  async answer({ path, page, refusal }: Helped, { mount, below }: Call): Promise<Answer> {
+  answer({ path, page, refusal }: Helped, { mount, below }: Call): Answer {
     const { plugin = '', path: mountPath = '' } = mount ?? {}
     if (path === '/*' && below === '')
       return helpAnswer(mountText(this.#byPlugin.get(plugin) ?? [], mountPath), null)
     if (page === undefined) throw refusal()
     const place = page.isOfNode ? { group: 'node', path: '' } : { group: plugin, path: mountPath }
-    return helpAnswer(pageText(page, mountPath), await this.#describe(place, page.path))
+    return helpAnswer(pageText(page, mountPath), this.#describe(place, page.path))
   }
 }
 

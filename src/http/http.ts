@@ -46,7 +46,7 @@ export type HttpParts = {
   /** Called when the server begins to close: waiting requests must end. */
   onClosing(): void
   /** The document that `/docs` shows. */
-  shownDocument(): Promise<object>
+  shownDocument(): object
 }
 
 /** The HTTP side of a server, not yet listening. */

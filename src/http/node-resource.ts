@@ -48,18 +48,14 @@ export type NodeSpec = {
 /** Declares a node-level path: `/sys/…` is served below `/v1`, any other at the root of the server. */
 export function nodeResource(path: `/${string}`, spec: NodeSpec): NodeResource {
   const { verbs, summary, query, body, answer, needs = 'nothing', isServed, handle } = spec
-  const schema = {
-    summary,
-    ...(query && { querystring: query }),
-    ...(body && { body }),
-    ...(answer.output && { response: { 200: answer.output } }),
-  }
   return {
     url: nodeUrl(path),
     page: { path, isOfNode: true, about: summary, needs, verbs: helpVerbs(spec) },
     documented: {
-      ...{ path, method: verbs[0], at: isSysPath(path) ? 'v1' : 'root', schema, answer },
       ...{ group: 'node', token: 'none' },
+      ...{ path, method: verbs[0], at: isSysPath(path) ? 'v1' : 'root' },
+      ...{ summary, ...(query && { query }), ...(body && { body }), answer },
+      ...(answer.output && { output: answer.output }),
     },
     handle: (exchange) => {
       if (isServed?.() === false) return { ...refusal, status: 404 }

@@ -1,8 +1,5 @@
-import type { FastifySchema, HTTPMethods } from 'fastify'
-import { fastify } from 'fastify'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { DocumentedAnswer, DocumentedRoute } from './documented-route.ts'
-import { documentedMethod } from './documented-route.ts'
 import { envelopeOf, exampleEnvelope, sharedResponses, sharedSchemas } from './openapi-envelope.ts'
 import { captures, explainFields } from './openapi-words.ts'
 import {
@@ -69,19 +66,6 @@ export type ApiTemplate = {
   readonly components: Readonly<Record<string, Readonly<Record<string, object>>>>
 }
 
-/** One operation in the output of @fastify/swagger. */
-type SwaggerOperation = {
-  readonly summary?: string
-  readonly description?: string
-  readonly parameters?: readonly Parameter[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
-  readonly responses: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>
-  >
-  readonly security?: readonly object[]
-}
-type SwaggerItem = Readonly<Partial<Record<'get' | 'search' | 'post' | 'patch' | 'delete', SwaggerOperation>>>
-
 /**
  * Zod leaves out the default of a field with a transform; ours are in a form that may be sent, too
  * (lib/fields.ts). And it closes the objects of answers, to which later versions may add.
@@ -104,154 +88,128 @@ const noToken: Record<DocumentedRoute['token'], readonly Record<string, readonly
   none: [],
 }
 
-/**
- * The recorded routes as OpenAPI, by way of @fastify/swagger on an app of its own: the served one has no
- * routes of its mounts' paths, and its start must not wait for any of this.
- */
-export async function buildTemplate(routes: readonly DocumentedRoute[]): Promise<ApiTemplate> {
-  const [{ fastifySwagger }, { createJsonSchemaTransform }] = await Promise.all([
-    import('@fastify/swagger'),
-    import('fastify-type-provider-zod'),
-  ])
-  const app = fastify()
-  app.addHttpMethod(documentedMethod.list)
-  app.setValidatorCompiler(() => () => true)
-  app.setSerializerCompiler(() => JSON.stringify)
-  await app.register(fastifySwagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: { title: '', version: '' },
-      components: { securitySchemes: { token: { type: 'apiKey', in: 'header', name: 'X-Vault-Token' } } },
-    },
-    transform: createJsonSchemaTransform({
-      zodToJsonConfig: { unrepresentable: 'any', override: withDefault },
-    }),
-  })
-  for (const route of routes) {
-    const security = noToken[route.token]
-    const schema: FastifySchema = security === undefined ? route.schema : { ...route.schema, security }
-    app.route({
-      method: route.method as HTTPMethods,
-      url: `/${route.group}${route.path}`,
-      schema,
-      handler: async () => undefined,
-    })
+/** The documented routes as OpenAPI. */
+export function buildTemplate(routes: readonly DocumentedRoute[]): ApiTemplate {
+  const paths = new Map<string, TemplatePath[]>()
+  const schemas: Record<string, object> = { ...sharedSchemas }
+  for (const [group, ofGroup] of Map.groupBy(routes, (route) => route.group)) {
+    const byPath = Map.groupBy(ofGroup, ({ path }) => path.replaceAll(/:(\w+)/g, '{$1}'))
+    paths.set(
+      group,
+      [...byPath].flatMap(([path, ofPath]) => templatePaths(path, ofPath, schemas)),
+    )
+    const samples = ofGroup.flatMap(({ answer }) => answer?.example ?? [])
+    explainFields(schemas, group, samples)
   }
-  await app.ready()
-  // made by the plugin above from these routes alone, so it is an OpenAPI 3.1 document of such path items
-  const { paths = {} } = app.swagger() as { paths?: Readonly<Record<string, SwaggerItem>> }
-  return arranged(
-    paths,
-    new Map(
-      routes.map((route) => [
-        `${route.method} /${route.group}${route.path.replaceAll(/:(\w+)/g, '{$1}')}`,
-        route,
-      ]),
-    ),
-  )
+  return { paths, components: { schemas, responses: sharedResponses } }
 }
 
-const carriers = ['get', 'search', 'post', 'patch', 'delete'] as const
-
-function arranged(
-  paths: Readonly<Record<string, SwaggerItem>>,
-  routeOf: ReadonlyMap<string, DocumentedRoute>,
-): ApiTemplate {
-  const byGroup = new Map<string, TemplatePath[]>()
-  const schemas: Record<string, object> = { ...sharedSchemas }
-  for (const [path, item] of Object.entries(paths)) {
-    const routes = carriers.map((verb) => routeOf.get(`${verb.toUpperCase()} ${path}`))
-    const route = routes.find((one) => one !== undefined)
-    if (route === undefined) throw new Error(`the API document has a path ${path} that no route has`)
-    const group = byGroup.get(route.group) ?? []
-    byGroup.set(route.group, group)
-    const named = (verb: string) => `${slug(path)}-${verb}`
-    const share = (name: string, schema: Schema): Schema => {
+/** The path with its operations. If it can be both read and listed, the list is a path of its own. */
+function templatePaths(
+  path: string,
+  routes: readonly DocumentedRoute[],
+  schemas: Record<string, object>,
+): TemplatePath[] {
+  const of = (method: DocumentedRoute['method']) => {
+    const route = routes.findLast((one) => one.method === method)
+    const share: Share = (schema, kind) => {
+      const name = `${slug(`${route?.group}${path}`)}-${method.toLowerCase()}-${kind}`
       schemas[name] = schema
       return { $ref: `#/components/schemas/${name}` }
     }
-    const of = (verb: keyof SwaggerItem) => {
-      const operation = item[verb]
-      const { answer = {} } = routes[carriers.indexOf(verb)] ?? {}
-      const form = route.at === undefined ? answer.form : 'bare'
-      return (
-        operation &&
-        templateOperation(operation, {
-          verb,
-          mountType: route.group,
-          answer: form === undefined ? answer : { ...answer, form },
-          share: (schema, kind) => share(`${named(verb)}-${kind}`, schema),
-        })
-      )
-    }
-    const read = of('get')
-    const listed = of('search')
-    const list = listed && asList(listed)
-    const post = of('post')
-    const patch = of('patch')
-    const remove = of('delete')
-    const below = path.slice(route.group.length + 1)
-    group.push({
-      path: below,
-      at: route.at,
-      operations: {
-        ...((read ?? list) && { get: read ?? list }),
-        ...(post && { post }),
-        ...(patch && { patch }),
-        ...(remove && { delete: remove }),
-      },
-    })
-    if (read !== undefined && list !== undefined)
-      group.push({ path: `${below}/`, at: route.at, operations: { get: list } })
+    return route && templateOperation(route, share)
   }
-  for (const group of byGroup.keys()) {
-    const samples = [...routeOf.values()].flatMap((route) =>
-      route.group === group && route.answer?.example !== undefined ? [route.answer.example] : [],
-    )
-    explainFields(schemas, group, samples)
+  const at = routes[0]?.at
+  const read = of('GET')
+  const listed = of('SEARCH')
+  const list = listed && asList(listed)
+  const get = read ?? list
+  const post = of('POST')
+  const patch = of('PATCH')
+  const remove = of('DELETE')
+  const operations = {
+    ...(get && { get }),
+    ...(post && { post }),
+    ...(patch && { patch }),
+    ...(remove && { delete: remove }),
   }
-  return { paths: byGroup, components: { schemas, responses: sharedResponses } }
+  const ownList = read && list && { path: `${path}/`, at, operations: { get: list } }
+  return [{ path, at, operations }, ...(ownList ? [ownList] : [])]
 }
 
-type Naming = {
-  verb: keyof SwaggerItem
-  mountType: string
-  answer: Omit<DocumentedAnswer, 'output'>
-  share(schema: Schema, kind: 'input' | 'data' | 'answer'): Schema
-}
+/** Puts a schema among the components and returns a reference to it. */
+type Share = (schema: Schema, kind: 'input' | 'data' | 'answer') => Schema
 
-function templateOperation(operation: SwaggerOperation, naming: Naming): TemplateOperation {
-  const { verb, answer, share } = naming
-  const body = operation.requestBody?.content['application/json']?.schema
-  const data = operation.responses['200']?.content?.['application/json']?.schema
-  const says = data !== undefined || answer.form !== undefined || verb === 'get' || verb === 'search'
-  const { operationId, statuses = [says ? 200 : 204] } = answer
-  const shared =
-    data && share(changeSchemas(data, (inner) => open(withoutPattern(shortNull(inner)))) as Schema, 'data')
+function templateOperation(route: DocumentedRoute, share: Share): TemplateOperation {
+  const { method, summary, description, params, query, body, output, answer = {} } = route
+  const form = route.at === undefined ? answer.form : 'bare'
+  const data = output && share(dataSchema(output), 'data')
+  const says = data !== undefined || form !== undefined || method === 'GET' || method === 'SEARCH'
+  const { operationId, required = [], statuses = [says ? 200 : 204] } = answer
+  const security = noToken[route.token]
   return {
     ...(operationId === undefined ? {} : { operationId }),
-    summary: operation.summary ?? '',
-    ...(operation.description === undefined ? {} : { description: operation.description }),
-    parameters: (operation.parameters ?? []).map((parameter) => parameterOf(parameter)),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: (answer.required ?? []).length > 0,
-            content: { 'application/json': { schema: share(inputSchema(body, answer.required), 'input') } },
-          },
-        }),
+    summary,
+    ...(description === undefined ? {} : { description }),
+    parameters: [...parametersOf('query', query), ...parametersOf('path', params)],
+    ...(body && {
+      requestBody: {
+        required: required.length > 0,
+        content: { 'application/json': { schema: share(inputSchema(body, required), 'input') } },
+      },
+    }),
     responses: {
       ...Object.fromEntries(
         statuses.map((status) => [
           status,
-          status === 200 ? answerOf(answer, { ...naming, data: shared }) : wordless[status],
+          status === 200
+            ? answerOf({ ...answer, form }, { data, mountType: route.group, share })
+            : wordless[status],
         ]),
       ),
       default: { $ref: '#/components/responses/Error' },
     },
-    ...(operation.security === undefined ? {} : { security: operation.security }),
+    ...(security && { security }),
   }
+}
+
+function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): Schema {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: withDefault,
+  })
+  return rest
+}
+
+const dataSchema = (output: z.ZodType): Schema =>
+  changeSchemas(jsonSchemaOf(output, 'output'), (inner) => open(withoutPattern(shortNull(inner)))) as Schema
+
+/**
+ * What a body may hold. A field that is not sent has the zero value of its type (docs/contract/http.md), so
+ * only those are required whose absence is always refused.
+ */
+function inputSchema(body: z.ZodObject, required: readonly string[]): Schema {
+  const { required: _, ...schema } = jsonSchemaOf(body, 'input')
+  const fields = changeSchemas(schema, (inner) =>
+    withoutEmptyDefault(withoutPattern(shortNull(inner))),
+  ) as Schema
+  return required.length === 0 ? fields : { ...fields, required }
+}
+
+/** A parameter for each member. */
+function parametersOf(place: 'query' | 'path', members: z.ZodObject | undefined): Parameter[] {
+  if (members === undefined) return []
+  // an object as JSON Schema has its members' schemas here
+  const properties = jsonSchemaOf(members, 'input')['properties'] as Readonly<Record<string, Schema>>
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: place,
+    ...(place === 'path' ? { required: true } : {}),
+    ...(typeof description === 'string' ? { description } : {}),
+    ...(place === 'path' ? captures[name] : undefined),
+    schema: withoutEmptyDefault(schema),
+  }))
 }
 
 const wordless = {
@@ -260,33 +218,9 @@ const wordless = {
   304: { $ref: '#/components/responses/NotModified' },
 } as const
 
-/**
- * What a body may hold. A field that is not sent has the zero value of its type (docs/contract/http.md), so
- * only those are required whose absence is always refused.
- */
-function inputSchema({ required: _, ...schema }: Schema, required: readonly string[] = []): Schema {
-  const fields = changeSchemas(schema, (inner) =>
-    withoutEmptyDefault(withoutPattern(shortNull(inner))),
-  ) as Schema
-  return required.length === 0 ? fields : { ...fields, required }
-}
-
-function parameterOf({ name, in: place, description, schema }: Parameter): Parameter {
-  const { description: said = description, ...rest } = schema
-  const known = place === 'path' ? captures[name] : undefined
-  const shown = { ...(typeof said === 'string' ? { description: said } : {}), ...known }
-  return {
-    name,
-    in: place,
-    ...(place === 'path' ? { required: true } : {}),
-    ...shown,
-    schema: withoutEmptyDefault(rest),
-  }
-}
-
 function answerOf(
-  { form, example, headers }: Naming['answer'],
-  { data, mountType, share }: { data: Schema | undefined } & Naming,
+  { form, example, headers }: Omit<DocumentedAnswer, 'output'>,
+  { data, mountType, share }: { data: Schema | undefined; mountType: string; share: Share },
 ): DocumentedResponse {
   if (form === 'page')
     return { description: 'A page for a browser', content: { 'text/html': { schema: text } } }

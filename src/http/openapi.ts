@@ -26,7 +26,7 @@ export type DocumentedPlace = {
 export class ApiDocument {
   readonly #version: string
   #routes: readonly DocumentedRoute[] = []
-  #template: Promise<ApiTemplate> | undefined
+  #template: ApiTemplate | undefined
 
   constructor(version: string) {
     this.#version = version
@@ -38,18 +38,18 @@ export class ApiDocument {
   }
 
   /** An OpenAPI 3.1 document with the paths of the first 500 of these mounts, and those of no mount. */
-  async describe(places: readonly DocumentedPlace[]): Promise<object> {
+  describe(places: readonly DocumentedPlace[]): object {
     this.#template ??= buildTemplate(this.#routes)
-    return documentOf(await this.#template, { places: places.slice(0, mostPlaces), version: this.#version })
+    return documentOf(this.#template, { places: places.slice(0, mostPlaces), version: this.#version })
   }
 
   /**
    * The same of one path alone, given as its template below the mount (`/role/:name`). Null: the document
    * does not name it.
    */
-  async describePath(place: DocumentedPlace, path: string): Promise<object | null> {
+  describePath(place: DocumentedPlace, path: string): object | null {
     this.#template ??= buildTemplate(this.#routes)
-    const { paths, components } = await this.#template
+    const { paths, components } = this.#template
     const wanted = path.replace('*', ':path').replaceAll(/:(\w+)/g, '{$1}')
     const found = paths.get(place.group)?.find((one) => one.path === wanted)
     if (found === undefined) return null

@@ -1,4 +1,3 @@
-import type { FastifySchema } from 'fastify'
 import { z } from 'zod'
 import type { Namespace } from '../core/namespaces/namespace.ts'
 import { fail, type ServiceError } from '../errors.ts'
@@ -184,7 +183,8 @@ export function resource<
     if (operation === 'scan') continue
     documented.push({
       ...{ path: shown.replace('*', ':path'), method: documentedMethod[operation], token: tokenKind(rules) },
-      ...{ schema: schemaOf(operation, verb, captures, spec.help), answer: answerOf(operation, verb) },
+      ...{ ...schemasOf(operation, verb, captures), summary: verb.summary, description: spec.help },
+      answer: answerOf(operation, verb),
     })
   }
   return {
@@ -333,25 +333,18 @@ function convert(
   return { values, unknown: anyFields ? [] : unknown, replaced }
 }
 
-function schemaOf(
+function schemasOf(
   operation: VerbName,
   verb: AnyVerb,
   captures: readonly string[],
-  help: string,
-): FastifySchema {
+): Pick<DocumentedRoute, 'params' | 'query' | 'body' | 'output'> {
   const schema = verb.anyFields === true ? inputOf(operation, verb).loose() : inputOf(operation, verb)
   const { output = operation === 'list' ? keyList : undefined } = verb
   const hasFields = Object.keys(schema.shape).length > 0 || (verb.anyFields === true && operation === 'write')
   return {
-    summary: verb.summary,
-    description: help,
-    ...(captures.length === 0
-      ? {}
-      : { params: z.object(Object.fromEntries(captures.map(documentedCapture))) }),
-    ...(hasFields
-      ? { [operation === 'write' || operation === 'patch' ? 'body' : 'querystring']: schema }
-      : {}),
-    ...(output === undefined ? {} : { response: { 200: output } }),
+    ...(captures.length > 0 && { params: z.object(Object.fromEntries(captures.map(documentedCapture))) }),
+    ...(hasFields && { [operation === 'write' || operation === 'patch' ? 'body' : 'query']: schema }),
+    ...(output && { output }),
   }
 }
 

@@ -26,7 +26,7 @@ export function apiDocumentResources({ mounts, document }: ApiDocumentParts): Re
             .default(false)
             .describe('Describe each mount type once, with the mount path as a parameter'),
         }),
-        handle: async ({ mount: { namespace }, caller, input }) => {
+        handle: ({ mount: { namespace }, caller, input }) => {
           const isShown = (mount: Mount) =>
             isFixedMount(mount) ||
             mount.config.listing_visibility === 'unauth' ||
@@ -38,7 +38,7 @@ export function apiDocumentResources({ mounts, document }: ApiDocumentParts): Re
             raw: {
               status: 200,
               contentType: 'application/json',
-              body: JSON.stringify(await document.describe(places)),
+              body: JSON.stringify(document.describe(places)),
             },
           }
         },
