@@ -1,28 +1,28 @@
 import { fail, refuse } from '../errors.ts'
-import { KeyedMutex } from './keyed-mutex.ts'
+import { Limiter } from '../lib/limiter.ts'
 
 /**
- * Whoever asks for a list. `listener` is called when they are gone; call what comes back when nobody listens
- * any longer.
+ * The client of a list. `listener` is called when it disconnects; the returned function stops listening.
  */
-export type Asker = { whenGone(listener: () => void): () => void }
+export type ListClient = { whenGone(listener: () => void): () => void }
 
-/** A walk may go over so many things beside others. */
+/** A walk over this many things does not wait for others. */
 const shortWalk = 500
-/** Each that waits is a request under way, of which there may only be so many for everybody. */
+/** Each walk that waits holds a request, and requests are limited for all clients together. */
 const mostWaiting = 64
 
+const overloaded = () => refuse('overloaded', 'server is overloaded')
+
 /**
- * Walks over stored things, for lists that may be long. What goes beyond a few pages goes on one at a time,
- * in the order of asking, so that neither memory nor the pause between two other requests grows with the
- * number of clients that list; and ends when its client is gone.
+ * Walks over stored records, for lists that may be long. Beyond a few pages, one walk runs at a time, in order
+ * of arrival, so neither memory use nor the delay of other requests grows with the number of clients that
+ * list. A walk ends when its client disconnects.
  */
 export class LongLists {
-  readonly #turns = new KeyedMutex()
-  #waiting = 0
+  readonly #longWalks = new Limiter(1, { most: mostWaiting, refusal: overloaded })
 
-  /** The same things, in their time. */
-  async *paced<T>(items: AsyncIterable<T>, { whenGone }: Asker): AsyncGenerator<T, void, undefined> {
+  /** Yields the same items, waiting for other walks if there are many. */
+  async *paced<T>(items: AsyncIterable<T>, { whenGone }: ListClient): AsyncGenerator<T, void, undefined> {
     let isGone = false
     let leave: (() => void) | undefined
     let seen = 0
@@ -32,7 +32,7 @@ export class LongLists {
     try {
       for await (const item of items) {
         seen += 1
-        if (seen === shortWalk) leave = await this.#enter()
+        if (seen === shortWalk) leave = await this.#longWalks.enter()
         if (isGone) throw fail('unavailable', 'the client is gone')
         yield item
       }
@@ -40,21 +40,5 @@ export class LongLists {
       leave?.()
       stopListening()
     }
-  }
-
-  /** Resolves when it is the caller's turn, with what ends it. */
-  #enter(): Promise<() => void> {
-    if (this.#waiting === mostWaiting) throw refuse('overloaded', 'server is overloaded')
-    this.#waiting += 1
-    const { promise: entered, resolve: enter } = Promise.withResolvers<() => void>()
-    const turn = () => {
-      this.#waiting -= 1
-      const { promise: left, resolve: leave } = Promise.withResolvers<void>()
-      enter(leave)
-      return left
-    }
-    // it never rejects
-    void this.#turns.take('walk', turn)
-    return entered
   }
 }

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../../lib/clock.ts'
 import { excerpt, quoted } from '../../lib/go/text.ts'
+import type { Limiter } from '../../lib/limiter.ts'
 import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from './algorithms.ts'
 import type { JwkSet, SkippedKey, UsableKey } from './jwk-set.ts'
 import { type Jws, type JwsLimits, parseClaims, parseJws } from './jws.ts'
@@ -12,12 +13,11 @@ import { verifyWithAny } from './signature.ts'
 import { SourceHistory } from './source-history.ts'
 import type { StrictObject } from './strict-json.ts'
 import { malformedToken } from './token-shape.ts'
-import type { VerificationGate } from './verification-gate.ts'
 
 /** What all key sets depend on. */
 export type KeysetParts = RemoteKeysParts & {
   readonly clock: Clock
-  readonly gate: VerificationGate
+  readonly gate: Limiter
   readonly limits: JwsLimits
 }
 
@@ -251,7 +251,7 @@ export const unavailableKeys = (cause: string): Refusal =>
 async function verifyWithRemote(
   jws: ReadableJws,
   keys: RemoteKeys,
-  gate: VerificationGate,
+  gate: Limiter,
 ): Promise<VerifiedToken | Refusal> {
   const signedBy = (set: JwkSet) => verifyWithAny(jws, jws.algorithm, set.candidates(jws.keyId), gate)
   const read = {

@@ -6,9 +6,10 @@ import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
 import type { RenewalTerms } from '../../core/tokens/renewal-terms.ts'
 import type { ReplayStore } from '../../core/tokens/replay-store.ts'
 import type { Token } from '../../core/tokens/token.ts'
-import { ServiceError } from '../../errors.ts'
+import { refuse, ServiceError } from '../../errors.ts'
 import { Buckets } from '../../lib/buckets.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { Limiter } from '../../lib/limiter.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Attempt } from './attempt.ts'
 import { type ExplainInput, type Explanation, explainLogin } from './explain/explain.ts'
@@ -26,14 +27,18 @@ import type { Page } from './oidc/pages.ts'
 import type { ProviderError } from './oidc/pending-login.ts'
 import { PendingLogins } from './oidc/pending-logins.ts'
 import { answerPosted, type PostedContext, type PostedInput } from './oidc/posted.ts'
-import { ProviderWaits } from './oidc/provider-waits.ts'
 import { longestTolerance } from './one-time.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './role.ts'
 import { SharedSources } from './shared-sources.ts'
-import { VerificationGate } from './verification-gate.ts'
 
 /** Total weight of concurrent signature checks on the thread pool; a heavy one weighs 8. */
 const maxVerifications = 64
+/**
+ * Most callbacks of one mount that wait for its provider: a provider that does not respond must not occupy
+ * every request of the server.
+ */
+const maxProviderWaits = 256
+const tooManyLogins = () => refuse('throttled', 'too many logins are waiting for the provider')
 const dayMs = 86_400_000
 
 export type JwtMethodParts = {
@@ -80,7 +85,7 @@ export type RoleWrite = {
 type Place = {
   readonly state: MountState
   readonly pending: PendingLogins
-  readonly waits: ProviderWaits
+  readonly waits: Limiter
   readonly failures: LoginFailures
   /** Milliseconds since the epoch. */
   lastLoginAt: number | undefined
@@ -105,7 +110,7 @@ export class JwtMethod {
     this.#traces = new Buckets(parts.clock, { capacity: 200, refillMs: 50 })
     this.#keysetParts = {
       sources: new SharedSources(parts),
-      gate: new VerificationGate(maxVerifications),
+      gate: new Limiter(maxVerifications),
       limits: { maxTokenSize: parts.maxJwtSize },
       clock: parts.clock,
     }
@@ -135,7 +140,7 @@ export class JwtMethod {
     const place: Place = {
       state,
       pending,
-      waits: new ProviderWaits(),
+      waits: new Limiter(maxProviderWaits, { most: 0, refusal: tooManyLogins }),
       failures,
       lastLoginAt: undefined,
       lastRefusalAt: undefined,
@@ -327,7 +332,7 @@ export class JwtMethod {
     const { state, pending, waits } = this.#placeOf(mount)
     const context = { state, pending, ...returning, outbound, limits, log, signal, now: () => clock.now() }
     // before the state is spent, so that a refused caller can retry
-    return waits.during(() => finishLogin(input, context))
+    return waits.run(() => finishLogin(input, context))
   }
 
   /**

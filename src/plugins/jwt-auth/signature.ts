@@ -1,7 +1,7 @@
 import { constants, type KeyObject, verify } from 'node:crypto'
+import type { Limiter } from '../../lib/limiter.ts'
 import { type Algorithm, supportedAlgorithms } from './algorithms.ts'
 import type { Jws } from './jws.ts'
-import type { VerificationGate } from './verification-gate.ts'
 
 /** The parameters of each algorithm for node:crypto. RFC 7518 §3.3–3.5, RFC 8037 §3.1. */
 type Scheme = { digest: string | null; keyType: 'rsa' | 'ec' | 'ed25519'; curve?: string; pss?: true }
@@ -77,7 +77,7 @@ export async function verifyWithAny(
   jws: Jws,
   algorithm: Algorithm,
   keys: Iterable<KeyObject>,
-  gate: VerificationGate,
+  gate: Limiter,
 ): Promise<boolean> {
   const scheme = schemes[algorithm]
   const candidates = [...keys].filter((key) => fits(scheme, key))
@@ -90,7 +90,7 @@ export async function verifyWithAny(
     const verified =
       inline && !heavy
         ? verifyHere(jws, scheme, key)
-        : await gate.run(heavy ? heavyWeight : 1, () => verifyInPool(jws, scheme, key))
+        : await gate.run(() => verifyInPool(jws, scheme, key), heavy ? heavyWeight : 1)
     if (verified) return true
   }
   return false

@@ -12,7 +12,7 @@ import {
   StaticKeyset,
 } from '../../../src/plugins/jwt-auth/keyset.ts'
 import { parsePublicKeyPem } from '../../../src/plugins/jwt-auth/public-key-pem.ts'
-import { VerificationGate } from '../../../src/plugins/jwt-auth/verification-gate.ts'
+import { Limiter } from '../../../src/lib/limiter.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { expiredCertificate, providerTls, strangerCertificate } from './certificates.ts'
 import { jwksOf, startProvider } from './provider.ts'
@@ -31,7 +31,7 @@ function aFixture(clock = new FakeClock()): {
     fetchedAfter: 0,
     clock,
     onFetch: () => {},
-    gate: new VerificationGate(64),
+    gate: new Limiter(64),
     limits: { maxTokenSize: 512 * 1024 },
   }
   return { parts, clock }
@@ -579,52 +579,5 @@ describe('several JWKS URLs', () => {
   test('an invalid body is a parse error', async () => {
     await using fixture = await threeProviders()
     expect(await verdict(fixture.keyset, 'x')).toMatch('error validating token: error parsing token: ')
-  })
-})
-
-describe('the gate', () => {
-  test('keeps the weight within its capacity and admits the rest in order', async () => {
-    const gate = new VerificationGate(10)
-    const started: string[] = []
-    const finish = new Map<string, () => void>()
-    const enter = (name: string, weight: number) =>
-      gate.run(weight, () => {
-        started.push(name)
-        return new Promise<string>((resolve) => finish.set(name, () => resolve(name)))
-      })
-    const settled = () => new Promise((resolve) => setImmediate(resolve))
-    const all = Promise.all([enter('light', 1), enter('heavy', 8), enter('heavy 2', 8), enter('light 2', 1)])
-    await settled()
-    expect(started).toEqual(['light', 'heavy'])
-
-    finish.get('light')?.()
-    await settled()
-    expect(started).toEqual(['light', 'heavy'])
-    finish.get('heavy')?.()
-    await settled()
-    expect(started).toEqual(['light', 'heavy', 'heavy 2', 'light 2'])
-
-    finish.get('heavy 2')?.()
-    finish.get('light 2')?.()
-    expect(await all).toEqual(['light', 'heavy', 'heavy 2', 'light 2'])
-  })
-
-  test('failed work also frees its capacity', async () => {
-    const gate = new VerificationGate(8)
-    await expect(gate.run(8, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
-    await expect(gate.run(8, async () => 'in')).resolves.toBe('in')
-  })
-
-  test('five thousand heavy checks complete', async () => {
-    const gate = new VerificationGate(64)
-    let [running, most] = [0, 0]
-    const work = async () => {
-      running += 8
-      most = Math.max(most, running)
-      await Promise.resolve()
-      running -= 8
-    }
-    await Promise.all(Array.from({ length: 5000 }, () => gate.run(8, work)))
-    expect(most).toBe(64)
   })
 })

@@ -3,7 +3,7 @@ import { OutboundClient } from '../../../src/core/outbound.ts'
 import { SharedSources } from '../../../src/plugins/jwt-auth/shared-sources.ts'
 import { MountState } from '../../../src/plugins/jwt-auth/mount-state.ts'
 import { readRole, shownRole } from '../../../src/plugins/jwt-auth/role.ts'
-import { VerificationGate } from '../../../src/plugins/jwt-auth/verification-gate.ts'
+import { Limiter } from '../../../src/lib/limiter.ts'
 import { openCoreView } from '../../support/core-view.ts'
 
 test('fields of a later version survive writes of the configuration and of a role', async () => {
@@ -12,7 +12,7 @@ test('fields of a later version survive writes of the configuration and of a rol
   const outbound = new OutboundClient({ deny: [] })
   const state = new MountState(view, {
     sources: new SharedSources({ outbound, clock }),
-    gate: new VerificationGate(1),
+    gate: new Limiter(1),
     limits: { maxTokenSize: 0 },
     clock,
     onFetch: () => {},

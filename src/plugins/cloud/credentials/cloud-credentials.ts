@@ -5,8 +5,8 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import type { TtlBounds } from '../../../core/tokens/lifetime.ts'
 import { fail, refuse, ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import { Limiter } from '../../../lib/limiter.ts'
 import type { Random } from '../../../lib/random.ts'
-import { CreationSlots } from './creation-slots.ts'
 import { type CredentialReply, type CredentialRequest, issueCredential } from './issue-credential.ts'
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import { Intents, type Undone } from '../intents/intents.ts'
@@ -23,6 +23,9 @@ import { revokeCredential } from './revoke-credential.ts'
 import type { RootSecretUsers } from '../root-rotation/root-secret-users.ts'
 import { callerError, classify, pause, UpstreamError, type UpstreamCall } from '../upstream/index.ts'
 import { whois } from './whois.ts'
+
+const tooManyCreations = () =>
+  fail('overloaded', 'too many credentials are being made: context deadline exceeded')
 
 export type CloudCredentialsParts = {
   /** The engine's mounts, without those that are being removed. */
@@ -96,7 +99,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   readonly #parts: CloudCredentialsParts
   readonly #pause: NonNullable<CloudCredentialsParts['pause']>
   readonly #requestLimitMs: number
-  readonly #places = new WeakMap<MountState, { slots: CreationSlots; waiting: { count: number } }>()
+  readonly #places = new WeakMap<MountState, { creations: Limiter; waiting: { count: number } }>()
   readonly #lastReap = new Map<string, number>()
   readonly #stopping = new AbortController()
   readonly #background = new Set<Promise<void>>()
@@ -144,10 +147,10 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   async make(request: CredentialRequest): Promise<CredentialReply> {
     const { clock, random, log, systemTtl } = this.#parts
     const state = this.#parts.stateOf(request.mount)
-    const { slots } = this.#placeOf(state)
+    const { creations } = this.#placeOf(state)
     const parts = {
       state,
-      slots,
+      creations,
       systemTtl,
       clock,
       random,
@@ -342,7 +345,9 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   #placeOf(state: MountState) {
     const known = this.#places.get(state)
     if (known !== undefined) return known
-    const place = { slots: new CreationSlots(), waiting: { count: 0 } }
+    const bounds = { ms: this.#requestLimitMs, refusal: tooManyCreations }
+    // each request sets the capacity
+    const place = { creations: new Limiter(0, bounds), waiting: { count: 0 } }
     this.#places.set(state, place)
     return place
   }

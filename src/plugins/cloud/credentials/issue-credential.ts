@@ -6,7 +6,7 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import { mountTtl, type TtlBounds } from '../../../core/tokens/lifetime.ts'
 import { fail, refuse } from '../../../errors.ts'
 import { durationField, stringField } from '../../../lib/fields.ts'
-import type { CreationSlots } from './creation-slots.ts'
+import type { Limiter } from '../../../lib/limiter.ts'
 import { issueServicePrincipal } from './issue-service-principal.ts'
 import { credentialEntry } from './credential-record.ts'
 import { type NewCredential, secretLifetime } from './new-credential.ts'
@@ -31,7 +31,8 @@ type CredentialInput = z.output<typeof credentialFields>
 
 export type CredentialParts = Omit<ReadyParts, 'upstream' | 'call'> & {
   readonly state: MountState
-  readonly slots: CreationSlots
+  /** Limits the credentials of the mount that are created at a time. */
+  readonly creations: Limiter
   readonly requestLimitMs: number
   /** TTLs of a mount that sets none. */
   readonly systemTtl: TtlBounds
@@ -64,17 +65,17 @@ export async function issueCredential(
 ): Promise<CredentialReply> {
   const { mount, input } = request
   const readiness = readinessOf(mount, input)
-  const { mostInFlight } = engineOptions(mount)
-  // waiting for a slot counts towards the request's time limit
+  parts.creations.capacity = engineOptions(mount).mostInFlight
+  // waiting for a turn counts towards the request's time limit
   const deadline = parts.clock.now() + parts.requestLimitMs
   const gone = new AbortController()
   const isOver = request.whenGone(() => gone.abort())
   try {
-    const { created, role, work } = await parts.slots.within(mostInFlight, parts.requestLimitMs, () => {
+    const { created, role, work } = await parts.creations.run(() => {
       checkClientWaits(gone.signal)
       return create(request, deadline, parts)
     })
-    // the slot is free again: waiting for readiness creates nothing
+    // others may have their turn: waiting for readiness creates nothing
     try {
       const proving = { ...work, call: { ...work.call, signal: gone.signal } }
       const warnings = readiness === undefined ? [] : [await waitUntilReady(created, readiness, proving)]

@@ -5,7 +5,7 @@ import { readConfig } from '../../../../src/plugins/jwt-auth/jwt-config.ts'
 import { JwksKeyset } from '../../../../src/plugins/jwt-auth/keyset.ts'
 import { verifyIdToken } from '../../../../src/plugins/jwt-auth/oidc/id-token.ts'
 import type { PendingLogin } from '../../../../src/plugins/jwt-auth/oidc/pending-login.ts'
-import { VerificationGate } from '../../../../src/plugins/jwt-auth/verification-gate.ts'
+import { Limiter } from '../../../../src/lib/limiter.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { jwksOf, startProvider } from '../provider.ts'
 import { aSigner, signedWithSecret } from '../signer.ts'
@@ -35,7 +35,7 @@ async function verdict({
     sources: new SharedSources({ outbound: new OutboundClient({ deny: [] }), clock: new FakeClock() }),
     fetchedAfter: 0,
     clock: new FakeClock(),
-    gate: new VerificationGate(8),
+    gate: new Limiter(8),
     limits,
     onFetch: () => {},
   }
