@@ -111,7 +111,7 @@ describe('the document', () => {
     ).toEqual([])
   })
 
-  test('is refused to a bad token', async () => {
+  test('is refused for an invalid token', async () => {
     expect((await server.as('hvs.nothing').read(path)).status).toBe(403)
   })
 })
@@ -168,13 +168,13 @@ describe('paths', () => {
     '/health/ready': 'get',
   }
 
-  test.each(Object.entries(offered))('%s is there: %s', async (at, verbs) => {
+  test.each(Object.entries(offered))('the document includes %s: %s', async (at, verbs) => {
     const { paths } = await documentFor(server.root)
 
     expect(keysOf(paths?.[at]).filter((key) => key !== 'servers')).toEqual(verbs.split(' '))
   })
 
-  test('each one is served', async () => {
+  test('each documented path is served', async () => {
     const nodePath = /^\/(?:health\/|sys\/(?:health|init|seal-status|leader|seal|unseal|step-down)$)/
     const paths = (await pathsFor(server.root)).filter((at) => !nodePath.test(at))
 
@@ -185,7 +185,7 @@ describe('paths', () => {
     expect(paths.filter((_, index) => typeof helped[index]?.body['help'] !== 'string')).toEqual([])
   })
 
-  test('none is one of the fixture’s own, and the verbs are those of HTTP', async () => {
+  test('no path belongs to the fixture, and all verbs are those of HTTP', async () => {
     const operations = operationsOf(await documentFor(server.root))
 
     expect(
@@ -196,7 +196,7 @@ describe('paths', () => {
     expect(new Set(operations.map(({ verb }) => verb))).toEqual(new Set(['get', 'post', 'patch', 'delete']))
   })
 
-  test('those that clients find without /v1 say so', async () => {
+  test('paths that clients find without /v1 say so', async () => {
     const { servers, paths } = await documentFor(server.anonymous)
 
     expect(servers).toEqual([{ url: '/v1' }])
@@ -205,7 +205,7 @@ describe('paths', () => {
 })
 
 describe('mounts', () => {
-  test('without a token only the fixed ones', async () => {
+  test('without a token only the fixed mounts are described', async () => {
     const prefixes = new Set(
       (await pathsFor(server.anonymous)).map((at) =>
         at
@@ -218,7 +218,7 @@ describe('mounts', () => {
     expect([...prefixes].sort()).toEqual(['auth/token', 'cubbyhole', 'health', 'identity', 'sys'])
   })
 
-  test('without a token also those that are made visible', async () => {
+  test('without a token visible mounts are described too', async () => {
     await withMount('shown', async () => {
       await server.root.write('sys/auth/shown/tune', { listing_visibility: 'unauth' })
 
@@ -229,7 +229,7 @@ describe('mounts', () => {
     })
   })
 
-  test('with a token those it may use', async () => {
+  test('with a token the mounts that it may use are described', async () => {
     await withMount('mine', async () => {
       const client = await clientWith('path "auth/mine/role/*" { capabilities = ["read"] }')
 
@@ -240,13 +240,13 @@ describe('mounts', () => {
     })
   })
 
-  test('one that is denied stays hidden', async () => {
+  test('a denied mount stays hidden', async () => {
     const client = await clientWith('path "auth/jwt/*" { capabilities = ["deny"] }')
 
     expect((await pathsFor(client)).filter((at) => at.startsWith('/auth/jwt/'))).toEqual([])
   })
 
-  test('one that moved or went is described where it is', async () => {
+  test('a moved mount is described at its new path, and a removed one not at all', async () => {
     await withMount('here', async () => {
       expect(await pathsFor(server.root)).toContain('/auth/here/login')
     })
@@ -254,7 +254,7 @@ describe('mounts', () => {
     expect(await pathsFor(server.root)).not.toContain('/auth/here/login')
   })
 
-  test('as parameters they tell nobody which there are', async () => {
+  test('mounts as parameters do not reveal which mounts exist', async () => {
     await withMount('hidden', async () => {
       const document = await documentFor(server.anonymous, '?generic_mount_paths=true')
 
@@ -288,7 +288,7 @@ describe('operations', () => {
     })
   })
 
-  test('a path that is read and listed has an operation for each: the list stands under the path with a slash at the end', async () => {
+  test('a path that can be read and listed has an operation for each, the list under the path with a trailing slash', async () => {
     const read = await operation('/sys/policies/acl/{path}', 'get')
     const list = await operation('/sys/policies/acl/{path}/', 'get')
 
@@ -303,7 +303,7 @@ describe('operations', () => {
     ])
   })
 
-  test('open paths need no token, the others the header', async () => {
+  test('open paths need no token, and the others require the header', async () => {
     const { security, components } = await documentFor(server.root)
 
     expect(security).toEqual([{ token: [] }])
@@ -317,7 +317,7 @@ describe('operations', () => {
     expect((await operation('/auth/jwt/role/{name}', 'post'))['security']).toBeUndefined()
   })
 
-  test('every field of a JWT role is there, described, and none is demanded', async () => {
+  test('every field of a JWT role is present and described, and none is required', async () => {
     const { properties, required } = await schema('jwt-role-name-post-input')
 
     expect(keysOf(properties).sort()).toEqual(Object.keys(roleFields.shape).sort())
@@ -329,7 +329,7 @@ describe('operations', () => {
     expect(required).toBeUndefined()
   })
 
-  test('an answer is one flat object, whose members are those that say something', async () => {
+  test('a response is one flat object that describes only members with a value', async () => {
     const login = await schema('jwt-login-post-answer')
 
     expect(keysOf(login['properties'])).toEqual([
@@ -357,7 +357,7 @@ describe('operations', () => {
     }
   })
 
-  test('every parameter and every field that is sent is described, and captures have an example', async () => {
+  test('every parameter and request field is described, and path parameters have an example', async () => {
     const document = await documentFor(server.root)
     const parameters = operationsOf(document).flatMap(({ operation }) => listOf(operation['parameters']))
     const inputs = Object.entries(document.components?.['schemas'] ?? {}).filter(([name]) =>
@@ -388,7 +388,7 @@ describe('operations', () => {
     expect(examples.filter(({ valid }) => !valid)).toEqual([])
   })
 
-  test('no default is empty: a generated client would send it', async () => {
+  test('no default is empty, because generated clients would send it', async () => {
     expect(/"default":(?:\[\]|\{\}|null|"")/.exec(JSON.stringify(await documentFor(server.root)))).toBeNull()
   })
 
@@ -421,7 +421,7 @@ describe('operations', () => {
     )
   })
 
-  test('what must be sent is required, and nothing else', async () => {
+  test('only fields that must be sent are required', async () => {
     const inputs = Object.entries((await documentFor(server.root)).components?.['schemas'] ?? {}) as [
       string,
       Json,
@@ -456,7 +456,7 @@ describe('operations', () => {
     })
   })
 
-  test('a field has one form, the most expressive of those it takes on the wire, and its default', async () => {
+  test('a field has one form, the most expressive on the wire, and its default', async () => {
     expect(await schema('jwt-role-name-post-input')).toMatchObject({
       properties: {
         bound_audiences: { type: 'array', items: { type: 'string' } },
@@ -468,7 +468,7 @@ describe('operations', () => {
     })
   })
 
-  test('a secret is written only, and is no field of the answer', async () => {
+  test('a secret is write-only and not a field of the response', async () => {
     expect((await schema('jwt-config-post-input'))['properties']?.['oidc_client_secret']?.['writeOnly']).toBe(
       true,
     )
@@ -492,7 +492,7 @@ describe('operations', () => {
     { at: '/sys/config/ui/custom-messages/{id}', verb: 'get', id: 'ui-config-read-custom-message' },
     { at: '/sys/config/ui/custom-messages/{id}', verb: 'post', id: 'ui-config-update-custom-message' },
     { at: '/sys/config/ui/custom-messages/{id}', verb: 'delete', id: 'ui-config-delete-custom-message' },
-  ])('$verb $at has the name others know it by', async ({ at, verb, id }) => {
+  ])('$verb $at has the operation id that other clients know', async ({ at, verb, id }) => {
     expect((await operation(at, verb))['operationId']).toBe(id)
   })
 

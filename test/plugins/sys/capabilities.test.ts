@@ -24,7 +24,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 const everything = ['create', 'delete', 'list', 'patch', 'read', 'scan', 'sudo', 'update']
 
 describe('the capabilities of the caller', () => {
-  test('very many paths are not judged in one go', async () => {
+  test('very many paths in one request are refused', async () => {
     const asked = (count: number) => ({ paths: Array.from({ length: count }, (_, at) => `p${at}`).join(',') })
 
     expect((await user.write('sys/capabilities-self', asked(10_000))).status).toBe(200)
@@ -87,7 +87,7 @@ describe('the capabilities of the caller', () => {
   // as `vault token capabilities Auth` asks; Go fills the field `auth` from every key that is `auth` but for
   // its case, and fails on a list
   test.each(['auth', 'Auth', 'DATA', 'Renewable', 'lease_Duration', 'lea\u017Fe_id'])(
-    'a path with a name of the envelope, %j, is not at the top level',
+    'a path with a name of the envelope, %j, does not appear at the top level',
     async (path) => {
       const { status, body } = await user.write('sys/capabilities-self', {
         token: String(auth?.client_token),
@@ -179,7 +179,7 @@ describe('the capabilities of another token', () => {
     expect(await server.root.write(path, sent)).toMatchObject({ status: 400, body })
   })
 
-  test('asking for another token needs a right of its own', async () => {
+  test('asking about another token requires its own capability', async () => {
     expect((await user.write('sys/capabilities', { token: 'root', paths: 'x' })).status).toBe(403)
     expect(await server.anonymous.write('sys/capabilities-self', { paths: 'x' })).toMatchObject({
       status: 403,
@@ -188,7 +188,7 @@ describe('the capabilities of another token', () => {
   })
 })
 
-describe('whose rights are told where', () => {
+describe('which rights are visible where', () => {
   const inside = (name: string) => ({ headers: { 'X-Vault-Namespace': name } })
 
   test('a token of a child namespace has capabilities on the paths that lead into it', async () => {
@@ -216,7 +216,7 @@ describe('whose rights are told where', () => {
       expect(await asked('', path)).toEqual(['deny'])
   })
 
-  test('a token of a namespace beside is unknown by id and by accessor', async () => {
+  test('a token of a sibling namespace is unknown by id and by accessor', async () => {
     for (const name of ['one', 'two']) await server.root.write(`sys/namespaces/${name}`)
     const { body } = await server.root.write('auth/token/create', { policies: ['default'] }, inside('one'))
     const { client_token: token, accessor } = body.auth ?? {}
@@ -269,7 +269,7 @@ describe('whose rights are told where', () => {
     })
   })
 
-  test('what a UI is told names no path of a namespace beside or above', async () => {
+  test('the response for a UI names no path of a sibling or parent namespace', async () => {
     await server.root.write('sys/policies/acl/some', {
       policy: 'path "three/a" { capabilities = ["read"] }\npath "four/b" { capabilities = ["read"] }',
     })

@@ -29,7 +29,7 @@ const usual = [
   'If-None-Match',
 ]
 
-test('at first it is off, said in data and beside it', async () => {
+test('it is off at first, in data and at the top level', async () => {
   const { status, body } = await server.root.read(path)
 
   expect(status).toBe(200)
@@ -37,7 +37,7 @@ test('at first it is off, said in data and beside it', async () => {
   expect(body.enabled).toBe(false)
 })
 
-test('what was written is read, with the headers that are allowed in any case', async () => {
+test('it reads back as written, with the headers that are always allowed', async () => {
   await server.root.write(path, {
     allowed_origins: ['https://a.example', 'https://b.example'],
     allowed_headers: ['X-Mine'],
@@ -52,7 +52,7 @@ test('what was written is read, with the headers that are allowed in any case', 
   })
 })
 
-test('a write replaces all', async () => {
+test('a write replaces everything', async () => {
   await server.root.write(path, {
     allowed_origins: 'https://a.example',
     allowed_headers: 'X-Mine',
@@ -76,7 +76,7 @@ test.each([
   { sent: '*', origins: ['*'] },
   { sent: ['*'], origins: ['*'] },
   { sent: 7, origins: ['7'] },
-])('allowed_origins $sent', async ({ sent, origins }) => {
+])('allowed_origins is stored from $sent', async ({ sent, origins }) => {
   expect((await server.root.write(path, { allowed_origins: sent })).status).toBe(204)
   expect((await server.root.read(path)).body.data?.allowed_origins).toEqual(origins)
 })
@@ -86,7 +86,7 @@ test.each([
   { sent: ['X-One', 'x-one', 'content-type', ''], headers: ['X-One'] },
   { sent: '', headers: [] },
   { sent: null, headers: [] },
-])('allowed_headers $sent', async ({ sent, headers }) => {
+])('allowed_headers is stored from $sent', async ({ sent, headers }) => {
   expect((await server.root.write(path, { allowed_origins: '*', allowed_headers: sent })).status).toBe(204)
   expect((await server.root.read(path)).body.data?.allowed_headers).toEqual([...usual, ...headers])
 })
@@ -96,7 +96,7 @@ test.each([
   { sent: 1, credentials: true },
   { sent: null, credentials: false },
   { sent: '', credentials: false },
-])('allow_credentials $sent', async ({ sent, credentials }) => {
+])('allow_credentials is stored from $sent', async ({ sent, credentials }) => {
   expect((await server.root.write(path, { allowed_origins: '*', allow_credentials: sent })).status).toBe(204)
   expect((await server.root.read(path)).body.data?.allow_credentials).toBe(credentials)
 })
@@ -151,7 +151,7 @@ describe('refused, with nothing changed', () => {
   })
 })
 
-describe('who may', () => {
+describe('who may configure it', () => {
   const clientWith = async (capabilities: string) => {
     await server.root.write('sys/policies/acl/cors', {
       policy: `path "sys/config/cors" { capabilities = [${capabilities}] }`,
@@ -160,11 +160,11 @@ describe('who may', () => {
     return server.as(String(made.body.auth?.client_token))
   }
 
-  test('nobody without a token', async () => {
+  test('nobody without a token may', async () => {
     expect(await server.anonymous.read(path)).toMatchObject({ status: 403, body: notAccepted })
   })
 
-  test('nobody whose rule has no sudo', async () => {
+  test('nobody without sudo may', async () => {
     const client = await clientWith('"create", "read", "update", "delete"')
 
     for (const answer of [
@@ -176,7 +176,7 @@ describe('who may', () => {
     }
   })
 
-  test('whoever has sudo and update: a write is never a creation', async () => {
+  test('callers with sudo and update may, because a write is never a creation', async () => {
     const client = await clientWith('"update", "read", "delete", "sudo"')
 
     expect((await client.write(path, { allowed_origins: '*' })).status).toBe(204)
@@ -189,7 +189,7 @@ test.each([
   { name: 'by its header', ask: () => server.root.read(path, { headers: { 'X-Vault-Namespace': 'team' } }) },
   { name: 'by its path', ask: () => server.root.read(`team/${path}`) },
   { name: 'to write', ask: () => server.root.write(`team/${path}`, { allowed_origins: '*' }) },
-])('not in a namespace: $name', async ({ ask }) => {
+])('it is unavailable in a namespace: $name', async ({ ask }) => {
   await server.root.write('sys/namespaces/team')
 
   expect(await ask()).toMatchObject({
@@ -198,7 +198,7 @@ test.each([
   })
 })
 
-test.each(['LIST', 'PATCH', 'HEAD'])('%s is not offered', async (verb) => {
+test.each(['LIST', 'PATCH', 'HEAD'])('%s is not supported', async (verb) => {
   const headers = { 'Content-Type': 'application/merge-patch+json' }
 
   expect(
@@ -206,7 +206,7 @@ test.each(['LIST', 'PATCH', 'HEAD'])('%s is not offered', async (verb) => {
   ).toBeGreaterThanOrEqual(404)
 })
 
-test('it outlives a restart, and is in effect from the first request on', async () => {
+test('it survives a restart, and applies from the first request on', async () => {
   await using folder = await temporaryFolder()
   const settings = {
     STORAGE: `sqlite:${folder.file('gatehouse.db')}`,
@@ -227,7 +227,7 @@ test('it outlives a restart, and is in effect from the first request on', async 
   ).toBe(200)
 })
 
-test('of writes at once, what is in effect is what is stored', async () => {
+test('after concurrent writes, the stored configuration is in effect', async () => {
   const origins = Array.from({ length: 20 }, (_, at) => `https://a${at}.example`)
 
   await Promise.all(origins.map((origin) => server.root.write(path, { allowed_origins: origin })))

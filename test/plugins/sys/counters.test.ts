@@ -16,7 +16,7 @@ const totalOf = async (what: 'tokens' | 'entities', options = {}) => {
   return body.data?.counters?.[what === 'tokens' ? 'service_tokens' : 'entities']?.total
 }
 
-test('tokens and entities are counted for each namespace by itself', async () => {
+test('tokens and entities are counted separately for each namespace', async () => {
   await server.root.write('sys/namespaces/ns')
   expect([
     await totalOf('tokens'),
@@ -47,7 +47,7 @@ test('tokens and entities are counted for each namespace by itself', async () =>
   expect(await totalOf('tokens')).toBe(1)
 })
 
-test('many who ask at once are given one count', async () => {
+test('many concurrent requests share one count', async () => {
   const totals = await Promise.all(Array.from({ length: 30 }, () => totalOf('tokens', inside)))
 
   expect(new Set(totals)).toEqual(new Set([1]))

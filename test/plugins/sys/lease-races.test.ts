@@ -60,7 +60,7 @@ async function afterTurns<T>(turns: number, call: () => Promise<T>): Promise<T> 
   return call()
 }
 
-test('renewals, revocations in every form and look-ups of the same leases', async () => {
+test('concurrent renewals, revocations and lookups of the same leases stay consistent', async () => {
   await using server = await openServer()
   const issued = await Promise.all(many.map(() => server.issue()))
   const statuses = await Promise.all(
@@ -84,7 +84,7 @@ test('renewals, revocations in every form and look-ups of the same leases', asyn
   expect([...server.provider.asked.values()].every((count) => count === 1)).toBe(true)
 })
 
-test('a prefix that is revoked while secrets are handed out below it', async () => {
+test('a prefix can be revoked while secrets are issued below it', async () => {
   await using server = await openServer()
   const before = await Promise.all(many.map(() => server.issue()))
 
@@ -99,7 +99,7 @@ test('a prefix that is revoked while secrets are handed out below it', async () 
 test.each([
   { name: 'disabled', end: (root: Client) => root.delete('sys/mounts/engine') },
   { name: 'moved', end: (root: Client) => root.write('sys/remount', { from: 'engine', to: 'moved' }) },
-])('a mount that is $name while it hands out secrets', async ({ end }) => {
+])('a mount can be $name while it issues secrets', async ({ end }) => {
   await using server = await openServer()
   const during = many.map((turns) => afterTurns(turns, () => server.issue()))
 
@@ -112,7 +112,7 @@ test.each([
   expect(await server.kept(issued)).toEqual([])
 })
 
-test('a token that is revoked while secrets are handed out to it', async () => {
+test('a token can be revoked while it is issued secrets', async () => {
   await using server = await openServer()
   for (let round = 0; round < 5; round += 1) {
     const { body } = await server.root.write('auth/token/create', { policies: ['engine'] })
@@ -127,7 +127,7 @@ test('a token that is revoked while secrets are handed out to it', async () => {
   }
 })
 
-test('a namespace that is deleted while secrets are handed out in it', async () => {
+test('a namespace can be deleted while secrets are issued in it', async () => {
   await using server = await openServer()
   await server.root.write('sys/namespaces/a')
   const inside = { headers: { 'X-Vault-Namespace': 'a' } }
@@ -141,7 +141,7 @@ test('a namespace that is deleted while secrets are handed out in it', async () 
   await server.provider.gone()
 })
 
-test('tidying up amid all that', async () => {
+test('tidy works during all of that', async () => {
   await using server = await openServer()
   const { body } = await server.root.write('auth/token/create', { policies: ['engine'] })
   const client = server.as(String(body.auth?.client_token))

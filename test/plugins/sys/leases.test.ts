@@ -41,7 +41,7 @@ const wrapped = (text: string) => refusal(`1 error occurred:\n\t* ${text}\n\n`)
 const capped = (wanted: string, most: string) =>
   `TTL of "${wanted}" exceeded the effective max_ttl of "${most}"; TTL value is capped accordingly`
 
-describe('a secret that is handed out', () => {
+describe('an issued secret', () => {
   test('has a lease with the TTL of its role', async () => {
     await using server = await openServer()
 
@@ -59,13 +59,13 @@ describe('a secret that is handed out', () => {
     expect(Object.keys(answer.body.data ?? {})).toEqual(['credential'])
   })
 
-  test("without a TTL it has the system's", async () => {
+  test("has the system's TTL if its role has none", async () => {
     await using server = await openServer({ roleTtl: 0, maxTtl: 0 })
 
     expect((await server.issue()).answer.body.lease_duration).toBe(2_764_800)
   })
 
-  test("is cut to the mount's greatest TTL, with a warning", async () => {
+  test("is capped at the mount's maximum TTL, with a warning", async () => {
     await using server = await openServer()
     await server.root.write('sys/mounts/engine/tune', { max_lease_ttl: '30m' })
 
@@ -85,7 +85,7 @@ describe('a secret that is handed out', () => {
     expect(String(inner.body.lease_id)).toMatch(/^engine\/creds\/ci\//)
   })
 
-  test('is taken back when its answer cannot be wrapped', async () => {
+  test('is revoked if its response cannot be wrapped', async () => {
     const faults = new StorageFaults()
     await using server = await openServer({ faults })
     // the lease is stored, the answer is not
@@ -97,27 +97,24 @@ describe('a secret that is handed out', () => {
     expect([server.provider.alive.size, await namesBelow(server.root, 'engine/creds/ci/')]).toEqual([0, []])
   })
 
-  test.each(['0', '60'])(
-    'is taken back when it took the last use of its token (wrap wish %s)',
-    async (wish) => {
-      await using server = await openServer()
-      const { client } = await server.tokenWith('path "engine/creds/ci" { capabilities = ["read"] }', {
-        num_uses: 1,
-      })
+  test.each(['0', '60'])('is revoked if it took the last use of its token (wrap TTL %s)', async (wish) => {
+    await using server = await openServer()
+    const { client } = await server.tokenWith('path "engine/creds/ci" { capabilities = ["read"] }', {
+      num_uses: 1,
+    })
 
-      const answer = await client.read('engine/creds/ci', { headers: { 'X-Vault-Wrap-TTL': wish } })
+    const answer = await client.read('engine/creds/ci', { headers: { 'X-Vault-Wrap-TTL': wish } })
 
-      expect(answer.status).toBe(400)
-      expect(answer.body).toEqual(
-        refusal(
-          'Secret cannot be returned; token had one use left, so leased credentials were immediately revoked.',
-        ),
-      )
-      expect(server.provider.alive.size).toBe(0)
-    },
-  )
+    expect(answer.status).toBe(400)
+    expect(answer.body).toEqual(
+      refusal(
+        'Secret cannot be returned; token had one use left, so leased credentials were immediately revoked.',
+      ),
+    )
+    expect(server.provider.alive.size).toBe(0)
+  })
 
-  test('is not made for a role that is not there', async () => {
+  test('is not issued for a role that does not exist', async () => {
     await using server = await openServer()
 
     expect((await server.root.read('engine/creds/none')).body).toEqual(refusal('role "none" does not exist'))
@@ -159,7 +156,7 @@ describe('lookup', () => {
     expect([answer.status, answer.body]).toEqual([400, refusal(text)])
   })
 
-  test('takes an id as it is sent', async () => {
+  test('uses an id exactly as it was sent', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
 
@@ -178,7 +175,7 @@ describe('lookup', () => {
     expect((await server.put(`sys/leases/lookup/${id}`)).status).toBe(405)
   })
 
-  test('shows the lease of a token; the initial one and batch tokens have none', async () => {
+  test('shows the lease of a token, while the initial root token and batch tokens have none', async () => {
     await using server = await openServer()
     const created = await server.root.write('auth/token/create-orphan', { policies: ['default'], ttl: '1h' })
     const [name] = await namesBelow(server.root, 'auth/token/create-orphan')
@@ -217,7 +214,7 @@ describe('LIST sys/leases/lookup', () => {
     expect(await keys('sys/leases/lookup/auth')).toEqual(['token/'])
   })
 
-  test('takes `after` and `limit`', async () => {
+  test('supports `after` and `limit`', async () => {
     await using server = await openServer()
     for (const role of ['a', 'b', 'c', 'd']) {
       server.roles.set(role, { ttl: 60, maxTtl: 0, renewable: true })
@@ -234,7 +231,7 @@ describe('LIST sys/leases/lookup', () => {
     expect((await namesBelow(server.root, '?limit=1')).length).toBe(1)
   })
 
-  test('is 404 where nothing is, also inside a segment', async () => {
+  test('is 404 if there is nothing, also inside a segment', async () => {
     await using server = await openServer()
     await server.issue()
 
@@ -244,7 +241,7 @@ describe('LIST sys/leases/lookup', () => {
     }
   })
 
-  test('needs list and sudo', async () => {
+  test('requires list and sudo', async () => {
     await using server = await openServer()
     await server.issue()
     const { client: lister } = await server.tokenWith(
@@ -263,7 +260,7 @@ describe('LIST sys/leases/lookup', () => {
 })
 
 describe('renew', () => {
-  test('gives the increment, under the same id, without data', async () => {
+  test('grants the increment, under the same id, without data', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
 
@@ -281,7 +278,7 @@ describe('renew', () => {
     expect(looked).toMatchObject({ last_renewal: '2026-01-02T03:04:05Z', ttl: 600 })
   })
 
-  test("goes by the role's TTL as it is now", async () => {
+  test("uses the role's current TTL", async () => {
     await using server = await openServer()
     const { id } = await server.issue()
     server.roles.set('ci', { ttl: 1200, maxTtl: 0, renewable: true })
@@ -289,7 +286,7 @@ describe('renew', () => {
     expect((await server.put('sys/leases/renew', { lease_id: id })).body.lease_duration).toBe(1200)
   })
 
-  test('is 204 when the role is gone, and changes nothing', async () => {
+  test('is 204 if the role was deleted, and changes nothing', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
     server.roles.delete('ci')
@@ -304,7 +301,7 @@ describe('renew', () => {
     })
   })
 
-  test('never passes the hard end, which counts from the issue', async () => {
+  test('never exceeds the hard limit, which counts from the issue', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
     server.clock.advance(3000)
@@ -362,7 +359,7 @@ describe('renew', () => {
     expect(answer.body).toEqual(refusal('tokens cannot be renewed through this endpoint'))
   })
 
-  test('refuses what is not renewable, and what has ended', async () => {
+  test('refuses leases that are not renewable or have ended', async () => {
     await using server = await openServer()
     server.roles.set('fixed', { ttl: 60, maxTtl: 0, renewable: false })
     const { id, answer } = await server.issue(server.root, 'engine/creds/fixed')
@@ -375,7 +372,7 @@ describe('renew', () => {
     expect((await server.put('sys/leases/renew', { lease_id: id })).body).toEqual(refusal('lease expired'))
   })
 
-  test('takes the id of the body before that of the path', async () => {
+  test('prefers the id in the body to that in the path', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
 
@@ -387,7 +384,7 @@ describe('renew', () => {
     expect((await server.put(`sys/renew/${id}`)).status).toBe(200)
   })
 
-  test('is open to the policy default with the id in the body only', async () => {
+  test('is allowed by the policy default only with the id in the body', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
     const token = (await server.root.write('auth/token/create', { policies: ['default'] })).body.auth
@@ -412,7 +409,7 @@ describe('revoke', () => {
     expect((await server.put('sys/leases/lookup', { lease_id: id })).body).toEqual(refusal('invalid lease'))
   })
 
-  test('with sync false is 202 without a body, and done shortly after', async () => {
+  test('with sync false is 202 without a body, and completes shortly after', async () => {
     await using server = await openServer()
     const { id, credential } = await server.issue()
 
@@ -446,7 +443,7 @@ describe('revoke', () => {
     expect((await server.put('sys/leases/revoke', body)).body).toEqual(refusal(text))
   })
 
-  test('says why it failed, and leaves the lease as it was', async () => {
+  test('says why it failed, and leaves the lease unchanged', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
     server.provider.mood = 'down'
@@ -464,7 +461,7 @@ describe('revoke', () => {
     expect((await server.put('sys/leases/renew', { lease_id: id })).status).toBe(200)
   })
 
-  test.each([true, false])('ends a token whose lease it is (sync %s)', async (sync) => {
+  test.each([true, false])('ends the token if the lease is that of a token (sync %s)', async (sync) => {
     await using server = await openServer()
     const { client, id: token } = await server.tokenWith(
       'path "auth/token/create" { capabilities = ["update"] }',
@@ -488,7 +485,7 @@ describe('revoke-prefix', () => {
     'sys/leases/revoke-prefix/engine',
     'sys/revoke-prefix/engine',
     'sys/leases/revoke-prefix/engine/creds/ci',
-  ])('%s takes all below back', async (path) => {
+  ])('%s revokes everything below', async (path) => {
     await using server = await openServer()
     await server.issue()
     await server.issue()
@@ -498,7 +495,7 @@ describe('revoke-prefix', () => {
     expect(server.provider.alive.size).toBe(0)
   })
 
-  test('takes a lease of exactly this id and no other', async () => {
+  test('revokes a lease with exactly this id and no other', async () => {
     await using server = await openServer()
     const { id, credential } = await server.issue()
     await server.issue()
@@ -534,7 +531,7 @@ describe('revoke-prefix', () => {
     expect((await server.root.list('sys/leases/lookup/auth/token/create/kin')).status).toBe(404)
   })
 
-  test('is a path also where it looks like the lease of a token', async () => {
+  test('is a path even if it looks like the lease of a token', async () => {
     await using server = await openServer()
     const name = `h${'0123456789abcdef'.repeat(4)}`
     server.roles.set(name, { ttl: 60, maxTtl: 0, renewable: true })
@@ -555,7 +552,7 @@ describe('revoke-prefix', () => {
     expect(server.provider.alive.size).toBe(1)
   })
 
-  test('can be left to the background', async () => {
+  test('can run in the background', async () => {
     await using server = await openServer()
     await server.issue()
 
@@ -608,7 +605,7 @@ describe('revoke-prefix', () => {
     },
   )
 
-  test('revoke-force drops what cannot be taken back', async () => {
+  test('revoke-force drops what cannot be revoked', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
     server.provider.mood = 'down'
@@ -650,7 +647,7 @@ describe('irrevocable leases', () => {
     }
   })
 
-  test('are listed by the time they ended, and cut at the limit', async () => {
+  test('are listed by the time they ended, up to the limit', async () => {
     const { server, ids, accessor } = await openWithIrrevocable(2)
     await using _ = server
     const all = ids.map((lease_id) => ({ lease_id, mount_id: accessor, error: 'the provider refuses' }))
@@ -667,7 +664,7 @@ describe('irrevocable leases', () => {
     ])
   })
 
-  test('cannot be renewed, end by a revocation after the repair', async () => {
+  test('cannot be renewed, and end with a revocation once the provider is repaired', async () => {
     const { server, ids } = await openWithIrrevocable()
     await using _ = server
     expect((await server.put('sys/leases/renew', { lease_id: ids[0] })).body).toEqual(
@@ -705,7 +702,7 @@ describe('irrevocable leases', () => {
     expect([answer.status, answer.body]).toEqual([status, { errors }])
   })
 
-  test('a limit that is no number is refused', async () => {
+  test('a limit that is not a number is refused', async () => {
     await using server = await openServer()
 
     const answer = await server.root.read('sys/leases?type=irrevocable&limit=abc')
@@ -714,7 +711,7 @@ describe('irrevocable leases', () => {
     expect(answer.text).toContain("invalid 'limit' provided: ")
   })
 
-  test('only the list needs sudo', async () => {
+  test('only the list requires sudo', async () => {
     await using server = await openServer()
     const { client } = await server.tokenWith('path "sys/leases*" { capabilities = ["read", "update"] }')
 
@@ -734,7 +731,7 @@ test('tidy is 202 with a warning', async () => {
   expect(String(body.warnings)).toMatch(/^Tidy operation successfully started\./)
 })
 
-describe('what leases end with', () => {
+describe('leases end with', () => {
   test('their token, whose revocation does not wait for the provider', async () => {
     await using server = await openServer()
     const { client } = await server.tokenWith('path "engine/creds/ci" { capabilities = ["read"] }')
@@ -759,7 +756,7 @@ describe('what leases end with', () => {
     expect(body).toMatchObject({ lease_duration: 300, warnings: null })
   })
 
-  test('the parent of their batch token, which is refused from then on', async () => {
+  test('the parent of their batch token, which is then refused', async () => {
     await using server = await openServer()
     const policy =
       'path "engine/creds/ci" { capabilities = ["read"] } path "auth/token/create" { capabilities = ["update"] }'
@@ -775,7 +772,7 @@ describe('what leases end with', () => {
     expect((await batch.read('engine/creds/ci')).status).toBe(403)
   })
 
-  test('all tokens of their person, when those are ended', async () => {
+  test('all tokens of their entity, if those are revoked', async () => {
     await using server = await openServer()
     await server.root.write('sys/policies/acl/p', {
       policy: 'path "engine/creds/ci" { capabilities = ["read"] }',
@@ -799,7 +796,7 @@ describe('what leases end with', () => {
     expect([...server.provider.alive]).toEqual([others])
   })
 
-  test('batch tokens of their person too, which nothing is stored of; what they make afterwards stays', async () => {
+  test('batch tokens of their entity, which are not stored, while later leases stay', async () => {
     await using server = await openServer()
     await server.root.write('sys/policies/acl/p', {
       policy: 'path "engine/creds/ci" { capabilities = ["read"] }',
@@ -832,7 +829,7 @@ describe('what leases end with', () => {
   test.each([
     { name: 'deleted', end: (root: Client, path: string) => root.delete(path) },
     { name: 'disabled', end: (root: Client, path: string) => root.write(path, { disabled: true }) },
-  ])('not an entity that is $name', async ({ end }) => {
+  ])('not with an entity that is $name', async ({ end }) => {
     await using server = await openServer()
     await server.root.write('auth/token/roles/people', {
       allowed_policies: ['p'],
@@ -855,7 +852,7 @@ describe('what leases end with', () => {
     })
   })
 
-  test('their mount, which stays while one of them cannot be taken back', async () => {
+  test('their mount, which stays while one of them cannot be revoked', async () => {
     await using server = await openServer()
     const { id } = await server.issue()
     server.provider.mood = 'down'
@@ -878,7 +875,7 @@ describe('what leases end with', () => {
     expect((await server.root.read('sys/mounts')).body.data).not.toHaveProperty('engine/')
   })
 
-  test('their mount, which is disabled again after the provider is back', async () => {
+  test('their mount, once the provider is back and it is disabled again', async () => {
     await using server = await openServer()
     await server.issue()
     server.provider.mood = 'down'
@@ -890,7 +887,7 @@ describe('what leases end with', () => {
     expect(server.provider.alive.size).toBe(0)
   })
 
-  test('the place of their mount', async () => {
+  test('the move of their mount', async () => {
     await using server = await openServer()
     const { credential } = await server.issue()
 
@@ -901,7 +898,7 @@ describe('what leases end with', () => {
 })
 
 describe('namespaces', () => {
-  test('an id of another namespace is unknown; where the id is in the body, the call follows it', async () => {
+  test('an id of another namespace is unknown in a path, and followed in a body', async () => {
     await using server = await openServer()
     for (const name of ['a', 'b']) await server.root.write(`sys/namespaces/${name}`)
     const inside = { headers: { 'X-Vault-Namespace': 'a' } }
@@ -925,7 +922,7 @@ describe('namespaces', () => {
     expect(server.provider.alive.size).toBe(0)
   })
 
-  test('a namespace that is deleted takes its leases along', async () => {
+  test('a deleted namespace ends its leases', async () => {
     await using server = await openServer()
     await server.root.write('sys/namespaces/a')
     const inside = { headers: { 'X-Vault-Namespace': 'a' } }

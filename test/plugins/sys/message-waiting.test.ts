@@ -42,7 +42,7 @@ async function oneHeld(again: () => Promise<Answer>): Promise<{ held: Promise<An
 }
 
 describe('long polls for messages', () => {
-  test('ends with the new answer when a message is made, changed or deleted, in the namespace or above', async () => {
+  test('end with the new response when a message is created, changed or deleted, in the namespace or above', async () => {
     await using server = await startTestServer()
     await server.root.write('sys/namespaces/a', {})
     const changes: (() => Promise<unknown>)[] = []
@@ -63,7 +63,7 @@ describe('long polls for messages', () => {
     }
   })
 
-  test('a wait that ends without a change gets 304', async () => {
+  test('end with 304 if nothing changed', async () => {
     await using server = await startTestServer()
     await planned(server, { authenticated: false, start_time: '2100-01-01T00:00:00Z' })
     const { etag, again } = await poll(server, before)
@@ -74,7 +74,7 @@ describe('long polls for messages', () => {
     expect(answer.headers['x-next-change-at']).toBe('2100-01-01T00:00:00Z')
   })
 
-  test('what changes nothing for the caller leaves him waiting', async () => {
+  test('continue if a change does not affect the caller', async () => {
     await using server = await startTestServer()
     const { again } = await poll(server, before)
 
@@ -86,7 +86,7 @@ describe('long polls for messages', () => {
     expect(keysOf(await waiting)).toEqual([id])
   })
 
-  test('ends when a window opens and when it closes', async () => {
+  test('end when a window opens and when it closes', async () => {
     const clock = new FakeClock(Date.UTC(2024, 5, 1))
     await using server = await startTestServer({ clock })
     const id = await planned(server, {
@@ -121,13 +121,13 @@ describe('long polls for messages', () => {
       ask: async (server: TestServer) => (await poll(server, before)).again(''),
       status: 304,
     },
-  ])('$name: the answer is at once', async ({ ask, status }) => {
+  ])('respond at once: $name', async ({ ask, status }) => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '0' } })
 
     expect((await ask(server)).status).toBe(status)
   })
 
-  test('a wish for a wrapped answer is not held', async () => {
+  test('respond at once if the response is to be wrapped', async () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '0' } })
 
     const answer = await server.root.read(`${after}?wait=60s`, {
@@ -138,7 +138,7 @@ describe('long polls for messages', () => {
   })
 
   test.each(['abc', '-1', '-1s', '1.5', '10x', 's', '1e1', '1s&wait=2s'])(
-    'a wait of %s is refused',
+    'are refused with a wait of %s',
     async (wait) => {
       await using server = await startTestServer()
 
@@ -154,7 +154,7 @@ describe('long polls for messages', () => {
   )
 
   test.each(['24h', '9000000000', '7d'])(
-    'a wait of %s is cut, and heard of a change all the same',
+    'are capped with a wait of %s, and still notice a change',
     async (wait) => {
       await using server = await startTestServer()
       const waiting = (await poll(server, before)).again(wait)
@@ -165,7 +165,7 @@ describe('long polls for messages', () => {
     },
   )
 
-  test('who knows any tag hears of a change, and which one holds now', async () => {
+  test('end after a change for a client that accepts any tag, with the current tag', async () => {
     await using server = await startTestServer()
     const { etag } = await poll(server, before)
     const waiting = server.anonymous.read(`${before}?wait=60s`, { headers: { 'If-None-Match': '*' } })
@@ -178,7 +178,7 @@ describe('long polls for messages', () => {
     expect([etag, now.etag]).toContain(answer.headers['etag'])
   })
 
-  test('one change ends all waits', async () => {
+  test('all end with one change', async () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '64' } })
     const { again } = await poll(server, before)
     const { again: againAfter } = await poll(server, after, { token: 'root' })
@@ -191,7 +191,7 @@ describe('long polls for messages', () => {
     expect(answers.map(keysOf)).toEqual(waiting.map((_, index) => [ids[index % 2]]))
   })
 
-  test('changes and waits without pause: no change is missed', async () => {
+  test('miss no change, even if changes and waits follow without pause', async () => {
     await using server = await startTestServer()
     let known = 0
     const read = async () => {
@@ -218,7 +218,7 @@ describe('long polls for messages', () => {
 })
 
 describe('who waits after login', () => {
-  test('a token that was revoked meanwhile is not told anything any more', async () => {
+  test('a token that is revoked during a wait learns nothing more', async () => {
     await using server = await startTestServer()
     const { body } = await server.root.write('auth/token/create', { policies: ['team'] })
     const token = String(body['auth']?.['client_token'])
@@ -233,7 +233,7 @@ describe('who waits after login', () => {
     expect([answer.status, answer.body['data']]).toEqual([200, {}])
   })
 
-  test('also when what he sees has not changed', async () => {
+  test('a token that is revoked during a wait learns nothing, even if its messages are unchanged', async () => {
     await using server = await startTestServer()
     const { body } = await server.root.write('auth/token/create', { policies: ['team'] })
     const token = String(body['auth']?.['client_token'])
@@ -248,7 +248,7 @@ describe('who waits after login', () => {
     expect([answer.status, answer.body['data']]).toEqual([200, {}])
   })
 
-  test('a message for others is no change', async () => {
+  test('a message for others is not a change', async () => {
     await using server = await startTestServer()
     const { again } = await poll(server, after, { token: 'root' })
     const waiting = again()
@@ -261,7 +261,7 @@ describe('who waits after login', () => {
 })
 
 describe('places to wait', () => {
-  test('beyond them 429 says when to come again; a change gives the place back', async () => {
+  test('beyond the limit a request gets 429 with Retry-After, and a change frees a place', async () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
     const { again } = await poll(server, before)
 
@@ -275,7 +275,7 @@ describe('places to wait', () => {
     expect((await (await poll(server, before)).again('1ms')).status).toBe(304)
   })
 
-  test('each address has its own', async () => {
+  test('each address has its own places', async () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
     const { etag, again } = await poll(server, before)
     const { held } = await oneHeld(again)
@@ -290,7 +290,7 @@ describe('places to wait', () => {
     await held
   })
 
-  test('a client counts as one whatever address of its IPv6 network it uses', async () => {
+  test('a client counts as one, whichever address of its IPv6 network it uses', async () => {
     await using server = await startTestServer({
       settings: { MESSAGE_WAITERS: '1', TRUSTED_PROXIES: '127.0.0.0/8' },
     })
@@ -321,7 +321,7 @@ describe('places to wait', () => {
       settings: { TRUSTED_PROXIES: '192.0.2.0/24' },
       statuses: [429, 429, 429, 429],
     },
-  ])('what X-Forwarded-For says $name', async ({ settings, statuses }) => {
+  ])('X-Forwarded-For $name', async ({ settings, statuses }) => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1', ...settings } })
     const { etag } = await poll(server, before)
     const ask = (from: string, wait: string) =>
@@ -339,7 +339,7 @@ describe('places to wait', () => {
     expect((await held).status).toBe(200)
   })
 
-  test('a client that hangs up leaves its place', async () => {
+  test('a client that disconnects frees its place', async () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
     const { etag, again } = await poll(server, before)
     const { hostname, port } = new URL(server.url)
@@ -356,7 +356,7 @@ describe('places to wait', () => {
     }
   })
 
-  test('requests behind one that waits on the same connection are answered after it', async () => {
+  test('requests after a waiting one on the same connection are answered after it', async () => {
     await using server = await startTestServer()
     const { etag } = await poll(server, before)
     const { hostname, port } = new URL(server.url)
@@ -370,7 +370,7 @@ describe('places to wait', () => {
     expect(text.match(/HTTP\/1\.1 304/g)).toHaveLength(2)
   })
 
-  test('many that wait on one connection count each, and go with it without a warning', async () => {
+  test('several waits on one connection each count, and end with it without a warning', async () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '30', MAX_IN_FLIGHT: '40' } })
     const { etag, again } = await poll(server, before)
     const warnings: string[] = []
@@ -393,7 +393,7 @@ describe('places to wait', () => {
     expect((await server.root.read('auth/token/lookup-self')).status).toBe(200)
   })
 
-  test('those who wait are not in the way of others', async () => {
+  test('waiting requests do not block others', async () => {
     await using server = await startTestServer({ settings: { MAX_IN_FLIGHT: '2', MESSAGE_WAITERS: '9' } })
     const { again } = await poll(server, before)
     const waiting: Promise<Answer>[] = []
@@ -411,7 +411,7 @@ describe('places to wait', () => {
 })
 
 describe('what ends all waits', () => {
-  test('the stop of the server, at once', async () => {
+  test('stopping the server, at once', async () => {
     const server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
     const { held } = await oneHeld((await poll(server, before)).again)
 
@@ -421,7 +421,7 @@ describe('what ends all waits', () => {
     expect([answer.status, answer.headers['connection']]).toEqual([304, 'close'])
   })
 
-  test('the seal', async () => {
+  test('sealing the server', async () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
     const { held } = await oneHeld((await poll(server, before)).again)
 
@@ -430,7 +430,7 @@ describe('what ends all waits', () => {
     expect((await held).body).toEqual(errors('Vault is sealed'))
   })
 
-  test('the end of the namespace', async () => {
+  test('deleting the namespace', async () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
     await server.root.write('sys/namespaces/a', {})
     const { held } = await oneHeld((await poll(server, before, { namespace: 'a' })).again)
@@ -441,7 +441,7 @@ describe('what ends all waits', () => {
     while ((await server.root.read('sys/namespaces/a')).status !== 404);
   })
 
-  test('a locked namespace tells nothing at the end of a wait', async () => {
+  test('locking the namespace, with nothing revealed at the end of a wait', async () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
     await server.root.write('sys/namespaces/a', {})
     const { held } = await oneHeld((await poll(server, before, { namespace: 'a' })).again)

@@ -44,7 +44,7 @@ describe('the fields that Gatehouse adds', () => {
       sent: { audience: [{ policies: ['a'] }, { group_ids: ['b'] }] },
       told: { audience: { policies: ['a'], group_ids: ['b'] } },
     },
-  ])('$sent is told when it was set, and only then', async ({ sent, told = sent }) => {
+  ])('$sent is returned if and only if it was set', async ({ sent, told = sent }) => {
     const created = await fixture.root.write(messagesPath, { ...plain, ...sent })
     const id = String(created.body.data?.['id'])
 
@@ -121,7 +121,7 @@ describe('the fields that Gatehouse adds', () => {
     expect((await fixture.root.write(messagesPath, { ...plain, [field]: value })).body).toEqual(errors(text))
   })
 
-  test('a patch sets one, leaves the others, and takes one away', async () => {
+  test('a patch sets one, keeps the others, and removes one', async () => {
     const id = await made(fixture, {
       severity: 'warning',
       priority: 3,
@@ -176,7 +176,7 @@ describe('schemes of a link', () => {
   })
 })
 
-test('a scheme of any length is cut in the warning', async () => {
+test('a long scheme is truncated in the warning', async () => {
   await using server = await startMessageFixture()
 
   const { body } = await server.root.write(messagesPath, {
@@ -190,7 +190,7 @@ test('a scheme of any length is cut in the warning', async () => {
 describe('a preview', () => {
   const preview = `${messagesPath}/preview`
 
-  test.each(['POST', 'PUT'])('%s shows the entry as front ends get it, and keeps nothing', async (verb) => {
+  test.each(['POST', 'PUT'])('%s shows the entry as front ends get it, and stores nothing', async (verb) => {
     const { status, body } = await fixture.root.call(verb, preview, {
       ...plain,
       type: 'modal',
@@ -227,17 +227,17 @@ describe('a preview', () => {
       text: 'failed to create custom message: message start time must occur before end time',
     },
     { sent: { ...plain, type: 'x' }, text: 'failed to create custom message: unrecognized message type' },
-  ])('$sent is refused as by create', async ({ sent, text }) => {
+  ])('$sent is refused as in a create', async ({ sent, text }) => {
     expect(await fixture.root.write(preview, sent)).toMatchObject({ status: 400, body: errors(text) })
   })
 
-  test('a year no text can hold is refused too', async () => {
+  test('a year that no text can express is refused too', async () => {
     expect((await fixture.root.write(preview, { ...plain, end_time: 253402300800 })).text).toContain(
       'year outside of range [0,9999]',
     )
   })
 
-  test('needs create on its own path; it is never an id', async () => {
+  test('requires create on its own path, and is never an id', async () => {
     const creator = await clientWith(fixture, preview, 'create')
     const updater = await clientWith(fixture, preview, 'update')
 
@@ -270,7 +270,7 @@ describe('reading acknowledgements', () => {
   }
   const ack = (id: string) => `sys/internal/ui/authenticated-messages/${id}/ack`
 
-  test('operators see who took note, and when first', async () => {
+  test('operators see who acknowledged a message, and when first', async () => {
     const id = await made(fixture)
     const people = [await somebody('ann'), await somebody('bob')]
     expect(await fixture.root.call('LIST', `${messagesPath}/${id}/acks`)).toMatchObject({
@@ -304,7 +304,7 @@ describe('reading acknowledgements', () => {
     })
   })
 
-  test('needs list on its path', async () => {
+  test('requires list on its path', async () => {
     const id = await made(fixture)
     const path = `${messagesPath}/${id}/acks`
 

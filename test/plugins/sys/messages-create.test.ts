@@ -222,7 +222,7 @@ describe('creating a message: refused', () => {
     expect((await fixture.root.list(messagesPath)).status).toBe(404)
   })
 
-  test('a year that no text can hold is refused', async () => {
+  test('a year that no text can express is refused', async () => {
     const { status, body } = await fixture.root.write(messagesPath, {
       ...plain,
       start_time: '9999-12-31T23:59:59-01:00',
@@ -241,7 +241,7 @@ describe('creating a message: refused', () => {
     })
   })
 
-  test('a body that is no JSON is refused', async () => {
+  test('a body that is not JSON is refused', async () => {
     const { status, body } = await fixture.root.write(messagesPath, undefined, { raw: '{' })
 
     expect(status).toBe(400)
@@ -281,7 +281,7 @@ describe('creating a message: refused', () => {
     { verb: 'LIST', path: `${messagesPath}/an-id` },
     { verb: 'HEAD', path: messagesPath },
     { verb: 'HEAD', path: `${messagesPath}/an-id` },
-  ])('$verb $path is not offered', async ({ verb, path }) => {
+  ])('$verb $path is not supported', async ({ verb, path }) => {
     const answer = await fixture.root.call(verb, path, verb === 'PATCH' ? {} : undefined, {
       headers: { 'Content-Type': 'application/merge-patch+json' },
     })
@@ -455,7 +455,7 @@ describe('creating a message: accepted', () => {
     expect(body.warnings).toEqual([`${unwanted}: [foo id]`])
   })
 
-  test('a trailing slash does not count for rights', async () => {
+  test('a trailing slash does not affect rights', async () => {
     const client = await clientWith(fixture, messagesPath, 'create')
     const other = await clientWith(fixture, `${messagesPath}/`, 'create')
 
@@ -477,7 +477,7 @@ describe('creating a message: accepted', () => {
 })
 
 describe('the limit of 100 messages', () => {
-  test('a full namespace takes no more, says what else is wrong first, and frees a place at once', async () => {
+  test('a full namespace accepts no more, reports other mistakes first, and frees a place at once', async () => {
     await using fixture = await startMessageFixture()
     const [first = ''] = await fill(fixture, 100)
 
@@ -510,7 +510,7 @@ describe('the limit of 100 messages', () => {
     expect((await fixture.root.list(messagesPath)).body.data?.['keys']).toHaveLength(100)
   })
 
-  test('a hundred at once beside one: the last of them is refused', async () => {
+  test('of a hundred concurrent creates after an existing message, one is refused', async () => {
     await using fixture = await startMessageFixture()
     await made(fixture)
 

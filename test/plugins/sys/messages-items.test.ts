@@ -116,7 +116,7 @@ describe('reading, updating and deleting a message', () => {
     expect(await stored()).toEqual(before)
   })
 
-  test('an update to a year that no text can hold is refused', async () => {
+  test('an update to a year that no text can express is refused', async () => {
     const { status, body } = await fixture.root.write(path, { ...plain, end_time: 253402300800 })
 
     expect(status).toBe(400)
@@ -127,7 +127,7 @@ describe('reading, updating and deleting a message', () => {
     { verb: 'POST', slash: '' },
     { verb: 'PUT', slash: '' },
     { verb: 'POST', slash: '/' },
-  ])('$verb with "$slash" behind the path replaces the whole message', async ({ verb, slash }) => {
+  ])('$verb with "$slash" after the path replaces the whole message', async ({ verb, slash }) => {
     const whole = { ...plain, start_time: '2030-01-01T00:00:00Z' }
 
     const answer = await fixture.root.call(verb, path + slash, whole)
@@ -156,15 +156,12 @@ describe('reading, updating and deleting a message', () => {
     expect(answer.body.data?.['id']).toBe(id)
   })
 
-  test.each(['', '/'])(
-    'deleting a message is 204, known or not, with "%s" behind the path',
-    async (slash) => {
-      for (let time = 0; time < 2; time += 1) {
-        expect(await fixture.root.delete(path + slash)).toMatchObject({ status: 204, text: '' })
-        expect((await fixture.root.read(path)).status).toBe(404)
-      }
-    },
-  )
+  test.each(['', '/'])('deleting a message is 204, known or not, with "%s" after the path', async (slash) => {
+    for (let time = 0; time < 2; time += 1) {
+      expect(await fixture.root.delete(path + slash)).toMatchObject({ status: 204, text: '' })
+      expect((await fixture.root.read(path)).status).toBe(404)
+    }
+  })
 
   test.each([
     { capability: 'create', verb: 'POST' },
@@ -189,7 +186,7 @@ describe('reading, updating and deleting a message', () => {
     { capability: 'patch', verb: 'PATCH', status: 200 },
     { capability: 'delete', verb: 'DELETE', status: 204 },
   ])(
-    '$capability on an item is enough for $verb, with a slash behind too',
+    '$capability on an item is enough for $verb, also with a trailing slash',
     async ({ capability, verb, status }) => {
       const client = await clientWith(fixture, path, capability)
 
@@ -266,30 +263,30 @@ describe('a merge patch of a message', () => {
     expect(await stored()).toEqual(whole())
   })
 
-  test('a field that cannot be read is told before an id nobody knows', async () => {
+  test('an invalid field is reported before an unknown id', async () => {
     expect((await patch({ title: [] }, `${messagesPath}/abc`)).status).toBe(400)
   })
 
-  test('an unknown field and an id are told about', async () => {
+  test('an unknown field and an id in the body are reported', async () => {
     expect((await patch({ foo: 1, id: 'x' })).body.warnings).toHaveLength(2)
     expect((await stored())?.['id']).toBe(id)
   })
 
-  test('only a merge patch is one', async () => {
+  test('only the content type of a merge patch is accepted', async () => {
     const json = { headers: { 'Content-Type': 'application/json' } }
 
     expect((await fixture.root.call('PATCH', path, {}, json)).status).toBe(415)
     expect((await fixture.root.call('PATCH', path, {})).status).toBe(400)
   })
 
-  test('fifty at once all have their effect', async () => {
+  test('fifty concurrent patches all take effect', async () => {
     await Promise.all(Array.from({ length: 50 }, (_, index) => patch({ options: { [`n${index}`]: index } })))
 
     const options = (await stored())?.['options'] ?? {}
     expect(Object.keys(options)).toHaveLength(52)
   })
 
-  test('patches and a delete at once: it is gone afterwards, whoever was first', async () => {
+  test('after concurrent patches and a delete, the message is deleted', async () => {
     const answers = await Promise.all([
       patch({ title: 'a' }),
       patch({ title: 'b' }),

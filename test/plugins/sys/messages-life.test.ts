@@ -144,7 +144,7 @@ describe('the community edition', () => {
     expect((await third.root.read(`${messagesPath}/${id}`)).status).toBe(200)
   })
 
-  test('another edition is none', async () => {
+  test('an unknown edition is refused', async () => {
     await expect(startMessageFixture({ settings: { EDITION: 'Enterprise' } })).rejects.toThrow(
       'GATEHOUSE_EDITION',
     )
@@ -152,7 +152,7 @@ describe('the community edition', () => {
 })
 
 describe('messages in storage', () => {
-  test('a write that fails is a refusal that says so, changes nothing and takes no place', async () => {
+  test('a failed write is refused with the cause, changes nothing and takes no place', async () => {
     const faults = new StorageFaults()
     await using fixture = await startMessageFixture({ faults })
     const [id = ''] = await fill(fixture, 99)

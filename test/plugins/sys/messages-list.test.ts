@@ -11,7 +11,7 @@ import {
 const unwanted = 'Endpoint ignored these unrecognized parameters: [foo]'
 const ignoredType = 'Endpoint ignored the unrecognized value of the type filter'
 
-test('the list of an empty namespace is 404, or has the warnings alone', async () => {
+test('the list of an empty namespace is 404, or has only the warnings', async () => {
   await using fixture = await startMessageFixture()
 
   expect(await fixture.root.call('LIST', messagesPath)).toMatchObject({ status: 404, body: errors() })
@@ -126,14 +126,14 @@ describe('the list of messages', () => {
     'active=fred',
     'type=banner&type=modal',
     'authenticated=true&authenticated=true',
-  ])('%s cannot be read', async (query) => {
+  ])('the filter %s is invalid', async (query) => {
     const { status, body } = await fixture.root.call('LIST', `${messagesPath}?${query}`)
 
     expect(status).toBe(400)
     expect(errorText(body)).toMatch(/^Field validation failed: error converting input/)
   })
 
-  test.each(['', '/'])('the right to list may be given on the path with "%s" behind', async (slash) => {
+  test.each(['', '/'])('the right to list may be granted on the path with "%s" after it', async (slash) => {
     const client = await clientWith(fixture, `${messagesPath}${slash}`, 'list')
 
     expect((await client.call('LIST', messagesPath)).status).toBe(200)
@@ -155,7 +155,7 @@ describe('the list of messages', () => {
     expect(before).toEqual([scheduled, ...[banner, modal].sort()])
   })
 
-  test('after and limit go by the position in the list', async () => {
+  test('after and limit use the position in the list', async () => {
     const keys = async (query: string) =>
       (await fixture.root.list(`${messagesPath}?${query}`)).body.data?.['keys']
     const all = [scheduled, ...[banner, modal].sort()]

@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 describe('a new server', () => {
-  test('has its auth mounts, also at the top level of the answer', async () => {
+  test('has its auth mounts, also at the top level of the response', async () => {
     const { status, body } = await root.read('sys/auth')
 
     expect(status).toBe(200)
@@ -93,7 +93,7 @@ test.each([
   expect((await root.read(`${at}/${path}`)).status).toBe(400)
 })
 
-test('what the Go client sends enables a mount, and its null options stay null', async () => {
+test('a request of the Go client enables a mount, and its null options stay null', async () => {
   const path = fresh()
 
   const enabled = await root.write(`sys/auth/${path}`, {
@@ -109,7 +109,7 @@ test('what the Go client sends enables a mount, and its null options stay null',
   })
 })
 
-test('numbers in config count as their text', async () => {
+test('numbers in config are read as their text', async () => {
   const path = fresh()
 
   await root.write(`sys/auth/${path}`, {
@@ -224,7 +224,7 @@ test.each([
   { call: ['LIST', 'auth'], status: 404, text: wrapped('unsupported path') },
   { call: ['DELETE', 'auth'], status: 405, text: wrapped('unsupported operation') },
   { call: ['GET', 'remount'], status: 405, text: wrapped('unsupported operation') },
-])('$call answers $status', async ({ call: [verb = '', path = ''], status, text }) => {
+])('$call is $status', async ({ call: [verb = '', path = ''], status, text }) => {
   const headers: Record<string, string> =
     verb === 'PATCH' ? { 'Content-Type': 'application/merge-patch+json' } : {}
 
@@ -242,7 +242,7 @@ test.each([
   expect((await root.read(`sys/${path}`)).body.data?.type).toBe(type)
 })
 
-test('the tuning of an auth mount is reached below both tables', async () => {
+test('the tuning of an auth mount is available below both tables', async () => {
   const tuning = {
     default_lease_ttl: 2_764_800,
     description: '',
@@ -255,7 +255,7 @@ test('the tuning of an auth mount is reached below both tables', async () => {
   expect((await root.read('sys/mounts/auth/jwt/tune')).body.data).toEqual(tuning)
 })
 
-test('a mount is routed to as soon as it is there, and no longer than it is there', async () => {
+test('a mount serves requests exactly as long as it exists', async () => {
   const path = fresh()
   const gone = { errors: [`no handler for route "auth/${path}/nothing-here". route entry not found.`] }
 
@@ -266,7 +266,7 @@ test('a mount is routed to as soon as it is there, and no longer than it is ther
   expect((await root.read(`auth/${path}/nothing-here`)).body).toEqual(gone)
 })
 
-test('a mount made again at the same path has other ids', async () => {
+test('a mount that is created again at the same path has other ids', async () => {
   const path = fresh()
   await root.write(`sys/mounts/${path}`, { type: 'cloud' })
   const before = await root.read(`sys/mounts/${path}`)
@@ -302,7 +302,7 @@ test('the state of an unknown move is 404', async () => {
   expect([answer.status, answer.body]).toEqual([404, { errors: [] }])
 })
 
-test('what a disabled mount has issued is worth nothing, nor is it to a new mount at its place', async () => {
+test('tokens of a disabled mount are invalid, also at a new mount on its path', async () => {
   const path = fresh()
   const before = await (await aLoginMount(server, path)).login('alice')
   const { body } = await before.client.write('auth/token/create', {})
@@ -318,7 +318,7 @@ test('what a disabled mount has issued is worth nothing, nor is it to a new moun
 })
 
 describe('rights', () => {
-  test('below sys/auth every call wants sudo, below sys/mounts none does', async () => {
+  test('every call below sys/auth requires sudo, and none below sys/mounts does', async () => {
     const path = fresh()
     await root.write(`sys/mounts/${path}`, { type: 'cloud' })
     const caller = await withPolicy(
@@ -341,7 +341,7 @@ describe('rights', () => {
     expect((await caller.delete(`sys/mounts/${path}`)).status).toBe(204)
   })
 
-  test('to enable is an update: create is not enough', async () => {
+  test('enabling a mount is an update, so create is not enough', async () => {
     const caller = await withPolicy(
       server,
       'create-only',
@@ -353,7 +353,7 @@ describe('rights', () => {
     expect([answer.status, answer.body]).toEqual([403, denied])
   })
 
-  test('the tables are listed for those who may read them', async () => {
+  test('the tables are listed for callers who may read them', async () => {
     const caller = await withPolicy(server, 'lists', 'path "sys/auth" { capabilities = ["read"] }')
 
     expect((await caller.read('sys/auth')).status).toBe(200)
@@ -363,13 +363,13 @@ describe('rights', () => {
 })
 
 describe('listings for user interfaces', () => {
-  test('show nobody a mount that is not made visible', async () => {
+  test('show no invisible mount to unauthenticated callers', async () => {
     await using quiet = await startTestServer()
 
     expect((await quiet.anonymous.read(ui)).body.data).toEqual({ auth: {}, secret: {} })
   })
 
-  test('show what is made visible, and only its description, options and type', async () => {
+  test('show visible mounts with only their description, options and type', async () => {
     const [open, hidden] = [fresh(), fresh()]
     await root.write(`sys/auth/${open}`, {
       type: 'jwt',
@@ -384,7 +384,7 @@ describe('listings for user interfaces', () => {
     expect(body.data?.auth?.[`${hidden}/`]).toBeUndefined()
   })
 
-  test('show a caller the mounts with a right on them or below, in full, and the visible ones', async () => {
+  test('show a caller the mounts on or below which it has a right, in full, and the visible ones', async () => {
     const [mine, other, open] = [fresh(), fresh(), fresh()]
     for (const path of [mine, other])
       await root.write(`sys/auth/${path}`, { type: 'jwt', config: { listing_visibility: 'hidden' } })
@@ -399,7 +399,7 @@ describe('listings for user interfaces', () => {
     expect(body.data?.auth?.[`${open}/`]?.uuid).toBeDefined()
   })
 
-  test('refuse a token that does not exist', async () => {
+  test('refuse an unknown token', async () => {
     const answer = await server.as('hvs.none').read(ui)
 
     expect([answer.status, answer.body]).toEqual([403, { errors: ['permission denied'] }])
@@ -408,11 +408,11 @@ describe('listings for user interfaces', () => {
   test.each([
     { verb: 'LIST', status: 404 },
     { verb: 'POST', status: 405 },
-  ])('$verb answers $status', async ({ verb, status }) => {
+  ])('answer $verb with $status', async ({ verb, status }) => {
     expect((await server.anonymous.call(verb, ui)).status).toBe(status)
   })
 
-  test('of one path name its mount, for callers with a right there', async () => {
+  test('name the mount of a path, for callers with a right there', async () => {
     const path = fresh()
     await root.write(`sys/mounts/${path}`, { type: 'cloud', config: { listing_visibility: 'unauth' } })
     const caller = await withPolicy(server, 'ui-one', `path "${path}/roles/*" { capabilities = ["read"] }`)

@@ -44,7 +44,7 @@ const everything =
   'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo", "patch", "scan"] }'
 
 describe('management', () => {
-  test('a namespace is made, read, changed and deleted', async () => {
+  test('a namespace can be created, read, changed and deleted', async () => {
     const parent = await fresh()
     expect((await root.list('sys/namespaces', inside(parent))).body).toEqual(errors())
     expect((await root.call('SCAN', 'sys/namespaces', undefined, inside(parent))).status).toBe(204)
@@ -124,7 +124,7 @@ describe('management', () => {
     expect((await root.write(`sys/namespaces/${name}`)).body).toEqual(errors(text))
   })
 
-  test('names that only look special are names', async () => {
+  test('names that only look special are accepted', async () => {
     const parent = await fresh()
     const answers = await Promise.all(
       ['...', '..a', 'a..', 'roots', 'ns%C3%A4', 'a@b', 'api-lock', 'docs', '%25x'].map((name) =>
@@ -143,7 +143,7 @@ describe('management', () => {
     )
   })
 
-  test('of calls that make the same one at the same time, all get it', async () => {
+  test('concurrent calls that create the same namespace all get it', async () => {
     const parent = await fresh()
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => root.write('sys/namespaces/same', {}, inside(parent))),
@@ -178,7 +178,7 @@ describe('management', () => {
     expect(unknown.body).toEqual(errors('namespace not found'))
   })
 
-  test('patches at the same time all count', async () => {
+  test('concurrent patches all take effect', async () => {
     const name = await fresh()
     const patch = (n: number) =>
       root.call(
@@ -197,7 +197,7 @@ describe('management', () => {
     )
   })
 
-  test('of a deletion and calls that make something inside at the same time, one side wins', async () => {
+  test('a deletion concurrent with creations inside has a consistent outcome', async () => {
     const name = await fresh()
     const calls = await Promise.all([
       root.write('sys/namespaces/first', {}, inside(name)),
@@ -217,7 +217,7 @@ describe('management', () => {
     expect(calls.filter(({ status }) => status >= 500)).toEqual([])
   })
 
-  test('mounts and namespaces keep out of each other’s way', async () => {
+  test('mounts and namespaces cannot have the same path', async () => {
     const name = await fresh()
 
     expect((await root.write(`sys/mounts/${name}`, { type: 'cloud' })).body).toEqual(
@@ -236,7 +236,7 @@ describe('management', () => {
     )
   })
 
-  test('the namespaces a token can see are those it has rights in', async () => {
+  test('a token sees the namespaces in which it has rights', async () => {
     const parent = await fresh()
     const [seen] = [await fresh(parent), await fresh(parent)]
     const below = String(seen).slice(parent.length + 1)
@@ -257,7 +257,7 @@ describe('lock', () => {
       `API access to this namespace has been locked by an administrator - "${path}/" must be unlocked to gain access.`,
     )
 
-  test('it closes a namespace and all below, until it is unlocked by its key', async () => {
+  test('a lock closes a namespace and everything below until it is unlocked with its key', async () => {
     const name = await fresh()
     const child = await fresh(name)
     const { client } = await tokenIn(name, everything)
@@ -286,7 +286,7 @@ describe('lock', () => {
     )
   })
 
-  test('of many who lock it at the same time one gets a key, and that is the one that unlocks', async () => {
+  test('of concurrent locks one gets a key, and that key unlocks the namespace', async () => {
     const name = await fresh()
 
     const answers = await Promise.all(
@@ -308,7 +308,7 @@ describe('lock', () => {
     ])
   })
 
-  test('sudo unlocks without the key, less does not', async () => {
+  test('sudo unlocks without the key, and nothing less does', async () => {
     const name = await fresh()
     const { client } = await tokenIn(name, 'path "sys/namespaces/api-lock/*" { capabilities = ["update"] }')
     await root.write('sys/namespaces/api-lock/lock', {}, inside(name))
@@ -320,7 +320,7 @@ describe('lock', () => {
     expect(body['warnings']).toEqual(['Namespace unlocked using sudo capabilities'])
   })
 
-  test('the root and what is not there are not locked', async () => {
+  test('the root and unknown namespaces cannot be locked', async () => {
     expect((await root.write('sys/namespaces/api-lock/lock')).status).toBe(400)
     expect((await root.write('sys/namespaces/api-lock/lock/none')).body).toEqual(
       errors('requested namespace does not exist'),
@@ -330,7 +330,7 @@ describe('lock', () => {
 })
 
 describe('which namespace a request is in', () => {
-  test('header and path form name the same, and the header comes back', async () => {
+  test('header and path form name the same namespace, and the response repeats the header', async () => {
     const name = await fresh()
     const forms = [`/${name}`, `${name}/`, name]
     const answers = await Promise.all(forms.map((form) => root.read('sys/auth', inside(form))))
@@ -365,7 +365,7 @@ describe('which namespace a request is in', () => {
     'internal/counters/activity/monthly',
     'mfa/method/x',
     'rotate',
-  ])('sys/%s is the root’s alone', async (path) => {
+  ])('sys/%s works only in the root', async (path) => {
     const name = await fresh()
 
     expect((await server.anonymous.read(`sys/${path}`, inside(name))).body).toEqual(
@@ -398,7 +398,7 @@ describe('which namespace a request is in', () => {
     },
   )
 
-  test('node state that is open to all is open there too, and what no mount takes is named without its namespace', async () => {
+  test('public node state is available there too, and an unrouted path is named without its namespace', async () => {
     const name = await fresh()
 
     expect((await server.anonymous.read(`${name}/sys/seal-status`)).status).toBe(200)
@@ -412,7 +412,7 @@ describe('which namespace a request is in', () => {
 })
 
 describe('isolation', () => {
-  test('ids end in the id of their namespace, and are nobody’s elsewhere', async () => {
+  test('ids end in the id of their namespace, and are unknown elsewhere', async () => {
     const [a, b] = [await fresh(), await fresh()]
     const id = String((await root.read(`sys/namespaces/${a}`)).body['data']?.['id'])
     const mine = await tokenIn(a, everything)
@@ -462,7 +462,7 @@ describe('isolation', () => {
     expect((await client.read('sys/internal/ui/resultant-acl', inside(b))).body).toEqual(notAllowed)
   })
 
-  test('policies of the root name the namespace; its default policy does not reach in', async () => {
+  test('policies of the root name the namespace, and its default policy does not apply inside', async () => {
     const name = await fresh()
     await root.write('sys/policies/acl/into', {
       policy: `path "${name}/sys/auth" { capabilities = ["read"] }`,
@@ -480,7 +480,7 @@ describe('isolation', () => {
     expect((await client.read('auth/token/lookup-self', inside(name))).status).toBe(200)
   })
 
-  test('policies of one name are different policies in different namespaces, and there is no root policy below', async () => {
+  test('policies of one name are different policies in different namespaces, and child namespaces have no root policy', async () => {
     const [a, b] = [await fresh(), await fresh()]
     await root.write('sys/policies/acl/p', { policy: everything }, inside(a))
     const { body } = await root.write('auth/token/create', { policies: ['p'], ttl: '1h' }, inside(b))
@@ -495,7 +495,7 @@ describe('isolation', () => {
     )
   })
 
-  test('a policy of the root that an entity brings means nothing to its token in a namespace, whatever has its name there', async () => {
+  test('a root policy of an entity does not apply to its token in a namespace, even if a policy there has the same name', async () => {
     const name = await fresh()
     await root.write('sys/policies/acl/shared', {
       policy: `path "${name}/auth/token/create" { capabilities = ["update", "sudo"] }`,
@@ -569,7 +569,7 @@ async function loginAt({ root, anonymous, as }: TestServer, namespace: string, s
 const signer = aSigner()
 
 describe('logins', () => {
-  test('a JWT mount of a namespace logs in, and its tokens bear the namespace', async () => {
+  test('a JWT mount of a namespace logs callers in, and its tokens carry the namespace', async () => {
     const name = await fresh()
     const { client, entity } = await loginAt(server, name, 'alice')
     const id = String((await root.read(`sys/namespaces/${name}`)).body['data']?.['id'])
@@ -586,7 +586,7 @@ describe('logins', () => {
 })
 
 describe('a move from one namespace to another', () => {
-  test('names full paths, keeps the data and ends the tokens', async () => {
+  test('uses full paths, keeps the data and ends the tokens', async () => {
     const [a, b] = [await fresh(), await fresh()]
     const { client } = await loginAt(server, a, 'bob')
     const queued = await root.write('sys/remount', { from: `${a}/auth/j`, to: `${b}/auth/there` })
@@ -607,7 +607,7 @@ describe('a move from one namespace to another', () => {
 })
 
 describe('deletion', () => {
-  test('it takes everything along, also for a later namespace of the name', async () => {
+  test('a deletion removes everything, and a later namespace of that name starts empty', async () => {
     const name = await fresh()
     const held = await loginAt(server, name, 'carol')
     const mine = await tokenIn(name, everything)

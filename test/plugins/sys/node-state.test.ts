@@ -16,27 +16,30 @@ const openOne = shared(startTestServer)
 const sealedOne = shared(sealedServer)
 
 describe('health', () => {
-  test.each(['sys/health', '/sys/health', '/health'])('%s tells all about an open server', async (path) => {
-    await using server = await startTestServer({ settings: { REPORTED_VERSION: '1.17.2+ent' } })
+  test.each(['sys/health', '/sys/health', '/health'])(
+    '%s describes an unsealed server completely',
+    async (path) => {
+      await using server = await startTestServer({ settings: { REPORTED_VERSION: '1.17.2+ent' } })
 
-    const { status, body } = await server.anonymous.read(path)
+      const { status, body } = await server.anonymous.read(path)
 
-    expect(status).toBe(200)
-    expect(body).toEqual({
-      initialized: true,
-      sealed: false,
-      standby: false,
-      performance_standby: false,
-      replication_performance_mode: 'disabled',
-      replication_dr_mode: 'disabled',
-      server_time_utc: expect.any(Number),
-      version: '1.17.2+ent',
-      gatehouse_version: productVersion,
-      enterprise: true,
-      cluster_name: expect.stringMatching(/^vault-cluster-[0-9a-f]{8}$/),
-      cluster_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-    })
-  })
+      expect(status).toBe(200)
+      expect(body).toEqual({
+        initialized: true,
+        sealed: false,
+        standby: false,
+        performance_standby: false,
+        replication_performance_mode: 'disabled',
+        replication_dr_mode: 'disabled',
+        server_time_utc: expect.any(Number),
+        version: '1.17.2+ent',
+        gatehouse_version: productVersion,
+        enterprise: true,
+        cluster_name: expect.stringMatching(/^vault-cluster-[0-9a-f]{8}$/),
+        cluster_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      })
+    },
+  )
 
   test('a sealed server hides its cluster', async () => {
     await using server = await sealedServer()
@@ -94,7 +97,7 @@ describe('health', () => {
     expect((await server.anonymous.read('sys/health?activecode=x')).body).toEqual(errors())
   })
 
-  test('an edition without ent says so', async () => {
+  test('a community version says that it is not enterprise', async () => {
     await using server = await startTestServer({ settings: { REPORTED_VERSION: '1.16.3' } })
 
     expect((await server.anonymous.read('sys/health')).body).toMatchObject({
@@ -105,7 +108,7 @@ describe('health', () => {
 })
 
 describe('probes', () => {
-  test.each(['GET', 'HEAD'])('%s /health/live and /health/ready', async (method) => {
+  test.each(['GET', 'HEAD'])('%s works for /health/live and /health/ready', async (method) => {
     await using server = await startTestServer()
 
     expect((await server.anonymous.call(method, '/health/live')).status).toBe(200)
@@ -118,7 +121,7 @@ describe('probes', () => {
     })
   })
 
-  test('they say why, on the listener for metrics even when the main one is closed', async () => {
+  test('probes give the reason, on the metrics listener even after the main one is closed', async () => {
     await using server = await startTestServer({ settings: { METRICS_LISTEN: '127.0.0.1:0' } })
     const watcher = new Client(`http://127.0.0.1:${server.server.metricsPort}`)
     const probes = async (client: Client) => [
@@ -156,7 +159,7 @@ const offered: Record<string, string[]> = {
   'sys/unseal': ['POST', 'PUT'],
 }
 
-test.each(Object.keys(offered))('%s answers other verbs 405 E[], open or sealed', async (path) => {
+test.each(Object.keys(offered))('%s answers other verbs with 405 E[], sealed or not', async (path) => {
   const others = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'LIST', 'SCAN', 'OPTIONS', 'FOO'].filter(
     (verb) => !offered[path]?.includes(verb),
   )
@@ -187,7 +190,7 @@ test.each([
   'metrics',
   'pprof/heap',
   'in-flight-req',
-])('sys/%s is not available in a namespace, not even by the name of root', async (path) => {
+])('sys/%s is not available in a namespace, not even in one called root', async (path) => {
   const server = await openOne()
 
   for (const name of ['root', 'nope', '/']) {
@@ -200,7 +203,7 @@ test.each([
   }
 })
 
-test.each(['seal-status', 'leader'])('sys/%s is', async (path) => {
+test.each(['seal-status', 'leader'])('sys/%s answers in any namespace, even an unknown one', async (path) => {
   const server = await openOne()
 
   expect(
@@ -209,7 +212,7 @@ test.each(['seal-status', 'leader'])('sys/%s is', async (path) => {
 })
 
 describe('init', () => {
-  test('reads true and can not be done again', async () => {
+  test('is reported as done and cannot be repeated', async () => {
     await using server = await startTestServer()
 
     expect(await server.anonymous.read('sys/init')).toMatchObject({
@@ -224,7 +227,7 @@ describe('init', () => {
 })
 
 describe('seal status and leader', () => {
-  test('an open server', async () => {
+  test('describe an unsealed server', async () => {
     await using server = await startTestServer()
 
     const { body } = await server.anonymous.read('sys/seal-status')
@@ -242,7 +245,7 @@ describe('seal status and leader', () => {
     expect(String(body['version'])).toMatch(/^\d+\.\d+\.\d+/)
   })
 
-  test('a sealed server', async () => {
+  test('describe a sealed server', async () => {
     await using server = await sealedServer()
 
     const status = await server.anonymous.read('sys/seal-status')
@@ -316,7 +319,7 @@ describe('unseal', () => {
       status: 400,
       text: "'key' must be a valid hex or base64 string",
     },
-  ])('an open server answers %#: $status $text', async ({ sent, status, text }) => {
+  ])('an unsealed server answers request %# with $status $text', async ({ sent, status, text }) => {
     const server = await openOne()
 
     const answer = await server.anonymous.call('PUT', 'sys/unseal', undefined, { raw: sent })
@@ -340,7 +343,7 @@ describe('unseal', () => {
     },
   )
 
-  test('a sealed server forgets on reset', async () => {
+  test('a sealed server discards shares on reset', async () => {
     await using server = await sealedServer()
 
     expect(await server.anonymous.write('sys/unseal', { reset: true })).toMatchObject({
@@ -351,7 +354,7 @@ describe('unseal', () => {
 })
 
 describe('seal', () => {
-  test('wants update and sudo', async () => {
+  test('requires update and sudo', async () => {
     await using server = await startTestServer()
     const withRights = async (name: string, capabilities: string) => {
       await server.root.write(`sys/policies/acl/${name}`, {
@@ -377,7 +380,7 @@ describe('seal', () => {
     expect((await server.anonymous.read('sys/seal-status')).body).toMatchObject({ sealed: true })
   })
 
-  test('nothing is served behind it but state; sealing again needs no token', async () => {
+  test('a sealed server serves only state, and sealing again needs no token', async () => {
     await using server = await sealedServer()
 
     for (const [verb, path] of [
@@ -410,7 +413,7 @@ describe('seal', () => {
   })
 })
 
-test('step-down does nothing, for anyone', async () => {
+test('step-down has no effect for anyone', async () => {
   await using server = await startTestServer()
 
   expect(await server.anonymous.call('PUT', 'sys/step-down')).toMatchObject({ status: 204, text: '' })

@@ -22,7 +22,7 @@ function sealsOf(file: string): { terms: number[]; ringBytes: number } {
   return { terms: [...new Set(terms)], ringBytes: ring?.value.length ?? 0 }
 }
 
-test('rotations leave one key, over restarts, and everything that was given out works', async () => {
+test('after rotations and restarts one key is left, and everything issued before works', async () => {
   await using folder = await temporaryFolder()
   const file = join(folder.path, 'gatehouse.db')
   const settings = { STORAGE: `sqlite:${file}`, SEAL_KEY_FILE: join(folder.path, 'seal.key') }
@@ -49,7 +49,7 @@ test('rotations leave one key, over restarts, and everything that was given out 
   expect([unwrapped.status, unwrapped.body.data?.['name']]).toEqual([200, 'default'])
 })
 
-test('a batch token outlives a rotation', async () => {
+test('a batch token survives a rotation', async () => {
   await using server = await startTestServer()
   const { body } = await server.root.write('auth/token/create', {
     type: 'batch',
@@ -66,7 +66,7 @@ test('a batch token outlives a rotation', async () => {
   expect(new Set(others.map(({ status }) => status))).toEqual(new Set([200]))
 })
 
-test('when data keys rotate by themselves can be read and set', async () => {
+test('the schedule of automatic rotation can be read and set', async () => {
   await using server = await startTestServer()
   const rules = async (path = 'sys/rotate/config') => (await server.root.read(path)).body.data
   const set = async (body: object) => {

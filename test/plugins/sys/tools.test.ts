@@ -15,7 +15,7 @@ test.each([
   { path: 'random/platform', body: { bytes: '0x10', format: 'hex' }, length: 32 },
   { path: 'random/platform/4', body: { format: 'hex' }, length: 8 },
   { path: 'random', body: { bytes: 131_072 }, length: 174_764 },
-])('$path gives so many bytes: $body', async ({ path, body, length }) => {
+])('$path returns the number of bytes in $body', async ({ path, body, length }) => {
   const answer = await server.root.write(`sys/tools/${path}`, body)
 
   expect(answer.status).toBe(200)
@@ -56,7 +56,7 @@ test.each([
     sum: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
   },
   { body: {}, path: 'hash', sum: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855' },
-])('$path of $body', async ({ path, body, sum }) => {
+])('$path digests $body', async ({ path, body, sum }) => {
   const answer = await server.root.write(`sys/tools/${path}`, body)
 
   expect(answer.body.data?.sum).toBe(sum)

@@ -97,7 +97,7 @@ describe('what is shown', () => {
     expect(answer.text).toContain('"data":{}')
   })
 
-  test('a message before login has eight properties and needs no token', async () => {
+  test('a message shown before login has eight properties and needs no token', async () => {
     const id = await planned(
       { authenticated: false, link: { 'Learn more': 'https://example.org' }, options: { n: 1 } },
       here,
@@ -133,7 +133,7 @@ describe('what is shown', () => {
     )
   })
 
-  test('an added field is there only when it was set', async () => {
+  test('an added field is present only if it was set', async () => {
     const added = {
       severity: 'critical',
       priority: 0,
@@ -156,7 +156,7 @@ describe('what is shown', () => {
     { name: 'starting right now', window: { start_time: '2024-06-01T12:00:00Z' } },
     { name: 'over', window: { end_time: '2024-05-01T00:00:00Z' } },
     { name: 'ending right now', window: { end_time: '2024-06-01T12:00:00Z' } },
-  ])('a message that is $name is not', async ({ window }) => {
+  ])('a message that is $name is not shown', async ({ window }) => {
     await planned({ authenticated: false, ...window }, here)
     await planned(window, here)
 
@@ -164,7 +164,7 @@ describe('what is shown', () => {
     expect((await root.read(after, inside(here))).body['data']).toEqual({})
   })
 
-  test('a token that is none, unknown, revoked, expired or of a disabled entity sees what nobody sees, and no error', async () => {
+  test('a missing, unknown, revoked or expired token, or one of a disabled entity, gets an empty object and no error', async () => {
     await planned({}, here)
     const revoked = await tokenWith()
     await root.write('auth/token/revoke', { token: revoked.id })
@@ -189,7 +189,7 @@ describe('what is shown', () => {
     expect(keysOf(await elsewhere.client.read(after, inside(here)))).toHaveLength(1)
   })
 
-  test('any live token will do, whatever its policies and namespace, and it costs none of its uses', async () => {
+  test('any valid token suffices, whatever its policies and namespace, and loses no use', async () => {
     const id = await planned({}, here)
     const other = await fresh()
     const { client: only } = await tokenWith()
@@ -204,7 +204,7 @@ describe('what is shown', () => {
     expect((await once.read('auth/token/lookup-self')).status).toBe(403)
   })
 
-  test('what is for before login is not told after it, and the other way round', async () => {
+  test('messages for before login are not shown after it, and vice versa', async () => {
     const early = await planned({ authenticated: false }, here)
     const late = await planned({}, here)
 
@@ -231,7 +231,7 @@ describe('what is shown', () => {
     { href: 'www.example.com', shown: 'www.example.com' },
     { href: '/status?x=a:b', shown: '/status?x=a:b' },
     { href: '//example.org', shown: '//example.org' },
-  ])('of the address $href is shown $shown', async ({ href, shown }) => {
+  ])('the address $href is shown as $shown', async ({ href, shown }) => {
     const id = await planned({ authenticated: false, link: { More: href } }, here)
 
     expect(
@@ -241,7 +241,7 @@ describe('what is shown', () => {
 })
 
 describe('namespaces and order', () => {
-  test('messages of the namespace come first, then those of each one above; none from below or beside', async () => {
+  test('messages of the namespace come first, then those of each one above, and none from below or beside', async () => {
     const a = await fresh()
     const b = await fresh(a)
     const c = await fresh(a)
@@ -259,7 +259,7 @@ describe('namespaces and order', () => {
     await root.delete(`${admin}/${ofRoot}`)
   })
 
-  test('within a namespace a higher priority comes first, then a later start, then the id; a child comes before all', async () => {
+  test('within a namespace, a higher priority comes first, then a later start, then the id', async () => {
     const a = await fresh()
     const b = await fresh(a)
     const urgent = await planned({ priority: 5, start_time: '2023-01-01T00:00:00Z' }, a)
@@ -274,7 +274,7 @@ describe('namespaces and order', () => {
     expect(keysOf(await root.read(after, inside(b)))).toEqual([own, ...wanted])
   })
 
-  test('the key infos stand in the order of the keys', async () => {
+  test('the key infos are in the order of the keys', async () => {
     const a = await fresh()
     for (const priority of [1, 3, 2]) await planned({ priority }, a)
 
@@ -283,7 +283,7 @@ describe('namespaces and order', () => {
     expect(Object.keys(body['data']?.['key_info'] ?? {})).toEqual(body['data']?.['keys'])
   })
 
-  test('a namespace that is not there, or that is locked, has no messages', async () => {
+  test('an unknown or locked namespace has no messages', async () => {
     const a = await fresh()
     await root.write(`sys/namespaces/api-lock/lock/${a}`)
 
@@ -306,7 +306,7 @@ describe('other verbs and spellings', () => {
     expect((await server.anonymous.call('HEAD', path)).status).toBe(405)
   })
 
-  test.each([before, after])('%s with a slash, or as a list, is no open path', async (path) => {
+  test.each([before, after])('%s with a trailing slash, or as a list, is not an open path', async (path) => {
     const { client } = await tokenWith()
     const forms = [
       (caller: Client) => caller.read(`${path}/`),
@@ -322,7 +322,7 @@ describe('other verbs and spellings', () => {
     expect((await root.write(`${path}/`)).body).toEqual(errors("cannot write to a path ending in '/'"))
   })
 
-  test('an unknown parameter is told, and changes nothing else', async () => {
+  test('an unknown parameter is reported and otherwise ignored', async () => {
     const plain = await root.read(before)
     const answer = await root.read(`${before}?foo=1`)
 
@@ -334,7 +334,7 @@ describe('other verbs and spellings', () => {
 describe('tags (RFC 9110 §13.1.2)', () => {
   const vary = 'X-Vault-Token, X-Vault-Namespace, Authorization'
 
-  test('an answer carries a strong tag, and may be kept by the one who asked, if he asks again', async () => {
+  test('a response has a strong tag, and its caller may store it and revalidate it', async () => {
     const { headers } = await server.anonymous.read(before)
 
     expect(headers).toMatchObject({
@@ -374,11 +374,14 @@ describe('tags (RFC 9110 §13.1.2)', () => {
     expect(again.headers).not.toHaveProperty('content-type')
   })
 
-  test.each([`"other"`, 'W/"other"', 'other', '', '"a", "b"'])('%j gets the whole answer', async (field) => {
-    expect((await server.anonymous.read(before, knowing(field))).status).toBe(200)
-  })
+  test.each([`"other"`, 'W/"other"', 'other', '', '"a", "b"'])(
+    '%j gets the whole response',
+    async (field) => {
+      expect((await server.anonymous.read(before, knowing(field))).status).toBe(200)
+    },
+  )
 
-  test('the same data has the same tag, whoever asks and whenever; other data another one', async () => {
+  test('equal data has an equal tag, whoever asks and whenever, and other data another one', async () => {
     const a = await fresh()
     const tags = new Set<unknown>()
     const look = async () => {
@@ -408,7 +411,7 @@ describe('tags (RFC 9110 §13.1.2)', () => {
     expect(tags.size).toBe(5)
   })
 
-  test('who kept an answer for a token must not get 304 with another', async () => {
+  test('a client that stored a response for one token gets no 304 with another token', async () => {
     const a = await fresh()
     await planned({ audience: { policies: ['root'] } }, a)
     const { headers } = await root.read(after, inside(a))
@@ -417,7 +420,7 @@ describe('tags (RFC 9110 §13.1.2)', () => {
     expect((await client.read(after, knowing(headers['etag'], a))).body['data']).toEqual({})
   })
 
-  test('a wrapped answer has no tag and is not kept', async () => {
+  test('a wrapped response has no tag and must not be stored', async () => {
     const { headers } = await root.read(before)
 
     const answer = await root.read(before, {
@@ -430,7 +433,7 @@ describe('tags (RFC 9110 §13.1.2)', () => {
     expect(answer.headers['cache-control']).toBe('no-store')
   })
 
-  test('a refusal is not kept', async () => {
+  test('a refusal must not be stored', async () => {
     const answer = await server.anonymous.write(before)
 
     expect(answer.headers['cache-control']).toBe('no-store')
@@ -439,7 +442,7 @@ describe('tags (RFC 9110 §13.1.2)', () => {
 })
 
 describe('X-Next-Change-At', () => {
-  test('is the next start or end among what the caller may see, in the whole chain', async () => {
+  test('is the next start or end of any message that the caller may see, in all namespaces above', async () => {
     const a = await fresh()
     const b = await fresh(a)
     const at = (seconds: number, fraction = '') =>
@@ -472,7 +475,7 @@ describe('X-Next-Change-At', () => {
     expect(await next()).toBeUndefined()
   })
 
-  test('a window is open between its bounds only, and the tag tells', async () => {
+  test('a message shows only between its start and its end, and the tag changes with it', async () => {
     const a = await fresh()
     const start = clock.now() + 1000
     await planned(
@@ -523,7 +526,7 @@ describe('audience', () => {
     expect((await other.read(after, inside(a))).body['data']).toEqual({})
   })
 
-  test('the root token is no exception, but policies from above count below', async () => {
+  test('the root token is no exception, and policies of a parent namespace count below', async () => {
     const a = await fresh()
     await planned({ audience: { policies: ['team'] } }, a)
     const id = await planned({ audience: { policies: ['root'] } }, a)
@@ -531,7 +534,7 @@ describe('audience', () => {
     expect(keysOf(await root.read(after, inside(a)))).toEqual([id])
   })
 
-  test('a policy of that name in a namespace below or beside is another one', async () => {
+  test('a policy of the same name in a namespace below or beside does not count', async () => {
     const a = await fresh()
     const below = await fresh(a)
     const beside = await fresh()
@@ -544,7 +547,7 @@ describe('audience', () => {
     }
   })
 
-  test('a message is for entities and groups, also those they are in by way of others', async () => {
+  test('a message is for entities and groups, including indirect members', async () => {
     const a = await fresh()
     const alice = await personWith()
     const bob = await personWith()
@@ -576,7 +579,7 @@ describe('acknowledging', () => {
   const ack = (client: Client, id: string, namespace = '') =>
     client.write(`${after}/${id}/ack`, undefined, inside(namespace))
 
-  test('is noted once for each entity, where the message is', async () => {
+  test("is recorded once per entity, in the message's namespace", async () => {
     const a = await fresh()
     const id = await planned({ acknowledge_required: true })
     const person = await personWith()
@@ -594,7 +597,7 @@ describe('acknowledging', () => {
     await root.delete(`${admin}/${id}`)
   })
 
-  test('needs a token with an entity', async () => {
+  test('requires a token with an entity', async () => {
     const id = await planned()
 
     expect((await ack(server.anonymous, id)).body).toEqual(notAccepted)
@@ -604,7 +607,7 @@ describe('acknowledging', () => {
     await root.delete(`${admin}/${id}`)
   })
 
-  test('is a write only, for those whose token is good', async () => {
+  test('supports only writes with a valid token', async () => {
     const id = await planned()
     const path = `${after}/${id}/ack`
 
@@ -615,7 +618,7 @@ describe('acknowledging', () => {
     await root.delete(`${admin}/${id}`)
   })
 
-  test('costs no use of its token, and takes any body', async () => {
+  test('costs no use of the token, and accepts any body', async () => {
     const id = await planned()
     const name = `person-${++made}`
     await root.write('auth/token/roles/person', { allowed_entity_aliases: ['*'] })
@@ -631,7 +634,7 @@ describe('acknowledging', () => {
     await root.delete(`${admin}/${id}`)
   })
 
-  test('an entity that was merged into another acknowledges as that one', async () => {
+  test('counts for the target entity after a merge', async () => {
     const id = await planned()
     const gone = await personWith()
     const kept = String(
@@ -648,7 +651,7 @@ describe('acknowledging', () => {
     await root.delete(`${admin}/${id}`)
   })
 
-  test('needs a message the caller sees', async () => {
+  test('requires a message that the caller sees', async () => {
     const a = await fresh()
     const b = await fresh()
     const { client } = await personWith()
@@ -704,8 +707,8 @@ describe('edition', () => {
   })
 })
 
-describe('records that can not be read', () => {
-  test('are a refusal that says what was tried, and nothing is lost', async () => {
+describe('records that cannot be read', () => {
+  test('cause a refusal that names the operation, and nothing is lost', async () => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')
     const settings = { STORAGE: `sqlite:${path}`, SEAL_KEY_FILE: folder.file('seal.key') }

@@ -31,8 +31,8 @@ const invalid = errors('wrapping token is not valid or does not exist')
 const unchecked = (why: string) => errors(`error validating wrapping token: ${why}`)
 const unwrapped = (token: string) => server.root.write('sys/wrapping/unwrap', { token })
 
-describe('the answer that replaces a wrapped one', () => {
-  test('a wrapped answer has a token, and nothing of the original', async () => {
+describe('the response that replaces a wrapped one', () => {
+  test('a wrapped response has a token, and nothing of the original', async () => {
     const { status, text, body, headers } = await server.root.read('auth/token/lookup-self', wrapFor('60'))
 
     expect([status, headers['content-type']]).toEqual([200, 'application/json'])
@@ -56,7 +56,7 @@ describe('the answer that replaces a wrapped one', () => {
     expect(text.endsWith('\n')).toBe(true)
   })
 
-  test('the token has one use, one policy, and ends with its TTL', async () => {
+  test('the token has one use and one policy, and expires with its TTL', async () => {
     const answer = await server.root.read('sys/mounts', wrapFor('1000h'))
     const { body } = await server.root.write('auth/token/lookup', { token: tokenIn(answer) })
 
@@ -82,7 +82,7 @@ describe('the answer that replaces a wrapped one', () => {
     expect(answer.body.wrap_info?.creation_path).toBe('sys/policies/acl/')
   })
 
-  test('an answer with a token names its accessor', async () => {
+  test('a wrapped response with a token names its accessor', async () => {
     const answer = await server.root.write('auth/token/create', { policies: ['default'] }, wrapFor('60'))
     const inner = await unwrapped(tokenIn(answer))
 
@@ -92,7 +92,7 @@ describe('the answer that replaces a wrapped one', () => {
     ).toBe(200)
   })
 
-  test('it can be revoked by its accessor, and does not end with the token that asked', async () => {
+  test('the wrapping token can be revoked by its accessor, and does not end with the requesting token', async () => {
     const asking = await caller()
     const kept = await asking.read('auth/token/lookup-self', wrapFor('60'))
     const revoked = await asking.read('auth/token/lookup-self', wrapFor('60'))
@@ -115,7 +115,7 @@ describe('the answer that replaces a wrapped one', () => {
     expect((await unwrapped(tokenIn(answer))).status).toBe(200)
   })
 
-  test('after its TTL the answer is gone', async () => {
+  test('the response is gone after its TTL', async () => {
     const [whole, part] = [await wrapped({}, '2s'), await wrapped({}, '10ms')]
     clock.advance(1)
     expect(await unwrapped(part)).toMatchObject({ status: 400, body: invalid })
@@ -138,7 +138,7 @@ describe('sys/wrapping/wrap', () => {
     '{"__proto__":{"a":1},"text":"\\u0000\\u2028\\ud83d\\ude00 <>&"}',
     '{}',
     '',
-  ])('what is sent, %s, is what comes out', async (raw) => {
+  ])('sys/wrapping/wrap returns what was sent: %s', async (raw) => {
     const answer = await server.root.write('sys/wrapping/wrap', undefined, { raw, ...wrapFor('60') })
     const { text, body } = await unwrapped(tokenIn(answer))
 
@@ -147,7 +147,7 @@ describe('sys/wrapping/wrap', () => {
     expect(body.warnings).toBeNull()
   })
 
-  test('what is sent is only inside of `data`', async () => {
+  test('the fields are only inside `data`', async () => {
     const answer = await server.root.write('sys/wrapping/wrap', { zip: 'zap', errors: ['x'] }, wrapFor('60'))
     const { body } = await unwrapped(tokenIn(answer))
 
@@ -164,14 +164,14 @@ describe('sys/wrapping/wrap', () => {
     ])
   })
 
-  test.each([{}, wrapFor('0'), wrapFor('')])('without a wish (%j) it is refused', async (options) => {
+  test.each([{}, wrapFor('0'), wrapFor('')])('it is refused without a wrap TTL (%j)', async (options) => {
     expect(await server.root.write('sys/wrapping/wrap', { a: 1 }, options)).toMatchObject({
       status: 400,
       body: errors('endpoint requires response wrapping to be used'),
     })
   })
 
-  test('only POST and PUT, and only for a caller who may', async () => {
+  test('only POST and PUT work, and only for a permitted caller', async () => {
     const nobody = await caller({ policies: ['nothing'], no_default_policy: true })
 
     expect(await server.root.read('sys/wrapping/wrap', wrapFor('60'))).toMatchObject({
@@ -188,7 +188,7 @@ describe('sys/wrapping/wrap', () => {
     })
   })
 
-  test('what is larger than 16 MiB is refused', async () => {
+  test('content larger than 16 MiB is refused', async () => {
     const answer = await server.root.write(
       'sys/wrapping/wrap',
       { a: 'x'.repeat(16 * 1024 * 1024) },
@@ -213,7 +213,7 @@ describe('sys/wrapping/lookup', () => {
       name: 'GET',
       ask: (client: Client, token: string) => client.read(`sys/wrapping/lookup?token=${token}`),
     },
-  ])('$name tells when and by which path, whoever asks, and leaves the token whole', async ({ ask }) => {
+  ])('$name shows time and path to any caller, and does not spend the token', async ({ ask }) => {
     const token = await wrapped({}, '77')
 
     for (const client of [server.anonymous, server.root, server.as('nope'), server.as(token)]) {
@@ -228,7 +228,7 @@ describe('sys/wrapping/lookup', () => {
     expect((await unwrapped(token)).status).toBe(200)
   })
 
-  test('the token may be the one that calls', async () => {
+  test('the token may be the calling one', async () => {
     const client = server.as(await wrapped())
 
     expect([
@@ -239,7 +239,7 @@ describe('sys/wrapping/lookup', () => {
 })
 
 describe('sys/wrapping/unwrap', () => {
-  test('what comes out is byte for byte what was kept, but for the request id of its own request', async () => {
+  test('the response is byte for byte the stored one, except for its own request id', async () => {
     const answer = await server.root.write(
       'auth/token/create',
       { policies: ['unknown-x'], zz: 1 },
@@ -262,7 +262,7 @@ describe('sys/wrapping/unwrap', () => {
     { name: 'an empty body', raw: '{}' },
     { name: 'null', raw: 'null' },
     { name: 'a token that is null', raw: '{"token":null}' },
-  ])('the wrapping token as the caller, with $name', async ({ raw }) => {
+  ])('the wrapping token may be the caller, with $name', async ({ raw }) => {
     const client = server.as(await wrapped({ kept: true }))
 
     expect((await client.write('sys/wrapping/unwrap', undefined, { raw })).body.data).toEqual({ kept: true })
@@ -272,7 +272,7 @@ describe('sys/wrapping/unwrap', () => {
     })
   })
 
-  test('the same wrapping token as caller and in the body counts as the caller', async () => {
+  test('a wrapping token that is both caller and in the body counts as the caller', async () => {
     const token = await wrapped({ kept: true })
     const client = server.as(token)
 
@@ -280,7 +280,7 @@ describe('sys/wrapping/unwrap', () => {
     expect(await client.write('sys/wrapping/unwrap', { token })).toMatchObject({ status: 400, body: invalid })
   })
 
-  test('of two wrapping tokens the one in the body is unwrapped; the caller is used up', async () => {
+  test('of two wrapping tokens the one in the body is unwrapped, and the calling one is spent', async () => {
     const [calling, meant] = [await wrapped({ which: 'calling' }), await wrapped({ which: 'body' })]
 
     expect((await server.as(calling).write('sys/wrapping/unwrap', { token: meant })).body.data).toEqual({
@@ -292,7 +292,7 @@ describe('sys/wrapping/unwrap', () => {
     })
   })
 
-  test('with a wish for wrapping, the content is wrapped anew', async () => {
+  test('with a wrap TTL, the content is wrapped again', async () => {
     const again = await server.root.write(
       'sys/wrapping/unwrap',
       { token: await wrapped({ kept: true }) },
@@ -307,7 +307,7 @@ describe('sys/wrapping/unwrap', () => {
   })
 
   test.each([50, 2])(
-    'of %i at once over sockets of their own, exactly one gets the answer, the others 400',
+    'of %i concurrent callers exactly one gets the response, and the others get 400',
     async (count) => {
       const clients = await Promise.all(Array.from({ length: 3 }, () => caller()))
       const token = await wrapped({ secret: 'once' })
@@ -328,7 +328,7 @@ describe('sys/wrapping/unwrap', () => {
     },
   )
 
-  test('unwrap, rewrap and a read of cubbyhole/response at once: one of them', async () => {
+  test('of a concurrent unwrap, rewrap and read of cubbyhole/response, one succeeds', async () => {
     for (let round = 0; round < 10; round += 1) {
       const token = await wrapped({ secret: 'once' })
       const answers = await Promise.all([
@@ -349,31 +349,34 @@ describe('sys/wrapping/rewrap', () => {
     { wish: undefined, ttl: 400 },
     { wish: '60', ttl: 60 },
     { wish: '1h', ttl: 400 },
-  ])('another token with the same content; with a wish of $wish for $ttl seconds', async ({ wish, ttl }) => {
-    const before = await server.root.write('auth/token/create', { policies: ['default'] }, wrapFor('400'))
-    const after = await server.root.write(
-      'sys/wrapping/rewrap',
-      { token: tokenIn(before) },
-      wish === undefined ? {} : wrapFor(wish),
-    )
+  ])(
+    'returns another token for the same content, for $ttl seconds if $wish is requested',
+    async ({ wish, ttl }) => {
+      const before = await server.root.write('auth/token/create', { policies: ['default'] }, wrapFor('400'))
+      const after = await server.root.write(
+        'sys/wrapping/rewrap',
+        { token: tokenIn(before) },
+        wish === undefined ? {} : wrapFor(wish),
+      )
 
-    expect(after.status).toBe(200)
-    expect(after.body).toMatchObject({
-      request_id: '',
-      data: null,
-      wrap_info: { ttl, creation_path: 'auth/token/create' },
-    })
-    expect(after.body.wrap_info).not.toHaveProperty('wrapped_accessor')
-    expect(await unwrapped(tokenIn(before))).toMatchObject({ status: 400, body: invalid })
-    expect((await server.root.write('auth/token/lookup', { token: tokenIn(after) })).body.data).toMatchObject(
-      { creation_ttl: ttl, num_uses: 1 },
-    )
-    expect((await unwrapped(tokenIn(after))).body.auth?.accessor).toBe(
-      before.body.wrap_info?.wrapped_accessor,
-    )
-  })
+      expect(after.status).toBe(200)
+      expect(after.body).toMatchObject({
+        request_id: '',
+        data: null,
+        wrap_info: { ttl, creation_path: 'auth/token/create' },
+      })
+      expect(after.body.wrap_info).not.toHaveProperty('wrapped_accessor')
+      expect(await unwrapped(tokenIn(before))).toMatchObject({ status: 400, body: invalid })
+      expect(
+        (await server.root.write('auth/token/lookup', { token: tokenIn(after) })).body.data,
+      ).toMatchObject({ creation_ttl: ttl, num_uses: 1 })
+      expect((await unwrapped(tokenIn(after))).body.auth?.accessor).toBe(
+        before.body.wrap_info?.wrapped_accessor,
+      )
+    },
+  )
 
-  test('neither the default policy nor the wrapping token itself is enough', async () => {
+  test('requires more than the default policy or the wrapping token itself', async () => {
     const token = await wrapped()
 
     expect(await (await caller()).write('sys/wrapping/rewrap', { token })).toMatchObject({
@@ -387,7 +390,7 @@ describe('sys/wrapping/rewrap', () => {
     expect(await unwrapped(token)).toMatchObject({ status: 400, body: invalid })
   })
 
-  test('of ten at once one gets the new token', async () => {
+  test('gives the new token to one of ten concurrent callers', async () => {
     const token = await wrapped({ kept: true })
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => server.root.write('sys/wrapping/rewrap', { token })),
@@ -430,7 +433,7 @@ describe('what is refused', () => {
     }
   })
 
-  test('who is no caller, or one without the right, does not harm a good wrapping token', async () => {
+  test('an invalid caller, or one without the right, does not spend a valid wrapping token', async () => {
     const nobody = await caller({ policies: ['nothing'], no_default_policy: true })
     const token = await wrapped()
 
@@ -451,7 +454,7 @@ describe('what is refused', () => {
     expect((await unwrapped(token)).status).toBe(200)
   })
 
-  test('other verbs: the token is checked, then the right, then the verb', async () => {
+  test('for other verbs, the token is checked first, then the right, then the verb', async () => {
     const token = await wrapped()
     const nobody = await caller({ policies: ['nothing'], no_default_policy: true })
     const patch = { headers: { 'Content-Type': 'application/merge-patch+json' } }
@@ -494,7 +497,7 @@ describe('what is refused', () => {
   })
 
   test.each(['auth/token/lookup-self', 'sys/mounts', 'cubbyhole/wrapinfo', 'cubbyhole/other', 'nope/x'])(
-    'the wrapping token reads %s: 403, and its use is spent',
+    'the wrapping token gets 403 at %s, and its use is spent',
     async (path) => {
       const token = await wrapped()
 
@@ -503,7 +506,7 @@ describe('what is refused', () => {
     },
   )
 
-  test('the old way: cubbyhole/response by the wrapping token, once', async () => {
+  test('the wrapping token can read cubbyhole/response, the old way, once', async () => {
     const token = await wrapped({ kept: true })
     const { status, body } = await server.as(token).read('cubbyhole/response')
 
@@ -519,7 +522,7 @@ describe('what is refused', () => {
     expect(await unwrapped(token)).toMatchObject({ status: 400, body: invalid })
   })
 
-  test('the wrapping token cannot put something else in the place of the answer', async () => {
+  test('the wrapping token cannot replace the wrapped response', async () => {
     const token = await wrapped({ kept: true })
 
     expect(await server.as(token).write('cubbyhole/response', { response: 'forged' })).toMatchObject({
@@ -541,7 +544,7 @@ describe('the namespace of the wrapping token decides', () => {
     for (const name of ['here', 'there']) await server.root.write(`sys/namespaces/${name}`)
   })
 
-  test('it is named by the end of the token, and looked up and unwrapped from anywhere', async () => {
+  test('a token that ends in its namespace can be looked up and unwrapped from anywhere', async () => {
     const [first, second, third] = [
       await wrapInside('here', { a: 1 }),
       await wrapInside('here', { a: 2 }),
@@ -561,7 +564,7 @@ describe('the namespace of the wrapping token decides', () => {
     expect((await server.as(third).write('sys/wrapping/unwrap')).body.data).toEqual({ a: 3 })
   })
 
-  test('the token that comes of a rewrap is of the same namespace', async () => {
+  test('a rewrapped token belongs to the same namespace', async () => {
     const again = await server.root.write('sys/wrapping/rewrap', {
       token: await wrapInside('here', { a: 1 }),
     })
@@ -583,7 +586,7 @@ describe('the namespace of the wrapping token decides', () => {
   })
 })
 
-test('a wrapped answer can be looked up twice and unwrapped once', async () => {
+test('a wrapped response can be looked up twice and unwrapped once', async () => {
   const answer = await server.root.read('auth/token/lookup-self', wrapFor('60'))
   expect(answer).toMatchObject({ status: 200, body: { request_id: '', data: null } })
   expect(answer.body.wrap_info).toMatchObject({ ttl: 60, creation_path: 'auth/token/lookup-self' })

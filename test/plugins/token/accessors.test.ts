@@ -9,7 +9,7 @@ const accessorsOf = async (server: TestServer, query = '') =>
 const create = async (server: TestServer, input: object = {}) =>
   (await server.root.write('auth/token/create', { policies: ['default'], ...input })).body.auth
 
-test('accessors of service tokens are listed, of those that are still valid', async () => {
+test('the accessors of valid service tokens are listed', async () => {
   const clock = new FakeClock()
   await using server = await startTestServer({ clock })
   const kept = await create(server)
@@ -25,7 +25,7 @@ test('accessors of service tokens are listed, of those that are still valid', as
   expect(keys).toHaveLength(2)
 })
 
-test('a list goes on where the last one ended, also after a token that is gone', async () => {
+test('a list continues where the last one ended, even after a token that no longer exists', async () => {
   await using server = await startTestServer()
   for (let number = 0; number < 9; number += 1) await create(server)
   const all = await accessorsOf(server)
@@ -46,7 +46,7 @@ test('a list goes on where the last one ended, also after a token that is gone',
   expect((await server.root.list('auth/token/accessors?limit=x')).status).toBe(400)
 })
 
-test('the list needs sudo, with and without a slash at its end', async () => {
+test('the list requires sudo, with and without a trailing slash', async () => {
   await using server = await startTestServer()
   const as = async (capabilities: string) => {
     await server.root.write('sys/policies/acl/p', {
@@ -116,7 +116,7 @@ test('a batch token has no cubbyhole', async () => {
   })
 })
 
-test('a look-up shows what is in a batch token', async () => {
+test('a lookup shows the content of a batch token', async () => {
   await using server = await startTestServer()
   const token = (await create(server, { type: 'batch', ttl: 60, meta: { a: 'b' }, display_name: 'x' }))
     ?.client_token

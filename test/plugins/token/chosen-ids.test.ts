@@ -19,7 +19,7 @@ test.each([
   { kind: 'batch token', input: { type: 'batch' } },
   { kind: 'service token', input: {} },
 ])(
-  'a $kind made with a token that is gone stays refused when another token takes the same id',
+  'a $kind created with a former token stays refused when another token takes the same id',
   async ({ input }) => {
     await using server = await startTestServer()
     await server.root.write('sys/policies/acl/maker', maker)
@@ -37,7 +37,7 @@ test.each([
   },
 )
 
-test('an id is free again once its token has expired, and one of many who want it gets it', async () => {
+test('an id is free again once its token has expired, and one of many concurrent callers gets it', async () => {
   const clock = new FakeClock()
   await using server = await startTestServer({ clock })
   await server.root.write('sys/policies/acl/maker', maker)
@@ -59,7 +59,7 @@ test('an id is free again once its token has expired, and one of many who want i
   expect((await server.as('foobar').read('cubbyhole/a')).status).toBe(404)
 })
 
-test('an id that is free again may go to a token made for a name', async () => {
+test('a free id may be given to a token for an entity alias', async () => {
   const clock = new FakeClock()
   await using server = await startTestServer({ clock })
   await server.root.write('auth/token/roles/r', { allowed_entity_aliases: 'alice', orphan: true })

@@ -20,7 +20,7 @@ const statusOfSelf = async (server: TestServer, id: string) =>
 const times = <T>(count: number, work: (at: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, at) => work(at)))
 
-test('whatever a token does while it is revoked, nothing of it is left', async () => {
+test('nothing of a token is left after its revocation, whatever it does meanwhile', async () => {
   await using server = await startTestServer()
   const { root } = server
   const parent = await make(server)
@@ -45,7 +45,7 @@ test('whatever a token does while it is revoked, nothing of it is left', async (
   expect(keys).toHaveLength(1)
 })
 
-test('of requests of every kind at once, as many count as there are uses', async () => {
+test('of concurrent requests of every kind, exactly as many succeed as there are uses', async () => {
   await using server = await startTestServer()
   const limited = await make(server, { num_uses: 7 })
 
@@ -67,7 +67,7 @@ test('of requests of every kind at once, as many count as there are uses', async
   )
 })
 
-test('a renewal follows a role that is changed at the same time, and the last word of it counts', async () => {
+test('a renewal follows a role that is changed concurrently, and its last version counts', async () => {
   await using server = await startTestServer()
   const { root } = server
   await root.write('auth/token/roles/r', { token_period: 100 })
@@ -89,7 +89,7 @@ test('a renewal follows a role that is changed at the same time, and the last wo
   expect((await token.write('auth/token/renew-self')).status).toBe(400)
 })
 
-test('revoke and revoke-orphan at once: the token is gone, and each child is refused or an orphan', async () => {
+test('after a concurrent revoke and revoke-orphan the token is gone, and each child is refused or an orphan', async () => {
   await using server = await startTestServer()
   const { root } = server
   const parent = await make(server)
@@ -112,7 +112,7 @@ test('revoke and revoke-orphan at once: the token is gone, and each child is ref
   }
 })
 
-test('many renewals of one token at once are each answered with what was granted', async () => {
+test('many concurrent renewals of one token each return what was granted', async () => {
   await using server = await startTestServer()
   const token = await make(server)
 

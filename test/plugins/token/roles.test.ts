@@ -3,7 +3,7 @@ import { startTestServer } from '../../support/start-server.ts'
 
 const wrapped = (text: string) => ({ errors: [`1 error occurred:\n\t* ${text}\n\n`] })
 
-test('a role is written, read, listed and deleted', async () => {
+test('a role can be written, read, listed and deleted', async () => {
   await using server = await startTestServer()
   expect((await server.root.list('auth/token/roles')).status).toBe(404)
 
@@ -26,7 +26,7 @@ test('a role is written, read, listed and deleted', async () => {
   })
 })
 
-test('a new role needs create, a known one update', async () => {
+test('a new role requires create, and an existing one update', async () => {
   await using server = await startTestServer()
   const { root } = server
   const asWith = async (capability: string) => {
@@ -87,7 +87,7 @@ test('an invalid name is an unknown path', async () => {
   }
 })
 
-test('a field that cannot be read costs a use, a path nobody can write to does not', async () => {
+test('an invalid field costs a use, and a path that nobody can write to does not', async () => {
   await using server = await startTestServer()
   await server.root.write('sys/policies/acl/p', {
     policy: 'path "auth/token/roles/*" { capabilities = ["create", "update"] }',
@@ -101,7 +101,7 @@ test('a field that cannot be read costs a use, a path nobody can write to does n
   expect((await caller.read('auth/token/lookup-self')).body.data?.num_uses).toBe(1)
 })
 
-test('warnings make the answer a 200, and fields that do not exist here are named', async () => {
+test('warnings make the status 200, and unknown fields are named', async () => {
   await using server = await startTestServer()
 
   const { status, body } = await server.root.write('auth/token/roles/r', {
@@ -117,7 +117,7 @@ test('warnings make the answer a 200, and fields that do not exist here are name
   ])
 })
 
-test('a token bound to other addresses is of no use here, nor is its child', async () => {
+test('a token bound to other addresses is refused, and so is its child', async () => {
   await using server = await startTestServer()
   const create = async (role: string, cidrs: string[]) => {
     await server.root.write(`auth/token/roles/${role}`, { token_bound_cidrs: cidrs })
@@ -155,7 +155,7 @@ test('the renewal of a token without its role is refused over HTTP, by accessor 
   )
 })
 
-test('a token for a name has its entity; a disabled one gets none', async () => {
+test('a token for an entity alias has its entity, and a disabled entity gets none', async () => {
   await using server = await startTestServer()
   await server.root.write('auth/token/roles/r', { allowed_entity_aliases: 'al*' })
   const make = (entity_alias: string) =>
@@ -175,7 +175,7 @@ test('a token for a name has its entity; a disabled one gets none', async () => 
   )
 })
 
-test('roles and tokens of a namespace are its own', async () => {
+test('roles and tokens belong to one namespace', async () => {
   await using server = await startTestServer()
   const { root } = server
   for (const name of ['a', 'b']) await root.write(`sys/namespaces/${name}`)
@@ -213,7 +213,7 @@ test('roles and tokens of a namespace are its own', async () => {
 })
 
 test.each(['disallowed_policies', 'disallowed_policies_glob'])(
-  'with a role that has only %s, a caller of a parent namespace hands none of its own policies down',
+  'with a role that has only %s, a caller of a parent namespace passes none of its own policies down',
   async (field) => {
     await using server = await startTestServer()
     const { root } = server

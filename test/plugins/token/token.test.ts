@@ -17,7 +17,7 @@ async function makeCaller(server: TestServer, policy: string, input: object = {}
   return server.as((await makeToken(server, { policies: ['p'], ...input })).id)
 }
 
-test('create answers with an auth block, warnings, and no data', async () => {
+test('create returns an auth block, warnings, and no data', async () => {
   await using server = await startTestServer()
 
   const { status, body } = await server.root.write('auth/token/create', {
@@ -146,7 +146,7 @@ test.each([
 })
 
 test.each(['lookup', 'renew', 'revoke', 'revoke-orphan'])(
-  '%s refuses a token that is no text, before it looks at the caller',
+  '%s refuses a token that is not a text, before the caller is checked',
   async (path) => {
     await using server = await startTestServer()
 
@@ -183,7 +183,7 @@ test('lookup, lookup-self and lookup-accessor show the same token, the last with
   expect(byAccessor?.id).toBe('')
 })
 
-test('lookup without a token is about the caller; lookup-self overrides a sent one', async () => {
+test('lookup without a token shows the caller, and lookup-self ignores a token in the request', async () => {
   await using server = await startTestServer()
   const { id } = await makeToken(server)
 
@@ -191,7 +191,7 @@ test('lookup without a token is about the caller; lookup-self overrides a sent o
   expect((await server.as(id).write('auth/token/lookup-self', { token: 'root' })).body.data?.id).toBe(id)
 })
 
-test('the default policy lets GET lookup-self through, not POST', async () => {
+test('the default policy allows GET lookup-self, not POST', async () => {
   await using server = await startTestServer()
   const { id } = await makeToken(server, { policies: ['default'] })
 
@@ -236,7 +236,7 @@ test('a refused request costs a use', async () => {
   expect((await server.as(id).read('auth/token/lookup-self')).body.data?.num_uses).toBe(-1)
 })
 
-test('renew-self and renew give the whole auth block; by accessor without the id', async () => {
+test('renew-self and renew return the whole auth block, and renewal by accessor omits the id', async () => {
   await using server = await startTestServer()
   const { id, accessor } = await makeToken(server, { policies: ['default'], ttl: '1h' })
 
@@ -294,7 +294,7 @@ test.each(['revoke-self', 'revoke', 'revoke-accessor'])(
   },
 )
 
-test('revoke-orphan needs sudo and leaves the children', async () => {
+test('revoke-orphan requires sudo and keeps the children', async () => {
   await using server = await startTestServer()
   const { id } = await makeToken(server)
   const child = (await server.as(id).write('auth/token/create')).body.auth?.client_token
@@ -359,13 +359,16 @@ test.each([
     name: 'policies',
     fields: { policies: Array.from({ length: 40 }, (_, at) => `${at}${'x'.repeat(30_000)}`) },
   },
-])('$name of more than 1 MiB is no token: each use of it would cost its size', async ({ fields }) => {
-  await using server = await startTestServer()
+])(
+  '$name of more than 1 MiB is refused, because each use of the token would cost its size',
+  async ({ fields }) => {
+    await using server = await startTestServer()
 
-  const answer = await server.root.write('auth/token/create', { policies: ['web'], ...fields })
+    const answer = await server.root.write('auth/token/create', { policies: ['web'], ...fields })
 
-  expect(answer.status).toBe(400)
-  expect(answer.text).toMatch(
-    /^\{"errors":\["put failed due to value being too large; got \d{7} bytes, max: 1048576 bytes"\]\}/,
-  )
-})
+    expect(answer.status).toBe(400)
+    expect(answer.text).toMatch(
+      /^\{"errors":\["put failed due to value being too large; got \d{7} bytes, max: 1048576 bytes"\]\}/,
+    )
+  },
+)
