@@ -21,7 +21,6 @@ const config = ({ production }: { readonly production?: boolean }): KnipConfig =
   project: production ? ['src/**/*.ts!'] : ['{src,simulators,bench,test}/**/*.ts'],
   ignoreExportsUsedInFile: production === true,
   ignoreBinaries: ['cc', 'mkfifo', 'openssl', 'wrk'],
-  ignore: ['src/http/{admission,app,resource}.ts'],
 })
 
 export default config

@@ -447,7 +447,6 @@ async function buildApp(
         core.messageWaits.lookAgain()
         log.warn({ event: 'sealed' }, 'sealed: no data can be read until the next start')
       },
-      stepDown: async () => {},
     }),
     metricsResource({
       metrics,

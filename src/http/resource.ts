@@ -49,7 +49,7 @@ export function namespaceOf({ namespace }: Call): Namespace {
   return namespace
 }
 
-export type VerbSpec<Input extends z.ZodObject, Params> = DocumentedAnswer & {
+type VerbSpec<Input extends z.ZodObject, Params> = DocumentedAnswer & {
   summary: string
   /** Declared fields (query of a read or list, body of a write). */
   input?: Input

@@ -35,8 +35,6 @@ export type NodeStateParts = {
   jsonLimits: JsonLimits
   /** Seals the server for a caller with `update` and `sudo` on the path; throws otherwise. */
   seal(exchange: NodeExchange): Promise<void>
-  /** Throws unless the caller has `update` and `sudo` on the path. */
-  stepDown(exchange: NodeExchange): Promise<void>
 }
 
 const clusterName = (state: NodeState) => `vault-cluster-${state.clusterId.slice(0, 8)}`
@@ -58,10 +56,10 @@ const unsealBody = z.object({
 })
 
 /**
- * The node-level paths: no envelope, served while sealed; only sealing and step-down need a token.
+ * The node-level paths: no envelope, served while sealed; only sealing needs a token.
  * docs/operations.md#health, docs/operations.md#start-stop-restart
  */
-export function nodeStateResources({ state, jsonLimits, seal, stepDown }: NodeStateParts): NodeResource[] {
+export function nodeStateResources({ state, jsonLimits, seal }: NodeStateParts): NodeResource[] {
   return [
     nodeResource('/health/live', {
       verbs: ['GET', 'HEAD'],
@@ -122,10 +120,8 @@ export function nodeStateResources({ state, jsonLimits, seal, stepDown }: NodeSt
       summary: 'Step down as leader',
       answer: nodeAnswers.done,
       needs: 'sudo',
-      handle: async (exchange) => {
-        await stepDown(exchange)
-        return done
-      },
+      // there is no other node to lead
+      handle: () => done,
     }),
     nodeResource('/sys/unseal', {
       verbs: ['POST', 'PUT'],
