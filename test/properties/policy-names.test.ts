@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rootAcl } from '../../src/core/policies/acl.ts'
 import { PolicyStore } from '../../src/core/policies/policy-store.ts'
-import { sanitise } from '../../src/core/tokens/policy-names.ts'
+import { sanitize } from '../../src/core/tokens/policy-names.ts'
 import { openCoreView } from '../support/core-view.ts'
 
 /**
@@ -49,7 +49,7 @@ const isRoot = (written: string) => /^\s*[rR][oO][oO][tT]\s*$/.test(written)
 test('a list of names is root exactly when one of them is the four letters, in any case, with nothing but blanks around', () => {
   fc.assert(
     fc.property(fc.array(name, { maxLength: 4 }), fc.boolean(), (names, addDefault) => {
-      const clean = sanitise(names, addDefault)
+      const clean = sanitize(names, addDefault)
 
       if (names.some(isRoot)) expect(clean).toEqual(['root'])
       else expect(clean).not.toContain('root')
@@ -61,10 +61,10 @@ test('a list of names is root exactly when one of them is the four letters, in a
 test('clean names are clean already: once more, in another order or twice changes nothing', () => {
   fc.assert(
     fc.property(fc.array(name, { maxLength: 4 }), fc.boolean(), (names, addDefault) => {
-      const clean = sanitise(names, addDefault)
+      const clean = sanitize(names, addDefault)
 
-      expect(sanitise(clean, addDefault)).toEqual(clean)
-      expect(sanitise([...names, ...names].reverse(), addDefault)).toEqual(clean)
+      expect(sanitize(clean, addDefault)).toEqual(clean)
+      expect(sanitize([...names, ...names].reverse(), addDefault)).toEqual(clean)
     }),
     { numRuns: 2_000 },
   )
@@ -82,7 +82,7 @@ test('no spelling beside the four letters is the policy root, and none of them w
         await expect(store.delete('root', written)).rejects.toThrow('cannot delete "root" policy')
       } else {
         await store.put('root', written, text)
-        const acl = await store.aclFor('root', sanitise([written], true), { now: 0 })
+        const acl = await store.aclFor('root', sanitize([written], true), { now: 0 })
         expect(acl).not.toBe(rootAcl)
         expect(acl.decide({ operation: 'update', path: 'sys/mounts/x' }).allowed).toBe(false)
       }

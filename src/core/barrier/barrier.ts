@@ -18,7 +18,7 @@ import { openValue, sealValue } from './sealed-value.ts'
 import { type BarrierLog, type Numbers, SealedView } from './sealed-view.ts'
 import type { View } from './view.ts'
 
-/** Key of the root key, encrypted with the seal key. A store that has it is initialised. */
+/** Key of the root key, encrypted with the seal key. A store that has it is initialized. */
 export const rootKeyKey = 'barrier/root-key'
 
 type FirstStart = {
@@ -47,12 +47,12 @@ export type BarrierParts = {
   limits?: KeyLimits
 }
 
-/** Whether the store has no records. Only an empty store may be initialised. */
+/** Whether the store has no records. Only an empty store may be initialized. */
 export const isEmpty = async (storage: Storage): Promise<boolean> =>
   (await storage.listKeys('', { limit: 1 })).length === 0
 
 /**
- * Opens the encryption layer of a store. Initialises an empty store in one atomic write, of which only one
+ * Opens the encryption layer of a store. Initializes an empty store in one atomic write, of which only one
  * succeeds among several servers. Throws a StartError (5) if the seal key does not open the store; nothing is
  * written then. docs/storage.md#seal-key, docs/storage.md#the-barrier
  */
@@ -72,7 +72,7 @@ export async function openBarrier(parts: BarrierParts): Promise<Barrier> {
 
 /** The keys of an open store, and views through them. */
 export class Barrier {
-  /** True when this start found an empty store and initialised it. */
+  /** True when this start found an empty store and initialized it. */
   readonly initialized: boolean
   readonly #storage: Storage
   readonly #keyring: Keyring
@@ -146,7 +146,7 @@ export class Barrier {
   }
 }
 
-/** False if another server initialised the store first. */
+/** False if another server initialized the store first. */
 async function initialize(parts: BarrierParts): Promise<boolean> {
   const keys = firstKeys(parts)
   const records = parts.first === undefined ? keys : await stage(parts, parts.first, keys)

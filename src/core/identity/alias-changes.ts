@@ -7,10 +7,10 @@ import { checkRecordSize } from '../stored-record.ts'
 import { canonicalName } from './canonical-name.ts'
 import { customMetadataFaults } from './custom-metadata.ts'
 import { aliasAt, type Entity, type EntityAlias } from './entity.ts'
-import { byHand } from './entity-changes.ts'
-import { type AliasRow, placeOf, type StoredAlias, type StoredEntity } from './entity-records.ts'
+import { updatedByApi } from './entity-changes.ts'
+import { type AliasRow, aliasNameOf, type StoredAlias, type StoredEntity } from './entity-records.ts'
 import { entityKey } from './identity-keys.ts'
-import type { Drawn, IdentityStore } from './identity-store.ts'
+import type { PlannedChange, IdentityStore } from './identity-store.ts'
 import { sameMetadata } from './metadata.ts'
 import { newAlias, newEntity } from './new-entity.ts'
 import { sameName } from './same-name.ts'
@@ -39,7 +39,7 @@ export function putAlias(parts: AliasParts, sent: AliasWrite): Promise<AliasIds 
   checkCustomMetadata(sent.customMetadata)
   checkRecordSize(sent.name)
   const write = canonicalName(sent.name) === '' ? { ...sent, name: '' } : sent
-  return parts.store.change(async (): Promise<Drawn<AliasIds | undefined>> => {
+  return parts.store.change(async (): Promise<PlannedChange<AliasIds | undefined>> => {
     const { records } = parts.store
     const { namespace, id, name, mountAccessor } = write
     if (id !== '') {
@@ -70,7 +70,11 @@ function checkCustomMetadata(metadata: AliasWrite['customMetadata']): void {
   if (first !== undefined) throw refuse('invalid', faults.length === 1 ? first : causeList(...faults))
 }
 
-async function create({ store }: AliasParts, write: AliasWrite, row: AliasRow): Promise<Drawn<AliasIds>> {
+async function create(
+  { store }: AliasParts,
+  write: AliasWrite,
+  row: AliasRow,
+): Promise<PlannedChange<AliasIds>> {
   const { records, clock, random } = store
   const { namespace, name, mountAccessor, canonicalId, customMetadata = null } = write
   const birth = { namespace, now: clock.now(), random }
@@ -110,7 +114,7 @@ async function update(
   parts: AliasParts,
   stored: StoredAlias,
   write: AliasWrite,
-): Promise<Drawn<AliasIds | undefined>> {
+): Promise<PlannedChange<AliasIds | undefined>> {
   const { store } = parts
   const { alias, entity } = stored
   const wanted: EntityAlias = {
@@ -151,7 +155,10 @@ async function withResemblance(
   entity: Entity,
   { resembles, ...alias }: EntityAlias,
 ): Promise<EntityAlias> {
-  return { ...alias, ...resemblanceOf(await records.resembled(placeOf(entity, alias), alias.canonical_id)) }
+  return {
+    ...alias,
+    ...resemblanceOf(await records.resembled(aliasNameOf(entity, alias), alias.canonical_id)),
+  }
 }
 
 const resemblanceOf = (entityId: string | undefined) =>
@@ -208,11 +215,11 @@ function rowEntries(
     row === undefined
       ? [{ key: before, value: owner.id }]
       : [{ key: before, value: undefined }, leadingTo(owner, row)]
-  const oldAlike = row === undefined ? [] : records.alikeEntries(placeOf(owner, alias), undefined)
+  const oldAlike = row === undefined ? [] : records.alikeEntries(aliasNameOf(owner, alias), undefined)
   return [
     ...byName,
     ...oldAlike,
-    ...records.alikeEntries(placeOf(owner, next), owner.id),
+    ...records.alikeEntries(aliasNameOf(owner, next), owner.id),
     records.aliasIdEntry(next, owner.id),
   ]
 }
@@ -244,7 +251,7 @@ const withAliases = (
   now: number,
 ): ViewEntry => ({
   key: entityKey(entity.id),
-  value: byHand({ ...entity, aliases }, now),
+  value: updatedByApi({ ...entity, aliases }, now),
   expect: revision,
 })
 
@@ -265,7 +272,7 @@ export function deleteAlias(store: IdentityStore, namespace: string, id: string)
     const others = entity.aliases.filter((one) => one !== alias)
     const entries = [
       withAliases(stored, others, store.clock.now()),
-      ...store.records.aliasGoneEntries(entity, alias),
+      ...store.records.aliasRemovalEntries(entity, alias),
     ]
     return { result: undefined, change: { entries, entityIds: [entity.id] } }
   })

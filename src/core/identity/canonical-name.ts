@@ -1,20 +1,20 @@
 const runsOfSpace = /[\s\u0085]+/g
 /** Invisible characters, such as soft hyphens, joiners and variation selectors. */
-const unseen = /\p{Default_Ignorable_Code_Point}/gu
+const invisible = /\p{Default_Ignorable_Code_Point}/gu
 /** Printable ASCII without capitals and spaces: such a name is its own canonical form. */
 const isPlain = /^[!-@[-~]*$/
 const settlesWithin = 8
 
 /**
- * The form of a name for whatever withholds access: deny rules, the check for `root`, names that nobody could
- * see. It compares widely, so that no look-alike gets around them. What grants access compares by
- * `foldedName` (same-name.ts), which tells more names apart.
+ * The form of a name for checks that withhold access: deny rules, the check for `root`, invisible names. It
+ * maps look-alikes to the same text, so that they cannot bypass these checks. Checks that grant access use
+ * `foldedName` (same-name.ts), which distinguishes more names.
  *
- * The rule is Unicode's `toNFKC_Casefold` (compatibility forms, full-width ones among them, composed; default
- * full case folding, so `ß` is `ss` and all sigmas are one; what is not seen left out), then white space:
- * none at the ends, one blank for each run inside. Case folding is the one for no language: `I` is `i`, and
- * the dotless `ı` and the dotted `İ` stay themselves, as folding them into `i` would make one of two people.
- * The canonical form of a canonical form is itself. See docs/contract/identity.md#which-names-are-the-same.
+ * It is Unicode's `toNFKC_Casefold`: composed compatibility forms (including full-width ones), full case
+ * folding (`ß` becomes `ss`, all sigmas become one) and no invisible characters. Then white space is trimmed,
+ * and each run inside becomes one blank. Case folding is language-independent: `I` becomes `i`, but the
+ * dotless `ı` and the dotted `İ` are kept, because folding them to `i` would merge two people. The function
+ * is idempotent. docs/contract/identity.md#which-names-are-the-same
  */
 export function canonicalName(name: string): string {
   if (isPlain.test(name)) return name
@@ -28,15 +28,13 @@ export function canonicalName(name: string): string {
 }
 
 const folded = (name: string): string =>
-  foldCase(name.normalize('NFKC').replace(unseen, ''))
+  foldCase(name.normalize('NFKC').replace(invisible, ''))
     .normalize('NFKC')
-    .replace(unseen, '')
+    .replace(invisible, '')
     .replace(runsOfSpace, ' ')
     .trim()
 
-/**
- * Full case folding by way of lower, upper and lower case. Leaves out `ı`, which shares its capital with `i`.
- */
+/** Full case folding by lower, upper and lower case. Skips `ı`, which has the same capital as `i`. */
 const foldCase = (text: string): string =>
   text
     .replace(/[^\u0131]+/g, (part) => part.toLowerCase().toUpperCase().toLowerCase())

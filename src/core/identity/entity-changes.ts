@@ -5,7 +5,7 @@ import { canonicalName } from './canonical-name.ts'
 import type { Entity } from './entity.ts'
 import type { StoredEntity } from './entity-records.ts'
 import { entityKey } from './identity-keys.ts'
-import type { Drawn, IdentityStore } from './identity-store.ts'
+import type { PlannedChange, IdentityStore } from './identity-store.ts'
 import { metadataProblem } from './metadata.ts'
 import { newEntity } from './new-entity.ts'
 import { identityPolicies } from './policies.ts'
@@ -34,7 +34,7 @@ export type EntityWrite = {
 export function putEntity(store: IdentityStore, write: EntityWrite): Promise<Entity | undefined> {
   checkRecordSize([write.name, write.fields])
   const name = canonicalName(write.name) === '' ? '' : write.name
-  return store.change(async (): Promise<Drawn<Entity | undefined>> => {
+  return store.change(async (): Promise<PlannedChange<Entity | undefined>> => {
     const stored = await targetOf(store, write.namespace, write.id, name)
     return stored === undefined ? create(store, write, name) : update(store, stored, write.fields, name)
   })
@@ -56,7 +56,7 @@ function create(
   { records, clock, random }: IdentityStore,
   { namespace, fields }: EntityWrite,
   name: string,
-): Drawn<Entity> {
+): PlannedChange<Entity> {
   const fresh = newEntity({ namespace, now: clock.now(), random })
   const entity: Entity = { ...fresh, ...(name === '' ? {} : { name }), ...checked(fields) }
   const entries = [
@@ -71,12 +71,12 @@ async function update(
   { entity, revision }: StoredEntity,
   fields: EntityFields,
   name: string,
-): Promise<Drawn<undefined>> {
+): Promise<PlannedChange<undefined>> {
   const { keys } = store.records
   const isRenamed = name !== '' && !sameName(name, entity.name)
   if (isRenamed && (await store.records.byName(entity.namespace_id, name)) !== undefined)
     throw refuse('invalid', 'entity name is already in use')
-  const changed = byHand(
+  const changed = updatedByApi(
     { ...entity, ...(name === '' ? {} : { name }), ...checked(fields) },
     store.clock.now(),
   )
@@ -105,7 +105,7 @@ function checked({ metadata, policies, disabled }: EntityFields): Partial<Entity
 }
 
 /** Marks an entity as written through the API, so that a tidy keeps it. `now` is in milliseconds. */
-export const byHand = (entity: Entity, now: number): Entity => ({
+export const updatedByApi = (entity: Entity, now: number): Entity => ({
   ...entity,
   made_by_login: false,
   last_update_time: formatTime(now),
@@ -119,21 +119,21 @@ export type EntityRef = { readonly id: string } | { readonly name: string }
  * no such entity. docs/contract/identity.md#entities
  */
 export function deleteEntity(store: IdentityStore, namespace: string, ref: EntityRef): Promise<void> {
-  const draw = async (): Promise<Drawn<undefined>> => {
+  const plan = async (): Promise<PlannedChange<undefined>> => {
     const stored =
       'id' in ref
         ? await store.records.byId(namespace, ref.id)
         : await store.records.byName(namespace, ref.name)
-    return stored === undefined ? { result: undefined } : gone(store, stored)
+    return stored === undefined ? { result: undefined } : entityRemoval(store, stored)
   }
-  return store.memberships.inTurn(() => store.change(draw))
+  return store.memberships.runExclusive(() => store.change(plan))
 }
 
 /** The change that deletes an entity. */
-export async function gone(
+export async function entityRemoval(
   { records, memberships }: IdentityStore,
   stored: StoredEntity,
-): Promise<Drawn<undefined>> {
+): Promise<PlannedChange<undefined>> {
   const { entity } = stored
   const left = await memberships.entityGone(entity.id)
   return {

@@ -54,8 +54,8 @@ export async function namesInOrder(
 }
 
 /**
- * Aliases of a namespace, ordered by id. Merges two walks: one over entities, for aliases whose id is derived
- * from the entity's id, and one over alias id rows, for the others.
+ * Aliases of a namespace, ordered by id. Merges two iterations: one over entities, for aliases whose id is
+ * derived from the entity's id, and one over alias id rows, for the others.
  */
 export const aliasesOf = (
   records: EntityRecords,

@@ -33,9 +33,9 @@ export type AliasRow = {
 }
 
 /** A name at a mount. */
-export type AliasPlace = { readonly namespace: string; readonly mountAccessor: string; readonly name: string }
+export type AliasName = { readonly namespace: string; readonly mountAccessor: string; readonly name: string }
 
-export const placeOf = ({ namespace_id }: Entity, { mount_accessor, name }: EntityAlias): AliasPlace => ({
+export const aliasNameOf = ({ namespace_id }: Entity, { mount_accessor, name }: EntityAlias): AliasName => ({
   namespace: namespace_id,
   mountAccessor: mount_accessor,
   name,
@@ -143,7 +143,7 @@ export class EntityRecords {
     return [
       { key: entityKey(entity.id), value: undefined, expect: revision },
       { key: this.keys.entityName(entity.namespace_id, entity.name), value: undefined },
-      ...entity.aliases.flatMap((alias) => this.aliasGoneEntries(entity, alias)),
+      ...entity.aliases.flatMap((alias) => this.aliasRemovalEntries(entity, alias)),
       ...(entity.merged_entity_ids ?? []).map((id) => ({ key: mergedKey(id), value: undefined })),
     ]
   }
@@ -152,7 +152,7 @@ export class EntityRecords {
    * Id of another entity whose name at this mount looks like this one. `of` is the entity with this name
    * itself.
    */
-  async resembled({ namespace, mountAccessor, name }: AliasPlace, of?: string): Promise<string | undefined> {
+  async resembled({ namespace, mountAccessor, name }: AliasName, of?: string): Promise<string | undefined> {
     const canonical = canonicalName(name)
     const plain = isCanonical(name)
       ? undefined
@@ -168,16 +168,16 @@ export class EntityRecords {
    * The row by which similar names find this one. A canonical name needs none: similar names find it by their
    * canonical form.
    */
-  alikeEntries({ namespace, mountAccessor, name }: AliasPlace, entityId: string | undefined): ViewEntry[] {
+  alikeEntries({ namespace, mountAccessor, name }: AliasName, entityId: string | undefined): ViewEntry[] {
     return isCanonical(name)
       ? []
       : [{ key: this.keys.alike(namespace, mountAccessor, name), value: entityId }]
   }
 
   /** Deletes the rows that lead to an alias. */
-  aliasGoneEntries(entity: Entity, alias: EntityAlias): ViewEntry[] {
+  aliasRemovalEntries(entity: Entity, alias: EntityAlias): ViewEntry[] {
     return [
-      ...this.alikeEntries(placeOf(entity, alias), undefined),
+      ...this.alikeEntries(aliasNameOf(entity, alias), undefined),
       { key: this.keys.alias(entity.namespace_id, alias.mount_accessor, alias.name), value: undefined },
       { key: aliasIdKey(alias.id), value: undefined },
     ]

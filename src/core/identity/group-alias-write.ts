@@ -82,7 +82,7 @@ export async function aliasWrite(parts: GroupParts, write: AliasWrite): Promise<
   const replaced = [known, target?.group.alias ?? undefined].filter((one) => one !== undefined)
   const entries: ViewEntry[] = [
     ...replaced
-      .flatMap((one) => aliasEnd(parts, namespace, one))
+      .flatMap((one) => aliasDeletions(parts, namespace, one))
       .filter(({ key }) => key !== rowKey && key !== aliasIdKey(alias.id)),
     { key: groupKey(group.id), value: group, expect: target?.revision ?? 'absent' },
     { key: rowKey, value, expect: row?.revision ?? 'absent' },
@@ -117,7 +117,7 @@ export async function aliasRemoval(
   const alias = stored?.group.alias ?? undefined
   if (stored === undefined || alias === undefined) return undefined
   return {
-    entries: [...aliasEnd(parts, namespace, alias), withoutAlias(parts, stored)],
+    entries: [...aliasDeletions(parts, namespace, alias), withoutAlias(parts, stored)],
     result: undefined,
     groups: [stored.group.id],
     entities: new Set(),
@@ -127,7 +127,7 @@ export async function aliasRemoval(
 }
 
 /** Deletes the rows of an alias. */
-export const aliasEnd = (
+export const aliasDeletions = (
   parts: GroupParts,
   namespace: string,
   { id, mount_accessor, name }: GroupAlias,

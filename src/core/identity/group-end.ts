@@ -1,6 +1,6 @@
 import type { ViewEntry } from '../barrier/view.ts'
-import { aliasEnd } from './group-alias-write.ts'
-import { changesKey, goneKey, groupKey, memberPrefix } from './group-keys.ts'
+import { aliasDeletions } from './group-alias-write.ts'
+import { changesKey, deletedGroupKey, groupKey, memberPrefix } from './group-keys.ts'
 import { type GroupParts, type GroupStep, groupNameKey, storedGroup } from './group-parts.ts'
 import { childRows, membershipRows } from './group-write.ts'
 import { foldedName } from './same-name.ts'
@@ -9,10 +9,10 @@ const membersAtOnce = 500
 
 /**
  * The write that deletes a group: its record, name, alias and relations to other groups. If it has too many
- * members for one write, their memberships are ignored from then on, and a note asks `dropMembers` to delete
+ * members for one write, their memberships are ignored from then on, and a marker makes `dropMembers` delete
  * them.
  */
-export async function groupEnd(
+export async function groupRemoval(
   parts: GroupParts,
   namespace: string,
   id: string,
@@ -30,10 +30,10 @@ export async function groupEnd(
     { key: groupKey(id), value: undefined, expect: revision },
     { key: groupNameKey(parts, namespace, group.name), value: undefined },
     { key: changesKey(id), value: undefined },
-    ...(group.alias === null ? [] : aliasEnd(parts, namespace, group.alias)),
+    ...(group.alias === null ? [] : aliasDeletions(parts, namespace, group.alias)),
     ...parents.flatMap((parent) => childRows(parent, id, undefined)),
     ...children.flatMap((child) => childRows(id, child, undefined)),
-    ...(rest ? [{ key: goneKey(id), value: true }] : memberEnds(id, members)),
+    ...(rest ? [{ key: deletedGroupKey(id), value: true }] : membershipDeletions(id, members)),
   ]
   const { alias } = group
   return {
@@ -49,18 +49,18 @@ export async function groupEnd(
   }
 }
 
-/** Deletes the memberships of a deleted group, in several writes, and then its note. May be run again. */
+/** Deletes the memberships of a deleted group, in several writes, and then its marker. Idempotent. */
 export async function dropMembers({ view }: Pick<GroupParts, 'view'>, id: string): Promise<void> {
   for (;;) {
     const members = await view.listKeys(memberPrefix(id), { limit: membersAtOnce })
     const isLast = members.length < membersAtOnce
     await view.write([
-      ...memberEnds(id, members),
-      ...(isLast ? [{ key: goneKey(id), value: undefined }] : []),
+      ...membershipDeletions(id, members),
+      ...(isLast ? [{ key: deletedGroupKey(id), value: undefined }] : []),
     ])
     if (isLast) return
   }
 }
 
-const memberEnds = (id: string, keys: readonly string[]): ViewEntry[] =>
+const membershipDeletions = (id: string, keys: readonly string[]): ViewEntry[] =>
   keys.flatMap((key) => membershipRows(id, key.slice(memberPrefix(id).length), undefined))

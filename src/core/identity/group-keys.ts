@@ -41,5 +41,5 @@ export const changesKey = (groupId: string): string => `group-changes/${groupId}
  */
 export const structureKey = 'group-structure'
 /** Deleted groups whose membership rows are still to be deleted. */
-export const gonePrefix = 'group-gone/'
-export const goneKey = (groupId: string): string => gonePrefix + groupId
+export const deletedGroupPrefix = 'group-gone/'
+export const deletedGroupKey = (groupId: string): string => deletedGroupPrefix + groupId

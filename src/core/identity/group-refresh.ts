@@ -22,7 +22,7 @@ export async function groupRefresh(
 ): Promise<GroupRefresh> {
   const { reader } = parts
   const aliases = await reader.aliasesOf(login.namespace, login.mountAccessor)
-  const current = login.entity === 'made' ? none : await reader.membershipsOf(login.entityId)
+  const current = login.entity === 'created' ? none : await reader.membershipsOf(login.entityId)
   const { matched, wanted } = matches(aliases, login.names)
   const external = current.direct.filter(({ type }) => type === 'external')
   const leaves = external
@@ -48,10 +48,10 @@ export async function groupRefresh(
   const touched = [...joins, ...leaves]
   const [memberships, entity] = await Promise.all([
     reader.membershipsBy(direct),
-    login.entity === 'kept' ? parts.view.read(entityKey(login.entityId)) : undefined,
+    login.entity === 'unchanged' ? parts.view.read(entityKey(login.entityId)) : undefined,
     ...touched.map((id) => reader.changesOf(id)),
   ])
-  if (login.entity === 'kept' && entity === undefined) return unchanged
+  if (login.entity === 'unchanged' && entity === undefined) return unchanged
   return {
     matched,
     groupIds,

@@ -14,8 +14,8 @@ import {
   groupOfAlias,
   type WrittenAlias,
 } from './group-alias-write.ts'
-import { dropMembers, groupEnd } from './group-end.ts'
-import { changesKey, gonePrefix } from './group-keys.ts'
+import { dropMembers, groupRemoval } from './group-end.ts'
+import { changesKey, deletedGroupPrefix } from './group-keys.ts'
 import { type GroupParts, type GroupStep, groupNameKey, storedGroup, union } from './group-parts.ts'
 import { type Affected, GroupReader, type Memberships } from './group-reader.ts'
 import { groupRefresh } from './group-refresh.ts'
@@ -51,14 +51,14 @@ export type GroupDetails = {
 /** A group in a list. */
 export type ListedGroup = Group & { readonly num_member_entities: number; readonly num_parent_groups: number }
 
-const structureTurn = 'groups'
+const structureLock = 'groups'
 
 /** Stores groups, their aliases and their members. docs/contract/identity.md#groups */
 export class GroupStore implements MembershipSource {
   readonly #parts: GroupParts
   readonly #listeners: ((affected: Affected) => void)[] = []
-  /** Serialises writes of groups and deletions of entities. */
-  readonly #turns = new KeyedMutex()
+  /** Serializes writes of groups and deletions of entities. */
+  readonly #mutex = new KeyedMutex()
 
   private constructor(parts: GroupParts) {
     this.#parts = parts
@@ -68,8 +68,8 @@ export class GroupStore implements MembershipSource {
   static async open(parts: GroupStoreParts): Promise<GroupStore> {
     const keys = await IdentityKeys.open(parts.view, parts.random)
     const full: GroupParts = { ...parts, keys, reader: new GroupReader(parts.view) }
-    for (const key of await parts.view.listKeys(gonePrefix))
-      await dropMembers(full, key.slice(gonePrefix.length))
+    for (const key of await parts.view.listKeys(deletedGroupPrefix))
+      await dropMembers(full, key.slice(deletedGroupPrefix.length))
     return new GroupStore(full)
   }
 
@@ -135,31 +135,31 @@ export class GroupStore implements MembershipSource {
   }
 
   put(write: GroupWrite): Promise<Written> {
-    return this.#inTurn(() => groupWrite(this.#parts, write))
+    return this.#commit(() => groupWrite(this.#parts, write))
   }
 
   /** Deletes a group; no-op if there is none. */
   async remove(namespace: string, id: string): Promise<void> {
-    const ended = await this.#inTurnIf(() => groupEnd(this.#parts, namespace, id))
+    const ended = await this.#commitIfAny(() => groupRemoval(this.#parts, namespace, id))
     if (ended?.rest === true) await dropMembers(this.#parts, id)
   }
 
   putAlias(write: AliasWrite): Promise<WrittenAlias> {
-    return this.#inTurn(() => aliasWrite(this.#parts, write))
+    return this.#commit(() => aliasWrite(this.#parts, write))
   }
 
   /** Deletes a group alias; no-op if there is none. */
   async removeAlias(namespace: string, id: string): Promise<void> {
-    await this.#inTurnIf(() => aliasRemoval(this.#parts, namespace, id))
+    await this.#commitIfAny(() => aliasRemoval(this.#parts, namespace, id))
   }
 
   /** Computes the group changes of a login without writing them. docs/contract/identity.md#groups */
   refreshForLogin(login: GroupLogin): Promise<GroupRefresh> {
-    return groupRefresh(this.#parts, login, (entityId) => this.#tell(new Set([entityId])))
+    return groupRefresh(this.#parts, login, (entityId) => this.#notify(new Set([entityId])))
   }
 
   async refresh(login: Omit<GroupLogin, 'entity'>): Promise<boolean> {
-    const refresh = await this.refreshForLogin({ ...login, entity: 'kept' })
+    const refresh = await this.refreshForLogin({ ...login, entity: 'unchanged' })
     if (refresh.entries.length === 0) return true
     try {
       return await this.#parts.view.write([...refresh.entries, ...refresh.counts()])
@@ -168,19 +168,19 @@ export class GroupStore implements MembershipSource {
     }
   }
 
-  inTurn<T>(work: () => Promise<T>): Promise<T> {
-    return this.#turns.take(structureTurn, work)
+  runExclusive<T>(work: () => Promise<T>): Promise<T> {
+    return this.#mutex.take(structureLock, work)
   }
 
   entityGone(entityId: string): Promise<MembershipChange> {
-    return this.#moved([entityId], undefined)
+    return this.#moveMembers([entityId], undefined)
   }
 
   entitiesMoved(from: readonly string[], to: string): Promise<MembershipChange> {
-    return this.#moved(from, to)
+    return this.#moveMembers(from, to)
   }
 
-  async #moved(from: readonly string[], to: string | undefined): Promise<MembershipChange> {
+  async #moveMembers(from: readonly string[], to: string | undefined): Promise<MembershipChange> {
     const { reader } = this.#parts
     const kept = new Set(to === undefined ? [] : await reader.directOf(to))
     const entries: ViewEntry[] = []
@@ -197,22 +197,24 @@ export class GroupStore implements MembershipSource {
     entries.push(
       ...[...changed].map((group) => ({ key: changesKey(group), value: reader.nextChange(group) })),
     )
-    return { entries, written: () => this.#tell(new Set(to === undefined ? from : [...from, to])) }
+    return { entries, written: () => this.#notify(new Set(to === undefined ? from : [...from, to])) }
   }
 
-  /** Deletes all groups of a namespace. May be run again. */
+  /** Deletes all groups of a namespace. Idempotent. */
   async removeNamespace(namespace: string): Promise<void> {
     for await (const { id } of this.#parts.reader.groupsOf(namespace)) await this.remove(namespace, id)
   }
 
-  async #inTurn<Result>(step: () => Promise<GroupStep<Result>>): Promise<Result> {
-    const done = await this.inTurn(() => this.#write(step))
-    if (done === undefined) throw new Error('a step that is always there was missing')
+  async #commit<Result>(step: () => Promise<GroupStep<Result>>): Promise<Result> {
+    const done = await this.runExclusive(() => this.#write(step))
+    if (done === undefined) throw new Error('a required step was missing')
     return done.result
   }
 
-  async #inTurnIf<Result>(step: () => Promise<GroupStep<Result> | undefined>): Promise<Result | undefined> {
-    return (await this.inTurn(() => this.#write(step)))?.result
+  async #commitIfAny<Result>(
+    step: () => Promise<GroupStep<Result> | undefined>,
+  ): Promise<Result | undefined> {
+    return (await this.runExclusive(() => this.#write(step)))?.result
   }
 
   /**
@@ -220,23 +222,23 @@ export class GroupStore implements MembershipSource {
    * after too many attempts.
    */
   async #write<Result>(
-    draw: () => Promise<GroupStep<Result> | undefined>,
+    plan: () => Promise<GroupStep<Result> | undefined>,
   ): Promise<GroupStep<Result> | undefined> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const step = await draw()
+      const step = await plan()
       if (step === undefined || step.entries.length === 0) return step
       const before = await this.#below(step.groups)
       let written: boolean | undefined
       try {
         written = await this.#parts.view.write(step.entries)
       } finally {
-        if (written === undefined) this.#distrust()
+        if (written === undefined) this.#dropCaches()
       }
       if (written) {
-        await this.#settle(step, before)
+        await this.#afterCommit(step, before)
         return step
       }
-      this.#distrust()
+      this.#dropCaches()
     }
     throw tooBusy()
   }
@@ -247,19 +249,19 @@ export class GroupStore implements MembershipSource {
   }
 
   /** Invalidates the caches after a write, for all entities that were or are in one of its groups. */
-  async #settle<Result>(step: GroupStep<Result>, before: Affected): Promise<void> {
+  async #afterCommit<Result>(step: GroupStep<Result>, before: Affected): Promise<void> {
     step.written?.()
     for (const id of step.groups) this.#parts.reader.dropGroup(id)
-    this.#tell(union(union(before, step.entities), await this.#below(step.groups)))
+    this.#notify(union(union(before, step.entities), await this.#below(step.groups)))
   }
 
   /** Drops all caches: a failed write may have been committed. */
-  #distrust(): void {
+  #dropCaches(): void {
     this.#parts.reader.dropAll()
-    this.#tell('all')
+    this.#notify('all')
   }
 
-  #tell(affected: Affected): void {
+  #notify(affected: Affected): void {
     this.#parts.reader.dropEntities(affected)
     for (const listener of this.#listeners) listener(affected)
   }

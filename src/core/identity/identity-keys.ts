@@ -47,9 +47,7 @@ export class IdentityKeys {
     return new IdentityKeys(name)
   }
 
-  /**
-   * Hash of a name of one kind in one namespace: equal exactly for names that are the same (same-name.ts).
-   */
+  /** Hash of a name of one kind in one namespace; equal exactly for names with the same folded form. */
   hashOf(kind: NameKind, namespace: string, name: string): string {
     const folded = foldedName(name)
     if (folded.isWellFormed()) return this.#hash(`${kind}/${namespace}/${folded}`).toString('hex')

@@ -70,7 +70,7 @@ export type LoginIdentity = {
   readonly groupAliases: readonly string[]
   /** Ids of the matched groups. */
   readonly groupIds: readonly string[]
-  /** This login creates the entity. */
+  /** Whether this login creates the entity. */
   readonly isNew: boolean
   /** Empty if the login changes neither entity nor groups. */
   readonly entries: readonly ViewEntry[]
@@ -78,13 +78,15 @@ export type LoginIdentity = {
   counts(): ViewEntry[]
   /** Call after the entries are written. */
   written(): void
-  /** Call if the write was refused because of another change, or failed with an unknown outcome. */
-  overtaken(): void
+  /**
+   * Drops cached copies. Call if the write was refused because of another change or its outcome is unknown.
+   */
+  invalidate(): void
 }
 
 const cacheLimit = 10_000
-/** Cannot be the cache key of a login, which contains slashes. */
-const overtaken = 'overtaken'
+/** The mutex key of changes that had a conflict; differs from those of logins, which contain slashes. */
+const conflicts = 'conflicts'
 /**
  * Greatest length of the texts (names, metadata, policies) of a cached entity. Groups are shared and do not
  * count.
@@ -92,7 +94,7 @@ const overtaken = 'overtaken'
 const maxCachedText = 8192
 const dayMs = 86_400_000
 /**
- * Contains the namespace: a mount that moves to another namespace keeps its accessor, but its users get new
+ * Includes the namespace: a mount keeps its accessor when it moves to another one, but its users get new
  * entities.
  */
 const cacheKeyOf = ({ namespace, mountAccessor, name }: LoginAlias): string =>
@@ -122,7 +124,7 @@ export class IdentityStore {
   readonly #aliasRows = new RecordCache<EntityRef>(cacheLimit, maxCachedText)
   /** Id of a merged entity → id of the entity it was merged into. */
   readonly #mergedInto = new RecordCache<EntityRef>(cacheLimit)
-  readonly #turns = new KeyedMutex()
+  readonly #mutex = new KeyedMutex()
   readonly #watches = new Set<Set<string>>()
   #day = { from: 0, text: '' }
 
@@ -147,7 +149,7 @@ export class IdentityStore {
    */
   async identityOf(entityId: string): Promise<Identity | undefined> {
     const identity = this.#identities.get(entityId) ?? (await this.#identityOf(entityId))
-    if (this.#watches.size > 0 && identity !== undefined) this.#noteUse(identity.entity.id)
+    if (this.#watches.size > 0 && identity !== undefined) this.#recordUse(identity.entity.id)
     return identity
   }
 
@@ -187,7 +189,7 @@ export class IdentityStore {
       found !== undefined &&
       this.#changesOf(identity.entity, found, alias) === undefined
     ) {
-      const groups = await this.#groupsOf(alias, identity.entity.id, 'kept')
+      const groups = await this.#groupsOf(alias, identity.entity.id, 'unchanged')
       if (groups === undefined || groups.entries.length === 0) return unchanged(identity, groups)
       return this.#change(identityWith(identity.entity, groups.memberships), cacheKey, [], groups)
     }
@@ -196,9 +198,9 @@ export class IdentityStore {
     return this.#readForLogin(alias, cacheKey)
   }
 
-  /** Serialises logins of one name that change its entity. */
-  inTurn<T>(alias: LoginAlias, work: () => Promise<T>): Promise<T> {
-    return this.#turns.take(cacheKeyOf(alias), work)
+  /** Serializes logins of one name that change its entity. */
+  runExclusive<T>(alias: LoginAlias, work: () => Promise<T>): Promise<T> {
+    return this.#mutex.take(cacheKeyOf(alias), work)
   }
 
   /** Like `forLogin`, but reads from storage, with the revisions that a change must expect. */
@@ -217,11 +219,15 @@ export class IdentityStore {
         { key: rowKey, value: fresh.id, expect: row?.revision ?? 'absent' },
         ...this.records.alikeEntries(alias, fresh.id),
       ]
-      const groups = await this.#groupsOf(alias, fresh.id, 'made')
+      const groups = await this.#groupsOf(alias, fresh.id, 'created')
       return this.#change(identityWith(fresh, groups?.memberships), cacheKey, entries, groups, true)
     }
     const changes = this.#changesOf(stored.entity, found, alias)
-    const groups = await this.#groupsOf(alias, stored.entity.id, changes === undefined ? 'kept' : 'changed')
+    const groups = await this.#groupsOf(
+      alias,
+      stored.entity.id,
+      changes === undefined ? 'unchanged' : 'changed',
+    )
     const identity = identityWith(
       { ...stored.entity, ...changes },
       groups?.memberships ?? (await this.memberships.membershipsOf(stored.entity.id)),
@@ -270,7 +276,7 @@ export class IdentityStore {
         else this.#identities.drop(id)
         this.#aliasRows.set(cacheKey, { entityId: id })
       },
-      overtaken: () => {
+      invalidate: () => {
         groups?.written()
         this.#identities.drop(id)
         this.#aliasRows.drop(cacheKey)
@@ -282,8 +288,8 @@ export class IdentityStore {
   #changesOf(entity: Entity, known: EntityAlias, login: LoginAlias): Partial<Entity> | undefined {
     const today = this.#today()
     const isNewDay = lastLoginDay(entity) < today
-    const isOther = isChanged(known, login)
-    if (!isNewDay && !isOther) return undefined
+    const isAliasChanged = isChanged(known, login)
+    if (!isNewDay && !isAliasChanged) return undefined
     const replaced = (): EntityAlias => ({
       ...known,
       metadata: login.metadata,
@@ -291,7 +297,7 @@ export class IdentityStore {
     })
     return {
       ...(isNewDay ? { last_login_day: today } : {}),
-      ...(isOther ? { aliases: entity.aliases.map((one) => (one === known ? replaced() : one)) } : {}),
+      ...(isAliasChanged ? { aliases: entity.aliases.map((one) => (one === known ? replaced() : one)) } : {}),
     }
   }
 
@@ -323,14 +329,14 @@ export class IdentityStore {
   }
 
   /**
-   * Makes a change that depends on stored records. `draw` reads them and returns a result, with the entries
-   * to write if any; it throws to refuse. If the records change before the write, `draw` is called again.
+   * Makes a change that depends on stored records. `plan` reads them and returns a result, with the entries
+   * to write if any; it throws to refuse. If the records change before the write, `plan` is called again.
    * Throws `unavailable` after too many attempts.
    */
-  async change<T>(draw: () => Promise<Drawn<T>>): Promise<T> {
+  async change<T>(plan: () => Promise<PlannedChange<T>>): Promise<T> {
     const done =
-      (this.#isLineFree() ? await this.#attempt(draw) : undefined) ??
-      (await this.inLine(() => this.#retry(draw)))
+      (this.#hasNoConflict() ? await this.#attempt(plan) : undefined) ??
+      (await this.runAfterConflict(() => this.#retry(plan)))
     return done.result
   }
 
@@ -339,8 +345,8 @@ export class IdentityStore {
    * docs/contract/identity.md#groups
    */
   async refreshGroups(login: Omit<GroupLogin, 'entity'>): Promise<void> {
-    if (this.#isLineFree() && (await this.memberships.refresh(login))) return
-    await this.inLine(async () => {
+    if (this.#hasNoConflict() && (await this.memberships.refresh(login))) return
+    await this.runAfterConflict(async () => {
       for (let attempt = 1; attempt < writeAttempts; attempt += 1)
         if (await this.memberships.refresh(login)) return
       throw tooBusy()
@@ -348,29 +354,29 @@ export class IdentityStore {
   }
 
   /**
-   * Serialises changes that had a conflict, so that they cannot conflict with each other repeatedly. `work`
-   * must not wait for another turn.
+   * Serializes changes that had a conflict, so that they cannot conflict with each other again. `work` must
+   * not wait for other exclusive work.
    */
-  inLine<T>(work: () => Promise<T>): Promise<T> {
-    return this.#turns.take(overtaken, work)
+  runAfterConflict<T>(work: () => Promise<T>): Promise<T> {
+    return this.#mutex.take(conflicts, work)
   }
 
-  #isLineFree(): boolean {
-    return this.#turns.workOn(overtaken) === undefined
+  #hasNoConflict(): boolean {
+    return this.#mutex.workOn(conflicts) === undefined
   }
 
-  async #retry<T>(draw: () => Promise<Drawn<T>>): Promise<Drawn<T>> {
+  async #retry<T>(plan: () => Promise<PlannedChange<T>>): Promise<PlannedChange<T>> {
     for (let attempt = 1; attempt < writeAttempts; attempt += 1) {
-      const done = await this.#attempt(draw)
+      const done = await this.#attempt(plan)
       if (done !== undefined) return done
     }
     throw tooBusy()
   }
 
   /** Undefined if a record changed in the meantime. */
-  async #attempt<T>(draw: () => Promise<Drawn<T>>): Promise<Drawn<T> | undefined> {
-    const drawn = await draw()
-    return drawn.change === undefined || (await this.#write(drawn.change)) ? drawn : undefined
+  async #attempt<T>(plan: () => Promise<PlannedChange<T>>): Promise<PlannedChange<T> | undefined> {
+    const planned = await plan()
+    return planned.change === undefined || (await this.#write(planned.change)) ? planned : undefined
   }
 
   async #write({ entries, entityIds, written }: IdentityChange): Promise<boolean> {
@@ -407,11 +413,11 @@ export class IdentityStore {
     }
   }
 
-  #noteUse(entityId: string): void {
+  #recordUse(entityId: string): void {
     for (const unused of this.#watches) unused.delete(entityId)
   }
 
-  /** Deletes all entities of a namespace. May be run again. */
+  /** Deletes all entities of a namespace. Idempotent. */
   async removeNamespace(namespace: string): Promise<void> {
     try {
       for (const prefix of identityPrefixes) await this.#view.deletePrefix(`${prefix}${namespace}/`)
@@ -423,7 +429,7 @@ export class IdentityStore {
 }
 
 /** The result of a change, and the entries to write for it. */
-export type Drawn<T> = { readonly result: T; readonly change?: IdentityChange | undefined }
+export type PlannedChange<T> = { readonly result: T; readonly change?: IdentityChange | undefined }
 
 type EntityRef = { readonly entityId: string }
 
@@ -476,7 +482,7 @@ const unchanged = (identity: Identity, groups: GroupRefresh | undefined): LoginI
   entries: [],
   counts: () => [],
   written: ignore,
-  overtaken: ignore,
+  invalidate: ignore,
 })
 
 /** Whether a login replaces the metadata. A login that spells the name differently does not. */

@@ -4,9 +4,9 @@ import type { Mount } from '../mounts/mount.ts'
 import { mountTtl, type TtlBounds } from '../tokens/lifetime.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
 import { type Entity, lastLoginDay } from './entity.ts'
-import { gone } from './entity-changes.ts'
+import { entityRemoval } from './entity-changes.ts'
 import { entitiesOf } from './entity-lists.ts'
-import type { Drawn, IdentityStore } from './identity-store.ts'
+import type { PlannedChange, IdentityStore } from './identity-store.ts'
 
 export type IdentityTidyParts = {
   readonly store: IdentityStore
@@ -31,8 +31,8 @@ const sampleSize = 10
 const tokenPageSize = 500
 /** Entities per round; each round scans all tokens once. */
 const roundSize = 50_000
-/** Concurrent deletions, so that several share a commit and a turn. */
-const lanes = 16
+/** Concurrent deletions, so that several share a commit. */
+const concurrency = 16
 const dayMs = 86_400_000
 
 /**
@@ -74,8 +74,8 @@ export class IdentityTidy {
       after = await this.#collect(request, after, unused)
       await this.#parts.store.watching(unused, async () => {
         await this.#keepHolders(unused)
-        for (const ids of inLanes(unused)) {
-          const ended = await this.#parts.store.memberships.inTurn(() =>
+        for (const ids of batches(unused)) {
+          const ended = await this.#parts.store.memberships.runExclusive(() =>
             Promise.all(ids.map((id) => this.#end(request, id, unused))),
           )
           for (const entity of ended) {
@@ -93,7 +93,7 @@ export class IdentityTidy {
   /** Adds candidates to `unused`. Returns the id to continue after; undefined at the end. */
   async #collect(request: TidyRequest, after: string, unused: Set<string>): Promise<string | undefined> {
     for await (const entity of entitiesOf(this.#parts.store.records, request.namespace, after)) {
-      if (this.#isLeftBehind(entity, request)) unused.add(entity.id)
+      if (this.#isUnused(entity, request)) unused.add(entity.id)
       if (unused.size === roundSize) return entity.id
     }
     return undefined
@@ -103,7 +103,7 @@ export class IdentityTidy {
    * Whether an entity is unused, by its record alone. A login counts until the end of its day: only the day
    * is stored.
    */
-  #isLeftBehind(entity: Entity, { namespace, unusedForSeconds }: TidyRequest): boolean {
+  #isUnused(entity: Entity, { namespace, unusedForSeconds }: TidyRequest): boolean {
     if (entity.made_by_login !== true || entity.policies.length > 0) return false
     const accessors = entity.aliases.map(({ mount_accessor }) => mount_accessor)
     const quietSeconds = Math.max(unusedForSeconds, this.longestTokenLife(namespace, accessors))
@@ -126,23 +126,23 @@ export class IdentityTidy {
   /** Checks an entity again and, without `dryRun`, deletes it. Undefined if it is in use or was changed. */
   #end(request: TidyRequest, id: string, unused: ReadonlySet<string>): Promise<Entity | undefined> {
     const { store } = this.#parts
-    return store.change(async (): Promise<Drawn<Entity | undefined>> => {
+    return store.change(async (): Promise<PlannedChange<Entity | undefined>> => {
       const stored = await store.records.byId(request.namespace, id)
-      if (stored === undefined || !this.#isLeftBehind(stored.entity, request)) return { result: undefined }
+      if (stored === undefined || !this.#isUnused(stored.entity, request)) return { result: undefined }
       const { direct } = await store.memberships.membershipsOf(id)
-      const { change } = direct.length > 0 || request.dryRun ? {} : await gone(store, stored)
+      const { change } = direct.length > 0 || request.dryRun ? {} : await entityRemoval(store, stored)
       return direct.length > 0 || !unused.has(id) ? { result: undefined } : { result: stored.entity, change }
     })
   }
 }
 
-function* inLanes(ids: Iterable<string>): Generator<string[]> {
-  let lane: string[] = []
+function* batches(ids: Iterable<string>): Generator<string[]> {
+  let batch: string[] = []
   for (const id of [...ids]) {
-    lane.push(id)
-    if (lane.length < lanes) continue
-    yield lane
-    lane = []
+    batch.push(id)
+    if (batch.length < concurrency) continue
+    yield batch
+    batch = []
   }
-  if (lane.length > 0) yield lane
+  if (batch.length > 0) yield batch
 }

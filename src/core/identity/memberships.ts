@@ -22,7 +22,7 @@ export type GroupLogin = {
   readonly mountAccessor: string
   readonly entityId: string
   /** Whether the login creates the entity's record, changes it, or leaves it unchanged. */
-  readonly entity: 'made' | 'changed' | 'kept'
+  readonly entity: 'created' | 'changed' | 'unchanged'
   /** Group names from the provider or, for a renewal, those that matched at login. */
   readonly names: readonly string[]
 }
@@ -49,10 +49,10 @@ export type MembershipChange = { readonly entries: readonly ViewEntry[]; written
 /** The interface through which the identity store uses groups. */
 export interface Memberships {
   /**
-   * Runs work that deletes entities, serialised with writes of groups, so that no group gets a deleted
+   * Runs work that deletes entities, serialized with writes of groups, so that no group gets a deleted
    * member.
    */
-  inTurn<T>(work: () => Promise<T>): Promise<T>
+  runExclusive<T>(work: () => Promise<T>): Promise<T>
   membershipsOf(entityId: string): Promise<MembershipsOf>
   refreshForLogin(login: GroupLogin): Promise<GroupRefresh>
   /**
@@ -71,7 +71,7 @@ const noChange = async (): Promise<MembershipChange> => ({ entries: [], written:
 
 /** Used where there are no groups. */
 export const noMemberships: Memberships = {
-  inTurn: (work) => work(),
+  runExclusive: (work) => work(),
   membershipsOf: async () => none,
   refreshForLogin: async () => ({
     matched: [],

@@ -2,10 +2,10 @@ import { refuse } from '../../errors.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { ViewEntry } from '../barrier/view.ts'
 import { aliasAt, type Entity, type EntityAlias } from './entity.ts'
-import { byHand } from './entity-changes.ts'
-import { placeOf, type StoredEntity } from './entity-records.ts'
+import { updatedByApi } from './entity-changes.ts'
+import { aliasNameOf, type StoredEntity } from './entity-records.ts'
 import { entityKey, mergedKey } from './identity-keys.ts'
-import type { Drawn, IdentityStore } from './identity-store.ts'
+import type { PlannedChange, IdentityStore } from './identity-store.ts'
 
 export type MergeRequest = {
   readonly namespace: string
@@ -43,13 +43,13 @@ export function mergeEntities(store: IdentityStore, request: MergeRequest): Prom
       'aliases conflicts cannot be resolved with multiple from entity ids - merge one entity at a time',
     )
   }
-  return store.memberships.inTurn(() => store.change(() => draw(store, { ...request, from })))
+  return store.memberships.runExclusive(() => store.change(() => plan(store, { ...request, from })))
 }
 
-async function draw(
+async function plan(
   store: IdentityStore,
   { namespace, to, from, keep }: MergeRequest,
-): Promise<Drawn<readonly Clash[]>> {
+): Promise<PlannedChange<readonly Clash[]>> {
   const target = await store.records.byId(namespace, to)
   if (target === undefined) throw refuse('invalid', 'entity id to merge to is invalid')
   const sources: StoredEntity[] = []
@@ -80,7 +80,7 @@ async function draw(
     sources.map(({ entity }) => entity),
     joined.aliases,
   )
-  const entries = [...mergeEntries(store, target, sources, byHand(merged, now)), ...moved.entries]
+  const entries = [...mergeEntries(store, target, sources, updatedByApi(merged, now)), ...moved.entries]
   const entityIds = [to, ...(merged.merged_entity_ids ?? [])]
   return { result: [], change: { entries, entityIds, written: moved.written } }
 }
@@ -135,12 +135,12 @@ function mergeEntries(
   const lost = (entity: Entity) =>
     entity.aliases
       .filter(({ id }) => !kept.has(id))
-      .flatMap((alias) => records.aliasGoneEntries(entity, alias))
+      .flatMap((alias) => records.aliasRemovalEntries(entity, alias))
   const won = merged.aliases
     .filter((alias) => !target.entity.aliases.includes(alias))
     .flatMap((alias) => [
       { key: records.keys.alias(merged.namespace_id, alias.mount_accessor, alias.name), value: merged.id },
-      ...records.alikeEntries(placeOf(merged, alias), merged.id),
+      ...records.alikeEntries(aliasNameOf(merged, alias), merged.id),
       records.aliasIdEntry(alias, merged.id),
     ])
   return [

@@ -5,7 +5,7 @@ import type { CoreLog } from '../core-log.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'
 import { openRequired } from '../open-required.ts'
 import { readEntity } from './entity.ts'
-import { EntityRecords, placeOf } from './entity-records.ts'
+import { EntityRecords, aliasNameOf } from './entity-records.ts'
 import { readGroup } from './group.ts'
 import { aliasPrefix, namePrefix } from './group-keys.ts'
 import type { AliasRow } from './group-reader.ts'
@@ -73,7 +73,7 @@ export async function migrateNames({
 export async function migrateIdentityNames(view: View, random: Random, log: CoreLog): Promise<void> {
   const keys = await openRequired('the keys of identities', IdentityKeys.open(view, random))
   const onFailure = (key: string, err: unknown) =>
-    log.error({ err, key }, 'a name of an identity cannot be moved')
+    log.error({ err, key }, 'could not migrate the name of an identity')
   const moved = await migrateNames({ view, keys, onFailure })
   if (moved !== undefined && moved > 0)
     log.info(
@@ -107,7 +107,7 @@ class NameMoves {
       const old = `entity-alias/${namespace}/${mount}/${this.#keys.wideHashOf('alias', namespace, aliasName)}`
       entries.push(
         ...(await this.#move(old, this.#keys.alias(namespace, mount, aliasName), id)),
-        ...this.#records.alikeEntries(placeOf(entity, alias), id),
+        ...this.#records.alikeEntries(aliasNameOf(entity, alias), id),
       )
     }
     return entries

@@ -3,10 +3,11 @@ const isChanged = /\p{Changes_When_NFKC_Casefolded}/u
 const isCherokee = /\p{Script=Cherokee}/u
 
 /**
- * A name by Unicode's simple case folding, and by nothing else: two names are the same person, group or
- * entity exactly if these are equal. Whatever grants access compares so; what withholds it compares widely
- * (canonical-name.ts). The folding is that of no language: the dotted `İ` and the dotless `ı` stay
- * themselves. One letter stays one: `ß` is not `ss`. See docs/contract/identity.md#which-names-are-the-same.
+ * The name with Unicode's simple case folding only: two names denote the same person, group or entity exactly
+ * if these are equal. Checks that grant access compare this form; checks that withhold access compare
+ * `canonicalName` (canonical-name.ts). The folding is language-independent: the dotted `İ` and the dotless
+ * `ı` are kept. It never changes the number of letters: `ß` does not become `ss`.
+ * docs/contract/identity.md#which-names-are-the-same
  */
 export function foldedName(name: string): string {
   if (onlyAscii.test(name)) return name.toLowerCase()
@@ -18,7 +19,7 @@ export function foldedName(name: string): string {
 
 export const sameName = (a: string, b: string): boolean => a === b || foldedName(a) === foldedName(b)
 
-/** Folded characters found so far. Bounded by the number of characters that folding changes. */
+/** Cache of folded characters, bounded by the number of characters that folding changes. */
 const known = new Map<string, string>()
 
 function foldedCharacter(character: string): string {
@@ -36,12 +37,11 @@ function foldedCharacter(character: string): string {
 }
 
 /**
- * Candidates for the simple folding of a character. Uses the full mappings: one with several characters has
- * no simple counterpart.
+ * Candidates for the simple folding of a character. A full mapping to several characters has no simple one.
  */
 function candidatesOf(character: string): string[] {
   const upper = character.toUpperCase()
-  // Cherokee folds to capitals, which Unicode encoded first
+  // Cherokee letters fold to capitals, which Unicode encoded first
   if (isCherokee.test(character)) return [upper]
   // the last two: Greek letters that were encoded twice, and one of the two ligatures of s and t
   const others = [character.toLowerCase(), character.normalize('NFC'), '\ufb06'].filter(

@@ -7,7 +7,7 @@ import type { Mount } from '../mounts/mount.ts'
 import { authBlock, type Issued } from './auth-block.ts'
 import { loginTokenName } from './display-name.ts'
 import { lifetime, mountTtl, type TtlBounds } from './lifetime.ts'
-import { checkAssignable, sanitise } from './policy-names.ts'
+import { checkAssignable, sanitize } from './policy-names.ts'
 import type { OneTimeProof, ReplayStore } from './replay-store.ts'
 import type { TokenDraft, TokenStore } from './token-store.ts'
 import { loginTokenType } from './token-type.ts'
@@ -131,7 +131,7 @@ function loginDraft(
   const type = loginTokenType(mount.config.token_type, auth.tokenType)
   const life = lifetime(mountTtl(mount.config, parts.systemTtl), auth, parts.clock.now())
   if (!life.ok) throw refuse('invalid', life.reason)
-  const policies = sanitise(auth.policies, !auth.noDefaultPolicy)
+  const policies = sanitize(auth.policies, !auth.noDefaultPolicy)
   if (policies.includes('root') || identity.policies.includes('root'))
     throw refuse('invalid', 'auth methods cannot create root tokens', { reason: 'policy_forbidden' })
   checkAssignable([...policies, ...identity.policies])

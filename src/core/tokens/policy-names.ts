@@ -1,10 +1,10 @@
 import { refuse } from '../../errors.ts'
 
 /**
- * Normalises policy names for a token: trimmed, lower-case, unique, sorted. `root` replaces all others.
+ * Normalizes policy names for a token: trimmed, lower-case, unique, sorted. `root` replaces all others.
  * docs/contract/tokens-and-policies.md#policies
  */
-export function sanitise(names: readonly string[], addDefault: boolean): string[] {
+export function sanitize(names: readonly string[], addDefault: boolean): string[] {
   const clean = new Set(names.map((name) => name.trim().toLowerCase()))
   if (clean.has('root')) return ['root']
   if (addDefault) clean.add('default')
@@ -16,7 +16,7 @@ export function sanitise(names: readonly string[], addDefault: boolean): string[
 export const joined = (tokenPolicies: readonly string[], identityPolicies: readonly string[]): string[] =>
   identityPolicies.length === 0
     ? [...tokenPolicies]
-    : sanitise([...tokenPolicies, ...identityPolicies], false)
+    : sanitize([...tokenPolicies, ...identityPolicies], false)
 
 /** Throws `invalid` if a name may not be assigned to tokens. */
 export function checkAssignable(names: readonly string[]): void {
@@ -49,7 +49,7 @@ export function childPolicies({
 }: RequestedPolicies): string[] {
   const policies = inherits
     ? chosen(requested, caller, sudo, !noDefaultPolicy)
-    : sanitise(requested, !noDefaultPolicy)
+    : sanitize(requested, !noDefaultPolicy)
   return noDefaultPolicy ? policies.filter((name) => name !== 'default') : policies
 }
 
@@ -59,11 +59,11 @@ function chosen(
   sudo: boolean,
   addDefault: boolean,
 ): string[] {
-  if (requested.length === 0) return sanitise(caller, false)
-  if (sudo) return sanitise(requested, addDefault)
-  const wanted = sanitise(requested, false)
-  const own = new Set(sanitise(caller, false))
+  if (requested.length === 0) return sanitize(caller, false)
+  if (sudo) return sanitize(requested, addDefault)
+  const wanted = sanitize(requested, false)
+  const own = new Set(sanitize(caller, false))
   if (!wanted.every((name) => own.has(name)))
     throw refuse('invalid', 'child policies must be subset of parent')
-  return sanitise(wanted, addDefault && own.has('default'))
+  return sanitize(wanted, addDefault && own.has('default'))
 }

@@ -1,7 +1,7 @@
 import { refuse } from '../../errors.ts'
 import { globMatches } from '../../lib/glob.ts'
 import { quoted } from '../../lib/go/text.ts'
-import { sanitise } from './policy-names.ts'
+import { sanitize } from './policy-names.ts'
 import type { TokenRoleRecord } from './token-role.ts'
 
 /** Whether a role restricts the policies of its tokens. If not, the rules for tokens without a role apply. */
@@ -31,9 +31,9 @@ export function rolePolicies(
   const forbids = forbidden(role)
   const addDefault = !noDefaultPolicy && role.token_no_default_policy !== true && !forbids('default')
   const isLimited = allowed.length > 0 || globs.length > 0
-  const wanted = requested.length > 0 ? sanitise(requested, addDefault) : []
-  const own = isLimited ? sanitise(allowed, addDefault) : []
-  const policies = wanted.length > 0 ? wanted : isLimited ? own : sanitise(caller, addDefault)
+  const wanted = requested.length > 0 ? sanitize(requested, addDefault) : []
+  const own = isLimited ? sanitize(allowed, addDefault) : []
+  const policies = wanted.length > 0 ? wanted : isLimited ? own : sanitize(caller, addDefault)
   if (isLimited && wanted.length > 0) {
     const known = new Set(own)
     const fits = (name: string) => known.has(name) || globs.some((glob) => globMatches(glob, name))

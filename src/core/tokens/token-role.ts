@@ -10,7 +10,7 @@ import {
   stringField,
 } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
-import { sanitise } from './policy-names.ts'
+import { sanitize } from './policy-names.ts'
 import type { TokenType } from './token.ts'
 
 const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated: true })
@@ -76,7 +76,7 @@ export function changedTokenRole(
   const role: TokenRoleRecord = {
     ...before,
     ...sent,
-    ...names('allowed_policies', sent, (list) => sanitise(list, false)),
+    ...names('allowed_policies', sent, (list) => sanitize(list, false)),
     ...names('disallowed_policies', sent, lowerUnique),
     ...names('allowed_policies_glob', sent, lowerUnique),
     ...names('disallowed_policies_glob', sent, lowerUnique),

@@ -14,7 +14,7 @@ export type Token = {
   readonly parent_cubbyhole?: string
   /** Namespace id. */
   readonly namespace: string
-  /** Token policies, normalised; identity policies are never stored. */
+  /** Token policies, normalized; identity policies are never stored. */
   readonly policies: readonly string[]
   /** Path of the request that created it. */
   readonly path: string

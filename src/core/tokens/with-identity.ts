@@ -19,12 +19,12 @@ export async function withLoginIdentity<T extends object>(
   const issued =
     known.entries.length === 0
       ? await issue(known)
-      : await identity.inTurn(alias, () => issueInTurn(identity, alias, issue))
+      : await identity.runExclusive(alias, () => issueExclusively(identity, alias, issue))
   if (issued === undefined) throw new Error('a write that expects nothing was refused')
   return issued
 }
 
-async function issueInTurn<T extends object>(
+async function issueExclusively<T extends object>(
   identity: IdentityStore,
   alias: LoginAlias,
   issue: (login: LoginIdentity) => Promise<T | undefined>,
@@ -34,12 +34,12 @@ async function issueInTurn<T extends object>(
     const issued = await issue(login)
     return issued !== undefined || login.entries.length === 0 ? { issued } : undefined
   }
-  const done = (await attempt()) ?? (await identity.inLine(() => again(attempt)))
+  const done = (await attempt()) ?? (await identity.runAfterConflict(() => retry(attempt)))
   return done.issued
 }
 
-async function again<T extends object>(attempt: () => Promise<T | undefined>): Promise<T> {
-  for (let made = 1; made < writeAttempts; made += 1) {
+async function retry<T extends object>(attempt: () => Promise<T | undefined>): Promise<T> {
+  for (let attempts = 1; attempts < writeAttempts; attempts += 1) {
     const done = await attempt()
     if (done !== undefined) return done
   }
@@ -58,7 +58,7 @@ export async function writeWithIdentity(
   try {
     written = await writeMinted(view, minted, others)
   } finally {
-    if (!written) login.overtaken()
+    if (!written) login.invalidate()
   }
   if (written) login.written()
   return written

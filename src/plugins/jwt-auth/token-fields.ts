@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sanitise } from '../../core/tokens/policy-names.ts'
+import { sanitize } from '../../core/tokens/policy-names.ts'
 import { boolField, commaListField, durationField, intField, stringField } from '../../lib/fields.ts'
 
 const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated: true })
@@ -37,7 +37,7 @@ type TokenSettings = z.output<typeof tokenSettings>
  * `role` is the stored role merged with the write.
  */
 export function applyLegacy<Role extends TokenSettings>(role: Role, sent: TokenSettings): Role {
-  const policies = sent.policies === undefined ? undefined : sanitise(sent.policies, false)
+  const policies = sent.policies === undefined ? undefined : sanitize(sent.policies, false)
   return {
     ...role,
     ...settled('policies', 'token_policies', policies, sent.token_policies),

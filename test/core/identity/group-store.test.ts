@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest'
 import type { View } from '../../../src/core/barrier/view.ts'
-import { goneKey, memberKey, memberPrefix, membershipKey } from '../../../src/core/identity/group-keys.ts'
+import {
+  deletedGroupKey,
+  memberKey,
+  memberPrefix,
+  membershipKey,
+} from '../../../src/core/identity/group-keys.ts'
 import { GroupStore } from '../../../src/core/identity/group-store.ts'
 import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
 import { issueLogin } from '../../../src/core/tokens/issue-login.ts'
@@ -135,7 +140,7 @@ test('remains of a group whose deletion was interrupted have no effect and are r
   const { auth } = await login([])
   const gone = '00000000-0000-0000-0000-000000000001'
   await fixture.view.write([
-    { key: goneKey(gone), value: true },
+    { key: deletedGroupKey(gone), value: true },
     { key: memberKey(gone, auth.entity_id), value: true },
     { key: membershipKey(auth.entity_id, gone), value: true },
   ])
@@ -145,8 +150,8 @@ test('remains of a group whose deletion was interrupted have no effect and are r
   expect((await identity.identityOf(auth.entity_id))?.groups).toEqual([])
   expect(
     await Promise.all(
-      [memberKey(gone, auth.entity_id), membershipKey(auth.entity_id, gone), goneKey(gone)].map((key) =>
-        fixture.view.get(key),
+      [memberKey(gone, auth.entity_id), membershipKey(auth.entity_id, gone), deletedGroupKey(gone)].map(
+        (key) => fixture.view.get(key),
       ),
     ),
   ).toEqual([undefined, undefined, undefined])
@@ -164,7 +169,7 @@ test('a group with more members than one step deletes is gone at once and leaves
   expect(await groups.byId('root', id)).toBeUndefined()
   expect(await fixture.view.listKeys(memberPrefix(id))).toEqual([])
   expect((await fixture.view.listKeys('entity-group/')).filter((key) => key.endsWith(id))).toEqual([])
-  expect(await fixture.view.get(goneKey(id))).toBeUndefined()
+  expect(await fixture.view.get(deletedGroupKey(id))).toBeUndefined()
 })
 
 test('a change affects only members of the group or of groups below it', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { childPolicies, joined, sanitise } from '../../../src/core/tokens/policy-names.ts'
+import { childPolicies, joined, sanitize } from '../../../src/core/tokens/policy-names.ts'
 import { loginTokenName, createdTokenName } from '../../../src/core/tokens/display-name.ts'
 import { loginTokenType } from '../../../src/core/tokens/token-type.ts'
 
@@ -11,8 +11,8 @@ test.each([
   { names: ['x', ' ROOT '], addDefault: true, is: ['root'] },
   { names: ['a,b'], addDefault: false, is: ['a,b'] },
   { names: ['default', 'a'], addDefault: true, is: ['a', 'default'] },
-])('sanitise($names, $addDefault) is $is', ({ names, addDefault, is }) => {
-  expect(sanitise(names, addDefault)).toEqual(is)
+])('sanitize($names, $addDefault) is $is', ({ names, addDefault, is }) => {
+  expect(sanitize(names, addDefault)).toEqual(is)
 })
 
 test.each([

@@ -6,7 +6,7 @@ import { type KnownIssuer, knownIssuer } from './issuers.ts'
 import { beginsWithOwner, leavesOwnerOpen, namesOwner } from './owner-claims.ts'
 import { excerpt, quoted } from '../../../lib/go/text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/json.ts'
-import { sanitise } from '../../../core/tokens/policy-names.ts'
+import { sanitize } from '../../../core/tokens/policy-names.ts'
 
 /** Stable words; each is explained in docs/explain.md#what-the-linter-says */
 export const lintCodes = [
@@ -402,7 +402,7 @@ async function missingPolicies(
   exists: LintContext['policyExists'],
 ): Promise<Found[]> {
   const missing: string[] = []
-  for (const name of sanitise(token_policies, false))
+  for (const name of sanitize(token_policies, false))
     if (name !== 'root' && name !== 'default' && !(await exists(name))) missing.push(name)
   if (missing.length === 0) return []
   return [
