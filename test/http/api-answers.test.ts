@@ -185,7 +185,7 @@ function send({
   )
 }
 
-describe('the answer is as the API document says', () => {
+describe('responses match the API document', () => {
   test.each(calls.map((call) => ({ call, title: `${call.ask} ${call.name ?? ''}` })))(
     '$title',
     async ({ call }) => {
@@ -232,7 +232,7 @@ describe('the answer is as the API document says', () => {
     },
   )
 
-  test('with the headers it names, each of them at least once', () => {
+  test('with each named header at least once', () => {
     const named = [...operations].flatMap(([operation, responses]) =>
       Object.values(responses).flatMap(({ headers = {} }) =>
         Object.keys(headers).map((name) => `${operation} ${name.toLowerCase()}`),
@@ -253,7 +253,7 @@ describe('the answer is as the API document says', () => {
   })
 })
 
-test('every answer with a body has a valid example', () => {
+test('every response with a body has a valid example', () => {
   const wrong = [...operations].flatMap(([operation, responses]) =>
     Object.keys(responses).flatMap((status) => {
       const place = placeOf(operation, status)

@@ -19,18 +19,18 @@ const notAnObject = (type: string) =>
   )
 
 describe('bodies', () => {
-  test('no body is no fields', () => {
+  test('an empty body has no fields', () => {
     expect(readFields(undefined, undefined, limits)).toEqual({})
     expect(readFields(undefined, form, limits)).toEqual({})
   })
 
-  test.each(['', ' \r\n\t ', 'null', ' null '])('%j is no fields', (body) => {
+  test.each(['', ' \r\n\t ', 'null', ' null '])('the body %j has no fields', (body) => {
     expect(read(body)).toEqual({})
     expect(read(body.trim() === '' ? body : '', form)).toEqual({})
   })
 
   test.each([undefined, '', 'application/json', 'text/plain', form, `${form}; charset=utf-8`, mergePatch])(
-    'an object is read as JSON under type %j',
+    'an object is read as JSON with the type %j',
     (contentType) => {
       expect(read(' {"a":"b","n":1e3}', contentType)).toEqual({ a: 'b', n: jsonNumber('1e3') })
     },
@@ -53,7 +53,7 @@ describe('bodies', () => {
     ['-1.5e3', 'number'],
     ['true', 'bool'],
     ['false', 'bool'],
-  ])('%s is refused: no object', (body, type) => {
+  ])('%s is refused because it is not an object', (body, type) => {
     expect(() => read(body)).toThrow(notAnObject(type))
   })
 
@@ -104,14 +104,14 @@ describe('forms', () => {
   })
 
   test.each([form, 'Application/X-WWW-Form-URLEncoded', `${form};charset=utf-8`, ` ${form} ; a=b`])(
-    'are known by the type %s',
+    'are recognised by the type %s',
     (contentType) => {
       expect(read('a=b', contentType)).toEqual({ a: 'b' })
     },
   )
 
   test.each([undefined, 'text/plain', `${form}x`, 'multipart/form-data'])(
-    'are no JSON under the type %s',
+    'are not read as JSON with the type %s',
     (contentType) => {
       expect(() => read('a=b', contentType)).toThrow(
         refusal("failed to parse JSON input: invalid character 'a' looking for beginning of value"),
@@ -119,7 +119,7 @@ describe('forms', () => {
     },
   )
 
-  test('that begin with [ are JSON, and no object', () => {
+  test('that begin with [ are JSON, and are refused because they are not objects', () => {
     expect(() => read('[]', form)).toThrow(notAnObject('array'))
     expect(() => read(' [=1', form)).toThrow(
       refusal("failed to parse JSON input: invalid character '=' looking for beginning of value"),
@@ -130,12 +130,12 @@ describe('forms', () => {
     expect(() => read(body, form)).toThrow(refusal('error parsing form data'))
   })
 
-  test('have as many strings as JSON may have', () => {
+  test('have the same limit on strings as JSON', () => {
     expect(() => read('a&'.repeat(500), form)).not.toThrow()
     expect(() => read('a&'.repeat(501), form)).toThrow(ServiceError)
   })
 
-  test('__proto__ is a field like any other', () => {
+  test('have a field __proto__ like any other', () => {
     expect(Object.keys(read('__proto__=x&__proto__=y', form))).toEqual(['__proto__'])
   })
 })
@@ -150,7 +150,7 @@ describe('PATCH', () => {
     },
   )
 
-  test.each([undefined, '', ' '])('without a media type (%j) is refused', (contentType) => {
+  test.each([undefined, '', ' '])('is refused without a media type (%j)', (contentType) => {
     expect(() => readPatchFields(Buffer.from('{}'), contentType, limits)).toThrow(
       refusal('mime: no media type'),
     )
@@ -159,13 +159,13 @@ describe('PATCH', () => {
   test.each([
     ['application/json', 'application/json'],
     [`${form}; charset=utf-8`, form],
-  ])('of type %s is refused', (contentType, shown) => {
+  ])('is refused with type %s', (contentType, shown) => {
     expect(() => readPatchFields(Buffer.from('{}'), contentType, limits)).toThrow(
       refusal(`PATCH requires Content-Type of ${mergePatch}, provided ${shown}`, 'unsupported-media'),
     )
   })
 
-  test('of something other than an object is refused', () => {
+  test('is refused with a body that is not an object', () => {
     expect(() => readPatchFields(Buffer.from('[]'), mergePatch, limits)).toThrow(notAnObject('array'))
   })
 })
@@ -189,7 +189,7 @@ describe('the query of a URL', () => {
     expect(queryFields(search)).toEqual(fields)
   })
 
-  test('__proto__ is a field like any other', () => {
+  test('has a field __proto__ like any other', () => {
     const fields = queryFields('?__proto__=x&__proto__=y&constructor=z')
 
     expect(Object.entries(fields)).toEqual([

@@ -17,7 +17,7 @@ test.each([
   },
   { name: 'padded sizes', bytes: '003\r\nabc\r\n000\r\n', stop: 15 },
   { name: 'extensions', bytes: '3;a=1f\r\nabc\r\n0;b\r\n', stop: 18 },
-])('stops behind the last size line: $name', ({ bytes, stop }) => {
+])('the walk stops after the last size line: $name', ({ bytes, stop }) => {
   expect(walked(`${bytes}\r\nGET /`)).toEqual([{ stopped: stop, last: true }])
   for (let cut = 1; cut < bytes.length; cut++) {
     const rest = bytes.slice(cut)

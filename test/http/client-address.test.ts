@@ -118,7 +118,7 @@ describe('without trust', () => {
   test.each<{ name: string; settings: Record<string, string> }>([
     { name: 'nobody is trusted', settings: {} },
     { name: 'others are trusted', settings: { TRUSTED_PROXIES: '10.0.0.0/8' } },
-  ])('$name: the header is ignored, the peer counts', async ({ settings }) => {
+  ])("$name: the header is ignored and the peer's address counts", async ({ settings }) => {
     await using server = await startTestServer({ settings })
     await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
     await server.root.write('auth/jwt/role/r', {
@@ -147,7 +147,7 @@ describe('without trust', () => {
     },
   )
 
-  test.each(['/health/live', '/health/ready'])('%s is served all the same', async (path) => {
+  test.each(['/health/live', '/health/ready'])('%s is served nevertheless', async (path) => {
     await using server = await startTestServer({ settings })
 
     expect((await server.anonymous.read(path)).status).toBe(200)

@@ -199,7 +199,7 @@ describe('transport and envelope', () => {
     },
   ])('$name', play)
 
-  test('health needs no token, and answers HEAD without a body', async () => {
+  test('health needs no token, and responds to HEAD without a body', async () => {
     const got = await server.anonymous.read('sys/health')
     const head = await server.anonymous.call('HEAD', 'sys/health')
 
@@ -220,7 +220,7 @@ describe('transport and envelope', () => {
     expect(JSON.stringify(body.data?.keys)).toMatch(/,"root"\]$/)
   })
 
-  test('an answer to HEAD has no body', async () => {
+  test('a response to HEAD has no body', async () => {
     expect(await server.root.call('HEAD', 'auth/jwt/config')).toMatchObject({ status: 405, text: '' })
     expect(await server.root.call('HEAD', 'nope')).toMatchObject({ status: 404, text: '' })
   })
@@ -233,7 +233,7 @@ describe('transport and envelope', () => {
     expect(await server.root.read('cloud/%00')).toMatchObject({ status: 400, text: '' })
   })
 
-  test('an empty segment is redirected, query kept', async () => {
+  test('a path with an empty segment is redirected with its query', async () => {
     const answer = await server.root.read('/v1//sys/mounts?a=b')
 
     expect(answer).toMatchObject({ status: 307, headers: { location: '/v1/sys/mounts?a=b' } })
@@ -284,7 +284,7 @@ describe('transport and envelope', () => {
     expect(String(body['request_id'])).toMatch(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
   })
 
-  test('each answer has a request id of its own, whatever the client sends', async () => {
+  test('each response has its own request id, whatever the client sends', async () => {
     const ids = await Promise.all(
       [1, 2, 3].map(() =>
         server.root
@@ -450,7 +450,7 @@ describe('coercion', () => {
     expect(errorText(body)).not.toContain('error converting input')
   })
 
-  test('the name in the path wins', async () => {
+  test('the name in the path takes precedence', async () => {
     expect(await server.root.write('auth/jwt/role/mine', { name: 'other', ...role })).toMatchObject({
       status: 204,
     })

@@ -42,7 +42,7 @@ describe('while no origin is configured', () => {
   beforeEach(stop)
 
   test.each([self, 'sys/health', '/health/live'])(
-    'the origin of a request for %s is not looked at',
+    'the origin of a request for %s is ignored',
     async (path) => {
       const answer = await server.root.read(path, from(other))
 
@@ -51,7 +51,7 @@ describe('while no origin is configured', () => {
     },
   )
 
-  test('a preflight is a verb that is not offered', async () => {
+  test('a preflight is an unsupported verb', async () => {
     const answer = await preflight(self, 'GET')
 
     expect(answer).toMatchObject({
@@ -121,7 +121,7 @@ describe('an origin that is configured', () => {
     expect(corsHeaders(answer)).toEqual(forPages)
   })
 
-  test('may read messages, and that there are no new ones, with all they vary by', async () => {
+  test('may read messages, and 304 responses, with all headers in Vary', async () => {
     const path = 'sys/internal/ui/unauthenticated-messages'
     const vary = 'X-Vault-Token, X-Vault-Namespace, Authorization, Origin'
 
@@ -135,13 +135,13 @@ describe('an origin that is configured', () => {
     expect(again).toMatchObject({ status: 304, headers: { ...forPages, vary } })
   })
 
-  test('is each one of the list', async () => {
+  test('is any one of the list', async () => {
     expect(corsHeaders(await server.root.read(self, from('http://localhost:3000')))).toMatchObject({
       'access-control-allow-origin': 'http://localhost:3000',
     })
   })
 
-  test('requests without an origin do not change', async () => {
+  test('does not affect requests without an origin', async () => {
     expect(corsHeaders(await server.root.read(self))).toEqual({})
     expect((await server.root.read(self, from(''))).status).toBe(200)
   })
@@ -197,7 +197,7 @@ describe('an origin that is not configured', () => {
   })
 
   test.each(['POST', 'PUT', 'DELETE', 'LIST', 'SCAN', 'HELP', 'PATCH', 'PROPFIND'])(
-    'is refused with %s, and nothing is done',
+    'is refused with %s, and the request has no effect',
     async (verb) => {
       expect(
         await server.root.call(verb, 'sys/policies/acl/made', { policy: '' }, from(other)),
@@ -206,19 +206,19 @@ describe('an origin that is not configured', () => {
     },
   )
 
-  test('gets no body with HEAD', async () => {
+  test('gets no body in response to HEAD', async () => {
     expect(await server.root.call('HEAD', self, undefined, from(other))).toMatchObject({
       status: 403,
       text: '',
     })
   })
 
-  test('is refused after checks of the target alone', async () => {
+  test('is refused right after the checks of the target', async () => {
     expect((await server.root.read('/v1', from(other))).status).toBe(404)
     expect((await server.root.read('sys/health', from(other, { 'X-Vault-Namespace': 'a' }))).status).toBe(400)
   })
 
-  test('leaves the connection fit for the next request', async () => {
+  test('leaves the connection usable for the next request', async () => {
     using wire = await openWire(server.url)
     wire.send(
       head('POST', '/v1/sys/policies/acl/made', [`Origin: ${other}`], '{"policy":""}') +
@@ -264,18 +264,18 @@ describe('a preflight', () => {
     '/docs/',
     'auth/jwt/config?help=1',
     '/v1/nope/auth/jwt/config',
-  ])('is answered for %s too: where the request goes is seen later', async (path) => {
+  ])('is answered for %s too, because the target is checked later', async (path) => {
     expect(await preflight(path, 'GET')).toMatchObject({ status: 200, text: '' })
   })
 
-  test('of another origin is refused', async () => {
+  test('is refused for another origin', async () => {
     const answer = await preflight(self, 'GET', other)
 
     expect(answer).toMatchObject({ status: 403, body: errors('origin not allowed') })
     expect(corsHeaders(answer)).toEqual({})
   })
 
-  test('without an origin is none', async () => {
+  test('is not recognised without an origin', async () => {
     expect(await server.anonymous.call('OPTIONS', self)).toMatchObject({ status: 400 })
   })
 })
@@ -294,7 +294,7 @@ describe('the wildcard', () => {
     })
   })
 
-  test('says in a preflight, too, that credentials may be sent', async () => {
+  test('allows credentials in a preflight too', async () => {
     expect(corsHeaders(await preflight(self, 'GET'))).toMatchObject({
       'access-control-allow-credentials': 'true',
     })

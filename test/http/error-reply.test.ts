@@ -17,6 +17,6 @@ test.each([
   },
   { name: 'a failure upstream does not', error: fail('upstream', 'x'), retryAfter: undefined },
   { name: 'a refusal does not', error: refuse('invalid', 'x'), retryAfter: undefined },
-])('Retry-After: $name', ({ error, retryAfter }) => {
+])('sends Retry-After: $name', ({ error, retryAfter }) => {
   expect(errorReply(error, false).retryAfter).toBe(retryAfter)
 })

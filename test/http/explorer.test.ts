@@ -31,7 +31,7 @@ test('everything the page loads comes from this server', async () => {
   }
 })
 
-test('the browser is told to load from nowhere else and to run in no frame', async () => {
+test('the browser may load from nowhere else and show the page in no frame', async () => {
   for (const path of ['/docs', '/docs/static/swagger-initializer.js', '/docs/static/swagger-ui-bundle.js']) {
     const { headers } = await server.anonymous.read(path)
 
@@ -42,7 +42,7 @@ test('the browser is told to load from nowhere else and to run in no frame', asy
   }
 })
 
-test('it shows the document that names mounts as parameters', async () => {
+test('the page shows the document with mounts as parameters', async () => {
   const shown = await server.anonymous.read('/docs/json')
 
   expect(shown.body).toEqual(
@@ -57,7 +57,7 @@ test.each([
   '/docs/static/%2e%2e/package.json',
   '/docs/a%5cb',
   '/docs/static/.hidden',
-])('%s is not there', async (path) => {
+])('%s is 404', async (path) => {
   const answer = await server.anonymous.read(path)
 
   expect(answer.status).toBe(404)
@@ -68,7 +68,7 @@ test.each(['POST', 'PUT', 'DELETE', 'PATCH', 'LIST'])('%s is refused', async (ve
   expect((await server.anonymous.call(verb, '/docs')).status).toBe(405)
 })
 
-test('below /v1 there is no page', async () => {
+test('there is no page below /v1', async () => {
   expect((await server.root.read('docs')).status).toBe(404)
 })
 

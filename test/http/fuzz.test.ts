@@ -241,7 +241,7 @@ const aRequest = fc
     }
   })
 
-test('whatever is sent, the answer is well-formed and not a failure of the server', async () => {
+test('the response to any request is well-formed and not a server failure', async () => {
   const failures: string[] = []
   const log = pino({ level: 'error' }, { write: (line: string) => void failures.push(line) })
   await using server = await startTestServer({ log })

@@ -16,14 +16,14 @@ const helpOf = async (path: string) => {
 }
 
 describe('help', () => {
-  test('help is a bare object of three members', async () => {
+  test('help is a bare object with three members', async () => {
     const { body } = await helpOf('auth/jwt/role/x')
 
     expect(Object.keys(body)).toEqual(['help', 'see_also', 'openapi'])
     expect(body.see_also).toBeNull()
   })
 
-  test('the text tells what the path is for, its verbs and their fields', async () => {
+  test("the text describes the path's purpose, its verbs and their fields", async () => {
     const { text } = await helpOf('auth/token/create')
 
     expect(text.split('\n')[0]).toBe('auth/token/create')
@@ -42,7 +42,7 @@ describe('help', () => {
     { path: 'sys/health', says: 'standbyok' },
     { path: 'sys/seal', says: 'sudo' },
     { path: 'ns/auth/token/lookup-self', says: 'auth/token/lookup-self' },
-  ])('$path says $says', async ({ path, says }) => {
+  ])('the help of $path says $says', async ({ path, says }) => {
     expect((await helpOf(path)).text).toContain(says)
   })
 
@@ -51,7 +51,7 @@ describe('help', () => {
     { path: 'cubbyhole/a', shown: '/cubbyhole/{path}', verb: 'get' },
     { path: 'sys/health', shown: '/sys/health', verb: 'get' },
   ])(
-    'the OpenAPI document of $path has that path alone, and all it refers to',
+    'the OpenAPI document of $path has only that path, and everything it refers to',
     async ({ path, shown, verb }) => {
       const { openapi } = await helpOf(path)
 
@@ -78,7 +78,7 @@ describe('help', () => {
     },
   )
 
-  test('the verb HELP gives the same, with any token, and without one on open paths', async () => {
+  test('the verb HELP returns the same, with any token, and without one on open paths', async () => {
     const created = await server.root.write('auth/token/create', { policies: ['default'] })
     const plain = server.as(String(created.body.auth?.client_token))
 
@@ -90,7 +90,7 @@ describe('help', () => {
     }
   })
 
-  test('help is refused where nothing is mounted, and where the mount has no such path', async () => {
+  test('help is refused for an unmounted path, and for an unknown path of a mount', async () => {
     expect(await server.root.read('nope?help=1')).toMatchObject({
       status: 404,
       body: errors('no handler for route "nope". route entry not found.'),
@@ -98,7 +98,7 @@ describe('help', () => {
     expect((await server.root.read('auth/jwt/nope?help=1')).status).toBe(404)
   })
 
-  test('a wrap TTL changes nothing, and a wrapping path gives help without a wrapping token', async () => {
+  test('a wrap TTL has no effect on help, and a wrapping path returns help without a wrapping token', async () => {
     const wish = { headers: { 'X-Vault-Wrap-TTL': '60' } }
 
     expect((await server.root.read('sys/wrapping/unwrap?help=1', wish)).body.help).toContain(

@@ -26,7 +26,7 @@ describe('bodies over the limit', () => {
     { name: 'for a verb nobody offers', head: ['FOO', '/v1/x'], status: 405 },
     { name: 'of a read', head: ['GET', '/v1/cubbyhole/a'], status: 404 },
   ])(
-    'a client that closes after its answer gets it, though its body is not read: $name',
+    'a client that closes after the response gets it, although its body is not read: $name',
     async ({ head: [verb = '', path = ''], status }) => {
       await using server = await startTestServer({
         settings: { MAX_REQUEST_SIZE: status === 413 ? '1KiB' : '32MiB' },
@@ -50,7 +50,7 @@ describe('bodies over the limit', () => {
       request: (body: string) => chunked('DELETE', '/v1/cubbyhole/a', [body]),
     },
     { name: 'for a node-level path', request: (body: string) => head('PUT', '/v1/sys/unseal', [], body) },
-  ])('$name are 413 with a body, and the connection goes on', async ({ request }) => {
+  ])('$name are 413 with a body, and the connection stays open', async ({ request }) => {
     await using server = await startTestServer({ settings })
     using wire = await openWire(server.url)
 
@@ -75,7 +75,7 @@ describe('bodies over the limit', () => {
     expect([announced.status, inChunks?.status]).toEqual([204, 403])
   })
 
-  test('one byte below the limit passes', async () => {
+  test('a body one byte below the limit is accepted', async () => {
     await using server = await startTestServer({ settings })
 
     const answer = await server.root.write('cubbyhole/a', undefined, {
@@ -85,7 +85,7 @@ describe('bodies over the limit', () => {
     expect(answer.status).toBe(204)
   })
 
-  test('a client that writes everything in chunks before it reads gets its answer', async () => {
+  test('a client that writes everything in chunks before it reads gets its response', async () => {
     await using server = await startTestServer({ settings })
     using wire = await openWire(server.url)
     const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
@@ -96,7 +96,7 @@ describe('bodies over the limit', () => {
     expect(json(await wire.answer())).toEqual(refused)
   })
 
-  test('the default is 32 MiB, and a client that writes everything before it reads gets its answer', async () => {
+  test('the default is 32 MiB, and a client that writes everything before it reads gets its response', async () => {
     await using server = await startTestServer()
     using wire = await openWire(server.url)
     wire.send(head('POST', '/v1/cubbyhole/a', [root, `Content-Length: ${32 * MiB + 1}`]))
@@ -129,7 +129,7 @@ describe('bodies on paths that need no token', () => {
   const announced = (path: string, bytes: number, headers: string[] = []) =>
     head('POST', path.startsWith('/') ? path : `/v1/${path}`, [...headers, `Content-Length: ${bytes}`])
 
-  test.each(openPaths)('over 1 MiB they are 413 on the head, whoever sends them: %s', async (path) => {
+  test.each(openPaths)('bodies over 1 MiB are 413 on the head, whoever sends them: %s', async (path) => {
     await using server = await startTestServer()
 
     for (const headers of [[], ['X-Vault-Token: bogus'], [root]]) {
@@ -141,7 +141,7 @@ describe('bodies on paths that need no token', () => {
     }
   })
 
-  test('in chunks they are 413 as soon as they are over 1 MiB', async () => {
+  test('chunked bodies are 413 as soon as they exceed 1 MiB', async () => {
     await using server = await startTestServer()
     using wire = await openWire(server.url)
     wire.send(head('POST', '/v1/auth/jwt/login', ['Transfer-Encoding: chunked']))
@@ -150,7 +150,7 @@ describe('bodies on paths that need no token', () => {
     expect(json(await wire.answer())).toEqual(refused)
   })
 
-  test('1 MiB passes, and more does on paths that need a token', async () => {
+  test('a body of 1 MiB is accepted, and a larger one on paths that need a token', async () => {
     await using server = await startTestServer()
     const sized = (bytes: number) => ({ raw: `{"a":"b"}${' '.repeat(bytes - 9)}` })
 
@@ -177,7 +177,7 @@ describe('bodies on paths that need no token', () => {
   const form = (values: number) => Array.from({ length: values }, (_, index) => `a${index}`).join('&')
   const typed = { headers: { 'Content-Type': 'application/x-www-form-urlencoded' } }
 
-  test('they hold at most 10,000 values, numbers included', async () => {
+  test('bodies hold at most 10,000 values, including numbers', async () => {
     await using server = await startTestServer({ settings: { MAX_JSON_STRINGS: '0' } })
 
     for (const [raw, options] of [
@@ -198,19 +198,22 @@ describe('bodies on paths that need no token', () => {
   test.each([
     { name: 'of many values', raw: list(50_000), known: 204 },
     { name: 'that is no JSON', raw: '['.repeat(100_000), known: 400 },
-  ])('elsewhere a large one $name is read only if it comes with a valid token', async ({ raw, known }) => {
-    await using server = await startTestServer()
+  ])(
+    'on other paths, a large body $name is read only if it comes with a valid token',
+    async ({ raw, known }) => {
+      await using server = await startTestServer()
 
-    expect((await server.root.write('cubbyhole/a', undefined, { raw })).status).toBe(known)
-    for (const stranger of [server.anonymous, server.as('bogus')]) {
-      expect(await stranger.write('cubbyhole/a', undefined, { raw })).toMatchObject({
-        status: 403,
-        body: errors('permission denied'),
-      })
-    }
-  })
+      expect((await server.root.write('cubbyhole/a', undefined, { raw })).status).toBe(known)
+      for (const stranger of [server.anonymous, server.as('bogus')]) {
+        expect(await stranger.write('cubbyhole/a', undefined, { raw })).toMatchObject({
+          status: 403,
+          body: errors('permission denied'),
+        })
+      }
+    },
+  )
 
-  test('a large one with the last use of a token is read, and the token is spent', async () => {
+  test('a large body with the last use of a token is read, and the token is spent', async () => {
     await using server = await startTestServer()
     const made = await server.root.write('auth/token/create', { num_uses: 1 })
     const once = server.as(String(made.body.auth?.client_token))
@@ -305,7 +308,7 @@ const exemptReads = [
 describe('MAX_IN_FLIGHT', () => {
   const settings = { MAX_IN_FLIGHT: '1' }
 
-  test('what comes beyond is 503 with Retry-After, but state and revocation are served', async () => {
+  test('requests beyond it get 503 with Retry-After, but state and revocation are served', async () => {
     await using gated = await startGatedServer(settings)
     const { gate, server } = gated
     using slow = await openWire(server.url)
@@ -364,7 +367,7 @@ describe('MAX_IN_FLIGHT', () => {
       name: 'behind a refused head',
       sent: head('POST', '/v1/cubbyhole/a', [root, 'Content-Length: 999999999']),
     },
-  ])('a client that leaves $name takes no place with it', async ({ sent }) => {
+  ])('a client that leaves $name frees its place', async ({ sent }) => {
     const faults = new StorageFaults()
     await using server = await startTestServer({ settings, faults })
     faults.delay('storage.before-commit', 5)
@@ -378,7 +381,7 @@ describe('MAX_IN_FLIGHT', () => {
     await becomesIdle(server)
   })
 
-  test('work for a client that left still counts', async () => {
+  test('work for a client that left is still counted', async () => {
     const faults = new StorageFaults()
     await using folder = await temporaryFolder()
     const onDisk = {
@@ -462,7 +465,7 @@ describe('MAX_BUFFERED', () => {
       .toBe(204)
   })
 
-  test('large answers count while their clients do not take them', async () => {
+  test('large responses count until their clients have received them', async () => {
     await using server = await startTestServer({ settings: { MAX_BUFFERED: '20MiB' } })
     const polled = 'sys/internal/ui/unauthenticated-messages'
     const made = await server.root.write('sys/config/ui/custom-messages', {
@@ -550,7 +553,7 @@ describe('MAX_CONNECTIONS', () => {
       sent: head('POST', '/v1/auth/jwt/login', ['Content-Length: 99999999']),
     },
   ])(
-    'of a full server the connection that has been idle longest is closed, also one whose client $name',
+    'a full server closes the connection that has been idle longest, even if its client $name',
     async ({ sent }) => {
       await using server = await startTestServer({ settings: { MAX_CONNECTIONS: '2', ...everyone } })
       using silent = await openWire(server.url, '127.0.0.2')
@@ -564,7 +567,7 @@ describe('MAX_CONNECTIONS', () => {
     },
   )
 
-  test('a connection whose client does not read its answers is closed too', async () => {
+  test('a connection whose client does not read its responses is closed too', async () => {
     await using gated = await startGatedServer({ MAX_CONNECTIONS: '1', ...everyone })
     const { server } = gated
     const { hostname, port } = new URL(server.url)
@@ -580,7 +583,7 @@ describe('MAX_CONNECTIONS', () => {
     await pong(next)
   })
 
-  test('a connection is idle from its last answer on, not from its last request', async () => {
+  test('a connection is idle since its last response, not since its last request', async () => {
     await using gated = await startGatedServer({ MAX_CONNECTIONS: '2', ...everyone })
     const { gate, server } = gated
     using slow = await openWire(server.url)
@@ -596,7 +599,7 @@ describe('MAX_CONNECTIONS', () => {
     for (const wire of [slow, next]) await pong(wire)
   })
 
-  test('while requests are handled on all of them, only state, sealing and revocation are served beyond', async () => {
+  test('while requests run on all connections, only state, sealing and revocation are served on further ones', async () => {
     await using gated = await startGatedServer({ MAX_CONNECTIONS: '2', ...everyone })
     const { gate, server } = gated
     using busy = await openWire(server.url)
@@ -629,7 +632,7 @@ describe('MAX_CONNECTIONS', () => {
     expect((await server.anonymous.read('sys/seal-status')).body).toMatchObject({ sealed: true })
   })
 
-  test('a connection beyond the limit becomes one like any other when there is room', async () => {
+  test('a connection beyond the limit becomes an ordinary one when there is room', async () => {
     await using gated = await startGatedServer({ MAX_CONNECTIONS: '1', ...everyone })
     const { gate, server } = gated
     using busy = await openWire(server.url)
@@ -677,7 +680,7 @@ describe('MAX_CONNECTIONS', () => {
       return wire
     }
 
-    test('requests count for the address they were forwarded for, IPv6 by /64', async () => {
+    test('requests count for their forwarded address, IPv6 by /64', async () => {
       await using server = await startTestServer({ settings: proxied })
       using first = await unfinished(server, '2001:db8::1')
       using other = await unfinished(server, '2001:db8:0:1::1')
@@ -692,7 +695,7 @@ describe('MAX_CONNECTIONS', () => {
       }
     })
 
-    test('connections without a request count for nobody, and carry requests of one client after the other', async () => {
+    test('connections without a request count for nobody, and serve different clients in turn', async () => {
       await using server = await startTestServer({ settings: proxied })
       const pool = await Promise.all(Array.from({ length: 10 }, () => openWire(server.url)))
 
@@ -705,7 +708,7 @@ describe('MAX_CONNECTIONS', () => {
       for (const wire of pool) wire.close()
     })
 
-    test('a client whose share is being handled gets 503, and the connection of the proxy goes on for others', async () => {
+    test("a client beyond its share gets 503, and the proxy's connection stays open for others", async () => {
       await using gated = await startGatedServer({ ...proxied })
       const { gate, server } = gated
       using busy = await openWire(server.url)
@@ -733,8 +736,8 @@ describe('MAX_CONNECTIONS', () => {
   })
 })
 
-describe('clients that end their side of the connection', () => {
-  test('a client that ends its side after its login gets its token', async () => {
+describe('clients that half-close the connection', () => {
+  test('a client that half-closes after its login gets its token', async () => {
     await using server = await startTestServer()
     const signer = aSigner('ES256')
     await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
@@ -752,7 +755,7 @@ describe('clients that end their side of the connection', () => {
     expect((await server.as(json(answer).auth.client_token).read('auth/token/lookup-self')).status).toBe(200)
   })
 
-  test('a client whose answer takes long is probed, and gets its answer', async () => {
+  test('a client whose response takes long is probed, and gets its response', async () => {
     await using gated = await startGatedServer({})
     const { gate, server } = gated
     using wire = await openWire(server.url)
@@ -766,7 +769,7 @@ describe('clients that end their side of the connection', () => {
     expect((await wire.untilClosed()).map(({ status }) => status)).toEqual([200])
   })
 
-  test('no work is done for a client that is gone', async () => {
+  test('no work is done for a client that has disconnected', async () => {
     await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '1' } })
     const polled = 'sys/internal/ui/unauthenticated-messages'
     const known = { 'If-None-Match': String((await server.anonymous.read(polled)).headers['etag']) }
@@ -823,7 +826,7 @@ describe('heads over the limits', () => {
     expect(json(answer)).toEqual(errors())
   })
 
-  test('a thousand headers pass', async () => {
+  test('a thousand headers are accepted', async () => {
     await using server = await startTestServer()
     const headers = Object.fromEntries(Array.from({ length: 990 }, (_, index) => [`x${index}`, 'y']))
 
@@ -841,7 +844,7 @@ describe('heads over the limits', () => {
 })
 
 describe('slow clients', () => {
-  test('half a head is 408 after HEADER_TIMEOUT, half a body after BODY_TIMEOUT', async () => {
+  test('half a head is 408 after HEADER_TIMEOUT, and half a body after BODY_TIMEOUT', async () => {
     await using server = await startTestServer({
       settings: { HEADER_TIMEOUT: '100ms', BODY_TIMEOUT: '200ms' },
     })
@@ -855,7 +858,7 @@ describe('slow clients', () => {
   })
 })
 
-test('requests into a mount that is being disabled are answered or told that it is gone', async () => {
+test('requests to a mount that is being disabled are either served or told that it is gone', async () => {
   const faults = new StorageFaults()
   await using server = await startTestServer({ faults })
   expect((await server.root.write('sys/auth/busy', { type: 'jwt' })).status).toBe(204)

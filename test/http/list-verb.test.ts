@@ -116,7 +116,7 @@ describe('verbs', () => {
 })
 
 describe('one connection', () => {
-  test('keeps alive through any mix of verbs', async () => {
+  test('stays open through any mix of verbs', async () => {
     await using server = await listen()
     const wire = await server.open()
     const requests = [
@@ -157,7 +157,7 @@ describe('one connection', () => {
     seen('GET', '/d'),
   ]
 
-  test('reads the same requests with a cut at any byte', async () => {
+  test('yields the same requests when split at any byte', async () => {
     await using server = await listen()
     for (let cut = 1; cut < conversation.length; cut++) {
       const wire = await server.open()
@@ -167,7 +167,7 @@ describe('one connection', () => {
     }
   })
 
-  test('reads the same requests byte by byte', async () => {
+  test('yields the same requests when read byte by byte', async () => {
     await using server = await listen()
     const wire = await server.open()
 
@@ -176,7 +176,7 @@ describe('one connection', () => {
     expect(seenIn(await wire.answers(4))).toEqual(expected)
   })
 
-  test('answers pipelined requests in order, the slow one first', async () => {
+  test('answers pipelined requests in order, even if the first one is slow', async () => {
     const release = Promise.withResolvers<void>()
     await using server = await listen({}, async (request, response) => {
       if (request.url === '/slow') await release.promise
@@ -222,7 +222,7 @@ describe('one connection', () => {
     },
   )
 
-  test('pipelined requests wait while the client takes their large answers', async () => {
+  test('pipelined requests wait until the client has received their large responses', async () => {
     await using server = await listen({}, (request, response) =>
       response.end(`${request.method}${'x'.repeat(20_000)}`),
     )
@@ -238,7 +238,7 @@ describe('one connection', () => {
     )
   })
 
-  test('a client that ends its side after its requests still gets every answer', async () => {
+  test('a client that half-closes after its requests still gets every response', async () => {
     await using server = await listen({}, (request, response) =>
       response.end(`${request.method}${'x'.repeat(20_000)}`),
     )
@@ -252,7 +252,7 @@ describe('one connection', () => {
     )
   })
 
-  test('a client that ends its side gets the answer that is made later, and then the connection is closed', async () => {
+  test('a client that half-closes gets a delayed response, and then the connection is closed', async () => {
     const asked = Promise.withResolvers<ServerResponse>()
     await using server = await listen({}, (_request, response) => asked.resolve(response))
     const wire = await server.open()
@@ -266,7 +266,7 @@ describe('one connection', () => {
     expect((await wire.untilClosed()).map(({ body }) => body)).toEqual(['later'])
   })
 
-  test('a client that ends its side in the middle of a body is refused', async () => {
+  test('a client that half-closes in the middle of a body is refused', async () => {
     await using server = await listen()
     const wire = await server.open()
     wire.send(`${head('POST', '/a', ['Content-Length: 9'])}half`)
@@ -294,7 +294,7 @@ describe('one connection', () => {
     ])
   })
 
-  test('a body of several MiB passes, counted and chunked', async () => {
+  test('a body of several MiB is accepted, with a length and in chunks', async () => {
     await using server = await listen({}, async (request, response) => {
       let length = 0
       for await (const part of request) length += part.length
@@ -312,7 +312,7 @@ describe('one connection', () => {
     ])
   })
 
-  test('Expect: 100-continue is answered 100 and then served', async () => {
+  test('Expect: 100-continue is answered with 100 and then served', async () => {
     await using server = await listen()
     const wire = await server.open()
 
@@ -343,7 +343,7 @@ describe('one connection', () => {
     expect(seenIn(await wire.answers(1))).toEqual([seen(method, 'http://gate/v1/a?b')])
   })
 
-  test('an Upgrade nobody asked for is an ordinary request', async () => {
+  test('an unsolicited Upgrade is an ordinary request', async () => {
     await using server = await listen()
     const wire = await server.open()
 
@@ -361,7 +361,7 @@ describe('one connection', () => {
     expect(seenIn(await wire.untilClosed())).toEqual([seen(method, '/a')])
   })
 
-  test('nothing is read behind a request with Connection: close', async () => {
+  test('nothing is read after a request with Connection: close', async () => {
     await using server = await listen()
     const wire = await server.open()
 
@@ -495,7 +495,7 @@ describe('malformed requests', () => {
       bytes: raw(`LIST /${'a'.repeat(64 * 1024)} HTTP/1.1`, 'Host: x'),
       status: 414,
     },
-  ])('$name: one answer, and nothing is read out of the rest', async ({ bytes, status }) => {
+  ])('$name: there is one response, and the rest is not parsed', async ({ bytes, status }) => {
     await using server = await listen()
     const wire = await server.open()
 
@@ -506,7 +506,7 @@ describe('malformed requests', () => {
     expectRaw(answers[0], status)
   })
 
-  test('heads just within the limits pass', async () => {
+  test('heads just within the limits are accepted', async () => {
     await using server = await listen()
     const wire = await server.open()
     const target = `/${'a'.repeat(64 * 1024 - 1)}`
@@ -523,7 +523,7 @@ describe('malformed requests', () => {
     expect(seenIn(await wire.answers(2))).toEqual([seen('LIST', target), seen('GET', '/b')])
   })
 
-  test('the refusal comes behind the answers that are due before it', async () => {
+  test('the refusal comes after the responses that precede it', async () => {
     const release = Promise.withResolvers<void>()
     await using server = await listen({}, async (request, response) => {
       await release.promise
@@ -543,7 +543,7 @@ describe('malformed requests', () => {
     expect(rest).toEqual([])
   })
 
-  test('a request broken while it waits in the queue is refused in its turn', async () => {
+  test('a request that breaks while it waits in the queue is refused in its turn', async () => {
     const release = Promise.withResolvers<void>()
     await using server = await listen({}, async (request, response) => {
       if (request.url === '/slow') await release.promise
@@ -563,7 +563,7 @@ describe('malformed requests', () => {
     expect(rest).toEqual([])
   })
 
-  test('a request that was answered before its body broke gets no second answer', async () => {
+  test('a request that was answered before its body broke gets no second response', async () => {
     await using server = await listen({}, (_request, response) => response.end('early'))
     const wire = await server.open()
 
@@ -575,7 +575,7 @@ describe('malformed requests', () => {
     expect(await wire.untilClosed()).toEqual([])
   })
 
-  test('what follows the answer that closes the connection gets none', async () => {
+  test('requests after the response that closes the connection get no response', async () => {
     await using server = await listen({}, (_request, response) =>
       response.writeHead(200, { Connection: 'close', 'Content-Length': '4' }).end('last'),
     )
@@ -586,7 +586,7 @@ describe('malformed requests', () => {
     expect((await wire.untilClosed()).map((answer) => answer.body)).toEqual(['last'])
   })
 
-  test('a broken body behind an answer that has begun cuts the connection', async () => {
+  test('a body that breaks after the response has begun cuts the connection', async () => {
     await using server = await listen({}, (_request, response) => {
       response.writeHead(200, { 'Content-Length': '100' })
       response.write('begun')
@@ -599,12 +599,12 @@ describe('malformed requests', () => {
   })
 })
 
-describe('time-outs and addresses', () => {
+describe('timeouts and addresses', () => {
   test.each([
     { name: 'nothing', bytes: '' },
     { name: 'half a verb', bytes: 'LI' },
     { name: 'half a head', bytes: 'LIST /a HTTP/1.1\r\nHost:' },
-  ])('$name within the header time-out is 408', async ({ bytes }) => {
+  ])('$name at the end of the header timeout is 408', async ({ bytes }) => {
     await using server = await listen({ headerTimeoutMs: 30, bodyTimeoutMs: 60, timeoutCheckMs: 10 })
     const wire = await server.open()
 
@@ -618,7 +618,7 @@ describe('time-outs and addresses', () => {
   test.each([
     { name: 'half a verb', bytes: 'LI' },
     { name: 'half a head', bytes: 'LIST /a HTTP/1.1\r\nHost:' },
-  ])('$name within the header time-out is 408 on a kept connection too', async ({ bytes }) => {
+  ])('$name at the end of the header timeout is 408 on a kept connection too', async ({ bytes }) => {
     await using server = await listen({ headerTimeoutMs: 30, bodyTimeoutMs: 60, timeoutCheckMs: 10 })
     const wire = await server.open()
 
@@ -632,7 +632,7 @@ describe('time-outs and addresses', () => {
     expectRaw(rest[0], 408)
   })
 
-  test('half a body within the body time-out is 408', async () => {
+  test('half a body at the end of the body timeout is 408', async () => {
     await using server = await listen({ headerTimeoutMs: 30, bodyTimeoutMs: 60, timeoutCheckMs: 10 })
     const wire = await server.open()
 
@@ -643,7 +643,7 @@ describe('time-outs and addresses', () => {
     expectRaw(answers[0], 408)
   })
 
-  test('a connection waits longer than Go keeps its own', async () => {
+  test('a connection stays open longer than Go keeps idle ones', async () => {
     await using server = await listen()
 
     expect(server.server.keepAliveTimeout).toBe(300_000)
@@ -651,7 +651,7 @@ describe('time-outs and addresses', () => {
     expect(server.server.requestTimeout).toBe(30_000)
   })
 
-  test('an idle connection is closed without an answer', async () => {
+  test('an idle connection is closed without a response', async () => {
     await using server = await listen({ idleTimeoutMs: 20 })
     const wire = await server.open()
 
@@ -661,7 +661,7 @@ describe('time-outs and addresses', () => {
     expect(seenIn(answers)).toEqual([seen('LIST', '/a')])
   })
 
-  test('a connection beyond the limit takes the place of the one that has been idle longest', async () => {
+  test('a connection beyond the limit replaces the one that has been idle longest', async () => {
     await using server = await listen({ connections: { ...noLimits, most: 2 } })
     const first = await server.open()
     const second = await server.open()
@@ -696,7 +696,7 @@ describe('many clients', () => {
     'LIST /a HTTP/1.1\r\nHost: x\r\n',
     head('POST', '/a', ['Content-Length: 50']) + '{',
     chunked('LIST', '/a', ['abc']).slice(0, -6),
-  ])('one that goes away after %j does no harm', async (part) => {
+  ])('include one that disconnects after %j without harm', async (part) => {
     await using server = await listen()
     const gone = await server.open()
     await gone.sendApart([part])
@@ -708,7 +708,7 @@ describe('many clients', () => {
     expect(seenIn(await wire.answers(1))).toEqual([seen('LIST', '/b')])
   })
 
-  test('fifty idle connections are all served', async () => {
+  test('are all served on fifty idle connections', async () => {
     await using server = await listen()
     const wires = await Promise.all(Array.from({ length: 50 }, () => server.open()))
 
@@ -808,7 +808,7 @@ describe('Fastify', () => {
     expect(answers.slice(3).map((answer) => answer.status)).toEqual([404, 404])
   })
 
-  test('malformed requests get our answer, and one only', async () => {
+  test('malformed requests get exactly one response, ours', async () => {
     await using fastify = await listenWithFastify()
     const wire = await fastify.server.open()
 
@@ -820,14 +820,14 @@ describe('Fastify', () => {
     expect(rest).toEqual([])
   })
 
-  test('the idle time-out is ours', async () => {
+  test('the idle timeout is ours', async () => {
     await using fastify = await listenWithFastify()
 
     expect(fastify.server.server.keepAliveTimeout).toBe(300_000)
   })
 })
 
-describe('anything at all', () => {
+describe('any input', () => {
   const method = fc.oneof(
     fc.constantFrom(
       'GET',
@@ -879,7 +879,7 @@ describe('anything at all', () => {
     blankLinesBefore: fc.nat({ max: 2 }),
   })
 
-  test('the handler sees what was sent, however it was cut', { timeout: 60_000 }, async () => {
+  test('the handler sees what was sent, however it was split', { timeout: 60_000 }, async () => {
     await using server = await listen()
     await fc.assert(
       fc.asyncProperty(
@@ -938,7 +938,7 @@ describe('anything at all', () => {
     counted: fc.boolean(),
   })
 
-  test('no damage makes the handler see a request that the parser alone would not', {
+  test('damaged input never makes the handler see a request that the parser alone would not', {
     timeout: 60_000,
   }, async () => {
     const [oursSaw, plainSaw]: [string[], string[]] = [[], []]

@@ -74,14 +74,14 @@ describe('what is counted', () => {
     expect(readingOf(text, name, labels as unknown as Record<string, string>)).toBe(value)
   })
 
-  test('requests and connections under way, and what the engine says of itself', () => {
+  test("requests and connections in progress, and the engine's own metrics", () => {
     expect(readingOf(text, 'gatehouse_http_in_flight_requests')).toBe(0)
     expect(readingOf(text, 'gatehouse_http_connections')).toBeGreaterThanOrEqual(1)
     expect(readingOf(text, 'process_resident_memory_bytes')).toBeGreaterThan(0)
     expect(readingOf(text, 'nodejs_heap_size_used_bytes')).toBeGreaterThan(0)
   })
 
-  test('the commits of the storage, how many writes shared one, and how large the database is', () => {
+  test('storage commits, the number of writes in each, and the size of the database', () => {
     const commits = readingOf(text, 'gatehouse_storage_commit_duration_seconds_count')
     expect(commits).toBeGreaterThan(3)
     expect(readingOf(text, 'gatehouse_storage_commit_duration_seconds_bucket', { le: '+Inf' })).toBe(commits)
@@ -92,12 +92,12 @@ describe('what is counted', () => {
     expect(readingOf(text, 'gatehouse_storage_bytes', { part: 'database' })).toBeGreaterThan(4096)
   })
 
-  test('nobody is named: no role, subject, address or token', () => {
+  test('metrics contain no role, subject, address or token', () => {
     for (const hidden of ['secret-subject', '"ci"', '127.0.0.1', 'hvs.', 'no/such'])
       expect(text).not.toContain(hidden)
   })
 
-  test('both paths, each form', async () => {
+  test('both paths serve both formats', async () => {
     const prometheus = 'text/plain; version=0.0.4; charset=utf-8'
     expect((await server.root.read('/metrics')).headers['content-type']).toBe(prometheus)
     expect((await server.root.read('sys/metrics?format=prometheus')).headers['content-type']).toBe(prometheus)
@@ -132,7 +132,7 @@ describe('what is counted', () => {
     )
   })
 
-  test('a token that may read sys/metrics is enough, and needed', async () => {
+  test('a token that may read sys/metrics is required and sufficient', async () => {
     await server.root.write('sys/policies/acl/scrape', {
       policy: 'path "sys/metrics" { capabilities = ["read"] }',
     })
@@ -150,7 +150,7 @@ describe('what is counted', () => {
     }
   })
 
-  test('a sealed server tells nothing', async () => {
+  test('a sealed server reveals nothing', async () => {
     await using sealed = await startTestServer()
     await sealed.root.call('PUT', 'sys/seal')
 
@@ -158,7 +158,7 @@ describe('what is counted', () => {
   })
 })
 
-test('the first read shows only what was measured, and histograms of used routes only', async () => {
+test('the first scrape shows only measured values, and histograms of used routes only', async () => {
   await using server = await startTestServer({ settings: { METRICS: 'open' } })
   await server.root.read('sys/auth')
 
@@ -192,7 +192,7 @@ test('the event loop is shown once it was measured', async () => {
   await vi.waitUntil(async () => (await least()) !== undefined, { interval: 50, timeout: 10_000 })
 })
 
-test('GATEHOUSE_METRICS=open: no token, sealed or not', async () => {
+test('GATEHOUSE_METRICS=open requires no token, sealed or not', async () => {
   await using server = await startTestServer({ settings: { METRICS: 'open' } })
 
   expect((await server.anonymous.read('/metrics')).status).toBe(200)
@@ -203,14 +203,14 @@ test('GATEHOUSE_METRICS=open: no token, sealed or not', async () => {
   expect(readingOf(sealed.text, 'gatehouse_barrier_term')).toBeUndefined()
 })
 
-test('GATEHOUSE_METRICS=off: not there', async () => {
+test('GATEHOUSE_METRICS=off removes the paths', async () => {
   await using server = await startTestServer({ settings: { METRICS: 'off' } })
 
   for (const path of ['/metrics', 'sys/metrics'])
     expect(await server.root.read(path)).toMatchObject({ status: 404, body: errors() })
 })
 
-test('GATEHOUSE_METRICS_LISTEN: a listener of its own, without token, sealed or not, and nothing else on it', async () => {
+test('GATEHOUSE_METRICS_LISTEN opens a separate listener without token, sealed or not, with nothing else on it', async () => {
   await using server = await startTestServer({ settings: { METRICS: 'off', METRICS_LISTEN: '127.0.0.1:0' } })
   const watcher = new Client(`http://127.0.0.1:${server.server.metricsPort}`)
   await server.root.read('sys/auth')
@@ -232,7 +232,7 @@ test('GATEHOUSE_METRICS_LISTEN: a listener of its own, without token, sealed or 
 test.each([
   { reason: 'malformed', head: 'GET / HTTP/9.9\r\n\r\n' },
   { reason: 'size', head: `GET /${'x'.repeat(70_000)} HTTP/1.1\r\nHost: x\r\n\r\n` },
-])('what no handler sees is counted: $reason', async ({ reason, head }) => {
+])('requests that no handler sees are counted: $reason', async ({ reason, head }) => {
   await using server = await startTestServer()
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
   socket.write(head)
@@ -244,7 +244,7 @@ test.each([
   expect(readingOf(text, 'gatehouse_http_refused_total', { reason })).toBe(1)
 })
 
-test('so many mounts are told apart, the others together', async () => {
+test('a limited number of mounts have their own label, and the others share one', async () => {
   const { Metrics } = await import('../../src/metrics/metrics.ts')
   const metrics = new Metrics([], new StorageCounters())
   for (let index = 0; index < 250; index++)

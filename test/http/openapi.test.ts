@@ -24,7 +24,7 @@ const describe = (
   return paths
 }
 
-test('of very many mounts only the first are described', () => {
+test('only the first of very many mounts are described', () => {
   const mounts = Array.from({ length: 600 }, (_, number) => `auth/m${number}/`)
 
   const paths = Object.keys(describe([aRoute()], mounts))
@@ -37,7 +37,7 @@ test('a plugin without a mount is not described', () => {
   expect(describe([aRoute({ group: 'cloud' })], ['auth/jwt/'])).toEqual({})
 })
 
-test('a route that is listed only demands list=true', () => {
+test('a route that can only be listed requires list=true', () => {
   const paths = describe(
     [aRoute({ path: '/role', method: 'SEARCH', summary: 'List the roles' })],
     ['auth/jwt/'],

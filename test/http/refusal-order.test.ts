@@ -257,7 +257,7 @@ test('field conversion comes before the rights of the one operation, but not for
   expect((await reader.write('auth/jwt/role/known', wrong)).body).toEqual(notAllowed)
 })
 
-describe('what a sealed server still says', () => {
+describe('what a sealed server still serves', () => {
   test.each<{
     name: string
     ask: string[]
@@ -355,7 +355,7 @@ describe('a limited token pays for its requests', () => {
     expect(looked.body['data']?.['num_uses']).toBe(5 - cost)
   })
 
-  test('the last use is good for one answer, and the token is gone behind it', async () => {
+  test('the last use yields one response, and then the token is gone', async () => {
     const created = await server.root.write('auth/token/create', { policies: ['default'], num_uses: 1 })
     const last = server.as(String(created.body['auth']?.['client_token']))
 
@@ -364,7 +364,7 @@ describe('a limited token pays for its requests', () => {
   })
 })
 
-test('a refusal of rights and one of the token differ in their text', async () => {
+test('a refusal for lack of rights and one of the token have different texts', async () => {
   expect((await reader.read('sys/auth')).body).toEqual(errors(caused('permission denied')))
   expect((await server.anonymous.read('sys/auth')).body).toEqual(errors('permission denied'))
 })

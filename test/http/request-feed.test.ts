@@ -20,11 +20,11 @@ function feedWith(
   return { feed, socket, verdicts }
 }
 
-test('this Node.js is one the feed is made for', () => {
+test('this Node.js works with the feed', () => {
   expect(checkParser).not.toThrow()
 })
 
-test('a parser that reads two requests out of one piece loses the connection', () => {
+test('a parser that reads two requests from one piece loses the connection', () => {
   const { feed, socket, verdicts } = feedWith((report) => {
     report({})
     report({})
@@ -58,7 +58,7 @@ test('a parser that waits beyond the length loses the connection', () => {
   expect(socket.destroyed).toBe(true)
 })
 
-test('a parser that waits for a body nobody announced loses the connection', () => {
+test('a parser that waits for an unannounced body loses the connection', () => {
   const { feed, socket } = feedWith((report) => report({}))
 
   feed.take(Buffer.from('GET / HTTP/1.1\r\n\r\n'))
@@ -66,7 +66,7 @@ test('a parser that waits for a body nobody announced loses the connection', () 
   expect(socket.destroyed).toBe(true)
 })
 
-test('a request reported out of the middle of a body loses the connection', () => {
+test('a request reported in the middle of a body loses the connection', () => {
   const { feed, socket, verdicts } = feedWith((report) => report({ 'transfer-encoding': 'chunked' }))
 
   feed.take(Buffer.from('POST / HTTP/1.1\r\n\r\n5\r\nhello\r\n0\r\n\r\n'))
@@ -87,7 +87,7 @@ test('a parser that ends a chunked request before its last chunk loses the conne
   expect(socket.destroyed).toBe(true)
 })
 
-test('a chunked body reaches the parser in one piece a packet, however many blank lines are in it', () => {
+test('a chunked body reaches the parser as one piece per packet, however many blank lines it contains', () => {
   const pieces: string[] = []
   const { feed } = feedWith((report, text) => {
     pieces.push(text)

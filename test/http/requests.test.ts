@@ -36,7 +36,7 @@ describe('verbs', () => {
     expect((await server.root.read(`${roles}?list=${value}`)).status).toBe(405)
   })
 
-  test.each(['yes', 'TrUe', '2', 'tru', ' true', 'null'])('list=%s is nothing', async (value) => {
+  test.each(['yes', 'TrUe', '2', 'tru', ' true', 'null'])('list=%s is ignored', async (value) => {
     expect(await server.root.read(`${roles}?list=${encodeURIComponent(value)}`)).toMatchObject({
       status: 400,
       body: errors(),
@@ -67,11 +67,11 @@ describe('verbs', () => {
     { query: 'limit=-1', keys: ['a', 'b', 'c'] },
     { query: 'limit=max', keys: ['a', 'b', 'c'] },
     { query: 'after=', keys: ['a', 'b', 'c'] },
-  ])('a list with $query', async ({ query, keys }) => {
+  ])('a list supports $query', async ({ query, keys }) => {
     expect((await server.root.call('LIST', `${roles}?${query}`)).body.data).toEqual({ keys })
   })
 
-  test('a list past its end is 404, and a limit that is not a number is refused', async () => {
+  test('a list that starts after its end is 404, and a limit that is not a number is refused', async () => {
     expect((await server.root.call('LIST', `${roles}?after=c`)).status).toBe(404)
     expect(errorText((await server.root.call('LIST', `${roles}?limit=x`)).body)).toMatch(
       /^Field validation failed: error converting input for field "limit"/,
@@ -142,14 +142,14 @@ describe('from URL to path', () => {
     expect((await server.root.read(path)).status).toBe(status)
   })
 
-  test('robots are told to stay away', async () => {
+  test('robots are excluded', async () => {
     const { text, headers } = await server.anonymous.read('/robots.txt')
 
     expect(text).toBe('User-agent: *\nDisallow: /\n')
     expect(headers['content-type']).toMatch(/^text\/plain/)
   })
 
-  test.each(['/v1/', '/'])('a target with scheme and host is one with its path: %s', async (base) => {
+  test.each(['/v1/', '/'])('a target with scheme and host counts by its path: %s', async (base) => {
     using wire = await openWire(server.url)
     wire.send(head('LIST', `http://elsewhere.example${base}sys/policies/acl`, ['X-Vault-Token: root']))
 
@@ -213,7 +213,7 @@ describe('headers', () => {
   test.each([
     { name: 'X-Vault-Token', line: (id: string) => `X-Vault-Token: ${id}` },
     { name: 'Authorization', line: (id: string) => `Authorization: Bearer ${id}` },
-  ])('a token of other letters is taken from $name in UTF-8, as clients send it', async ({ name, line }) => {
+  ])('a token with non-ASCII letters is read from $name as UTF-8', async ({ name, line }) => {
     // its last letter ends with the byte of a no-break space
     const id = `tökén-日-${name}à`
     await server.root.write('auth/token/create', { id, policies: ['default'] })
@@ -303,7 +303,7 @@ describe('headers', () => {
 
 describe('help', () => {
   test.each(['?help=1', '?help=x&list=true'])(
-    'GET with %s answers a text and the description of that path, bare',
+    'GET with %s returns a text and the description of that path, without an envelope',
     async (query) => {
       const { status, body } = await server.root.read(`auth/jwt/role/a${query}`)
 
@@ -316,7 +316,7 @@ describe('help', () => {
     },
   )
 
-  test('HELP does the same; a token is needed but on a login path, a right is not', async () => {
+  test('HELP does the same, and needs a token except on a login path, but no right', async () => {
     const created = await server.root.write('auth/token/create', { policies: ['default'] })
     const user = server.as(String(created.body.auth?.client_token))
 
@@ -343,7 +343,7 @@ test.each([
   'PUT sys/seal',
   'FOO x',
   'GET sys/health',
-])('the headers of every answer: %s', async (line) => {
+])('every response has its headers: %s', async (line) => {
   const [verb = '', path = ''] = line.split(' ')
   const client = path === 'sys/seal' ? server.anonymous : server.root
   const { headers } = await client.call(verb, path)

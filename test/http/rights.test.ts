@@ -138,7 +138,7 @@ describe('create or update', () => {
     { path: 'sys/leases/renew', body: { lease_id: 'none' } },
     { path: 'sys/tools/random', body: {} },
     { path: 'sys/wrapping/wrap', body: { a: '1' } },
-  ])('$path is an update, whatever is there', async ({ path, body }) => {
+  ])('$path is an update, whether it exists or not', async ({ path, body }) => {
     const creator = await holder(['create', 'read', 'delete', 'list', 'patch', 'sudo'], '', path)
     const updater = await holder(['update'], '', path)
 
@@ -193,7 +193,7 @@ describe('parameters over the wire', () => {
     ['{"b":1}', 403],
     ['{"__proto__":1}', 403],
     ['{"":1}', 403],
-  ])('allowed: %s gets %i', async (raw, status) => {
+  ])('allowed_parameters: %s gets %i', async (raw, status) => {
     expect(
       await judged('allowed_parameters = { A = [1, [1, 2], { k = { n = [] } }, true, "x*"] }', raw),
     ).toBe(status)
@@ -205,7 +205,7 @@ describe('parameters over the wire', () => {
     ['{"a":{"k":{"n":[null],"m":1}}}', 403],
     ['{"a":null}', 204],
     ['{"a":"null"}', 403],
-  ])('allowed, of a policy in JSON: %s gets %i', async (raw, status) => {
+  ])('allowed_parameters of a policy in JSON: %s gets %i', async (raw, status) => {
     const name = `p${++made}`
     const policy = JSON.stringify({
       path: {
@@ -240,7 +240,7 @@ describe('parameters over the wire', () => {
     ['{"c":"bad"}', 204],
     ['{"c":"x","a":"bad"}', 403],
     ['{"a":"x","A":"bad"}', 403],
-  ])('denied: %s gets %i', async (raw, status) => {
+  ])('denied_parameters: %s gets %i', async (raw, status) => {
     expect(await judged('denied_parameters = { a = ["*bad", 5] B = [] }', raw)).toBe(status)
   })
 
@@ -276,7 +276,7 @@ test.each([
   { verb: 'GET', path: 'auth/jwt/role?list=true' },
   { verb: 'GET', path: 'auth/jwt/role/?list=true' },
 ])(
-  'whoever is denied any segment below a path cannot list it either: $verb $path',
+  'a rule that denies any segment below a path also denies its list: $verb $path',
   async ({ verb, path }) => {
     expect((await server.root.write('auth/jwt/role/listed', role)).status).toBe(204)
     const policy = 'path "auth/jwt/*" { capabilities = ["list"] }'

@@ -64,7 +64,7 @@ const things = [
 )
 
 describe('the rule about a thing holds in each spelling of it', () => {
-  test.each(things)('$asked, where $path is denied', async ({ folder, path, asked }) => {
+  test.each(things)('$asked is refused if $path is denied', async ({ folder, path, asked }) => {
     const caller = await holder(stanza(`${folder}*`, ...all) + stanza(path, 'deny'))
 
     expect((await caller.read(asked)).body).toEqual(notAllowed)
@@ -77,7 +77,7 @@ describe('the rule about a thing holds in each spelling of it', () => {
   })
 
   test.each(things)(
-    '$asked, where of $path nothing but reading is allowed',
+    '$asked is refused if only reading is allowed on $path',
     async ({ folder, path, asked }) => {
       const caller = await holder(stanza(`${folder}*`, ...all) + stanza(path, 'read', 'sudo'))
 
@@ -95,7 +95,7 @@ describe('the rule about a thing holds in each spelling of it', () => {
   })
 
   test.each(['team', 'team/', 'TEAM', 'TEAM/', 'team/%2F', 'team%2F%2F%2F', '%20team'])(
-    'a list of the policies of %s',
+    'a list of the policies of %s is refused',
     async (asked) => {
       for (const rule of ['sys/policies/acl/team', 'sys/policies/acl/team/', 'sys/policies/acl/team/*']) {
         const caller = await holder(stanza('sys/policies/acl/*', ...all) + stanza(rule, 'deny'))
@@ -110,7 +110,7 @@ describe('the rule about a thing holds in each spelling of it', () => {
     expect((await caller.call('LIST', `sys/policies/acl/${asked}`)).body).toEqual(notAllowed)
   })
 
-  test('and in a namespace below that of the rule', async () => {
+  test('the same holds in a namespace below that of the rule', async () => {
     await server.root.write('sys/mounts/deep', { type: 'cloud' }, { headers: { 'X-Vault-Namespace': 'ns' } })
     const caller = await holder(stanza('ns/sys/mounts/*', ...all) + stanza('ns/sys/mounts/deep', 'deny'))
 
@@ -127,7 +127,7 @@ describe('the rule about a thing holds in each spelling of it', () => {
 
 describe('another spelling is judged as it is written', () => {
   test.each(['auth/jwt/role/Fresh', 'sys/policies/acl/Fresh'])(
-    '%s, which no nearer rule is about',
+    '%s is refused unless a nearer rule applies',
     async (path) => {
       const caller = await holder(stanza('auth/jwt/role/*', ...all) + stanza('sys/policies/acl/*', ...all))
 
@@ -136,7 +136,7 @@ describe('another spelling is judged as it is written', () => {
     },
   )
 
-  test('a rule for the written form is nearer than one for all', async () => {
+  test('a rule for the written form takes precedence over one for all', async () => {
     const caller = await holder(
       stanza('sys/policies/acl/*', 'read') + stanza('sys/policies/acl/Own', 'update'),
     )
@@ -145,7 +145,7 @@ describe('another spelling is judged as it is written', () => {
     expect((await caller.write('sys/policies/acl/own', { policy: text })).body).toEqual(notAllowed)
   })
 
-  test('what is given for the name alone is not given for another spelling of it', async () => {
+  test('a grant for the name does not apply to another spelling of it', async () => {
     const caller = await holder(
       stanza('sys/policies/acl/*', 'read') + stanza('sys/policies/acl/secret', 'update'),
     )

@@ -31,7 +31,7 @@ const withoutRequestId = (text: string) => text.replace(/"request_id":"[0-9a-f-]
 
 describe('what is wrapped', () => {
   test.each(['60', '1m', '500ms', '60.5s', Buffer.from('60000000µs').toString('latin1')])(
-    'who asks for a wrapped answer for %s does not get the plain one',
+    'a wrap TTL of %s never returns the plain response',
     async (ttl) => {
       const answer = await server.root.read('auth/token/lookup-self', wish(ttl))
 
@@ -39,7 +39,7 @@ describe('what is wrapped', () => {
     },
   )
 
-  test.each(['0', '', '0s'])('%j asks for no wrapping', async (ttl) => {
+  test.each(['0', '', '0s'])('%j requests no wrapping', async (ttl) => {
     const answer = await server.root.read('auth/token/lookup-self', wish(ttl))
 
     expect(answer.body).toMatchObject({ data: { id: 'root' }, wrap_info: null })
@@ -74,7 +74,7 @@ describe('what is wrapped', () => {
       ask: (options?: CallOptions) => server.root.read('sys/internal/specs/openapi', options),
     },
   ])(
-    '$name comes out of its wrapping byte for byte as it would have been given, but for the request id',
+    '$name is unwrapped byte for byte as it would have been returned, except for the request id',
     async ({ ask }) => {
       const plain = await ask()
       const inner = await unwrapped(await ask(wish()))
@@ -84,7 +84,7 @@ describe('what is wrapped', () => {
     },
   )
 
-  test('stored data comes out of its wrapping byte for byte', async () => {
+  test('stored data is unwrapped byte for byte', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue(), {
@@ -104,7 +104,7 @@ describe('what is wrapped', () => {
     )
   })
 
-  test('a write or deletion that answers without a body is done, and 204', async () => {
+  test('a write or deletion without a response body is performed, and 204', async () => {
     const written = await server.root.write('cubbyhole/a', { b: 'c' }, wish())
     const read = await server.root.read('cubbyhole/a')
     const deleted = await server.root.delete('cubbyhole/a', wish())
@@ -117,7 +117,7 @@ describe('what is wrapped', () => {
     { path: 'nope/x', status: 404, body: errors('no handler for route "nope/x". route entry not found.') },
     { path: 'auth/token/nope', status: 404, body: errors(caused('unsupported path')) },
     { path: 'auth/token/create', status: 405, body: errors(caused('unsupported operation')) },
-  ])('a refusal ($status at $path) goes out as it is', async ({ path, status, body }) => {
+  ])('a refusal ($status at $path) is never wrapped', async ({ path, status, body }) => {
     expect(await server.root.read(path, wish())).toMatchObject({ status, body })
   })
 
@@ -173,7 +173,7 @@ describe('without a token', () => {
     }
   })
 
-  test('a path that would be kept for nobody does its work for nobody: no login begins', async () => {
+  test('a path that cannot be wrapped without a token has no effect: no login begins', async () => {
     await using issuer = await startIssuer()
     await server.root.write('auth/jwt/config', {
       oidc_discovery_url: issuer.url,
@@ -194,7 +194,7 @@ describe('without a token', () => {
     expect(answer).toMatchObject({ status: 400, body: errors('wrapping needs a token') })
   })
 
-  test('a login is wrapped for no longer than a token of its mount may live', async () => {
+  test('a login is wrapped for no longer than the maximum lifetime of a token on its mount', async () => {
     await using issuer = await startIssuer()
     const { creation_path, ttl } = await wrappedLogin(issuer, '9000000000')
     expect([creation_path, ttl]).toEqual(['auth/jwt/login', 768 * 3600])
@@ -205,7 +205,7 @@ describe('without a token', () => {
     await server.root.write('sys/auth/jwt/tune', { max_lease_ttl: '' })
   })
 
-  test('who holds a wrapping token alone can look at it, and have what it opens wrapped again for as long as a token may live', async () => {
+  test('with a wrapping token alone, a caller can look it up and rewrap its content for no longer than the maximum lifetime of a token', async () => {
     const first = await server.root.read('auth/token/lookup-self', wish())
     const id = String(first.body.wrap_info?.token)
     const look = await server.anonymous.write('sys/wrapping/lookup', { token: id }, wish('9000000000'))
@@ -215,13 +215,13 @@ describe('without a token', () => {
     expect(again.body.wrap_info).toMatchObject({ creation_path: 'sys/wrapping/unwrap', ttl: 768 * 3600 })
   })
 
-  test('a caller with a token has an answer kept for as long as it likes', async () => {
+  test('a caller with a token may wrap a response for any TTL', async () => {
     for (const path of ['auth/token/lookup-self', 'identity/oidc/.well-known/keys']) {
       expect((await server.root.read(path, wish('9000000000'))).body.wrap_info?.ttl).toBe(9_000_000_000)
     }
   })
 
-  test('looks at a wrapping token are wrapped ten times at once, then once each six seconds, for each client', async () => {
+  test('lookups of a wrapping token are wrapped in a burst of ten, then once every six seconds, for each client', async () => {
     const clock = new FakeClock()
     await using host = await startTestServer({ clock, settings: { TRUSTED_PROXIES: '127.0.0.0/8' } })
     const first = await host.root.read('auth/token/lookup-self', wish('1h'))
@@ -246,7 +246,7 @@ describe('without a token', () => {
   })
 
   test.each(['service', 'batch'])(
-    'logins with %s tokens, and calls of a token, are wrapped as often as they like',
+    'logins with %s tokens, and calls with a token, are wrapped without a limit',
     async (type) => {
       await using issuer = await startIssuer()
       const clock = new FakeClock()

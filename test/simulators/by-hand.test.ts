@@ -10,7 +10,7 @@ describe.each(['simulators/ci-issuer/main.ts', 'simulators/directory/main.ts'])(
     return await runProcess(program, { folder: folder.path, args })
   }
 
-  test('tells in one line that its port is taken', async () => {
+  test('says in one line that its port is taken', async () => {
     await using other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const address = other.address()
@@ -24,7 +24,7 @@ describe.each(['simulators/ci-issuer/main.ts', 'simulators/directory/main.ts'])(
   })
 
   test.each([['--prot', '1'], ['9000'], ['--port', 'x'], ['--port', '70000']])(
-    'and that it does not know %s',
+    'says in one line that it does not know %s',
     async (...args) => {
       expect(await told(...args)).toEqual({
         code: 2,

@@ -111,7 +111,7 @@ test('misbehaviour keeps to its document and ends with behave', async () => {
   expect((await fetch(issuer.jwksUrl)).status).toBe(200)
 })
 
-test('misbehaviours that end in an answer', async () => {
+test('some misbehaviours end in a response', async () => {
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
   const read = async (url: string) => await (await fetch(url)).text()
 
@@ -137,7 +137,7 @@ test('misbehaviours that end in an answer', async () => {
   expect(await kidsOf(issuer)).toHaveLength(1)
 })
 
-test('redirects: so many to the same place, or one anywhere', async () => {
+test('redirects lead to the same place a given number of times, or once to anywhere', async () => {
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
   await using other = await startIssuer({ algorithms: ['ES256'] })
 
@@ -150,7 +150,7 @@ test('redirects: so many to the same place, or one anywhere', async () => {
   expect(await kidsOf(issuer)).toEqual([other.keys.current('ES256').kid])
 })
 
-test('an answer can be cut, and a port can refuse', async () => {
+test('a response can be cut off, and a port can refuse connections', async () => {
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
 
   issuer.misbehave({ kind: 'cut' })
@@ -167,7 +167,7 @@ test.each([
   { kind: 'silent' },
   { kind: 'slow', delayMs: 3_600_000 },
   { kind: 'trickle', everyMs: 3_600_000 },
-] as const)('closing ends what still hangs: $kind', async (trouble) => {
+] as const)('closing ends requests that hang: $kind', async (trouble) => {
   const issuer = await startIssuer({ algorithms: ['ES256'] })
   issuer.misbehave(trouble)
   const hanging = new Promise<string>((resolve) => {
@@ -186,7 +186,7 @@ const post = async (issuer: Issuer, path: string, body: string) => {
   return { status: response.status, text: (await response.text()).trimEnd() }
 }
 
-test('by hand: a token, new keys, trouble and its end', async () => {
+test('the controls issue a token, rotate keys, and start and end trouble', async () => {
   await using issuer = await startIssuer({ controls: true })
 
   const token = await post(
@@ -214,7 +214,7 @@ test.each([
   { path: '/token', body: `{"claims":"${'x'.repeat(70_000)}"}`, status: 400 },
   { path: '/trouble', body: '{"kind":"html","document":"other"}', status: 400 },
   { path: '/other', body: '{}', status: 404 },
-])('by hand: POST $path is refused with $status (row %$)', async ({ path, body, status }) => {
+])('the controls refuse POST $path with $status (row %$)', async ({ path, body, status }) => {
   await using issuer = await startIssuer({ algorithms: ['ES256'], controls: true })
 
   expect((await post(issuer, path, body)).status).toBe(status)

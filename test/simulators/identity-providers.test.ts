@@ -18,7 +18,7 @@ async function asking() {
   return { ...providers, get, post }
 }
 
-test('nobody is let in without what the real ones ask for', async () => {
+test('the stand-ins require what the real providers require', async () => {
   await using world = await asking()
   const json = { 'content-type': 'application/json' }
   const me = 'https://graph.microsoft.com/v1.0/me/getMemberObjects'
@@ -44,7 +44,7 @@ test('nobody is let in without what the real ones ask for', async () => {
   })
 })
 
-test('Okta gives pages that point at the next', async () => {
+test("Okta's pages link to the next one", async () => {
   await using world = await asking()
   world.okta.groupsByUser.set('u', ['a', 'b', 'c'])
   world.okta.pageSize = 2
@@ -65,7 +65,7 @@ test('Okta gives pages that point at the next', async () => {
   expect(last.headers.link).not.toContain('next')
 })
 
-test('the proxy leads to these hosts and no other', async () => {
+test('the proxy reaches these hosts and no others', async () => {
   await using world = await asking()
 
   await expect(world.get('https://example.com/')).rejects.toThrow()

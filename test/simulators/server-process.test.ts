@@ -12,7 +12,7 @@ async function aProgram(text: string) {
   return { entry, folder: folder.path, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
 }
 
-test('whoever took the port it was to listen on is not taken for the server', async () => {
+test('another process on the expected port is not mistaken for the server', async () => {
   await using program = await aProgram(`
     import { createServer } from 'node:http'
     const answering = (text) => createServer((_, answer) => answer.end(text))
@@ -29,7 +29,7 @@ test('whoever took the port it was to listen on is not taken for the server', as
   expect(await (await fetch(server.url)).text()).toBe('the server')
 })
 
-test('the end of its log is told when it ends before it has started', async () => {
+test('the end of its log is reported if it ends before it has started', async () => {
   await using program = await aProgram(`console.error('no disk')`)
 
   await expect(startServerProcess(program)).rejects.toThrow('the server did not start:\nno disk')

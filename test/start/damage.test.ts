@@ -17,7 +17,7 @@ const aFilledStore = stoppedServer(async (server) => {
 
 const fileOf = (folder: string) => `${folder}/data/gatehouse.db`
 
-test('a role that can not be opened: its requests get 500, the log names the record, all others go on', async () => {
+test('requests for a role that cannot be opened get 500, the log names the record, and other requests continue', async () => {
   await using folder = await temporaryFolder()
   const token = await aFilledStore(folder.path)
   const key = damage(fileOf(folder.path), '%role/broken')
@@ -39,7 +39,7 @@ test('a role that can not be opened: its requests get 500, the log names the rec
   )
 })
 
-test('a damaged role can be deleted and written anew', async () => {
+test('a damaged role can be deleted and written again', async () => {
   await using folder = await temporaryFolder()
   const token = await aFilledStore(folder.path)
   damage(fileOf(folder.path), '%role/broken')
@@ -56,7 +56,7 @@ test('a damaged role can be deleted and written anew', async () => {
 test.each([
   { name: 'the cluster id', like: 'cluster-id' },
   { name: 'a policy', like: 'policy/%/default' },
-])('$name that can not be opened does not stop the start', async ({ like }) => {
+])('$name that cannot be opened does not stop the start', async ({ like }) => {
   await using folder = await temporaryFolder()
   const token = await aFilledStore(folder.path)
   damage(fileOf(folder.path), like)

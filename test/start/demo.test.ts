@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { runProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-test('npm run demo tells its story to the end, shows no token and no secret, and leaves nothing behind', {
+test('npm run demo runs to its end, shows no token and no secret, and leaves nothing behind', {
   timeout: 60_000,
 }, async () => {
   await using folder = await temporaryFolder()

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777
 const tokenLine = /^Root token: hvs\.[0-9A-Za-z]{24}\n$/
 
-test('the first start in an empty folder makes database and seal key for its owner only, and prints a root token that works', async () => {
+test('the first start in an empty folder creates database and seal key for its owner only, and prints a root token that works', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({ folder: folder.path })
 
@@ -82,7 +82,7 @@ test('--dev writes its root token into GATEHOUSE_ROOT_TOKEN_FILE too', async () 
   expect(server.stdout).toBe(`Root token written to ${file}\n`)
 })
 
-test('a root token file that can not be written ends the first start before there is a store', async () => {
+test('a root token file that cannot be written ends the first start before there is a store', async () => {
   await using folder = await temporaryFolder()
   const settings = { ROOT_TOKEN_FILE: folder.file('no/such/folder/token') }
 
@@ -106,7 +106,7 @@ test('a server in memory needs no seal key and leaves no file', async () => {
   await expect(stat(folder.file('data'))).rejects.toThrow('ENOENT')
 })
 
-test('--dev: everything in memory, root token root, readable log', async () => {
+test('--dev keeps everything in memory, with the root token root and a readable log', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({ folder: folder.path, args: ['--dev'] })
 

@@ -92,7 +92,7 @@ test('the lock file pins the hash of a Node for each platform, and no package ru
   ).toEqual([])
 })
 
-test('npm ci without scripts and development packages installs a server that npm start runs on the pinned Node', {
+test('npm ci without scripts or development packages installs a server that npm start runs on the pinned Node', {
   timeout: 120_000,
 }, async ({ skip }) => {
   skip(process.env['CI'] !== 'true', 'downloads packages: runs only where CI=true')
@@ -158,7 +158,7 @@ test('the oldest Node that scripts accept is the one in package.json', async () 
   expect(manifest.engines.node).toBe('>=24')
 })
 
-test('a Node that does not run is named as such', async () => {
+test('a Node that does not run is reported as such', async () => {
   await using folder = await copyOf('bin')
   await mkdir(folder.file('node_modules/.bin'), { recursive: true })
   await writeFile(folder.file('node_modules/.bin/node'), '#!/bin/sh\nexit 127\n', { mode: 0o700 })
@@ -171,7 +171,7 @@ test('a Node that does not run is named as such', async () => {
   })
 })
 
-test('a server that an old Node was told to run says so in one line', async () => {
+test('a server started with an old Node says so in one line', async () => {
   await using folder = await temporaryFolder()
   const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '22.18.0' })`
 

@@ -32,7 +32,7 @@ async function issuedBefore(launch: ReturnType<typeof launcher>) {
   return { id: String(body.lease_id), credential: String(body.data?.credential) }
 }
 
-test('what ended while the server stood still is taken back when it starts', async () => {
+test('leases that expired while the server was down are revoked when it starts', async () => {
   await using folder = await temporaryFolder()
   await using provider = await startCredentialProvider()
   const clock = new FakeClock()
@@ -48,7 +48,7 @@ test('what ended while the server stood still is taken back when it starts', asy
   expect(provider.asked.get(credential)).toBe(1)
 })
 
-test('a renewal after a restart counts from the issue', async () => {
+test('a renewal after a restart still counts from the issue', async () => {
   await using folder = await temporaryFolder()
   await using provider = await startCredentialProvider()
   const clock = new FakeClock()
@@ -66,7 +66,7 @@ test('a renewal after a restart counts from the issue', async () => {
 })
 
 test.each(['service', 'batch'])(
-  'what a person got by a %s token is taken back after a restart, when the server stopped amid the end of all their tokens',
+  'leases of a %s token are revoked after a restart if the server stopped while all tokens of the entity were being revoked',
   async (type) => {
     await using folder = await temporaryFolder()
     await using provider = await startCredentialProvider()
@@ -94,7 +94,7 @@ test.each(['service', 'batch'])(
   },
 )
 
-test('kill -9: what was answered holds, and what was being taken back is taken back', async () => {
+test('after kill -9, acknowledged leases exist, and revocations in progress complete', async () => {
   await using folder = await temporaryFolder()
   await using provider = await startCredentialProvider()
   const options = {

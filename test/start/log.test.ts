@@ -37,7 +37,7 @@ async function pemOf(key: CryptoKey): Promise<string> {
   return `-----BEGIN PUBLIC KEY-----\n${der.toString('base64')}\n-----END PUBLIC KEY-----\n`
 }
 
-test('the log is JSON lines on standard error with time, level as a word, and the events of a life', async () => {
+test("the log has JSON lines on standard error with time, level as a word, and the events of a server's life", async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({ folder: folder.path, settings: { REPLICA_NAME: 'one' } })
   await server.as(server.rootToken).call('PUT', 'sys/seal')
@@ -58,7 +58,7 @@ test('the log is JSON lines on standard error with time, level as a word, and th
   }
 })
 
-test('the end of a move stands in the log under the id its caller was given', async () => {
+test('the log has the end of a move under the id its caller was given', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({ folder: folder.path })
   const moved = await server.as(server.rootToken).write('sys/remount', { from: 'cloud', to: 'team/cloud' })
@@ -73,7 +73,7 @@ test('the end of a move stands in the log under the id its caller was given', as
   })
 })
 
-test('the line started names the version of Gatehouse, and the one that clients are told', async () => {
+test('the line started names the version of Gatehouse and the one reported to clients', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({
     folder: folder.path,
@@ -89,7 +89,7 @@ test('the line started names the version of Gatehouse, and the one that clients 
   })
 })
 
-test('a later start is not an initialization', async () => {
+test('a later start logs no initialization', async () => {
   await using folder = await temporaryFolder()
   await using first = await startProcess({ folder: folder.path })
   await first.stop()
@@ -135,7 +135,7 @@ test('GATEHOUSE_LOG_FORMAT=text is for people', async () => {
 })
 
 test.each(['json', 'text'])(
-  'a reader of the log (%s) that does not keep up never holds the server up',
+  'a log reader (%s) that does not keep up never blocks the server',
   async (format) => {
     await using folder = await temporaryFolder()
     await using server = await startProcess({
@@ -155,7 +155,7 @@ test.each(['json', 'text'])(
   },
 )
 
-test('no token, JWT, key or body ever stands in what a server prints, beyond the one line with the root token', async () => {
+test('a server prints no token, JWT, key or body, except the one line with the root token', async () => {
   await using folder = await temporaryFolder()
   const settings = { LOG_LEVEL: 'trace', ACCESS_LOG: 'true' }
   await using server = await startProcess({ folder: folder.path, settings })
@@ -208,7 +208,7 @@ test('no token, JWT, key or body ever stands in what a server prints, beyond the
   expect(logLines(server).filter(({ msg }) => msg === 'request').length).toBeGreaterThan(12)
 })
 
-test('a refused login leaves a line that says who, where and which check, and no name that is no role', async () => {
+test('a refused login logs who, where and which check, but no unknown role name', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({ folder: folder.path })
   const { sign } = await aPipeline(server, server.rootToken)
@@ -251,7 +251,7 @@ test('a refused login leaves a line that says who, where and which check, and no
   for (const line of lines) expect(line['request_id']).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test('GATEHOUSE_ACCESS_LOG=true: one line for each request, with its route and without what was in it', async () => {
+test('GATEHOUSE_ACCESS_LOG=true logs one line for each request, with its route and without its content', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({ folder: folder.path, settings: { ACCESS_LOG: 'true' } })
   const root = server.as(server.rootToken)
@@ -295,7 +295,7 @@ test('GATEHOUSE_ACCESS_LOG=true: one line for each request, with its route and w
   }
 })
 
-test('a log that cannot be written ends no server: a full disk', async () => {
+test('a log that cannot be written, as on a full disk, does not stop the server', async () => {
   await using folder = await temporaryFolder()
   await using full = await open('/dev/full', 'w')
   const program = join(import.meta.dirname, '../../src/main.ts')

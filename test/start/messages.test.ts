@@ -69,7 +69,7 @@ async function writeUntilCut(
   }
 }
 
-test('kill -9 while messages are written: what was answered is there, and nothing that was deleted', {
+test('after kill -9 during writes of messages, acknowledged ones exist and deleted ones do not', {
   timeout: 60_000,
 }, async () => {
   await using folder = await temporaryFolder()

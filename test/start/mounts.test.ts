@@ -4,7 +4,7 @@ import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-test('a move that was accepted is made after kill -9', async () => {
+test('an accepted move is completed after kill -9', async () => {
   await using folder = await temporaryFolder()
   const signer = aSigner('ES256', { kid: 'known' })
   await using keys = await startProvider({ '/jwks': jwksOf(signer) })

@@ -14,7 +14,7 @@ const tokenIn = async (root: Client, namespace: string) => {
   return String(body['auth']?.['client_token'])
 }
 
-test('namespaces, their locks and what is in them are there after a restart', async () => {
+test('namespaces, their locks and their contents survive a restart', async () => {
   await using folder = await temporaryFolder()
   const first = await startProcess({ folder: folder.path })
   const root = first.as(first.rootToken)
@@ -36,7 +36,7 @@ test('namespaces, their locks and what is in them are there after a restart', as
   expect((await next.as(token).read('auth/token/lookup-self', inside('a/b'))).status).toBe(200)
 })
 
-test('a deletion that kill -9 breaks off goes on at the next start, and nothing of the namespace is valid in between', async () => {
+test('a deletion interrupted by kill -9 continues at the next start, and nothing of the namespace is valid in between', async () => {
   await using folder = await temporaryFolder()
   const first = await startProcess({ folder: folder.path })
   const root = first.as(first.rootToken)
@@ -58,7 +58,7 @@ test('a deletion that kill -9 breaks off goes on at the next start, and nothing 
   expect((await again.list('auth/token/accessors')).body['data']?.['keys']).toHaveLength(1)
 })
 
-test('a deletion among calls that fill the namespace leaves no record of it, but that its id was used', async () => {
+test('a deletion concurrent with writes to the namespace leaves no record except that its id was used', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({ folder: folder.path })
   const root = server.as(server.rootToken)

@@ -44,7 +44,7 @@ test.each([
 test.each([
   { name: 'CLOUD_ENVIRONMENT', value: 'CloudGermany' },
   { name: 'HTTPS_PROXY', value: 'socks5://proxy:1080' },
-])('$name=$value does, too', async ({ name, value }) => {
+])('$name=$value ends the start with 2 and one line too', async ({ name, value }) => {
   await using folder = await temporaryFolder()
 
   const refused = await runServer({ folder: folder.path, environment: { [name]: value } })
@@ -56,7 +56,7 @@ test.each([
 })
 
 // `mkdir` of Node.js never ends there when it is told to make what is above, too
-test('a folder that cannot be made ends the start with one line: where the system says it is not there', async () => {
+test('a folder that cannot be created ends the start with one line', async () => {
   await using folder = await temporaryFolder()
 
   const refused = await runServer({
@@ -67,7 +67,7 @@ test('a folder that cannot be made ends the start with one line: where the syste
   expect(endOf(refused)).toEqual({ code: 2, stdout: '', fatal: ['cannot open /proc/gatehouse/g.db: ENOENT'] })
 })
 
-test('a seal key that cannot be made or read ends the start with 5 and the cause', async () => {
+test('a seal key that cannot be created or read ends the start with 5 and the cause', async () => {
   await using folder = await temporaryFolder()
 
   const unmade = await runServer({ folder: folder.path, settings: { SEAL_KEY_FILE: '/proc/gatehouse/key' } })
@@ -122,7 +122,7 @@ test('a refused start is one JSON line, the last one, with the exit code', async
   ])
 })
 
-test('an argument nobody knows ends the start with 2', async () => {
+test('an unknown argument ends the start with 2', async () => {
   await using folder = await temporaryFolder()
 
   const refused = await runServer({ folder: folder.path, args: ['--develop'] })
@@ -130,7 +130,7 @@ test('an argument nobody knows ends the start with 2', async () => {
   expect(endOf(refused)).toEqual({ code: 2, stdout: '', fatal: ['unknown argument --develop'] })
 })
 
-test('an unknown setting is a warning; names that an orchestrator injects are not', async () => {
+test('an unknown setting causes a warning, and names that an orchestrator injects do not', async () => {
   await using folder = await temporaryFolder()
   const settings = {
     LISTENER: 'x',
@@ -147,7 +147,7 @@ test('an unknown setting is a warning; names that an orchestrator injects are no
   expect(messagesOf(server, 'warn').filter((text) => text.startsWith('unknown'))).toHaveLength(1)
 })
 
-test('an address in use ends the start with 2 before anything is made, and the next start prints the root token', async () => {
+test('an address in use ends the start with 2 before anything is created, and the next start prints the root token', async () => {
   await using folder = await temporaryFolder()
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
@@ -170,7 +170,7 @@ test('an address in use ends the start with 2 before anything is made, and the n
   expect(self.status).toBe(200)
 })
 
-test('a second process on the same file ends with 3 and names the first, which goes on', async () => {
+test('a second process on the same file ends with 3 and names the first, which continues', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({ folder: folder.path })
 
@@ -185,7 +185,7 @@ test('a second process on the same file ends with 3 and names the first, which g
   expect(self.status).toBe(200)
 })
 
-test('a database that asks for a newer program ends the start with 4 and stays as it is', async () => {
+test('a database that requires a newer program ends the start with 4 and is unchanged', async () => {
   await using folder = await temporaryFolder()
   await aStore(folder.path)
   const file = folder.file('data/gatehouse.db')
@@ -222,7 +222,7 @@ test.each([
       database.close()
     },
   },
-])('$name in place of the database ends the start with 2 and stays as it is', async ({ make }) => {
+])('$name instead of the database ends the start with 2 and is unchanged', async ({ make }) => {
   await using folder = await temporaryFolder()
   await mkdir(folder.file('data'))
   const file = folder.file('data/gatehouse.db')
@@ -273,7 +273,7 @@ test.each([
   expect((await server.as(token).read('auth/token/lookup-self')).status).toBe(200)
 })
 
-test('a seal key file that others can read ends the start with 5, and starts where that is allowed', async () => {
+test('a seal key file that others can read ends the start with 5, unless that is allowed', async () => {
   await using folder = await temporaryFolder()
   await aStore(folder.path)
   await chmod(folder.file('data/seal.key'), 0o644)
@@ -326,7 +326,7 @@ test('a seal key in the environment needs no file, at the first start and later'
   await expect(stat(folder.file('data/seal.key'))).rejects.toThrow('ENOENT')
 })
 
-test('a changed seal key: with the former one given the store opens, and then by the new one alone', async () => {
+test('after a change of the seal key, the store opens with the former key given, and then with the new one alone', async () => {
   await using folder = await temporaryFolder()
   const token = await aStore(folder.path)
   const [current, former] = [folder.file('data/seal.key'), folder.file('former.key')]

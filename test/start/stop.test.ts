@@ -40,7 +40,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
   },
 )
 
-test('SIGHUP is noted and ends nothing', async () => {
+test('SIGHUP is logged and does not stop the server', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({ folder: folder.path })
 
@@ -59,7 +59,7 @@ test('a closed terminal ends a development server', async () => {
   expect((await server.stop('SIGHUP')).code).toBe(0)
 })
 
-test('a stopping server says not ready at once, and serves on until the end of GATEHOUSE_DRAIN_DELAY, whatever signals follow', async () => {
+test('a stopping server reports not ready at once, and serves until the end of GATEHOUSE_DRAIN_DELAY, whatever signals follow', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({
     folder: folder.path,
@@ -80,7 +80,7 @@ test('a stopping server says not ready at once, and serves on until the end of G
   expect([live.status, served.status, ended.code]).toEqual([200, 200, 0])
 })
 
-test('a stopping server finishes what runs, says that it closes the connection, and ends with 0', async () => {
+test('a stopping server finishes running requests, announces that it closes the connection, and ends with 0', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({
     folder: folder.path,
@@ -108,7 +108,7 @@ test('a stopping server finishes what runs, says that it closes the connection, 
   expect((await next.as('root').read('sys/policies/acl/late')).status).toBe(200)
 })
 
-test('what still runs after GATEHOUSE_STOP_TIMEOUT is cut off, with exit code 6', async () => {
+test('requests that still run after GATEHOUSE_STOP_TIMEOUT are cut off, with exit code 6', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({
     folder: folder.path,
@@ -128,7 +128,7 @@ test('what still runs after GATEHOUSE_STOP_TIMEOUT is cut off, with exit code 6'
   })
 })
 
-test('idle connections do not hold a stopping server up', async () => {
+test('idle connections do not delay a stopping server', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({ folder: folder.path, args: ['--dev'] })
   using agent = disposable(new Agent({ keepAlive: true }))
@@ -142,7 +142,7 @@ test('idle connections do not hold a stopping server up', async () => {
   expect(ended.code).toBe(0)
 })
 
-test('a killed server starts again at once: its lock is free and what it answered is there', async () => {
+test('a killed server can be started at once: its lock is free and acknowledged writes are there', async () => {
   await using folder = await temporaryFolder()
   await using first = await startProcess({ folder: folder.path })
   const written = await first
@@ -156,7 +156,7 @@ test('a killed server starts again at once: its lock is free and what it answere
   expect([written.status, kept.status]).toEqual([204, 200])
 })
 
-test('a sealed server reads nothing until its next start', async () => {
+test('a sealed server serves nothing until its next start', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({ folder: folder.path })
   const root = server.as(server.rootToken)
@@ -236,7 +236,7 @@ test('a full log pipe that nobody reads does not keep a stopping server alive', 
   expect(await server.ended).toEqual([0, null])
 })
 
-test('a full log pipe that nobody reads does not keep a server alive that has to be cut off', async () => {
+test('a full log pipe that nobody reads does not keep a server alive after its time limit', async () => {
   await using folder = await temporaryFolder()
   const settings = { ACCESS_LOG: 'true', STOP_TIMEOUT: '200ms', LOG_FORMAT: 'json' }
   using server = await startOnUnreadPipe(folder.path, settings)
@@ -250,7 +250,7 @@ test('a full log pipe that nobody reads does not keep a server alive that has to
   expect(await server.ended).toEqual([6, null])
 })
 
-test('no request of clients that go on asking is cut off by a stop: it is answered, or its connection is refused', async () => {
+test('a stop cuts off no request of busy clients: each is answered, or its connection is refused', async () => {
   await using folder = await temporaryFolder()
   await using server = await startProcess({
     folder: folder.path,
@@ -290,7 +290,7 @@ test('no request of clients that go on asking is cut off by a stop: it is answer
   expect([cutOff, ended.code]).toEqual([[], 0])
 })
 
-test('npm start ends with its signal, and what ends npm alone leaves no server behind', async () => {
+test('npm start ends on its signal, and a signal to npm alone leaves no server behind', async () => {
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
     await using folder = await temporaryFolder()
     const settings = {
@@ -322,7 +322,7 @@ test('npm start ends with its signal, and what ends npm alone leaves no server b
   }
 })
 
-test('a server whose npm is gone before it has started ends too', async () => {
+test('a server whose npm ends before the server has started ends too', async () => {
   await using folder = await temporaryFolder()
   const settings = {
     LISTEN: '127.0.0.1:0',
@@ -344,7 +344,7 @@ test('a server whose npm is gone before it has started ends too', async () => {
   expect(log).toContain('"event":"stopped"')
 })
 
-test('a signal that comes before the server has started ends it, as process 1 of a container too', async () => {
+test('a signal before the server has started ends it, even as process 1 of a container', async () => {
   await using folder = await temporaryFolder()
   // SIGTERM is listened for by then
   const signalAtOnce = `process.on('newListener', (name) => {

@@ -58,7 +58,7 @@ async function fillWithRoles(folder: string): Promise<string> {
   return file
 }
 
-test('a read that meets a damaged page gets 500, and the server says that its storage is damaged until it is restarted', async () => {
+test('a read of a damaged page gets 500, and the server reports damaged storage until it is restarted', async () => {
   await using folder = await temporaryFolder()
   const key = damagePageOf(await fillWithRoles(folder.path), '%role/r115')
   const { server, lines } = await serverOn(folder.path)
@@ -144,7 +144,7 @@ test('a checkpoint that fails shows in the metrics and in the log, and so does i
   )
 })
 
-test('writes stop before the log takes the last room of the disk, with the reason, and go on when the log can be emptied', async () => {
+test('writes stop, with the reason, before the log takes the last room of the disk, and continue when the log can be emptied', async () => {
   await using folder = await temporaryFolder()
   const faults = new StorageFaults()
   const { server, lines, file } = await serverOn(folder.path, { faults })
@@ -178,7 +178,7 @@ test('writes stop before the log takes the last room of the disk, with the reaso
   )
 })
 
-test('with little room on the disk what needs no more of it is still written: deletions, and what takes their place', async () => {
+test('with little room on the disk, deletions and writes that reuse their space still succeed', async () => {
   await using folder = await temporaryFolder()
   const faults = new StorageFaults()
   const { server } = await serverOn(folder.path, { faults })
@@ -228,7 +228,7 @@ test.each([
     change: (file: string) => rename(dirname(file), `${dirname(file)}.gone`),
     says: 'gatehouse.db was removed',
   },
-])('$name under a running server: it is not ready, says so, and refuses writes', async ({ change, says }) => {
+])('$name under a running server makes it not ready and refuse writes', async ({ change, says }) => {
   await using folder = await temporaryFolder()
   const { server, lines, file } = await serverOn(folder.file('data'))
   await using _server = server

@@ -23,7 +23,7 @@ async function family(root: Client) {
   return { head, below: [...below, ...lowest, batch] }
 }
 
-test('after kill -9 amid revocations, a family whose end was asked for is whole or gone, and nothing of one that is gone is left', async () => {
+test('after kill -9 during revocations, each token family is either intact or gone without remains', async () => {
   await using folder = await temporaryFolder()
   const heads: { head: string; below: string[] }[] = []
   const answered = new Set<string>()

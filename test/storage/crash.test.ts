@@ -22,7 +22,7 @@ test.each<{ name: string; enough: number; crash?: Crash }>([
     crash: { point: 'storage.checkpoint', failure: 'kill', skip: 0 },
   },
 ])(
-  'a server killed $name loses nothing it answered, has no half of a write, and its lock is free',
+  'a server killed $name loses no acknowledged write, has no partial write, and its lock is free',
   async ({ enough, crash }) => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')

@@ -18,7 +18,7 @@ function recoveriesIn(path: string): unknown {
 }
 
 test.each(['full', 'read-only', 'io', 'end-thread'] as const)(
-  'the log is clean before a commit that failed (%s) is answered, without another write',
+  'the log is cleaned before the failure of a commit (%s) is reported, without another write',
   async (failure) => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')

@@ -38,7 +38,7 @@ test('of several servers that start at once exactly one gets it', async () => {
   expect(started).toHaveLength(1)
 })
 
-test('a closed server leaves the lock free, and its file where it is', async () => {
+test('a closed server releases the lock, and its file remains', async () => {
   await using folder = await temporaryFolder()
   const path = folder.file('gatehouse.db')
   await (await openSqlite({ path }))[Symbol.asyncDispose]()
@@ -48,7 +48,7 @@ test('a closed server leaves the lock free, and its file where it is', async () 
   expect((await stat(`${path}.lock`)).isFile()).toBe(true)
 })
 
-test('a server that could not open the database leaves the lock free', async () => {
+test('a server that could not open the database releases the lock', async () => {
   await using folder = await temporaryFolder()
   const path = folder.file('gatehouse.db')
   new Database(path).exec('CREATE TABLE other (id INTEGER)').close()
@@ -60,7 +60,7 @@ test('a server that could not open the database leaves the lock free', async () 
   expect(await storage.listKeys('')).toEqual([])
 })
 
-test('a database is in use by whatever link it is reached', async () => {
+test('a database counts as in use through any symbolic link', async () => {
   await using folder = await temporaryFolder()
   await mkdir(folder.file('disk'))
   await symlink(folder.file('disk/gatehouse.db'), folder.file('file.db'))

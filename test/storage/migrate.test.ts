@@ -26,7 +26,7 @@ async function aFixture() {
 const first = "CREATE TABLE one (id INTEGER); INSERT INTO meta (name, value) VALUES ('compatible_from', 1)"
 
 describe('migrations', () => {
-  test('run in the order of their numbers, and each once', async () => {
+  test('run in the order of their numbers, each once', async () => {
     await using fixture = await aFixture()
     await fixture.add(
       '0002-more.sql',
@@ -42,7 +42,7 @@ describe('migrations', () => {
     expect(fixture.meta()).toEqual({ schema: 2, compatible_from: 1 })
   })
 
-  test('a later program adds its own to what is there', async () => {
+  test('of a later program are added to those already applied', async () => {
     await using fixture = await aFixture()
     await fixture.add('0001-one.sql', first)
     fixture.migrate()
@@ -53,7 +53,7 @@ describe('migrations', () => {
     expect(fixture.meta().schema).toBe(2)
   })
 
-  test('one that fails leaves nothing of itself, and those before it stay', async () => {
+  test('leave nothing if they fail, and earlier ones stay', async () => {
     await using fixture = await aFixture()
     await fixture.add('0001-one.sql', first)
     await fixture.add('0002-bad.sql', 'CREATE TABLE two (id INTEGER); INSERT INTO nowhere VALUES (1)')
@@ -66,7 +66,7 @@ describe('migrations', () => {
     ).toEqual(['one'])
   })
 
-  test('a program works with a newer schema that still allows it', async () => {
+  test('allow an older program to work with a compatible newer schema', async () => {
     await using fixture = await aFixture()
     await fixture.add('0001-one.sql', first)
     fixture.migrate()
@@ -77,7 +77,7 @@ describe('migrations', () => {
     expect(fixture.meta().schema).toBe(7)
   })
 
-  test('a database that asks for a newer program is refused with exit code 4 and left alone', async () => {
+  test('refuse a database that requires a newer program with exit code 4, and leave it unchanged', async () => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')
     await (await openSqlite({ path }))[Symbol.asyncDispose]()

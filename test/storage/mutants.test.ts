@@ -90,7 +90,7 @@ describe.skipIf(noSimulatedDisk !== undefined)('the simulated faults', () => {
   })
 })
 
-test('the mutants that docs/storage.md names are those that are tried', async () => {
+test('docs/storage.md names exactly the tested mutants', async () => {
   const page = await readFile(new URL('../../docs/storage.md', import.meta.url), 'utf8')
   const [, section = ''] = page.split('## What the tests would notice\n')
   const named = [...(section.split('\n## ')[0]?.matchAll(/^\| (?!mutant|---)([^|]+) \|/gm) ?? [])].map(

@@ -42,7 +42,7 @@ describeStorage('memory', openTemporaryMemory)
 const value = (text: string) => Buffer.from(text)
 
 describe('the SQLite file', () => {
-  test('is made with its folder, readable by its owner only, as is all beside it', async () => {
+  test('is created with its folder, readable only by its owner, like all files beside it', async () => {
     await using folder = await temporaryFolder()
     const path = folder.file('data/gatehouse.db')
     await using storage = await openSqlite({ path })
@@ -55,7 +55,7 @@ describe('the SQLite file', () => {
     expect(modes).toEqual([0o600, 0o600, 0o600, 0o600])
   })
 
-  test('can be read by another program while the server has it', async () => {
+  test('can be read by another program while the server uses it', async () => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')
     await using storage = await openSqlite({ path })
@@ -77,7 +77,7 @@ describe('the SQLite file', () => {
       'the database of another program',
       async (path: string) => void new Database(path).exec('CREATE TABLE other (id INTEGER)').close(),
     ],
-  ])('is refused and left alone when it is %s', async (_, make) => {
+  ])('is refused and left unchanged if it is %s', async (_, make) => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')
     await make(path)
@@ -91,7 +91,7 @@ describe('the SQLite file', () => {
     expect(Buffer.compare(await readFile(path), before)).toBe(0)
   })
 
-  test('in a folder that can not be made is refused with the reason', async () => {
+  test('is refused with the reason if its folder cannot be created', async () => {
     await using folder = await temporaryFolder()
     await writeFile(folder.file('plain'), '')
     const path = folder.file('plain/gatehouse.db')
@@ -109,7 +109,7 @@ describe('the SQLite writer', () => {
     ['read-only', 'storage is read-only'],
     ['io', 'storage is unavailable'],
   ])(
-    'answers a %s disk with "%s", reads go on, and it writes again when that is over',
+    'reports a %s disk as "%s", keeps serving reads, and writes again once that is over',
     async (failure, message) => {
       await using folder = await temporaryFolder()
       const faults = new StorageFaults()
@@ -129,7 +129,7 @@ describe('the SQLite writer', () => {
     },
   )
 
-  test('tells why writes fail once for each reason, and when they work again', async () => {
+  test('reports once for each reason why writes fail, and when they work again', async () => {
     await using folder = await temporaryFolder()
     const faults = new StorageFaults()
     const told: (string | undefined)[] = []
@@ -150,7 +150,7 @@ describe('the SQLite writer', () => {
     { point: 'storage.before-commit', outcome: 'rejected', stored: undefined },
     { point: 'storage.after-commit', outcome: 'fulfilled', stored: 'first' },
   ] as const)(
-    'whose thread ends at $point says truly whether the write happened, and goes on in a new thread',
+    'knows whether the write happened if its thread ends at $point, and continues in a new thread',
     async ({ point, outcome, stored }) => {
       await using folder = await temporaryFolder()
       const faults = new StorageFaults()
@@ -167,7 +167,7 @@ describe('the SQLite writer', () => {
     },
   )
 
-  test('writes the steps of one turn of the event loop in one commit', async () => {
+  test('commits the steps of one event loop turn together', async () => {
     await using folder = await temporaryFolder()
     await using storage = await openSqlite({ path: folder.file('gatehouse.db') })
 
@@ -178,7 +178,7 @@ describe('the SQLite writer', () => {
     expect(storage.stats()).toMatchObject({ commits: 1, steps: 32 })
   })
 
-  test('splits a burst into groups of bounded size', async () => {
+  test('splits a burst into groups of limited size', async () => {
     await using folder = await temporaryFolder()
     await using storage = await openSqlite({ path: folder.file('gatehouse.db') })
 
@@ -189,7 +189,7 @@ describe('the SQLite writer', () => {
     expect(storage.stats()).toMatchObject({ commits: 4, steps: 1_000 })
   })
 
-  test('keeps the log small by checkpoints between commits', async () => {
+  test('keeps the log small with checkpoints between commits', async () => {
     await using folder = await temporaryFolder()
     await using storage = await openSqlite({ path: folder.file('gatehouse.db'), logGoalBytes: 64 * 1024 })
     const large = Buffer.alloc(32 * 1024)
@@ -200,7 +200,7 @@ describe('the SQLite writer', () => {
     expect(storage.stats().logBytes).toBeLessThan(256 * 1024)
   })
 
-  test('goes on when a checkpoint fails', async () => {
+  test('continues when a checkpoint fails', async () => {
     await using folder = await temporaryFolder()
     const faults = new StorageFaults()
     await using storage = await openSqlite({
@@ -217,7 +217,7 @@ describe('the SQLite writer', () => {
     expect(storage.stats().checkpoints).toBeGreaterThan(1)
   })
 
-  test('tells of a log that grows, each time it has doubled, and when it is small again', async () => {
+  test('reports a growing log each time it has doubled, and when it is small again', async () => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')
     const told: (number | undefined)[] = []
@@ -240,7 +240,7 @@ describe('the SQLite writer', () => {
     expect(told).toEqual([...grown, undefined])
   })
 
-  test('refuses writes once a long reader elsewhere has let the log grow beyond its limit, and takes them when it is gone', async () => {
+  test('refuses writes once a long reader elsewhere has let the log exceed its limit, and accepts them when the reader is gone', async () => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')
     await using storage = await openSqlite({ path, logGoalBytes: 64 * 1024, logLimitBytes: 512 * 1024 })
@@ -267,8 +267,8 @@ describe('the SQLite writer', () => {
   })
 })
 
-describe('a database file that is not sound', () => {
-  test('a write that meets a damaged page gets 500, and later ones are refused', async () => {
+describe('a damaged or replaced database file', () => {
+  test('makes a write to a damaged page fail with 500, and later writes are refused', async () => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')
     await using filled = await openSqlite({ path })
@@ -293,7 +293,7 @@ describe('a database file that is not sound', () => {
     expect((await storage.get('n/39'))?.value.length).toBe(1_000)
   })
 
-  test('the writer never opens a file that was put in place of the database', async () => {
+  test('is never opened by the writer if it was put in place of the database', async () => {
     await using folder = await temporaryFolder()
     const path = folder.file('gatehouse.db')
     const faults = new StorageFaults()

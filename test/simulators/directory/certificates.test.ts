@@ -6,7 +6,7 @@ import { makeCertificates } from '../../../simulators/directory/certificates.ts'
 import { der } from '../../../simulators/directory/der.ts'
 import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 
-test('the server certificate is signed by the authority, for loopback, and is no authority itself', () => {
+test('the server certificate is signed by the authority, for loopback, and is not an authority itself', () => {
   const { ca, cert } = makeCertificates()
   const [authority, server] = [new X509Certificate(ca), new X509Certificate(cert)]
 
@@ -42,11 +42,11 @@ test.each([
     bytes: der.time(new Date('2050-01-01T00:00:00Z')),
     head: '180f32303530303130313030303030305a',
   },
-])('DER: $name', ({ bytes, head }) => {
+])('DER encodes $name', ({ bytes, head }) => {
   expect(Buffer.from(bytes).toString('hex').slice(0, head.length)).toBe(head)
 })
 
-test('who does not trust the authority does not get in; the file is gone afterwards', async () => {
+test('a client that does not trust the authority cannot connect, and the file is removed afterwards', async () => {
   const directory = await startDirectory()
   const port = Number(new URL(directory.directoryUrl).port)
   const trust = (ca: string | undefined) =>

@@ -144,7 +144,7 @@ const rows: Row[] = [
   },
 ]
 
-test.each(rows)('$delay: not before its time, and then', async ({ delay, begin, arrived }) => {
+test.each(rows)('$delay takes effect exactly after its time', async ({ delay, begin, arrived }) => {
   const clock = new FakeClock()
   await using directory = await startDirectory({ now: () => clock.now() })
   const root = await actAs(directory)
@@ -163,7 +163,7 @@ test.each(rows)('$delay: not before its time, and then', async ({ delay, begin, 
   expect([before, after]).toEqual([false, true])
 })
 
-test('replicas hear of a secret one after the other, so answers change back and forth', async () => {
+test('replicas learn of a secret one after the other, so responses change back and forth', async () => {
   const clock = new FakeClock()
   await using directory = await startDirectory({
     now: () => clock.now(),
@@ -186,7 +186,7 @@ test('replicas hear of a secret one after the other, so answers change back and 
   expect(good).toEqual([0, 2, 4, 6])
 })
 
-test('an application that has not got round is refused in three ways by turns', async () => {
+test('an application that has not reached all replicas is refused in three ways in turn', async () => {
   await using directory = await startDirectory({
     settings: { delaySeconds: { applicationToServicePrincipal: 30 } },
   })
@@ -209,7 +209,7 @@ test('an application that has not got round is refused in three ways by turns', 
   ])
 })
 
-test('with the principal type the resource manager waits for nobody', async () => {
+test('with the principal type, the resource manager does not wait for the principal', async () => {
   await using directory = await startDirectory({
     settings: { delaySeconds: { servicePrincipalToResourceManager: 1000 } },
   })
@@ -227,7 +227,7 @@ test('with the principal type the resource manager waits for nobody', async () =
   expect(withType.status).toBe(201)
 })
 
-test('the clock of the stand-in can be ahead, and says so in every answer', async () => {
+test("the stand-in's clock can be ahead, and every response shows it", async () => {
   const clock = new FakeClock(1_800_000_000_000)
   await using directory = await startDirectory({
     now: () => clock.now(),

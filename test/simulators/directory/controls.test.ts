@@ -16,7 +16,7 @@ async function control(
   return { status: response.status, body: await response.json() }
 }
 
-test('it tells all that is needed to aim a program', async () => {
+test('it shows everything needed to configure a program', async () => {
   await using directory = await startDirectory({ controls: true })
 
   const { body } = await control(directory, 'GET', '/')
@@ -35,13 +35,13 @@ test('it tells all that is needed to aim a program', async () => {
   })
 })
 
-test('without being asked for there is no control port', async () => {
+test('there is no control port unless requested', async () => {
   await using directory = await startDirectory()
 
   expect(directory.controlUrl).toBeUndefined()
 })
 
-test('settings change in part and hold at once', async () => {
+test('settings can be changed partially and apply at once', async () => {
   await using directory = await startDirectory({ controls: true })
 
   await control(directory, 'POST', '/settings', { delaySeconds: { secretToToken: 5 } })
@@ -57,7 +57,7 @@ test('settings change in part and hold at once', async () => {
   })
 })
 
-test('faults are ordered, met, and cleared', async () => {
+test('faults can be requested, occur, and can be cleared', async () => {
   await using directory = await startDirectory({ controls: true })
   const status = async () => (await askToken(directory)).status
 
@@ -73,7 +73,7 @@ test('faults are ordered, met, and cleared', async () => {
   expect([broken, await status()]).toEqual([500, 200])
 })
 
-test('the clock moves, a held answer is let go, a service goes and comes', async () => {
+test('the clock can be moved, a held response released, and a service stopped and started', async () => {
   await using directory = await startDirectory({ controls: true })
   await control(directory, 'POST', '/clock', { advance_seconds: 86_400 })
   await control(directory, 'POST', '/faults', { kind: 'held', operation: 'token' })
@@ -90,7 +90,7 @@ test('the clock moves, a held answer is let go, a service goes and comes', async
   expect((await askToken(directory)).status).toBe(200)
 })
 
-test('inventory, debris and journal are what the test in the same process sees', async () => {
+test('inventory, debris and journal are the same as inside the process', async () => {
   await using directory = await startDirectory({ controls: true })
   const { appId, secret } = await makeCredential(await actAs(directory))
 
@@ -105,7 +105,7 @@ test('inventory, debris and journal are what the test in the same process sees',
   expect(directory.journal.entries()).toEqual([])
 })
 
-test('a person adds groups, definitions, resource groups and applications, and removes them', async () => {
+test('groups, definitions, resource groups and applications can be added and removed', async () => {
   await using directory = await startDirectory({ controls: true })
   const root = await actAs(directory)
 
@@ -151,7 +151,7 @@ test.each([
   expect(answer).toMatchObject({ status: 400, body: { error: expect.stringMatching(error) } })
 })
 
-test('what is not there is 404', async () => {
+test('an unknown control is 404', async () => {
   await using directory = await startDirectory({ controls: true })
 
   expect((await control(directory, 'GET', '/nothing')).status).toBe(404)

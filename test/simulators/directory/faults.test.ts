@@ -63,7 +63,7 @@ const rows: Row[] = [
   },
 ]
 
-test.each(rows)('$fault: done $done, and only once', async ({ fault, done, answer }) => {
+test.each(rows)('$fault: the operation is done $done, and only once', async ({ fault, done, answer }) => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   directory.fault({ ...fault, operation: 'createApplication' })
@@ -76,7 +76,7 @@ test.each(rows)('$fault: done $done, and only once', async ({ fault, done, answe
   expect((await root.graph('POST', '/applications', create)).status).toBe(201)
 })
 
-test('silence: nothing is done, and nobody is kept when the stand-in closes', async () => {
+test('with silence nothing is done, and closing the stand-in keeps nobody waiting', async () => {
   const directory = await startDirectory()
   const root = await actAs(directory)
   directory.fault({ kind: 'silent', operation: 'createApplication' })
@@ -91,7 +91,7 @@ test('silence: nothing is done, and nobody is kept when the stand-in closes', as
   expect(count).toBe(0)
 })
 
-test('a held answer waits for its release, what it answers is done before', async () => {
+test('a held response waits for its release, after the operation is done', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   directory.fault({ kind: 'held', operation: 'createApplication' })
@@ -109,7 +109,7 @@ test('a held answer waits for its release, what it answers is done before', asyn
   expect(answer.status).toBe(201)
 })
 
-test('what is late is done at its release only', async () => {
+test('a late operation is only done when it is released', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   directory.fault({ kind: 'late', operation: 'createApplication' })
@@ -123,7 +123,7 @@ test('what is late is done at its release only', async () => {
   expect([before, answer.status, countOf(directory)]).toEqual([0, 201, 1])
 })
 
-test('a list can go on at a foreign address', async () => {
+test('a list can continue at a foreign address', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   directory.fault({ kind: 'foreign-next-link', operation: 'listGroups', origin: 'https://evil.example' })
@@ -133,7 +133,7 @@ test('a list can go on at a foreign address', async () => {
   expect(body['@odata.nextLink']).toBe('https://evil.example/next?$skiptoken=1')
 })
 
-test('times counts, skip lets the first ones pass, null goes on until cleared', async () => {
+test('times limits a fault, skip exempts the first requests, and null lasts until cleared', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   const statuses = async (count: number) => {
@@ -153,7 +153,7 @@ test('times counts, skip lets the first ones pass, null goes on until cleared', 
   expect([some, all, elsewhere.status, none]).toEqual([[200, 500, 500, 200], [500, 500, 500], 200, [200]])
 })
 
-test('the token endpoint fails in its own words', async () => {
+test('the token endpoint fails in its own format', async () => {
   await using directory = await startDirectory()
   directory.fault({ kind: 'throttled', operation: 'token', retryAfterSeconds: 5 })
 
@@ -166,7 +166,7 @@ test('the token endpoint fails in its own words', async () => {
   })
 })
 
-test('chaos is the same for the same seed, and goes on where it was after another change', async () => {
+test('chaos is the same for the same seed, and continues after another change', async () => {
   const run = async (seed: number) => {
     await using directory = await startDirectory()
     const root = await actAs(directory)
@@ -195,7 +195,7 @@ test('chaos is the same for the same seed, and goes on where it was after anothe
   expect(new Set(first)).toEqual(new Set([200, 500, 503]))
 })
 
-test('a rate limit refuses what is too much until its window ends', async () => {
+test('a rate limit refuses excess requests until its window ends', async () => {
   const clock = new FakeClock()
   await using directory = await startDirectory({ now: () => clock.now() })
   const root = await actAs(directory)
@@ -226,7 +226,7 @@ test('a service that is down comes back at the same address', async () => {
   expect([login.status, (await root.graph('GET', '/groups')).status]).toEqual([200, 200])
 })
 
-test('all that is down comes back, whether it went down by itself or with the others; what is up stays so', async () => {
+test('all services that are down come back, however they went down, and the others stay up', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
 
@@ -241,7 +241,7 @@ test('all that is down comes back, whether it went down by itself or with the ot
   }
 })
 
-test('the journal has each request with what became of it, and no secret', async () => {
+test('the journal has each request with its outcome, and no secret', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   directory.journal.clear()
@@ -275,7 +275,7 @@ test('the journal has each request with what became of it, and no secret', async
   expect(JSON.stringify(directory.journal.entries())).not.toContain('wrong')
 })
 
-test('every operation has a route, but for unknown', async () => {
+test('every operation except unknown has a route', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   const { id, principalId, appId, keyId } = await makeCredential(root)

@@ -18,7 +18,7 @@ test.each([
   { filter: "tags/any(t:startswith(t,'gatehouse:m2:'))", holds: false },
   { filter: "appId eq 'a1' and tags/any(t:startswith(t,'team'))", holds: true },
   { filter: "appId eq 'a1' and displayName eq ''", holds: false },
-])('$filter: $holds', ({ filter, holds }) => {
+])('the filter $filter matches: $holds', ({ filter, holds }) => {
   expect(readFilter(filter, names)(thing)).toBe(holds)
 })
 
@@ -52,7 +52,7 @@ test.each([
   { pattern: 'ab*bc', action: 'abc', is: false },
   { pattern: 'exact', action: 'exact', is: true },
   { pattern: 'exact', action: 'exactly', is: false },
-])('$pattern allows $action: $is', ({ pattern, action, is }) => {
+])('the pattern $pattern allows $action: $is', ({ pattern, action, is }) => {
   expect(matches(pattern, action)).toBe(is)
 })
 
@@ -61,10 +61,10 @@ test.each([
   { outer: '/subscriptions/a', inner: '/subscriptions/A/resourceGroups/web', does: true },
   { outer: '/subscriptions/a', inner: '/subscriptions/ab', does: false },
   { outer: '/subscriptions/a/resourceGroups/web', inner: '/subscriptions/a', does: false },
-])('$outer covers $inner: $does', ({ outer, inner, does }) => {
+])('the scope $outer covers $inner: $does', ({ outer, inner, does }) => {
   expect(covers(outer, inner)).toBe(does)
 })
 
-test.each(['/a/b', 'a/b', '//a/b/', 'a//b'])('%s is tidied', (scope) => {
+test.each(['/a/b', 'a/b', '//a/b/', 'a//b'])('%s is normalised', (scope) => {
   expect(tidyScope(scope)).toBe('/a/b')
 })

@@ -14,7 +14,7 @@ import {
   itemsOf,
 } from './client.ts'
 
-test('an application is made, read by its object id, found by client id and name, deleted softly and purged', async () => {
+test('an application can be created, read by its object id, found by client id and name, soft-deleted and purged', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
 
@@ -49,7 +49,7 @@ test('an application is made, read by its object id, found by client id and name
   expect([deleted.status, bin.status, purged.status, empty.status]).toEqual([204, 200, 204, 404])
 })
 
-test('a secret is told once, its hint ever after', async () => {
+test('a secret is shown once, and later only its hint', async () => {
   const clock = new FakeClock(1_800_000_000_000)
   await using directory = await startDirectory({ now: () => clock.now() })
   const root = await actAs(directory)
@@ -73,7 +73,7 @@ test('a secret is told once, its hint ever after', async () => {
   ])
 })
 
-test('the service principal goes with its application', async () => {
+test('deleting an application deletes its service principal', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   const { id, appId, principalId } = await makeCredential(root)
@@ -88,7 +88,7 @@ test('the service principal goes with its application', async () => {
   expect(itemsOf(bin)).toMatchObject([{ id: principalId }])
 })
 
-test('a member is added, listed and removed; deleting it leaves no membership', async () => {
+test('a member can be added, listed and removed, and deleting it leaves no membership', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   const [one, two] = [await makeCredential(root), await makeCredential(root)]
@@ -476,7 +476,7 @@ test.each([
   { kind: 'dynamic' as const, permissions: groupPermissions, add: 403, remove: 403 },
   { kind: 'on-premises' as const, permissions: groupPermissions, add: 400, remove: 400 },
 ])(
-  'a new member of a group of kind $kind with $permissions: $add; removing one that is none: $remove',
+  'in a group of kind $kind with $permissions, adding a member is $add and removing a non-member is $remove',
   async ({ kind, permissions, add, remove }) => {
     await using directory = await startDirectory({ settings: { directoryPermissions: permissions } })
     const root = await actAs(directory)
@@ -489,7 +489,7 @@ test.each([
   },
 )
 
-test('the owners of an application are who made it and who was added', async () => {
+test('the owners of an application are its creator and those added', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   const { id } = (await root.graph('POST', '/applications', { displayName: 'own' })).body
@@ -518,7 +518,7 @@ test.each(['AzureADandPersonalMicrosoftAccount', 'PersonalMicrosoftAccount'])(
   },
 )
 
-test('the organization tells its quota to who asks for it; what is deleted counts a quarter', async () => {
+test('the organization shows its quota on request, and deleted objects count a quarter', async () => {
   await using directory = await startDirectory({ settings: { quotas: { directoryObjects: 500 } } })
   const root = await actAs(directory)
   const used = async () =>
@@ -536,7 +536,7 @@ test('the organization tells its quota to who asks for it; what is deleted count
   expect([before, between, after]).toEqual([6, 10, 7].map((count) => ({ used: count, total: 500 })))
 })
 
-test('a list goes on at an absolute address, and nothing is missed while things go', async () => {
+test('a list continues at an absolute address, and misses nothing while objects are deleted', async () => {
   await using directory = await startDirectory({ settings: { pageSize: 2 } })
   const root = await actAs(directory)
   const ids: unknown[] = []
@@ -559,7 +559,7 @@ test('a list goes on at an absolute address, and nothing is missed while things 
   expect(third.body).not.toHaveProperty('@odata.nextLink')
 })
 
-test('$select leaves the rest out, $top sizes the page', async () => {
+test('$select omits other fields, and $top sets the page size', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
 
@@ -688,7 +688,7 @@ test('with OwnedBy a service principal needs an application of its own', async (
   })
 })
 
-test('two password changes of one application at a time conflict when the directory is strict', async () => {
+test('two concurrent password changes of one application conflict if the directory is strict', async () => {
   await using directory = await startDirectory({ settings: { strictConcurrency: true } })
   const root = await actAs(directory)
   const { id } = directory.hand.addApplication({ displayName: 'shared' })
@@ -705,7 +705,7 @@ test('two password changes of one application at a time conflict when the direct
   expect([(await first).status, third.status]).toEqual([200, 200])
 })
 
-test('client-request-id comes back', async () => {
+test('the response repeats client-request-id', async () => {
   await using directory = await startDirectory()
   const { body } = await askToken(directory)
   const id = randomUUID()

@@ -4,7 +4,7 @@ import { actAs, assignmentOf, makeCredential, newAssignmentPath } from './client
 
 const kinds = (things: readonly { kind: string }[]) => things.map(({ kind }) => kind).toSorted()
 
-test('fixtures are no inventory, what was made over the API is', async () => {
+test('the inventory has objects created over the API, not fixtures', async () => {
   await using directory = await startDirectory()
   directory.hand.addPassword(directory.hand.addApplication({ displayName: 'by hand' }).id)
   const empty = directory.inventory()
@@ -29,7 +29,7 @@ test('fixtures are no inventory, what was made over the API is', async () => {
   expect(things.find(({ kind }) => kind === 'password')).toMatchObject({ secret, deleted: false })
 })
 
-test('debris is what nobody holds: not what is in use, not what is deleted, but the assignment of what is', async () => {
+test('debris is what nobody uses: neither used nor deleted objects, but assignments of deleted ones', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   const held = await makeCredential(root)
@@ -46,7 +46,7 @@ test('debris is what nobody holds: not what is in use, not what is deleted, but 
   expect(after).toMatchObject([{ kind: 'role-assignment', clientId: null }])
 })
 
-test('a password that nobody knows is debris, on an application in use and on a fixture too', async () => {
+test('an unknown password is debris, also on an application in use and on a fixture', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   const held = await makeCredential(root)
@@ -62,7 +62,7 @@ test('a password that nobody knows is debris, on an application in use and on a 
   expect(debris.map(({ name }) => name).toSorted()).toEqual(['stray', 'stray root'])
 })
 
-test('the hand removes and purges anything by its id', async () => {
+test('the controls remove and purge anything by its id', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   const { id, principalId, keyId } = await makeCredential(root)

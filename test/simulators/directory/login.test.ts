@@ -38,7 +38,7 @@ test('instance discovery knows its own host and no other', async () => {
   expect(other).toMatchObject({ status: 400, body: { error: 'invalid_instance', error_codes: [50049] } })
 })
 
-test('a tenant that is not there has no discovery', async () => {
+test('an unknown tenant has no discovery document', async () => {
   await using directory = await startDirectory()
 
   const answer = await send(
@@ -50,7 +50,7 @@ test('a tenant that is not there has no discovery', async () => {
   expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request', error_codes: [90002] } })
 })
 
-test('an ordered refusal has the number of its text', async () => {
+test('a requested refusal has the number of its text', async () => {
   await using directory = await startDirectory()
   directory.fault({
     kind: 'status',
@@ -65,7 +65,7 @@ test('an ordered refusal has the number of its text', async () => {
   expect(answer).toMatchObject({ status: 401, body: { error: 'invalid_client', error_codes: [7000215] } })
 })
 
-test('a token says who, for whom, until when and with which permissions', async () => {
+test('a token names subject, audience, expiry and permissions', async () => {
   const clock = new FakeClock(1_800_000_000_000)
   await using directory = await startDirectory({ now: () => clock.now() })
 
@@ -87,7 +87,7 @@ test.each([
   'https://graph.microsoft.com/.default',
   'https://management.core.windows.net//.default',
   'https://management.azure.com/.default',
-])('the real resource %s is one of its own', async (scope) => {
+])('the real resource %s is accepted as its own', async (scope) => {
   await using directory = await startDirectory()
 
   const { status } = await askToken(directory, { scope })
@@ -159,7 +159,7 @@ test.each(refusals)('$name is refused with AADSTS$code', async ({ who, status, e
   )
 })
 
-test('a secret works until its end, and then is expired', async () => {
+test('a secret works until it expires', async () => {
   const clock = new FakeClock()
   await using directory = await startDirectory({ now: () => clock.now() })
   const { secretText } = directory.hand.addPassword(directory.rootApplicationId, { lifetimeSeconds: 60 })
@@ -174,7 +174,7 @@ test('a secret works until its end, and then is expired', async () => {
 })
 
 test.each(['application', 'service principal'] as const)(
-  'a password of the %s signs in, and no more once removed',
+  'a password of the %s signs in until it is removed',
   async (holder) => {
     await using directory = await startDirectory()
     const root = await actAs(directory)
@@ -197,7 +197,7 @@ test.each(['application', 'service principal'] as const)(
 test.each([
   { gone: 'application', code: 700016 },
   { gone: 'service principal', code: 7000229 },
-] as const)('without its $gone a secret is good for nothing', async ({ gone, code }) => {
+] as const)('a secret does not work without its $gone', async ({ gone, code }) => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   const made = await makeCredential(root)
@@ -250,7 +250,7 @@ test.each([
   if (code !== undefined) expect(answer.body).toMatchObject({ error: 'invalid_client', error_codes: [code] })
 })
 
-test('an assertion that is no JWT is refused', async () => {
+test('an assertion that is not a JWT is refused', async () => {
   await using directory = await startDirectory()
   const extra = {
     client_assertion: 'x.y',

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
 
-test('by hand: it prints how to aim a server at it, answers, and leaves nothing behind', async () => {
+test('the stand-in prints how to configure a server, answers requests, and leaves nothing behind', async () => {
   const child = spawn(process.execPath, ['simulators/directory/main.ts'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -69,7 +69,7 @@ test.each([
     number: 1002012,
     status: 400,
   },
-])('MSAL tells the code of $name', async ({ secret, scope, code, number, status }) => {
+])('MSAL reports the code of $name', async ({ secret, scope, code, number, status }) => {
   await using directory = await startDirectory()
 
   const asked = clientOf(directory, secret).acquireTokenByClientCredential({
@@ -79,7 +79,7 @@ test.each([
   await expect(asked).rejects.toMatchObject({ name: 'ServerError', errorCode: code, errorNo: number, status })
 })
 
-test('MSAL, once throttled, does not ask again by itself', async () => {
+test('MSAL does not retry by itself once throttled', async () => {
   await using directory = await startDirectory()
   const client = clientOf(directory)
   const ask = () => client.acquireTokenByClientCredential({ scopes: [`${directory.directoryUrl}/.default`] })
@@ -115,7 +115,7 @@ const responseOf = ({ status, raw, headers }: Answer) =>
     headers: { 'content-type': String(headers['content-type']) },
   })
 
-test('the Graph client makes, finds and deletes an application, and reads the errors', async () => {
+test('the Graph client creates, finds and deletes an application, and understands errors', async () => {
   await using directory = await startDirectory()
   const token = await clientOf(directory).acquireTokenByClientCredential({
     scopes: [`${directory.directoryUrl}/.default`],

@@ -19,7 +19,7 @@ import {
 
 const definitions = '/providers/Microsoft.Authorization/roleDefinitions'
 
-test('an assignment is made, read, made again without harm, and removed once', async () => {
+test('an assignment can be created, read, created again without effect, and removed once', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   const { principalId } = await makeCredential(root)
@@ -69,7 +69,7 @@ test.each(['reader', 'Reader', 'READER'])('a definition is found by the name %s'
   ])
 })
 
-test('a definition is read with and without its subscription, and shown as asked for', async () => {
+test('a definition can be read with and without its subscription, and is shown as requested', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
 
@@ -84,7 +84,7 @@ test('a definition is read with and without its subscription, and shown as asked
   ])
 })
 
-test('two definitions are called multiple, and lists go on at an absolute address', async () => {
+test('a name can belong to two definitions, and lists continue at an absolute address', async () => {
   await using directory = await startDirectory({ settings: { pageSize: 1 } })
   const root = await actAs(directory)
 
@@ -261,7 +261,7 @@ test.each(refusals)('$name: $status $code', async ({ ask, status, code }) => {
   expect(answer.headers['x-ms-request-id']).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test('an expired token is told apart', async () => {
+test('an expired token has its own error', async () => {
   const clock = new FakeClock()
   await using directory = await startDirectory({ now: () => clock.now() })
   const root = await actAs(directory)
@@ -272,7 +272,7 @@ test('an expired token is told apart', async () => {
   expect(answer).toMatchObject({ status: 401, body: { error: { code: 'ExpiredAuthenticationToken' } } })
 })
 
-test('when all assignments are used up there are no more', async () => {
+test('no assignment can be created once the limit is reached', async () => {
   await using directory = await startDirectory({ settings: { quotas: { roleAssignments: 1 } } })
   const root = await actAs(directory)
   const { principalId } = await makeCredential(root)
@@ -297,7 +297,7 @@ test.each([
   { rootRoles: ['Contributor', 'User Access Administrator'], status: 201 },
   { rootRoles: ['Reader'], status: 403 },
   { rootRoles: [], status: 403 },
-])('who has $rootRoles and assigns a role gets $status', async ({ rootRoles, status }) => {
+])('a root with $rootRoles that assigns a role gets $status', async ({ rootRoles, status }) => {
   await using directory = await startDirectory({ settings: { rootRoles } })
   const root = await actAs(directory)
   const { principalId } = await makeCredential(root)
@@ -361,7 +361,7 @@ test('permissions are what the assignments of the caller add up to', async () =>
   ])
 })
 
-test('a new credential reads what its role lets it, and nothing when the role is gone', async () => {
+test('a new credential reads what its role allows, and nothing once the role is removed', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
   const { appId, secret, principalId } = await makeCredential(root)
