@@ -1,6 +1,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { runProcess, startProcess } from '../support/process.ts'
+import { startInFolder } from '../support/folder-server.ts'
+import { runProcess } from '../support/process.ts'
 import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -15,11 +16,11 @@ test('root-token prints a new root token that works, the old one stays, and the 
 
   const made = await rootToken(folder.path)
   const token = /^Root token: (hvs\.\w{24})\n$/.exec(made.stdout)?.[1] ?? ''
-  await using server = await startProcess({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
   const self = await server.as(token).read('auth/token/lookup-self')
   const before = await server.as(old).read('auth/token/lookup-self')
   await server.stop()
-  await using later = await startProcess({ folder: folder.path })
+  await using later = await startInFolder({ folder: folder.path })
 
   expect([made.code, made.stderr, self.status, before.status]).toEqual([0, '', 200, 200])
   expect(self.body['data']).toMatchObject({
@@ -42,7 +43,7 @@ test('root-token --out writes it for its owner only, and prints where', async ()
 
   const made = await rootToken(folder.path, ['--out', 'token'])
   const token = (await readFile(folder.file('token'), 'utf8')).trim()
-  await using server = await startProcess({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
   const self = await server.as(token).read('auth/token/lookup-self')
 
   expect(made).toEqual({ code: 0, stdout: 'Root token written to token\n', stderr: '' })
@@ -69,7 +70,7 @@ test('root-token makes no token when it cannot write the file', async () => {
   await aStoppedServer(folder.path)
 
   const refused = await rootToken(folder.path, ['--out', 'no/folder/token'])
-  await using server = await startProcess({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
 
   expect(refused).toEqual({ code: 1, stdout: '', stderr: 'cannot write no/folder/token: ENOENT\n' })
   expect(server.stderr).not.toContain('root_token_made')
@@ -77,14 +78,14 @@ test('root-token makes no token when it cannot write the file', async () => {
 
 test('root-token exits with 3 while a server is running', async () => {
   await using folder = await temporaryFolder()
-  await using server = await startProcess({ folder: folder.path })
+  await using _server = await startInFolder({ folder: folder.path })
 
   const refused = await rootToken(folder.path)
 
   expect(refused).toEqual({
     code: 3,
     stdout: '',
-    stderr: `cannot open data/gatehouse.db: in use by process ${server.pid}\n`,
+    stderr: `cannot open data/gatehouse.db: in use by process ${process.pid}\n`,
   })
 })
 

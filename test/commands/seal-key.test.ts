@@ -1,6 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { runProcess, startProcess } from '../support/process.ts'
+import { startInFolder } from '../support/folder-server.ts'
+import { runProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const sealKey = (folder: string, ...args: string[]) =>
@@ -10,9 +11,9 @@ test('seal:key makes a key that only its owner can read and a server starts with
   await using folder = await temporaryFolder()
 
   const made = await sealKey(folder.path, 'keys/new.key')
-  await using server = await startProcess({
+  await using server = await startInFolder({
     folder: folder.path,
-    settings: { SEAL_KEY_FILE: 'keys/new.key' },
+    settings: { SEAL_KEY_FILE: folder.file('keys/new.key') },
   })
   const self = await server.as(server.rootToken).read('auth/token/lookup-self')
 

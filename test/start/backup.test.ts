@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3'
 import { copyFile, mkdir } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { runServer, startProcess } from '../support/process.ts'
+import { refusedStart, startInFolder } from '../support/folder-server.ts'
+import { startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** What docs/operations.md has an operator do with the command line of SQLite. */
@@ -25,9 +26,9 @@ test('a backup of a running server, put in place with the seal key, is that serv
   await root.write('sys/policies/acl/after', { policy: '' })
   await root.write('auth/token/revoke', { token })
 
-  expect((await runServer({ folder: other.path })).code).toBe(5)
+  expect((await refusedStart({ folder: other.path })).code).toBe(5)
   await copyFile(folder.file('data/seal.key'), other.file('data/seal.key'))
-  await using restored = await startProcess({ folder: other.path })
+  await using restored = await startInFolder({ folder: other.path })
   const again = restored.as(server.rootToken)
   expect((await again.read('sys/policies/acl/before')).status).toBe(200)
   expect((await again.read('sys/policies/acl/after')).status).toBe(404)

@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { damage } from '../support/damage.ts'
-import { logLines, messagesOf } from '../support/log-lines.ts'
-import { runServer, startProcess } from '../support/process.ts'
+import { refusedStart, startInFolder } from '../support/folder-server.ts'
+import { logLines } from '../support/log-lines.ts'
 import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -21,7 +21,7 @@ test('requests for a role that cannot be opened get 500, the log names the recor
   await using folder = await temporaryFolder()
   const token = await aFilledStore(folder.path)
   const key = damage(fileOf(folder.path), '%role/broken')
-  await using server = await startProcess({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
   const root = server.as(token)
 
   const read = await root.read('auth/jwt/role/broken')
@@ -43,7 +43,7 @@ test('a damaged role can be deleted and written again', async () => {
   await using folder = await temporaryFolder()
   const token = await aFilledStore(folder.path)
   damage(fileOf(folder.path), '%role/broken')
-  await using server = await startProcess({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
   const root = server.as(token)
 
   const deleted = await root.delete('auth/jwt/role/broken')
@@ -61,7 +61,7 @@ test.each([
   const token = await aFilledStore(folder.path)
   damage(fileOf(folder.path), like)
 
-  await using server = await startProcess({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
   const self = await server.as(token).read('auth/token/lookup-self')
 
   expect(self.status).toBe(200)
@@ -85,12 +85,11 @@ test.each([
     const key = damage(fileOf(folder.path), like)
     const before = recordOf(folder.path, key)
 
-    const refused = await runServer({ folder: folder.path })
-    const again = await runServer({ folder: folder.path })
+    const refused = await refusedStart({ folder: folder.path })
+    const again = await refusedStart({ folder: folder.path })
 
     expect([refused.code, again.code]).toEqual([code, code])
-    expect(refused.stdout).toBe('')
-    expect(messagesOf(refused, 'fatal')).toEqual([says])
+    expect(refused.message).toBe(says)
     if (code === 1) expect(logLines(refused)).toContainEqual(expect.objectContaining({ level: 'error', key }))
     expect(recordOf(folder.path, key)).toEqual(before)
   },

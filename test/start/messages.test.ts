@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Client, Json } from '../support/client.ts'
+import { startInFolder } from '../support/folder-server.ts'
 import { startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -104,7 +105,7 @@ test('after kill -9 during writes of messages, acknowledged ones exist and delet
     known.push(...(await Promise.all(workers)).flat())
     await server.stop('SIGKILL')
 
-    await using again = await startProcess({ folder: folder.path })
+    await using again = await startInFolder({ folder: folder.path })
     const operator = again.as(rootToken)
     for (const { namespace, id, possibleTitles, presence, acknowledged } of known) {
       const { status, body } = await operator.read(`${namespace}${path}/${id}`)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { jwksOf, startProvider } from '../plugins/jwt-auth/provider.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
+import { startInFolder } from '../support/folder-server.ts'
 import { startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -27,7 +28,7 @@ test('an accepted move is completed after kill -9', async () => {
   await first.stop('SIGKILL')
   await waiting
 
-  await using next = await startProcess({ folder: folder.path })
+  await using next = await startInFolder({ folder: folder.path })
   const again = next.as(first.rootToken)
   const path = `sys/remount/status/${String(body['data']?.['migration_id'])}`
   let migration = await again.read(path)

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import type { Client } from '../support/client.ts'
 import { notAccepted } from '../support/error-bodies.ts'
+import { startInFolder } from '../support/folder-server.ts'
 import { startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -24,7 +25,7 @@ test('namespaces, their locks and their contents survive a restart', async () =>
   const { body } = await root.write('sys/namespaces/api-lock/lock/a')
   await first.stop('SIGKILL')
 
-  await using next = await startProcess({ folder: folder.path })
+  await using next = await startInFolder({ folder: folder.path })
   const again = next.as(first.rootToken)
 
   expect((await again.read('sys/namespaces/a')).body['data']).toEqual({ ...made.body['data'], locked: true })
@@ -45,7 +46,7 @@ test('a deletion interrupted by kill -9 continues at the next start, and nothing
   await root.delete('sys/namespaces/a')
   await first.stop('SIGKILL')
 
-  await using next = await startProcess({ folder: folder.path })
+  await using next = await startInFolder({ folder: folder.path })
   const again = next.as(first.rootToken)
   const refused = await Promise.all(tokens.map((token) => next.as(token).read('auth/token/lookup-self')))
   while ((await again.read('sys/namespaces/a')).status !== 404);
@@ -60,7 +61,7 @@ test('a deletion interrupted by kill -9 continues at the next start, and nothing
 
 test('a deletion concurrent with writes to the namespace leaves no record except that its id was used', async () => {
   await using folder = await temporaryFolder()
-  await using server = await startProcess({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
   const root = server.as(server.rootToken)
   const at = inside('a')
   const id = String((await root.write('sys/namespaces/a'))['body']['data']?.['id'])

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { endOf, logLines, messagesOf } from '../support/log-lines.ts'
+import { refusedStart, startInFolder } from '../support/folder-server.ts'
 import { runServer, startProcess } from '../support/process.ts'
 import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -59,30 +60,28 @@ test.each([
 test('a folder that cannot be created ends the start with one line', async () => {
   await using folder = await temporaryFolder()
 
-  const refused = await runServer({
+  const refused = await refusedStart({
     folder: folder.path,
     settings: { STORAGE: 'sqlite:/proc/gatehouse/g.db' },
   })
 
-  expect(endOf(refused)).toEqual({ code: 2, stdout: '', fatal: ['cannot open /proc/gatehouse/g.db: ENOENT'] })
+  expect(refused).toMatchObject({ code: 2, message: 'cannot open /proc/gatehouse/g.db: ENOENT' })
 })
 
 test('a seal key that cannot be created or read ends the start with 5 and the cause', async () => {
   await using folder = await temporaryFolder()
 
-  const unmade = await runServer({ folder: folder.path, settings: { SEAL_KEY_FILE: '/proc/gatehouse/key' } })
-  const unread = await runServer({ folder: folder.path, settings: { SEAL_KEY_FILE: '/proc' } })
+  const unmade = await refusedStart({
+    folder: folder.path,
+    settings: { SEAL_KEY_FILE: '/proc/gatehouse/key' },
+  })
+  const unread = await refusedStart({ folder: folder.path, settings: { SEAL_KEY_FILE: '/proc' } })
 
-  expect(endOf(unmade)).toEqual({
+  expect(unmade).toMatchObject({
     code: 5,
-    stdout: '',
-    fatal: ['seal key file /proc/gatehouse/key can not be made: ENOENT'],
+    message: 'seal key file /proc/gatehouse/key can not be made: ENOENT',
   })
-  expect(endOf(unread)).toEqual({
-    code: 5,
-    stdout: '',
-    fatal: ['seal key file /proc can not be read: EISDIR'],
-  })
+  expect(unread).toMatchObject({ code: 5, message: 'seal key file /proc can not be read: EISDIR' })
 })
 
 test('GATEHOUSE_LOG_FORMAT=text gives the reason in one line of text', async () => {
@@ -156,9 +155,13 @@ test('an address in use ends the start with 2 before anything is created, and th
 
   const refused = await runServer({ folder: folder.path, settings: { LISTEN: `127.0.0.1:${port}` } })
   const made = await readdir(folder.path)
-  const watched = await runServer({ folder: folder.path, settings: { METRICS_LISTEN: `127.0.0.1:${port}` } })
+  const watched = await refusedStart({
+    folder: folder.path,
+    settings: { METRICS_LISTEN: `127.0.0.1:${port}` },
+  })
+  const madeThen = await readdir(folder.path)
   other.close()
-  await using server = await startProcess({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
   const self = await server.as(server.rootToken).read('auth/token/lookup-self')
 
   expect(refused.code).toBe(2)
@@ -166,7 +169,7 @@ test('an address in use ends the start with 2 before anything is created, and th
     `GATEHOUSE_LISTEN: cannot listen on 127.0.0.1:${port}: EADDRINUSE`,
   ])
   expect(refused.stdout).toBe('')
-  expect([watched.code, watched.stdout, made]).toEqual([2, '', []])
+  expect([watched.code, made, madeThen]).toEqual([2, [], []])
   expect(self.status).toBe(200)
 })
 
@@ -229,79 +232,79 @@ test.each([
   await make(file)
   const before = await digestOf(file)
 
-  const refused = await runServer({ folder: folder.path })
+  const refused = await refusedStart({ folder: folder.path })
 
-  expect(refused.code).toBe(2)
-  expect(messagesOf(refused, 'fatal')).toEqual(['cannot open data/gatehouse.db: not a Gatehouse database'])
+  expect(refused).toMatchObject({ code: 2, message: `cannot open ${file}: not a Gatehouse database` })
   expect(await digestOf(file)).toBe(before)
 })
 
 const otherKey = 'ab'.repeat(32)
 
 test.each([
-  { name: 'missing', spoil: (path: string) => rm(path), says: 'seal key file data/seal.key is missing' },
+  {
+    name: 'missing',
+    spoil: (path: string) => rm(path),
+    says: (file: string) => `seal key file ${file} is missing`,
+  },
   {
     name: 'wrong',
     spoil: (path: string) => writeFile(path, otherKey),
-    says: 'seal key does not open this store',
+    says: () => 'seal key does not open this store',
   },
   {
     name: 'damaged',
     spoil: (path: string) => writeFile(path, 'abab'),
-    says: 'seal key file data/seal.key does not hold 32 bytes as hex or base64',
+    says: (file: string) => `seal key file ${file} does not hold 32 bytes as hex or base64`,
   },
   {
     name: 'empty',
     spoil: (path: string) => writeFile(path, ''),
-    says: 'seal key file data/seal.key does not hold 32 bytes as hex or base64',
+    says: (file: string) => `seal key file ${file} does not hold 32 bytes as hex or base64`,
   },
 ])('a seal key file that is $name ends the start with 5, and nothing is written', async ({ spoil, says }) => {
   await using folder = await temporaryFolder()
   const token = await aStore(folder.path)
   const key = await readFile(folder.file('data/seal.key'))
-  await spoil(folder.file('data/seal.key'))
+  const file = folder.file('data/seal.key')
+  await spoil(file)
   const files = await readdir(folder.file('data'))
   const before = await digestOf(folder.file('data/gatehouse.db'))
 
-  const refused = await runServer({ folder: folder.path })
+  const refused = await refusedStart({ folder: folder.path })
 
-  expect(endOf(refused)).toEqual({ code: 5, stdout: '', fatal: [says] })
+  expect(refused).toMatchObject({ code: 5, message: says(file) })
   expect(await digestOf(folder.file('data/gatehouse.db'))).toBe(before)
   expect(await readdir(folder.file('data'))).toEqual(files)
   await writeFile(folder.file('data/seal.key'), key, { mode: 0o600 })
-  await using server = await startProcess({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
   expect((await server.as(token).read('auth/token/lookup-self')).status).toBe(200)
 })
 
 test('a seal key file that others can read ends the start with 5, unless that is allowed', async () => {
   await using folder = await temporaryFolder()
   await aStore(folder.path)
-  await chmod(folder.file('data/seal.key'), 0o644)
+  const file = folder.file('data/seal.key')
+  await chmod(file, 0o644)
 
-  const refused = await runServer({ folder: folder.path })
-  await using server = await startProcess({ folder: folder.path, settings: { ALLOW_OPEN_KEY_FILE: 'true' } })
+  const refused = await refusedStart({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path, settings: { ALLOW_OPEN_KEY_FILE: 'true' } })
 
-  expect(endOf(refused)).toEqual({
-    code: 5,
-    stdout: '',
-    fatal: [expect.stringMatching(/^seal key file data\/seal\.key is open to others/)],
-  })
+  expect(refused.code).toBe(5)
+  expect(refused.message.startsWith(`seal key file ${file} is open to others`)).toBe(true)
   expect((await server.anonymous.read('sys/health')).status).toBe(200)
 })
 
 test('a former seal key that others can read ends the start with 5', async () => {
   await using folder = await temporaryFolder()
   await aStore(folder.path)
-  await writeFile(folder.file('former.key'), otherKey)
-  await chmod(folder.file('former.key'), 0o604)
+  const file = folder.file('former.key')
+  await writeFile(file, otherKey)
+  await chmod(file, 0o604)
 
-  const refused = await runServer({ folder: folder.path, settings: { SEAL_PREVIOUS_KEY_FILE: 'former.key' } })
+  const refused = await refusedStart({ folder: folder.path, settings: { SEAL_PREVIOUS_KEY_FILE: file } })
 
-  expect(endOf(refused)).toEqual({
-    code: 5,
-    stdout: '',
-    fatal: [expect.stringMatching(/^seal key file former\.key is open to others/)],
-  })
+  expect(refused.code).toBe(5)
+  expect(refused.message.startsWith(`seal key file ${file} is open to others`)).toBe(true)
 })
 
 test('a wrong seal key in the environment ends the start with 5', async () => {
@@ -316,10 +319,10 @@ test('a wrong seal key in the environment ends the start with 5', async () => {
 test('a seal key in the environment needs no file, at the first start and later', async () => {
   await using folder = await temporaryFolder()
   const options = { folder: folder.path, settings: { SEAL_KEY: otherKey } }
-  await using first = await startProcess(options)
+  await using first = await startInFolder(options)
   await first.stop()
 
-  await using second = await startProcess(options)
+  await using second = await startInFolder(options)
   const self = await second.as(first.rootToken).read('auth/token/lookup-self')
 
   expect(self.status).toBe(200)
@@ -333,23 +336,23 @@ test('after a change of the seal key, the store opens with the former key given,
   await rename(current, former)
   await writeFile(current, otherKey, { mode: 0o600 })
 
-  await using changing = await startProcess({
+  await using changing = await startInFolder({
     folder: folder.path,
     settings: { SEAL_PREVIOUS_KEY_FILE: former },
   })
   await changing.stop()
-  await using changed = await startProcess({
+  await using changed = await startInFolder({
     folder: folder.path,
     settings: { SEAL_PREVIOUS_KEY_FILE: former },
   })
   const self = await changed.as(token).read('auth/token/lookup-self')
   await changed.stop()
-  const refused = await runServer({ folder: folder.path, settings: { SEAL_KEY_FILE: former } })
+  const refused = await refusedStart({ folder: folder.path, settings: { SEAL_KEY_FILE: former } })
 
   expect([changing, changed].map(({ stderr }) => stderr.includes('"event":"key_rotated"'))).toEqual([
     true,
     false,
   ])
   expect(self.status).toBe(200)
-  expect(endOf(refused)).toEqual({ code: 5, stdout: '', fatal: ['seal key does not open this store'] })
+  expect(refused).toMatchObject({ code: 5, message: 'seal key does not open this store' })
 })

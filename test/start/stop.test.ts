@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { expect, test } from 'vitest'
+import { startInFolder } from '../support/folder-server.ts'
 import { logLines } from '../support/log-lines.ts'
 import { Client } from '../support/client.ts'
 import { type ServerProcess, startProcess } from '../support/process.ts'
@@ -32,7 +33,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     await using server = await startProcess({ folder: folder.path })
 
     const ended = await server.stop(signal)
-    await using next = await startProcess({ folder: folder.path })
+    await using next = await startInFolder({ folder: folder.path })
 
     expect(ended.code).toBe(0)
     expect(ended.stderr).toContain('"event":"stopping"')
@@ -96,9 +97,9 @@ test('a stopping server finishes running requests, announces that it closes the 
   const [answer] = (await once(running, 'response')) as [IncomingMessage]
   answer.resume()
   const ended = await server.stop()
-  await using next = await startProcess({
+  await using next = await startInFolder({
     folder: folder.path,
-    args: ['--dev'],
+    dev: true,
     settings: { STORAGE: `sqlite:${folder.file('dev.db')}` },
   })
 
@@ -150,7 +151,7 @@ test('a killed server can be started at once: its lock is free and acknowledged 
     .write('sys/policies/acl/kept', { policy: 'path "a" { capabilities = ["read"] }' })
   await first.stop('SIGKILL')
 
-  await using second = await startProcess({ folder: folder.path })
+  await using second = await startInFolder({ folder: folder.path })
   const kept = await second.as(first.rootToken).read('sys/policies/acl/kept')
 
   expect([written.status, kept.status]).toEqual([204, 200])
@@ -168,7 +169,7 @@ test('a sealed server serves nothing until its next start', async () => {
   const ready = await server.anonymous.read('/health/ready')
   const status = await server.anonymous.read('sys/seal-status')
   const ended = await server.stop()
-  await using next = await startProcess({ folder: folder.path })
+  await using next = await startInFolder({ folder: folder.path })
   const again = await next.as(server.rootToken).read('auth/token/lookup-self')
 
   expect([refused.status, sealed.status]).toEqual([403, 204])

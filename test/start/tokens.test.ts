@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Client } from '../support/client.ts'
+import { startInFolder } from '../support/folder-server.ts'
 import { startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -39,7 +40,7 @@ test('after kill -9 during revocations, each token family is either intact or go
     await Promise.allSettled(work)
   }
 
-  await using server = await startProcess({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
   const isGood = async (id: string) => (await server.as(id).read('auth/token/lookup-self')).status === 200
   let whole = 0
   for (const { head, below } of heads) {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { StorageFaults } from '../../src/storage/faults.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { noSimulatedDisk, simulateDisk } from '../support/disk/simulated-disk.ts'
+import { startInFolder } from '../support/folder-server.ts'
 import { startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { contradictions, writeUntil } from './answers.ts'
@@ -78,7 +79,7 @@ describe.skipIf(noSimulatedDisk !== undefined)('on a disk whose syncs fail', () 
 
     const refused = await root.write('sys/policies/acl/refused', policy)
     await server.stop('SIGKILL')
-    await using next = await startProcess({ folder: folder.path })
+    await using next = await startInFolder({ folder: folder.path })
     const list = await next.as(server.rootToken).list('sys/policies/acl')
 
     expect([refused.status, refused.body['errors']]).toEqual([503, ['storage is unavailable']])

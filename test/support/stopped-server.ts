@@ -1,6 +1,6 @@
 import { cp } from 'node:fs/promises'
 import { afterAll } from 'vitest'
-import { type ServerProcess, startProcess } from './process.ts'
+import { type FolderServer, startInFolder } from './folder-server.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 /**
@@ -9,13 +9,13 @@ import { temporaryFolder } from './temporary-folder.ts'
  * the root token.
  */
 export function stoppedServer(
-  fill: (server: ServerProcess) => Promise<unknown> = async () => {},
+  fill: (server: FolderServer) => Promise<unknown> = async () => {},
 ): (folder: string) => Promise<string> {
   const opened = new AsyncDisposableStack()
   afterAll(() => opened.disposeAsync())
   const make = async () => {
     const { path } = opened.use(await temporaryFolder())
-    await using server = await startProcess({ folder: path })
+    await using server = await startInFolder({ folder: path })
     await fill(server)
     await server.stop()
     return { path, rootToken: server.rootToken }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { startInFolder } from '../../support/folder-server.ts'
 import { startProcess } from '../../support/process.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -39,7 +40,7 @@ test('after kill -9 during unwraps, each response is either wrapped or spent, an
   }
   const before = given.size
 
-  await using server = await startProcess({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
   for (const token of tokens) {
     const { status, body } = await server.as(token).write('sys/wrapping/unwrap')
     expect([200, 400]).toContain(status)

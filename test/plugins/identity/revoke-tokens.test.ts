@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { startInFolder } from '../../support/folder-server.ts'
 import { startProcess } from '../../support/process.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -128,7 +129,7 @@ test('revoked tokens stay refused after a kill', async () => {
     return bob.token
   })()
 
-  await using server = await startProcess({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
 
   expect(await isAccepted(server, token)).toBe(false)
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Answer } from '../../support/client.ts'
+import { startInFolder } from '../../support/folder-server.ts'
 import { startProcess } from '../../support/process.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -158,7 +159,7 @@ test('spent tokens survive a restart and a crash', async () => {
     return server.rootToken
   })()
 
-  await using server = await startProcess({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
   expect(await login(server, jwt)).toBe(used)
   expect((await server.as(rootToken).read('auth/jwt/role/r')).status).toBe(200)
 })

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { readConfig } from '../../../src/config.ts'
-import { startServer } from '../../../src/server.ts'
-import { Client } from '../../support/client.ts'
-import { quietLog, startTestServer } from '../../support/start-server.ts'
+import type { Client } from '../../support/client.ts'
+import { startInFolder } from '../../support/folder-server.ts'
+import { startTestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { providerTls } from './certificates.ts'
 import { jwksOf, type Provider, startProvider } from './provider.ts'
@@ -17,30 +16,6 @@ async function startIssuer(): Promise<Provider> {
   const issuer = await startProvider({ '/keys': jwksOf(signer) })
   issuer.routes.set(well, { issuer: issuer.url, jwks_uri: `${issuer.url}/keys` })
   return issuer
-}
-
-/** A server that keeps what it stores in a folder. */
-async function startDurable(folder: string) {
-  let rootToken = ''
-  const settings = {
-    GATEHOUSE_LISTEN: '127.0.0.1:0',
-    GATEHOUSE_STORAGE: `sqlite:${folder}/g.db`,
-    GATEHOUSE_SEAL_KEY_FILE: `${folder}/seal.key`,
-  }
-  const keep = (made: string) => {
-    rootToken = made
-  }
-  const server = await startServer(readConfig(settings, { dev: false, warn: () => {} }), {
-    log: quietLog,
-    rootToken: { keep, tell: () => {} },
-  })
-  const anonymous = new Client(server.url)
-  return {
-    anonymous,
-    as: (own: string) => anonymous.with(own),
-    rootToken: () => rootToken,
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  }
 }
 
 async function addMount(root: Client, path: string, config: object): Promise<void> {
@@ -60,13 +35,13 @@ test('after a restart 200 mounts on one issuer log in at once, with one fetch of
   await using folder = await temporaryFolder()
   const mounts = Array.from({ length: 200 }, (_, at) => `m${at}`)
   {
-    await using server = await startDurable(folder.path)
-    const root = server.as(server.rootToken())
+    await using server = await startInFolder({ folder: folder.path })
+    const root = server.as(server.rootToken)
     await Promise.all(mounts.map((mount) => addMount(root, mount, { oidc_discovery_url: issuer.url })))
   }
   issuer.hits.length = 0
 
-  await using server = await startDurable(folder.path)
+  await using server = await startInFolder({ folder: folder.path })
   const statuses = await Promise.all(mounts.map((mount) => logIn(server, mount)))
 
   expect(statuses.filter((status) => status !== 200)).toEqual([])

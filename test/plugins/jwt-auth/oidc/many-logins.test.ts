@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { startInFolder } from '../../../support/folder-server.ts'
 import { startProcess } from '../../../support/process.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import {
@@ -104,7 +105,7 @@ test('a login continues after its server was killed, once', async () => {
   expect(verdict(await callback(root, { state: used.get('state'), code: provider.codeFor(used) }))).toBe('ok')
   await first.stop('SIGKILL')
 
-  await using next = await startProcess({ folder: folder.path })
+  await using next = await startInFolder({ folder: folder.path })
   const again = next.as(first.rootToken)
 
   expect(verdict(await callback(again, { state: open.get('state'), code: provider.codeFor(open) }))).toBe(
