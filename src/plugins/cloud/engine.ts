@@ -44,7 +44,9 @@ const emptyMs = 60_000
 
 const isOurs = ({ plugin }: Mount): boolean => plugin === 'cloud' || plugin === 'azure'
 
-/** The engine for all its mounts. The state of a mount is found by uuid, so it survives a move of the mount. */
+/**
+ * The engine for all its mounts. The state of a mount is found by uuid, so it survives a move of the mount.
+ */
 export class CloudEngine implements AsyncDisposable {
   readonly rotation: RootRotation
   readonly credentials: CloudCredentials
@@ -125,7 +127,9 @@ export class CloudEngine implements AsyncDisposable {
     }
   }
 
-  /** If the credential changes, the pending secret is removed. docs/contract/cloud.md#writing-a-configuration */
+  /**
+   * If the credential changes, the pending secret is removed. docs/contract/cloud.md#writing-a-configuration
+   */
   async putConfig(mount: Mount, input: ConfigInput): Promise<void> {
     const { clock, operator } = this.#parts
     await this.#changeConfig(this.stateOf(mount), (before) => {
@@ -177,8 +181,8 @@ export class CloudEngine implements AsyncDisposable {
   }
 
   /**
-   * Deletes a role and returns warnings. With `revoke`, its leases are revoked first, even if the role no longer
-   * exists. docs/contract/cloud.md#deleting-a-role
+   * Deletes a role and returns warnings. With `revoke`, its leases are revoked first, even if the role no
+   * longer exists. docs/contract/cloud.md#deleting-a-role
    */
   async deleteRole(
     mount: Mount,
@@ -211,8 +215,8 @@ export class CloudEngine implements AsyncDisposable {
   }
 
   /**
-   * Empties a mount that is being removed: deletes the applications that its roles own and undoes its intents.
-   * Logs what cannot be removed within a minute, because its records are deleted with the mount.
+   * Empties a mount that is being removed: deletes the applications that its roles own and undoes its
+   * intents. Logs what cannot be removed within a minute, because its records are deleted with the mount.
    */
   async empty(mount: Mount): Promise<void> {
     if (!isOurs(mount)) return

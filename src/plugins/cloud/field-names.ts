@@ -1,4 +1,7 @@
-/** The names in which mounts of type `cloud` and `azure` differ. Nothing else does. docs/contract/cloud.md#names */
+/**
+ * The names in which mounts of type `cloud` and `azure` differ. Nothing else does.
+ * docs/contract/cloud.md#names
+ */
 export type FieldNames = {
   readonly type: 'cloud' | 'azure'
   /** The provider's name in texts. */

@@ -11,7 +11,10 @@ export type EngineOptions = {
   readonly mostInFlight: number
   /** 0: only on request. */
   readonly reapPeriodMs: number
-  /** Seconds that a secret works upstream if its role sets no limit. 0: as long as its lease can last plus a day. */
+  /**
+   * Seconds that a secret works upstream if its role sets no limit. 0: as long as its lease can last plus a
+   * day.
+   */
   readonly secretLifetime: number
   /** Sent with each application that is created, for tenants that require one. */
   readonly serviceManagementReference: string | undefined

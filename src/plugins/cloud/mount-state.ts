@@ -110,8 +110,8 @@ export class MountState {
   }
 
   /**
-   * The client for the effective settings, reused for 30 minutes or until the configuration changes. Throws if a
-   * setting is missing.
+   * The client for the effective settings, reused for 30 minutes or until the configuration changes. Throws
+   * if a setting is missing.
    */
   async upstream(): Promise<ReadyUpstream> {
     const now = this.#parts.clock.now()

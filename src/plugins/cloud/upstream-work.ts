@@ -46,7 +46,10 @@ export async function orRefuse<T>(text: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Runs `work` for each item, four at a time, and waits for all of them. Then throws the first failure, if any. */
+/**
+ * Runs `work` for each item, four at a time, and waits for all of them. Then throws the first failure, if
+ * any.
+ */
 export async function forEachOf<Item>(
   items: readonly Item[],
   work: (item: Item, index: number) => Promise<unknown>,

@@ -47,8 +47,8 @@ export type PendingSecret = z.output<typeof pendingSecret>
 export type ConfigRecord = z.output<typeof storedConfig>
 
 /**
- * Fields that later versions of Vault's Azure engine added. Some clients compare the whole response, so a mount of
- * type `azure` shows these fields only once they were sent.
+ * Fields that later versions of Vault's Azure engine added. Some clients compare the whole response, so a
+ * mount of type `azure` shows these fields only once they were sent.
  */
 export const laterFields = [
   'disable_automated_rotation',
@@ -60,7 +60,9 @@ export const laterFields = [
   'rotation_window',
 ] as const satisfies readonly (keyof ConfigRecord)[]
 
-/** The default lifetime of a rotated root secret, in seconds: 182 days. docs/contract/cloud.md#configuration */
+/**
+ * The default lifetime of a rotated root secret, in seconds: 182 days. docs/contract/cloud.md#configuration
+ */
 export const defaultRootPasswordTtl = 15_724_800
 
 /** The configuration of a mount that has none. */

@@ -7,7 +7,9 @@ import type { FieldNames } from '../field-names.ts'
 import { type OperatorSettings, unknownEnvironment } from './effective-settings.ts'
 import { isEnvironmentName } from '../upstream/index.ts'
 
-/** A field that is absent keeps its value. Durations are whole seconds. docs/contract/cloud.md#configuration */
+/**
+ * A field that is absent keeps its value. Durations are whole seconds. docs/contract/cloud.md#configuration
+ */
 export const configFields = z.object({
   subscription_id: stringField.optional().describe('Subscription in which role names are looked up'),
   tenant_id: stringField.optional().describe('Tenant the root credential belongs to'),
@@ -36,7 +38,9 @@ export const configFields = z.object({
 
 export type ConfigInput = z.output<typeof configFields>
 
-/** The configuration for a read: stored values only, without the secret. docs/contract/cloud.md#configuration */
+/**
+ * The configuration for a read: stored values only, without the secret. docs/contract/cloud.md#configuration
+ */
 export function shownConfig(stored: ConfigRecord | undefined, { type }: Pick<FieldNames, 'type'>): object {
   const config = stored ?? emptyConfig
   const { root_password_expiration_date: end, sent_fields: sent = [] } = config
@@ -156,8 +160,8 @@ export const wantsRotation = (
   !config.disable_automated_rotation && (config.rotation_schedule !== '' || config.rotation_period !== 0)
 
 /**
- * Whether automatic rotation goes on as before. If it changes, or is turned off and on again, the period starts
- * over. docs/contract/cloud.md#automatic-rotation
+ * Whether automatic rotation goes on as before. If it changes, or is turned off and on again, the period
+ * starts over. docs/contract/cloud.md#automatic-rotation
  */
 const hasSameRotation = (before: ConfigRecord, after: ConfigRecord): boolean =>
   wantsRotation(before) === wantsRotation(after) &&

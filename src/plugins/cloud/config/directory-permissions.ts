@@ -12,8 +12,8 @@ import {
 } from './preflight-context.ts'
 
 /**
- * The permissions that a feature needs in the directory. `owning` names the applications that the root could own
- * instead.
+ * The permissions that a feature needs in the directory. `owning` names the applications that the root could
+ * own instead.
  */
 type Wanted = { readonly needs: readonly Need[]; readonly why: string; readonly owning?: string | undefined }
 

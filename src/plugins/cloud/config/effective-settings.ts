@@ -2,7 +2,9 @@ import { fail, refuse } from '../../../errors.ts'
 import type { ConfigRecord } from './config-record.ts'
 import { type EnvironmentSettings, findEnvironment, type UpstreamSettings } from '../upstream/index.ts'
 
-/** The operator's settings, from the environment of the process. `caPem` is the content of `CLOUD_CA_FILE`. */
+/**
+ * The operator's settings, from the environment of the process. `caPem` is the content of `CLOUD_CA_FILE`.
+ */
 export type OperatorSettings = EnvironmentSettings & { readonly caPem?: string | undefined }
 
 /**
@@ -19,8 +21,8 @@ export const effectiveClientSecret = (config: ConfigRecord | undefined, operator
   operator.clientSecret ?? config?.client_secret ?? ''
 
 /**
- * What a mount signs in with. Settings of the process take precedence over stored ones. Throws if a setting is
- * missing. docs/contract/cloud.md#effective-settings
+ * What a mount signs in with. Settings of the process take precedence over stored ones. Throws if a setting
+ * is missing. docs/contract/cloud.md#effective-settings
  */
 export function effectiveSettings(
   config: ConfigRecord | undefined,

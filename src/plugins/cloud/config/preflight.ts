@@ -14,8 +14,8 @@ const maxOffsetMs = 60_000
 const maxUsed = 0.9
 
 /**
- * Checks everything that credentials depend on, without changing anything. A check that cannot be made is not ok
- * and says why. docs/contract/cloud.md#preflight
+ * Checks everything that credentials depend on, without changing anything. A check that cannot be made is not
+ * ok and says why. docs/contract/cloud.md#preflight
  */
 export async function preflight(parts: Omit<PreflightContext, 'upstream'>): Promise<Preflight> {
   const { state, call } = parts

@@ -115,7 +115,9 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     this.#requestLimitMs = parts.requestLimitMs ?? defaultRequestLimitMs
   }
 
-  /** Starts the background work: undoes what an earlier process left behind, and reaps mounts periodically. */
+  /**
+   * Starts the background work: undoes what an earlier process left behind, and reaps mounts periodically.
+   */
   start(): void {
     // includes mounts that are being removed, because their removal may be refused
     for (const mount of this.#parts.everyMount())
@@ -230,8 +232,8 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   /**
-   * Values for the gauges: the number of objects left to undo, and the end of the root secret in seconds since the
-   * epoch, which is known after a rotation.
+   * Values for the gauges: the number of objects left to undo, and the end of the root secret in seconds
+   * since the epoch, which is known after a rotation.
    */
   async figures(): Promise<{ mount: Mount; debris: number; rootSecretEnd: number | undefined }[]> {
     const figures = this.#parts.everyMount().map(async (mount) => {
@@ -246,9 +248,9 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   /**
-   * Undoes the debris of a mount before it is removed. Throws if some is left that the mount's credential could
-   * still remove. If that credential is no longer accepted, or with `abandon`, each object is logged instead.
-   * docs/contract/cloud.md#removal-of-a-mount
+   * Undoes the debris of a mount before it is removed. Throws if some is left that the mount's credential
+   * could still remove. If that credential is no longer accepted, or with `abandon`, each object is logged
+   * instead. docs/contract/cloud.md#removal-of-a-mount
    */
   async clear(mount: Mount, { abandon }: { readonly abandon: boolean }): Promise<void> {
     const { stateOf, leases, rootSecretUsers, clock, random } = this.#parts

@@ -26,9 +26,9 @@ const credentialRecord = z.looseObject({
 })
 
 /**
- * The record of an issued credential, found by its client id: who requested it, and what its lease owns upstream.
- * It is written and deleted together with the lease. A lease that is revoked by force may leave its record, so
- * callers look up the lease as well.
+ * The record of an issued credential, found by its client id: who requested it, and what its lease owns
+ * upstream. It is written and deleted together with the lease. A lease that is revoked by force may leave its
+ * record, so callers look up the lease as well.
  */
 export type CredentialRecord = z.output<typeof credentialRecord>
 

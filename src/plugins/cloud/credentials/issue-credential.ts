@@ -56,8 +56,8 @@ export type CredentialReply = {
 }
 
 /**
- * Issues one credential. The request's id is the correlation id in the tag upstream, in the lease and in the log.
- * docs/contract/cloud.md#credentials
+ * Issues one credential. The request's id is the correlation id in the tag upstream, in the lease and in the
+ * log. docs/contract/cloud.md#credentials
  */
 export async function issueCredential(
   request: CredentialRequest,
@@ -92,8 +92,8 @@ export async function issueCredential(
 }
 
 /**
- * Throws if the client has disconnected. Calls that already started continue, because cutting them off would leave
- * their outcome unknown.
+ * Throws if the client has disconnected. Calls that already started continue, because cutting them off would
+ * leave their outcome unknown.
  */
 function checkClientWaits(gone: AbortSignal): void {
   if (gone.aborted) throw fail('upstream', 'the client is gone: context canceled')
@@ -140,7 +140,9 @@ function readinessOf(mount: Mount, { wait, wait_limit, on_timeout }: CredentialI
   }
 }
 
-/** Returns the warning for the response. Throws if the credential is not ready in time and must be revoked. */
+/**
+ * Returns the warning for the response. Throws if the credential is not ready in time and must be revoked.
+ */
 async function waitUntilReady(
   { data, secret }: NewCredential,
   { limitMs, onTimeout }: Readiness,

@@ -99,8 +99,8 @@ const tooManyPasswords = [
 ]
 
 /**
- * Whether the application has no room for another password. Other limits of the tenant, on lifetimes and objects,
- * have texts of their own.
+ * Whether the application has no room for another password. Other limits of the tenant, on lifetimes and
+ * objects, have texts of their own.
  */
 const isLimit = (error: unknown): boolean =>
   error instanceof UpstreamError &&

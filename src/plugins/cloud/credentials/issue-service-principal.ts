@@ -38,9 +38,9 @@ type Progress = {
 }
 
 /**
- * Creates an application with a service principal, a secret and the rights of the role. Intents are stored before
- * the first call; if a step fails, everything is undone.
- * docs/contract/cloud.md#service-principals, docs/contract/cloud.md#undo.
+ * Creates an application with a service principal, a secret and the rights of the role. Intents are stored
+ * before the first call; if a step fails, everything is undone. docs/contract/cloud.md#service-principals,
+ * docs/contract/cloud.md#undo.
  */
 export async function issueServicePrincipal(
   name: string,
@@ -104,8 +104,8 @@ function planOf(name: string, { roles, groups }: RoleRecord, { state, call, rand
 }
 
 /**
- * Deleting the application also deletes its service principal, secret and memberships. Role assignments remain,
- * so they get an intent of their own.
+ * Deleting the application also deletes its service principal, secret and memberships. Role assignments
+ * remain, so they get an intent of their own.
  */
 function intentsOf({ displayName, tag, assignments }: Plan): Intent[] {
   const app: Intent = { kind: 'app', display_name: displayName, tag }
@@ -270,8 +270,8 @@ const isLocked = (error: unknown): boolean =>
   lockCodes.some((code) => code === error.code || error.details.includes(code))
 
 /**
- * If the answer is lost, so is the secret: removes that password if it is visible, and adds another one under a
- * new name.
+ * If the answer is lost, so is the secret: removes that password if it is visible, and adds another one under
+ * a new name.
  */
 async function addPassword(
   holder: SecretHolder,

@@ -35,8 +35,8 @@ export function renewalTerms(lease: Lease, role: RoleRecord, now: number): Renew
 }
 
 /**
- * The terms of a new lease. Its maximum is the smallest of `max_ttl`, `explicit_max_ttl` and the remaining life of
- * the secret, which began before the wait for its readiness. docs/contract/cloud.md#leases.
+ * The terms of a new lease. Its maximum is the smallest of `max_ttl`, `explicit_max_ttl` and the remaining
+ * life of the secret, which began before the wait for its readiness. docs/contract/cloud.md#leases.
  */
 export function issueTerms(
   { ttl, max_ttl: maxTtl, explicit_max_ttl: explicit }: RoleRecord,

@@ -15,8 +15,8 @@ const daySeconds = 86_400
 
 /**
  * How many seconds a new secret of the role works upstream: the role's `explicit_max_ttl`; else the mount's
- * `secret_lifetime`; else as long as its lease can last plus one day, so that a failed revocation can be retried
- * in time. Pure. docs/contract/cloud.md#secret-lifetime
+ * `secret_lifetime`; else as long as its lease can last plus one day, so that a failed revocation can be
+ * retried in time. Pure. docs/contract/cloud.md#secret-lifetime
  */
 export function secretLifetime(
   { explicit_max_ttl: explicit, max_ttl: roleMax }: Pick<RoleRecord, 'explicit_max_ttl' | 'max_ttl'>,

@@ -16,8 +16,8 @@ const provenTimes = 3
 const everyMs = 500
 
 /**
- * Signs in with the new secret until it was accepted three times in a row. Returns how many seconds that took, or
- * undefined if the time ran out.
+ * Signs in with the new secret until it was accepted three times in a row. Returns how many seconds that
+ * took, or undefined if the time ran out.
  */
 export async function untilReady(
   clientId: string,

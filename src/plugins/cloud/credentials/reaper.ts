@@ -41,8 +41,8 @@ type Unowned = {
 }
 
 /**
- * Compares the directory with the records, and deletes what has no owner unless `dryRun`. Deleted applications
- * can be restored for 30 days. Throws the caller's error. docs/contract/cloud.md#reaping
+ * Compares the directory with the records, and deletes what has no owner unless `dryRun`. Deleted
+ * applications can be restored for 30 days. Throws the caller's error. docs/contract/cloud.md#reaping
  */
 export async function reap(
   { dryRun }: { dryRun: boolean },
@@ -145,8 +145,8 @@ async function existingPasswords(
 }
 
 /**
- * Deletes the record of a credential whose lease is gone. Role assignments outlive their application, so intents
- * take the record's place for those.
+ * Deletes the record of a credential whose lease is gone. Role assignments outlive their application, so
+ * intents take the record's place for those.
  */
 async function forget(record: CredentialRecord, tenant: string, { state, leases }: Reaping): Promise<void> {
   const { client_id: clientId, role_assignment_ids: assignments = [] } = record
@@ -167,8 +167,8 @@ async function forget(record: CredentialRecord, tenant: string, { state, leases 
 }
 
 /**
- * Reads the directory first, then the intents, then the leases. A lease replaces its intent in one write, so an
- * application that was listed first and has an owner now is found in one of the other two.
+ * Reads the directory first, then the intents, then the leases. A lease replaces its intent in one write, so
+ * an application that was listed first and has an owner now is found in one of the other two.
  */
 async function findOrphans(
   { state, intents, leases }: Reaping,

@@ -47,8 +47,8 @@ const purgeLimitMs = 30_000
 const mostWaiting = 4
 
 /**
- * Removes what a lease owns upstream. May be called again for the same lease, and every error is worth a retry.
- * docs/contract/cloud.md#revocation
+ * Removes what a lease owns upstream. May be called again for the same lease, and every error is worth a
+ * retry. docs/contract/cloud.md#revocation
  */
 export async function revokeCredential(
   lease: Lease,
@@ -119,7 +119,9 @@ async function removePrincipal(data: Partial<DynamicLeaseData>, revocation: Revo
   return mayExist ? [...left, applicationIntent(objectId, data, revocation)] : left
 }
 
-/** Removes role assignments and group memberships. Returns the ids of assignments that could not be removed. */
+/**
+ * Removes role assignments and group memberships. Returns the ids of assignments that could not be removed.
+ */
 async function removeRights(
   {
     role_assignment_ids: assignments = [],
@@ -171,8 +173,8 @@ async function purge({ objectId, principalId, mayExist }: Purge, revocation: Rev
   let principal = principalId === undefined ? 'done' : await purgePrincipal(principalId)
   const isDone = mayExist || (await isPurged(objectId, revocation))
   if (!isDone) left.push({ kind: 'purge', object_id: objectId })
-  // it was deleted before its application, so it is among the deleted objects by now, unless it was purged with
-  // the application
+  // it was deleted before its application, so it is among the deleted objects by now, unless it was purged
+  // with the application
   if (principalId !== undefined && principal === 'gone') {
     principal = await purgePrincipal(principalId)
     if (principal === 'gone' && !isDone) principal = 'failed'
@@ -220,8 +222,8 @@ const removed = (removal: Promise<void>, text: string): Promise<boolean> =>
 const isYoung = ({ issue_time }: Lease, clock: Clock): boolean => clock.now() - issue_time < youthMs
 
 /**
- * The intent to delete an application that is so new that some replicas of the directory may not know it yet. The
- * undo looks again until its absence is certain.
+ * The intent to delete an application that is so new that some replicas of the directory may not know it yet.
+ * The undo looks again until its absence is certain.
  */
 function applicationIntent(
   objectId: string,

@@ -4,8 +4,8 @@ import type { MountState } from '../mount-state.ts'
 import { findLeased, type LeaseLookup } from './credential-record.ts'
 
 /**
- * Tells who requested the credential with this client id. If its application has several passwords, the newest
- * counts. Throws kind `missing` for an unknown client id.
+ * Tells who requested the credential with this client id. If its application has several passwords, the
+ * newest counts. Throws kind `missing` for an unknown client id.
  */
 export async function whois(clientId: string, state: MountState, leases: LeaseLookup): Promise<object> {
   const found = await findLeased(state, leases, clientId)

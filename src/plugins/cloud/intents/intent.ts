@@ -1,7 +1,7 @@
 /**
- * An object that is about to be created upstream, or still has to be removed there. It is stored below the mount
- * before the call that creates the object. If that call fails or the server crashes, the intent is undone, and
- * retried until nothing is left. docs/contract/cloud.md#undo.
+ * An object that is about to be created upstream, or still has to be removed there. It is stored below the
+ * mount before the call that creates the object. If that call fails or the server crashes, the intent is
+ * undone, and retried until nothing is left. docs/contract/cloud.md#undo.
  */
 export type Intent =
   | {

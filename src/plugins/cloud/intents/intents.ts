@@ -22,7 +22,9 @@ export type IntentsParts = {
 export type Attempt = {
   /** Aborted when the server stops. */
   readonly signal: AbortSignal
-  /** Milliseconds since the first attempt, if the call may still take effect upstream; otherwise undefined. */
+  /**
+   * Milliseconds since the first attempt, if the call may still take effect upstream; otherwise undefined.
+   */
   readonly underwayMs: number | undefined
   /** Stores what the attempt found out, for later attempts and for the time after a restart. */
   amend(known: Known): Promise<void>
@@ -47,8 +49,8 @@ const maxConcurrent = 4
 const resumeAgainMs = 5_000
 
 /**
- * Stores the intents of one mount and undoes them: immediately after a failure or a restart, then with pauses of
- * up to a minute until it succeeds. No intent is ever dropped. docs/contract/cloud.md#undo.
+ * Stores the intents of one mount and undoes them: immediately after a failure or a restart, then with pauses
+ * of up to a minute until it succeeds. No intent is ever dropped. docs/contract/cloud.md#undo.
  */
 export class Intents implements AsyncDisposable {
   readonly #parts: IntentsParts
@@ -119,8 +121,8 @@ export class Intents implements AsyncDisposable {
   }
 
   /**
-   * Undoes intents in the background until it succeeds. `isUnderway`: a call was not answered, so it may still
-   * take effect after an attempt found nothing.
+   * Undoes intents in the background until it succeeds. `isUnderway`: a call was not answered, so it may
+   * still take effect after an attempt found nothing.
    */
   undo(
     ids: readonly string[],
@@ -169,8 +171,8 @@ export class Intents implements AsyncDisposable {
   }
 
   /**
-   * Makes one attempt at every leftover intent now and returns those that remain. Attempts that are not finished
-   * when the signal is aborted continue in the background.
+   * Makes one attempt at every leftover intent now and returns those that remain. Attempts that are not
+   * finished when the signal is aborted continue in the background.
    */
   async undoAll(signal?: AbortSignal): Promise<Leftover[]> {
     await this.resume()

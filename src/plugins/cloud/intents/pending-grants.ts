@@ -24,8 +24,8 @@ export class PendingGrants {
   }
 
   /**
-   * Reduces a stored intent to the rights that may exist, and settles it if there are none. Returns the ids that
-   * are left to undo. Never rejects: if the storage cannot write, the whole intent is left.
+   * Reduces a stored intent to the rights that may exist, and settles it if there are none. Returns the ids
+   * that are left to undo. Never rejects: if the storage cannot write, the whole intent is left.
    */
   async narrow(
     intents: Pick<Intents, 'amend' | 'settle'>,
@@ -53,8 +53,8 @@ type IntendedRights =
   | { readonly group_ids: readonly string[] }
 
 /**
- * Whether neither this attempt nor an earlier try of it can have granted anything. A conflict is no refusal: it
- * means that something exists.
+ * Whether neither this attempt nor an earlier try of it can have granted anything. A conflict is no refusal:
+ * it means that something exists.
  */
 const isRefusal = (error: unknown): boolean =>
   error instanceof UpstreamError &&

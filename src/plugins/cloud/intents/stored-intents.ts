@@ -17,7 +17,9 @@ export type StoredIntentsParts = { readonly view: View; readonly clock: Clock; r
 
 const prefix = 'intent/'
 
-/** The intent records of one mount. An id begins with a random prefix of the process that created the record. */
+/**
+ * The intent records of one mount. An id begins with a random prefix of the process that created the record.
+ */
 export class StoredIntents {
   readonly #view: View
   readonly #clock: Clock

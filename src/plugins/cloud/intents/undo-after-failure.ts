@@ -23,8 +23,8 @@ type Failure = {
 }
 
 /**
- * Undoes the intents of a failed sequence. If upstream refused its first call, there is nothing to undo and the
- * intents are settled. Never rejects.
+ * Undoes the intents of a failed sequence. If upstream refused its first call, there is nothing to undo and
+ * the intents are settled. Never rejects.
  */
 export async function undoAfterFailure(
   intents: Pick<Intents, 'settle' | 'undo'>,

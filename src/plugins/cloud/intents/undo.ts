@@ -11,8 +11,8 @@ import { findRoleOf, isOwned, type Owners, wantedGroups } from './ownership.ts'
 import type { StoredIntent } from './stored-intents.ts'
 
 /**
- * How old an intent must be before "not found" is believed, in milliseconds. The cloud replicates its data, so
- * some replicas learn of a new object late.
+ * How old an intent must be before "not found" is believed, in milliseconds. The cloud replicates its data,
+ * so some replicas learn of a new object late.
  */
 export type Patience = {
   /** For an object that is requested by its id. */
@@ -117,7 +117,9 @@ async function undoApplication(intent: IntentTo<'app'>, undoing: Undoing): Promi
     : later('it is not among the deleted objects')
 }
 
-/** Adds the ids of the application with this name and tag, and stores them: the next attempt needs no search. */
+/**
+ * Adds the ids of the application with this name and tag, and stores them: the next attempt needs no search.
+ */
 async function withFoundIds(
   intent: IntentTo<'app'>,
   { upstream, call, attempt }: Undoing,
@@ -144,7 +146,9 @@ async function undoAssignments(
   return rightsUndone(areAllRemoved, undoing)
 }
 
-/** Waits for a running write of the role that owns the service principal: it decides which groups are wanted. */
+/**
+ * Waits for a running write of the role that owns the service principal: it decides which groups are wanted.
+ */
 async function inTurnOfOwner<T>(
   { service_principal_id: principalId }: IntentTo<'groupMembership'>,
   owners: Owners,
@@ -169,7 +173,10 @@ async function undoMembership(
   return rightsUndone(areAllRemoved, undoing)
 }
 
-/** A call that was cut off may still grant a right after an attempt found none, so attempts continue for a while. */
+/**
+ * A call that was cut off may still grant a right after an attempt found none, so attempts continue for a
+ * while.
+ */
 const rightsUndone = (areAllRemoved: boolean, { attempt: { underwayMs }, patience }: Undoing): Undone =>
   areAllRemoved || underwayMs === undefined || underwayMs > patience.byId
     ? done

@@ -9,7 +9,9 @@ import { isGone } from '../upstream/removal.ts'
 import { forEachOf, type UpstreamWork } from '../upstream-work.ts'
 import type { ManagedApplication, RoleRecord } from './role-record.ts'
 
-/** The application of a `persist_app` role after a change, and what the write that stores the role must do. */
+/**
+ * The application of a `persist_app` role after a change, and what the write that stores the role must do.
+ */
 export type PersistedChange = {
   readonly managed: ManagedApplication
   /** Intents of created objects, which the role owns from that write on. */
@@ -31,8 +33,8 @@ const rightsOf = ({ roles, groups }: RoleRecord): WantedRights => ({
 })
 
 /**
- * Creates the application of a role with its service principal and rights. An intent is stored before each step;
- * if a step fails, everything is undone. docs/contract/cloud.md#persisted-applications.
+ * Creates the application of a role with its service principal and rights. An intent is stored before each
+ * step; if a step fails, everything is undone. docs/contract/cloud.md#persisted-applications.
  */
 export async function createPersistedApplication(
   name: string,
@@ -75,8 +77,8 @@ export async function createPersistedApplication(
 }
 
 /**
- * Gives the application the rights its role lists now. New rights are added immediately; the others are returned,
- * to be removed once the role is stored. docs/contract/cloud.md#persisted-applications
+ * Gives the application the rights its role lists now. New rights are added immediately; the others are
+ * returned, to be removed once the role is stored. docs/contract/cloud.md#persisted-applications
  */
 export async function changePersistedApplication(
   role: RoleRecord,

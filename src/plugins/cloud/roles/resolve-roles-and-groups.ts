@@ -14,8 +14,8 @@ import { orRefuse, type UpstreamWork } from '../upstream-work.ts'
 type Lookup = Pick<UpstreamWork, 'state' | 'upstream' | 'call'>
 
 /**
- * Looks up the Azure roles of a list and returns them with their names and ids upstream, in order. Throws the first
- * refusal. docs/contract/cloud.md#looking-up-roles
+ * Looks up the Azure roles of a list and returns them with their names and ids upstream, in order. Throws the
+ * first refusal. docs/contract/cloud.md#looking-up-roles
  */
 export async function resolveRoles(roles: readonly GrantedRole[], lookup: Lookup): Promise<GrantedRole[]> {
   const found = new Map<string, RoleDefinition>()
@@ -40,8 +40,8 @@ export async function resolveRoles(roles: readonly GrantedRole[], lookup: Lookup
 const definitionPath = /(?:^|\/)providers\/microsoft\.authorization\/roledefinitions\/[^/]+\/?$/i
 
 /**
- * Repeats a refused lookup at the scope of the role: a root with rights on a resource group only may read role
- * definitions there, but not in the subscription.
+ * Repeats a refused lookup at the scope of the role: a root with rights on a resource group only may read
+ * role definitions there, but not in the subscription.
  */
 async function atScopeIfDenied<Result>(
   look: (scope: string | undefined) => Promise<Result>,
@@ -100,8 +100,8 @@ async function roleByName(
 }
 
 /**
- * Looks up the groups of a list and returns them with their names and ids upstream, in order. Throws the first
- * refusal. docs/contract/cloud.md#looking-up-groups
+ * Looks up the groups of a list and returns them with their names and ids upstream, in order. Throws the
+ * first refusal. docs/contract/cloud.md#looking-up-groups
  */
 export async function resolveGroups(groups: readonly JoinedGroup[], lookup: Lookup): Promise<JoinedGroup[]> {
   const found = new Map<string, Group>()

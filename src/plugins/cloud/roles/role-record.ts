@@ -24,8 +24,8 @@ const managedApplication = z.object({
 
 const storedRole = z.object({
   /**
-   * Object id of the application that gets the credentials as passwords, existing or owned by the role. Empty if
-   * each credential gets its own application.
+   * Object id of the application that gets the credentials as passwords, existing or owned by the role. Empty
+   * if each credential gets its own application.
    */
   application_object_id: z.string(),
   /** Client id of that application, or empty. */

@@ -59,8 +59,8 @@ async function checkedTarget(
 }
 
 /**
- * Keeps the root credential out of reach of callers who may write roles. Checked again whenever a stored role is
- * used.
+ * Keeps the root credential out of reach of callers who may write roles. Checked again whenever a stored role
+ * is used.
  */
 export function checkIsNotOwn(clientId: string, ownClientId: string): void {
   if (clientId.toLowerCase() === ownClientId.toLowerCase()) {

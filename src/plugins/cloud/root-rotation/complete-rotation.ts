@@ -22,9 +22,9 @@ export const leastAgeMs = 60_000
 const proofs = 2
 
 /**
- * Promotes the pending secret if it works by now, then removes the secrets it replaces. Returns whether nothing
- * is left to wait for. `isUsedElsewhere` tells whether another mount signs in with the former secret, which is
- * then kept. docs/contract/cloud.md#promotion.
+ * Promotes the pending secret if it works by now, then removes the secrets it replaces. Returns whether
+ * nothing is left to wait for. `isUsedElsewhere` tells whether another mount signs in with the former secret,
+ * which is then kept. docs/contract/cloud.md#promotion.
  */
 export function completeRotation(
   work: RotationWork,

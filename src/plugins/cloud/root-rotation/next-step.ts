@@ -21,8 +21,8 @@ export function nextStep(config: ConfigRecord | undefined, now: number): 'comple
 export const isRotationDue = (config: ConfigRecord, now: number): boolean => dueTime(config, now) <= now
 
 /**
- * When the next automatic rotation may start, or since when it is due, in milliseconds since the epoch. Infinity
- * means never. Pure. docs/contract/cloud.md#automatic-rotation
+ * When the next automatic rotation may start, or since when it is due, in milliseconds since the epoch.
+ * Infinity means never. Pure. docs/contract/cloud.md#automatic-rotation
  */
 export function dueTime(config: ConfigRecord, now: number): number {
   const { rotation_counts_from: from, rotation_period, rotation_schedule, rotation_window } = config

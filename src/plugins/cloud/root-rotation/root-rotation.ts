@@ -15,7 +15,9 @@ export type RootRotationParts = {
   /** The mounts of the engine. */
   mounts(): readonly Mount[]
   stateOf(mount: Mount): MountState
-  /** Counts as a request in the mount until the returned function is called. Undefined if the mount is closed. */
+  /**
+   * Counts as a request in the mount until the returned function is called. Undefined if the mount is closed.
+   */
   enter(mount: Mount): (() => void) | undefined
   readonly rootSecretUsers: Pick<RootSecretUsers, 'of'>
   readonly clock: Clock
@@ -30,9 +32,9 @@ const checkAgainMs = 15_000
 const rotateAgainMs = 60_000
 
 /**
- * Promotes pending root secrets once they work, and starts rotations that are due. Handles each mount in one run
- * at a time. Disposing waits for running work.
- * docs/contract/cloud.md#promotion, docs/contract/cloud.md#automatic-rotation.
+ * Promotes pending root secrets once they work, and starts rotations that are due. Handles each mount in one
+ * run at a time. Disposing waits for running work. docs/contract/cloud.md#promotion,
+ * docs/contract/cloud.md#automatic-rotation.
  */
 export class RootRotation implements AsyncDisposable {
   readonly #parts: RootRotationParts

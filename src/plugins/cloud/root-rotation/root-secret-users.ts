@@ -42,8 +42,8 @@ export class RootSecretUsers {
   }
 
   /**
-   * Before a mount is removed: moves its intents for secrets that other mounts still use to one of those mounts.
-   * Returns the ids of the moved intents.
+   * Before a mount is removed: moves its intents for secrets that other mounts still use to one of those
+   * mounts. Returns the ids of the moved intents.
    */
   async handOver(from: Mount): Promise<string[]> {
     const { intents } = this.#parts.stateOf(from)

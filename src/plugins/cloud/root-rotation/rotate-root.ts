@@ -21,8 +21,8 @@ import { hasSameCredential, removalOfPending } from './pending-secret.ts'
 export type RotationWork = Omit<UpstreamWork, 'upstream' | 'serviceManagementReference'>
 
 /**
- * Adds the next root secret and stores it as pending. The current secret stays in use until the new one works.
- * docs/contract/cloud.md#root-rotation
+ * Adds the next root secret and stores it as pending. The current secret stays in use until the new one
+ * works. docs/contract/cloud.md#root-rotation
  */
 export function rotateRoot({ state, call, clock, random }: RotationWork): Promise<void> {
   return state.inRotationTurn(async () => {

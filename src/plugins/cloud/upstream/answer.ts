@@ -8,11 +8,11 @@ export type UpstreamAnswer = {
   readonly body: Buffer
 }
 
-/** What a request is, as far as its failure is concerned. */
+/** The properties of a request that decide what its failure means. */
 export type RequestKind = {
   readonly service: UpstreamService
   readonly operation: UpstreamOperation
-  /** False: doing it twice makes two. */
+  /** Whether the request is idempotent. If not, sending it twice creates two objects. */
   readonly repeatable: boolean
 }
 
@@ -34,8 +34,8 @@ const loginErrorBody = z.object({
 })
 
 /**
- * An answer that is no success, as an error. The services' error bodies: simulators/directory/README.md.
- * Whatever the body is, there is a text.
+ * Turns an unsuccessful answer into an error. Every error has a text, whatever the body is. The error bodies
+ * of the services: simulators/directory/README.md.
  */
 export function failureOf(kind: RequestKind, answer: UpstreamAnswer, now: number): UpstreamError {
   const { status, headers } = answer
@@ -57,7 +57,7 @@ export function failureOf(kind: RequestKind, answer: UpstreamAnswer, now: number
   })
 }
 
-/** A success whose body is not what was promised: cut off, empty, a page of a proxy. */
+/** A successful answer with an unusable body: truncated, empty or a proxy's page. */
 export const unusableAnswer = (kind: RequestKind, status: number): UpstreamError =>
   new UpstreamError({
     ...kind,
@@ -67,7 +67,7 @@ export const unusableAnswer = (kind: RequestKind, status: number): UpstreamError
     lost: !kind.repeatable,
   })
 
-/** The body of a success. Throws `unusableAnswer`. */
+/** Reads the body of a successful answer. Throws `unusableAnswer`. */
 export function readAnswer<Schema extends z.ZodType>(
   kind: RequestKind,
   answer: UpstreamAnswer,
@@ -78,7 +78,7 @@ export function readAnswer<Schema extends z.ZodType>(
   return parsed.data
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined if the body is not JSON. */
 export function jsonOf(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString())
@@ -88,8 +88,8 @@ export function jsonOf(body: Buffer): unknown {
 }
 
 /**
- * A server that fails may have done it before; one that says when to come again has not begun. RFC 9110
- * §10.2.3.
+ * A server may fail after it has performed a request. One that sends `Retry-After` with a 503 has not
+ * started. RFC 9110 §10.2.3.
  */
 const mayHaveHappened = (status: number, retryAfterMs: number | undefined): boolean =>
   status === 408 || (status >= 500 && !(status === 503 && retryAfterMs !== undefined))
@@ -122,10 +122,13 @@ function loginFailure(body: Buffer): Said {
   }
 }
 
-/** In seconds: whoever says more means never. */
+/** In seconds. Larger values are treated as this one, which means never. */
 const longestRetryAfter = 999_999_999
 
-/** Seconds or a date; what is neither is none. RFC 9110 §10.2.3. */
+/**
+ * The `Retry-After` header in milliseconds, given in seconds or as a date. Ignores other values. RFC 9110
+ * §10.2.3.
+ */
 export function retryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined
   if (/^\d+$/.test(header)) return Math.min(Number(header), longestRetryAfter) * 1000
@@ -137,8 +140,8 @@ const headerText = (header: string | string[] | undefined): string | undefined =
   typeof header === 'string' && /^[\w.:-]{1,100}$/.test(header) ? header : undefined
 
 /**
- * No control characters, no length, and no token, should a service repeat what it was sent: it goes into
- * answers and logs.
+ * Prepares a service's text for responses and logs: limits its length, and removes control characters and
+ * tokens, in case the service repeats what it was sent.
  */
 export const clean = (text: string): string =>
   text

@@ -3,11 +3,16 @@ import { missingPermissions, ownershipAdvice } from './permissions.ts'
 import type { UpstreamError, UpstreamOperation, UpstreamService } from './upstream-error.ts'
 
 /**
- * What an error means for the step it happened in: `retry`: not yet replicated, will pass; `done`: what was
- * asked for is so already; `gone`: what the request names does not exist there; `denied`: a right is missing;
- * `limit`: a quota or a number of passwords is reached; `policy`: a rule of the tenant or of the object
- * forbids it; `credential`: the root credential is not accepted; `throttled`: too many requests; `final`:
- * anything else.
+ * What an error means for the step in which it occurred.
+ * - `retry`: an object is not replicated yet; a retry will succeed
+ * - `done`: the requested state exists already
+ * - `gone`: an object that the request names does not exist
+ * - `denied`: a permission is missing
+ * - `limit`: a quota, or the number of passwords, is reached
+ * - `policy`: a policy of the tenant or a lock on the object forbids it
+ * - `credential`: the root credential is not accepted
+ * - `throttled`: too many requests
+ * - `final`: anything else
  */
 export type ErrorClass = {
   readonly kind:
@@ -20,13 +25,15 @@ export type ErrorClass = {
     | 'credential'
     | 'throttled'
     | 'final'
-  /** With `denied`: what to grant. */
+  /** The permission to grant, for `denied`. */
   readonly permission?: string
-  /** What the caller can do about it. */
+  /** What the caller or operator can do. */
   readonly advice?: string
 }
 
-/** One row: every part given must hold. `text`: lower case, anywhere in the message. */
+/**
+ * A row of the table. Every condition that is set must hold. `text` is lower-case, anywhere in the message.
+ */
 type Row = {
   kind: ErrorClass['kind']
   steps?: readonly UpstreamOperation[]
@@ -51,8 +58,8 @@ const replicationSteps = [
 ] as const
 
 /**
- * Texts by which the directory says "not everywhere yet", whatever the code.
- * docs/contract/cloud.md#service-principals; users go on finding more of them.
+ * Texts with which the directory reports that an object is not replicated yet, whatever the code. The list is
+ * not complete: users keep finding more. docs/contract/cloud.md#service-principals
  */
 const replicationTexts = [
   'local tenant',
@@ -65,28 +72,31 @@ const replicationTexts = [
   'reference-property',
 ]
 
-/** Secret, client or tenant are not (or not yet, or no longer) what the login service knows. */
+/**
+ * The login service does not accept the secret, client or tenant (yet, or any longer).
+ * https://learn.microsoft.com/entra/identity-platform/reference-error-codes
+ */
 const refusedCredentials = [
   'AADSTS7000215', // wrong secret
-  'AADSTS7000222', // its end is past
+  'AADSTS7000222', // expired secret
   'AADSTS700016', // no such application in the tenant
-  'AADSTS7000229', // the application has no service principal there
+  'AADSTS7000229', // the application has no service principal in the tenant
   'AADSTS7000112', // the application is disabled
   'AADSTS90002', // no such tenant
-  'AADSTS900023', // no name of a tenant
+  'AADSTS900023', // not the name of a tenant
   'missing_tenant_id_error',
   'unusable_tenant',
 ]
 
-/** Codes of instance property locks; a service principal that has one takes no secret of its own. */
+/** Codes for instance property locks. A locked service principal accepts no secret. */
 export const lockCodes = [
   'CannotUpdateLockedServicePrincipalProperty',
   'CannotUpdateLockedServicePrincipalPropertyWithEnforcementScope',
 ] as const
 
-/** Our own word, beside the directory's, for a group whose members a rule decides. */
+/** Our code, next to the directory's, for a group with dynamic membership. */
 export const dynamicGroup = 'dynamic_membership'
-/** And for one whose members may get roles of the directory. */
+/** Our code for a role-assignable group. */
 export const roleAssignableGroup = 'role_assignable'
 export const dynamicGroupAdvice =
   'a rule decides who is a member of this group: use a group with assigned membership'
@@ -97,8 +107,7 @@ const lifetimeAdvice =
   "the tenant limits how long secrets live: lower max_ttl or explicit_max_ttl of the role (of a root secret, root_password_ttl), or the mount option 'secret_lifetime'"
 
 /**
- * What rules forbid, each with the way out. They come first: the texts beside some of these codes read like
- * others.
+ * Policies and locks, each with advice. They come first, because their texts resemble those of other errors.
  */
 const policyRows: readonly Row[] = [
   { kind: 'policy', code: 'CredentialInvalidLifetimeAsPerAppPolicy', advice: lifetimeAdvice },
@@ -139,7 +148,7 @@ const policyRows: readonly Row[] = [
 ]
 
 /**
- * The first row that fits decides. Status and code come first; texts are the fall-back.
+ * The first matching row decides. Status and code are the primary signals, texts the fallback.
  * docs/contract/cloud.md#service-principals, docs/contract/cloud.md#passwords-on-an-application,
  * docs/contract/cloud.md#revocation, simulators/directory/README.md.
  */
@@ -160,7 +169,7 @@ const rows: readonly Row[] = [
 
   { kind: 'retry', service: 'directory', status: 409, code: 'Directory_ConcurrencyViolation' },
   { kind: 'retry', steps: replicationSteps, status: 404 },
-  // the name is held by a principal that is not visible yet, or not gone yet
+  // the name belongs to a principal that is not visible yet, or not deleted everywhere yet
   {
     kind: 'retry',
     steps: ['createServicePrincipal'],
@@ -178,7 +187,7 @@ const rows: readonly Row[] = [
   { kind: 'gone', service: 'resource-manager', status: 404 },
   { kind: 'gone', service: 'resource-manager', code: 'RoleDefinitionDoesNotExist' },
   { kind: 'gone', service: 'resource-manager', code: 'InvalidSubscriptionId' },
-  // our own word for what is not put into an address
+  // our code for an id that cannot be put into an address
   { kind: 'gone', service: 'resource-manager', code: 'InvalidResourceId' },
 
   { kind: 'denied', service: 'directory', status: 403 },
@@ -186,7 +195,7 @@ const rows: readonly Row[] = [
 ]
 
 /**
- * A lost answer is never an answer: it classifies as `final`, and `UpstreamError.lost` says to look first.
+ * Classifies an error. A lost answer is always `final`: `UpstreamError.lost` tells the caller to look first.
  */
 export function classify(error: UpstreamError, step: UpstreamOperation = error.operation): ErrorClass {
   if (error.lost) return { kind: 'final' }
@@ -210,7 +219,7 @@ export function classify(error: UpstreamError, step: UpstreamOperation = error.o
   }
 }
 
-/** Resource Manager names the action it misses; the directory does not. */
+/** Resource Manager names the missing action; the directory does not. */
 function missingPermission(error: UpstreamError, step: UpstreamOperation): string | undefined {
   const named =
     error.service === 'resource-manager'
@@ -225,7 +234,8 @@ function missingPermission(error: UpstreamError, step: UpstreamOperation): strin
   )
 }
 
-const whatCallersMend: ReadonlySet<ErrorClass['kind']> = new Set([
+/** The failures that a caller or operator can fix. */
+const fixableKinds: ReadonlySet<ErrorClass['kind']> = new Set([
   'gone',
   'denied',
   'limit',
@@ -240,8 +250,8 @@ const serviceNames: Record<UpstreamService, string> = {
 const throttlePauseSeconds = 10
 
 /**
- * The failure as the caller of the engine is told: 400 for what config, role or rights upstream can mend, 502
- * for the rest, with `Retry-After` when it was throttling. `text` stands before the cause.
+ * The error for the caller of the engine: 400 if a change of the configuration, the role or the rights
+ * upstream can fix it, otherwise 502, with `Retry-After` after throttling. `text` precedes the cause.
  * docs/contract/cloud.md#service-principals.
  */
 export function callerError(error: UpstreamError, text = ''): ServiceError {
@@ -250,7 +260,7 @@ export function callerError(error: UpstreamError, text = ''): ServiceError {
   const options = { cause: error, reason: `upstream_${kind}` }
   const missing = permission === undefined ? undefined : `missing permission: ${permission}`
   const told = [said, missing, advice].filter((part) => part !== undefined).join('; ')
-  if (whatCallersMend.has(kind)) return refuse('invalid', told, options)
+  if (fixableKinds.has(kind)) return refuse('invalid', told, options)
   if (kind !== 'throttled') return fail('upstream', said, options)
   const retryAfterSeconds =
     error.retryAfterMs === undefined

@@ -21,16 +21,16 @@ export type UpstreamRequest = RequestKind & {
 const attemptMs = 20_000
 const maxBytes = 4 * 1024 ** 2
 
-/** Failures of a connection before anything of the request was sent over it. */
+/** Connection failures that occur before any of the request is sent. */
 const beforeSending =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_|ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/
-/** Of those, the ones another try would meet again. */
+/** Those among them that a retry would meet again. */
 const lasting = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/
 
 /**
- * One request over the server's way out (`core/outbound.ts`: denied networks, proxy), at most 20 s and never
- * past the call's deadline, 4 MiB of answer, no redirects. Which host it goes to is the caller's to have
- * checked. docs/contract/cloud.md#transport.
+ * Sends requests through `core/outbound.ts`, which applies denied networks and the proxy. A request takes at
+ * most 20 s and ends by the call's deadline; an answer has at most 4 MiB; redirects are not followed. The
+ * caller must have checked the host. docs/contract/cloud.md#transport.
  */
 export class UpstreamConnection {
   readonly #outbound: OutboundClient
@@ -49,7 +49,7 @@ export class UpstreamConnection {
     return this.#clockOffsetMs
   }
 
-  /** Gives back successes only. Throws `UpstreamError`. */
+  /** Returns successful answers only. Throws `UpstreamError`. */
   async send(request: UpstreamRequest, call: UpstreamCall): Promise<UpstreamAnswer> {
     const { method, url, headers, body } = request
     const remaining = call.deadline - this.#clock.now()
@@ -113,7 +113,7 @@ function wordFor(cause: unknown, code: string): string {
   return cause instanceof DeniedAddressError || lasting.test(code) ? 'no_connection' : noAnswer
 }
 
-/** With several addresses tried, that of the first. */
+/** If several addresses were tried, the code of the first. */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError) return codeOf(error.errors[0])
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''

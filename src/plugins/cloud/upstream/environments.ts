@@ -1,6 +1,6 @@
 /**
- * Where one cloud's three services are, and the scopes of their tokens. docs/contract/cloud.md#endpoints.
- * Addresses without a slash at the end.
+ * The addresses of a cloud's three services, without a trailing slash, and the scopes of their tokens.
+ * docs/contract/cloud.md#endpoints.
  */
 export type Environment = {
   readonly name: 'public' | 'us-government' | 'china'
@@ -13,8 +13,8 @@ export type Environment = {
 }
 
 /**
- * What the environment of the server process says about the cloud engine (`CLOUD_*`); unset and empty are
- * both undefined. The four last ones are the operator's alone, never fields of the API.
+ * The settings of the process for the cloud engine (`CLOUD_*`). Unset and empty variables are undefined. Only
+ * the operator can set the last four: they are not fields of the API.
  * docs/contract/cloud.md#effective-settings, docs/contract/cloud.md#endpoints.
  */
 export type EnvironmentSettings = {
@@ -67,15 +67,13 @@ const environmentNames: ReadonlyMap<string, Environment['name']> = new Map([
   ['cloudchinacloud', 'china'],
 ])
 
-/**
- * Whether a config may name it; the empty string is no name. docs/contract/cloud.md#writing-a-configuration
- */
+/** Whether a configuration may use this name. docs/contract/cloud.md#writing-a-configuration */
 export const isEnvironmentName = (name: string): boolean => environmentNames.has(name.toLowerCase())
 
 /**
- * The environment of that name (none: public) with the operator's own addresses put in; undefined for an
- * unknown name. A service at an address of the operator's has that address as its resource, so the scope
- * follows it. docs/contract/cloud.md#endpoints.
+ * The environment of this name, by default the public cloud, with the operator's addresses. Undefined for an
+ * unknown name. An operator's address is also the resource of that service, so the scope changes with it.
+ * docs/contract/cloud.md#endpoints.
  */
 export function findEnvironment(
   name: string | undefined,

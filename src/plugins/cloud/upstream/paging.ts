@@ -6,9 +6,9 @@ const mostItems = 200_000
 const mostPages = 5_000
 
 /**
- * All items of a list, page after page, each once: what changes while it is listed may be on two pages.
- * `fetch` refuses an address that is not the service's own, and gives back what it could read. A list that
- * does not end, or goes round in a circle, is an error. docs/contract/cloud.md#looking-up-roles.
+ * Reads all pages of a list. Returns each item once, even if it moves to another page meanwhile. `fetch` must
+ * refuse addresses of other services. A list that does not end, or that loops, is an error.
+ * docs/contract/cloud.md#looking-up-roles.
  */
 export async function allPages<Item extends z.ZodType>(
   kind: RequestKind,
@@ -41,7 +41,7 @@ export async function allPages<Item extends z.ZodType>(
       if (id !== undefined) ids.add(id)
       items.push(found)
     }
-    // an empty one is none
+    // an empty link means the last page
     address = page['@odata.nextLink'] || page.nextLink || ''
   }
   return items

@@ -1,6 +1,6 @@
 import type { UpstreamOperation } from './upstream-error.ts'
 
-/** One permission of Microsoft Graph that is needed: any of these, the least first. */
+/** A need of Microsoft Graph permissions: any of these meets it, the least privileged first. */
 export type Need = readonly [least: string, ...more: string[]]
 
 const everyApplication: Need = ['Application.ReadWrite.All', 'Directory.ReadWrite.All']
@@ -8,19 +8,19 @@ const ownApplications: Need = ['Application.ReadWrite.OwnedBy', ...everyApplicat
 const groupMembers: Need = ['GroupMember.ReadWrite.All', 'Group.ReadWrite.All', 'Directory.ReadWrite.All']
 
 /**
- * What the calls of the engine need of Microsoft Graph, as application permissions with admin consent:
- * refusals, `config/check` and docs/cloud.md#permissions-of-the-root say the same. Graph reference: the pages
- * of each operation.
+ * The application permissions, with admin consent, that the engine's calls need in Microsoft Graph. Refusals,
+ * `config/check` and docs/cloud.md#permissions-of-the-root agree with this table.
+ * https://learn.microsoft.com/graph/permissions-reference
  */
 export const graphNeeds = {
-  /** What the root made itself, and applications it was made an owner of. */
+  /** Applications that the root created or owns. */
   own: [ownApplications],
-  /** Applications that it does not own. */
+  /** Applications that the root does not own. */
   foreign: [everyApplication],
-  /** A service principal as a member: a permission of groups and one of applications. */
+  /** Adding a service principal to a group needs one permission for groups and one for applications. */
   members: [groupMembers, everyApplication],
   removedMembers: [groupMembers],
-  /** Beside those of other groups. */
+  /** In addition to those for other groups. */
   roleAssignable: [['RoleManagement.ReadWrite.Directory']],
   groups: [
     [
@@ -42,8 +42,6 @@ const needsOf: Partial<Record<UpstreamOperation, readonly Need[]>> = {
   listApplicationOwners: graphNeeds.own,
   deleteApplication: graphNeeds.own,
   purgeDeleted: graphNeeds.own,
-  getDeleted: graphNeeds.own,
-  listDeletedApplications: graphNeeds.own,
   addApplicationPassword: graphNeeds.foreign,
   removeApplicationPassword: graphNeeds.foreign,
   addNewApplicationPassword: graphNeeds.own,
@@ -60,7 +58,10 @@ const needsOf: Partial<Record<UpstreamOperation, readonly Need[]>> = {
   organization: graphNeeds.organization,
 }
 
-/** Actions of Resource Manager; its refusals name them too. */
+/**
+ * Actions of Resource Manager, which its refusals name too.
+ * https://learn.microsoft.com/azure/role-based-access-control/permissions/management-and-governance
+ */
 const actionOf: Partial<Record<UpstreamOperation, string>> = {
   getRoleDefinition: 'Microsoft.Authorization/roleDefinitions/read',
   findRoleDefinitions: 'Microsoft.Authorization/roleDefinitions/read',
@@ -69,13 +70,13 @@ const actionOf: Partial<Record<UpstreamOperation, string>> = {
   permissions: 'Microsoft.Authorization/permissions/read',
 }
 
-/** Those of the needs that none of the granted permissions meets. Pure. */
+/** The needs that none of the granted permissions meets. Pure. */
 export const unmet = (needs: readonly Need[], granted: readonly string[]): Need[] =>
   needs.filter((need) => !need.some((permission) => granted.includes(permission)))
 
 /**
- * What is to be granted for an operation that was refused: what a token with the permissions `granted` lacks,
- * or all that the operation needs when that is not known, or explains nothing.
+ * The permissions to grant after an operation was refused: those that `granted` lacks. All that the operation
+ * needs if `granted` is unknown or lacks none.
  */
 export function missingPermissions(
   operation: UpstreamOperation,
@@ -87,7 +88,7 @@ export function missingPermissions(
   return named.length === 0 ? actionOf[operation] : named.join(' and ')
 }
 
-/** The way round `Application.ReadWrite.All`. */
+/** The alternative to `Application.ReadWrite.All`. */
 export const ownershipAdvice = (operation: UpstreamOperation): string | undefined =>
   needsOf[operation] === graphNeeds.foreign
     ? 'or make the service principal of the root an owner of that application, with Application.ReadWrite.OwnedBy'

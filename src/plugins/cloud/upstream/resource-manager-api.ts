@@ -9,34 +9,34 @@ import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
 export type RoleDefinition = { readonly id: string; readonly roleName: string }
 /**
- * `scope` and ids with or without a slash in front; `name` is a UUID of the caller's, which makes the call
- * safe to repeat.
+ * `scope` and ids may have a leading slash. `name` is a UUID that the caller chooses, so the call is safe to
+ * repeat.
  */
 type NewRoleAssignment = { scope: string; name: string; roleDefinitionId: string; principalId: string }
-/** As Resource Manager lists them for the caller: patterns of actions granted, less those taken away. */
+/** Patterns of granted and of excluded actions, as Resource Manager lists them for the caller. */
 export type GrantedActions = { readonly actions: readonly string[]; readonly notActions: readonly string[] }
 
 /**
- * Azure Resource Manager, one method a request; throws `UpstreamError` only.
+ * Azure Resource Manager, one method per request. Throws `UpstreamError` only.
  * docs/contract/cloud.md#looking-up-roles, docs/contract/cloud.md#service-principals,
  * docs/contract/cloud.md#revocation, simulators/directory/README.md.
  */
 export type ResourceManagerApi = {
   getRoleDefinition(id: string, call: UpstreamCall): Promise<RoleDefinition>
-  /** At a scope, or (undefined) in the configured subscription, all pages. */
+  /** At a scope, by default in the configured subscription. Reads all pages. */
   findRoleDefinitions(
     roleName: string,
     scope: string | undefined,
     call: UpstreamCall,
   ): Promise<RoleDefinition[]>
   putRoleAssignment(assignment: NewRoleAssignment, call: UpstreamCall): Promise<{ readonly id: string }>
-  /** By its full id. False: it was not there (204, 404). */
+  /** Deletes an assignment by its full id. Returns false if it did not exist (204, 404). */
   deleteRoleAssignment(id: string, call: UpstreamCall): Promise<boolean>
-  /** What the root may do at a scope, or (undefined) in the configured subscription. */
+  /** What the root may do at a scope, by default in the configured subscription. */
   permissions(scope: string | undefined, call: UpstreamCall): Promise<GrantedActions[]>
 }
 
-/** One Resource Manager request with its token and its tries. Every call there is may be repeated. */
+/** Sends one Resource Manager request with a token and retries. All calls are idempotent. */
 export type ResourceManagerSend = <Result>(
   request: { operation: UpstreamOperation; method: 'GET' | 'PUT' | 'DELETE'; url: string; body?: object },
   call: UpstreamCall,
@@ -118,7 +118,7 @@ export function openResourceManager(
   }
 }
 
-/** What cannot be a path names nothing upstream. docs/contract/cloud.md#looking-up-roles */
+/** An id that cannot be a path names no object upstream. docs/contract/cloud.md#looking-up-roles */
 function pathOf(operation: UpstreamOperation, text: string): string {
   const path = resourcePath(text)
   if (path !== undefined) return path

@@ -1,7 +1,8 @@
 /**
- * A scope or an id of Resource Manager as the path of a URL, with one slash in front and each segment encoded
- * (`''`: the root of the tenant); undefined when it must not be put into one: `?`, `#`, `\`, control
- * characters, segments `.` and `..`. docs/contract/cloud.md#looking-up-roles.
+ * Converts a scope or id of Resource Manager to the path of a URL, with one leading slash and encoded
+ * segments. The empty text is the root of the tenant. Undefined if the text must not be put into a URL
+ * because it has `?`, `#`, `\`, control characters or the segments `.` or `..`.
+ * docs/contract/cloud.md#looking-up-roles.
  */
 export function resourcePath(text: string): string | undefined {
   if (text.length > 2048 || /[?#\\\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed()) return undefined

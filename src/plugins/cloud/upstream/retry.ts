@@ -3,7 +3,7 @@ import { classify } from './classification.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
-/** How time passes; handed in, so that tests own it. */
+/** Clock, pauses and randomness, replaced by tests. */
 export type Waiting = {
   readonly clock: Clock
   readonly pause: (milliseconds: number, signal?: AbortSignal) => Promise<void>
@@ -11,23 +11,23 @@ export type Waiting = {
 }
 
 const transient: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
-/** Where there was no answer: the one failure that is worth another try. */
+/** No answer came. The only connection failure that is worth a retry. */
 export const noAnswer = 'no_answer'
-/** Nothing was sent: the time was over before. */
+/** Nothing was sent, because the deadline had passed. */
 export const deadlineExceeded = 'deadline_exceeded'
-/** Nothing was sent: nobody wants it any longer. */
+/** Nothing was sent, because the call was cancelled. */
 export const cancelled = 'cancelled'
 const mostTries = 5
-/** Throttling ends when it says so; the bound is against a service that never means it. */
+/** Throttling ends when the service says so. This limit is for services that never let it end. */
 const mostThrottledTries = 20
 const longestPauseMs = 60_000
 const shortestPauseMs = 200
 const windowMs = 80_000
 
 /**
- * How long to wait before the next try; undefined: there is none. Not for a lost answer, nor past a minute;
- * `Retry-After` is kept to exactly, otherwise 0.8 s, 2.4 s, 5.6 s, 12 s, each × 0.8–1.3.
- * docs/contract/cloud.md#transport.
+ * How long to wait before the next try. Undefined if there is none: after a lost answer, or if the wait would
+ * exceed a minute. Waits exactly as long as `Retry-After` says, otherwise 0.8 s, 2.4 s, 5.6 s and 12 s, each
+ * × 0.8 to 1.3. docs/contract/cloud.md#transport.
  */
 export function pauseBefore(error: UpstreamError, tries: number, random: number): number | undefined {
   const passes =
@@ -49,7 +49,7 @@ export function pauseBefore(error: UpstreamError, tries: number, random: number)
 const isCancelled = ({ signal, giveUp }: UpstreamCall): boolean =>
   signal?.aborted === true || giveUp?.aborted === true
 
-/** What ends a wait between two tries. */
+/** Ends the wait between two tries. */
 function waitingSignal({ signal, giveUp }: UpstreamCall): AbortSignal | undefined {
   if (signal === undefined || giveUp === undefined) return signal ?? giveUp
   return AbortSignal.any([signal, giveUp])
@@ -58,10 +58,7 @@ function waitingSignal({ signal, giveUp }: UpstreamCall): AbortSignal | undefine
 const isConcurrency = ({ status, code }: UpstreamError): boolean =>
   status === 409 && code === 'Directory_ConcurrencyViolation'
 
-/**
- * Tries `attempt` until it succeeds or its error is none to wait for; never waits past the deadline, but
- * fails early.
- */
+/** Repeats `attempt` while its error is worth a retry. Fails early instead of waiting past the deadline. */
 export async function withRetries<Result>(
   { clock, pause, random }: Waiting,
   call: UpstreamCall,
@@ -77,7 +74,7 @@ export async function withRetries<Result>(
       const error = inDoubt
         ? new UpstreamError({ ...failure, message: failure.message, cause: failure.cause, inDoubt })
         : failure
-      // an error of another operation (its token) has had its tries
+      // the request for a token failed, which had its own retries
       if (error.operation !== operation) throw error
       const wait = pauseBefore(error, tries, random())
       if (wait === undefined || clock.now() + wait >= call.deadline || isCancelled(call)) throw error
@@ -88,7 +85,7 @@ export async function withRetries<Result>(
   }
 }
 
-/** See `Upstream.untilReplicated`. Errors of other operations than `step` end it at once. */
+/** See `Upstream.untilReplicated`. An error of another operation than `step` is thrown at once. */
 export async function untilReplicated<Result>(
   { clock, pause, random }: Waiting,
   step: UpstreamOperation,
@@ -103,7 +100,8 @@ export async function untilReplicated<Result>(
     } catch (error) {
       if (last !== undefined && error instanceof UpstreamError && error.code === deadlineExceeded)
         throw ended(last, 'context deadline exceeded', error)
-      // cut off by the end of the time: what it may have done stays told, and why it was tried again
+      // cut off by the deadline: the error still says that the call may have taken effect, and why it was
+      // repeated
       if (last !== undefined && error instanceof UpstreamError && error.status === 0 && clock.now() >= end)
         throw new UpstreamError({
           ...error,
@@ -125,7 +123,7 @@ export async function untilReplicated<Result>(
   }
 }
 
-/** The last upstream message stays. */
+/** Keeps the last message from upstream. */
 const ended = (last: UpstreamError, why: string, cause: unknown): UpstreamError =>
   new UpstreamError({ ...last, message: endedText(last, why), cause })
 

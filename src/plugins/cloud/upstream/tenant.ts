@@ -6,9 +6,9 @@ export type CreatedInTenant = { readonly tenant_id?: string | undefined }
 const guid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
- * Says why the mount cannot remove an object: it was created in another tenant than the one the mount signs in
- * to now, where "not found" proves nothing. Undefined if the tenants match, or cannot be compared because one
- * of them is unknown or is given as a domain name. Pure.
+ * Says why the mount cannot remove an object: it was created in another tenant than the one the mount signs
+ * in to now, where "not found" proves nothing. Undefined if the tenants match, or cannot be compared because
+ * one of them is unknown or is given as a domain name. Pure.
  */
 export function otherTenantReason(
   { tenant_id: tenant }: CreatedInTenant,

@@ -10,7 +10,7 @@ import { UpstreamError } from './upstream-error.ts'
 
 export type TokenResource = 'directory' | 'resource-manager'
 
-/** What the directory says about the engine's own identity. */
+/** What a token says about the root's identity and permissions. */
 export type TokenClaims = {
   readonly appId: string | undefined
   readonly objectId: string | undefined
@@ -20,27 +20,27 @@ export type TokenClaims = {
 /** Access tokens of the root credential. Throws `UpstreamError` only. */
 export type TokenSource = {
   /**
-   * Kept until shortly before its end; callers at the same time share one request, and for 2 s the refusal of
-   * a credential.
+   * Returns a token that is cached until shortly before it expires. Concurrent callers share one request. The
+   * refusal of a credential is cached for 2 s.
    */
   token(resource: TokenResource, call: UpstreamCall): Promise<string>
   /**
-   * One request, with the rights and the secret of this moment; its token is kept in the place of the former,
-   * which stays when this fails.
+   * Requests a new token, with the current permissions and secret, and caches it. If that fails, the cached
+   * token stays.
    */
   fresh(resource: TokenResource, call: UpstreamCall): Promise<string>
-  /** The claims of the kept token, read, not verified: it comes from its issuer directly. */
+  /** The claims of the cached token, not verified, because it comes directly from its issuer. */
   claims(resource: TokenResource, call: UpstreamCall): Promise<TokenClaims>
-  /** The kept tokens are not used again; with a token, only if it is still the kept one. */
+  /** Drops the cached tokens, or only this one if it is still cached. */
   invalidate(token?: string): void
   /**
-   * It lacks a permission, which may be granted by now: the next request has a new one. Where that goes on, a
-   * new one comes each 2 s only.
+   * Drops a token that lacks a permission, because that may be granted by now. If this happens often, tokens
+   * are replaced every 2 s only.
    */
   denied(token: string): void
   /**
-   * One request, never from a cache: true when the login service gives a token for this secret, false when it
-   * does not (yet) know client or secret.
+   * Requests a token with this secret, never from a cache. Returns false if the login service does not know
+   * the client or the secret (yet).
    */
   proveSecret(clientId: string, secret: string, resource: TokenResource, call: UpstreamCall): Promise<boolean>
 }
@@ -50,20 +50,20 @@ export type TokenSourceParts = {
   readonly credential: { readonly clientId: string; readonly secret: string }
   readonly scopes: Readonly<Record<TokenResource, string>>
   readonly waiting: Waiting
-  /** Ends what is asked for on behalf of several callers, whose own signals do not. */
+  /** Ends requests that several callers share, which their own signals do not. */
   readonly stopping?: AbortSignal | undefined
 }
 
-/** A token is used until this long before its end, or half its life, whichever is shorter. */
+/** A token is dropped this long before it expires, or after half its life if that is later. */
 const marginMs = 300_000
-/** What a shared request may take, whoever waits for it. */
+/** Time limit of a shared request. */
 const sharedRequestMs = 60_000
 /**
- * So long nobody asks again for what was refused, be it the credential or a permission of its token:
- * thousands of leases may end at a time.
+ * How long a refusal of the credential, or of a permission, is not checked again: thousands of leases may
+ * expire at the same time.
  */
 const refusalMs = 2_000
-/** One refused credential, with what undoes it, drops a few tokens. */
+/** How many tokens may be dropped in a row: a refused credential and its undo drop a few. */
 const dropsAtOnce = 10
 
 const payload = z.object({
@@ -110,7 +110,7 @@ export class RootTokens implements TokenSource {
   invalidate(token?: string): void {
     for (const [resource, kept] of this.#kept)
       if (token === undefined || kept.token === token) this.#kept.delete(resource)
-    // who asks from now on does not get what was asked for before
+    // later callers must not get the result of a request that is running now
     if (token === undefined) {
       this.#running.clear()
       this.#refusal = undefined
@@ -120,7 +120,7 @@ export class RootTokens implements TokenSource {
   denied(token: string): void {
     const now = this.#clock.now()
     for (const [resource, kept] of this.#kept) {
-      // of all that were refused with one token the first has dropped it
+      // another refusal has dropped this token already
       if (kept.token !== token || kept.until <= now) continue
       const until = this.#drops.take(resource) ? now : now + refusalMs
       this.#kept.set(resource, { token, until: Math.min(kept.until, until) })
@@ -171,7 +171,7 @@ export class RootTokens implements TokenSource {
   }
 }
 
-/** Read, not verified. */
+/** Reads the claims without verifying the token. */
 export function claimsOf(token: string): TokenClaims {
   const [, part = ''] = token.split('.')
   const { data } = payload.safeParse(jsonOf(Buffer.from(part, 'base64url')))
@@ -184,7 +184,7 @@ const isRefusal = (error: unknown): error is UpstreamError =>
 const keptUntil = ({ lifetimeMs }: FreshToken, askedAt: number): number =>
   askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 2)
 
-/** The request goes on for the others when this caller's time is over. */
+/** Waits for a shared request within one caller's deadline. The request continues for the other callers. */
 async function within<Result>(call: UpstreamCall, clock: Clock, shared: Promise<Result>): Promise<Result> {
   const limit = AbortSignal.timeout(Math.max(0, call.deadline - clock.now()))
   const signal = call.signal === undefined ? limit : AbortSignal.any([limit, call.signal])
@@ -206,7 +206,7 @@ async function within<Result>(call: UpstreamCall, clock: Clock, shared: Promise<
     )
   }
   signal.addEventListener('abort', giveUp)
-  // nobody else may hear of it
+  // prevents an unhandled rejection
   promise.catch(() => {})
   try {
     if (signal.aborted) giveUp()

@@ -5,15 +5,15 @@ import type { UpstreamConnection } from './connection.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError } from './upstream-error.ts'
 
-// The one file that knows the vendor's packages. Both are loaded at the first use: a server without a cloud
-// mount in use is spared 35 MB.
+// The only file that uses the vendor's packages. Both are loaded at first use, which saves 35 MB on servers
+// without an active cloud mount.
 
 export type FreshToken = {
   readonly token: string
-  /** 0: not to be kept. */
+  /** 0: do not cache the token. */
   readonly lifetimeMs: number
 }
-/** One exchange of a client secret for a token, never from a cache. Throws `UpstreamError`. */
+/** Exchanges a client secret for a token, never from a cache. Throws `UpstreamError`. */
 export type Login = (
   credential: { readonly clientId: string; readonly secret: string },
   scope: string,
@@ -22,11 +22,11 @@ export type Login = (
 
 export type LoginPlace = { readonly authorityHost: string; readonly tenantId: string }
 
-/** All that is needed of a connection. */
+/** The part of a connection that is used here. */
 type Sender = Pick<UpstreamConnection, 'send'>
 
 /**
- * The login hosts msal-node knows by heart, and what it makes of them; any other host is asked for its
+ * The login hosts that msal-node knows, and the hosts it sends requests to. It asks other hosts for their
  * endpoints.
  */
 const builtInHosts: ReadonlyMap<string, string> = new Map([
@@ -39,10 +39,11 @@ const builtInHosts: ReadonlyMap<string, string> = new Map([
 const tokenRequest = { service: 'login', operation: 'token', repeatable: true } as const satisfies RequestKind
 
 /**
- * Client credentials by msal-node. Each exchange has a client object of its own: the library's objects fail
- * without a request for a minute after one 429 or 5xx, and go on serving a revoked secret from their cache.
- * Its network is ours (time limits, no redirects, our certificates), goes to the authority's own origin only,
- * and remembers the real cause of a failure, which the library drops. docs/decisions/0007-cloud-clients.md.
+ * Signs in with client credentials through msal-node. Each exchange uses a new client object: after one 429
+ * or 5xx the library's objects fail for a minute without a request, and they keep serving tokens of a revoked
+ * secret from their cache. The library sends its requests through our connection (time limits, no redirects,
+ * our certificates), to the authority's origin only. That also keeps the cause of a failure, which the
+ * library drops. docs/decisions/0007-cloud-clients.md.
  */
 export function openLogin({ authorityHost, tenantId }: LoginPlace, connection: Sender): Login {
   const { origin, host } = new URL(authorityHost)
@@ -50,7 +51,7 @@ export function openLogin({ authorityHost, tenantId }: LoginPlace, connection: S
   const allowed = new Set([origin, ...(builtIn === undefined ? [] : [builtIn])])
   const discovered = new Map<string, unknown>()
   return async (credential, scope, call) => {
-    // it becomes a segment of the authority's path
+    // the tenant id becomes a segment of the authority's path
     if (!/^[\w.-]{1,128}$/.test(tenantId) || /^\.+$/.test(tenantId))
       throw loginFailure('unusable_tenant', 'the tenant id is not one')
     const { ConfidentialClientApplication } = await import('@azure/msal-node')
@@ -76,18 +77,18 @@ export function openLogin({ authorityHost, tenantId }: LoginPlace, connection: S
     } catch (error) {
       if (error instanceof UpstreamError) throw error
       if (network.failure !== undefined) throw network.failure
-      // the library would not have it: next time it is asked for anew
+      // the library rejected the discovery documents, so fetch them again next time
       discovered.clear()
       throw libraryFailure(error)
     }
   }
 }
 
-/** The library passes on what it was sent: it is to go into a header. */
+/** The library does not check tokens, and a token must be fit for a header. */
 const isToken = (token: unknown): token is string =>
   typeof token === 'string' && /^[\u0021-\u007e]+$/.test(token)
 
-/** The library reckons in seconds of the machine's clock, and takes a life it was not told for none. */
+/** The library counts in seconds of the system clock. If the answer has no lifetime, it assumes none. */
 function lifetimeOf(expiresOn: Date | null): number {
   const left = (expiresOn?.getTime() ?? Number.NaN) - Date.now()
   return left > 1_000 ? left : 0
@@ -110,9 +111,9 @@ function libraryFailure(error: unknown): UpstreamError {
 type LoginNetworkParts = {
   connection: Sender
   call: UpstreamCall
-  /** Origins a secret may be sent to. */
+  /** Origins to which a secret may be sent. */
   allowed: ReadonlySet<string>
-  /** Discovery documents by URL, for all exchanges. */
+  /** Discovery documents by URL, shared by all exchanges. */
   discovered: Map<string, unknown>
   secret: string
 }
@@ -131,7 +132,7 @@ class LoginNetwork implements INetworkModule {
   ): Promise<NetworkResponse<Body>> {
     const { discovered } = this.#parts
     const known = discovered.get(url)
-    // what the body is, the library says and checks
+    // the library states the type of the body and checks it
     if (known !== undefined) return { status: 200, headers: {}, body: known as Body }
     const response = await this.#send<Body>('GET', url, options)
     discovered.set(url, response.body)
@@ -157,7 +158,7 @@ class LoginNetwork implements INetworkModule {
       )
       const content = jsonOf(body)
       if (typeof content !== 'object' || content === null) throw unusableAnswer(tokenRequest, status)
-      // as above; the library reads no headers of a success
+      // as above; the library ignores the headers of a successful answer
       return { status, headers: {}, body: content as Body }
     } catch (error) {
       this.failure =
@@ -169,7 +170,7 @@ class LoginNetwork implements INetworkModule {
   }
 }
 
-/** A service that repeats what it was sent does not get it into our answers. */
+/** Removes the secret from an error, in case the service repeats it. */
 const withoutSecret = (error: UpstreamError, secret: string): UpstreamError =>
   error.message.includes(secret)
     ? new UpstreamError({
@@ -182,7 +183,8 @@ const withoutSecret = (error: UpstreamError, secret: string): UpstreamError =>
 export type GraphRequest = RequestKind & {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /**
-   * Below `/v1.0`, its segments and query values encoded; or the absolute address of a further page, checked.
+   * A path below `/v1.0` with encoded segments and query values, or the absolute, checked address of a
+   * further page.
    */
   readonly path: string
   readonly body?: object | undefined
@@ -191,9 +193,7 @@ export type GraphRequest = RequestKind & {
 
 export type Graph = (request: GraphRequest, call: UpstreamCall) => Promise<UpstreamAnswer>
 
-/**
- * What our middleware is told of one request, and what it found: the library drops the cause of a failed one.
- */
+/** Passes a request to our middleware, and its outcome back: the library drops the cause of a failure. */
 class GraphAttempt {
   readonly request: GraphRequest
   readonly call: UpstreamCall
@@ -207,11 +207,11 @@ class GraphAttempt {
 }
 
 /**
- * Requests by microsoft-graph-client. Its chain is one middleware of ours: no retries of its own (they sleep
- * up to 3 min and cannot be stopped), no redirects, and the token goes to exactly the configured origin and
- * path, where the library would send a request without it silently (its list of hosts knows no ports). The
- * answer is taken raw, so that a page of a proxy is not mistaken for one.
- * docs/decisions/0007-cloud-clients.md.
+ * Sends requests through microsoft-graph-client. Our middleware replaces its chain. So there are no retries
+ * of the library's (they sleep up to 3 min and cannot be stopped) and no redirects. The token is sent to the
+ * configured origin and path, and nowhere else; the library would omit it silently, because its list of hosts
+ * does not know ports. We read the raw answer, so that a proxy's page is not mistaken for an answer of the
+ * service. docs/decisions/0007-cloud-clients.md.
  */
 export function openGraph(directoryBase: string, connection: Sender): Graph {
   const base = new URL(directoryBase)
@@ -260,7 +260,9 @@ export function openGraph(directoryBase: string, connection: Sender): Graph {
   }
 }
 
-/** Lists lead where they want; we go where we meant to. */
+/**
+ * The error for an address outside the configured service, to which a list or a discovery document may point.
+ */
 export const foreignAddress = ({ service, operation }: RequestKind): UpstreamError =>
   new UpstreamError({
     service,

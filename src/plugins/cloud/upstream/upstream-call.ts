@@ -1,10 +1,10 @@
-/** What every call upstream is told by its caller. */
+/** The context of a call upstream. */
 export type UpstreamCall = {
-  /** Milliseconds since the epoch, by the clock of the `Upstream`; nothing is waited for past it. */
+  /** Milliseconds since the epoch, by the clock of the `Upstream`. No wait exceeds it. */
   readonly deadline: number
   readonly signal?: AbortSignal | undefined
-  /** Ends the tries: no further request is begun, and nothing is waited for between two. What was sent is. */
+  /** Stops retries: no further request is sent, but an answer to one that was sent is awaited. */
   readonly giveUp?: AbortSignal | undefined
-  /** Sent as `client-request-id`, and so found in the upstream's own logs. */
+  /** Sent as `client-request-id`, which appears in the logs upstream. */
   readonly correlationId: string
 }

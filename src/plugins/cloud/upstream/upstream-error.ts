@@ -1,6 +1,6 @@
 export type UpstreamService = 'login' | 'directory' | 'resource-manager'
 
-/** Every call there is; what an error means, and which permission it lacks, depends on it. */
+/** The calls upstream. They decide what an error means and which permission is missing. */
 export type UpstreamOperation =
   | 'token'
   | 'createApplication'
@@ -9,8 +9,6 @@ export type UpstreamOperation =
   | 'findApplications'
   | 'deleteApplication'
   | 'purgeDeleted'
-  | 'getDeleted'
-  | 'listDeletedApplications'
   | 'addApplicationPassword'
   | 'addNewApplicationPassword'
   | 'removeApplicationPassword'
@@ -34,27 +32,26 @@ export type UpstreamOperation =
 export type UpstreamFailure = {
   readonly service: UpstreamService
   readonly operation: UpstreamOperation
-  /** 0: no answer. */
+  /** 0 if there was no answer. */
   readonly status: number
   /**
-   * The service's own word, as `Request_ResourceNotFound` or `AADSTS7000215`; ours where there was no answer
-   * to read.
+   * The service's code, such as `Request_ResourceNotFound` or `AADSTS7000215`; ours if there was no usable
+   * answer.
    */
   readonly code: string
-  /** The service's own text, cut and cleaned. */
+  /** The service's text, shortened and cleaned. */
   readonly text: string
-  /** Codes of `details`, which name what the outer code does not. */
+  /** The codes in `details`, which are more specific than the outer code. */
   readonly details?: readonly string[]
   readonly retryAfterMs?: number | undefined
   readonly requestId?: string | undefined
   /**
-   * The call was made, its answer did not come, and it is none to repeat: it may have happened. Look before
-   * doing it again.
+   * A request that must not be repeated got no answer, so it may have taken effect. Look before repeating it.
    */
   readonly lost?: boolean
-  /** An earlier try of the same call may have happened, whatever this one came to. */
+  /** An earlier try of the same call may have taken effect. */
   readonly inDoubt?: boolean
-  /** Of a refusal by the directory: the permissions of the token that was sent. */
+  /** The permissions of the token, after a refusal by the directory. */
   readonly granted?: readonly string[] | undefined
   /** Instead of `<code>: <text>`. */
   readonly message?: string
@@ -62,7 +59,7 @@ export type UpstreamFailure = {
 }
 
 /**
- * A call upstream that failed. The message is `<code>: <text>`, fit for a caller; it holds no secret and no
+ * A failed call upstream. The message, `<code>: <text>`, is fit for callers: it contains no secret and no
  * token.
  */
 export class UpstreamError extends Error {

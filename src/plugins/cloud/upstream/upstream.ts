@@ -4,7 +4,9 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { RequestKind } from './answer.ts'
 import { classify } from './classification.ts'
 import { UpstreamConnection } from './connection.ts'
-import { type DirectoryApi, type DirectorySend, openDirectory } from './directory-api.ts'
+import { openDirectory } from './directory.ts'
+import type { DirectoryApi } from './directory-api.ts'
+import type { DirectorySend } from './directory-requests.ts'
 import type { Environment } from './environments.ts'
 import {
   openResourceManager,
@@ -18,7 +20,7 @@ import type { UpstreamCall } from './upstream-call.ts'
 import { UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
 /**
- * What one mount signs in with, and where: the effective settings, all resolved.
+ * The effective settings of a mount: what it signs in with, and where.
  * docs/contract/cloud.md#effective-settings
  */
 export type UpstreamSettings = {
@@ -27,40 +29,38 @@ export type UpstreamSettings = {
   readonly clientId: string
   readonly clientSecret: string
   readonly environment: Environment
-  /** Certificates trusted beside the system's, PEM (the contents of `CLOUD_CA_FILE`). */
+  /** Trusted certificates besides the system's, in PEM (the content of `CLOUD_CA_FILE`). */
   readonly caPem?: string | undefined
 }
 
 export type UpstreamParts = {
   readonly outbound: OutboundClient
   readonly clock: Clock
-  /** Waits that long, or until the signal; tests move their clock instead. */
+  /** Waits for this time or until the signal is aborted. Tests advance their clock instead. */
   readonly pause?: (milliseconds: number, signal?: AbortSignal) => Promise<void>
-  /** Ends with the server: no request for a token outlives it. */
+  /** Aborted when the server stops, which ends requests for tokens. */
   readonly stopping?: AbortSignal | undefined
   /** 0 ≤ x < 1. */
   readonly random?: () => number
 }
 
 /**
- * The three services behind one root credential. Made anew when a setting changes; holds no timer and nothing
- * to close.
+ * A client of the three services for one root credential. A changed setting needs a new client. It holds no
+ * timer and nothing that must be closed.
  */
 export type Upstream = {
   readonly directory: DirectoryApi
   readonly resourceManager: ResourceManagerApi
   readonly tokens: TokenSource
-  /** The directory's address without `/v1.0`. */
-  readonly directoryBase: string
   /**
-   * How far upstream's clock is ahead of ours, from the `Date` of the last answer; undefined before the
-   * first.
+   * How far the clock upstream is ahead of ours, from the `Date` header of the last answer. Undefined before
+   * the first answer.
    */
   clockOffsetMs(): number | undefined
   /**
-   * Does `operation` again, 2–7 s apart, while what it depends on is not replicated yet (`classify` says
-   * `retry` for the step), until the call's deadline and for at most 80 s. The error of the end is `retry
-   * failed: <last error>: context deadline exceeded`. docs/contract/cloud.md#service-principals.
+   * Repeats `operation` every 2 to 7 s while an object it depends on is not replicated yet (`classify`
+   * returns `retry` for the step), until the call's deadline and for at most 80 s. Then throws `retry failed:
+   * <last error>: context deadline exceeded`. docs/contract/cloud.md#service-principals.
    */
   untilReplicated<Result>(
     step: UpstreamOperation,
@@ -69,7 +69,7 @@ export type Upstream = {
   ): Promise<Result>
 }
 
-/** Makes no request. */
+/** Opens a client. Makes no request. */
 export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): Upstream {
   const { environment, subscriptionId } = settings
   const waiting: Waiting = {
@@ -85,42 +85,11 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
     waiting,
     stopping: parts.stopping,
   })
-
-  /**
-   * One request with its token: tried again as the policy says, and once with a new token when the old one is
-   * refused. A token carries the permissions of its issue, so one that lacks a right is not kept for long:
-   * once the right is granted, the next request has it.
-   */
-  const perform = async <Result>(
-    kind: RequestKind & { service: TokenResource },
-    call: UpstreamCall,
-    attempt: (token: string) => Promise<Result>,
-  ): Promise<Result> => {
-    let refused = false
-    return await withRetries(waiting, call, kind.operation, async () => {
-      const token = await tokens.token(kind.service, call)
-      return await attempt(token).catch(async (error: unknown) => {
-        if (error instanceof UpstreamError && classify(error).kind === 'denied') {
-          tokens.denied(token)
-          throw kind.service === 'directory'
-            ? new UpstreamError({ ...error, message: error.message, granted: claimsOf(token).roles })
-            : error
-        }
-        if (refused || !(error instanceof UpstreamError) || error.status !== 401) throw error
-        refused = true
-        tokens.invalidate(token)
-        return await attempt(await tokens.token(kind.service, call))
-      })
-    })
-  }
-
+  const perform = performWith(tokens, waiting)
   const graph = openGraph(environment.directoryBase, connection)
   const sendToDirectory: DirectorySend = async (request, call, read) => {
-    const kind = {
-      service: 'directory',
-      operation: request.operation,
-      repeatable: request.repeatable,
-    } as const
+    const { operation, repeatable } = request
+    const kind = { service: 'directory', operation, repeatable } as const
     return await perform(kind, call, async (token) =>
       read(await graph({ ...request, ...kind, token }, call), kind),
     )
@@ -133,20 +102,47 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
       return read(await connection.send({ ...kind, method, url, headers, body: content }, call), kind)
     })
   }
-
+  const { directoryBase, resourceManagerBase } = environment
   return {
-    directory: openDirectory(environment.directoryBase, sendToDirectory),
-    resourceManager: openResourceManager(
-      environment.resourceManagerBase,
-      subscriptionId,
-      sendToResourceManager,
-    ),
+    directory: openDirectory(directoryBase, sendToDirectory),
+    resourceManager: openResourceManager(resourceManagerBase, subscriptionId, sendToResourceManager),
     tokens,
-    directoryBase: environment.directoryBase,
     clockOffsetMs: () => connection.clockOffsetMs,
     untilReplicated: (step, call, operation) => untilReplicated(waiting, step, call, operation),
   }
 }
+
+type Perform = <Result>(
+  kind: RequestKind & { service: TokenResource },
+  call: UpstreamCall,
+  attempt: (token: string) => Promise<Result>,
+) => Promise<Result>
+
+/**
+ * Performs one request with a token and with retries, one of them with a new token if the old one is refused.
+ * A token carries the permissions of its issue, so one that lacks a permission is soon replaced: once the
+ * permission is granted, the next request has it.
+ */
+const performWith =
+  (tokens: RootTokens, waiting: Waiting): Perform =>
+  async (kind, call, attempt) => {
+    let isRefused = false
+    return await withRetries(waiting, call, kind.operation, async () => {
+      const token = await tokens.token(kind.service, call)
+      return await attempt(token).catch(async (error: unknown) => {
+        if (error instanceof UpstreamError && classify(error).kind === 'denied') {
+          tokens.denied(token)
+          throw kind.service === 'directory'
+            ? new UpstreamError({ ...error, message: error.message, granted: claimsOf(token).roles })
+            : error
+        }
+        if (isRefused || !(error instanceof UpstreamError) || error.status !== 401) throw error
+        isRefused = true
+        tokens.invalidate(token)
+        return await attempt(await tokens.token(kind.service, call))
+      })
+    })
+  }
 
 const resourceManagerHeaders = (
   token: string,
@@ -159,11 +155,11 @@ const resourceManagerHeaders = (
   ...(hasBody ? { 'content-type': 'application/json' } : {}),
 })
 
-/** Neither this request nor one before it was sent. */
+/** Whether neither this request nor an earlier try of it was sent. */
 export const isUnsent = ({ code, status, inDoubt }: UpstreamError): boolean =>
   code === cancelled && status === 0 && !inDoubt
 
-/** Ends with its time or with the signal, never with an error. */
+/** Resolves after this time or when the signal is aborted. Never rejects. */
 export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   await wait(milliseconds, undefined, signal === undefined ? {} : { signal }).catch(() => {})
 }

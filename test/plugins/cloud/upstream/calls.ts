@@ -107,18 +107,6 @@ export const everyCall: readonly CallCase[] = [
     run: (upstream, { deletedId }, call) => upstream.directory.purgeDeleted(deletedId, call),
   },
   {
-    name: 'getDeleted',
-    operation: 'getDeleted',
-    service: directory,
-    run: (upstream, { deletedId }, call) => upstream.directory.getDeleted(deletedId, call),
-  },
-  {
-    name: 'listDeletedApplications',
-    operation: 'listDeletedApplications',
-    service: directory,
-    run: (upstream, _, call) => upstream.directory.listDeletedApplications(call),
-  },
-  {
     name: 'addApplicationPassword',
     operation: 'addApplicationPassword',
     service: directory,
