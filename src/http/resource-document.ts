@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import type { DocumentedAnswer, DocumentedRoute } from './documented-route.ts'
+import { type VerbName, verbs } from './exchange.ts'
+import type { HelpPage, HelpVerb } from './help.ts'
+import type { AnySpec, AnyVerb } from './resource-spec.ts'
+import { inputOf } from './route-rules.ts'
+
+/** The help of a resource. */
+export function pageOf(path: string, spec: AnySpec): HelpPage {
+  const told = verbs.flatMap((verb): HelpVerb[] => {
+    // what is told of a verb does not depend on what its handler takes
+    const offered = spec[verb]
+    return offered === undefined
+      ? []
+      : [
+          {
+            verb,
+            summary: offered.summary,
+            input: inputOf(verb, offered),
+            anyFields: offered.anyFields === true,
+          },
+        ]
+  })
+  const isOpen = spec.open === true || (spec.caller !== undefined && spec.caller !== 'required-inside')
+  return {
+    path,
+    isOfNode: false,
+    about: spec.help,
+    verbs: told,
+    needs: isOpen ? 'nothing' : spec.sudo === true ? 'sudo' : 'token',
+  }
+}
+
+/** The schemas of one verb in the API document. */
+export function schemasOf(
+  operation: VerbName,
+  verb: AnyVerb,
+  captures: readonly string[],
+): Pick<DocumentedRoute, 'params' | 'query' | 'body' | 'output'> {
+  const schema = verb.anyFields === true ? inputOf(operation, verb).loose() : inputOf(operation, verb)
+  const { output = operation === 'list' ? keyList : undefined } = verb
+  const hasFields = Object.keys(schema.shape).length > 0 || (verb.anyFields === true && operation === 'write')
+  return {
+    ...(captures.length > 0 && { params: z.object(Object.fromEntries(captures.map(documentedCapture))) }),
+    ...(hasFields && { [operation === 'write' || operation === 'patch' ? 'body' : 'query']: schema }),
+    ...(output && { output }),
+  }
+}
+
+const keyList = z.object({ keys: z.array(z.string()) })
+
+/** What the API document says of the answer of a verb. */
+export const answerOf = (operation: VerbName, verb: AnyVerb): DocumentedAnswer =>
+  operation === 'list' && verb.example === undefined
+    ? { ...verb, example: { keys: ['first', 'second'] } }
+    : verb
+
+const documentedCapture = (name: string) =>
+  name === 'rest'
+    ? (['path', z.string().describe('The rest of the path, slashes included')] as const)
+    : ([name, z.string()] as const)

@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import { convertFields } from '../lib/fields.ts'
+import type { JsonValue } from '../lib/json.ts'
+import { type Converted, callOf } from './call.ts'
+import type { RouteRules, VerbName } from './exchange.ts'
+import { onHangUp, onLastByte } from './hang-up.ts'
+import { tokenOf } from './request-headers.ts'
+import { type AnySpec, type AnyVerb, none } from './resource-spec.ts'
+
+/** What admission and the pipeline need to know of one verb of a resource. */
+export function rulesOf(
+  spec: AnySpec,
+  operation: VerbName | 'header',
+  verb: AnyVerb | undefined,
+  captures: readonly string[],
+): RouteRules {
+  const schema = inputOf(operation, verb)
+  const dropsSlash =
+    spec.dropsSlash === true && verb !== undefined && operation !== 'list' && operation !== 'scan'
+  return {
+    open: spec.open === true || spec.caller !== undefined,
+    caller: spec.caller ?? 'none',
+    sudo: spec.sudo === true,
+    precheck: spec.precheck,
+    follows: spec.follows,
+    refusedCaller: spec.refusedCaller,
+    canonical: spec.canonical,
+    dropsSlash,
+    namesRequest: spec.namesRequest === true,
+    whileRemoved: spec.whileRemoved === true,
+    wrapsWithoutToken: spec.wrapsWithoutToken === true,
+    exists:
+      operation === 'write' && spec.exists !== undefined ? (spec.exists as RouteRules['exists']) : undefined,
+    convert: (call) => convert(schema, call.sent, captures, verb?.anyFields === true),
+    exchange(request) {
+      const call = callOf(request.raw)
+      if (call.mount === undefined) throw new Error('a plugin was reached without a mount')
+      return {
+        call,
+        mount: call.mount,
+        params: captures.length === 0 ? {} : capturesOf(request.params, captures, dropsSlash),
+        input: call.converted?.values,
+        sent: call.sent,
+        caller: call.caller,
+        presented: () => tokenOf(request.raw),
+        header: (name) => {
+          const value = request.raw.headers[name]
+          return Array.isArray(value) ? value[0] : value
+        },
+        whenGone: (listener) => onHangUp(request.raw.socket, listener),
+        whenSilent: (listener) => onLastByte(request.raw.socket, listener),
+      }
+    },
+  }
+}
+
+function capturesOf(
+  params: unknown,
+  captures: readonly string[],
+  dropsSlash: boolean,
+): Record<string, string> {
+  const { '*': rest, ...named } = params as Record<string, string>
+  if (rest === undefined) return named
+  return {
+    ...named,
+    [captures.at(-1) ?? 'rest']: dropsSlash && rest.endsWith('/') ? rest.slice(0, -1) : rest,
+  }
+}
+
+/** Every list takes `after` and `limit`. docs/contract/http.md#verbs-and-paths */
+const paging = z.object({
+  after: z.unknown().meta({ type: 'string', description: 'List the names after this one' }).optional(),
+  limit: z
+    .unknown()
+    .meta({ type: 'integer', description: 'List at most so many names; 0 for all' })
+    .optional(),
+})
+
+/** The fields that a verb takes. */
+export function inputOf(operation: string, verb: AnyVerb | undefined): z.ZodObject {
+  const declared = verb?.input ?? none
+  return operation === 'list' || operation === 'scan' ? paging.extend(declared.shape) : declared
+}
+
+function convert(
+  schema: z.ZodObject,
+  sent: Record<string, JsonValue>,
+  captures: readonly string[],
+  anyFields: boolean,
+): Converted {
+  const replaced = captures.filter((name) => name !== 'rest' && Object.hasOwn(sent, name))
+  const fields =
+    replaced.length === 0
+      ? sent
+      : Object.fromEntries(Object.entries(sent).filter(([name]) => !replaced.includes(name)))
+  const { values, unknown } = convertFields(schema, fields)
+  return { values, unknown: anyFields ? [] : unknown, replaced }
+}
