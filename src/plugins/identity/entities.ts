@@ -98,7 +98,7 @@ export function entityResources(parts: EntityParts): Resource[] {
 
   return [
     resource('/entity', {
-      help: 'Make an entity, or update one.',
+      help: 'Create an entity, or update one.',
       write: {
         summary: 'Create or update an entity',
         output: made,

@@ -46,7 +46,7 @@ export function entityAliasResources({ identities, mountOf, longLists }: EntityP
 
   return [
     resource('/entity-alias', {
-      help: 'Make an alias of an entity, or update one.',
+      help: 'Create an alias of an entity, or update one.',
       write: {
         summary: 'Create or update an entity alias',
         statuses: [200, 204],

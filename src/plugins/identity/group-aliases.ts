@@ -37,7 +37,7 @@ export function groupAliasResources({ groups, mountOf, longLists }: GroupPluginP
 
   return [
     resource('/group-alias', {
-      help: 'Make an alias of an external group, or update one.',
+      help: 'Create an alias of an external group, or update one.',
       write: {
         summary: 'Create or update a group alias',
         statuses: [200, 204],

@@ -79,7 +79,7 @@ export function groupResources(parts: GroupPluginParts): Resource[] {
 
   return [
     resource('/group', {
-      help: 'Make a group, or update one.',
+      help: 'Create a group, or update one.',
       write: {
         summary: 'Create or update a group',
         statuses: [200, 204],

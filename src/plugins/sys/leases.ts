@@ -21,7 +21,7 @@ const leaseId = stringField.default('').describe('Id of the lease')
 const sync = boolField.default(true).describe('Wait until the secret is revoked')
 const renewInput = z.object({
   lease_id: leaseId,
-  increment: durationField.default(0).describe('Wanted TTL, counted from now'),
+  increment: durationField.default(0).describe('Requested TTL, counted from now'),
 })
 const revokeInput = z.object({ lease_id: leaseId, sync })
 const typeField = stringField.default('').describe('`irrevocable`')
@@ -30,7 +30,7 @@ const countInput = z.object({
   include_child_namespaces: boolField.default(false).describe('Include the leases of all namespaces below'),
 })
 const irrevocableInput = countInput.extend({
-  limit: stringField.optional().describe('Greatest number of leases to return; `none` for all'),
+  limit: stringField.optional().describe('Most leases to return; `none` for all'),
 })
 
 const defaultLimit = 10_000

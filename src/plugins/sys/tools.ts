@@ -54,7 +54,7 @@ export function toolResources({ random }: { random: Random }): Resource[] {
     resource('/tools/random', {
       help,
       write: {
-        summary: 'Make random bytes',
+        summary: 'Generate random bytes',
         ...answers.randomBytes,
         input: randomInput,
         handle: ({ input }) => randomBytes(input),
@@ -63,7 +63,7 @@ export function toolResources({ random }: { random: Random }): Resource[] {
     resource('/tools/random/:urlbytes', {
       help,
       write: {
-        summary: 'Make this many random bytes, or 32 from a named source',
+        summary: 'Generate this many random bytes, or 32 from a named source',
         ...answers.randomBytes,
         input: randomInput,
         handle: ({ input, params }) =>
@@ -77,7 +77,7 @@ export function toolResources({ random }: { random: Random }): Resource[] {
     resource('/tools/random/:source/:urlbytes', {
       help,
       write: {
-        summary: 'Make this many random bytes from a named source',
+        summary: 'Generate this many random bytes from a named source',
         ...answers.randomBytes,
         input: randomInput,
         handle: ({ input, params }) => {

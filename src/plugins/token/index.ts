@@ -54,7 +54,7 @@ const createInput = z.object({
   meta: kvField.default(null).describe('Notes about the token: text by name'),
   no_parent: boolField
     .default(false)
-    .describe('Make an orphan: it is not revoked with the calling token. Needs sudo'),
+    .describe('Create an orphan: it is not revoked with the calling token. Needs sudo'),
   no_default_policy: boolField.default(false).describe('Omit the policy `default`'),
   renewable: boolField.default(true).describe('Whether the token can be renewed'),
   ttl: durationText('Lifetime of the token'),
@@ -63,7 +63,7 @@ const createInput = z.object({
   explicit_max_ttl: durationText('Longest lifetime of the token, renewals included'),
   period: durationText('The token can be renewed without limit, for this long each time (needs sudo)'),
   display_name: stringField.default('').describe('Name of the token in logs'),
-  num_uses: intField.default(0).describe('How often the token can be used; 0 means without limit'),
+  num_uses: intField.default(0).describe('Number of uses of the token; 0 means no limit'),
   entity_alias: stringField
     .default('')
     .describe('Alias of the entity the token is for; only with a token role that allows it'),
@@ -71,7 +71,7 @@ const createInput = z.object({
 const tokenField = stringField.default('').describe('The token')
 const accessorInput = z.object({ accessor: stringField.default('').describe('Accessor of the token') })
 const lookupInput = z.object({ token: tokenField })
-const increment = durationField.default(0).describe('Wanted TTL, counted from now')
+const increment = durationField.default(0).describe('Requested TTL, counted from now')
 
 type Sent = Readonly<Record<string, JsonValue>>
 
@@ -132,7 +132,7 @@ export function tokenResources(parts: TokenPluginParts): Resource[] {
       }),
     ),
     resource('/create/:role_name', {
-      help: 'Make a token with a token role.',
+      help: 'Create a token with a token role.',
       write: {
         summary: 'Create a token with a role',
         ...answers.auth,

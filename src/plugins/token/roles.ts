@@ -24,7 +24,7 @@ export function tokenRoleResources({ roles, systemTtl }: TokenRoleParts): Resour
       },
     }),
     resource('/roles/:role_name', {
-      help: 'A token role: the properties of tokens made with it.',
+      help: 'A token role: the properties of tokens created with it.',
       exists: async ({ mount, params }) =>
         (await roles.find(mount.namespace, params.role_name)) !== undefined,
       read: {

@@ -58,7 +58,7 @@ const lintInput = z.object({ role: lowerStringField.describe('Only this role') }
 export function explainResources({ method, plan, policyExists }: ExplainRouteParts): Resource[] {
   return [
     resource('/explain', {
-      help: 'What a login would come to, check by check, and why.',
+      help: 'The outcome of a login, check by check, with reasons.',
       read: {
         summary: 'Explain a refused login',
         ...explainAnswers.explanation,
@@ -105,7 +105,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
       },
     }),
     resource('/failures', {
-      help: 'The last refused logins; claims as keyed hashes.',
+      help: 'The most recent refused logins, with claims as keyed hashes.',
       read: {
         summary: 'List refused logins',
         ...explainAnswers.failures,
@@ -123,7 +123,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
       },
     }),
     resource('/failures/hash', {
-      help: 'What a value looks like among the claims of a refused login.',
+      help: 'The hash of a value, as in the claims of refused logins.',
       write: {
         summary: 'Hash a value',
         ...explainAnswers.hash,
@@ -134,7 +134,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
       },
     }),
     resource('/status', {
-      help: 'Where keys come from, whether they could be had, and what is going on.',
+      help: 'Where keys come from, whether they could be fetched, and recent logins.',
       read: {
         summary: 'Read the state of the method',
         ...explainAnswers.status,
@@ -143,7 +143,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
       },
     }),
     resource('/lint', {
-      help: 'What is allowed in roles and most likely not meant.',
+      help: 'Role settings that are valid but probably not intended.',
       read: {
         summary: 'Look for mistakes in roles',
         ...explainAnswers.findings,
