@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isActive, nextChange } from '../../src/core/messages/window.ts'
+import { isActive, nextChange } from '../../src/plugins/custom-messages/active-window.ts'
 import { formatInstant, hasFourDigitYear, parseTime, timeNanoseconds } from '../../src/lib/time.ts'
 
 const secondNs = 1_000_000_000n

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { linkScheme } from '../../../src/core/messages/link.ts'
+import { linkScheme } from '../../../src/plugins/custom-messages/link.ts'
 
 test.each([
   ['https://example.org', undefined],

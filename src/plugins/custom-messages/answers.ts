@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { messageTypes, severities } from '../../core/messages/message.ts'
+import { messageTypes, severities } from './message.ts'
 import type { DocumentedAnswer } from '../../http/resource.ts'
 
 /**

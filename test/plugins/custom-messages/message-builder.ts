@@ -1,4 +1,4 @@
-import type { Message } from '../../../src/core/messages/message.ts'
+import type { Message } from '../../../src/plugins/custom-messages/message.ts'
 
 /** A message that is active for ever, but for what a test says of it. */
 export const aMessage = (fields: Partial<Message> = {}): Message => ({

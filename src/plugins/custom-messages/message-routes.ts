@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { linkScheme } from '../../core/messages/link.ts'
-import { type Instant, instantOf, type Message, type MessageDraft } from '../../core/messages/message.ts'
+import { linkScheme } from './link.ts'
+import { type Instant, instantOf, type Message, type MessageDraft } from './message.ts'
 import {
   checkMessage,
   InvalidMessage,
@@ -8,11 +8,11 @@ import {
   isType,
   messageInput,
   readMessageInput,
-} from '../../core/messages/message-input.ts'
-import { checkStorable } from '../../core/messages/message-record.ts'
-import type { MessageStore } from '../../core/messages/message-store.ts'
-import { createdView, itemView, listEntry, shownEntry } from '../../core/messages/message-view.ts'
-import { isActive } from '../../core/messages/window.ts'
+} from './message-input.ts'
+import { checkStorable } from './message-record.ts'
+import type { MessageStore } from './message-store.ts'
+import { createdView, itemView, listEntry, shownEntry } from './message-view.ts'
+import { isActive } from './active-window.ts'
 import { fail, refuse, ServiceError } from '../../errors.ts'
 import { limitOf, type Reply, type Resource, resource } from '../../http/resource.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -20,7 +20,7 @@ import { boolField, convertFields, stringField } from '../../lib/fields.ts'
 import { quoted } from '../../lib/go/text.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import { mergePatched } from '../../lib/merge-patch.ts'
-import { messageAnswers } from './message-answers.ts'
+import { messageAnswers } from './answers.ts'
 
 export type MessageRouteParts = { readonly messages: MessageStore; readonly clock: Clock }
 

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../../lib/clock.ts'
 import { stringifyJson } from '../../lib/json.ts'
 import { formatInstant } from '../../lib/time.ts'
-import type { Namespace } from '../namespaces/namespace.ts'
-import type { NamespaceStore } from '../namespaces/namespace-store.ts'
-import { WeightedCache } from '../policies/weighted-cache.ts'
+import type { Namespace } from '../../core/namespaces/namespace.ts'
+import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import { WeightedCache } from '../../core/policies/weighted-cache.ts'
 import { isFor, type Viewer } from './audience.ts'
 import { type Audience, type Instant, instantOf, type Message } from './message.ts'
 import type { MessageStore } from './message-store.ts'
 import { shownEntry } from './message-view.ts'
-import { isActive, nextChange } from './window.ts'
+import { isActive, nextChange } from './active-window.ts'
 
 /** The messages that one of the two endpoints shows a caller. */
 export type Shown = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isActive, nextChange } from '../../../src/core/messages/window.ts'
+import { isActive, nextChange } from '../../../src/plugins/custom-messages/active-window.ts'
 import { timeNanoseconds } from '../../../src/lib/time.ts'
 
 const at = (text: string) => timeNanoseconds(`2024-${text}Z`)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { MessageWaits } from '../../../src/core/messages/message-waits.ts'
+import { MessageWaits } from '../../../src/plugins/custom-messages/message-waits.ts'
 
 const address = '192.0.2.1'
 const long = 3_600_000

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Identity } from '../../../src/core/identity/identity-store.ts'
-import { isFor, type Viewer, viewerOf } from '../../../src/core/messages/audience.ts'
+import { isFor, type Viewer, viewerOf } from '../../../src/plugins/custom-messages/audience.ts'
 
 const viewer: Viewer = {
   policies: new Map([
