@@ -15,7 +15,7 @@ import { someMountTypes } from '../../support/mount-types.ts'
 const system = { defaultTtl: 1, maxTtl: 1 }
 const types = someMountTypes()
 
-type HouseOptions = { random?: Random; step?: Omit<RemovalStep, 'phase'> }
+type HouseOptions = { random?: Random; step?: Omit<RemovalStep, 'phase'>; steps?: RemovalStep[] }
 
 /** Namespaces and mounts over one store, which `reopen` reads anew. */
 async function openFixture(options: HouseOptions = {}) {
@@ -31,7 +31,7 @@ async function openFixture(options: HouseOptions = {}) {
   })
   const root = barrier.view('')
   await root.write(entriesFor(firstMounts({ random: systemRandom, system, types, defaults: [] })))
-  const open = async ({ random = systemRandom, step }: HouseOptions) => {
+  const open = async ({ random = systemRandom, step, steps = [] }: HouseOptions) => {
     const namespaces = await NamespaceStore.open({ view: root.view('core/'), random })
     const mounts = await MountStore.open({
       view: root,
@@ -54,6 +54,7 @@ async function openFixture(options: HouseOptions = {}) {
     })
     life.removes({ name: 'mounts', phase: 'mounts', remove: (id) => mounts.removeNamespace(id) })
     if (step !== undefined) life.removes({ ...step, phase: 'data' })
+    for (const one of steps) life.removes(one)
     return { namespaces, mounts, life, failures, ended: ended.promise }
   }
   const fixture = await open(options)
@@ -162,4 +163,27 @@ test('a namespace with children cannot be deleted, and none can be created below
     fixture.life.create(child, 'c', none),
   ])
   expect([removed.status, made.status]).toEqual(['fulfilled', 'rejected'])
+})
+
+test('the parts of a namespace are removed by phase, whatever the order of registration', async () => {
+  const removed: string[] = []
+  const step = (name: string, phase: RemovalStep['phase']): RemovalStep => ({
+    name,
+    phase,
+    remove: () => void removed.push(name),
+  })
+  const steps = [
+    step('messages', 'data'),
+    step('tokens', 'tokens'),
+    step('policies', 'data'),
+    step('leases', 'leases'),
+    step('requests', 'requests'),
+    step('polls', 'waiting requests'),
+  ]
+  await using fixture = await openFixture({ steps })
+
+  await fixture.life.remove(await fixture.life.create(rootNamespace, 'a', none))
+  await fixture.ended
+
+  expect(removed).toEqual(['polls', 'requests', 'leases', 'tokens', 'messages', 'policies'])
 })

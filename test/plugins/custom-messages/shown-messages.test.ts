@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isFor, type Viewer } from '../../../src/plugins/custom-messages/audience.ts'
-import { byStart, instantOf, type Message, type MessageDraft } from '../../../src/plugins/custom-messages/message.ts'
+import {
+  byStart,
+  instantOf,
+  type Message,
+  type MessageDraft,
+} from '../../../src/plugins/custom-messages/message.ts'
 import { MessageStore } from '../../../src/plugins/custom-messages/message-store.ts'
 import { shownEntry } from '../../../src/plugins/custom-messages/message-view.ts'
 import { ShownMessages } from '../../../src/plugins/custom-messages/shown-messages.ts'

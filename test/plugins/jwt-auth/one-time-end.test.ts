@@ -1,60 +1,24 @@
-import { randomBytes } from 'node:crypto'
-import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { openBarrier } from '../../../src/core/barrier/barrier.ts'
-import { firstMounts } from '../../../src/core/mounts/first-mounts.ts'
-import { entriesFor } from '../../../src/core/mounts/mount-record.ts'
-import { MountStore } from '../../../src/core/mounts/mount-store.ts'
-import { OutboundClient } from '../../../src/core/outbound.ts'
-import { ReplayStore } from '../../../src/core/tokens/replay-store.ts'
-import { systemRandom as random } from '../../../src/lib/random.ts'
 import { JwtMethod } from '../../../src/plugins/jwt-auth/method.ts'
 import { oneTimeProof } from '../../../src/plugins/jwt-auth/one-time.ts'
-import { openMemory } from '../../../src/storage/sqlite.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
-import { someMountTypes } from '../../support/mount-types.ts'
+import { openTestCore } from '../../support/open-core.ts'
+import { quietLog } from '../../support/start-server.ts'
 import { aSigner } from './signer.ts'
 
 const signer = aSigner('ES256')
 const start = 1_800_000_000
-const system = { defaultTtl: 3600, maxTtl: 3600 }
-const types = someMountTypes()
 
 /** The method over a store in memory, with one mount. */
 async function openMethod() {
-  await using opened = new AsyncDisposableStack()
-  const storage = opened.use(await openMemory())
-  const clock = new FakeClock(start * 1000)
-  const barrier = await openBarrier({
-    storage,
-    sealKey: randomBytes(32),
-    clock,
-    random,
-    log: { error: () => {} },
+  const core = await openTestCore({
+    clock: new FakeClock(start * 1000),
+    defaultMounts: [{ table: 'auth', path: 'jwt', type: 'jwt' }],
   })
-  const view = barrier.view('', { numbers: 'literal' })
-  await view.write(
-    entriesFor(
-      firstMounts({ random, system, types, defaults: [{ table: 'auth', path: 'jwt', type: 'jwt' }] }),
-    ),
-  )
-  const namespaces = { inTheWay: () => undefined, isLive: () => true }
-  const mounts = opened.use(
-    await MountStore.open({ view, random, clock, system, types, namespaces, onFailure: () => {} }),
-  )
-  const core = barrier.view('core/')
-  const spent = await ReplayStore.open({ view: core, random, clock })
-  const outbound = new OutboundClient({ deny: [] })
-  const quiet = { log: pino({ level: 'silent' }), failuresKept: 0, onFetch: () => {} }
+  const { mounts, clock, spent } = core
   const method = new JwtMethod({
-    mounts,
-    outbound,
-    clock,
-    random,
-    systemTtl: system,
-    spent,
-    maxJwtSize: 0,
-    ...quiet,
+    ...core,
+    ...{ maxJwtSize: 0, failuresKept: 0, log: quietLog, onFetch: () => {} },
   })
   const mount = mounts.table.all().find(({ plugin }) => plugin === 'jwt')
   if (mount === undefined) throw new Error('there is no mount')
@@ -78,13 +42,12 @@ async function openMethod() {
   const spend = async (jwt: string) => {
     const { proof } = await login(jwt)
     if (proof === undefined) throw new Error('nothing to spend')
-    await core.write(spent.entriesOf(mount.uuid, proof))
+    await core.view.write(spent.entriesOf(mount.uuid, proof))
     return proof
   }
-  const held = opened.move()
   return {
     ...{ clock, method, mount, spent, role, breakRole, login, spend },
-    [Symbol.asyncDispose]: () => held.disposeAsync(),
+    [Symbol.asyncDispose]: () => core[Symbol.asyncDispose](),
   }
 }
 

@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto'
+import { type Core, type CoreSettings, openCore } from '../../src/core/core.ts'
+import type { MountTypeRegistry } from '../../src/core/mounts/mount-type-registry.ts'
+import { OutboundClient } from '../../src/core/outbound.ts'
+import { systemRandom } from '../../src/lib/random.ts'
+import { openMemory } from '../../src/storage/sqlite.ts'
+import { FakeClock } from './fake-clock.ts'
+import { someMountTypes } from './mount-types.ts'
+import { quietLog } from './start-server.ts'
+
+export type TestCoreOptions = Partial<CoreSettings> & { clock?: FakeClock; mountTypes?: MountTypeRegistry }
+
+/**
+ * A new store in memory and the core over it, with root token `root` and a clock the test owns. Nothing runs
+ * in the background.
+ */
+export async function openTestCore({
+  clock = new FakeClock(),
+  mountTypes = someMountTypes(),
+  ...settings
+}: TestCoreOptions = {}): Promise<Core & { readonly clock: FakeClock }> {
+  await using opened = new AsyncDisposableStack()
+  const storage = opened.use(await openMemory())
+  await using staging = await openMemory()
+  const core = opened.use(
+    await openCore(
+      {
+        ...{ sealKey: randomBytes(32), systemTtl: { defaultTtl: 3600, maxTtl: 3600 }, apiAddr: '' },
+        ...{ defaultMounts: [], devRootToken: 'root', background: false },
+        ...settings,
+      },
+      {
+        ...{ storage, staging, clock, mountTypes, random: systemRandom, log: quietLog },
+        rootToken: { keep: () => {}, tell: () => {} },
+        outbound: new OutboundClient({ deny: [] }),
+      },
+    ),
+  )
+  const held = opened.move()
+  return { ...core, clock, [Symbol.asyncDispose]: () => held.disposeAsync() }
+}
