@@ -1,4 +1,9 @@
 type LogLine = (fields: object, text: string) => void
 
 /** The log, as the core uses it. */
-export type CoreLog = { readonly info: LogLine; readonly warn: LogLine; readonly error: LogLine }
+export type CoreLog = {
+  readonly debug: LogLine
+  readonly info: LogLine
+  readonly warn: LogLine
+  readonly error: LogLine
+}

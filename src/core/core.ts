@@ -1,6 +1,9 @@
 import { Access } from './access.ts'
-import type { Barrier } from './barrier/barrier.ts'
+import { type Barrier, rootKeyKey } from './barrier/barrier.ts'
 import { rotationSchedule } from './barrier/rotation-schedule.ts'
+import { LongLists } from './long-lists.ts'
+import { storedCounts } from './stored-counts.ts'
+import type { Mount } from './mounts/mount.ts'
 import { CorsStore } from './cors/cors-store.ts'
 import { openStore, type StoreParts, type StoreSettings } from './first-store.ts'
 import { GroupStore } from './identity/group-store.ts'
@@ -72,8 +75,19 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const held = stack.move()
   return {
     ...core,
+    ...rechecking(core.barrier),
     namespaceLife,
     cors,
+    longLists: new LongLists(),
+    counts: storedCounts(core),
+    /** The path of a mount with that of its namespace. */
+    fullPathOf: (mount: Mount) => `${namespaces.byId(mount.namespace)?.path ?? ''}${mount.path}`,
+    /** Whether the storage can be read; never rejects. */
+    isStorageReadable: () =>
+      parts.storage.get(rootKeyKey).then(
+        (key) => key !== undefined,
+        () => false,
+      ),
     access: new Access({ tokens: core.tokens, identities, policies, namespaces, clock }),
     clusterId: await clusterIdOf(root),
     policyExists: async (name: string, namespace: string) =>
@@ -275,6 +289,22 @@ function backgroundJobs({
       await mountTypes.settle()
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+/** Waiting requests must check everything again when the server is sealed or the clock is set. */
+function rechecking(barrier: Barrier) {
+  const listeners: (() => void)[] = []
+  const recheck = () => {
+    for (const listener of listeners) listener()
+  }
+  return {
+    onRecheck: (listener: () => void) => void listeners.push(listener),
+    recheck,
+    seal: () => {
+      barrier.seal()
+      recheck()
+    },
   }
 }
 

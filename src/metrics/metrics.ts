@@ -30,7 +30,7 @@ const maxMounts = 200
  * freely by a client. docs/operations.md#metrics
  */
 export class Metrics {
-  readonly #gauges: readonly ReadGauge[]
+  readonly #gauges: ReadGauge[] = []
   readonly #storage: StorageCounters
   readonly #mounts = new Set<string>()
   readonly #requests = new Counter()
@@ -43,9 +43,13 @@ export class Metrics {
   readonly #clockSteps = new Counter()
   #registry: Promise<Registry> | undefined
 
-  constructor(gauges: readonly ReadGauge[], storage: StorageCounters) {
-    this.#gauges = gauges
+  constructor(storage: StorageCounters) {
     this.#storage = storage
+  }
+
+  /** Adds gauges, before the first export. */
+  add(gauges: readonly ReadGauge[]): void {
+    this.#gauges.push(...gauges)
   }
 
   request({ method, route, code, seconds }: MeasuredRequest): void {

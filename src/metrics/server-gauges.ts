@@ -13,56 +13,15 @@ export type GaugeSources = {
   clockOffset(): number
   inFlight(): number
   connections(): Promise<number>
-  /** One for each mount that was used since the start. */
-  keysets(): Promise<readonly Keyset[]>
-  cloudMounts(): Promise<readonly CloudMount[]>
   serviceTokens(): Promise<number>
   entities(): Promise<number>
 }
 
-/** Values of mounts with the same label are combined. */
-type Keyset = {
-  readonly mount: string
-  readonly keys: number
-  /** Undefined if nothing was fetched. */
-  readonly ageSeconds: number | undefined
-  readonly pending: number
-}
-
-/** `rootSecretEnd` is in seconds since the epoch; undefined until a rotation sets it. */
-type CloudMount = {
-  readonly mount: string
-  readonly debris: number
-  readonly rootSecretEnd: number | undefined
-}
-
 const one = (value: number | boolean): Reading => [{ labels: {}, value: Number(value) }]
-
-type Combine = (one: number, other: number) => number
-
-function readings<Source extends { readonly mount: string }>(
-  sources: readonly Source[],
-  value: (source: Source) => number | undefined,
-  combine: Combine,
-): Reading {
-  const byMount = new Map<string, number>()
-  for (const source of sources) {
-    const read = value(source)
-    const known = byMount.get(source.mount)
-    if (read !== undefined) byMount.set(source.mount, known === undefined ? read : combine(known, read))
-  }
-  return [...byMount].map(([mount, read]) => ({ labels: { mount }, value: read }))
-}
 
 /** The gauges of docs/operations.md#metrics */
 export function serverGauges(sources: GaugeSources): ReadGauge[] {
   const { version, storageType: storage } = sources
-  const perMount = (value: (keyset: Keyset) => number | undefined, combine: Combine) => async () =>
-    readings(await sources.keysets(), value, combine)
-  const perCloudMount = (value: (mount: CloudMount) => number | undefined, combine: Combine) => async () =>
-    readings(await sources.cloudMounts(), value, combine)
-  const sum = (one: number, other: number) => one + other
-  const labels = ['mount']
   return [
     {
       name: 'build_info',
@@ -112,31 +71,6 @@ export function serverGauges(sources: GaugeSources): ReadGauge[] {
       help: 'Open connections',
       labels: ['protocol'],
       read: async () => [{ labels: { protocol: 'http/1.1' }, value: await sources.connections() }],
-    },
-    { name: 'keys', help: 'Usable keys that verify tokens', labels, read: perMount(({ keys }) => keys, sum) },
-    {
-      name: 'keyset_age_seconds',
-      help: 'Time since keys were last fetched',
-      labels,
-      read: perMount(({ ageSeconds }) => ageSeconds, Math.max),
-    },
-    {
-      name: 'pending_logins',
-      help: 'Browser logins that wait for their callback',
-      labels,
-      read: perMount(({ pending }) => pending, sum),
-    },
-    {
-      name: 'cloud_debris_objects',
-      help: 'Objects in the cloud that still have to be removed',
-      labels,
-      read: perCloudMount(({ debris }) => debris, sum),
-    },
-    {
-      name: 'cloud_root_secret_expiry_timestamp_seconds',
-      help: 'Expiry of the root secret, if a rotation created it',
-      labels,
-      read: perCloudMount(({ rootSecretEnd }) => rootSecretEnd, Math.min),
     },
     {
       name: 'tokens',

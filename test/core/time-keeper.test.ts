@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { MachineClock } from '../../src/lib/clock.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
-import { practiceEngine } from '../support/practice-engine.ts'
+import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -100,8 +100,12 @@ describe('the clock of the machine is set back by an hour', () => {
 
   test('a lease that had ended is not renewed', async () => {
     const machine = aMachine()
-    const engine = practiceEngine({ roles: new Map([['brief', { ttl: 60, maxTtl: 0, renewable: true }]]) })
-    await using server = await startTestServer({ clock: machine.clock, log: machine.log, engines: [engine] })
+    const practice = practiceType({ roles: new Map([['brief', { ttl: 60, maxTtl: 0, renewable: true }]]) })
+    await using server = await startTestServer({
+      clock: machine.clock,
+      log: machine.log,
+      plugins: [practice],
+    })
     await server.root.write('sys/mounts/practice', { type: 'practice' })
     const { lease_id } = (await server.root.read('practice/creds/brief')).body
     machine.pass(61_000)

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../simulators/directory/directory.ts'
 import { startDirectory } from '../../simulators/directory/start-directory.ts'
 import type { Client, Json } from '../support/client.ts'
-import { practiceEngine } from '../support/practice-engine.ts'
+import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { calls, type DocumentedCall } from './documented-calls.ts'
 
@@ -24,7 +24,7 @@ let operations: ReadonlyMap<string, Responses>
 beforeAll(async () => {
   directory = await startDirectory()
   server = await startTestServer({
-    engines: [practiceEngine({ roles: new Map([['ci', { ttl: 3600, maxTtl: 0, renewable: true }]]) })],
+    plugins: [practiceType({ roles: new Map([['ci', { ttl: 3600, maxTtl: 0, renewable: true }]]) })],
     environment: {
       CLOUD_AUTHORITY_HOST: directory.authorityUrl,
       CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,

@@ -7,7 +7,7 @@ import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { errors, errorText } from '../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { Gate, oddEngine } from './odd-engine.ts'
+import { Gate, oddType } from './odd-type.ts'
 import { type Answer, chunked, head, openWire, type Wire } from './wire.ts'
 
 const MiB = 1024 * 1024
@@ -290,7 +290,7 @@ async function begunWrite(server: TestServer, from?: string) {
 /** A server with reads that wait at `gate`, at `odd/wait`. */
 async function startGatedServer(settings: Record<string, string>) {
   const gate = new Gate()
-  const server = await startTestServer({ settings, engines: [oddEngine(gate)] })
+  const server = await startTestServer({ settings, plugins: [oddType(gate)] })
   expect((await server.root.write('sys/mounts/odd', { type: 'odd' })).status).toBe(204)
   return { gate, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
 }

@@ -246,7 +246,7 @@ test.each([
 
 test('a limited number of mounts have their own label, and the others share one', async () => {
   const { Metrics } = await import('../../src/metrics/metrics.ts')
-  const metrics = new Metrics([], new StorageCounters())
+  const metrics = new Metrics(new StorageCounters())
   for (let index = 0; index < 250; index++)
     metrics.login({ mount: `auth/m${index}/`, method: 'jwt', result: 'ok', reason: '', seconds: 0.001 })
 

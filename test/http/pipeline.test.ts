@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestServer, type TestServer, type TestServerOptions } from '../support/start-server.ts'
-import { Gate, oddEngine } from './odd-engine.ts'
+import { Gate, oddType } from './odd-type.ts'
 import { type Answer, head, openWire } from './wire.ts'
 
 const root = 'X-Vault-Token: root'
@@ -18,7 +18,7 @@ async function oddServer({ settings = {}, ...parts }: TestServerOptions = {}) {
     settings: { ACCESS_LOG: 'true', METRICS: 'open', ...settings },
     ...parts,
     log,
-    engines: [oddEngine(gate)],
+    plugins: [oddType(gate)],
   })
   await server.root.write('sys/mounts/odd', { type: 'odd' })
   return { ...server, gate, lines }

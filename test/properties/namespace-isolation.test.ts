@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { practiceEngine } from '../support/practice-engine.ts'
+import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import {
   everything,
@@ -17,7 +17,7 @@ let made = 0
 
 beforeAll(async () => {
   const roles = new Map([['ci', { ttl: 0, maxTtl: 0, renewable: true }]])
-  server = await startTestServer({ engines: [practiceEngine({ roles })] })
+  server = await startTestServer({ plugins: [practiceType({ roles })] })
   bravo = await fillOtherNamespace(server)
 })
 afterAll(() => server[Symbol.asyncDispose]())

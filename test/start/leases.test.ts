@@ -5,7 +5,7 @@ import { StorageFaults } from '../../src/storage/faults.ts'
 import { Client } from '../support/client.ts'
 import { type CredentialProvider, startCredentialProvider } from '../support/credential-provider.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { practiceEngine } from '../support/practice-engine.ts'
+import { practiceType } from '../support/practice-type.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -21,7 +21,7 @@ function launcher(folder: { file(name: string): string }, provider: CredentialPr
       clock,
       faults,
       settings,
-      engines: [practiceEngine({ providerUrl: provider.url, roles })],
+      plugins: [practiceType({ providerUrl: provider.url, roles })],
     })
 }
 

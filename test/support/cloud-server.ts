@@ -30,8 +30,8 @@ const cloudPause = async (milliseconds: number, signal?: AbortSignal) => {
   await wait(milliseconds / haste, undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
 }
 const byId = Number(patienceMs)
-const cloudTimes = { patience: { byId, bySearch: byId + 700, byPurge: byId + 1_700 } }
+const cloudTimes = { pause: cloudPause, patience: { byId, bySearch: byId + 700, byPurge: byId + 1_700 } }
 const log = await openLog(config)
-await using server = await startServer(config, { log, rootToken, faults, cloudPause, cloudTimes })
+await using server = await startServer(config, { log, rootToken, faults, cloudTimes })
 log.info({ event: 'started', address: server.url }, 'started')
 await once(process, 'SIGTERM')

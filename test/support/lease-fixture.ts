@@ -7,7 +7,7 @@ import type { Token } from '../../src/core/tokens/token.ts'
 import { TokenRevoker } from '../../src/core/tokens/token-revoker.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { startCredentialProvider } from './credential-provider.ts'
-import { type PracticeRole, practiceBackend } from './practice-engine.ts'
+import { type PracticeRole, practiceBackend } from './practice-type.ts'
 import { aMount, defaultTtl, openTokenFixture } from './token-fixture.ts'
 
 const practiceMount = (name: string): Mount =>

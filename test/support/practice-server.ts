@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
 import { startServer } from '../../src/server.ts'
-import { type PracticeRole, practiceEngine } from './practice-engine.ts'
+import { type PracticeRole, practiceType } from './practice-type.ts'
 
 /**
  * The server as `src/main.ts` runs it, with the practice engine. `PRACTICE_PROVIDER` is its provider; without
@@ -20,8 +20,8 @@ const rootToken = {
   keep: (token: string) => writeFileSync(config.rootTokenFile ?? '', token, { mode: 0o600 }),
   tell: () => {},
 }
-const engines = [practiceEngine(providerUrl === undefined ? { roles } : { providerUrl, roles })]
+const plugins = [practiceType(providerUrl === undefined ? { roles } : { providerUrl, roles })]
 const log = await openLog(config)
-await using server = await startServer(config, { log, rootToken, engines })
+await using server = await startServer(config, { log, rootToken, plugins })
 log.info({ event: 'started', address: server.url }, 'started')
 await once(process, 'SIGTERM')

@@ -1,5 +1,7 @@
 import type { keep, Range } from '../../storage/storage.ts'
 
+export type { Range }
+
 export type ViewRecord = { key: string; value: unknown; revision: number }
 /** `from: 'root'`: the key is relative to the storage root, not to the view. */
 export type ViewEntry = { key: string; value: unknown; expect?: 'absent' | number; from?: 'root' }

@@ -11,19 +11,23 @@ import type { MountType, MountTypeNames, Removal } from './mount-type.ts'
  */
 export class MountTypeRegistry implements AsyncDisposable {
   readonly #offered: Record<MountTable, Map<string, string>> = { auth: new Map(), secret: new Map() }
-  readonly #byPlugin = new Map<string, MountType>()
+  readonly #types: MountType[] = []
 
   constructor(declared: readonly MountTypeNames[]) {
-    for (const { table, names } of declared)
-      for (const name of names)
-        if (fixedPlugin(table, name) === undefined) this.#offered[table].set(name, names[0])
+    for (const { table, names } of declared) {
+      if (fixedPlugin(table, names[0]) !== undefined) continue
+      for (const name of names) {
+        if (this.pluginOf(table, name) !== undefined) throw new Error(`mount type ${name} is declared twice`)
+        this.#offered[table].set(name, names[0])
+      }
+    }
   }
 
   /** Adds what a declared type does. */
   add(type: MountType): void {
     const [plugin] = type.names
     if (this.pluginOf(type.table, plugin) !== plugin) throw new Error(`mount type ${plugin} is not declared`)
-    this.#byPlugin.set(plugin, type)
+    this.#types.push(type)
   }
 
   /** The plugin behind a type that may be mounted. */
@@ -44,32 +48,38 @@ export class MountTypeRegistry implements AsyncDisposable {
   }
 
   leaseBackend(plugin: string): LeaseBackend | undefined {
-    return this.#byPlugin.get(plugin)?.leases
+    return this.#of(plugin).find(({ leases }) => leases !== undefined)?.leases
   }
 
   async renewalTerms(token: Token, mount: Mount): Promise<RenewalTerms> {
-    const terms = await this.#byPlugin.get(mount.plugin)?.renewalTerms?.(token, mount)
-    return terms ?? { ok: false, reason: 'unsupported path' }
+    for (const type of this.#of(mount.plugin))
+      if (type.renewalTerms !== undefined) return type.renewalTerms(token, mount)
+    return { ok: false, reason: 'unsupported path' }
   }
 
   async clear(mount: Mount, how: Removal): Promise<void> {
-    await this.#byPlugin.get(mount.plugin)?.clear?.(mount, how)
+    for (const type of this.#of(mount.plugin)) await type.clear?.(mount, how)
   }
 
   async empty(mount: Mount): Promise<void> {
-    await this.#byPlugin.get(mount.plugin)?.empty?.(mount)
+    for (const type of this.#of(mount.plugin)) await type.empty?.(mount)
   }
 
   start(): void {
-    for (const type of this.#byPlugin.values()) type.start?.()
+    for (const type of this.#types) type.start?.()
   }
 
   async settle(): Promise<void> {
-    for (const type of this.#byPlugin.values()) await type.settle?.()
+    for (const type of this.#types) await type.settle?.()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await using types = new AsyncDisposableStack()
-    for (const type of this.#byPlugin.values()) types.defer(async () => type[Symbol.asyncDispose]?.())
+    for (const type of this.#types) types.defer(async () => type[Symbol.asyncDispose]?.())
+  }
+
+  /** Several plugins may add to one fixed type. */
+  #of(plugin: string): MountType[] {
+    return this.#types.filter(({ names }) => names[0] === plugin)
   }
 }

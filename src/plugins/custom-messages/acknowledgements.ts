@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { Range } from '../../storage/storage.ts'
-import type { View } from '../../core/barrier/view.ts'
+import type { Range, View } from '../../core/barrier/view.ts'
 
 /** The first acknowledgement of a message by an entity. docs/contract/messages.md#acknowledgements */
 export type Acknowledgement = {

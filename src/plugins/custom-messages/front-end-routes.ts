@@ -23,7 +23,7 @@ import { formatTime } from '../../lib/time.ts'
 import { messageAnswers } from './answers.ts'
 import { saying } from './message-routes.ts'
 
-export type UiMessageParts = {
+export type FrontEndParts = {
   /** `community` shows no messages. docs/contract/messages.md#community-edition */
   edition: 'enterprise' | 'community'
   messages: MessageStore
@@ -47,7 +47,7 @@ const polled = z.object({
 })
 
 /** The endpoints from which front ends get messages. docs/contract/messages.md#front-ends */
-export function uiMessageResources(parts: UiMessageParts): Resource[] {
+export function frontEndResources(parts: FrontEndParts): Resource[] {
   const { edition, shownMessages, messageWaits, access, identities, messages, clock } = parts
   const isOff = edition === 'community'
   type Polled = Exchange<z.output<typeof polled>, unknown>

@@ -1,6 +1,5 @@
 import type { Random } from '../../lib/random.ts'
-import type { Range } from '../../storage/storage.ts'
-import type { View } from '../../core/barrier/view.ts'
+import type { Range, View } from '../../core/barrier/view.ts'
 import { KeyedMutex } from '../../core/keyed-mutex.ts'
 import { type Acknowledgement, Acknowledgements } from './acknowledgements.ts'
 import type { Message, MessageDraft } from './message.ts'

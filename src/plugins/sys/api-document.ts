@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { isFixedMount } from '../../core/mounts/fixed-types.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
-import type { ApiDocument, DocumentedPlace } from '../../http/openapi.ts'
+import type { ApiDocument } from '../../http/openapi.ts'
+import { genericPlaces, mountPlaces } from '../../http/openapi-places.ts'
 import { type Resource, resource } from '../../http/resource.ts'
 import { boolField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
@@ -33,7 +34,7 @@ export function apiDocumentResources({ mounts, document }: ApiDocumentParts): Re
             caller?.acl.mountAccess(mount.path) === true
           const places = input.generic_mount_paths
             ? genericPlaces(mounts, namespace)
-            : mountsOf(mounts, namespace).filter(isShown).map(placeOf)
+            : mountPlaces(mounts, namespace, isShown)
           return {
             raw: {
               status: 200,
@@ -45,20 +46,4 @@ export function apiDocumentResources({ mounts, document }: ApiDocumentParts): Re
       },
     }),
   ]
-}
-
-const placeOf = ({ plugin, path }: Mount): DocumentedPlace => ({ group: plugin, path })
-
-const mountsOf = ({ table }: MountStore, namespace: string) => [
-  ...table.list(namespace, 'secret'),
-  ...table.list(namespace, 'auth'),
-]
-
-/** The fixed mounts and every plugin that can be mounted. Reveals no existing mount, so anyone may see it. */
-export function genericPlaces(mounts: MountStore, namespace: string): DocumentedPlace[] {
-  const generic = mounts.types.offeredPlugins().map(({ table, plugin }): DocumentedPlace => {
-    const before = table === 'auth' ? 'auth/' : ''
-    return { group: plugin, path: `${before}${plugin}/`, parameter: `${plugin}_mount_path`, before }
-  })
-  return [...mountsOf(mounts, namespace).filter(isFixedMount).map(placeOf), ...generic]
 }

@@ -24,7 +24,7 @@ import { answers } from './answers.ts'
 export type MountRouteParts = {
   mounts: MountStore
   namespaces: NamespaceStore
-  systemTtls: SystemTtls
+  systemTtl: SystemTtls
   /** The reported product version. */
   version: string
 }
@@ -140,7 +140,7 @@ export function mountResources(parts: MountRouteParts): Resource[] {
 type TableRoutes = { path: '/auth' | '/mounts'; table: MountTable; sudo: boolean; noun: string }
 
 function tableResources(
-  { mounts, systemTtls, version }: MountRouteParts,
+  { mounts, systemTtl, version }: MountRouteParts,
   { path, table, sudo, noun }: TableRoutes,
 ): Resource[] {
   const read = (place: MountPlace, exchange: Exchange<unknown, unknown>): Reply => {
@@ -159,7 +159,7 @@ function tableResources(
   const readTune = (place: MountPlace): Reply => {
     const mount = mounts.table.at(place.namespace, place.path)
     if (mount === undefined) throw refuse('invalid', `cannot fetch sysview for path ${quoted(place.path)}`)
-    return { data: tuneInfo(mount, systemTtls) }
+    return { data: tuneInfo(mount, systemTtl) }
   }
 
   return [

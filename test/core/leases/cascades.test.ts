@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Token } from '../../../src/core/tokens/token.ts'
 import { fail, refuse } from '../../../src/errors.ts'
 import { openLeaseFixture } from '../../support/lease-fixture.ts'
-import { practiceBackend } from '../../support/practice-engine.ts'
+import { practiceBackend } from '../../support/practice-type.ts'
 import { jwtMount } from '../../support/token-fixture.ts'
 
 const hour = 3600

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openLeaseFixture } from '../../support/lease-fixture.ts'
-import { practiceBackend } from '../../support/practice-engine.ts'
+import { practiceBackend } from '../../support/practice-type.ts'
 
 const hour = 3600
 

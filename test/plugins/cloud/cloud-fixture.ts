@@ -44,8 +44,8 @@ export async function startCloudFixture({
   const server = stack.use(
     await startTestServer({
       clock,
-      cloudPause: clock.pause,
       ...parts,
+      cloudTimes: { pause: clock.pause, ...parts.cloudTimes },
       settings: { DEFAULT_MOUNTS: 'auth/jwt=jwt,cloud=cloud,azure=azure', ...parts.settings },
       environment: {
         CLOUD_AUTHORITY_HOST: directory.authorityUrl,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Client } from '../../support/client.ts'
 import { startCredentialProvider } from '../../support/credential-provider.ts'
-import { practiceEngine } from '../../support/practice-engine.ts'
+import { practiceType } from '../../support/practice-type.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -24,7 +24,7 @@ async function openServer() {
     SEAL_KEY_FILE: folder.file('seal.key'),
   }
   const server = opened.use(
-    await startTestServer({ settings, engines: [practiceEngine({ providerUrl: provider.url, roles })] }),
+    await startTestServer({ settings, plugins: [practiceType({ providerUrl: provider.url, roles })] }),
   )
   const { root } = server
   await root.write('sys/mounts/engine', { type: 'practice' })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { StorageFaults } from '../../../src/storage/faults.ts'
 import type { Client } from '../../support/client.ts'
 import { startCredentialProvider } from '../../support/credential-provider.ts'
-import { type PracticeRole, practiceEngine } from '../../support/practice-engine.ts'
+import { type PracticeRole, practiceType } from '../../support/practice-type.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
@@ -13,7 +13,7 @@ async function openServer({ roleTtl = 3600, maxTtl = 7200, faults = new StorageF
   const roles = new Map<string, PracticeRole>([['ci', { ttl: roleTtl, maxTtl, renewable: true }]])
   const clock = new FakeClock(Date.UTC(2026, 0, 2, 3, 4, 5))
   const server = opened.use(
-    await startTestServer({ clock, faults, engines: [practiceEngine({ providerUrl: provider.url, roles })] }),
+    await startTestServer({ clock, faults, plugins: [practiceType({ providerUrl: provider.url, roles })] }),
   )
   const { root, as, anonymous } = server
   expect((await root.write('sys/mounts/engine', { type: 'practice' })).status).toBe(204)

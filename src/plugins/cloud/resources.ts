@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Resource, resource, unknownPaths } from '../../http/resource.ts'
+import { type Resource, resource } from '../../http/resource.ts'
 import { boolField } from '../../lib/fields.ts'
 import { answersOf } from './answers.ts'
 import { configFields, shownConfig } from './config/config.ts'
@@ -8,9 +8,6 @@ import type { CloudEngine } from './engine.ts'
 import { type FieldNames, fieldNames } from './field-names.ts'
 import { roleFields, shownRole } from './roles/role-input.ts'
 import { configIsNil } from './config/config-record.ts'
-
-export { CloudEngine, type CloudEngineParts } from './engine.ts'
-export type { OperatorSettings } from './config/effective-settings.ts'
 
 export type CloudParts = { readonly engine: CloudEngine; readonly type: FieldNames['type'] }
 
@@ -105,7 +102,6 @@ export function cloudResources({ engine, type }: CloudParts): Resource[] {
       },
     }),
     ...credentialResources(engine.credentials),
-    unknownPaths(),
   ]
 }
 

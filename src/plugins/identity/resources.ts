@@ -1,4 +1,4 @@
-import { type Resource, unknownPaths } from '../../http/resource.ts'
+import type { Resource } from '../../http/resource.ts'
 import { type EntityParts, entityResources } from './entities.ts'
 import { entityAliasResources } from './entity-aliases.ts'
 import { groupAliasResources } from './group-aliases.ts'
@@ -30,6 +30,5 @@ export function identityResources(parts: IdentityPluginParts): Resource[] {
     ...tidyResources(parts),
     ...identityTokenResources(parts),
     ...revokeTokensResources(parts),
-    unknownPaths(),
   ]
 }

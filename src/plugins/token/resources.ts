@@ -16,7 +16,6 @@ import {
   type Reply,
   type Resource,
   resource,
-  unknownPaths,
   type Call,
   followsCaller,
   followsField,
@@ -279,7 +278,6 @@ export function tokenResources(parts: TokenPluginParts): Resource[] {
     }),
     ...tokenRoleResources(parts),
     ...accessorResources(parts),
-    unknownPaths(),
   ]
 
   async function byAccessor(accessor: string, { namespace }: Mount): Promise<Token> {

@@ -1,13 +1,6 @@
 import { z } from 'zod'
 import type { LoginPlan, LoginRequest } from '../../core/tokens/issue-login.ts'
-import {
-  type Exchange,
-  namespaceOf,
-  type Reply,
-  type Resource,
-  resource,
-  unknownPaths,
-} from '../../http/resource.ts'
+import { type Exchange, namespaceOf, type Reply, type Resource, resource } from '../../http/resource.ts'
 import { boolField, lowerStringField, stringField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 import { newAttempt } from './attempt.ts'
@@ -18,8 +11,6 @@ import type { JwtMethod } from './method.ts'
 import type { ProviderError } from './oidc/pending-login.ts'
 import { refusal } from './refusal.ts'
 import { roleFields, shownRole } from './role.ts'
-
-export { JwtMethod } from './method.ts'
 
 export type JwtAuthParts = {
   readonly method: JwtMethod
@@ -234,7 +225,6 @@ export function jwtAuthResources(parts: JwtAuthParts): Resource[] {
       },
     }),
     ...explainResources(parts),
-    unknownPaths(),
   ]
 }
 

@@ -1,22 +1,16 @@
-import { type Resource, unknownPaths } from '../../http/resource.ts'
+import type { Resource } from '../../http/resource.ts'
 import { type ApiDocumentParts, apiDocumentResources } from './api-document.ts'
 import { capabilityResources } from './capabilities.ts'
 import { corsResources } from './cors.ts'
 import { type CounterParts, counterResources } from './counters.ts'
 import { keyResources } from './keys.ts'
 import { type LeaseRouteParts, leaseResources } from './leases.ts'
-import { messageResources } from '../custom-messages/message-routes.ts'
 import { type MountRouteParts, mountResources } from './mounts.ts'
 import { type NamespaceRouteParts, namespaceResources } from './namespaces.ts'
 import { policyResources } from './policies.ts'
 import { toolResources } from './tools.ts'
-import { type UiMessageParts, uiMessageResources } from '../custom-messages/front-end-routes.ts'
 import { uiResources } from './ui.ts'
 import { type WrappingParts, wrappingResources } from './wrapping.ts'
-
-export { genericPlaces } from './api-document.ts'
-export { storedCounts } from './counters.ts'
-export { metricsResource } from './metrics.ts'
 
 export type SysParts = MountRouteParts &
   NamespaceRouteParts &
@@ -24,7 +18,6 @@ export type SysParts = MountRouteParts &
   WrappingParts &
   CounterParts &
   ApiDocumentParts &
-  UiMessageParts &
   Parameters<typeof corsResources>[0] &
   Parameters<typeof policyResources>[0] &
   Parameters<typeof capabilityResources>[0] &
@@ -40,14 +33,11 @@ export function sysResources(parts: SysParts): Resource[] {
     ...namespaceResources(parts),
     ...leaseResources(parts),
     ...uiResources(),
-    ...(parts.edition === 'enterprise' ? messageResources(parts) : []),
-    ...uiMessageResources(parts),
     ...keyResources(parts),
     ...toolResources(parts),
     ...wrappingResources(parts),
     ...counterResources(parts),
     ...corsResources(parts),
     ...apiDocumentResources(parts),
-    unknownPaths(),
   ]
 }

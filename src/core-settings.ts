@@ -1,0 +1,45 @@
+import type { Config } from './config.ts'
+import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
+import type { CoreSettings } from './core/core.ts'
+import type { MountTypeRegistry } from './core/mounts/mount-type-registry.ts'
+import { StartError } from './errors.ts'
+import { systemRandom } from './lib/random.ts'
+import type { Log } from './log.ts'
+
+/** The settings of the core. Reads the seal key, and makes one for a new store if there is none. */
+export async function coreSettings(config: Config, isNewStore: boolean, log: Log): Promise<CoreSettings> {
+  return {
+    ...(await sealKeys(config, isNewStore, log)),
+    systemTtl: { defaultTtl: seconds(config.defaultLeaseTtlMs), maxTtl: seconds(config.maxLeaseTtlMs) },
+    defaultMounts: config.defaultMounts,
+    devRootToken: config.dev ? config.rootToken : undefined,
+    apiAddr: config.apiAddr ?? '',
+    background: config.background === 'on',
+  }
+}
+
+const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
+
+/** The seal keys as the settings say; a store in memory gets one that ends with it. docs/storage.md#seal-key */
+async function sealKeys(
+  config: Config,
+  storeIsEmpty: boolean,
+  log: Log,
+): Promise<Pick<CoreSettings, 'sealKey' | 'previousSealKey'>> {
+  if (config.storage.kind === 'memory') return { sealKey: systemRandom.bytes(32) }
+  const { sealKey: text, sealKeyFile: file, allowOpenKeyFile: allowOpen } = config
+  const { key, made } = await loadSealKey({ text, file, allowOpen, storeIsEmpty })
+  if (made)
+    log.warn({ file }, `made seal key ${file}: in production keep it on another disk than the database`)
+  if (config.sealPreviousKeyFile === undefined) return { sealKey: key }
+  return { sealKey: key, previousSealKey: await readSealKeyFile(config.sealPreviousKeyFile, { allowOpen }) }
+}
+
+/** Throws a StartError if a default mount has a type that cannot be mounted. */
+export function checkDefaultMounts({ defaultMounts }: Config, mountTypes: MountTypeRegistry): void {
+  for (const { table, path, type } of defaultMounts) {
+    if (mountTypes.offeredPlugin(table, type) !== undefined) continue
+    const item = `${table === 'auth' ? 'auth/' : ''}${path}=${type}`
+    throw new StartError(2, `GATEHOUSE_DEFAULT_MOUNTS: "${item}" is not a valid PATH=TYPE of a mount`)
+  }
+}

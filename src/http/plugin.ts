@@ -1,0 +1,40 @@
+import type { Core } from '../core/core.ts'
+import type { Mount } from '../core/mounts/mount.ts'
+import type { MountType, MountTypeNames } from '../core/mounts/mount-type.ts'
+import type { NodeResource } from './node-resource.ts'
+import type { Resource } from './resource.ts'
+
+/** A metric with a value for each mount. Mounts may share a label: then their values are combined. */
+export type MountGauge = {
+  /** Without `gatehouse_`. docs/operations.md#metrics */
+  readonly name: string
+  readonly help: string
+  combine(one: number, other: number): number
+  /** Called when metrics are collected. A mount without a value is left out. */
+  read(): Promise<readonly { readonly mount: Mount; readonly value: number | undefined }[]>
+}
+
+/**
+ * A mount type with what is served at its mounts. Routes, the OpenAPI document, help and metrics are derived
+ * from it. A plugin with the name of a fixed type adds to what is served at those mounts.
+ */
+export type Plugin = MountType & {
+  /** The paths below its mounts. */
+  readonly resources: readonly Resource[]
+  /** Paths outside of mounts. */
+  readonly node?: readonly NodeResource[]
+  readonly gauges?: readonly MountGauge[]
+  /** Ends waiting requests: the server is about to close. */
+  onClosing?(): void
+}
+
+/** A plugin before the stores are open: the server lists one for each mount type. */
+export type PluginDefinition = MountTypeNames & { open(core: Core): Omit<Plugin, keyof MountTypeNames> }
+
+/** Opens the plugins over the core, and adds them to its mount types. */
+export const openPlugins = (definitions: readonly PluginDefinition[], core: Core): Plugin[] =>
+  definitions.map(({ open, ...names }) => {
+    const plugin = { ...names, ...open(core) }
+    core.mountTypes.add(plugin)
+    return plugin
+  })

@@ -1,0 +1,40 @@
+import type { Core } from '../../core/core.ts'
+import type { PluginDefinition } from '../../http/plugin.ts'
+import type { OperatorSettings } from './config/effective-settings.ts'
+import { CloudEngine, type CloudEngineParts } from './engine.ts'
+import { cloudGauges } from './gauges.ts'
+import { cloudResources } from './resources.ts'
+
+export { operatorSettings } from './config/operator-settings.ts'
+
+/** How long the engine waits. Tests and benchmarks only. */
+export type CloudTimes = Partial<Pick<CloudEngineParts, 'pause' | 'patience' | 'requestLimitMs'>>
+
+export type CloudOptions = { readonly operator: OperatorSettings; readonly times?: CloudTimes | undefined }
+
+/** The types `cloud` and `azure`: one engine, two sets of field names. docs/contract/cloud.md */
+export function cloudPlugins({ operator, times = {} }: CloudOptions): PluginDefinition[] {
+  let engine: CloudEngine | undefined
+  const engineOver = (core: Core) => (engine ??= new CloudEngine({ ...core, operator, ...times }))
+  const open = (type: 'cloud' | 'azure') => (core: Core) => {
+    const engine = engineOver(core)
+    return {
+      resources: cloudResources({ engine, type }),
+      leases: engine.credentials,
+      clear: engine.clear.bind(engine),
+      empty: engine.empty.bind(engine),
+    }
+  }
+  return [
+    {
+      ...{ table: 'secret', names: ['cloud'] },
+      open: (core) => ({
+        ...open('cloud')(core),
+        gauges: cloudGauges(engineOver(core)),
+        start: () => engineOver(core).start(),
+        [Symbol.asyncDispose]: () => engineOver(core)[Symbol.asyncDispose](),
+      }),
+    },
+    { ...{ table: 'secret', names: ['azure'] }, open: open('azure') },
+  ]
+}

@@ -1,0 +1,44 @@
+import type { PluginDefinition } from '../../http/plugin.ts'
+import { frontEndResources } from './front-end-routes.ts'
+import { messageResources } from './message-routes.ts'
+import { MessageStore } from './message-store.ts'
+import { MessageWaits } from './message-waits.ts'
+import { ShownMessages } from './shown-messages.ts'
+
+export type MessageOptions = {
+  /** `community` has no messages. docs/contract/messages.md#community-edition */
+  readonly edition: 'enterprise' | 'community'
+  /** Most requests of one client address that wait for a change of messages. */
+  readonly mostWaiters: number
+}
+
+/** Messages of operators to users, below `sys/`. docs/contract/messages.md */
+export const customMessages = ({ edition, mostWaiters }: MessageOptions): PluginDefinition => ({
+  table: 'secret',
+  names: ['system'],
+  open: (core) => {
+    const messages = new MessageStore(core)
+    const shownMessages = new ShownMessages({ ...core, messages })
+    const messageWaits = new MessageWaits({ mostPerAddress: mostWaiters })
+    messages.onChange((namespaceId) => messageWaits.changed(namespaceId))
+    core.onRecheck(() => messageWaits.lookAgain())
+    core.namespaceLife.removes({
+      name: 'waits',
+      phase: 'waiting requests',
+      remove: (id) => messageWaits.endNamespace(id),
+    })
+    core.namespaceLife.removes({
+      name: 'messages',
+      phase: 'data',
+      remove: (id) => messages.removeNamespace(id),
+    })
+    const parts = { ...core, edition, messages, shownMessages, messageWaits }
+    return {
+      resources: [
+        ...(edition === 'enterprise' ? messageResources(parts) : []),
+        ...frontEndResources({ ...parts, isSealed: () => core.barrier.isSealed() }),
+      ],
+      onClosing: () => messageWaits.endAll(),
+    }
+  },
+})

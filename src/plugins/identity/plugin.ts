@@ -1,0 +1,21 @@
+import { IdentityTidy } from '../../core/identity/identity-tidy.ts'
+import type { PluginDefinition } from '../../http/plugin.ts'
+import { identityResources } from './resources.ts'
+
+/** The fixed mount `identity/`. docs/contract/identity.md */
+export const identityPlugin: PluginDefinition = {
+  table: 'secret',
+  names: ['identity'],
+  open: (core) => ({
+    resources: identityResources({
+      ...core,
+      now: () => core.clock.now(),
+      cutOffs: core.tokens.cutOffs,
+      identityTidy: new IdentityTidy({
+        ...core,
+        store: core.identities,
+        tokenMountOf: (namespace) => core.mounts.table.at(namespace, 'auth/token/'),
+      }),
+    }),
+  }),
+}

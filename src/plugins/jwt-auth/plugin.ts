@@ -1,0 +1,68 @@
+import { Periodic } from '../../core/background.ts'
+import type { Core } from '../../core/core.ts'
+import { issueLogin, type Lookalike, planLogin } from '../../core/tokens/issue-login.ts'
+import type { PluginDefinition } from '../../http/plugin.ts'
+import type { LoginCounter } from './explain/login-reports.ts'
+import { jwtGauges } from './gauges.ts'
+import { JwtMethod } from './method.ts'
+import { jwtAuthResources } from './resources.ts'
+
+export type JwtOptions = {
+  /** Most characters of a JWT; 0 is no limit. */
+  readonly maxJwtSize: number
+  /** Most refused logins remembered per mount. */
+  readonly failuresKept: number
+  /** Mounts are given by their full paths. */
+  readonly metrics: LoginCounter & {
+    lookalike(mount: string): void
+    keysFetched(mount: string, succeeded: boolean): void
+  }
+}
+
+const sweepIntervalMs = 60_000
+
+/** The types `jwt` and `oidc`. docs/contract/jwt.md */
+export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
+  table: 'auth',
+  names: ['jwt', 'oidc'],
+  open: (core) => {
+    const { log, metrics } = { log: core.log, ...options }
+    const method = new JwtMethod({
+      ...core,
+      ...options,
+      onFetch: (mount, succeeded) => metrics.keysFetched(core.fullPathOf(mount), succeeded),
+    })
+    const sweeper = new Periodic({
+      run: () => method.sweep(),
+      intervalMs: sweepIntervalMs,
+      onError: (err) => log.error({ err }, 'expired logins could not be removed'),
+    })
+    const loginParts = { ...core, identity: core.identities, onLookalike: lookalikes(core, metrics) }
+    return {
+      resources: jwtAuthResources({
+        ...{ method, log, counter: metrics, policyExists: core.policyExists },
+        issue: (login) => issueLogin(loginParts, login),
+        plan: (login) => planLogin(loginParts, login),
+      }),
+      gauges: jwtGauges(method),
+      renewalTerms: method.renewalTerms.bind(method),
+      start: () => sweeper.start(),
+      settle: () => method.sweep(),
+      [Symbol.asyncDispose]: () => sweeper[Symbol.asyncDispose](),
+    }
+  },
+})
+
+const lookalikes =
+  ({ log, fullPathOf }: Core, metrics: JwtOptions['metrics']) =>
+  ({ mount, entityId, resembles }: Lookalike): void => {
+    const fields = {
+      event: 'login_lookalike',
+      namespace: mount.namespace,
+      mount: mount.path,
+      entity_id: entityId,
+      resembled_entity_id: resembles,
+    }
+    log.warn(fields, 'the name of a login looks like the name of another entity')
+    metrics.lookalike(fullPathOf(mount))
+  }

@@ -1,0 +1,29 @@
+import type { Core } from '../../core/core.ts'
+import { fail, refuse } from '../../errors.ts'
+import type { NodeExchange } from '../../http/node-resource.ts'
+
+/** Throws unless the caller may read `sys/metrics`, by whichever path. docs/settings.md */
+export async function checkMetricsReader(
+  { access, barrier }: Pick<Core, 'access' | 'barrier'>,
+  { call, presented }: NodeExchange,
+): Promise<void> {
+  if (barrier.isSealed()) throw refuse('sealed', 'Vault is sealed')
+  const caller = await access.authenticate(presented(), call.remoteAddress)
+  call.caller = caller
+  if (!caller.acl.decide({ operation: 'read', path: 'sys/metrics' }).allowed)
+    throw fail('denied', 'permission denied')
+}
+
+/**
+ * Throws unless the caller has `update` and `sudo` on the path.
+ * docs/contract/tokens-and-policies.md#protected-paths
+ */
+export async function checkSudo(
+  { access }: Pick<Core, 'access'>,
+  { call, presented }: NodeExchange,
+): Promise<void> {
+  const caller = await access.authenticate(presented(), call.remoteAddress)
+  call.caller = caller
+  const verdict = caller.acl.decide({ operation: 'update', path: call.path })
+  if (!verdict.allowed || !verdict.sudo) throw fail('denied', 'permission denied')
+}

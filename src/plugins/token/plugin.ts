@@ -1,0 +1,16 @@
+import type { PluginDefinition } from '../../http/plugin.ts'
+import { tokenResources } from './resources.ts'
+
+/** The fixed mount `auth/token/`. docs/contract/tokens-and-policies.md#tokens */
+export const tokenPlugin: PluginDefinition = {
+  table: 'auth',
+  names: ['token'],
+  open: (core) => ({
+    resources: tokenResources({
+      ...core,
+      identity: core.identities,
+      roles: core.tokenRoles,
+      renewalTerms: (token, mount) => core.mountTypes.renewalTerms(token, mount),
+    }),
+  }),
+}
