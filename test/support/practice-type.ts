@@ -36,7 +36,7 @@ const storedNote = z.object({ text: z.string(), ttl: z.int(), until: z.int() })
 export const practiceType = (options: PracticeOptions): PluginDefinition => ({
   ...practiceNames,
   open: ({ mounts, clock }) => {
-    const notesOf = (mount: Mount) => mounts.viewOf(mount).view('notes/')
+    const notesOf = (mount: Mount) => mounts.viewOf(mount).view('notes/', { numbers: 'plain' })
     const ours = () => mounts.table.all().filter(({ type, tainted }) => type === 'practice' && !tainted)
     const job = new Periodic({
       intervalMs: 1,
