@@ -4,7 +4,6 @@ import { Periodic } from '../../src/core/background.ts'
 import type { Lease } from '../../src/core/leases/lease.ts'
 import type { LeaseBackend } from '../../src/core/leases/lease-backend.ts'
 import type { Mount } from '../../src/core/mounts/mount.ts'
-import type { MountTypeNames } from '../../src/core/mounts/mount-type.ts'
 import { fail, refuse } from '../../src/errors.ts'
 import type { PluginDefinition } from '../../src/http/plugin.ts'
 import { type Reply, resource } from '../../src/http/resource.ts'
@@ -34,7 +33,8 @@ const storedNote = z.object({ text: z.string(), ttl: z.int(), until: z.int() })
  * fields, and a background job deletes expired notes.
  */
 export const practiceType = (options: PracticeOptions): PluginDefinition => ({
-  ...practiceNames,
+  table: 'secret',
+  names: ['practice'],
   open: ({ mounts, clock }) => {
     const notesOf = (mount: Mount) => mounts.viewOf(mount).view('notes/', { numbers: 'plain' })
     const ours = () => mounts.table.all().filter(({ type, tainted }) => type === 'practice' && !tainted)
@@ -96,8 +96,6 @@ export const practiceType = (options: PracticeOptions): PluginDefinition => ({
     }
   },
 })
-
-export const practiceNames: MountTypeNames = { table: 'secret', names: ['practice'] }
 
 async function credential(name: string, { roles, providerUrl }: PracticeOptions): Promise<Reply> {
   const role = roles.get(name)
