@@ -2,14 +2,22 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { resolve } from 'node:path'
 
-// The server, which kills itself before the step of this number: a change of a file in its folder, or a text
-// it prints.
-let left = Number(process.argv[2])
+// The server. Before each step, a change of a file in its folder or a text it prints, it copies the folder to
+// `<step>` in the folder of its argument, and what it has printed so far to `<step>.printed`.
+const copies = process.argv[2] ?? ''
 const folder = process.cwd()
 const opened = new Set<unknown>()
+let steps = 0
+let printed = ''
+let isCopying = false
 
 const step = () => {
-  if (left-- === 0) process.kill(process.pid, 'SIGKILL')
+  if (isCopying) return
+  isCopying = true
+  const copy = `${copies}/${steps++}`
+  fs.cpSync(folder, copy, { recursive: true })
+  fs.writeFileSync(`${copy}.printed`, printed)
+  isCopying = false
 }
 
 const names = [
@@ -44,6 +52,7 @@ process.stdout.write = (text: string | Uint8Array, ...more: unknown[]): boolean 
   step()
   // what is printed is out before the next step
   fs.writeSync(1, String(text))
+  printed += String(text)
   step()
   return write('', ...(more as []))
 }

@@ -19,6 +19,8 @@ export type FolderServer = AsyncDisposable & {
   readonly anonymous: Client
   /** The token it told; empty if it told none. */
   readonly rootToken: string
+  /** Each root token it kept or told. */
+  readonly rootTokens: readonly string[]
   /** Its log, one JSON object per line. */
   readonly stderr: string
   as(token: string): Client
@@ -56,17 +58,16 @@ export async function startInFolder(
   options: FolderServerOptions,
   { log, text } = keptLog(),
 ): Promise<FolderServer> {
-  let rootToken = ''
-  const tell = (token: string) => {
-    rootToken = token
-  }
-  const server = await startServer(configOf(options), { log, rootToken: { keep: () => {}, tell } })
+  const rootTokens: string[] = []
+  const given = (token: string) => void rootTokens.push(token)
+  const server = await startServer(configOf(options), { log, rootToken: { keep: given, tell: given } })
   const anonymous = new Client(server.url)
   const stop = async () => server[Symbol.asyncDispose]()
   return {
     url: server.url,
     anonymous,
-    rootToken,
+    rootToken: rootTokens.at(-1) ?? '',
+    rootTokens,
     get stderr() {
       return text()
     },
