@@ -88,7 +88,7 @@ export async function startChaosWorld(folder: string): Promise<ChaosWorld> {
   let up = Promise.resolve(server)
   stack.defer(() => server.stop('SIGKILL'))
   const { rootToken } = server
-  const theirs = directory.hand.addApplication({ displayName: 'theirs' })
+  const theirs = directory.admin.addApplication({ displayName: 'theirs' })
   await configure({ url: server.url, token: rootToken }, directory, theirs.id)
   const held = stack.move()
   return {

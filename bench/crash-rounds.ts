@@ -120,7 +120,7 @@ export async function runCrashRounds({
     const acknowledged = await logins
     const lives = await living
     server = await launch()
-    const entities = await inTurn(acknowledged, ({ token }) => entityOfToken(server.url, token))
+    const entities = await mapConcurrently(acknowledged, ({ token }) => entityOfToken(server.url, token))
     for (const [index, { subject, token }] of acknowledged.entries()) {
       const entity = entities[index]
       if (entity === undefined) counts.lost++
@@ -195,7 +195,10 @@ async function entityOfToken(url: string, token: string): Promise<string | undef
 }
 
 /** Maps with as many concurrent calls as there are connections. */
-async function inTurn<In, Out>(items: readonly In[], map: (item: In) => Promise<Out>): Promise<Out[]> {
+async function mapConcurrently<In, Out>(
+  items: readonly In[],
+  map: (item: In) => Promise<Out>,
+): Promise<Out[]> {
   const results: Out[] = []
   const entries = items.entries()
   const work = async () => {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { endWithUs } from '../simulators/exit.ts'
+import { killOnExit } from '../simulators/exit.ts'
 
 /** A running program of this folder that listens on a loopback port. */
 export interface Program extends AsyncDisposable {
@@ -18,7 +18,7 @@ export async function startProgram(file: string, args: readonly string[] = []): 
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { UV_THREADPOOL_SIZE: '16', ...process.env },
   })
-  endWithUs(child)
+  killOnExit(child)
   const ended = once(child, 'close')
   const stop = async () => {
     child.kill()

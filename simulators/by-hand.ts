@@ -4,7 +4,9 @@ import { parseArgs } from 'node:util'
  * Starts a stand-in from the command line, on `--port` or a free port. For an unknown argument or a port in
  * use it prints one line and exits with code 2.
  */
-export async function startByHand<StandIn>(start: (port: number) => Promise<StandIn>): Promise<StandIn> {
+export async function startFromCommandLine<StandIn>(
+  start: (port: number) => Promise<StandIn>,
+): Promise<StandIn> {
   try {
     const { values } = parseArgs({ options: { port: { type: 'string', default: '0' } } })
     return await start(Number(values.port))

@@ -15,9 +15,9 @@ import { explainedLogin, pipelineLogins } from './tour/pipelines.ts'
  * not the expected one.
  */
 exitOnSignals()
-await tellStory()
+await runTour()
 
-async function tellStory(): Promise<void> {
+async function runTour(): Promise<void> {
   const narration = narrate()
   const { chapter, step } = narration
   await using folder = await makeTemporaryFolder(tmpdir(), 'gatehouse-demo-')
@@ -44,7 +44,7 @@ async function tellStory(): Promise<void> {
   await server.stop('SIGKILL')
   const { url } = await launch()
   const survivor = { ...job, url }
-  await step(survivor, 'GET', 'auth/token/lookup-self', { expect: 200, tell: ({ data }) => data })
+  await step(survivor, 'GET', 'auth/token/lookup-self', { expect: 200, show: ({ data }) => data })
   await cloudRevocation({ ...scene, root: { ...scene.root, url } }, directory, credential)
 
   chapter('The job revokes its token, which is refused from then on')

@@ -24,7 +24,7 @@ export async function makeTemporaryFolder(parent: string, prefix: string): Promi
 }
 
 /** Kills the child if this process exits first. */
-export function endWithUs(child: ChildProcess): void {
+export function killOnExit(child: ChildProcess): void {
   const kill = () => void child.kill('SIGKILL')
   // runs before the removal of the folders it writes to
   process.prependListener('exit', kill)

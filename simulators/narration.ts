@@ -9,10 +9,10 @@ type StepOptions = {
   body?: unknown
   headers?: Record<string, string>
   /** Selects the part of the response to print; default all of it. */
-  tell?: (body: Record<string, unknown>) => unknown
+  show?: (body: Record<string, unknown>) => unknown
 }
 
-type VisitOptions = Pick<StepOptions, 'expect' | 'tell'> & {
+type VisitOptions = Pick<StepOptions, 'expect' | 'show'> & {
   token?: string
   /** Sent as a form. */
   form?: Record<string, string>
@@ -33,21 +33,21 @@ export function narrate(): Narration {
   const print = (text: string) => process.stdout.write(`${text}\n`)
   let chapters = 0
 
-  function printQuestion(line: string, colour: 'cyan' | 'magenta', body: unknown): void {
+  function printRequest(line: string, colour: 'cyan' | 'magenta', body: unknown): void {
     print(`\n${line.replace(/^ {2}\S+ \S+/, (start) => styleText(colour, start))}`)
     if (body !== undefined) print(indent(readable(body)))
   }
 
-  function printAnswer(
+  function printResponse(
     answer: Answer,
-    { expect, tell = (body) => body }: Pick<StepOptions, 'expect' | 'tell'>,
+    { expect, show = (body) => body }: Pick<StepOptions, 'expect' | 'show'>,
   ): Answer {
     print(
       styleText(answer.status < 400 ? 'green' : 'yellow', `  ${answer.status}`) +
-        shownHeaders(toldHeaders.map((name) => [name, answer.headers.get(name)])),
+        shownHeaders(printedHeaders.map((name) => [name, answer.headers.get(name)])),
     )
     const isExpected = answer.status === expect
-    if (answer.body !== undefined) print(indent(readable(isExpected ? tell(answer.body) : answer.body)))
+    if (answer.body !== undefined) print(indent(readable(isExpected ? show(answer.body) : answer.body)))
     if (!isExpected) throw new Error(`expected status ${expect}, got ${answer.status}`)
     return answer
   }
@@ -57,17 +57,17 @@ export function narrate(): Narration {
     aside: (text) => print(`\n  ${styleText('dim', text)}`),
     step: async (sender, method, path, { body, headers = {}, ...rest }) => {
       const token = sender.token === undefined ? null : shorten(sender.token)
-      printQuestion(
+      printRequest(
         `  ${method} /v1/${path}${shownHeaders([['X-Vault-Token', token], ...Object.entries(headers)])}`,
         'cyan',
         body,
       )
-      return printAnswer(await send(sender.url, { ...sender, method, path, headers, body }), rest)
+      return printResponse(await send(sender.url, { ...sender, method, path, headers, body }), rest)
     },
     visit: async (method, url, { token, form, ...rest }) => {
-      printQuestion(`  ${method} ${url}`, 'magenta', form)
+      printRequest(`  ${method} ${url}`, 'magenta', form)
       const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-      return printAnswer(
+      return printResponse(
         await exchange(url, { method, headers, ...(form && { body: new URLSearchParams(form) }) }),
         rest,
       )
@@ -76,7 +76,7 @@ export function narrate(): Narration {
 }
 
 /** The response headers to print. */
-const toldHeaders = ['ETag', 'X-Next-Change-At']
+const printedHeaders = ['ETag', 'X-Next-Change-At']
 
 const shownHeaders = (headers: readonly [name: string, value: string | null][]) =>
   headers.map(([name, value]) => (value === null ? '' : `   ${name}: ${value}`)).join('')

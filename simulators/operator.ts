@@ -9,7 +9,7 @@ export type Call = {
   body?: unknown
 }
 
-const patienceMs = 30_000
+const timeoutMs = 30_000
 
 /** Sends one request as curl would, with a path below `/v1/`. */
 export async function send(url: string, { method, path, token, headers, body }: Call): Promise<Answer> {
@@ -22,7 +22,7 @@ export async function send(url: string, { method, path, token, headers, body }: 
 
 /** Sends one request to any server that responds with JSON. */
 export async function exchange(url: string, request: RequestInit): Promise<Answer> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(patienceMs), ...request })
+  const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs), ...request })
   const text = await response.text()
   // every body of this API, and of those it calls, is a JSON object
   return {
@@ -36,7 +36,7 @@ export async function exchange(url: string, request: RequestInit): Promise<Answe
 export async function sendSuccessfully(url: string, call: Call): Promise<Answer> {
   const answer = await send(url, call)
   if (answer.status > 299)
-    throw new Error(`${call.method} ${call.path} answered ${answer.status}: ${JSON.stringify(answer.body)}`)
+    throw new Error(`${call.method} ${call.path} returned ${answer.status}: ${JSON.stringify(answer.body)}`)
   return answer
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
-import { endWithUs } from './exit.ts'
+import { killOnExit } from './exit.ts'
 
 export type ServerProcessOptions = {
   /** Holds the database, the seal key and the root token; kept between starts. */
@@ -55,7 +55,7 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  endWithUs(child)
+  killOnExit(child)
   const ended = once(child, 'close')
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
     child.kill(signal)
@@ -124,8 +124,8 @@ function readLog(stderr: Readable): { end: () => string; address: Promise<string
   const { promise: address, resolve } = Promise.withResolvers<string>()
   createInterface({ input: stderr }).on('line', (line) => {
     end = `${end}${line}\n`.slice(-4000)
-    const [, told] = startedLine.exec(line) ?? []
-    if (told !== undefined) resolve(told)
+    const [, url] = startedLine.exec(line) ?? []
+    if (url !== undefined) resolve(url)
   })
   return { end: () => end, address }
 }

@@ -5,7 +5,7 @@ import { type Algorithm, algorithms, type RotateOptions } from './signing-keys.t
 import { type Document, documents, type Trouble } from './trouble.ts'
 
 /** The part of the issuer that the controls use. */
-export type Steered = {
+export type ControlledIssuer = {
   signPipeline(provider: Provider, claims: Claims, options: { algorithm: Algorithm }): Promise<string>
   rotate(options: RotateOptions): Promise<void>
   misbehave(trouble: Trouble, document?: Document): void
@@ -19,7 +19,7 @@ const bodyLimit = 65_536
  * `POST /trouble` orders a fault (`{}` ends it). Never rejects: an error is the response.
  */
 export async function answerControl(
-  issuer: Steered,
+  issuer: ControlledIssuer,
   path: string,
   request: IncomingMessage,
   response: ServerResponse,
@@ -37,7 +37,7 @@ export async function answerControl(
 }
 
 async function act(
-  issuer: Steered,
+  issuer: ControlledIssuer,
   path: string,
   body: Record<string, unknown>,
 ): Promise<string | undefined> {

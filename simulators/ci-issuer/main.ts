@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { startByHand } from '../by-hand.ts'
+import { startFromCommandLine } from '../by-hand.ts'
 import { startIssuer } from './issuer.ts'
 
 /** `node simulators/ci-issuer/main.ts [--port 9000]`: an issuer for use with curl. Ctrl-C ends it. */
-await using issuer = await startByHand((port) => startIssuer({ port, controls: true }))
+await using issuer = await startFromCommandLine((port) => startIssuer({ port, controls: true }))
 process.stdout.write(`Issuer: ${issuer.url}
 
   JWT=$(curl -s ${issuer.url}/token -d '{"provider": "github", "claims": {"repository": "acme/shop", "aud": "gatehouse"}}')

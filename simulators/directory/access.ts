@@ -5,7 +5,7 @@ import type { RoleDefinition, Tenant } from './tenant.ts'
 
 type Permission = RoleDefinition['permissions'][number]
 
-/** What the principal may do at this scope, by its assignments there and above. */
+/** The principal's permissions at a scope, from its assignments there and above. */
 export function permissionsAt(tenant: Tenant, principalId: string, scope: string): Permission[] {
   return tenant
     .assignmentsOf(principalId)
@@ -13,7 +13,7 @@ export function permissionsAt(tenant: Tenant, principalId: string, scope: string
     .flatMap(({ roleDefinitionName }) => tenant.roleDefinitions.get(roleDefinitionName)?.permissions ?? [])
 }
 
-/** Throws `AuthorizationFailed` unless the caller may do this there. simulators/directory/README.md. */
+/** Throws `AuthorizationFailed` unless the caller may perform the action. simulators/directory/README.md */
 export function checkAccess(
   tenant: Tenant,
   call: Call,
@@ -29,7 +29,7 @@ const allows = ({ actions, notActions }: Permission, action: string) =>
   actions.some((pattern) => matches(pattern, action)) &&
   !notActions.some((pattern) => matches(pattern, action))
 
-/** `*` stands for any text; letter case does not count. */
+/** `*` matches any text; case-insensitive. */
 export function matches(pattern: string, action: string): boolean {
   const [first = '', ...rest] = pattern.toLowerCase().split('*')
   const text = action.toLowerCase()

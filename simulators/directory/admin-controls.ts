@@ -1,35 +1,35 @@
 import { livePasswords, makePassword } from './passwords.ts'
 import type { FederatedCredential, GroupKind, Holder, Tenant } from './tenant.ts'
 
-/** What a test, or a person at the control port, does past the API. */
+/** Direct changes by a test or through the control port, which bypass the API. */
 export type AdminControls = {
   addGroup(displayName: string, kind?: GroupKind): { id: string }
-  /** Makes a group one of another kind. */
+  /** Changes the kind of a group. */
   changeGroup(id: string, kind: GroupKind): void
   addRoleDefinition(fields: { roleName: string; actions?: string[] }): { name: string; id: string }
   addResourceGroup(name: string): { scope: string }
-  /** An application with its service principal that the engine did not make. */
+  /** Adds an application and its service principal that the engine did not create. */
   addApplication(fields: {
     displayName: string
     signInAudience?: string
     tags?: string[]
     federated?: FederatedCredential[]
-    /** Default a year ago, where no delay reaches. */
+    /** Default: a year ago, so that no delay applies. */
     createdAt?: number
   }): { id: string; appId: string; servicePrincipalId: string }
   /** Makes a service principal an owner of an application and of its service principals. */
   addOwner(applicationId: string, servicePrincipalId: string): void
-  /** A password on an application or a service principal; its text may be chosen, its end may be past. */
+  /** Adds a password to an application or a service principal; it may have a chosen text or be expired. */
   addPassword(
     holderId: string,
     fields?: { displayName?: string; secretText?: string; lifetimeSeconds?: number },
   ): { keyId: string; secretText: string }
   /**
-   * Deletes whatever has this id: an application or service principal (softly), a password by its key id, a
-   * role assignment by its name or path.
+   * Deletes the object with this id: an application or service principal (softly), a password by its key id,
+   * a role assignment by its name or path.
    */
   remove(id: string): void
-  /** Purges what was deleted. */
+  /** Purges a deleted object. */
   purge(id: string): void
 }
 
@@ -74,7 +74,7 @@ export function adminControlsOf(
       application.ownerIds.push(servicePrincipalId)
       tenant.principalByAppId(application.appId)?.ownerIds.push(servicePrincipalId)
     },
-    addPassword: (holderId, { displayName = 'by hand', lifetimeSeconds = 3600, secretText } = {}) => {
+    addPassword: (holderId, { displayName = 'admin', lifetimeSeconds = 3600, secretText } = {}) => {
       const holder: Holder | undefined = tenant.applications.get(holderId) ?? tenant.principals.get(holderId)
       if (holder === undefined) throw new Error(`there is no application '${holderId}'`)
       const password = makePassword({

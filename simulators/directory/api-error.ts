@@ -1,4 +1,4 @@
-/** A refusal of one of the services, before it is put into that service's error body. */
+/** An error of a service, before it is converted to the service's error body. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number

@@ -3,10 +3,10 @@ import type { Settings } from './settings.ts'
 import type { Tenant } from './tenant.ts'
 import type { TokenClaims } from './tokens.ts'
 
-/** What the directory API and the resource manager build on. */
+/** The dependencies of the directory API and the resource manager. */
 export type ApiParts = {
   tenant: Tenant
   settings(): Settings
-  /** The caller named by a valid token, or what is wrong with the token. */
+  /** The caller that a valid token names, or why the token is invalid. */
   caller(call: Call): TokenClaims | 'missing' | 'expired' | 'stranger' | 'audience'
 }

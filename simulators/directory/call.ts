@@ -3,18 +3,18 @@ import type { View } from './consistency.ts'
 import type { Operation, ServiceName } from './operations.ts'
 import type { TokenClaims } from './tokens.ts'
 
-/** One request as a handler sees it. */
+/** A parsed request. */
 export type Call = {
   operation: Operation
   service: ServiceName
   method: string
   path: string
-  /** Of this service, without trailing slash. */
+  /** The origin of the service, without a trailing slash. */
   origin: string
   params: Readonly<Record<string, string>>
   query: URLSearchParams
   headers: IncomingMessage['headers']
-  /** The members of a JSON object or of a form. */
+  /** The members of a JSON object, or the fields of a form. */
   body: Record<string, unknown>
   view: View
   caller: TokenClaims | undefined
@@ -27,7 +27,7 @@ export type Reply = { status: number; body?: unknown; headers?: Record<string, s
 export type Route = {
   operation: Operation
   method: string
-  /** Matches the path with its escapes resolved; named groups become params. */
+  /** Matches the decoded path; named groups become `params`. */
   path: RegExp
   handle(call: Call): Reply
 }

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { der } from './der.ts'
 
-/** A server's certificate with its key, and the authority that signed it. All PEM. */
+/** A server's certificate with its key, and the CA that signed it, as PEM. */
 export type Certificates = { ca: string; cert: string; key: string }
 
 const oids = {
@@ -21,10 +21,7 @@ const loopbackAddresses = [Uint8Array.of(127, 0, 0, 1), Uint8Array.from([...new 
 
 type Party = { name: string; publicKey: KeyObject; privateKey: KeyObject }
 
-/**
- * A new authority and a certificate of it for `localhost`, 127.0.0.1 and ::1, good for ten years around the
- * machine's present. RFC 5280 §4.
- */
+/** Creates a CA and a certificate for `localhost`, 127.0.0.1 and ::1, valid for ten years. RFC 5280 §4 */
 export function makeCertificates(): Certificates {
   const authority = makeParty('Directory simulator CA')
   const server = makeParty('localhost')

@@ -3,8 +3,8 @@ import type { Operation } from './operations.ts'
 import type { Call } from './call.ts'
 
 /**
- * Keeps two changes of the same application's passwords apart, from a request's arrival to the end of its
- * answer.
+ * Detects concurrent changes of an application's passwords, from a request's arrival to the end of its
+ * response.
  */
 export type ConcurrencyGuard = {
   /** False if another change is in progress. */

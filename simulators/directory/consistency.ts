@@ -8,7 +8,7 @@ export type View = {
   readonly delays: Delays
 }
 
-/** The lifetime of an object, in milliseconds since the epoch. */
+/** The creation and deletion times of an object, in milliseconds since the epoch. */
 export type Lived = { createdAt: number; deletedAt?: number | undefined }
 
 /**
@@ -19,12 +19,12 @@ export function hasHeard(view: View, since: number, delay: keyof Delays): boolea
   return view.now >= since + (view.delays[delay] * 1000 * (view.replica + 1)) / view.replicas
 }
 
-/** Whether the thing exists in the view of this replica. */
+/** Whether the object exists in the view of this replica. */
 export function isSeen(view: View, { createdAt, deletedAt }: Lived, delay: keyof Delays): boolean {
   return hasHeard(view, createdAt, delay) && (deletedAt === undefined || !hasHeard(view, deletedAt, delay))
 }
 
-/** The things that exist in the view of this replica. */
+/** The objects that exist in the view of this replica. */
 export const seenOf = <T extends Lived>(view: View, things: readonly T[], delay: keyof Delays): T[] =>
   things.filter((thing) => isSeen(view, thing, delay))
 

@@ -33,8 +33,8 @@ const outage = z.strictObject({ service: z.enum(services).optional() })
 type Act = (body: Record<string, unknown>, query: URLSearchParams) => unknown
 
 /**
- * The control port: plain HTTP and JSON, for a person with curl or a test in another process. The README
- * lists it.
+ * The control port: JSON over plain HTTP, for curl or tests in another process.
+ * simulators/directory/README.md
  */
 export async function startControls(directory: Directory, port = 0): Promise<Controls> {
   const acts = actsOf(directory)
@@ -58,7 +58,7 @@ function actsOf(directory: Directory): Record<string, Act> {
   return {
     'GET /': () => describe(directory),
     'GET /settings': () => directory.settings,
-    // the settings' own schema refuses what is none
+    // `change` validates the settings
     'POST /settings': (body) => {
       directory.change(body)
       return directory.settings
@@ -83,31 +83,31 @@ function actsOf(directory: Directory): Record<string, Act> {
     'DELETE /journal': () => directory.journal.clear(),
     'POST /groups': (body) => {
       const { name, kind } = groupFields.parse(body)
-      return directory.hand.addGroup(name, kind)
+      return directory.admin.addGroup(name, kind)
     },
     'POST /owners': (body) => {
       const { application_id, service_principal_id } = ownerFields.parse(body)
-      return directory.hand.addOwner(application_id, service_principal_id)
+      return directory.admin.addOwner(application_id, service_principal_id)
     },
-    'POST /resource-groups': (body) => directory.hand.addResourceGroup(nameFields.parse(body).name),
+    'POST /resource-groups': (body) => directory.admin.addResourceGroup(nameFields.parse(body).name),
     'POST /role-definitions': (body) => {
       const { role_name: roleName, actions } = definitionFields.parse(body)
-      return directory.hand.addRoleDefinition({ roleName, ...(actions && { actions }) })
+      return directory.admin.addRoleDefinition({ roleName, ...(actions && { actions }) })
     },
     'POST /applications': (body) => {
       const { name, tags, sign_in_audience: signInAudience } = applicationFields.parse(body)
-      return directory.hand.addApplication({
+      return directory.admin.addApplication({
         displayName: name,
         ...(tags && { tags }),
         ...(signInAudience !== undefined && { signInAudience }),
       })
     },
-    'POST /remove': (body) => directory.hand.remove(idFields.parse(body).id),
-    'POST /purge': (body) => directory.hand.purge(idFields.parse(body).id),
+    'POST /remove': (body) => directory.admin.remove(idFields.parse(body).id),
+    'POST /purge': (body) => directory.admin.purge(idFields.parse(body).id),
   }
 }
 
-/** Everything one needs to aim a program at the stand-in. */
+/** The addresses and credentials that point a program at the stand-in. */
 const describe = (directory: Directory) => ({
   authority_url: directory.authorityUrl,
   directory_url: directory.directoryUrl,

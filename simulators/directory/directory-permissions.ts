@@ -16,7 +16,7 @@ const organizationRead = [
   'Directory.ReadWrite.All',
 ]
 
-/** What a named profile puts into the `roles` of the root's tokens. */
+/** The `roles` of the root's tokens under a permission profile. */
 function rolesOf(permissions: Settings['directoryPermissions']): string[] {
   const rest = ['GroupMember.ReadWrite.All', 'Organization.Read.All']
   if (permissions === 'None') return []
@@ -35,23 +35,23 @@ function need(call: Call, wanted: readonly string[]): void {
 }
 
 /**
- * The checks of the directory API, each throws the 403 of simulators/directory/README.md. They go by the
- * roles in the token, as the real one does.
+ * The permission checks of the directory API. As in the real service, they use the roles in the token. Each
+ * throws the 403 of simulators/directory/README.md.
  */
 export const mayCaller = {
   readApplications: (call: Call) => need(call, applicationRead),
   createApplication: (call: Call) => need(call, [...applicationWrite, owned]),
   /**
-   * With `OwnedBy` only what the caller owns; its own application is not among that, unless it was made an
-   * owner of it.
+   * With `OwnedBy`, a caller can change only what it owns; it does not own itself unless it was made an
+   * owner.
    */
   changeHolder: (call: Call, holder: Holder) => {
     if (!has(call, applicationWrite) && !(has(call, [owned]) && owns(call, holder))) throw insufficient()
   },
   readGroups: (call: Call) => need(call, groupRead),
   /**
-   * A service principal as a member takes a permission of groups and one of applications. Graph reference:
-   * group-post-members.
+   * Adding a service principal requires a permission for groups and one for applications. Graph:
+   * group-post-members
    */
   addMember: (call: Call, group: Group) => {
     need(call, groupWrite)
@@ -65,7 +65,7 @@ export const mayCaller = {
   readOrganization: (call: Call) => need(call, organizationRead),
 }
 
-/** The real one answers a change of a dynamic group as if a permission were missing. */
+/** For a dynamic group, the real service responds as if a permission were missing. */
 function mayChangeMembersOf(call: Call, { kind }: Group): void {
   if (kind === 'role-assignable') need(call, [roleManagement])
   if (kind === 'dynamic') throw insufficient()
@@ -79,14 +79,14 @@ const owns = ({ caller }: Call, { ownerIds }: Holder): boolean =>
   caller !== undefined && ownerIds.includes(caller.oid)
 
 /**
- * Whether the caller may have a service principal made for this application; with `OwnedBy` only for its own.
+ * Whether the caller may create a service principal of this application; with `OwnedBy`, only if it owns it.
  */
 export function mayMakePrincipalFor(call: Call, application: Application | undefined): boolean {
   mayCaller.createApplication(call)
   return has(call, applicationWrite) || (application !== undefined && owns(call, application))
 }
 
-/** Gives the root what the settings say, from its next token on. */
+/** Grants the root the roles of the settings, from its next token on. */
 export function grantRoot(tenant: Tenant, rootPrincipalId: string, settings: Settings): void {
   const principal = tenant.principals.get(rootPrincipalId)
   if (principal !== undefined) principal.roles = rolesOf(settings.directoryPermissions)

@@ -7,8 +7,8 @@ import type { Settings, SettingsInput } from './settings.ts'
 
 export type DirectoryOptions = {
   /**
-   * Of the identity platform; the directory, the resource manager and the control port take the three that
-   * follow. Default 0: free ports.
+   * The port of the identity platform; the directory, the resource manager and the control port use the next
+   * three. Default 0: free ports.
    */
   port?: number
   /** Milliseconds since the epoch; default the system clock. */
@@ -26,7 +26,7 @@ export interface Directory extends AsyncDisposable {
   readonly resourceManagerUrl: string
   /** Undefined without controls. Plain HTTP. */
   readonly controlUrl: string | undefined
-  /** A PEM file of the authority that signed the certificates; gone when this is disposed. */
+  /** PEM file of the CA that signed the certificates; deleted on disposal. */
   readonly caFile: string
   readonly ca: string
   readonly tenantId: string
@@ -38,22 +38,24 @@ export interface Directory extends AsyncDisposable {
   /** Object ids of the root. */
   readonly rootApplicationId: string
   readonly rootServicePrincipalId: string
-  /** Object ids of the group fixtures by name; of two called `multiple`, the second. */
+  /**
+   * Object ids of the group fixtures by name. Two groups have the name `multiple`; this has the second one.
+   */
   readonly groupIds: Readonly<Record<string, string>>
   readonly settings: Settings
   readonly journal: Journal
   /** Direct changes by a test, without access checks, rate limits or journal entries. */
-  readonly hand: AdminControls
+  readonly admin: AdminControls
   /** Changes some settings. */
   change(settings: SettingsInput): void
   /** Orders faults. */
   fault(...faults: FaultInput[]): void
   clearFaults(): void
-  /** Sends the responses that `held` faults hold back. */
+  /** Sends the responses that `held` faults withhold. */
   release(): void
   /** Advances the stand-in's clock. */
   advance(seconds: number): void
-  /** Everything that exists and was made over the API. */
+  /** All existing objects that were created through the API. */
   inventory(): Thing[]
   debris(inUse?: InUse): Thing[]
   /** Connections to this service, or to all, are refused until `comeBack`. */

@@ -56,7 +56,7 @@ const effect = z.discriminatedUnion('kind', [
   }),
 ])
 
-/** One misbehaviour: at which requests, how often, and what happens instead. */
+/** A fault: which requests it affects, how often, and what happens instead. */
 export const faultFields = effect.and(
   z.object({
     operation: z.enum(operations).optional().describe('default: any'),

@@ -2,12 +2,12 @@ import { type Fault, type FaultInput, faultFields } from './fault-fields.ts'
 import type { Operation, ServiceName } from './operations.ts'
 import type { Settings } from './settings.ts'
 
-/** The ordered faults that are not used up. */
+/** The ordered faults that are still pending. */
 export type FaultBox = {
   order(fault: FaultInput): void
   clear(): void
   readonly pending: readonly Fault[]
-  /** The fault for this request; counts as one use of it. */
+  /** Returns the fault for this request and counts one use of it. */
   take(service: ServiceName, operation: Operation): Fault | undefined
   /** Calls `done` on `release`, unless the returned function is called first. */
   hold(done: () => void): () => void

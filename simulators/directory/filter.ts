@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.ts'
 
-/** A property's value of one listed thing; several for a collection. */
+/** The filterable properties of a listed object; a collection has several values. */
 type Properties = Readonly<Record<string, string | readonly string[]>>
 type Test = (thing: Properties) => boolean
 
@@ -25,9 +25,9 @@ const shapes: { pattern: RegExp; test(match: readonly string[]): Test }[] = [
 ]
 
 /**
- * Reads a `$filter`: `name eq 'x'`, `startswith(name,'x')`, `tags/any(t:t eq 'x')`,
- * `tags/any(t:startswith(t,'x'))`, and several of them with `and`. A quote inside a text is doubled; letter
- * case does not count. Anything else is refused as the real service refuses what it cannot read.
+ * Parses a `$filter`: `name eq 'x'`, `startswith(name,'x')`, `tags/any(t:t eq 'x')`,
+ * `tags/any(t:startswith(t,'x'))`, or several of them with `and`. Quotes inside a text are doubled;
+ * case-insensitive. Throws the real service's error for anything else.
  */
 export function readFilter(filter: string, names: readonly string[], code = 'BadRequest'): Test {
   const tests: Test[] = []

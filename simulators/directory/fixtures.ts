@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { makePassword } from './passwords.ts'
 import type { Application, GroupKind, Principal, RoleDefinition, Tenant } from './tenant.ts'
 
-/** Fixtures are this old, so that no delay concerns them. */
+/** The age of fixtures, so that no delay applies to them. */
 const yearMs = 365 * 86_400_000
 
 const everything = { actions: ['*'], notActions: [], dataActions: [], notDataActions: [] }
 
-/** simulators/directory/README.md: five definitions of the real cloud, and two that share a name. */
+/** Five definitions of the real cloud, and two with the same name. simulators/directory/README.md */
 const roleDefinitions: Omit<RoleDefinition, 'seq'>[] = [
   {
     name: '8e3af657-a8ff-443c-a75c-2fe8c4bcb635',
@@ -59,9 +59,7 @@ const roleDefinitions: Omit<RoleDefinition, 'seq'>[] = [
 
 export type Root = { application: Application; principal: Principal; secret: string; secretKeyId: string }
 
-/**
- * Fills the tenant: groups, definitions, resource groups, and the root with a password that lasts ten years.
- */
+/** Adds groups, definitions, resource groups, and the root with a password that is valid for ten years. */
 export function addFixtures(tenant: Tenant, now: number): Root {
   for (const displayName of ['foo', 'bar', 'multiple', 'multiple']) addGroup(tenant, displayName)
   for (const definition of roleDefinitions)
@@ -111,7 +109,7 @@ export type RootRoles = {
   readonly resourceGroups: readonly string[] | null
 }
 
-/** Gives the root these roles on the subscription, or on some of its resource groups, and no others. */
+/** Replaces the roles of the root, on the subscription or on some of its resource groups. */
 export function assignRootRoles(
   tenant: Tenant,
   principal: Principal,

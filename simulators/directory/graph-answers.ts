@@ -6,7 +6,7 @@ import type { Call, Reply } from './call.ts'
 
 const guid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
-/** The id as it is stored; a text that is none is refused. */
+/** The canonical form of an id. Throws for an invalid id. */
 export function readId(text: string | undefined): string {
   if (text === undefined || !guid.test(text))
     throw new ApiError(400, 'Request_BadRequest', `Invalid object identifier '${text}'.`)
@@ -20,7 +20,7 @@ export const resourceMissing = (id: string) =>
     `Resource '${id}' does not exist or one of its queried reference-property objects are not present.`,
   )
 
-/** The thing if this replica has it, else 404. */
+/** The object in the view of this replica. Throws 404 if it does not exist there. */
 export function getSeen<T extends Lived>(call: Call, things: ReadonlyMap<string, T>, id: string): T {
   const thing = things.get(id)
   if (thing === undefined || !isSeen(call.view, thing, 'changeToRead')) throw resourceMissing(id)
@@ -30,14 +30,14 @@ export function getSeen<T extends Lived>(call: Call, things: ReadonlyMap<string,
 export type Listing<T> = {
   context: string
   items: Iterable<T>
-  /** What `$filter` may ask for. */
+  /** The properties that `$filter` supports. */
   properties(item: T): Record<string, string | readonly string[]>
   names: readonly string[]
   show(item: T): Record<string, unknown>
   pageSize: number
 }
 
-/** A page of a list as the request filters, selects and sizes it. */
+/** A page of a list, with the request's filter, selection and size. */
 export function listReply<T extends { seq: number }>(
   call: Call,
   { context, items, properties, names, show, pageSize }: Listing<T>,
@@ -62,7 +62,7 @@ export function listReply<T extends { seq: number }>(
 
 const contextOf = (call: Call, name: string) => `${call.origin}/v1.0/$metadata#${name}`
 
-/** One thing, with its context. */
+/** An object with its `@odata.context`. */
 export const entityReply = (
   call: Call,
   { status = 200, context, entity }: { status?: number; context: string; entity: Record<string, unknown> },

@@ -16,12 +16,12 @@ const audiences = [
 ]
 const longestName = 256
 
-/** Applications and their passwords. simulators/directory/README.md. */
+/** Applications and their passwords. simulators/directory/README.md */
 export function applicationRoutes(parts: ApiParts): Route[] {
   const { tenant, settings } = parts
   const changed = (call: Call): Application => {
     const application = getSeen(call, tenant.applications, readId(call.params.id))
-    // a replica may still show what is gone; to change it, it must be there
+    // a replica may still show a deleted application, but only an existing one can be changed
     if (application.deletedAt !== undefined) throw resourceMissing(application.id)
     mayCaller.changeHolder(call, application)
     return application
@@ -101,7 +101,7 @@ export function applicationRoutes(parts: ApiParts): Route[] {
   ]
 }
 
-/** An application as one replica shows it. */
+/** An application in the view of a replica. */
 export const showApplication = (view: View, delay: keyof Delays) => (application: Application) => ({
   id: application.id,
   deletedDateTime: deletionSeen(view, application, delay),
@@ -117,7 +117,7 @@ export const showApplication = (view: View, delay: keyof Delays) => (application
   passwordCredentials: seenOf(view, application.passwords, delay).map(showPassword),
 })
 
-/** What an application can be filtered by. */
+/** The filterable properties of an application. */
 export const applicationProperties = ({ id, appId, displayName, tags, signInAudience }: Application) => ({
   id,
   appId,
@@ -205,7 +205,7 @@ function list({ tenant, settings }: ApiParts, call: Call): Reply {
   })
 }
 
-/** simulators/directory/README.md: 403 when the directory is full. */
+/** Throws 403 if the directory is full. simulators/directory/README.md */
 export function checkQuota(used: number, most: number | null): void {
   if (most === null || used < most) return
   const message =

@@ -7,7 +7,7 @@ import { principalNames, principalProperties, showPrincipal } from './graph-serv
 import type { Call, Route } from './call.ts'
 import type { Application, Holder, Principal } from './tenant.ts'
 
-/** What was deleted and can still be purged. simulators/directory/README.md. */
+/** Deleted objects, which can still be purged. simulators/directory/README.md */
 export function deletedRoutes({ tenant, settings }: ApiParts): Route[] {
   const inBin = (call: Call) => (holder: Holder) =>
     holder.deletedAt !== undefined && hasHeard(call.view, holder.deletedAt, 'deletedToBin')

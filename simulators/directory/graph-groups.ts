@@ -7,7 +7,7 @@ import { principalNames, principalProperties, showPrincipal } from './graph-serv
 import type { Call, Reply, Route } from './call.ts'
 import type { Group } from './tenant.ts'
 
-/** Groups, their members, and what the organization says of its quota. simulators/directory/README.md. */
+/** Groups, their members, and the organization's quota. simulators/directory/README.md */
 export function groupRoutes(parts: ApiParts): Route[] {
   const { tenant, settings } = parts
   const groupOf = (call: Call): Group => {
@@ -130,7 +130,7 @@ function addMember({ tenant }: ApiParts, call: Call, groupOf: (call: Call) => Gr
       'Request_BadRequest',
       "The value of '@odata.id' is not a reference to a directory object.",
     )
-  // a reference to another cloud's host points at nothing here
+  // a reference to the host of another cloud does not exist here
   if (url.origin !== call.origin)
     throw new ApiError(400, 'Request_BadRequest', `Resource '${reference}' is not of this directory.`)
   const id = readId(named)
@@ -149,7 +149,7 @@ function addMember({ tenant }: ApiParts, call: Call, groupOf: (call: Call) => Gr
 
 const defaultQuota = 50_000
 
-/** The quota is told only when it is asked for by `$select`, as the real one does. */
+/** As in the real service, the response has the quota only if `$select` requests it. */
 function organization({ tenant, settings }: ApiParts, call: Call): Reply {
   mayCaller.readOrganization(call)
   const asked = call.query.get('$select')?.includes('directorySizeQuota') === true

@@ -9,7 +9,7 @@ import type { Call, Reply, Route } from './call.ts'
 import type { Delays } from './settings.ts'
 import type { Principal } from './tenant.ts'
 
-/** Service principals and their passwords. simulators/directory/README.md. */
+/** Service principals and their passwords. simulators/directory/README.md */
 export function principalRoutes(parts: ApiParts): Route[] {
   const { tenant, settings } = parts
   const changed = (call: Call): Principal => {
@@ -31,7 +31,7 @@ export function principalRoutes(parts: ApiParts): Route[] {
     }
     return principal
   }
-  // the third way of saying the same comes round with the next request
+  // each refusal uses the next of three equivalent errors
   let refusals = 0
   return [
     {
@@ -105,7 +105,7 @@ export function principalRoutes(parts: ApiParts): Route[] {
   ]
 }
 
-/** A service principal as one replica shows it. */
+/** A service principal in the view of a replica. */
 export const showPrincipal = (view: View, delay: keyof Delays) => (principal: Principal) => ({
   id: principal.id,
   deletedDateTime: deletionSeen(view, principal, delay),
@@ -121,7 +121,7 @@ export const showPrincipal = (view: View, delay: keyof Delays) => (principal: Pr
   passwordCredentials: seenOf(view, principal.passwords, delay).map(showPassword),
 })
 
-/** What a service principal can be filtered by. */
+/** The filterable properties of a service principal. */
 export const principalProperties = ({ id, appId, displayName }: Principal) => ({ id, appId, displayName })
 export const principalNames = ['id', 'appId', 'displayName']
 
@@ -139,7 +139,7 @@ function create({ tenant, settings }: ApiParts, call: Call, nextRefusal: () => n
   const mayMake = mayMakePrincipalFor(call, application)
   if (application === undefined || application.deletedAt !== undefined) throw noBackingApplication(appId)
   if (!hasHeard(view, application.createdAt, 'applicationToServicePrincipal'))
-    throw notThereYet(appId, nextRefusal())
+    throw notReplicatedYet(appId, nextRefusal())
   if (!mayMake) throw notLocal()
   const former = tenant.principalByAppId(appId)
   if (
@@ -164,8 +164,8 @@ function create({ tenant, settings }: ApiParts, call: Call, nextRefusal: () => n
   })
 }
 
-/** One cause, three answers: the real service gives now this, now that. */
-function notThereYet(appId: string, turn: number): ApiError {
+/** The real service has three errors for the same cause, in no fixed order. */
+function notReplicatedYet(appId: string, turn: number): ApiError {
   if (turn % 3 === 0) return resourceMissing(appId)
   return turn % 3 === 1 ? noBackingApplication(appId) : notLocal()
 }

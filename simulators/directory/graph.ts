@@ -8,7 +8,7 @@ import type { Call, Reply } from './call.ts'
 import type { Service } from './service.ts'
 import type { TokenClaims } from './tokens.ts'
 
-/** Microsoft Graph v1.0, as far as simulators/directory/README.md goes. */
+/** The part of Microsoft Graph v1.0 that simulators/directory/README.md describes. */
 export function graphService(parts: ApiParts): Service {
   return {
     name: 'directory',

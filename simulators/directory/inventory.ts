@@ -2,25 +2,23 @@ import { livePasswords } from './passwords.ts'
 import { assignmentId } from './role-assignments.ts'
 import type { Application, Assignment, Holder, Principal, Tenant } from './tenant.ts'
 
-/** One thing that exists. Fixtures are left out, but not what was added to them over the API. */
+/** An existing object. Does not include fixtures, but objects that were added to them through the API. */
 export type Thing = {
   kind: 'application' | 'service-principal' | 'password' | 'role-assignment' | 'group-member'
-  /**
-   * Object id; of a password its key id, of an assignment its whole path, of a membership `<group>/<member>`.
-   */
+  /** Object id; key id of a password, path of an assignment, `<group>/<member>` of a membership. */
   id: string
   name: string
-  /** Client id of the application it belongs to; null when that is purged. */
+  /** Client id of the application it belongs to; null if that was purged. */
   clientId: string | null
-  /** Soft-deleted: it can be purged. */
+  /** Soft-deleted; can still be purged. */
   deleted: boolean
   createdAt: string
   tags?: readonly string[]
-  /** Of a password: its text. */
+  /** The text of a password. */
   secret?: string
 }
 
-/** Everything that exists and was made over the API. */
+/** All existing objects that were created through the API. */
 export function inventoryOf(tenant: Tenant): Thing[] {
   const holders: [Holder, Thing['kind']][] = [
     ...tenant.applications.values().map((one): [Application, Thing['kind']] => [one, 'application']),
@@ -42,12 +40,12 @@ export function inventoryOf(tenant: Tenant): Thing[] {
   ]
 }
 
-/** What is in use: the client ids somebody holds, and the secrets of theirs that must work. */
+/** The client ids and secrets in use. */
 export type InUse = { clientIds?: readonly string[] | undefined; secrets?: readonly string[] | undefined }
 
 /**
- * What exists and belongs to nothing in use. The passwords of an application that is not a test's own must be
- * among `secrets`. What is soft-deleted is no debris; a role assignment of what is deleted is.
+ * The objects that belong to nothing in use. The passwords of shared applications must be among `secrets`.
+ * Soft-deleted objects do not count, but role assignments of deleted objects do.
  */
 export function debrisOf(tenant: Tenant, { clientIds = [], secrets = [] }: InUse): Thing[] {
   const [clients, texts] = [new Set(clientIds), new Set(secrets)]
@@ -67,7 +65,7 @@ const holderThing = (holder: Holder, kind: Thing['kind']): Thing => ({
   ...('tags' in holder && { tags: [holder.tags].flat().map(String) }),
 })
 
-/** A fixture's own passwords are fixtures: they are older than it. */
+/** A fixture's own passwords are fixtures too: those that are not newer than the fixture. */
 const passwordThings = (holder: Holder): Thing[] =>
   livePasswords(holder)
     .filter(({ createdAt }) => !holder.fixture || createdAt > holder.createdAt)

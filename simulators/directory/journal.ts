@@ -1,8 +1,8 @@
 import type { Operation, ServiceName } from './operations.ts'
 
-/** One request, noted when all of it has come; what became of it is added when that is known. */
+/** A request, recorded when it has arrived completely. The outcome is added when it is known. */
 export type JournalEntry = {
-  /** Milliseconds since the epoch when it came, by the clock of the stand-in. */
+  /** Time of arrival in milliseconds since the epoch, on the stand-in's clock. */
   at: number
   service: ServiceName
   operation: Operation
@@ -12,15 +12,15 @@ export type JournalEntry = {
   replica: number
   /** Whether it had an Authorization header. */
   hasToken: boolean
-  /** The caller that the token, or the token request, names. */
+  /** The caller named by the token or the token request. */
   clientId?: string | undefined
   clientRequestId: string
   requestId: string
-  /** As it came, secrets left out. */
+  /** The body as sent, without secrets. */
   body?: Record<string, unknown>
-  /** Absent while, or when, there is no answer. */
+  /** Absent until there is a response. */
   status?: number
-  /** Of the error. */
+  /** The error code. */
   code?: string
   fault?: string
 }
@@ -31,10 +31,7 @@ export type Journal = {
   note(entry: JournalEntry): void
   entries(filter?: JournalFilter): JournalEntry[]
   clear(): void
-  /**
-   * Resolves when so many requests of this operation have come, and were dealt with as far as they are, since
-   * the journal was last cleared.
-   */
+  /** Resolves when `count` requests of this operation have arrived since the journal was last cleared. */
   arrived(operation: Operation, count?: number): Promise<void>
 }
 

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose'
 import { ApiError } from './api-error.ts'
 import { hasHeard } from './consistency.ts'
-import { judgeSecret } from './passwords.ts'
+import { secretVerdict } from './passwords.ts'
 import type { Call, Reply, Route } from './call.ts'
 import type { Service } from './service.ts'
 import type { Settings } from './settings.ts'
@@ -12,14 +12,14 @@ export type LoginParts = {
   tenant: Tenant
   tokens: TokenBook
   settings(): Settings
-  /** Which service's tokens a scope's resource asks for; undefined for a stranger. */
+  /** Whether the resource of a scope is one of the stand-in's services. */
   isResource(resource: string): boolean
 }
 
 const defaultScope = '/.default'
 const jwtBearer = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
-/** Discovery and client credentials of the identity platform. simulators/directory/README.md. */
+/** Discovery and the client credentials grant of the identity platform. simulators/directory/README.md */
 export function loginService(parts: LoginParts): Service {
   const routes: Route[] = [
     {
@@ -157,7 +157,7 @@ function token(parts: LoginParts, call: Call): Reply {
   return { status: 200, body }
 }
 
-/** An application is known from the delay after its creation until its deletion has got round. */
+/** Whether the creation of an application has reached the token endpoint and its deletion has not. */
 function isKnown({ view }: Call, { createdAt, deletedAt }: Application): boolean {
   return (
     hasHeard(view, createdAt, 'applicationToToken') &&
@@ -171,7 +171,7 @@ function checkTenant({ tenantId }: Tenant, named: string | undefined): void {
   throw loginError(400, 'invalid_request', 90002, text)
 }
 
-/** The resource of `<resource>/.default`, exactly one. */
+/** The resource of the scope, which must be exactly one `<resource>/.default`. */
 function readScope({ isResource, tenant }: LoginParts, scope: string): string {
   if (scope === '') throw missingParameter('scope')
   if (/\s/.test(scope.trim()))
@@ -208,7 +208,7 @@ function checkSecret(
       "'client_assertion', 'client_secret' or 'request' is required for the 'client_credentials' grant type.",
     )
   }
-  const verdict = judgeSecret(call.view, holders, secret)
+  const verdict = secretVerdict(call.view, holders, secret)
   if (verdict === 'good') return
   const { appId } = holders[0]
   if (verdict === 'expired') {
@@ -228,7 +228,8 @@ function checkSecret(
 }
 
 /**
- * The names in a foreign token, whose signature nobody looks at here, against those the application trusts.
+ * Compares the names in a federated token with those that the application trusts. Does not check the
+ * signature.
  */
 function checkAssertion({ body }: Call, application: Application, form: (name: string) => string): void {
   if (body.client_assertion_type !== jwtBearer) throw missingParameter('client_assertion_type')
@@ -279,7 +280,7 @@ const missingParameter = (name: string) =>
     `The request body must contain the following parameter: '${name}'.`,
   )
 
-/** `code` carries the OAuth error, `details` the number. */
+/** The `code` of the error is the OAuth error; its `details` have the number. */
 const loginError = (status: number, error: string, number: number, text: string) =>
   new ApiError(status, error, `AADSTS${number}: ${text}`, { details: [{ number }] })
 

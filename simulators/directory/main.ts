@@ -1,12 +1,12 @@
 import { once } from 'node:events'
-import { startByHand } from '../by-hand.ts'
+import { startFromCommandLine } from '../by-hand.ts'
 import { startDirectory } from './start-directory.ts'
 
 /**
- * `node simulators/directory/main.ts [--port 9300]`: the cloud, for use with curl. It also listens on
- * `--port` + 1, + 2 and + 3. Ctrl-C ends it.
+ * `node simulators/directory/main.ts [--port 9300]`: the cloud, for use with curl. Also listens on the next
+ * three ports. Ctrl-C ends it.
  */
-await using directory = await startByHand((port) => startDirectory({ port, controls: true }))
+await using directory = await startFromCommandLine((port) => startDirectory({ port, controls: true }))
 process.stdout.write(`The stand-in for the cloud is listening. In the terminal of the server, before it starts:
 
 export CLOUD_AUTHORITY_HOST=${directory.authorityUrl}

@@ -2,7 +2,7 @@
 export const services = ['login', 'directory', 'resource-manager'] as const
 export type ServiceName = (typeof services)[number]
 
-/** Every request the stand-in knows, by the name that faults and the journal use. `unknown` is any other. */
+/** The names of all requests in faults and the journal. `unknown` is any other request. */
 export const operations = [
   'discovery',
   'instanceDiscovery',

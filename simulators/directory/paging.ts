@@ -6,8 +6,8 @@ const largestPage = 999
 export type Page<T> = { items: T[]; next: string | undefined }
 
 /**
- * The page a list request asks for: `$top`, `$skiptoken`, and the absolute address of the next one. Items
- * come and go between pages without any other being missed.
+ * The requested page of a list (`$top`, `$skiptoken`) and the absolute URL of the next one. If items are
+ * added or removed between pages, no other item is skipped.
  */
 export function pageOf<T extends { seq: number }>(
   call: Call,

@@ -7,13 +7,13 @@ import type { Holder, Password } from './tenant.ts'
 
 const defaultLifetimeYears = 2
 const forgottenMs = 600_000
-/** Of the tenant's app management policy. */
+/** Id of the tenant's app management policy. */
 const policyId = '3f1c2f2e-58a2-4c3e-9a4e-51f0b2a0b6d7'
 const personalAudiences = ['AzureADandPersonalMicrosoftAccount', 'PersonalMicrosoftAccount']
 
 /**
- * Adds the password the request asks for and gives it back with its text, which no other answer has.
- * simulators/directory/README.md.
+ * Adds the requested password and returns it with its text, which no other response has.
+ * simulators/directory/README.md
  */
 export function addPassword(call: Call, holder: Holder, settings: Settings): Record<string, unknown> {
   const asked = call.body.passwordCredential ?? {}
@@ -35,7 +35,7 @@ export function addPassword(call: Call, holder: Holder, settings: Settings): Rec
   return { ...showPassword(password), secretText: password.secretText }
 }
 
-/** simulators/directory/README.md: 400 for a key that is not there. */
+/** Throws 400 for an unknown key. simulators/directory/README.md */
 export function removePassword(call: Call, holder: Holder): void {
   const { keyId } = call.body
   if (typeof keyId !== 'string') throw invalidValue('keyId')
@@ -55,7 +55,7 @@ export function makePassword(
 export const livePasswords = (holder: Holder): Password[] =>
   holder.passwords.filter(({ deletedAt }) => deletedAt === undefined)
 
-/** As every read shows it: without its text. */
+/** A password in a read, without its text. */
 export const showPassword = (password: Password) => ({
   customKeyIdentifier: null,
   displayName: password.displayName,
@@ -67,10 +67,10 @@ export const showPassword = (password: Password) => ({
 })
 
 /**
- * What the token endpoint makes of a secret. A refused one was never there, is gone, is not known here yet,
- * or belongs to what was deleted.
+ * The verdict of the token endpoint on a secret. It refuses a secret that never existed, was removed, has not
+ * reached this replica yet, or belongs to a deleted object.
  */
-export function judgeSecret(
+export function secretVerdict(
   view: View,
   holders: readonly (Holder | undefined)[],
   secretText: string,
@@ -152,7 +152,7 @@ const invalidValue = (name: string) =>
     `Invalid value specified for property '${name}' of resource 'PasswordCredential'.`,
   )
 
-/** 40 characters, a `~` among them, as the real ones. */
+/** 40 characters including a `~`, like real secrets. */
 function makeSecretText(): string {
   const text = randomBytes(30).toString('base64url')
   return `${text.slice(0, 3)}8Q~${text.slice(6)}`

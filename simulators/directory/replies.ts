@@ -129,7 +129,7 @@ async function cut(response: ServerResponse, reply: Reply): Promise<void> {
   response.destroy()
 }
 
-/** Until the client has had enough, or the stand-in closes and ends its connections. */
+/** Resolves when the client disconnects or the stand-in closes. */
 async function untilClosed({ response }: Sabotage): Promise<void> {
   if (!response.destroyed) await once(response, 'close')
 }

@@ -2,22 +2,21 @@ import { readFilter } from './filter.ts'
 import { pageOf } from './paging.ts'
 import type { Call, Reply } from './call.ts'
 
-/**
- * A path of the resource manager, whose letter case does not count; the dots in it are dots, the rest a
- * regular expression.
- */
+/** The pattern of a path of the resource manager: case-insensitive, with literal dots. */
 export const arm = (path: string): RegExp =>
   new RegExp(`^${path.replaceAll('.', '\\.').replaceAll('\\.*', '.*')}/?$`, 'i')
 
 export type ArmListing<T> = {
   pageSize: number
   show(item: T): Record<string, unknown>
-  /** What `$filter` may ask for, besides `atScope()`, which is for the caller to heed. */
+  /**
+   * The properties that `$filter` supports in addition to `atScope()`, which the caller of this implements.
+   */
   properties?: ((item: T) => Record<string, string>) | undefined
   names?: readonly string[]
 }
 
-/** A page of a list as the request filters and sizes it. */
+/** A page of a list, with the request's filter and size. */
 export function listOf<T extends { seq: number }>(
   call: Call,
   all: readonly T[],

@@ -21,7 +21,7 @@ const versions = [
   '2022-12-01',
 ]
 
-/** Azure Resource Manager, as far as simulators/directory/README.md goes. */
+/** The part of Azure Resource Manager that simulators/directory/README.md describes. */
 export function resourceManagerService(parts: ApiParts): Service {
   return {
     name: 'resource-manager',

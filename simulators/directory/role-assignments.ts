@@ -12,7 +12,7 @@ const provider = '/providers/Microsoft.Authorization/roleAssignments'
 const guid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 const definitionPath = /^(?:\/.*)?\/providers\/Microsoft\.Authorization\/roleDefinitions\/([^/]+)$/i
 
-/** Role assignments. simulators/directory/README.md. */
+/** Role assignments. simulators/directory/README.md */
 export function assignmentRoutes(parts: ApiParts): Route[] {
   const { tenant, settings } = parts
   return [
@@ -158,8 +158,8 @@ function readProperties({ body }: Call): Asked {
 }
 
 /**
- * With the type given the resource manager takes the caller's word that a new principal is there.
- * simulators/directory/README.md.
+ * If the request names the principal's type, the resource manager does not check that the principal exists.
+ * simulators/directory/README.md
  */
 function checkPrincipal(tenant: Tenant, call: Call, { principalId, principalType }: Asked): void {
   const principal = tenant.principals.get(principalId)

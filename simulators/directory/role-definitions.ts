@@ -9,7 +9,7 @@ import type { RoleDefinition, Tenant } from './tenant.ts'
 const provider = '/providers/Microsoft.Authorization/roleDefinitions'
 const action = 'Microsoft.Authorization/roleDefinitions/read'
 
-/** Role definitions, which are fixtures here. simulators/directory/README.md. */
+/** Role definitions, all of them fixtures. simulators/directory/README.md */
 export function definitionRoutes({ tenant, settings }: ApiParts): Route[] {
   return [
     {
@@ -35,7 +35,7 @@ export function definitionRoutes({ tenant, settings }: ApiParts): Route[] {
       handle: (call) => {
         const scope = tidyScope(call.params.scope ?? '')
         checkScope(tenant, scope)
-        // a built-in definition is everybody's to read
+        // everyone can read built-in definitions
         if (scope !== '/') checkAccess(tenant, call, { action, scope })
         return {
           status: 200,
@@ -46,7 +46,7 @@ export function definitionRoutes({ tenant, settings }: ApiParts): Route[] {
   ]
 }
 
-/** The definition of that name (a GUID), or 404. */
+/** The definition with this name (a GUID). Throws 404. */
 export function getDefinition({ roleDefinitions }: Tenant, name: string): RoleDefinition {
   const definition = roleDefinitions.get(name.toLowerCase())
   if (definition === undefined)
@@ -59,8 +59,7 @@ export function getDefinition({ roleDefinitions }: Tenant, name: string): RoleDe
 }
 
 /**
- * The same definition has an id of the subscription and one of no scope at all: it is shown by the one it was
- * asked for.
+ * A definition has an id with the subscription and one without a scope; the response has the requested one.
  */
 const showDefinition = (
   { subscriptionId }: Tenant,

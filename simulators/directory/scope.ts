@@ -1,22 +1,22 @@
 import { ApiError } from './api-error.ts'
 import type { Tenant } from './tenant.ts'
 
-/** A scope as it is compared: one leading slash, no trailing one. */
+/** Normalizes a scope for comparison: one leading slash, no trailing one. */
 export const tidyScope = (scope: string): string =>
   `/${scope
     .split('/')
     .filter((part) => part !== '')
     .join('/')}`
 
-/** Whether what holds at `outer` holds at `inner`. Letter case does not count in resource ids. */
+/** Whether `inner` is `outer` or below it. Resource ids are case-insensitive. */
 export function covers(outer: string, inner: string): boolean {
   const [out, into] = [outer.toLowerCase(), inner.toLowerCase()]
   return out === '/' || into === out || into.startsWith(`${out}/`)
 }
 
 /**
- * simulators/directory/README.md: 404 for a subscription or resource group that is not there. A management
- * group or the root is taken as it is.
+ * Throws 404 for an unknown subscription or resource group. Does not check management groups and the root.
+ * simulators/directory/README.md
  */
 export function checkScope(tenant: Tenant, scope: string): void {
   const [kind, subscription, groupKind, group] = scope.split('/').filter((part) => part !== '')

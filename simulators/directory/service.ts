@@ -17,27 +17,27 @@ import type { TokenClaims } from './tokens.ts'
 export type Service = {
   name: ServiceName
   routes: readonly Route[]
-  /** Before the route: who calls, and whether the request is one at all. Gives back the caller. */
+  /** Called before the route: checks the request and returns the caller. */
   admit(call: Call): TokenClaims | undefined
   refusal(error: ApiError, call: Call): Reply
   unknown(call: Call): Reply
   throttled(): ApiError
 }
 
-/** What all services share. */
-export type Surroundings = {
+/** The state that all services share. */
+export type ServiceContext = {
   certificates: Certificates
   faults: FaultBox
-  /** The time as the stand-in knows it. */
+  /** The time on the stand-in's clock. */
   now(): number
   nextView(service: ServiceName): View
-  /** Throws a refusal when this request is one too many. */
+  /** Counts a request; returns when to retry if it exceeds the rate limit. */
   meter(service: ServiceName): { retryAfterSeconds: number } | undefined
   note(entry: JournalEntry): void
   guard: ConcurrencyGuard
 }
 
-/** A service that listens. */
+/** A listening service. */
 export type RunningService = AsyncDisposable & {
   url: string
   goDown(): Promise<void>
@@ -49,10 +49,10 @@ const bodyLimit = 1_048_576
 
 export async function startService(
   service: Service,
-  surroundings: Surroundings,
+  context: ServiceContext,
   port = 0,
 ): Promise<RunningService> {
-  const { cert, key } = surroundings.certificates
+  const { cert, key } = context.certificates
   const server = createServer(
     { cert, key, keepAliveTimeout: 60_000 },
     (request, response) => void answer(request, response),
@@ -61,16 +61,16 @@ export async function startService(
   const origin = `https://${host}:${boundPort}`
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const call = callOf(service, request, { origin, view: surroundings.nextView(service.name) })
+    const call = callOf(service, request, { origin, view: context.nextView(service.name) })
     const entry: JournalEntry = journalEntryOf(call)
     try {
       const bad = await readBody(request, call)
       entry.body = call.body
       if (typeof call.body.client_id === 'string') entry.clientId = call.body.client_id
-      surroundings.note(entry)
-      await serve(service, surroundings, { call, entry, response, bad })
+      context.note(entry)
+      await serve(service, context, { call, entry, response, bad })
     } catch (error) {
-      // a client that has gone is nobody to answer; else the stand-in itself is wrong and says so
+      // if the client has disconnected there is nothing to send; any other error is a bug of the stand-in
       if (response.destroyed || response.headersSent) response.destroy()
       else
         sendReply(response, {
@@ -78,7 +78,7 @@ export async function startService(
           body: { error: { code: 'SimulatorBroken', message: String(error) } },
         })
     } finally {
-      surroundings.guard.leave(call)
+      context.guard.leave(call)
     }
   }
 
@@ -96,14 +96,14 @@ type Exchange = { call: Call; entry: JournalEntry; response: ServerResponse; bad
 
 async function serve(
   service: Service,
-  surroundings: Surroundings,
+  context: ServiceContext,
   { call, entry, response, bad }: Exchange,
 ): Promise<void> {
-  const fault = surroundings.faults.take(call.service, call.operation)
+  const fault = context.faults.take(call.service, call.operation)
   if (fault !== undefined) entry.fault = fault.kind
-  const entered = surroundings.guard.enter(call)
+  const entered = context.guard.enter(call)
   const act = (): Reply => {
-    const limited = surroundings.meter(call.service)
+    const limited = context.meter(call.service)
     try {
       if (limited !== undefined) {
         const { status, code, message } = service.throttled()
@@ -141,7 +141,7 @@ async function serve(
       throttled: service.throttled,
       send,
       response,
-      faults: surroundings.faults,
+      faults: context.faults,
     })
 }
 
@@ -192,7 +192,7 @@ function findRoute(
   return undefined
 }
 
-/** Fills in the body; gives back what is wrong with it. */
+/** Reads the body into `call`; returns an error if it is invalid. */
 async function readBody(request: IncomingMessage, call: Call): Promise<ApiError | undefined> {
   let text = ''
   for await (const chunk of request.setEncoding('utf8')) {

@@ -5,8 +5,8 @@ const seconds = z.number().min(0).default(0)
 const limit = z.int().min(0).nullable().default(null)
 
 /**
- * simulators/directory/README.md: how long one part of the cloud does not know what another has done, in
- * seconds (fractions too).
+ * Replication delays between the parts of the cloud, in seconds with fractions.
+ * simulators/directory/README.md
  */
 const delayFields = z.strictObject({
   applicationToServicePrincipal: seconds.describe(
@@ -100,9 +100,7 @@ export type Settings = z.output<typeof settingsFields>
 export type SettingsInput = z.input<typeof settingsFields>
 export type Delays = z.output<typeof delayFields>
 
-/**
- * The settings with some of them changed, in each group only the members named. Throws on what is no setting.
- */
+/** Changes the given settings and keeps the others, also within groups. Throws for an unknown setting. */
 export function changeSettings(settings: Settings, change: SettingsInput): Settings {
   const changed = settingsFields.parse({
     ...settings,
@@ -111,6 +109,6 @@ export function changeSettings(settings: Settings, change: SettingsInput): Setti
     quotas: { ...settings.quotas, ...change.quotas },
     rateLimits: { ...settings.rateLimits, ...change.rateLimits },
   })
-  // the same object as long as nobody orders another chaos: its dice roll on
+  // keep the object unless the chaos changes: it holds the state of the random generator
   return change.chaos === undefined ? { ...changed, chaos: settings.chaos } : changed
 }

@@ -18,13 +18,13 @@ import type { ServiceName } from './operations.ts'
 import { makeRateMeter } from './rate-meter.ts'
 import { resourceManagerService } from './resource-manager.ts'
 import type { Call } from './call.ts'
-import { type RunningService, startService, type Surroundings } from './service.ts'
+import { type RunningService, startService, type ServiceContext } from './service.ts'
 import { changeSettings, settingsFields } from './settings.ts'
 import { adminControlsOf } from './admin-controls.ts'
 import { Tenant } from './tenant.ts'
 import { makeTokenBook, type TokenClaims } from './tokens.ts'
 
-/** Resources by which the real cloud's tokens are asked for; a stand-in's own address is one more. */
+/** Resources in scopes of the real cloud; the stand-in also accepts its own address. */
 const directoryResources = [
   'https://graph.microsoft.com',
   'https://graph.microsoft.us',
@@ -54,7 +54,7 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
   const certificates = makeCertificates()
   const caFile = await writeCa(stack, certificates.ca)
   let turn = 0
-  const surroundings: Surroundings = {
+  const context: ServiceContext = {
     certificates,
     faults,
     now,
@@ -82,21 +82,21 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
   const login = stack.use(
     await startService(
       loginService({ tenant, tokens, settings: settingsNow, isResource }),
-      surroundings,
+      context,
       ports[0],
     ),
   )
   const graph = stack.use(
     await startService(
       graphService({ tenant, settings: settingsNow, caller: callerFor('directory') }),
-      surroundings,
+      context,
       ports[1],
     ),
   )
   const manager = stack.use(
     await startService(
       resourceManagerService({ tenant, settings: settingsNow, caller: callerFor('resource-manager') }),
-      surroundings,
+      context,
       ports[2],
     ),
   )
@@ -144,7 +144,7 @@ export async function startDirectory(options: DirectoryOptions = {}): Promise<Di
       return settings
     },
     journal,
-    hand: adminControlsOf(tenant, now, { addGroup, addRoleDefinition }),
+    admin: adminControlsOf(tenant, now, { addGroup, addRoleDefinition }),
     change: (change) => {
       settings = changeSettings(settings, change)
       apply()
@@ -174,7 +174,7 @@ async function writeCa(stack: AsyncDisposableStack, ca: string): Promise<string>
   return file
 }
 
-/** Whom the bearer token names, or what is wrong with it. */
+/** The caller named by the bearer token, or why the token is invalid. */
 function readCaller(
   { headers, view }: Call,
   find: (token: string) => TokenClaims | undefined,

@@ -4,7 +4,7 @@ import { arm, listOf } from './resource-manager-answers.ts'
 import { checkScope, tidyScope } from './scope.ts'
 import type { Call, Route } from './call.ts'
 
-/** The subscription and its resource groups: something that a new credential may, or may not, read. */
+/** The subscription and its resource groups, with which tests check the permissions of a new credential. */
 export function subscriptionRoutes({ tenant, settings }: ApiParts): Route[] {
   const show = (name: string) => ({
     id: `/subscriptions/${tenant.subscriptionId}/resourceGroups/${name}`,

@@ -10,23 +10,22 @@ export type Password = Lived & {
   secretText: string
 }
 
-/** A foreign issuer whose tokens may stand for a secret. */
+/** An external issuer whose tokens replace a secret. */
 export type FederatedCredential = { issuer: string; subject: string; audience: string }
 
 /**
- * What application and service principal have in common. Removed passwords stay in the list with their
- * `deletedAt`.
+ * The common fields of applications and service principals. Removed passwords stay listed, with `deletedAt`.
  */
 export type Holder = Lived & {
-  /** Counts up; lists are in this order. */
+  /** Increasing number; the order of lists. */
   seq: number
   id: string
   appId: string
   displayName: string
   passwords: Password[]
-  /** Object ids of the service principals that own it: the one that made it, and those a test adds. */
+  /** Object ids of the owning service principals: the creator, and those a test adds. */
   ownerIds: string[]
-  /** Made by the stand-in itself or by a test's own hand, not over the API. */
+  /** Created by the stand-in or directly by a test, not through the API. */
   fixture: boolean
 }
 
@@ -39,10 +38,7 @@ export type Application = Holder & {
   isLocked: boolean
 }
 export type Principal = Holder & { roles: string[] }
-/**
- * `dynamic`: a rule decides who is a member; `on-premises`: synchronized from there, where alone it can be
- * changed.
- */
+/** `dynamic`: a rule determines the members; `on-premises`: synchronized, and can only be changed there. */
 export type GroupKind = 'assigned' | 'dynamic' | 'on-premises' | 'role-assignable'
 export type Group = { seq: number; id: string; displayName: string; memberIds: Set<string>; kind: GroupKind }
 export type RoleDefinition = {
@@ -57,7 +53,7 @@ export type Assignment = {
   name: string
   scope: string
   roleDefinitionName: string
-  /** As the caller wrote it. */
+  /** As sent. */
   roleDefinitionId: string
   principalId: string
   principalType: string
@@ -65,8 +61,8 @@ export type Assignment = {
   fixture: boolean
 }
 
-/** How long after its purge an application's secret is remembered, for the delay of the token endpoint. */
-const purgedForgottenMs = 600_000
+/** How long secrets of a purged application are kept, because the token endpoint learns of the purge late. */
+const purgedRetentionMs = 600_000
 
 /** The true state of all objects. The view of a replica is computed on reading. */
 export class Tenant {
@@ -80,9 +76,9 @@ export class Tenant {
   /** By lower-case name. */
   readonly assignments = new Map<string, Assignment>()
   readonly #applicationByAppId = new Map<string, Application>()
-  /** The newest of each application. */
+  /** The newest service principal of each application. */
   readonly #principalByAppId = new Map<string, Principal>()
-  /** Names of the assignments, by principal. */
+  /** Names of assignments by principal. */
   readonly #assignmentsOf = new Map<string, Set<string>>()
   readonly #purged: Application[] = []
   #seq = 0
@@ -149,17 +145,17 @@ export class Tenant {
     )
   }
 
-  /** Also one that was deleted, and for a while one that was purged. */
+  /** Includes deleted applications and, for some time, purged ones. */
   applicationByAppId(appId: string): Application | undefined {
     return this.#applicationByAppId.get(appId)
   }
 
-  /** The newest; also one that was deleted, and for a while one that was purged. */
+  /** The newest one; includes deleted service principals and, for some time, purged ones. */
   principalByAppId(appId: string): Principal | undefined {
     return this.#principalByAppId.get(appId)
   }
 
-  /** Its service principal goes with it. */
+  /** Also deletes its service principal. */
   deleteApplication(application: Application, now: number): void {
     if (application.deletedAt !== undefined) return
     application.deletedAt = now
@@ -168,7 +164,7 @@ export class Tenant {
     if (principal !== undefined) this.deletePrincipal(principal, now)
   }
 
-  /** Its memberships go, its role assignments stay. */
+  /** Removes its memberships but keeps its role assignments. */
   deletePrincipal(principal: Principal, now: number): void {
     if (principal.deletedAt !== undefined) return
     principal.deletedAt = now
@@ -182,7 +178,7 @@ export class Tenant {
     this.#purged.push(application)
     for (
       let oldest = this.#purged[0];
-      oldest !== undefined && (oldest.deletedAt ?? 0) + purgedForgottenMs < now;
+      oldest !== undefined && (oldest.deletedAt ?? 0) + purgedRetentionMs < now;
       oldest = this.#purged[0]
     ) {
       this.#purged.shift()
@@ -196,7 +192,7 @@ export class Tenant {
     this.#deleted -= 1
   }
 
-  /** Objects as the quota counts them: a deleted one is a quarter. */
+  /** The number of objects for the quota; a deleted one counts a quarter. */
   quotaUsed(): number {
     const all = this.applications.size + this.principals.size + this.groups.size
     return all - this.#deleted + Math.floor(this.#deleted / 4)

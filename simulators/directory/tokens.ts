@@ -15,10 +15,10 @@ export type TokenClaims = {
   roles?: readonly string[]
 }
 
-/** Signs access tokens and knows those it signed. */
+/** Signs access tokens and keeps them. */
 export type TokenBook = {
   issue(claims: TokenClaims, nowSeconds: number): string
-  /** The claims of a token of this book, also of one that has expired; undefined for any other text. */
+  /** The claims of a token signed here, even if expired; undefined for any other text. */
   find(token: string): TokenClaims | undefined
   /** The JWK Set that verifies them. */
   readonly keys: { keys: Record<string, unknown>[] }
@@ -27,7 +27,7 @@ export type TokenBook = {
 const makeKeyPair = promisify(generateKeyPair)
 let pair: Promise<{ publicKey: KeyObject; privateKey: KeyObject }> | undefined
 
-/** The key is made once a process, as making it is what takes time. RFC 9068 has the shape of such tokens. */
+/** Access tokens in the format of RFC 9068. The key is created once per process, because that is slow. */
 export async function makeTokenBook(): Promise<TokenBook> {
   pair ??= makeKeyPair('rsa', { modulusLength: 2048 })
   const { publicKey, privateKey } = await pair
@@ -37,8 +37,7 @@ export async function makeTokenBook(): Promise<TokenBook> {
   const claimsByToken = new Map<string, TokenClaims>()
   return {
     issue: (claims, nowSeconds) => {
-      // in the order of their issue, so nearly in that of their end: looking at the oldest keeps the book
-      // short
+      // tokens are in order of issue, so nearly in order of expiry: removing the oldest bounds the map
       for (const [token, { exp }] of claimsByToken) {
         if (exp + 86_400 > nowSeconds) break
         claimsByToken.delete(token)

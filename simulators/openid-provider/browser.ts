@@ -1,4 +1,4 @@
-/** The end of a walk through a site: a redirect to another origin, or a form that would be posted to one. */
+/** Where a browser leaves a site: a redirect to another origin, or a form posted to one. */
 export type Departure = { readonly url: URL; readonly posted: URLSearchParams | undefined }
 
 type Form = { readonly action: string; readonly method: string; readonly fields: URLSearchParams }
@@ -9,8 +9,8 @@ const maxSteps = 20
 export class Browser {
   readonly #cookies = new Map<string, string>()
 
-  /** Opens a URL and follows redirects and forms, filled in with `typed`, until the walk leaves the site. */
-  async walk(start: string, typed: Readonly<Record<string, string>>): Promise<Departure> {
+  /** Opens a URL and follows redirects and forms, filled in with `typed`, until it leaves the site. */
+  async visit(start: string, typed: Readonly<Record<string, string>>): Promise<Departure> {
     const { origin } = new URL(start)
     let url = new URL(start)
     let sent: URLSearchParams | undefined
@@ -31,7 +31,7 @@ export class Browser {
       sent = form.fields
       if (url.origin !== origin) return { url, posted: form.fields }
     }
-    throw new Error('the walk does not end')
+    throw new Error('too many redirects and forms')
   }
 
   async #open(url: URL, sent: URLSearchParams | undefined): Promise<Response> {

@@ -55,7 +55,7 @@ export async function startOpenIdProvider({
   }
 }
 
-/** Without its warnings about development pages, the in-memory store and the version of Node. */
+/** Suppresses warnings about development pages, the in-memory store and the Node version. */
 async function makeQuietly(url: string, configuration: object): Promise<Provider> {
   const { warn } = console
   console.warn = () => {}

@@ -37,7 +37,7 @@ export async function cloudCredential(scene: Scene, job: Sender, directory: Dire
     client_secret: directory.rootClientSecret,
   }
   await step(root, 'POST', 'cloud/config', { expect: 204, body: config })
-  await step(root, 'GET', 'cloud/config/check', { expect: 200, tell: ({ data }) => data })
+  await step(root, 'GET', 'cloud/config/check', { expect: 200, show: ({ data }) => data })
 
   chapter('A role defines what a credential may do: read one resource group, for an hour')
   const cloudRoles = JSON.stringify([{ role_name: 'Reader', scope: groupIn(directory, 'web') }])
@@ -68,12 +68,12 @@ export async function cloudRevocation(
 ): Promise<void> {
   const { chapter, aside, step, root } = scene
   chapter('Somebody misuses that credential. The operator asks who got it, and revokes it')
-  await step(root, 'GET', `cloud/whois/${credential.clientId}`, { expect: 200, tell: ({ data }) => data })
+  await step(root, 'GET', `cloud/whois/${credential.clientId}`, { expect: 200, show: ({ data }) => data })
   await step(root, 'POST', 'sys/leases/revoke', { expect: 204, body: { lease_id: credential.leaseId } })
   directory.advance(slowToAgree.delaySeconds.removedSecretToToken)
   aside('A minute passes at the cloud, until the removal has reached all of it.')
   await cloudToken(scene, directory, credential, 400)
-  await step(root, 'GET', 'cloud/debris', { expect: 200, tell: ({ data }) => data })
+  await step(root, 'GET', 'cloud/debris', { expect: 200, show: ({ data }) => data })
   const left = directory.debris()
   if (left.length > 0) throw new Error(`left in the directory: ${JSON.stringify(left)}`)
   aside('The directory keeps no trace of it either.')

@@ -19,12 +19,12 @@ export async function bannerForFrontEnds({ chapter, aside, step, root, stranger 
   }
 
   chapter('The operator plans a banner for the login page')
-  const made = await step(root, 'POST', planned, { expect: 200, body: banner, tell: ({ data }) => data })
+  const made = await step(root, 'POST', planned, { expect: 200, body: banner, show: ({ data }) => data })
 
   chapter(
     'A front end asks what to show: nothing yet. With the tag of the response it asks again and gets 304; a header says when the next message starts',
   )
-  const first = await step(stranger, 'GET', shown, { expect: 200, tell: ({ data }) => data })
+  const first = await step(stranger, 'GET', shown, { expect: 200, show: ({ data }) => data })
   const tag = first.headers.get('etag') ?? ''
   await step(stranger, 'GET', shown, { expect: 304, headers: { 'If-None-Match': tag } })
 
@@ -38,7 +38,7 @@ export async function bannerForFrontEnds({ chapter, aside, step, root, stranger 
     expect: 200,
     headers: { 'Content-Type': 'application/merge-patch+json' },
     body: earlier,
-    tell: ({ data }: { data?: unknown }) => data,
+    show: ({ data }: { data?: unknown }) => data,
   }
   await step(root, 'PATCH', `${planned}/${textIn(made, 'data', 'id')}`, patch)
   const { status, body } = await waiting

@@ -50,9 +50,9 @@ export async function personLogin({ chapter, aside, step, root, stranger }: Scen
   const start = await step(stranger, 'POST', 'auth/oidc/oidc/auth_url', {
     expect: 200,
     body: asked,
-    tell: ({ data }) => data,
+    show: ({ data }) => data,
   })
-  const { url } = await new Browser().walk(textIn(start, 'data', 'auth_url'), {
+  const { url } = await new Browser().visit(textIn(start, 'data', 'auth_url'), {
     login: 'ada',
     password: 'hers alone',
   })
@@ -66,10 +66,10 @@ export async function personLogin({ chapter, aside, step, root, stranger }: Scen
   })
   const login = await step(stranger, 'GET', `auth/oidc/oidc/callback?${back}`, {
     expect: 200,
-    tell: ({ auth }) => auth,
+    show: ({ auth }) => auth,
   })
   const ada = { url: stranger.url, token: clientTokenOf(login) }
-  await step(ada, 'GET', 'auth/token/lookup-self', { expect: 200, tell: ({ data }) => data })
+  await step(ada, 'GET', 'auth/token/lookup-self', { expect: 200, show: ({ data }) => data })
 
   chapter('The code and the state are valid for one login only')
   await step(stranger, 'GET', `auth/oidc/oidc/callback?${back}`, { expect: 400 })

@@ -44,9 +44,9 @@ export async function pipelineLogins(scene: Scene, issuer: Issuer): Promise<Send
   const job = { url: stranger.url, token: clientTokenOf(await logIn(await jobJwt(), 200)) }
 
   chapter('With its token the job may do what the policies allow, and no more')
-  await step(job, 'GET', 'auth/jwt/role/deploy', { expect: 200, tell: ({ data }) => data })
+  await step(job, 'GET', 'auth/jwt/role/deploy', { expect: 200, show: ({ data }) => data })
   await step(job, 'POST', 'cubbyhole/build', { expect: 204, body: { commit: 'd670460' } })
-  await step(job, 'GET', 'cubbyhole/build', { expect: 200, tell: ({ data }) => data })
+  await step(job, 'GET', 'cubbyhole/build', { expect: 200, show: ({ data }) => data })
   await step(job, 'GET', 'auth/jwt/config', { expect: 403 })
 
   chapter('A JWT of another branch, an expired JWT, and a JWT signed by somebody else are refused')
@@ -84,7 +84,7 @@ export async function explainedLogin(scene: Scene, issuer: Issuer): Promise<void
   await step(root, 'POST', 'auth/jwt/explain', {
     expect: 200,
     body: { role: 'preview', jwt },
-    tell: failedOnly,
+    show: failedOnly,
   })
   await step(root, 'POST', 'auth/jwt/role/preview', { expect: 204, body: deployments })
   await logIn(jwt, 200, 'preview')

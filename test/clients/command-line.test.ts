@@ -31,7 +31,7 @@ async function withRole(provider: OpenIdProvider, config: object = {}): Promise<
 
 /** Signs in as Ada, and lets the provider send the browser back as it does. */
 async function signIn(url: string): Promise<void> {
-  const { url: back, posted } = await new Browser().walk(url, { login: 'ada', password: 'any' })
+  const { url: back, posted } = await new Browser().visit(url, { login: 'ada', password: 'any' })
   const answer = await fetch(back, posted === undefined ? {} : { method: 'POST', body: posted })
   expect(await answer.text()).toBe('done')
 }
@@ -77,7 +77,7 @@ test("somebody else's browser cannot finish the login without the listener's non
   await using server = await withRole(provider)
   let stolen: unknown
   const steal = async (url: string) => {
-    const { url: back } = await new Browser().walk(url, { login: 'ada', password: 'any' })
+    const { url: back } = await new Browser().visit(url, { login: 'ada', password: 'any' })
     stolen = (await server.anonymous.read(`auth/oidc/oidc/callback${back.search}`)).body.errors
     await fetch(back)
   }

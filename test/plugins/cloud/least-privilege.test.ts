@@ -31,13 +31,13 @@ const refusal = async (answer: ReturnType<typeof fixture.root.read>) => {
   return [status, String(body['errors']?.[0])]
 }
 const ownsItself = () =>
-  fixture.directory.hand.addOwner(
+  fixture.directory.admin.addOwner(
     fixture.directory.rootApplicationId,
     fixture.directory.rootServicePrincipalId,
   )
 
 test('without any permission the check names each that is lacking', async () => {
-  const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+  const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
   await aRole(fixture, 'theirs', { application_object_id: id })
   await aRole(fixture, 'ci', { cloud_groups: '[{"group_name":"foo"}]' })
   fixture.directory.change({ directoryPermissions: [] })
@@ -57,7 +57,7 @@ test('without any permission the check names each that is lacking', async () => 
 
 test('Directory.ReadWrite.All is enough for all but role-assignable groups, and the check says so', async () => {
   await grant('Directory.ReadWrite.All')
-  const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+  const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
   await aRole(fixture, 'theirs', { application_object_id: id })
   await aRole(fixture, 'ci', { cloud_groups: '[{"group_name":"foo"}]' })
 
@@ -85,10 +85,10 @@ describe('Application.ReadWrite.OwnedBy alone', () => {
 
   test('adds and removes passwords of an application the root owns, and of no other; check and refusal agree', async () => {
     const [mine, theirs] = [
-      fixture.directory.hand.addApplication({ displayName: 'mine' }),
-      fixture.directory.hand.addApplication({ displayName: 'theirs' }),
+      fixture.directory.admin.addApplication({ displayName: 'mine' }),
+      fixture.directory.admin.addApplication({ displayName: 'theirs' }),
     ]
-    fixture.directory.hand.addOwner(mine.id, fixture.directory.rootServicePrincipalId)
+    fixture.directory.admin.addOwner(mine.id, fixture.directory.rootServicePrincipalId)
     ownsItself()
     await aRole(fixture, 'mine', { application_object_id: mine.id })
     await grant(own)
@@ -170,7 +170,7 @@ describe('groups', () => {
   })
 
   test('a role-assignable group needs RoleManagement.ReadWrite.Directory too', async () => {
-    fixture.directory.hand.addGroup('admins', 'role-assignable')
+    fixture.directory.admin.addGroup('admins', 'role-assignable')
     await aRole(fixture, 'admins', inGroup('admins'))
     await grant(every, members)
 
@@ -192,7 +192,7 @@ describe('groups', () => {
     { kind: 'dynamic' as const, advice: 'a rule decides who is a member of this group' },
     { kind: 'on-premises' as const, advice: 'this group is synchronized from on-premises' },
   ])('a $kind group is refused when a role is written, by name and by id', async ({ kind, advice }) => {
-    const { id } = fixture.directory.hand.addGroup('theirs', kind)
+    const { id } = fixture.directory.admin.addGroup('theirs', kind)
 
     for (const group of [{ group_name: 'theirs' }, { object_id: id }]) {
       expect(
@@ -209,7 +209,7 @@ describe('groups', () => {
     'a group that became $kind since is refused with the reason, and leaves nothing',
     async ({ kind, advice }) => {
       await aRole(fixture, 'changed', inGroup('foo'))
-      fixture.directory.hand.changeGroup(fixture.directory.groupIds['foo'] ?? '', kind)
+      fixture.directory.admin.changeGroup(fixture.directory.groupIds['foo'] ?? '', kind)
 
       expect(await refusal(fixture.root.read('cloud/creds/changed'))).toEqual([
         400,

@@ -399,8 +399,8 @@ test.each([
 ])('$name: $status $code', async ({ settings, status, code, path, json }) => {
   await using directory = await startDirectory({ settings })
   const root = await actAs(directory)
-  const application = directory.hand.addApplication({ displayName: 'full' })
-  directory.hand.addPassword(application.id)
+  const application = directory.admin.addApplication({ displayName: 'full' })
+  directory.admin.addPassword(application.id)
 
   const answer = await root.graph(
     'POST',
@@ -480,8 +480,8 @@ test.each([
   async ({ kind, permissions, add, remove }) => {
     await using directory = await startDirectory({ settings: { directoryPermissions: permissions } })
     const root = await actAs(directory)
-    const { id } = directory.hand.addGroup('group', kind)
-    const { servicePrincipalId } = directory.hand.addApplication({ displayName: 'member' })
+    const { id } = directory.admin.addGroup('group', kind)
+    const { servicePrincipalId } = directory.admin.addApplication({ displayName: 'member' })
     const reference = { '@odata.id': `${directory.directoryUrl}/v1.0/directoryObjects/${servicePrincipalId}` }
 
     expect((await root.graph('POST', `/groups/${id}/members/$ref`, reference)).status).toBe(add)
@@ -493,8 +493,8 @@ test('the owners of an application are its creator and those added', async () =>
   await using directory = await startDirectory()
   const root = await actAs(directory)
   const { id } = (await root.graph('POST', '/applications', { displayName: 'own' })).body
-  const other = directory.hand.addApplication({ displayName: 'other' })
-  directory.hand.addOwner(String(id), other.servicePrincipalId)
+  const other = directory.admin.addApplication({ displayName: 'other' })
+  directory.admin.addOwner(String(id), other.servicePrincipalId)
 
   const owners = await root.graph('GET', `/applications/${id}/owners`)
 
@@ -605,7 +605,7 @@ const permitted: Permitted[] = [
     name: 'OwnedBy changes an application it was made an owner of, its own too',
     permissions: 'OwnedBy',
     ask: ({ root, directory }) => {
-      directory.hand.addOwner(directory.rootApplicationId, directory.rootServicePrincipalId)
+      directory.admin.addOwner(directory.rootApplicationId, directory.rootServicePrincipalId)
       return root.graph('POST', add(directory.rootApplicationId))
     },
     status: 200,
@@ -654,7 +654,7 @@ test.each(permitted)('permissions: $name', async ({ permissions, ask, status }) 
   const own = String(
     (await (await actAs(directory)).graph('POST', '/applications', { displayName: 'own' })).body.id,
   )
-  const foreign = directory.hand.addApplication({ displayName: 'foreign' }).id
+  const foreign = directory.admin.addApplication({ displayName: 'foreign' }).id
   directory.change({ directoryPermissions: permissions })
   const root = await actAs(directory)
 
@@ -673,7 +673,7 @@ test.each(permitted)('permissions: $name', async ({ permissions, ask, status }) 
 test('with OwnedBy a service principal needs an application of its own', async () => {
   await using directory = await startDirectory({ settings: { directoryPermissions: 'OwnedBy' } })
   const root = await actAs(directory)
-  const { appId } = directory.hand.addApplication({ displayName: 'foreign' })
+  const { appId } = directory.admin.addApplication({ displayName: 'foreign' })
 
   const answer = await root.graph('POST', '/servicePrincipals', { appId })
 
@@ -691,7 +691,7 @@ test('with OwnedBy a service principal needs an application of its own', async (
 test('two concurrent password changes of one application conflict if the directory is strict', async () => {
   await using directory = await startDirectory({ settings: { strictConcurrency: true } })
   const root = await actAs(directory)
-  const { id } = directory.hand.addApplication({ displayName: 'shared' })
+  const { id } = directory.admin.addApplication({ displayName: 'shared' })
   directory.fault({ kind: 'held', operation: 'addApplicationPassword' })
 
   const first = root.graph('POST', add(id))

@@ -6,7 +6,7 @@ const kinds = (things: readonly { kind: string }[]) => things.map(({ kind }) => 
 
 test('the inventory has objects created over the API, not fixtures', async () => {
   await using directory = await startDirectory()
-  directory.hand.addPassword(directory.hand.addApplication({ displayName: 'by hand' }).id)
+  directory.admin.addPassword(directory.admin.addApplication({ displayName: 'by hand' }).id)
   const empty = directory.inventory()
   const root = await actAs(directory)
   const { principalId, appId, secret } = await makeCredential(root)
@@ -69,15 +69,15 @@ test('the controls remove and purge anything by its id', async () => {
   const path = newAssignmentPath(directory)
   await root.arm('PUT', path, assignmentOf(directory, principalId))
 
-  for (const gone of [keyId, path, principalId, id]) directory.hand.remove(gone)
+  for (const gone of [keyId, path, principalId, id]) directory.admin.remove(gone)
   const binned = directory.inventory()
-  for (const gone of [id, principalId]) directory.hand.purge(gone)
+  for (const gone of [id, principalId]) directory.admin.purge(gone)
 
   expect(binned).toMatchObject([
     { kind: 'application', deleted: true },
     { kind: 'service-principal', deleted: true },
   ])
   expect(directory.inventory()).toEqual([])
-  expect(() => directory.hand.remove(id)).toThrow(`nothing has the id '${id}'`)
-  expect(() => directory.hand.purge(id)).toThrow(`nothing deleted has the id '${id}'`)
+  expect(() => directory.admin.remove(id)).toThrow(`nothing has the id '${id}'`)
+  expect(() => directory.admin.purge(id)).toThrow(`nothing deleted has the id '${id}'`)
 })

@@ -162,7 +162,7 @@ test.each(refusals)('$name is refused with AADSTS$code', async ({ who, status, e
 test('a secret works until it expires', async () => {
   const clock = new FakeClock()
   await using directory = await startDirectory({ now: () => clock.now() })
-  const { secretText } = directory.hand.addPassword(directory.rootApplicationId, { lifetimeSeconds: 60 })
+  const { secretText } = directory.admin.addPassword(directory.rootApplicationId, { lifetimeSeconds: 60 })
 
   clock.advance(59)
   const before = await askToken(directory, { secret: secretText })
@@ -201,9 +201,9 @@ test.each([
   await using directory = await startDirectory()
   const root = await actAs(directory)
   const made = await makeCredential(root)
-  directory.hand.addPassword(made.id, { secretText: 'of the application' })
+  directory.admin.addPassword(made.id, { secretText: 'of the application' })
 
-  directory.hand.remove(gone === 'application' ? made.id : made.principalId)
+  directory.admin.remove(gone === 'application' ? made.id : made.principalId)
   const answer = await askToken(directory, { clientId: made.appId, secret: 'of the application' })
 
   expect(answer).toMatchObject({ status: 400, body: { error: 'unauthorized_client', error_codes: [code] } })
@@ -238,7 +238,7 @@ test.each([
   },
 ])('an assertion $name: $status', async ({ claims, status, code }) => {
   await using directory = await startDirectory()
-  const { appId } = directory.hand.addApplication({ displayName: 'federated', federated: [federated] })
+  const { appId } = directory.admin.addApplication({ displayName: 'federated', federated: [federated] })
   const extra = {
     client_assertion: new UnsecuredJWT(claims).encode(),
     client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',

@@ -106,7 +106,7 @@ test('a name can belong to two definitions, and lists continue at an absolute ad
 test('a name with a quote and an ampersand is found', async () => {
   await using directory = await startDirectory()
   const root = await actAs(directory)
-  const { id } = directory.hand.addRoleDefinition({ roleName: "it's & that" })
+  const { id } = directory.admin.addRoleDefinition({ roleName: "it's & that" })
 
   const answer = await root.arm(
     'GET',

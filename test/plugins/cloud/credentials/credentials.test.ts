@@ -104,7 +104,7 @@ const forms = [
   {
     form: 'static',
     body: async () => ({
-      application_object_id: fixture.directory.hand.addApplication({ displayName: 'theirs' }).id,
+      application_object_id: fixture.directory.admin.addApplication({ displayName: 'theirs' }).id,
     }),
   },
   { form: 'persisted', body: async () => ({ persist_app: true }) },
@@ -156,7 +156,7 @@ describe.each(forms)('lifetimes of a $form role', ({ body }) => {
 
 describe('passwords of an application', () => {
   test('a credential is a password of its own that is deleted with its lease, and the application stays', async () => {
-    const { id, appId } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+    const { id, appId } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     const name = newName()
     await aRole(fixture, name, { application_object_id: id })
 
@@ -183,7 +183,7 @@ describe('passwords of an application', () => {
   })
 
   test('two concurrent credentials both work', async () => {
-    const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+    const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     fixture.directory.change({ strictConcurrency: true })
     const name = newName()
     await aRole(fixture, name, { application_object_id: id })
@@ -195,7 +195,7 @@ describe('passwords of an application', () => {
   })
 
   test('the third secret of an application for personal accounts is refused with a clear error', async () => {
-    const { id } = fixture.directory.hand.addApplication({
+    const { id } = fixture.directory.admin.addApplication({
       displayName: 'theirs',
       signInAudience: 'PersonalMicrosoftAccount',
     })
@@ -212,12 +212,12 @@ describe('passwords of an application', () => {
   })
 
   test('passwords of the engine that have ended make room for a new one', async () => {
-    const { id } = fixture.directory.hand.addApplication({
+    const { id } = fixture.directory.admin.addApplication({
       displayName: 'theirs',
       signInAudience: 'PersonalMicrosoftAccount',
     })
-    fixture.directory.hand.addPassword(id, { displayName: 'gatehouse-old-1', lifetimeSeconds: -60 })
-    fixture.directory.hand.addPassword(id, { displayName: 'somebody else’s', lifetimeSeconds: -60 })
+    fixture.directory.admin.addPassword(id, { displayName: 'gatehouse-old-1', lifetimeSeconds: -60 })
+    fixture.directory.admin.addPassword(id, { displayName: 'somebody else’s', lifetimeSeconds: -60 })
     const name = newName()
     await aRole(fixture, name, { application_object_id: id })
 
@@ -226,7 +226,7 @@ describe('passwords of an application', () => {
 
   test('the application of the engine is never a target, whatever is stored', async () => {
     const name = newName()
-    const { id, appId } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+    const { id, appId } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     await aRole(fixture, name, { application_object_id: id })
     await fixture.root.write('cloud/config', { client_id: appId })
 
@@ -334,7 +334,7 @@ describe('revocation', () => {
     const [assignment] = fixture.directory
       .inventory()
       .filter((thing) => thing.kind === 'role-assignment' && thing.clientId === clientId)
-    fixture.directory.hand.remove(assignment?.id ?? '')
+    fixture.directory.admin.remove(assignment?.id ?? '')
 
     expect(await revoke(fixture, lease)).toMatchObject({ status: 204 })
     expect(kindsOf(fixture, clientId)).toEqual([])
@@ -350,7 +350,7 @@ describe('revocation', () => {
         .inventory()
         .find((thing) => thing.kind === 'application' && thing.clientId === clientId)
       fixture.clock.advance(3600)
-      fixture.directory.hand.remove(application?.id ?? '')
+      fixture.directory.admin.remove(application?.id ?? '')
 
       expect(await revoke(fixture, lease)).toMatchObject({ status: 204 })
 
@@ -378,7 +378,7 @@ describe('revocation', () => {
   })
 
   test('a password of an application that a part of the directory does not know yet is looked for again', async () => {
-    const { id, appId } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+    const { id, appId } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     const name = newName()
     await aRole(fixture, name, { application_object_id: id })
     const { lease } = await aCredential(fixture, name)

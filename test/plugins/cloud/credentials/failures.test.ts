@@ -265,7 +265,7 @@ describe('answers that were lost', () => {
     const asked = creds()
     await fixture.directory.journal.arrived('createApplication')
     const [made] = fixture.directory.inventory()
-    fixture.directory.hand.addApplication({ displayName: made?.name ?? '', tags: [...(made?.tags ?? [])] })
+    fixture.directory.admin.addApplication({ displayName: made?.name ?? '', tags: [...(made?.tags ?? [])] })
     await until(async () => {
       fixture.directory.release()
       return calls('listApplications') > 0
@@ -278,7 +278,7 @@ describe('answers that were lost', () => {
   })
 
   test('after a lost answer of a password, exactly one exists', async () => {
-    const { id, appId } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+    const { id, appId } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     await aRole(fixture, 'static', { application_object_id: id })
     fixture.directory.fault({ kind: 'lost', operation: 'addApplicationPassword' })
 
@@ -290,7 +290,7 @@ describe('answers that were lost', () => {
   })
 
   test('after lost answers of all tries, none exists', async () => {
-    const { id, appId } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+    const { id, appId } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     await aRole(fixture, 'static', { application_object_id: id })
     fixture.directory.fault({ kind: 'lost', operation: 'addApplicationPassword', times: null })
 

@@ -80,8 +80,8 @@ describe('what a lease owned that was dropped by force', () => {
   })
 
   test('is a password of an application of others, and no other password of it', async () => {
-    const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
-    const theirs = fixture.directory.hand.addPassword(id)
+    const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
+    const theirs = fixture.directory.admin.addPassword(id)
     await aRole(fixture, 'static', { application_object_id: id })
     const [forced, kept] = [await aCredential(fixture, 'static'), await aCredential(fixture, 'static')]
     refuse('removeApplicationPassword')

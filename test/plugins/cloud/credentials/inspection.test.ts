@@ -70,15 +70,15 @@ describe('reap', () => {
     await aRole(fixture, 'kept', { persist_app: true })
     const kept = String((await fixture.root.read('cloud/roles/kept')).body.data?.['application_object_id'])
     const prefix = tagged()
-    const orphan = fixture.directory.hand.addApplication({
+    const orphan = fixture.directory.admin.addApplication({
       displayName: 'gatehouse-ci-lost',
       tags: ['team:a', `${prefix}1234`],
     })
-    const lookAlike = fixture.directory.hand.addApplication({
+    const lookAlike = fixture.directory.admin.addApplication({
       displayName: 'gatehouse-ci-lookalike',
       tags: ['gatehouse'],
     })
-    const other = fixture.directory.hand.addApplication({
+    const other = fixture.directory.admin.addApplication({
       displayName: 'gatehouse-ci-other',
       tags: ['gatehouse:cloud_ffffffff:1'],
     })
@@ -103,7 +103,7 @@ describe('reap', () => {
     expect(kindsOf(fixture, clientId)).toContain('application')
     expect(fixture.directory.inventory().filter(({ id, deleted }) => id === kept && !deleted)).toHaveLength(1)
     for (const { id } of [lookAlike, other])
-      expect(() => fixture.directory.hand.addPassword(id)).not.toThrow()
+      expect(() => fixture.directory.admin.addPassword(id)).not.toThrow()
     expect((await revoke(fixture, lease)).status).toBe(204)
   })
 
@@ -123,7 +123,7 @@ describe('reap', () => {
     await aCredential(fixture, 'ci')
     const prefix = tagged()
     for (const name of ['a', 'b', 'c'])
-      fixture.directory.hand.addApplication({ displayName: name, tags: [`${prefix}${name}`] })
+      fixture.directory.admin.addApplication({ displayName: name, tags: [`${prefix}${name}`] })
     fixture.directory.fault({
       kind: 'status',
       operation: 'deleteApplication',
@@ -213,10 +213,10 @@ describe('config/check', () => {
     fixture.directory.change({ directoryPermissions: 'All' })
     expect(await byName('directory_permissions')).toMatchObject({ ok: true })
 
-    const { keyId, secretText } = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId)
+    const { keyId, secretText } = fixture.directory.admin.addPassword(fixture.directory.rootApplicationId)
     await fixture.root.write('cloud/config', { client_secret: secretText })
     expect(await byName('sign_in')).toMatchObject({ ok: true })
-    fixture.directory.hand.remove(keyId)
+    fixture.directory.admin.remove(keyId)
     expect(await byName('sign_in')).toMatchObject({ ok: false, detail: expect.stringContaining('7000215') })
   })
 
@@ -248,7 +248,7 @@ describe('config/check', () => {
   })
 
   test('the end of the secret, the clock, and the quota', async () => {
-    const { secretText } = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId, {
+    const { secretText } = fixture.directory.admin.addPassword(fixture.directory.rootApplicationId, {
       lifetimeSeconds: 3 * 86_400,
       secretText: 'Zq7short-lived-secret-text',
     })
@@ -258,7 +258,7 @@ describe('config/check', () => {
       detail: expect.stringMatching(/^the password on the application ends .*, in [23] days$/),
     })
 
-    const onPrincipal = fixture.directory.hand.addPassword(fixture.directory.rootServicePrincipalId, {
+    const onPrincipal = fixture.directory.admin.addPassword(fixture.directory.rootServicePrincipalId, {
       lifetimeSeconds: 20 * 86_400,
       secretText: 'Qz9another',
     })

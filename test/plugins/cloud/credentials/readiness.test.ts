@@ -98,7 +98,7 @@ test('options of the mount count where a request says nothing', async () => {
 })
 
 test('a password of an application is proven too', async () => {
-  const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+  const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
   await aRole(fixture, 'static', { application_object_id: id })
   fixture.directory.change({ delaySeconds: { secretToToken: 4 } })
 

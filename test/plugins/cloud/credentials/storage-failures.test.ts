@@ -53,7 +53,7 @@ test.each([0, 1, 2, 3])(
 test('a password whose lease cannot be stored is taken back', async () => {
   await using failing = await startFailingFixture()
   const { fixture, faults } = failing
-  const { id, appId } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+  const { id, appId } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
   await aRole(fixture, 'static', { application_object_id: id })
 
   // its intent, its key id, its lease
@@ -70,7 +70,7 @@ test.each(['dynamic', 'static'])(
   async (name) => {
     await using failing = await startFailingFixture()
     const { fixture, faults } = failing
-    const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+    const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     await aRole(fixture, name, name === 'static' ? { application_object_id: id } : {})
 
     // the intents, the ids, the lease

@@ -58,7 +58,7 @@ describe('a policy of the tenant is told with 400 and the way out, and leaves no
   })
 
   test('a password of an application of others, and a new root secret, are refused in the same words', async () => {
-    const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+    const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     await aRole(fixture, 'static', { application_object_id: id })
     fixture.directory.change({ forbidPasswords: true })
 
@@ -135,7 +135,7 @@ describe('a secret lasts as long as its lease can, and a day', () => {
     async (form) => {
       const application =
         form === 'static'
-          ? { application_object_id: fixture.directory.hand.addApplication({ displayName: 'theirs' }).id }
+          ? { application_object_id: fixture.directory.admin.addApplication({ displayName: 'theirs' }).id }
           : {}
       await aRole(fixture, form, {
         ...application,

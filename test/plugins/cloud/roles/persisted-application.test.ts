@@ -272,7 +272,7 @@ describe('fields that exclude each other', () => {
   })
 
   test('a role with an application of its own cannot keep another, unless it lets go of it', async () => {
-    const { id } = fixture.directory.hand.addApplication({ displayName: 'x' })
+    const { id } = fixture.directory.admin.addApplication({ displayName: 'x' })
     const name = newName()
     await write(name, { application_object_id: id, cloud_groups: '[{"group_name":"foo"}]' })
 
@@ -330,7 +330,7 @@ describe('the end of a role that keeps its application', () => {
   test('an application that was deleted by hand does not matter', async () => {
     const name = newName()
     const id = await persisted(name)
-    fixture.directory.hand.remove(id)
+    fixture.directory.admin.remove(id)
 
     expect((await fixture.root.delete(`cloud/roles/${name}`)).status).toBe(204)
 

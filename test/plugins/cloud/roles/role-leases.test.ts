@@ -34,7 +34,7 @@ describe('a role with live leases', () => {
   })
 
   test('has them revoked by ?revoke=true, however the path was typed, and no others', async () => {
-    const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+    const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     await aRole(fixture, 'ci', { application_object_id: id })
     await aRole(fixture, 'ci-2', { application_object_id: id })
     const made = [await aCredential(fixture, 'ci'), await aCredential(fixture, 'cloud/creds/Ci')]

@@ -70,7 +70,7 @@ describe('a role is read as written', () => {
   })
 
   test('an existing application needs no rights', async () => {
-    const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+    const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     const name = newName()
     const body = {
       application_object_id: id,
@@ -168,8 +168,8 @@ describe('a role is read as written', () => {
 
   test('a name with an apostrophe and an ampersand is found', async () => {
     const roleName = "Bob's R&D #1 + 100 %"
-    const { id } = fixture.directory.hand.addRoleDefinition({ roleName })
-    const { id: object_id } = fixture.directory.hand.addGroup(roleName)
+    const { id } = fixture.directory.admin.addRoleDefinition({ roleName })
+    const { id: object_id } = fixture.directory.admin.addGroup(roleName)
     const name = newName()
 
     const answer = await write(name, {
@@ -334,7 +334,7 @@ describe('a refused write stores nothing', () => {
     {
       row: 'deletion of an application of theirs',
       body: () => ({
-        application_object_id: fixture.directory.hand.addApplication({ displayName: 'p' }).id,
+        application_object_id: fixture.directory.admin.addApplication({ displayName: 'p' }).id,
         permanently_delete: true,
         cloud_roles: 'asdf',
       }),
@@ -428,7 +428,7 @@ describe('a refused write stores nothing', () => {
   })
 
   test('the application is checked before the lists are parsed', async () => {
-    const { id } = fixture.directory.hand.addApplication({ displayName: 'known' })
+    const { id } = fixture.directory.admin.addApplication({ displayName: 'known' })
     const name = newName()
 
     const known = await write(name, { application_object_id: id, cloud_roles: 'asdf' })

@@ -144,7 +144,7 @@ describe('two mounts that share a root secret', () => {
 
   test('of which the other gets another secret by hand: it goes then', async () => {
     await using fixture = await openShared()
-    const { secretText } = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId, {
+    const { secretText } = fixture.directory.admin.addPassword(fixture.directory.rootApplicationId, {
       displayName: 'by hand',
     })
     await rotate(fixture, fixture.mount)
@@ -174,7 +174,7 @@ describe('two mounts that share a root secret', () => {
 
   test('of which the rotated one is removed: the other takes over, and it goes when that has moved', async () => {
     await using fixture = await openShared()
-    const { secretText } = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId, {
+    const { secretText } = fixture.directory.admin.addPassword(fixture.directory.rootApplicationId, {
       displayName: 'by hand',
     })
     await rotate(fixture, fixture.mount)
@@ -208,12 +208,12 @@ describe('a root secret on the service principal', () => {
   const openOnPrincipal = async (hint = typed) => {
     const fixture = await openEngineFixture({ config: { client_secret: typed } })
     const { directory } = fixture
-    const { keyId } = directory.hand.addPassword(directory.rootServicePrincipalId, {
+    const { keyId } = directory.admin.addPassword(directory.rootServicePrincipalId, {
       displayName: 'reset',
       secretText: typed,
     })
     if (hint !== typed)
-      directory.hand.addPassword(directory.rootApplicationId, { displayName: 'portal', secretText: hint })
+      directory.admin.addPassword(directory.rootApplicationId, { displayName: 'portal', secretText: hint })
     return { fixture, keyId }
   }
 

@@ -81,7 +81,7 @@ test('after 60 s it is promoted, the configured one is deleted, and its expirati
 
 test('the next rotation removes the previous secret, and keeps foreign ones', async () => {
   await using fixture = await openEngineFixture()
-  const stranger = fixture.directory.hand.addPassword(fixture.directory.rootApplicationId, {
+  const stranger = fixture.directory.admin.addPassword(fixture.directory.rootApplicationId, {
     displayName: 'gatehouse-root-cloud_other-1',
   })
   for (let turn = 0; turn < 3; turn++) {
@@ -181,7 +181,7 @@ test('a secret is promoted only after it worked twice in a row', async () => {
 test('when an operator removed the old secret, the pending one takes over', async () => {
   await using fixture = await openEngineFixture()
   await rotate(fixture)
-  fixture.directory.hand.remove(fixture.directory.rootSecretKeyId)
+  fixture.directory.admin.remove(fixture.directory.rootSecretKeyId)
   fixture.restart()
   fixture.clock.advance(60)
 
@@ -391,7 +391,7 @@ describe('automatic rotations', () => {
     await using fixture = await openEngineFixture({ config: { rotation_period: 7200 } })
     await rotate(fixture)
     const { pending } = await fixture.config()
-    fixture.directory.hand.remove(pending?.key_id ?? '')
+    fixture.directory.admin.remove(pending?.key_id ?? '')
     fixture.clock.advance(7199)
     await look(fixture)
     expect((await fixture.config()).pending).toEqual(pending)

@@ -25,14 +25,14 @@ export async function prepare({ directory, upstream, clock, call }: Aimed): Prom
     id: applicationId,
     appId,
     servicePrincipalId: principalId,
-  } = directory.hand.addApplication({ displayName: 'target' })
+  } = directory.admin.addApplication({ displayName: 'target' })
   const endDateTime = new Date(clock.now() + 3_600_000).toISOString()
   const lonely = await upstream.directory.createApplication({ displayName: 'lonely' }, call())
   const deleted = await upstream.directory.createApplication({ displayName: 'deleted' }, call())
   await upstream.directory.deleteApplication(deleted.id, call())
   const [definition] = await upstream.resourceManager.findRoleDefinitions('Reader', undefined, call())
   if (definition === undefined) throw new Error('Reader is a fixture')
-  const { scope } = directory.hand.addResourceGroup('web')
+  const { scope } = directory.admin.addResourceGroup('web')
   const assignment = await upstream.resourceManager.putRoleAssignment(
     { scope, name: randomUUID(), roleDefinitionId: definition.id, principalId },
     call(),
@@ -42,7 +42,7 @@ export async function prepare({ directory, upstream, clock, call }: Aimed): Prom
     { displayName: 'p', endDateTime },
     call(),
   )
-  const groupId = directory.hand.addGroup(`team ${randomUUID()}`).id
+  const groupId = directory.admin.addGroup(`team ${randomUUID()}`).id
   await upstream.directory.addGroupMember(groupId, principalId, call())
   return {
     applicationId,
@@ -54,7 +54,7 @@ export async function prepare({ directory, upstream, clock, call }: Aimed): Prom
     definitionId: definition.id,
     scope,
     assignmentId: assignment.id,
-    keyId: directory.hand.addPassword(applicationId).keyId,
+    keyId: directory.admin.addPassword(applicationId).keyId,
     principalKeyId: principalPassword.keyId,
     endDateTime,
   }

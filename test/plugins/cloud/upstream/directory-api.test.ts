@@ -21,7 +21,7 @@ const names = [
 // What docs/decisions/0007-cloud-clients.md says of the query strings of the library
 test.each(names)('a group called "%s" is found, and no other', async (name) => {
   await using aimed = await aim()
-  const { id } = aimed.directory.hand.addGroup(name)
+  const { id } = aimed.directory.admin.addGroup(name)
 
   expect(await aimed.upstream.directory.findGroups(name, aimed.call())).toMatchObject([
     { id, displayName: name },
@@ -30,7 +30,7 @@ test.each(names)('a group called "%s" is found, and no other', async (name) => {
 
 test.each(names)('a role definition called "%s" is found, and no other', async (name) => {
   await using aimed = await aim()
-  const { id } = aimed.directory.hand.addRoleDefinition({ roleName: name })
+  const { id } = aimed.directory.admin.addRoleDefinition({ roleName: name })
 
   expect(await aimed.upstream.resourceManager.findRoleDefinitions(name, undefined, aimed.call())).toEqual([
     { id, roleName: name },
@@ -155,7 +155,7 @@ test('an id that is no UUID is asked for, and is gone', async () => {
 describe('a service principal', () => {
   test('that already exists is returned', async () => {
     await using aimed = await aim()
-    const { appId, servicePrincipalId } = aimed.directory.hand.addApplication({ displayName: 'a' })
+    const { appId, servicePrincipalId } = aimed.directory.admin.addApplication({ displayName: 'a' })
 
     const principal = await aimed.upstream.directory.createServicePrincipal(appId, aimed.call())
 
@@ -187,7 +187,7 @@ describe('a service principal', () => {
 describe('members of a group', () => {
   test('are added by the address of the configured directory', async () => {
     await using aimed = await aim()
-    const { servicePrincipalId } = aimed.directory.hand.addApplication({ displayName: 'a' })
+    const { servicePrincipalId } = aimed.directory.admin.addApplication({ displayName: 'a' })
 
     await aimed.upstream.directory.addGroupMember(
       aimed.directory.groupIds['foo'] ?? '',
@@ -202,7 +202,7 @@ describe('members of a group', () => {
 
   test('added twice are not an error', async () => {
     await using aimed = await aim()
-    const { servicePrincipalId } = aimed.directory.hand.addApplication({ displayName: 'a' })
+    const { servicePrincipalId } = aimed.directory.admin.addApplication({ displayName: 'a' })
     const add = () =>
       aimed.upstream.directory.addGroupMember(
         aimed.directory.groupIds['foo'] ?? '',
@@ -217,7 +217,7 @@ describe('members of a group', () => {
 
   test('are awaited, their group is not', async () => {
     await using aimed = await aim()
-    const { servicePrincipalId } = aimed.directory.hand.addApplication({ displayName: 'a' })
+    const { servicePrincipalId } = aimed.directory.admin.addApplication({ displayName: 'a' })
     const nowhere = '44444444-4444-4444-8444-444444444444'
 
     const noGroup = await failureOf(
@@ -233,7 +233,7 @@ describe('members of a group', () => {
 
 test('a missing password counts as removed, a missing application does not', async () => {
   await using aimed = await aim()
-  const { id } = aimed.directory.hand.addApplication({ displayName: 'a' })
+  const { id } = aimed.directory.admin.addApplication({ displayName: 'a' })
   const nobody = '55555555-5555-4555-8555-555555555555'
 
   await expect(
@@ -289,13 +289,13 @@ test.each(['/a?b', '/a/../b', '/a#', '..', '/a\\b'])(
 
 test('an assignment names the kind of its principal, which spares the wait for it', async () => {
   await using aimed = await aim()
-  const { servicePrincipalId: principalId } = aimed.directory.hand.addApplication({ displayName: 'a' })
+  const { servicePrincipalId: principalId } = aimed.directory.admin.addApplication({ displayName: 'a' })
   const [definition] = await aimed.upstream.resourceManager.findRoleDefinitions(
     'Reader',
     undefined,
     aimed.call(),
   )
-  const { scope } = aimed.directory.hand.addResourceGroup('web')
+  const { scope } = aimed.directory.admin.addResourceGroup('web')
 
   await aimed.upstream.resourceManager.putRoleAssignment(
     {
@@ -319,8 +319,8 @@ test('an assignment names the kind of its principal, which spares the wait for i
 describe('lists', () => {
   test('are read to their last page', async () => {
     await using aimed = await aim({ settings: { pageSize: 2 } })
-    for (const _ of Array(5)) aimed.directory.hand.addGroup('many')
-    for (const _ of Array(5)) aimed.directory.hand.addRoleDefinition({ roleName: 'many' })
+    for (const _ of Array(5)) aimed.directory.admin.addGroup('many')
+    for (const _ of Array(5)) aimed.directory.admin.addRoleDefinition({ roleName: 'many' })
 
     const groups = await aimed.upstream.directory.findGroups('many', aimed.call())
     const definitions = await aimed.upstream.resourceManager.findRoleDefinitions(

@@ -113,9 +113,9 @@ describe('a service principal', () => {
 
 describe('a role assignment', () => {
   const assign = async ({ directory, upstream, call }: Aimed, seconds = 90) => {
-    const { servicePrincipalId: principalId } = directory.hand.addApplication({ displayName: 'a' })
+    const { servicePrincipalId: principalId } = directory.admin.addApplication({ displayName: 'a' })
     const [definition] = await upstream.resourceManager.findRoleDefinitions('Reader', undefined, call())
-    const { scope } = directory.hand.addResourceGroup('web')
+    const { scope } = directory.admin.addResourceGroup('web')
     return await upstream.untilReplicated('putRoleAssignment', call(seconds), (left) =>
       upstream.resourceManager.putRoleAssignment(
         { scope, name: id, roleDefinitionId: definition?.id ?? '', principalId },

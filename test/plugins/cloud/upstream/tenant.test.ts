@@ -38,7 +38,7 @@ const moveTo = (tenantId: string) =>
   })
 
 test('a lease of another tenant stays until the mount signs in there again', async () => {
-  const { id } = fixture.directory.hand.addApplication({ displayName: 'theirs' })
+  const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
   await aRole(fixture, 'dynamic')
   await aRole(fixture, 'static', { application_object_id: id })
   const [dynamic, password] = [await aCredential(fixture, 'dynamic'), await aCredential(fixture, 'static')]

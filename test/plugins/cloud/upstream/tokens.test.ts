@@ -449,7 +449,7 @@ describe('claims', () => {
 
 describe('proof of a secret', () => {
   const made = async (aimed: Awaited<ReturnType<typeof aim>>) => {
-    const { id, appId } = aimed.directory.hand.addApplication({ displayName: 'target' })
+    const { id, appId } = aimed.directory.admin.addApplication({ displayName: 'target' })
     const endDateTime = new Date(aimed.clock.now() + 86_400_000).toISOString()
     const { keyId, secretText } = await aimed.upstream.directory.addApplicationPassword(
       id,

@@ -73,7 +73,7 @@ test.each(['RS256', 'ES256'] as const)(
     })
 
     const start = await authUrl(server, { redirect_uri: uiPage, client_nonce: 'mine' })
-    const { url } = await new Browser().walk(start, { login: 'ada', password: 'any' })
+    const { url } = await new Browser().visit(start, { login: 'ada', password: 'any' })
     const back = { state: url.searchParams.get('state'), code: url.searchParams.get('code') }
     const answer = await callback(server.anonymous, { ...back, client_nonce: 'mine' })
 
@@ -99,7 +99,7 @@ test('a code that was used at a certified provider is refused', async () => {
   await using server = await withProvider(provider)
   const browser = new Browser()
   const signIn = async () =>
-    (await browser.walk(await authUrl(server, { redirect_uri: uiPage }), { login: 'ada', password: 'any' }))
+    (await browser.visit(await authUrl(server, { redirect_uri: uiPage }), { login: 'ada', password: 'any' }))
       .url.searchParams
   const [one, two] = [await signIn(), await signIn()]
 
@@ -130,7 +130,7 @@ test('a command line logs in on any port of its own machine, without a secret', 
   })
 
   const start = await authUrl(server, { redirect_uri: 'http://127.0.0.1:41999/oidc/callback' })
-  const { url } = await new Browser().walk(start, { login: 'grace', password: 'any' })
+  const { url } = await new Browser().visit(start, { login: 'grace', password: 'any' })
 
   expect(url.host).toBe('127.0.0.1:41999')
   const answer = await callback(server.anonymous, {
@@ -149,7 +149,7 @@ test('an ID token that the browser posts for the provider logs in', async () => 
   await using server = await withProvider(provider, config, role)
 
   const start = await authUrl(server, { redirect_uri: uiPage })
-  const { url, posted } = await new Browser().walk(start, { login: 'ada', password: 'any' })
+  const { url, posted } = await new Browser().visit(start, { login: 'ada', password: 'any' })
   const asked = await postForm(server.anonymous, Object.fromEntries(posted ?? []), url.pathname)
   const page = await postForm(server.anonymous, formsOf(asked)[0] ?? {}, url.pathname)
 
@@ -169,7 +169,7 @@ test('a refusal of a certified provider reaches the caller as a login without a 
 
   const start = new URL(await authUrl(server, { redirect_uri: uiPage }))
   start.searchParams.set('prompt', 'none')
-  const { url } = await new Browser().walk(start.href, {})
+  const { url } = await new Browser().visit(start.href, {})
 
   expect(url.searchParams.get('error')).toBe('login_required')
   expect(verdict(await callback(server.anonymous, Object.fromEntries(url.searchParams)))).toBe(
@@ -184,7 +184,7 @@ test('a refusal of a certified provider reaches the caller as a login without a 
 test("the operator sees a certified provider's response to a wrong secret, for each way of sending it", async () => {
   await using provider = await startOpenIdProvider({ clients: [client], person })
   await using server = await withProvider(provider, { oidc_client_secret: 'another one' })
-  const { url } = await new Browser().walk(await authUrl(server, { redirect_uri: uiPage }), {
+  const { url } = await new Browser().visit(await authUrl(server, { redirect_uri: uiPage }), {
     login: 'ada',
     password: 'any',
   })

@@ -502,7 +502,7 @@ test("a person signs in at a certified provider through somebody else's link, an
   })
   const link = String(begun.body.data?.['auth_url'])
 
-  const { posted } = await new Browser().walk(link, { login: 'ada', password: 'any' })
+  const { posted } = await new Browser().visit(link, { login: 'ada', password: 'any' })
   const shown = await postForm(server.anonymous, Object.fromEntries(posted ?? []))
   const stolen = await callback(server.anonymous, {
     state: posted?.get('state'),
