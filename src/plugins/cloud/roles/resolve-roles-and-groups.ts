@@ -89,12 +89,20 @@ async function roleByName(
     scope,
   )
   const hits = await orRefuse(`unable to lookup ${state.names.word} role by name`, found)
-  const [hit, another] = hits
-  if (hit === undefined) throw refuse('invalid', `no role found for role_name: '${excerpt(name)}'`)
+  return onlyMatch(hits, name, { what: 'role', by: 'ID' })
+}
+
+/** The only match of a search by name. Refuses a search without or with several matches. */
+function onlyMatch<Found>(
+  [hit, another]: readonly Found[],
+  name: string,
+  { what, by }: { readonly what: 'role' | 'group'; readonly by: 'ID' | 'ObjectID' },
+): Found {
+  if (hit === undefined) throw refuse('invalid', `no ${what} found for ${what}_name: '${excerpt(name)}'`)
   if (another !== undefined)
     throw refuse(
       'invalid',
-      `multiple matches found for role_name: '${excerpt(name)}'. Specify role by ID instead.`,
+      `multiple matches found for ${what}_name: '${excerpt(name)}'. Specify ${what} by ${by} instead.`,
     )
   return hit
 }
@@ -138,17 +146,11 @@ async function groupById(id: string, { state, upstream, call }: Lookup): Promise
 }
 
 async function groupByName(name: string, { state, upstream, call }: Lookup): Promise<Group> {
-  const [hit, another] = await orRefuse(
+  const hits = await orRefuse(
     `unable to lookup ${state.names.word} group`,
     upstream.directory.findGroups(name, call),
   )
-  if (hit === undefined) throw refuse('invalid', `no group found for group_name: '${excerpt(name)}'`)
-  if (another !== undefined)
-    throw refuse(
-      'invalid',
-      `multiple matches found for group_name: '${excerpt(name)}'. Specify group by ObjectID instead.`,
-    )
-  return hit
+  return onlyMatch(hits, name, { what: 'group', by: 'ObjectID' })
 }
 
 const endsPath = /[?#\\\u0000-\u001f\u007f]/
