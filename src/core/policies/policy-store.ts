@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { fail, refuse, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { formatTime } from '../../lib/time.ts'
@@ -8,7 +9,6 @@ import { BoundAcls } from './bound-acls.ts'
 import { defaultPolicyText, responseWrapping, responseWrappingText } from './builtin.ts'
 import { decodePolicyText, type ParsedPolicy, parsePolicy, policyBelow } from './policy.ts'
 import type { TemplateContext } from './templates.ts'
-import { WeightedCache } from './weighted-cache.ts'
 
 /** `modified` is RFC 3339. */
 export type StoredPolicy = { readonly name: string; readonly text: string; readonly modified?: string }
@@ -45,8 +45,8 @@ export const policyName = (written: string): string => written.trim().toLowerCas
 export class PolicyStore {
   readonly #view: View
   readonly #clock: Clock
-  readonly #parsed = new WeightedCache<LoadedPolicy>(16 * 1024 * 1024)
-  readonly #compiled = new WeightedCache<CompiledPolicies>(32 * 1024 * 1024)
+  readonly #parsed = new LRUCache<string, LoadedPolicy>({ maxSize: 16 * 1024 * 1024 })
+  readonly #compiled = new LRUCache<string, CompiledPolicies>({ maxSize: 32 * 1024 * 1024 })
   /** Digests of lists of names: hashing a thousand names takes longer than a decision. */
   readonly #namesKeys = new WeakMap<readonly string[], string>()
   readonly #bound = new BoundAcls()
@@ -195,7 +195,7 @@ export class PolicyStore {
     const compiled = compilePolicies(loaded.map(({ parsed }) => parsed).filter((one) => one !== undefined))
     const weight = loaded.reduce((sum, policy) => sum + policy.weight, entryWeight + key.length)
     // a write in the meantime may have changed what this has read
-    if (generation === this.#generation) this.#compiled.set(key, { value: compiled, weight })
+    if (generation === this.#generation) this.#compiled.set(key, compiled, { size: weight })
     return compiled
   }
 
@@ -215,7 +215,7 @@ export class PolicyStore {
     const text = textOf(name, await this.#view.get(key))
     const parsed = text === undefined ? undefined : reparse(name, text)
     const loaded = { parsed, weight: entryWeight + key.length + (text?.length ?? 0) }
-    if (generation === this.#generation) this.#parsed.set(key, { value: loaded, weight: loaded.weight })
+    if (generation === this.#generation) this.#parsed.set(key, loaded, { size: loaded.weight })
     return loaded
   }
 }

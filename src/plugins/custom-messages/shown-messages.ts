@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../lib/clock.ts'
 import { stringifyJson } from '../../lib/json.ts'
 import { formatInstant } from '../../lib/time.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
-import { WeightedCache } from '../../core/policies/weighted-cache.ts'
 import { isFor, type Viewer } from './audience.ts'
 import { type Audience, type Instant, instantOf, type Message } from './message.ts'
 import type { MessageStore } from './message-store.ts'
@@ -74,8 +74,8 @@ const nanosecondsPerMs = 1_000_000n
  */
 export class ShownMessages {
   readonly #parts: ShownMessagesParts
-  readonly #beforeLogin = new WeightedCache<Snapshot>(maxCachedText)
-  readonly #afterLogin = new WeightedCache<Snapshot>(maxCachedText)
+  readonly #beforeLogin = new LRUCache<string, Snapshot>({ maxSize: maxCachedText })
+  readonly #afterLogin = new LRUCache<string, Snapshot>({ maxSize: maxCachedText })
 
   constructor(parts: ShownMessagesParts) {
     this.#parts = parts
@@ -121,7 +121,7 @@ export class ShownMessages {
     return undefined
   }
 
-  #cached(cache: WeightedCache<Snapshot>, namespace: Namespace): Snapshot | undefined {
+  #cached(cache: LRUCache<string, Snapshot>, namespace: Namespace): Snapshot | undefined {
     const snapshot = cache.get(namespace.id)
     return snapshot !== undefined && this.#isValid(snapshot) ? snapshot : undefined
   }
@@ -136,7 +136,7 @@ export class ShownMessages {
   }
 
   /** Takes a new snapshot and caches it. */
-  async #take(cache: WeightedCache<Snapshot>, namespace: Namespace): Promise<Snapshot> {
+  async #take(cache: LRUCache<string, Snapshot>, namespace: Namespace): Promise<Snapshot> {
     const { messages, clock } = this.#parts
     const lineage = this.#lineageOf(namespace)
     // read the versions before the lists: a change in between then invalidates the snapshot
@@ -164,10 +164,7 @@ export class ShownMessages {
       byMatches: new Map(),
       maxResults,
     }
-    cache.set(namespace.id, {
-      value: snapshot,
-      weight: Math.min(maxCachedText, texts * (1 + maxResults)),
-    })
+    cache.set(namespace.id, snapshot, { size: Math.min(maxCachedText, texts * (1 + maxResults)) })
     return snapshot
   }
 
