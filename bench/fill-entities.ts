@@ -1,12 +1,9 @@
-import { join } from 'node:path'
-import { openBarrier } from '../src/core/barrier/barrier.ts'
-import { readSealKeyFile } from '../src/core/barrier/seal.ts'
 import { entityKey } from '../src/core/identity/identity-keys.ts'
 import { IdentityStore } from '../src/core/identity/identity-store.ts'
 import { newEntity } from '../src/core/identity/new-entity.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { systemRandom } from '../src/lib/random.ts'
-import { openSqlite } from '../src/storage/sqlite.ts'
+import { openStoppedStore } from './stopped-store.ts'
 
 export type FillInput = {
   /** The folder of a stopped server. */
@@ -24,18 +21,9 @@ export const filledAlias = (index: number): string => `repo:acme/filled-${index}
 
 /** Writes `count` entities into a store, each with one alias, as first logins would, but many per commit. */
 export async function fillEntities({ folder, mountAccessor, count, onProgress }: FillInput): Promise<void> {
-  await using storage = await openSqlite({ path: join(folder, 'gatehouse.db') })
+  await using store = await openStoppedStore(folder)
+  const { view } = store
   const parts = { clock: systemClock, random: systemRandom }
-  const log = {
-    error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`),
-  }
-  const barrier = await openBarrier({
-    ...parts,
-    storage,
-    log,
-    sealKey: await readSealKeyFile(join(folder, 'seal.key')),
-  })
-  const view = barrier.view('core/')
   const { keys } = (await IdentityStore.open({ ...parts, view })).records
 
   for (let done = 0; done < count; ) {

@@ -1,11 +1,8 @@
-import { join } from 'node:path'
-import { openBarrier } from '../src/core/barrier/barrier.ts'
-import { readSealKeyFile } from '../src/core/barrier/seal.ts'
 import type { Lease } from '../src/core/leases/lease.ts'
 import { entriesOf } from '../src/core/leases/lease-records.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { base62, hex, systemRandom } from '../src/lib/random.ts'
-import { openSqlite } from '../src/storage/sqlite.ts'
+import { openStoppedStore } from './stopped-store.ts'
 
 export type FillLeasesInput = {
   /** The folder of a stopped server. */
@@ -34,18 +31,8 @@ export async function fillLeases({
   together,
   onProgress,
 }: FillLeasesInput): Promise<string[]> {
-  await using storage = await openSqlite({ path: join(folder, 'gatehouse.db') })
-  const parts = { clock: systemClock, random: systemRandom }
-  const log = {
-    error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`),
-  }
-  const barrier = await openBarrier({
-    ...parts,
-    storage,
-    log,
-    sealKey: await readSealKeyFile(join(folder, 'seal.key')),
-  })
-  const view = barrier.view('core/')
+  await using store = await openStoppedStore(folder)
+  const { view } = store
   const issuedAt = systemClock.now()
   let owner = ''
   let made = 0

@@ -1,10 +1,7 @@
-import { join } from 'node:path'
-import { openBarrier } from '../src/core/barrier/barrier.ts'
-import { readSealKeyFile } from '../src/core/barrier/seal.ts'
 import { type TokenDraft, TokenStore } from '../src/core/tokens/token-store.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { systemRandom } from '../src/lib/random.ts'
-import { openSqlite } from '../src/storage/sqlite.ts'
+import { openStoppedStore } from './stopped-store.ts'
 
 export type FillInput = {
   /** The folder of a stopped server. */
@@ -24,18 +21,9 @@ const ttlSpreadSeconds = 30 * 24 * 3600
  * tomorrow on.
  */
 export async function fillTokens({ folder, like, count, onProgress }: FillInput): Promise<void> {
-  await using storage = await openSqlite({ path: join(folder, 'gatehouse.db') })
+  await using store = await openStoppedStore(folder)
+  const { barrier, view } = store
   const parts = { clock: systemClock, random: systemRandom }
-  const log = {
-    error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`),
-  }
-  const barrier = await openBarrier({
-    ...parts,
-    storage,
-    log,
-    sealKey: await readSealKeyFile(join(folder, 'seal.key')),
-  })
-  const view = barrier.view('core/')
   const tokens = await TokenStore.open({ ...parts, view, sealer: barrier, mountOf: () => undefined })
   const template = await tokens.find(tokens.keys.accessorOf(like))
   if (template === undefined) throw new Error('the token to imitate is not in this store')

@@ -1,5 +1,6 @@
 import { sendSuccessfully } from '../simulators/operator.ts'
 import { type BenchCase, type BenchSetup, usualConnections } from './bench-case.ts'
+import { aMessage } from './message.ts'
 
 /** The limit of messages per namespace. */
 const messagesEach = 100
@@ -21,15 +22,7 @@ export async function messageCreateCases({
   for (const name of namespaces)
     await sendSuccessfully(url, { method: 'POST', path: `sys/namespaces/${name}`, token })
   const variants = Array.from({ length: count }, (_, index) => {
-    const body = {
-      title: `Maintenance of region ${index}`,
-      message: Buffer.from(`From 20:00 to 22:00 UTC logins in region ${index} may take longer.`).toString(
-        'base64',
-      ),
-      start_time: '2024-01-01T00:00:00Z',
-      end_time: '2099-01-01T00:00:00Z',
-      link: { Status: `https://status.example.com/${index}` },
-    }
+    const body = aMessage(index)
     return {
       token,
       namespace: namespaces[Math.floor(index / messagesEach)] ?? '',

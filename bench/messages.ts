@@ -1,5 +1,6 @@
 import { sendSuccessfully } from '../simulators/operator.ts'
 import { type BenchCase, type BenchSetup, usualConnections } from './bench-case.ts'
+import { aMessage } from './message.ts'
 
 const messages = 100
 const polled = 'sys/internal/ui/unauthenticated-messages'
@@ -7,16 +8,7 @@ const polled = 'sys/internal/ui/unauthenticated-messages'
 /** Front ends polling before login, with as many messages as a namespace can have: 200 and 304 responses. */
 export async function messageCases({ url, rootToken: token }: BenchSetup): Promise<BenchCase[]> {
   for (let index = 0; index < messages; index++) {
-    const body = {
-      title: `Maintenance of region ${index}`,
-      message: Buffer.from(`From 20:00 to 22:00 UTC logins in region ${index} may take longer.`).toString(
-        'base64',
-      ),
-      start_time: '2024-01-01T00:00:00Z',
-      end_time: '2099-01-01T00:00:00Z',
-      authenticated: false,
-      link: { Status: `https://status.example.com/${index}` },
-    }
+    const body = { ...aMessage(index), authenticated: false }
     await sendSuccessfully(url, { method: 'POST', path: 'sys/config/ui/custom-messages', token, body })
   }
   const answer = await fetch(`${url}/v1/${polled}`)

@@ -1,8 +1,7 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { CompactSign } from 'jose'
+import { host, listen, stop } from '../loopback.ts'
 import { answerControl } from './controls.ts'
 import type { Claims } from './claims.ts'
 import { claimsOf, type Provider } from './providers.ts'
@@ -60,7 +59,6 @@ export interface Issuer extends AsyncDisposable {
   comeBack(): Promise<void>
 }
 
-const host = '127.0.0.1'
 const discoveryPath = '/.well-known/openid-configuration'
 const jwksPath = '/.well-known/jwks'
 
@@ -149,19 +147,4 @@ function signWith(keys: SigningKeys, payload: Claims | string, options: SignOpti
   return new CompactSign(bytes)
     .setProtectedHeader({ typ: 'JWT', kid: key.kid, ...header, alg: algorithm })
     .sign(key.privateKey, { crit: critical })
-}
-
-async function listen(server: Server, port: number): Promise<number> {
-  server.listen(port, host)
-  await once(server, 'listening')
-  // a TCP server that listens has an AddressInfo
-  return (server.address() as AddressInfo).port
-}
-
-async function stop(server: Server): Promise<void> {
-  if (!server.listening) return
-  const closed = once(server, 'close')
-  server.close()
-  server.closeAllConnections()
-  await closed
 }

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer, type Server } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:https'
+import { host, listen, stop } from '../loopback.ts'
 import { ApiError } from './api-error.ts'
 import type { Call, Reply, Route } from './call.ts'
 import type { Certificates } from './certificates.ts'
@@ -44,7 +43,6 @@ export type RunningService = AsyncDisposable & {
   comeBack(): Promise<void>
 }
 
-const host = '127.0.0.1'
 const bodyLimit = 1_048_576
 
 export async function startService(
@@ -244,18 +242,3 @@ const headersOf = (call: Call): Record<string, string> => ({
         'x-ms-request-id': call.requestId,
       }),
 })
-
-async function listen(server: Server, port: number): Promise<number> {
-  server.listen(port, host)
-  await once(server, 'listening')
-  // a TCP server that listens has an AddressInfo
-  return (server.address() as AddressInfo).port
-}
-
-async function stop(server: Server): Promise<void> {
-  if (!server.listening) return
-  const closed = once(server, 'close')
-  server.close()
-  server.closeAllConnections()
-  await closed
-}
