@@ -98,21 +98,27 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]())
 
 describe('kill -9 while a credential is made', () => {
-  test.each([
-    'createApplication',
-    'createServicePrincipal',
-    'addServicePrincipalPassword',
-    'putRoleAssignment',
-    'addGroupMember',
-  ] as const)('after %s happened upstream: the next start undoes it', async (operation) => {
+  test('after each of the calls happened upstream: the next start undoes all of them', async () => {
     const { directory } = world
-    directory.fault({ kind: 'held', operation })
-    const cut = asking(world.root.read('cloud/creds/ci'))
-    await directory.journal.arrived(operation)
-    expect(living(directory).length).toBeGreaterThan(0)
+    const cut: Promise<unknown>[] = []
+    // the last call first: those before it pass
+    for (const operation of [
+      'addGroupMember',
+      'putRoleAssignment',
+      'addServicePrincipalPassword',
+      'createServicePrincipal',
+      'createApplication',
+    ] as const) {
+      directory.journal.clear()
+      directory.fault({ kind: 'held', operation })
+      cut.push(asking(world.root.read('cloud/creds/ci')))
+      await directory.journal.arrived(operation)
+    }
+    const applications = () => living(directory).filter(({ kind }) => kind === 'application')
+    await until(() => applications().length === cut.length)
 
     await world.restart()
-    await cut
+    await Promise.all(cut)
 
     await until(async () => (await debris(world.root)).length === 0)
     expect([living(directory), await leases(world.root)]).toEqual([[], 404])
@@ -139,60 +145,69 @@ describe('kill -9 while a credential is made', () => {
   })
 })
 
-test.each([
-  {
-    operation: 'putRoleAssignment',
-    removal: 'deleteRoleAssignment',
-    grant: (directory: Directory) => ({ cloud_roles: readers(directory, 'web', 'data') }),
-  },
-  {
-    operation: 'addGroupMember',
-    removal: 'removeGroupMember',
-    grant: () => ({ cloud_groups: '[{"group_name":"foo"}]' }),
-  },
-] as const)(
-  'kill -9 in a role change: $operation that upstream does after the next start has looked is undone too',
-  async ({ operation, removal, grant }) => {
-    const { directory } = world
-    await world.root.write('cloud/roles/kept', {
-      cloud_roles: readers(directory, 'web'),
-      persist_app: true,
-      permanently_delete: true,
-    })
-    const before = living(directory)
+test('kill -9 in role changes: what upstream does after the next start has looked is undone too', async () => {
+  const { directory } = world
+  const kept = {
+    cloud_roles: readers(directory, 'web'),
+    persist_app: true,
+    permanently_delete: true,
+  }
+  await world.root.write('cloud/roles/assigned', kept)
+  await world.root.write('cloud/roles/joined', kept)
+  const before = living(directory)
+  const cut: Promise<unknown>[] = []
+  for (const { role, operation, grant } of [
+    {
+      role: 'assigned',
+      operation: 'putRoleAssignment',
+      grant: { cloud_roles: readers(directory, 'web', 'data') },
+    },
+    { role: 'joined', operation: 'addGroupMember', grant: { cloud_groups: '[{"group_name":"foo"}]' } },
+  ] as const) {
     directory.journal.clear()
     directory.fault({ kind: 'late', operation })
-    const cut = asking(world.root.write('cloud/roles/kept', grant(directory)))
+    cut.push(asking(world.root.write(`cloud/roles/${role}`, grant)))
     await directory.journal.arrived(operation)
+  }
 
-    await world.restart({ isLate: true })
-    await cut
-    await directory.journal.arrived(removal)
-    await until(async () => (await debris(world.root)).some((one) => one.error !== ''))
-    directory.release()
+  await world.restart({ isLate: true })
+  await Promise.all(cut)
+  await directory.journal.arrived('deleteRoleAssignment')
+  await directory.journal.arrived('removeGroupMember')
+  await until(
+    async () => (await debris(world.root)).filter(({ error }) => error !== '').length === cut.length,
+  )
+  directory.release()
 
-    await until(async () => (await debris(world.root)).length === 0)
-    expect(living(directory)).toEqual(before)
-    await world.root.delete('cloud/roles/kept')
-  },
-)
+  await until(async () => (await debris(world.root)).length === 0)
+  expect(living(directory)).toEqual(before)
+  await world.root.delete('cloud/roles/assigned')
+  await world.root.delete('cloud/roles/joined')
+})
 
-test.each(['deleteRoleAssignment', 'deleteServicePrincipal', 'deleteApplication', 'purgeDeleted'] as const)(
-  'kill -9 in a revocation after %s: the next start ends it',
-  async (operation) => {
-    const { directory } = world
+test('kill -9 in revocations, after each of their calls: the next start ends them', async () => {
+  const { directory } = world
+  const operations = [
+    'purgeDeleted',
+    'deleteApplication',
+    'deleteServicePrincipal',
+    'deleteRoleAssignment',
+  ] as const
+  // the last call first: those before it pass
+  for (const operation of operations) {
     const { body } = await world.root.read('cloud/creds/ci')
+    directory.journal.clear()
     directory.fault({ kind: 'held', operation })
     // ended: whatever becomes of the answer, the lease is over
     await world.root.write('sys/leases/revoke', { lease_id: body.lease_id, sync: false })
     await directory.journal.arrived(operation)
+  }
 
-    await world.restart()
+  await world.restart()
 
-    await until(async () => (await leases(world.root)) === 404 && (await debris(world.root)).length === 0)
-    expect(living(directory)).toEqual([])
-  },
-)
+  await until(async () => (await leases(world.root)) === 404 && (await debris(world.root)).length === 0)
+  expect(living(directory)).toEqual([])
+})
 
 describe('kill -9 around a forced revocation', () => {
   const refuseRemovals = () => {
