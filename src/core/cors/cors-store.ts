@@ -1,5 +1,5 @@
 import type { View } from '../barrier/view.ts'
-import { KeyedMutex } from '../keyed-mutex.ts'
+import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { type CorsSettings, readCorsSettings } from './cors-settings.ts'
 
 const key = 'cors'

@@ -6,7 +6,7 @@ import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { RecordCache } from '../record-cache.ts'
 import { writeAttempts } from '../stored-record.ts'
-import type { KeyedMutex } from '../keyed-mutex.ts'
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { type DueRotation, dueKey, namedKeyKey, roleOfKeyKey } from './issuer-keys.ts'
 import {
   changedSettings,

@@ -4,7 +4,7 @@ import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { writeAttempts } from '../stored-record.ts'
-import { KeyedMutex } from '../keyed-mutex.ts'
+import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Group, GroupAlias } from './group.ts'
 import {

@@ -1,6 +1,6 @@
 import type { Random } from '../../lib/random.ts'
 import type { Range, View } from '../../core/barrier/view.ts'
-import { KeyedMutex } from '../../core/keyed-mutex.ts'
+import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { type Acknowledgement, Acknowledgements } from './acknowledgements.ts'
 import type { Message, MessageDraft } from './message.ts'
 import { messageRecord, readMessage } from './message-record.ts'

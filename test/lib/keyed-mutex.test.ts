@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { KeyedMutex } from '../../src/core/keyed-mutex.ts'
+import { KeyedMutex } from '../../src/lib/keyed-mutex.ts'
 
 test('work on one key runs one after the other, in the order of the requests, also after a failure', async () => {
   const turns = new KeyedMutex()
