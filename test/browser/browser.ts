@@ -5,8 +5,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 export type OpenBrowser = AsyncDisposable & { readonly browser: Browser }
 
 /**
- * A browser as users have it: nothing about origins is switched off. Its package unpacks it to the folder for
- * temporary files and takes what lies there for whole and its own, so it gets a folder to itself, each time.
+ * A browser with default settings; no origin check is disabled. The package unpacks it into the folder for
+ * temporary files and trusts whatever it finds there, so each browser gets a folder of its own.
  */
 export async function openBrowser(): Promise<OpenBrowser> {
   await using held = new AsyncDisposableStack()

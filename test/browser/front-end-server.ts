@@ -5,15 +5,13 @@ import { text } from 'node:stream/consumers'
 
 export type FrontEnd = AsyncDisposable & {
   readonly origin: string
-  /** The page, showing the messages of the server. */
+  /** The page that shows the server's messages. */
   page(server: string, namespace?: string): string
 }
 
 const typeOf = { 'index.html': 'text/html', 'messages.js': 'text/javascript' } as const
 
-/**
- * A front end on an origin of its own. Users sign in to its own back end, which asks `server` who they are.
- */
+/** A front end on its own origin. Users sign in to its own back end, which asks `server` who they are. */
 export async function startFrontEnd(server: string): Promise<FrontEnd> {
   const signIn = async (request: IncomingMessage): Promise<{ status: number; body: string }> => {
     const answer = await fetch(`${server}/v1/auth/token/lookup-self`, {

@@ -55,14 +55,14 @@ async function publish(
   return String(made.body.data?.id)
 }
 
-/** Opens the page and waits until it has asked once. */
+/** Opens the page and waits for its first request. */
 async function open(namespace?: string): Promise<void> {
   await page.goto(frontEnd.page(server.url, namespace))
   await page.waitForSelector('body[data-polled]')
 }
 
 const polled = () => page.locator('body').getAttribute('data-polled')
-// the page offers it
+// the page shows it
 const refresh = () => page.evaluate('refresh()')
 const texts = (selector: string) => page.locator(selector).allInnerTexts()
 

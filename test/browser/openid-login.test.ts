@@ -115,7 +115,7 @@ test('a redirect with a code logs in', async () => {
   expect(answer).toMatchObject({ auth: { metadata: { role: 'people' }, token_policies: ['default'] } })
 })
 
-/** A server, and a provider that has browsers post what it answers there. */
+/** A server, and a provider whose responses browsers post to it. */
 async function postingFlow(held: AsyncDisposableStack): Promise<TestServer> {
   const server = held.use(await startTestServer())
   const native = {

@@ -5,7 +5,9 @@ import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { commandLineLogin } from './command-line.ts'
 
 const client = { client_id: 'gatehouse', client_secret: 'hush', application_type: 'native', scope: 'openid' }
-/** A provider takes any port of the own machine; the role names the one the command line has by default. */
+/**
+ * A provider accepts any port of the person's own machine; the role names the command line's default port.
+ */
 const registered = ['http://localhost/oidc/callback', 'http://127.0.0.1/oidc/callback']
 const allowed = ['http://localhost:8250/oidc/callback', 'http://127.0.0.1:8250/oidc/callback']
 
@@ -29,7 +31,7 @@ async function withRole(provider: OpenIdProvider, config: object = {}): Promise<
   return server
 }
 
-/** Signs in as Ada, and lets the provider send the browser back as it does. */
+/** Signs in as Ada and follows the provider's redirect back. */
 async function signIn(url: string): Promise<void> {
   const { url: back, posted } = await new Browser().visit(url, { login: 'ada', password: 'any' })
   const answer = await fetch(back, posted === undefined ? {} : { method: 'POST', body: posted })

@@ -6,8 +6,8 @@ import { base62, systemRandom } from '../../src/lib/random.ts'
 export type CommandLineLogin = { readonly status: number; readonly body: Record<string, unknown> }
 
 /**
- * What `vault login -method=oidc` and `bao login -method=oidc` do, request for request: a listener on this
- * machine, a URL to open, and the callback once the browser comes back, by GET or with a form:
+ * What `vault login -method=oidc` and `bao login -method=oidc` do, request by request: they listen on this
+ * machine, open a URL, and call the callback once the browser returns, by GET or with a form:
  * docs/contract/oidc.md#the-callback-in-this-order
  */
 export async function commandLineLogin({
@@ -21,7 +21,7 @@ export async function commandLineLogin({
   mount: string
   role: string
   host: 'localhost' | '127.0.0.1'
-  /** Takes the person from the URL through the provider's pages back to the listener. */
+  /** Leads the person from the URL through the provider's pages back to the listener. */
   openBrowser(url: string): Promise<void>
 }): Promise<CommandLineLogin> {
   const clientNonce = base62(systemRandom, 20)
@@ -67,7 +67,7 @@ export async function commandLineLogin({
       state: sent.get('state') ?? '',
     })
     if (request.method === 'POST') {
-      // what the server makes of the form does not matter here
+      // the server's response to the form does not matter here
       await fetch(`${server}/v1/auth/${mount}/oidc/callback`, { method: 'POST', body: data })
       data.delete('id_token')
     }
@@ -82,7 +82,7 @@ export async function commandLineLogin({
 const post = async (url: string, body: string) =>
   read(await fetch(url, { method: 'PUT', body, headers: { 'X-Vault-Request': 'true' } }))
 
-// every answer of the API is a JSON object
+// every response of the API is a JSON object
 const read = async (response: Response): Promise<CommandLineLogin> => ({
   status: response.status,
   body: (await response.json()) as Record<string, unknown>,

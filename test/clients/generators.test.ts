@@ -11,17 +11,17 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const run = promisify(execFile)
 const project = join(import.meta.dirname, '../..')
 const programs = join(import.meta.dirname, 'generators')
-/** Where test/clients/generators/install.sh puts the generators. */
+/** The folder into which test/clients/generators/install.sh installs the generators. */
 const tools = join(project, 'node_modules/.cache/openapi-generators')
 const python = join(tools, 'python/bin/python')
 const jar = join(tools, 'openapi-generator-cli.jar')
-/** Generated clients are large, and their compilers are not quick. */
+/** Generated clients are large and slow to compile. */
 const patience = { timeout: 300_000 }
 
 const isOnPath = (program: string): boolean =>
   (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
 
-/** What is missing on this machine; where CI=true nothing may be. */
+/** Tools that this machine lacks; with CI=true none may be missing. */
 function missing(...needed: string[]): string | undefined {
   const absent = needed.filter((one) => (one.includes('/') ? !existsSync(one) : !isOnPath(one)))
   return absent.length === 0 || process.env['CI'] === 'true'
@@ -54,7 +54,7 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]()
 })
 
-/** The program has logged in, and its token is what it says. */
+/** Checks that the program has logged in and printed its token. */
 async function expectLogin(printed: string): Promise<void> {
   const { token, policies } = JSON.parse(printed) as { token: string; policies: string[] }
   const self = await server.as(token).read('auth/token/lookup-self')
@@ -79,7 +79,7 @@ const generate = async (generator: string, to: string, ...options: string[]) => 
     ...options,
   ]
   const { stdout, stderr } = await run('java', args, { maxBuffer: 1 << 26 })
-  // the generator fails only for what it cannot read at all
+  // the generator fails only for input that it cannot read at all
   expect(
     `${stdout}${stderr}`
       .split('\n')
@@ -139,7 +139,7 @@ test(
       env: { ...process.env, PYTHONPATH: to },
     })
 
-    // what it cannot express it leaves out, with a warning
+    // it omits what it cannot express, with a warning
     expect(told).not.toContain('WARNING')
     await expectLogin(stdout)
   },

@@ -6,11 +6,11 @@ const mount = 'auth/jwt'
 const client = (url: string) =>
   new Vault({ https: false, baseUrl: `${url}/v1`, rootPath: mount, timeout: 10_000, proxy: false })
 
-// the declaration asks for every parameter there is, and for one policy only
+// the declaration requires every parameter, and allows only one policy
 const tokenParams = { policies: ['ci'], ttl: '1h' } as unknown as Parameters<Vault['createToken']>[1]
 
 /**
- * Its own transport, for what it has no function for: its Kubernetes functions send what a JWT mount takes,
+ * Its own transport, for calls without a function: its Kubernetes functions send what a JWT mount accepts,
  * but cannot name a user claim.
  */
 type Transport = (options: {
@@ -19,7 +19,7 @@ type Transport = (options: {
   headers: Record<string, string>
   data: object
 }) => Promise<{ status: number }>
-// it is declared as Object only, and is the axios instance of the client
+// it is declared as Object, but is the axios instance of the client
 const transportOf = (vault: Vault) => vault.instance as Transport
 
 test('hashi-vault-js logs in with a JWT, looks its token up, renews and revokes it', async () => {

@@ -56,8 +56,8 @@ test('hvac is told that a key-value store is not offered', async () => {
 })
 
 /**
- * Calls of hvac in turn, byte by byte, and how each is answered: what a caller leaves out may be `null`, and
- * what the path says the body may say again.
+ * Calls of hvac in sequence, byte by byte, with the expected responses: an omitted argument may be `null`,
+ * and the body may repeat the path.
  */
 const tour: readonly (readonly [verb: string, path: string, body: string | undefined, status: number])[] = [
   [
@@ -168,7 +168,7 @@ describe.each([
 test('hvac works in a namespace with non-ASCII letters, and every response names it as it was sent', async () => {
   await using server = await startTestServer()
   await server.root.write('sys/namespaces/%C3%BC')
-  // what is on the wire is UTF-8, and a wire is read and written byte by byte
+  // the wire carries UTF-8, and is read and written byte by byte
   const sent = Buffer.from('ü/').toString('latin1')
   using hvac = await anHvac(server.url, [`X-Vault-Namespace: ${sent}`])
 
@@ -213,7 +213,7 @@ test.each(['X-Vault-Token: ', 'Authorization: Bearer '])(
   'a chosen token id with non-ASCII letters works through %s',
   async (name) => {
     await using server = await startTestServer()
-    // the last letter ends with a byte that is a blank when it stands alone
+    // the last letter ends with a byte that is a blank on its own
     await server.root.write('auth/token/create', {
       id: 'schlüssel-voilà',
       policies: ['default'],

@@ -1,7 +1,7 @@
 import { exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
-/** What a pipeline may do once it is in: read one role, and nothing else. */
+/** What a pipeline may do after its login: read one role, and nothing else. */
 const policy = 'path "auth/jwt/role/ci" { capabilities = ["read"] }'
 
 /** A server whose `auth/jwt` knows one public key, with a role `ci`, and JWTs signed with the key. */

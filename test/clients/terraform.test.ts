@@ -3,8 +3,9 @@ import type { Json } from '../support/client.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 /*
- * What Terraform's Vault provider sends for its resources, by way of Go's client library: PUT with every field of the resource, empty ones included, then a
- * read. What differs from what was written is a change that each plan shows anew; what is `null` or has another type, it cannot take up.
+ * What Terraform's Vault provider sends for its resources, through Go's client library: PUT with every field
+ * of the resource, even empty ones, then a read. Each plan shows a difference from what was written as a
+ * change; the provider cannot accept null or a value of another type.
  */
 
 let server: TestServer
@@ -19,7 +20,7 @@ const put = (path: string, data: object) =>
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Only the fields that were written; lists are sets to the provider, and one that is not there is empty. */
+/** Only the written fields; the provider treats lists as sets, and a missing list as empty. */
 function asWritten(fields: Fields, data: Json | undefined): Fields {
   const emptyOf = (value: unknown) => (Array.isArray(value) ? [] : typeof value === 'object' ? {} : undefined)
   const sorted = (value: unknown) => (Array.isArray(value) ? [...value].toSorted() : value)
@@ -184,7 +185,7 @@ test.each(identities)(
       expect((await put(path, fields)).status).toBe(204)
       expect(asWritten(fields, (await server.root.read(path)).body.data)).toEqual(fields)
     }
-    // what a resource leaves to others it does not send
+    // a resource does not send what it leaves to others
     await put(path, { name: 'deploy', metadata: { c: 'd' } })
     expect((await server.root.read(path)).body.data).toMatchObject({
       metadata: { c: 'd' },
@@ -236,7 +237,7 @@ test('vault_mount is created, tuned through sys/mounts, moved and deleted', asyn
   expect(body.data?.['config']).toMatchObject({ default_lease_ttl: 60, max_lease_ttl: 120 })
 
   expect((await server.root.delete('sys/mounts/deploy')).status).toBe(204)
-  // the text by which the provider knows that it is gone
+  // the text from which the provider concludes that it no longer exists
   expect((await server.root.read('sys/mounts/deploy')).text).toContain('No secret engine mount at')
 })
 

@@ -29,7 +29,7 @@ function anchorsOf(page: string): Set<string> {
 
 const withoutCode = (text: string) => text.replace(/^```[\s\S]*?^```/gm, '')
 
-/** Why a citation leads nowhere, or undefined. */
+/** Why a citation is broken, or undefined. */
 function fault(page: string, anchor: string | undefined): string | undefined {
   if (!existsSync(join(root, page))) return `${page} does not exist`
   if (anchor !== undefined && page.endsWith('.md') && !anchorsOf(page).has(anchor))

@@ -5,25 +5,25 @@ import type { Answer } from '../support/client.ts'
 import type { TestServer } from '../support/start-server.ts'
 import { commandsIn, curlRequest } from './shell.ts'
 
-/** Where the pages are. */
+/** The folder of the pages. */
 export const providerPages = join(import.meta.dirname, '../../docs/providers')
 
 export const readPage = (name: string): string => readFileSync(join(providerPages, `${name}.md`), 'utf8')
 
 /** A page as a reader works through it. */
 export type Reader = {
-  /** What the reader has put into variables; those of the stand-in count, not those of the page. */
+  /** The reader's variables; those of the stand-in override those of the page. */
   readonly variables: Map<string, string>
-  /** The answer to the last command whose path ends so. */
+  /** The response to the last command with this path end. */
   answer(pathEnd: string): Answer
-  /** Does again what the page says, with the variables as they are now. */
+  /** Repeats a command of the page with the current variables. */
   again(pathEnd: string): Promise<Answer>
 }
 
 export type Steps = {
   /** Values that a reader who has the provider would have. */
   readonly given: Readonly<Record<string, string>>
-  /** Told of each answer, for values a reader takes out of it. */
+  /** Called with each response, from which a reader takes values. */
   after?(path: string, answer: Answer, variables: Map<string, string>): void
 }
 
@@ -77,14 +77,14 @@ export async function workThrough(
   }
 }
 
-/** Every variable has a value: to look at a command before its turn. */
+/** Has a value for every variable, to inspect a command before its turn. */
 const anything: ReadonlyMap<string, string> = new (class extends Map<string, string> {
   override get(name: string): string {
     return name === 'VAULT_ADDR' ? 'http://any' : name
   }
 })()
 
-/** What stands in the first column of the table of refusals: a reason, or the text of an answer. */
+/** The first column of the table of refusals: a reason, or the text of a response. */
 export function namedRefusals(page: string): string[] {
   const [, table = ''] = page.split('| `reason` | what happened | what to do |\n')
   return [...table.matchAll(/^\| `([^`]+)`/gm)].map(([, name = '']) => name)

@@ -12,12 +12,12 @@ import { namedRefusals, readPage, type Steps, workThrough } from './page.ts'
 type Guide = {
   readonly page: string
   readonly provider: Provider
-  /** What follows the host in the issuer of such a provider. */
+  /** The path of the issuer of such a provider. */
   readonly issuerPath: string
   readonly metadata: Record<string, unknown>
-  /** The policies a group of the page gives, or the role itself. */
+  /** The policies that a group of the page grants, or the role itself. */
   readonly policies: { token_policies: string[]; identity_policies?: string[] }
-  /** Its provider leaves empty claims out. */
+  /** Its provider omits empty claims. */
   readonly admitsWithoutGroups?: true
   readonly wrong: readonly [claims: Record<string, unknown>, reason: string][]
 }
@@ -83,7 +83,7 @@ const guides: Guide[] = [
   },
 ]
 
-/** A provider that signs people in with what theirs would say of them. */
+/** A provider that signs people in with the claims that theirs would send. */
 async function startLike(
   issuerPath: string,
 ): Promise<{ provider: SmallProvider; issuer: string } & AsyncDisposable> {
@@ -97,7 +97,7 @@ async function startLike(
   return { provider, issuer, [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose]() }
 }
 
-/** A reader takes group, accessor, state and code out of answers, and signs in. */
+/** A reader takes group, accessor, state and code from responses, and signs in. */
 function steps(
   fixture: { provider: SmallProvider; issuer: string },
   claims: (login: URLSearchParams) => Record<string, unknown>,
@@ -151,7 +151,7 @@ describe.each(guides)(
         verdict: string
       }[]
       const failed = checks.filter(({ verdict }) => verdict === 'fail').map((check) => check.name)
-      // what explain cannot judge of a login in a browser; the page says so
+      // explain cannot check these for a browser login, as the page says
       expect(failed.filter((check) => !['role', 'times', 'audience'].includes(check))).toEqual([])
       for (const check of ['user_claim', 'groups', 'metadata', 'bound_claims']) {
         expect(checks.filter((each) => each.name === check && each.verdict !== 'pass')).toEqual([])

@@ -61,7 +61,7 @@ afterAll(async () => {
 
 type Ran = { readonly code: number | null; readonly output: string }
 
-/** Runs a program in a folder with a `deploy.sh` that notes its token and what the server says of it. */
+/** Runs a program in a folder with a `deploy.sh` that records its token and what the server says about it. */
 async function runIn(
   folder: string,
   [program = '', ...args]: readonly string[],
@@ -86,12 +86,12 @@ async function runIn(
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text))
   const [code] = (await once(child, 'close')) as [number | null]
-  // nothing that was fetched is left behind
+  // nothing that was fetched remains
   expect(await readdir(temporary)).toEqual([])
   return { code, output }
 }
 
-/** The token that `deploy.sh` had; it was good, and is revoked by now. */
+/** The token that `deploy.sh` had; it was valid then and is revoked now. */
 async function expectDeployed(folder: string): Promise<string> {
   const token = await readFile(join(folder, 'deployed-with'), 'utf8')
   const lookedUp = JSON.parse(await readFile(join(folder, 'looked-up'), 'utf8')) as {
@@ -102,9 +102,7 @@ async function expectDeployed(folder: string): Promise<string> {
   return token
 }
 
-/**
- * A refused login: nothing was deployed, and whoever reads the log finds the server's words and the request.
- */
+/** A refused login: nothing was deployed, and the log shows the server's error and the request id. */
 async function expectRefusal(folder: string, { code, output }: Ran, mount: string): Promise<void> {
   const failures = await server.root.read(`auth/${mount}/failures?limit=1`)
   const [failure] = (failures.body.data?.['failures'] ?? []) as unknown as { request_id: string }[]
@@ -117,7 +115,7 @@ async function expectRefusal(folder: string, { code, output }: Ran, mount: strin
 }
 
 describe.skipIf(absent.length > 0)(`the pipeline files do what they say (needs ${needed.join(', ')})`, () => {
-  /** The place where a job of GitHub gets its JWT. */
+  /** The endpoint where a GitHub job gets its JWT. */
   async function startTokenPlace(sign: (audience: string) => Promise<string>) {
     const given: string[] = []
     const place = createServer(async (request, response) => {
@@ -141,7 +139,7 @@ describe.skipIf(absent.length > 0)(`the pipeline files do what they say (needs $
 
   /**
    * Runs the steps as a runner does. `shown` is what people see: without the commands to the runner, and with
-   * what they hide as ***.
+   * *** for what they hide.
    */
   async function runWorkflow(
     { jobs }: Workflow,
@@ -171,7 +169,7 @@ describe.skipIf(absent.length > 0)(`the pipeline files do what they say (needs $
       const command =
         shell === 'bash' ? ['bash', '--noprofile', '--norc', '-eo', 'pipefail', file] : ['bash', '-e', file]
       const ran = await runIn(folder, command, { ...environment, ...variables, GITHUB_ENV: shared })
-      // a runner shows the environment of each step, the variables of earlier steps among it
+      // a runner shows the environment of each step, including variables of earlier steps
       for (const line of [
         ...Object.entries(variables).map(([key, value]) => `${key}: ${value}`),
         ...ran.output.split('\n'),
@@ -261,7 +259,7 @@ describe.skipIf(absent.length > 0)(`the pipeline files do what they say (needs $
     expect((await server.as(token).read('auth/token/lookup-self')).status).toBe(403)
   })
 
-  /** What GitLab makes of a job: one script, with `pipefail` where the shell has it. */
+  /** How GitLab runs a job: as one script, with `pipefail` if the shell supports it. */
   const scriptOf = ({ deploy }: GitLabFile): string =>
     `if set -o | grep -q pipefail; then set -o pipefail; fi; set -e\n${deploy.script.join('\n')}\n`
 

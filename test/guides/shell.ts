@@ -1,9 +1,9 @@
-/** A command of a page: its words, once the variables have values. */
+/** A command of a page: its words, given the values of variables. */
 export type ShellCommand = (variables: ReadonlyMap<string, string>) => string[]
 
 /**
- * The commands in the `sh` blocks of a page, as far as our pages use a shell: quotes, variables, lines that
- * go on, comments.
+ * The commands in the `sh` blocks of a page. Supports only the shell features that our pages use: quotes,
+ * variables, continued lines, comments.
  */
 export function commandsIn(markdown: string): ShellCommand[] {
   const blocks = [...markdown.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block)

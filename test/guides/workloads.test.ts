@@ -7,10 +7,10 @@ import { namedRefusals, readPage, workThrough } from './page.ts'
 type Guide = {
   readonly page: string
   readonly provider: Provider
-  /** What the page has the job ask for. */
+  /** The token that the page makes the job request. */
   readonly asked: Record<string, unknown>
   readonly metadata: Record<string, unknown>
-  /** What goes wrong, and the reason the page must name for it. */
+  /** A mistake, and the reason that the page must list for it. */
   readonly wrong: readonly [claims: Record<string, unknown>, reason: string, hint?: string][]
 }
 

@@ -34,14 +34,14 @@ beforeAll(async () => {
   })
   document = (await server.root.read('sys/internal/specs/openapi')).body
   ajv = new Ajv2020({ strict: false, allErrors: true })
-  // the type of the package says there is more around its function than there is
+  // the package's type declares a wrapper around its function that does not exist
   ;(addFormats as unknown as (to: Ajv2020) => void)(ajv)
   ajv.addSchema({ ...closed(document), $id: 'document' })
   operations = new Map(
     Object.entries(document.paths ?? {}).flatMap(([at, item]) =>
       Object.entries(item)
         .filter(([verb]) => verb !== 'servers')
-        // the shape of an OpenAPI document, which another test holds it to
+        // the shape of an OpenAPI document, which another test checks
         .map(([verb, operation]) => [`${verb} ${at}`, operation.responses as unknown as Responses] as const),
     ),
   )
@@ -59,14 +59,14 @@ function validatorAt(...pointer: string[]): ValidateFunction {
   return ajv.compile({ $ref: `document#/${pointer.map(escaped).join('/')}` })
 }
 
-/** Where the response to an operation stands in the document. */
+/** Where the document describes the response to an operation. */
 function placeOf(operation: string, status: string): string[] {
   const [verb = '', at = ''] = operation.split(' ')
   const reference = operations.get(operation)?.[status]?.$ref
   return reference === undefined ? ['paths', at, verb, 'responses', status] : reference.slice(2).split('/')
 }
 
-/** The members that the answer there names; undefined of one that is no envelope. */
+/** The members that the document names for this response; undefined if it is not an envelope. */
 function propertiesAt(place: readonly string[]): string[] | undefined {
   const reference = (contentAt(place)?.schema as { $ref?: string } | undefined)?.$ref ?? ''
   const found = document.components?.['schemas']?.[reference.split('/').at(-1) ?? '']
@@ -82,9 +82,9 @@ function contentAt(place: readonly string[]): Content | undefined {
 }
 
 /**
- * The same with nothing that it does not name: what is answered and not told is a fault of this version. An
- * envelope may have more: some answers repeat members of `data` there. What an envelope or a token's record
- * does not name of its own members is null.
+ * The same schema without unnamed members: a response with an undocumented member is a bug. An envelope may
+ * have more, because some responses repeat members of `data` there. Members of an envelope or a token's
+ * record that the document does not name are null.
  */
 function closed(document: Json): object {
   const close = (name: string, value: unknown): unknown => {
@@ -123,8 +123,8 @@ async function prepare(): Promise<void> {
 }
 
 /**
- * Logins by browser take a provider, and a refused login its request id: their tests hold them to their
- * answers.
+ * Browser logins need a provider, and explaining a refused login its request id: their own tests check those
+ * responses.
  */
 const notHere = [
   'post /auth/jwt/oidc/auth_url',
@@ -135,7 +135,7 @@ const notHere = [
 
 const seenHeaders = new Set<string>()
 
-/** What earlier calls gave, by the name it was kept under. */
+/** Values from earlier calls, by name. */
 const kept = new Map<string, string>([['root', 'root']])
 const filled = <T>(value: T): T =>
   JSON.parse(

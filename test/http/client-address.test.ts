@@ -18,7 +18,7 @@ const from = (address: string | undefined) =>
 const inside = '10.1.2.3, 10.1.2.3'
 
 /**
- * The id of a token that may be used from 10.1.0.0/16 only, made through a trusted proxy with at most one
+ * The id of a token that may be used from 10.1.0.0/16 only, created through a trusted proxy with at most one
  * hop.
  */
 async function boundToken({ root, anonymous }: TestServer): Promise<string> {

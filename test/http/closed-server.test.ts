@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer } from '../support/start-server.ts'
 
-/** Serves a request and closes. What comes back knows whether a part of the server is still in memory. */
+/** Serves a request and closes. The result tells whether a part of the server is still in memory. */
 async function aClosedServer(settings: Record<string, string>): Promise<WeakRef<FakeClock>> {
   const clock = new FakeClock(Date.UTC(2026, 0, 1))
   await using server = await startTestServer({ clock, settings })
@@ -24,6 +24,6 @@ test('a closed server leaves nothing in memory', async () => {
     collect()
     return closed.deref() === undefined
   }
-  // the pool of its client lets go of the connection only after a moment
+  // its client's pool releases the connection only after a moment
   await expect.poll(isGone, { timeout: 15_000, interval: 300 }).toBe(true)
 })

@@ -1,9 +1,9 @@
 /**
- * One call of an operation of the API document, and what comes of it. `$name` stands for what an earlier call
- * kept.
+ * One call of an operation of the API document, with the expected result. `$name` stands for a value from an
+ * earlier call.
  */
 export type DocumentedCall = {
-  /** Verb and path as the document has them. */
+  /** Verb and path as in the document. */
   ask: string
   name?: string
   params?: Record<string, string>
@@ -11,14 +11,14 @@ export type DocumentedCall = {
   body?: object
   raw?: string
   headers?: Record<string, string>
-  /** Instead of that of the root; empty: none. */
+  /** Instead of the root token; empty: none. */
   token?: string
   ns?: string
   /** Instead of the one in `ask`. */
   verb?: string
-  /** 200 unless said. */
+  /** 200 by default. */
   status?: number
-  /** Members of the body to keep, by name. */
+  /** Members of the body to remember, by name. */
   keep?: Record<string, string>
 }
 
@@ -515,8 +515,8 @@ const last: DocumentedCall[] = [
 ]
 
 /**
- * In this order. A server with leases `$lease0` to `$lease5`, `$publicKey` and a `$jwt` it verifies, aimed at
- * a directory with the root `$rootClient`, is what they are made to.
+ * The calls, in order. They need a server with leases `$lease0` to `$lease5`, `$publicKey` and a `$jwt` it
+ * verifies, configured for a directory with the root `$rootClient`.
  */
 export const calls: readonly DocumentedCall[] = [
   ...node,

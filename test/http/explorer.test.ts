@@ -82,7 +82,7 @@ test('a page that could not be opened is opened by the next request', async () =
     return { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} }
   }
   const { handle } = explorerResource(app, document)
-  // all that the page needs of a call
+  // all that the page needs from a call
   const exchange = { call: { verb: 'GET', path: 'docs/' } } as NodeExchange
   await expect(handle(exchange)).rejects.toThrow('no document')
 

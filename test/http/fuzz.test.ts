@@ -214,7 +214,10 @@ const headers = fc.array(
 )
 const chunks = (body: string) => (body === '' ? '' : `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n`)
 
-/** The verb, target, headers and body of one request, and its bytes. Most are by root, who gets furthest. */
+/**
+ * The verb, target, headers and body of one request, and its bytes. Most are sent by root, whose requests get
+ * furthest.
+ */
 const aRequest = fc
   .record({
     verb: fc.constantFrom(...verbs),
@@ -226,7 +229,7 @@ const aRequest = fc
     byRoot: fc.boolean(),
   })
   .map(({ verb, target, query, headers, text, chunked, byRoot }) => {
-    // one connection: what seals the server or ends the root token is for other tests
+    // one connection: other tests cover sealing and the end of the root token
     const path = /seal$|revoke/.test(target) ? '/v1/sys/mounts' : target
     const lines = [...(byRoot ? [['X-Vault-Token', 'root']] : []), ...headers].map(
       ([name, value]) => `${name}: ${value}`,

@@ -271,7 +271,7 @@ describe('JSON over the limits', () => {
   })
 })
 
-/** Resolves when the server, whose limit is a single request, has none left. */
+/** Resolves when the server, whose limit is a single request, is idle. */
 async function becomesIdle(server: TestServer): Promise<void> {
   for (;;) {
     if ((await server.root.read('auth/token/lookup-self')).status === 200) return
@@ -287,7 +287,7 @@ async function begunWrite(server: TestServer, from?: string) {
   return wire
 }
 
-/** A server with reads that wait at `gate`, at `odd/wait`. */
+/** A server whose reads of `odd/wait` wait at `gate`. */
 async function startGatedServer(settings: Record<string, string>) {
   const gate = new Gate()
   const server = await startTestServer({ settings, plugins: [oddType(gate)] })
@@ -625,7 +625,7 @@ describe('MAX_CONNECTIONS', () => {
         body: overloaded,
       })
     }
-    // sealing ends what is waiting for the gate too
+    // sealing also ends requests that wait at the gate
     expect((await server.root.write('sys/seal')).status).toBe(204)
     gate.open()
     expect((await busy.answer())?.status).toBe(200)

@@ -14,7 +14,7 @@ import { type Answer, chunked, echo, head, listen, type Seen, seenIn, WireServer
 const seen = (method: string, url: string, body = ''): Seen => ({ method, url, body })
 
 /**
- * The answer to a request that reaches no handler: docs/contract/http.md#headers,
+ * The response to a request that reaches no handler: docs/contract/http.md#headers,
  * docs/decisions/0001-list-verb.md.
  */
 function expectRaw(answer: Answer | undefined, status: number): void {

@@ -25,7 +25,7 @@ async function oddServer({ settings = {}, ...parts }: TestServerOptions = {}) {
 }
 type OddServer = Awaited<ReturnType<typeof oddServer>>
 
-/** The lines of the access log that one finds, when there are so many. */
+/** The lines of the access log, once there are this many. */
 async function linesOf({ lines }: OddServer, found: (line: Line) => boolean, count = 1): Promise<Line[]> {
   for (;;) {
     const requests = lines.filter((line) => line['msg'] === 'request' && found(line))
@@ -40,7 +40,7 @@ async function inFlight({ anonymous }: TestServer): Promise<number> {
   )
 }
 
-/** Resolves when as many are under way. */
+/** Resolves when this many requests are in progress. */
 async function becomesUnderWay(server: TestServer, count: number): Promise<void> {
   while ((await inFlight(server)) !== count) await nextTurn()
 }
@@ -55,7 +55,7 @@ describe('a request is answered, and logged once', () => {
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
-  /** The answer, and what its one line in the log says. */
+  /** The response, and the content of its one line in the log. */
   async function asked(request: string): Promise<{ answer: Answer; line: Line | undefined }> {
     using wire = await openWire(server.url)
     wire.send(request)
@@ -359,7 +359,7 @@ describe('the pipeline', () => {
       await becomesUnderWay(server, 0)
       expect((await server.root.read('odd/plain')).status).toBe(200)
       wire.close()
-      // the first one asked for the tag
+      // the first one fetched the tag
       const told = await linesOf(server, (line) => line['route'] === route, round + 2)
       expect(told.at(-1)).toMatchObject({ status: 304 })
       await becomesUnderWay(server, 0)
@@ -408,7 +408,7 @@ describe('the pipeline', () => {
     await using server = await oddServer({ settings: { MAX_BUFFERED: '3MiB' } })
     using first = await openWire(server.url)
     using second = await openWire(server.url)
-    // both stand behind an answer that is not made yet
+    // both wait behind a response that is not ready yet
     for (const wire of [first, second]) wire.send(read('wait') + read('large'))
     await server.gate.holds(2)
     await becomesUnderWay(server, 4)

@@ -12,7 +12,7 @@ import { startTestServer, type TestServer } from '../support/start-server.ts'
 const path = 'sys/internal/ui/unauthenticated-messages'
 const child = { ...rootNamespace, id: 'child1', path: 'child/' }
 
-/** A server that answers `usual` where no answer lies ready. */
+/** A server that responds `usual` if no response is prepared. */
 async function aReader(
   reply: WrittenReply | undefined,
   { isSealed = false, address = 'x' as unknown, isLive = true, isTainted = false } = {},
@@ -145,7 +145,7 @@ describe('both ways', () => {
   }
   beforeAll(async () => {
     ready = await setUp({})
-    // who logs requests wants to see each
+    // with an access log, each request must be logged
     usual = await setUp({ ACCESS_LOG: 'true' })
   })
   afterAll(async () => {
@@ -153,7 +153,10 @@ describe('both ways', () => {
     await usual[Symbol.asyncDispose]()
   })
 
-  /** What must be the same: everything but ids, the time, and how long an id of a message makes its tag. */
+  /**
+   * The parts that must be equal: everything except ids, the time, and the effect of a message id's length on
+   * its tag.
+   */
   const comparable = ({ status, headers, text }: Answer) => {
     const { date: _date, etag, 'x-gatehouse-request-id': id, ...rest } = headers
     const ids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
@@ -173,7 +176,7 @@ describe('both ways', () => {
   ])('answer the same: $name', async ({ headers }) => {
     const options = { headers }
 
-    // the first one writes it out
+    // the first request prepares it
     await ready.anonymous.read(path, options)
 
     expect(comparable(await ready.anonymous.read(path, options))).toEqual(

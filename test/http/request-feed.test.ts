@@ -4,7 +4,10 @@ import { expect, test } from 'vitest'
 import { checkParser } from '../../src/http/parser-check.ts'
 import { RequestFeed } from '../../src/http/request-feed.ts'
 
-/** A feed whose parser is played by the test: it gets the feed, a way to report a request, and the bytes. */
+/**
+ * A feed with a parser that the test implements: it gets the feed, a function that reports a request, and the
+ * bytes.
+ */
 function feedWith(
   parse: (report: (headers: Record<string, string>) => IncomingMessage, text: string) => void,
 ) {

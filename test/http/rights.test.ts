@@ -62,7 +62,7 @@ describe('what sudo is for', () => {
       for (const client of [without, exactly])
         expect((await client.call(verb, at, verb === 'POST' ? {} : undefined)).body).toEqual(notAllowed)
       expect((await holding.call(verb, at, verb === 'POST' ? {} : undefined)).status).not.toBe(403)
-      // alone it opens nothing
+      // on its own it grants nothing
       expect(
         (await (await holder(['sudo'], namespace, '*')).call(verb, at, verb === 'POST' ? {} : undefined))
           .body,
@@ -114,7 +114,7 @@ describe('create or update', () => {
     const updater = await holder(['update'], '', path)
     const both = await holder(['create', 'update'], '', path)
 
-    // the store of a token is its own: for another one the entry is always new
+    // each token has its own store, so for another token the entry is always new
     const own = path.startsWith('cubbyhole/')
     expect((await updater.write(path, body)).body).toEqual(notAllowed)
     expect((await creator.write(path, body)).status).toBeLessThan(300)

@@ -31,8 +31,8 @@ async function holder(rules: string) {
 }
 
 /**
- * Spellings of one thing: the folder everything is allowed in, the one path a rule is about, and the ways to
- * write it.
+ * Spellings of one object: the folder in which everything is allowed, the one path that a rule names, and the
+ * ways to write it.
  */
 const things = [
   { folder: 'auth/jwt/role/', path: 'auth/jwt/role/prod', spellings: ['prod', 'PROD', 'Prod', '%50rod'] },
@@ -68,8 +68,8 @@ describe('the rule about a thing holds in each spelling of it', () => {
     const caller = await holder(stanza(`${folder}*`, ...all) + stanza(path, 'deny'))
 
     expect((await caller.read(asked)).body).toEqual(notAllowed)
-    // below a mount there is nothing to delete or write; a write to a folder is refused before anyone looks
-    // at rules
+    // nothing below a mount can be deleted or written, and a write to a folder is refused before rules are
+    // checked
     if (asked.endsWith('/x')) return
     expect((await caller.delete(asked)).body).toEqual(notAllowed)
     if (!/(?:\/|%2F)$/.test(asked))

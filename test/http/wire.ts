@@ -5,13 +5,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { createListServer, type ListServerOptions } from '../../src/http/list-verb.ts'
 
-/** One answer as it came over the wire, header names in lower case. */
+/** One response as received, with header names in lower case. */
 export type Answer = { status: number; headers: Record<string, string>; body: string }
 
 /** What the echo handler saw of a request. */
 export type Seen = { method: string; url: string; body: string }
 
-/** Answers every request with what the handler saw of it. */
+/** Responds to every request with what the handler saw of it. */
 export const echo: RequestListener = async (request, response) => {
   const parts: Buffer[] = []
   try {
@@ -113,12 +113,12 @@ export class Wire {
     this.#socket.write(Buffer.from(text, 'latin1'))
   }
 
-  /** Has all that was sent left this process? */
+  /** Whether everything that was sent has left this process. */
   get isDrained(): boolean {
     return this.#socket.writableLength === 0
   }
 
-  /** Sends the parts as packets of their own: each goes out when the server has read the one before. */
+  /** Sends the parts as separate packets: each one after the server has read the one before. */
   async sendApart(parts: string[]): Promise<void> {
     for (const part of parts) {
       const before = this.#peer()?.bytesRead ?? 0
@@ -127,7 +127,7 @@ export class Wire {
     }
   }
 
-  /** The next answers in the order they came, at most so many: fewer when the server closes first. */
+  /** The next responses in order, at most this many; fewer if the server closes first. */
   async answers(count: number): Promise<Answer[]> {
     const found: Answer[] = []
     while (found.length < count) {
@@ -144,18 +144,18 @@ export class Wire {
     return answer
   }
 
-  /** All that comes until the server closes. */
+  /** Everything received until the server closes. */
   async untilClosed(): Promise<Answer[]> {
     while (!this.#closed) await this.#more()
     return this.answers(Number.POSITIVE_INFINITY)
   }
 
-  /** Sends no more and goes on reading. */
+  /** Ends the sending side and keeps reading. */
   end(): void {
     this.#socket.end()
   }
 
-  /** Every byte that comes until the server closes: of an answer to HEAD nobody else knows the end. */
+  /** Every byte until the server closes: only the client knows where a response to HEAD ends. */
   async bytesUntilClosed(): Promise<string> {
     while (!this.#closed) await this.#more()
     return this.#received.toString('latin1')
@@ -196,7 +196,7 @@ export class Wire {
   }
 }
 
-/** The bytes of one HTTP/1.1 request; a body brings its `Content-Length`. */
+/** The bytes of one HTTP/1.1 request; a body adds its `Content-Length`. */
 export function head(method: string, target: string, headers: string[] = [], body?: string): string {
   const lines = [
     `${method} ${target} HTTP/1.1`,
@@ -207,13 +207,13 @@ export function head(method: string, target: string, headers: string[] = [], bod
   return `${lines.join('\r\n')}\r\n\r\n${body ?? ''}`
 }
 
-/** The bytes of one HTTP/1.1 request whose body comes in chunks. */
+/** The bytes of one HTTP/1.1 request with a chunked body. */
 export function chunked(method: string, target: string, chunks: string[], trailers: string[] = []): string {
   const body = chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')
   return `${head(method, target, ['Transfer-Encoding: chunked'])}${body}0\r\n${trailers.map((line) => `${line}\r\n`).join('')}\r\n`
 }
 
-/** What the echo handler saw of the requests behind these answers. */
+/** What the echo handler saw of the requests for these responses. */
 export function seenIn(answers: Answer[]): Seen[] {
   return answers.map((answer) => JSON.parse(Buffer.from(answer.body, 'latin1').toString()))
 }

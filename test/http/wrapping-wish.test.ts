@@ -26,7 +26,7 @@ const wrappedLogin = async (issuer: Awaited<ReturnType<typeof startIssuer>>, ttl
   const login = await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt }, wish(ttl))
   return { creation_path: login.body.wrap_info?.creation_path, ttl: login.body.wrap_info?.ttl }
 }
-/** Everything but the id each request has of its own. */
+/** Everything except the request id. */
 const withoutRequestId = (text: string) => text.replace(/"request_id":"[0-9a-f-]{36}"/, '"request_id":""')
 
 describe('what is wrapped', () => {
@@ -167,7 +167,7 @@ describe('without a token', () => {
     for (const client of [server.anonymous, server.as('nonsense')]) {
       const answer = await client.call(verb, path, verb === 'POST' ? { role: 'r' } : undefined, wish('1'))
 
-      // a path that insists on a good token says so first
+      // a path that requires a valid token says so first
       const isDenied = answer.status === 403 && client !== server.anonymous
       if (!isDenied) expect(answer).toMatchObject({ status: 400, body: errors('wrapping needs a token') })
     }
@@ -263,7 +263,7 @@ describe('without a token', () => {
       for (let at = 0; at < 12; at++) {
         const login = await host.anonymous.write('auth/jwt/login', { role: 'ci', jwt }, wish())
         expect(login.body.wrap_info?.creation_path).toBe('auth/jwt/login')
-        // opened by itself, and wrapped anew
+        // unwrapped by itself, and wrapped again
         const again = await host
           .as(String(login.body.wrap_info?.token))
           .write('sys/wrapping/unwrap', undefined, wish())

@@ -42,7 +42,7 @@ class Refused {
   }
 }
 
-/** What becomes of `{"f": <json>}`, or of `{}`. */
+/** The result for `{"f": <json>}`, or for `{}`. */
 function convert(type: FieldType | z.ZodType, json: string | undefined): unknown {
   const schema = z.object({ f: typeof type === 'string' ? fieldByType[type] : type })
   try {
@@ -53,7 +53,7 @@ function convert(type: FieldType | z.ZodType, json: string | undefined): unknown
   }
 }
 
-/** What zod says to the same value, for the same rule must stand behind both doors. */
+/** What zod says about the same value, because both ways must apply the same rule. */
 function parseWithZod(type: FieldType, json: string): unknown {
   const parsed = fieldByType[type].safeParse(parseLossless(json))
   return parsed.success ? parsed.data : new Refused(parsed.error.issues[0]?.message ?? '')
@@ -68,7 +68,7 @@ const badBool = refused("'' cannot parse value as 'bool': strconv.ParseBool: inv
 const badInt = refused("'' cannot parse value as 'int': strconv.ParseInt: invalid syntax")
 const intRange = refused("'' cannot parse value as 'int': strconv.ParseInt: value out of range")
 
-/** A row each: JSON input, bool, int, string. */
+/** Rows of JSON input, bool, int, string. */
 const scalars: [json: string, bool: unknown, int: unknown, text: unknown][] = [
   ['null', false, 0, ''],
   ['true', true, 1, '1'],
@@ -155,7 +155,7 @@ const notMap = (from: string, place = '') => refused(unconvertible(object, from,
 const noPair = (text: string) => refused(`invalid key pair "${text}"`)
 const n = jsonNumber
 
-/** A row each: JSON input, map, slice, string list, comma list, kv pairs. */
+/** Rows of JSON input, map, slice, string list, comma list, kv pairs. */
 const collections: [
   json: string,
   map: unknown,
@@ -300,7 +300,7 @@ describe('fields that were not sent', () => {
   ] as const)(
     'null is the zero value of a %s and counts as sent, and an absent value is its default',
     (type, initial, zero) => {
-      // the union of all types has no one default type
+      // the union of all types has no single default type
       const field = fieldByType[type] as z.ZodType
       const withDefault = field.default(initial)
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { edgeGlobMatches, globMatches } from '../../src/lib/glob.ts'
 
-/** The rule again, in its plainest form: slow, and right. */
+/** The same rule in its simplest form: slow, but right. */
 function matchesPlainly(pattern: string, text: string): boolean {
   if (pattern === '') return text === ''
   const rest = pattern.slice(1)

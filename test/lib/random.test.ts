@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { PooledRandom, systemRandom } from '../../src/lib/random.ts'
 
-/** A source that fills with 1, then with 2, and so on, so that bytes tell when they were fetched. */
+/** A source that fills with 1, then with 2, and so on, so that bytes show when they were fetched. */
 function aSource() {
   const at = { wall: 1_000_000, steady: 500 }
   let fills = 0

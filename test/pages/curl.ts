@@ -4,8 +4,8 @@ import { request as requestSecure } from 'node:https'
 import { parseArgs } from 'node:util'
 
 /**
- * As much of curl as our pages use, for machines without it. What was asked, and how that was answered, goes
- * into the file `CURL_JOURNAL`, a line each.
+ * The part of curl that our pages use, for machines without it. Each request and its status are written to
+ * the file `CURL_JOURNAL`, one per line.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,6 +1,8 @@
 import { text } from 'node:stream/consumers'
 
-/** As much of jq as our pages use, for machines without it: `jq -r .a.b` prints one member as plain text. */
+/**
+ * The part of jq that our pages use, for machines without it: `jq -r .a.b` prints one member as plain text.
+ */
 const [flag, path = '', ...others] = process.argv.slice(2)
 if (flag !== '-r' || !/^(?:\.\w+)+$/.test(path) || others.length > 0)
   throw new Error(`not a call of this page's: jq ${process.argv.slice(2).join(' ')}`)

@@ -8,24 +8,24 @@ const project = join(import.meta.dirname, '../..')
 const run = promisify(execFile)
 
 export type Reading = {
-  /** What stands on the page, and what a reader puts there. All of it must be on the page. */
+  /** Texts of the page, and what a reader replaces them with. All of them must occur on the page. */
   readonly filledIn: Readonly<Record<string, string>>
-  /** What the reader's shell knows from elsewhere. */
+  /** Variables that the reader's shell has already. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
 export type Outcome = {
   /** Status, method, path and query of every request, in order. */
   readonly requests: readonly string[]
-  /** What the shell has printed. */
+  /** The output of the shell. */
   readonly output: string
-  /** The blocks that are no requests: they start programs. */
+  /** The blocks that start programs instead of sending requests. */
   readonly programs: readonly string[]
 }
 
 /**
- * Runs the shell blocks of a page in one shell, as someone who copies them one after the other. Rejects when
- * a command fails.
+ * Runs the shell blocks of a page in one shell, as someone who copies them in sequence would. Rejects if a
+ * command fails.
  */
 export async function readPage(page: string, { filledIn, environment = {} }: Reading): Promise<Outcome> {
   await using folder = await temporaryFolder()

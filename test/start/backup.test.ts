@@ -5,7 +5,7 @@ import { refusedStart, startInFolder } from '../support/folder-server.ts'
 import { startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** What docs/operations.md has an operator do with the command line of SQLite. */
+/** The command that docs/operations.md gives operators, with SQLite's command line. */
 function backUp(from: string, to: string): void {
   const database = new Database(from, { readonly: true })
   database.prepare('VACUUM INTO ?').run(to)

@@ -5,7 +5,7 @@ import { startTestServer } from '../support/start-server.ts'
 
 const dockerfile = readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8')
 
-/** The exit code of the container's health check, asked of the server at `url`. */
+/** The exit code of the container's health check for the server at `url`. */
 function healthCheckOf(url: string): Promise<number> {
   const [, check = ''] = /^HEALTHCHECK .*\\\n\s*CMD (\[.*\])$/m.exec(dockerfile) ?? []
   const [program, ...args] = JSON.parse(check) as string[]

@@ -32,7 +32,7 @@ const locked = (
   JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as { packages: Record<string, Locked> }
 ).packages
 
-/** That of a shell, which knows nothing of this test run. */
+/** The environment of a plain shell, without the variables of this test run. */
 const environment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(?:GATEHOUSE|VITEST|NODE_ENV|NODE_COMPILE)/.test(name)),
 )
@@ -45,8 +45,8 @@ async function copyOf(...parts: string[]) {
 }
 
 /**
- * A `node` where npm would put it, which says that it is `version`, and prints its arguments if it is told to
- * run anything.
+ * A `node` where npm would install it. It says that it is `version`, and prints its arguments if it is told
+ * to run anything.
  */
 async function pretendNode(folder: string, version: string) {
   const programs = join(folder, 'node_modules/.bin')

@@ -31,7 +31,7 @@ const names = [
   'unlinkSync',
   'closeSync',
 ] as const
-// each is called as it was, whatever it takes
+// each original is called with its arguments
 const functions = fs as unknown as Record<string, (...args: unknown[]) => unknown>
 for (const name of names) {
   const original = functions[name]
@@ -50,7 +50,7 @@ syncBuiltinESMExports()
 const write = process.stdout.write.bind(process.stdout)
 process.stdout.write = (text: string | Uint8Array, ...more: unknown[]): boolean => {
   step()
-  // what is printed is out before the next step
+  // output is written before the next step
   fs.writeSync(1, String(text))
   printed += String(text)
   step()

@@ -9,7 +9,7 @@ import { practiceType } from '../support/practice-type.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** A server on a database file, which may be started again with the same provider and clock. */
+/** A server on a database file that can be restarted with the same provider and clock. */
 function launcher(folder: { file(name: string): string }, provider: CredentialProvider, clock: FakeClock) {
   const roles = new Map([['ci', { ttl: 5000, maxTtl: 7200, renewable: true }]])
   const settings = {
@@ -82,7 +82,7 @@ test.each(['service', 'batch'])(
         await root.write('auth/token/create/r', { entity_alias: 'bob', policies: ['p'], type })
       ).body
       expect((await server.as(String(auth?.client_token)).read('engine/creds/ci')).status).toBe(200)
-      // the end of the tokens is stored, what follows from it is not
+      // the revocation of the tokens is stored, but its consequences are not
       faults.arm('storage.before-commit', 'full', 1)
       expect((await root.write(`identity/entity/id/${auth?.entity_id}/revoke-tokens`)).status).toBe(204)
     }

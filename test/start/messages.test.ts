@@ -8,7 +8,7 @@ const path = 'sys/config/ui/custom-messages'
 const namespaces = ['', 'a/', 'b/', 'b/c/']
 const answersBeforeKill = 160
 
-/** What the answers said of one message. A change without an answer may have had its effect or not. */
+/** The acknowledged state of one message. A change without a response may or may not have taken effect. */
 type Known = {
   readonly namespace: string
   readonly id: string
@@ -18,8 +18,8 @@ type Known = {
 }
 
 /**
- * Writes, changes, acknowledges and deletes messages until the server does not answer any more. `answered` is
- * told of each answer.
+ * Writes, changes, acknowledges and deletes messages until the server stops responding. Calls `answered` for
+ * each response.
  */
 async function writeUntilCut(
   worker: number,

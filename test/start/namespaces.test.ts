@@ -112,7 +112,7 @@ test('a deletion concurrent with writes to the namespace leaves no record except
   expect(accessors.body['data']?.['keys']).toHaveLength(1)
   const left = keysIn(folder.path)
     .filter((key) => key.includes(id) || uuids.some((uuid) => key.includes(uuid)))
-    // when a key would have been rotated: it goes when that time has come
+    // when a key would have been rotated: the entry is removed at that time
     .filter((key) => !key.startsWith('core/identity-token-rotation/'))
   expect(left).toEqual([`core/namespace-used/${id}`])
 })

@@ -15,7 +15,7 @@ const digestOf = async (path: string) =>
     .update(await readFile(path))
     .digest('hex')
 
-/** A store with a past: first start and orderly end. Gives its root token. */
+/** A store after a first start and an orderly stop. Returns its root token. */
 const aStore = stoppedServer()
 
 test.each([
@@ -56,7 +56,7 @@ test.each([
   ])
 })
 
-// `mkdir` of Node.js never ends there when it is told to make what is above, too
+// Node's recursive `mkdir` never ends there
 test('a folder that cannot be created ends the start with one line', async () => {
   await using folder = await temporaryFolder()
 

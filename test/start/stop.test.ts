@@ -183,7 +183,7 @@ test('a sealed server serves nothing until its next start', async () => {
 
 const project = join(import.meta.dirname, '../..')
 
-/** A server whose log goes into a pipe that is read up to the line that it listens, and never again. */
+/** A server whose log pipe is read until it says that it listens, and never again. */
 async function startOnUnreadPipe(folder: string, settings: Record<string, string>) {
   const pipe = join(folder, 'log')
   execFileSync('mkfifo', [pipe])
@@ -228,7 +228,7 @@ test('a full log pipe that nobody reads does not keep a stopping server alive', 
     STOP_TIMEOUT: '20s',
     LOG_FORMAT: 'json',
   })
-  // a pipe holds 64 KiB: what follows lies in the memory of the server
+  // a pipe holds 64 KiB; the rest stays in the server's memory
   for (let lines = 0; lines < 2000; lines += 50)
     await Promise.all(Array.from({ length: 50 }, () => server.client.read('sys/mounts')))
 
@@ -347,7 +347,7 @@ test('a server whose npm ends before the server has started ends too', async () 
 
 test('a signal before the server has started ends it, even as process 1 of a container', async () => {
   await using folder = await temporaryFolder()
-  // SIGTERM is listened for by then
+  // the server handles SIGTERM by then
   const signalAtOnce = `process.on('newListener', (name) => {
     if (name === 'SIGINT') process.kill(process.pid, 'SIGTERM')
   })`
@@ -365,7 +365,7 @@ test('a signal before the server has started ends it, even as process 1 of a con
 
 const disposable = (agent: Agent) => ({ agent, [Symbol.dispose]: () => agent.destroy() })
 
-/** Asks until nobody takes connections any more. */
+/** Sends requests until connections are refused. */
 async function refusesConnections(server: ServerProcess): Promise<void> {
   const answers = () =>
     server.anonymous.read('/health/live').then(

@@ -15,7 +15,7 @@ const aRole = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['ci'] }
 
 type Line = Record<string, unknown>
 
-/** A server on a database file of `folder`, and what it logs. */
+/** A server on a database file in `folder`, and its log. */
 async function serverOn(
   folder: string,
   options: TestServerOptions = {},

@@ -2,7 +2,8 @@ import { openSqlite } from '../../src/storage/sqlite.ts'
 import { type Answer, startWriter, type WriterOptions } from './writing-program.ts'
 
 /**
- * Lets a process write until it ends, or until `isEnough` and it is killed; gives back what it had answered.
+ * Lets a process write until it ends, or until `isEnough` and it is killed; returns the writes it had
+ * acknowledged.
  */
 export async function writeUntil(
   path: string,
@@ -18,7 +19,7 @@ export async function writeUntil(
   return answers
 }
 
-/** How the database at `path` contradicts the answers that were given; empty when it does not. */
+/** How the database at `path` contradicts the acknowledged writes; empty if it does not. */
 export async function contradictions(path: string, answers: readonly Answer[]): Promise<string[]> {
   await using storage = await openSqlite({ path })
   const keysBelow = async (prefix: string) =>

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { keep, type Storage } from '../../src/storage/storage.ts'
 
-/** A storage of its own for one test, and what the suite must be able to do to it. */
+/** A separate storage for one test, and the operations that the suite needs. */
 export type StorageUnderTest = AsyncDisposable & {
   storage: Storage
-  /** The next commit fails as on a full disk. */
+  /** Makes the next commit fail as on a full disk. */
   failNextCommit(): void
-  /** Closes it and opens the same data again; undefined where nothing outlives a close. */
+  /** Closes it and opens the same data again; undefined if nothing survives a close. */
   reopen: (() => Promise<Storage>) | undefined
 }
 

@@ -8,7 +8,7 @@ import { startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { contradictions, writeUntil } from './answers.ts'
 
-/** What stands in the database for a program that only reads. */
+/** The content of the database as a read-only program sees it. */
 function recoveriesIn(path: string): unknown {
   const database = new Database(path, { readonly: true })
   try {

@@ -6,14 +6,12 @@ import { contradictions, writeUntil } from './answers.ts'
 import { copyMutated, mutants, type Scenario } from './mutants.ts'
 import type { WriterOptions } from './writing-program.ts'
 
-/**
- * Lets the program write, breaks something, and looks at what the answers and the database say of each other.
- */
+/** Lets the program write, injects a fault, and compares acknowledged writes with the database. */
 type Run = (folder: string, program: string | undefined) => Promise<string[]>
 
 const enough = 30
 /**
- * Between left and right of one write, and behind it: wherever a pair begins, one of the two is in its
+ * Between the two halves of a write, and after it: wherever a pair begins, one of the two positions is in its
  * middle.
  */
 const cuts = [20, 21]

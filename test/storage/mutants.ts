@@ -8,8 +8,8 @@ export type Scenario = 'power cut' | 'power cut at a sync' | 'failed sync' | 'lo
 type Edit = readonly [from: string, to: string]
 
 /**
- * One promise of the storage broken: its name in docs/storage.md, the change, what must bring it to light,
- * and in which form.
+ * One broken promise of the storage: its name in docs/storage.md, the change, what must reveal it, and in
+ * which form.
  */
 export type Mutant = { name: string; file: string; edits: readonly Edit[]; scenario: Scenario; sign: string }
 
@@ -77,7 +77,8 @@ export const mutants: readonly Mutant[] = [
 ]
 
 /**
- * Puts the storage and the writing program into `folder`, changed by the mutant; gives the program's path.
+ * Copies the storage and the writing program into `folder`, changed by the mutant; returns the program's
+ * path.
  */
 export async function copyMutated(
   folder: string,

@@ -5,23 +5,23 @@ import { fileURLToPath } from 'node:url'
 import { type FailPoint, type Failure, StorageFaults } from '../../src/storage/faults.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 
-/** A process of its own that holds the database and writes; see the end of this file. */
+/** A separate process that holds the database and writes; see the end of this file. */
 export type Writer = AsyncDisposable & {
   pid: number | undefined
-  /** Each write that was answered, in order. Ends with the process. */
+  /** Each acknowledged or refused write, in order. Ends with the process. */
   answers: AsyncIterable<Answer>
   kill(): void
 }
 
-/** `isStored`: as the answer says. */
+/** `isStored`: according to the response. */
 export type Answer = { readonly key: string; readonly isStored: boolean }
 
 export type Crash = { point: FailPoint; failure: Failure; skip: number }
 
 export type WriterOptions = {
-  /** Writes under way at a time, 16 unless told otherwise. */
+  /** Number of concurrent writes, 16 by default. */
   callers?: number
-  /** How long each commit takes at least. */
+  /** Minimum duration of each commit. */
   commitMs?: number
   crash?: Crash | undefined
   environment?: Record<string, string>
@@ -29,7 +29,7 @@ export type WriterOptions = {
   program?: string
 }
 
-/** Resolves when the process has the database; rejects with what it printed when it could not get it. */
+/** Resolves when the process has the database; rejects with its output if it could not get it. */
 export async function startWriter(path: string, options: WriterOptions = {}): Promise<Writer> {
   const {
     callers = 16,

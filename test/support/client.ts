@@ -1,9 +1,6 @@
 import { request } from 'node:http'
 
-/**
- * A JSON body as tests look into it: any member may be asked for, and compared; `String(…)` makes a text of
- * one.
- */
+/** A JSON body for tests: any member may be read and compared; `String(…)` turns one into a text. */
 export interface Json {
   readonly [member: string]: Json
 }
@@ -12,7 +9,7 @@ export type Answer = {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
-  /** The parsed body; undefined when there is none. */
+  /** The parsed body; undefined if there is none. */
   readonly body: Json
 }
 
@@ -55,7 +52,7 @@ export class Client {
     return new Promise((resolve, reject) => {
       const sent = request(
         this.#url,
-        // as written: a URL would tidy up what a test is about
+        // as written: a URL would normalise what a test is about
         {
           method,
           path: path.startsWith('/') ? path : `/v1/${path}`,

@@ -11,7 +11,7 @@ export type CoreView = AsyncDisposable & {
   readonly clock: FakeClock
 }
 
-/** The core's view over a real engine in memory and a real barrier, with a clock the test owns. */
+/** The core's view over a real engine in memory and a real barrier, with a clock that the test controls. */
 export async function openCoreView(): Promise<CoreView> {
   const storage = await openMemory()
   const clock = new FakeClock(Date.UTC(2026, 0, 2, 3, 4, 5, 250))

@@ -1,8 +1,8 @@
 import type { Reporter, SerializedError, TestModule } from 'vitest/node'
 
 /**
- * Ends the output of a run with `N passed, N failed`, the form that is read by machines, and `, N skipped` if
- * there are any. What is broken outside of a test counts as failed.
+ * Ends the output of a run with `N passed, N failed`, in machine-readable form, and `, N skipped` if there
+ * are any. Errors outside of tests count as failed.
  */
 export class CountReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {

@@ -2,24 +2,24 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** `down` answers 503, `refusing` answers 400, `hanging` takes requests and says nothing. */
+/** `down` responds with 503, `refusing` with 400, `hanging` accepts requests and never responds. */
 type ProviderMood = 'up' | 'down' | 'refusing' | 'hanging'
 
-/** A stand-in for whatever hands out credentials: a real HTTP server that knows which ones are alive. */
+/** A stand-in for a service that issues credentials: a real HTTP server that knows which ones are valid. */
 export type CredentialProvider = AsyncDisposable & {
   readonly url: string
-  /** For deletions; making a credential always works. */
+  /** Applies to deletions; creating a credential always works. */
   mood: ProviderMood
   readonly alive: ReadonlySet<string>
-  /** Deletions asked for, by id, whatever became of them. */
+  /** Requested deletions, by id, whatever their outcome. */
   readonly asked: ReadonlyMap<string, number>
-  /** Resolves when no credential is alive, or not this one. */
+  /** Resolves when no credential is valid, or this one is not. */
   gone(id?: string): Promise<void>
-  /** Resolves when so many deletions have been asked for in all. */
+  /** Resolves when this many deletions have been requested in total. */
   deletions(count: number): Promise<void>
 }
 
-/** `POST /credentials` makes one, `DELETE /credentials/<id>` ends it. */
+/** `POST /credentials` creates one, `DELETE /credentials/<id>` deletes it. */
 export async function startCredentialProvider(): Promise<CredentialProvider> {
   const alive = new Set<string>()
   const asked = new Map<string, number>()

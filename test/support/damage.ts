@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 
 /**
- * Flips one bit in the value of the first record whose key matches, in the file of a server that is stopped;
- * gives its key.
+ * Flips one bit in the value of the first record whose key matches, in the file of a stopped server; returns
+ * its key.
  */
 export function damage(file: string, like: string): string {
   const database = new Database(file)

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 
 /**
  * Overwrites the page of a stopped server's database that holds the value of the first record whose key
- * matches; gives that key.
+ * matches; returns that key.
  */
 export function damagePageOf(file: string, like: string): string {
   const { key, page, pageBytes } = placeOf(file, like)

@@ -1,6 +1,6 @@
 import type { Json } from './client.ts'
 
-/** A message in the frame of docs/contract/http.md#errors. */
+/** A message in the wrapper of docs/contract/http.md#errors. */
 export const caused = (text: string) => `1 error occurred:\n\t* ${text}\n\n`
 
 /** A body with these errors and nothing else. */

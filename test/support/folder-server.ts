@@ -13,11 +13,11 @@ export type FolderServerOptions = {
   dev?: boolean
 }
 
-/** A server on the database of a folder, in the process of the test. */
+/** A server on the database of a folder, in the test's process. */
 export type FolderServer = AsyncDisposable & {
   readonly url: string
   readonly anonymous: Client
-  /** The token it told; empty if it told none. */
+  /** The root token it printed; empty if none. */
   readonly rootToken: string
   /** Each root token it kept or told. */
   readonly rootTokens: readonly string[]
@@ -27,7 +27,7 @@ export type FolderServer = AsyncDisposable & {
   stop(): Promise<void>
 }
 
-/** How a start was refused: the exit code of the process, its last line, and the log. */
+/** How a start was refused: the exit code, the last line, and the log. */
 export type RefusedStart = { readonly code: number; readonly message: string; readonly stderr: string }
 
 const configOf = ({ folder, settings = {}, dev = false }: FolderServerOptions) => {
@@ -51,8 +51,7 @@ function keptLog() {
 }
 
 /**
- * Starts the server where an earlier one was stopped or killed, or where a later one will start. It costs a
- * tenth of `startProcess`.
+ * Starts the server on the data of an earlier one, or for a later one. It costs a tenth of `startProcess`.
  */
 export async function startInFolder(
   options: FolderServerOptions,

@@ -22,8 +22,8 @@ const practiceMount = (name: string): Mount =>
 export type LeaseFixtureOptions = { callLimitMs?: number; sweepRetryMs?: number }
 
 /**
- * Leases over a real store and a real provider, two mounts of the practice engine, and a clock the test owns.
- * Nothing runs by itself: `expire` does.
+ * Leases over a real store and a real provider, with two mounts of the practice engine and a clock that the
+ * test controls. Nothing runs by itself: `expire` does.
  */
 export async function openLeaseFixture({ callLimitMs = 500, ...limits }: LeaseFixtureOptions = {}) {
   const opened = new AsyncDisposableStack()
@@ -59,7 +59,7 @@ export async function openLeaseFixture({ callLimitMs = 500, ...limits }: LeaseFi
   opened.defer(() => leases[Symbol.asyncDispose]())
   const { view, clock } = fixture
 
-  /** A credential of the provider under a lease; `token` is its owner. */
+  /** Issues a credential of the provider under a lease; `token` is its owner. */
   const issue = async (token: Token = fixture.root, { mount = practice, role = 'ci' } = {}) => {
     const response = await fetch(`${provider.url}/credentials`, { method: 'POST' })
     const { id: credential } = (await response.json()) as { id: string }
@@ -85,13 +85,13 @@ export async function openLeaseFixture({ callLimitMs = 500, ...limits }: LeaseFi
     get leases() {
       return leases
     },
-    /** Works off what is due. */
+    /** Processes what is due. */
     expire: () => leases.expiry.run(),
     stored: async (id: string) => (await view.get(`${leasePrefix}root/${id}`)) as Lease | undefined,
     lookupToken: fixture.lookup,
     lookup: (id: string) => leases.lookup(ref(id), ''),
     irrevocable: async () => Array.fromAsync(leases.irrevocable(['root'])),
-    /** Every key that has to do with leases. */
+    /** Every key related to leases. */
     rows: async () =>
       (
         await Promise.all(
@@ -100,7 +100,7 @@ export async function openLeaseFixture({ callLimitMs = 500, ...limits }: LeaseFi
           ),
         )
       ).flat(),
-    /** The same records and provider, met by a server that has just started. */
+    /** The same records and provider, seen by a server that has just started. */
     restart: async () => {
       await leases[Symbol.asyncDispose]()
       leases = openLeases()

@@ -20,7 +20,7 @@ export const messagesOf = (outcome: Pick<Outcome, 'stderr'>, level: string): str
     .filter((line) => line.level === level)
     .map(({ msg }) => msg)
 
-/** How a process ended, what it printed on standard output, and why, by its log. */
+/** How a process ended, what it printed on standard output, and why, according to its log. */
 export const endOf = (outcome: Outcome): { code: number | null; stdout: string; fatal: string[] } => ({
   code: outcome.code,
   stdout: outcome.stdout,

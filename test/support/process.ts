@@ -7,28 +7,28 @@ import { Client } from './client.ts'
 const project = join(import.meta.dirname, '../..')
 
 /**
- * As `npm start` has them. Compiled code that the cache keeps is good for these flags only: with others, a
- * start takes twice the CPU time, and its end makes the cache useless for the next one.
+ * The flags of `npm start`. Cached compiled code is valid only for these flags: with others, a start takes
+ * twice the CPU time, and its end invalidates the cache for the next one.
  */
 const startScriptFlags = ['--expose-gc', '--disable-sigusr1']
 
-/** None outlives a test that gave up. */
+/** Processes that a failed test leaves are killed. */
 const longestRunMs = 60_000
 
-/** How a process ended and all it printed. */
+/** How a process ended, and all its output. */
 export type Outcome = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
 
 export type ProcessOptions = {
-  /** Holds database, seal key and what else the process makes: its `data/`. */
+  /** The process's `data/`: database, seal key and everything else it creates. */
   folder: string
   /** Settings without their `GATEHOUSE_`. */
   settings?: Record<string, string>
   args?: readonly string[]
-  /** What is no setting of Gatehouse's. */
+  /** Other environment variables. */
   environment?: Record<string, string>
 }
 
-/** The server as a process of its own, listening. */
+/** The server as a separate process that is listening. */
 export type ServerProcess = AsyncDisposable & {
   readonly url: string
   readonly pid: number
@@ -38,25 +38,22 @@ export type ServerProcess = AsyncDisposable & {
   /** The token it printed. */
   readonly rootToken: string
   as(token: string): Client
-  /** Resolves when `text` stands in the log. */
+  /** Resolves when `text` appears in the log. */
   logged(text: string): Promise<void>
   signal(name: NodeJS.Signals): void
-  /** Leaves its log in the pipe from now on. */
+  /** Stops reading its log from now on. */
   ignoreLog(): void
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has ended. */
   readonly ended: Promise<Outcome>
-  /** Sends a signal, SIGTERM unless told otherwise, and resolves when the process is gone. */
+  /** Sends a signal, SIGTERM by default, and resolves when the process has ended. */
   stop(signal?: NodeJS.Signals): Promise<Outcome>
 }
 
-/**
- * Starts the server on a free port and waits until it listens; rejects with what it printed when it ends
- * before.
- */
+/** Starts the server on a free port and waits until it listens; rejects with its output if it ends before. */
 export async function startProcess(options: ProcessOptions): Promise<ServerProcess> {
   const child = new StartedProcess('src/main.ts', options)
   await child.logged('listening on ')
-  // what it printed before lies in the other pipe, which a whole turn of the event loop reads
+  // its earlier output is in the other pipe, which a whole turn of the event loop reads
   for (let turn = 0; turn < 2; turn++) await nextTurn()
   const url = /listening on (http:\/\/[^\s"]+)/.exec(child.stderr)?.[1] ?? ''
   const anonymous = new Client(url)

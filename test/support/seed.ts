@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 
 /*
- * Random tests take the same inputs each time, so that what fails here fails for the next one too, and what passes is not luck. New inputs are looked for with
- * `TEST_SEED=random npm test`, the inputs of a failure come back with `TEST_SEED=<the seed it prints>`.
+ * Random tests use the same inputs each time, so that failures are reproducible and a pass is not luck.
+ * `TEST_SEED=random npm test` tries new inputs, and `TEST_SEED=<the printed seed>` repeats those of a
+ * failure.
  */
 const asked = process.env['TEST_SEED'] ?? '4'
 

@@ -1,8 +1,8 @@
 import { afterAll } from 'vitest'
 
 /**
- * One for all rows of a table that leave it as it was: opened for the first that asks, gone after the last.
- * Called where the table stands.
+ * A resource for all rows of a table that leave it unchanged: opened by the first row that needs it, disposed
+ * after the last. Called next to the table.
  */
 export function shared<T extends AsyncDisposable>(open: () => Promise<T>): () => Promise<T> {
   const opened = new AsyncDisposableStack()

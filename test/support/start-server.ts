@@ -13,7 +13,7 @@ export type TestServer = AsyncDisposable & {
 
 export type TestServerOptions = Partial<ServerParts> & {
   settings?: Record<string, string>
-  /** As it is, beside the settings. */
+  /** Passed to the server in addition to the settings. */
   environment?: Record<string, string>
 }
 

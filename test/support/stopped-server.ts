@@ -4,9 +4,9 @@ import { type FolderServer, startInFolder } from './folder-server.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 /**
- * Gives folders of a server that was started, filled and stopped in order, once for all tests of a file: each
- * test has a copy of its own. The function that is returned puts one into an empty folder and resolves with
- * the root token.
+ * Provides folders of a server that was started, filled and stopped in order, once for all tests of a file;
+ * each test gets a copy. The returned function fills an empty folder with one and resolves with the root
+ * token.
  */
 export function stoppedServer(
   fill: (server: FolderServer) => Promise<unknown> = async () => {},

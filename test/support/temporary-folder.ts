@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A folder of its own, gone with everything in it when disposed. */
+/** A new folder, deleted with its content when disposed. */
 export async function temporaryFolder(): Promise<
   AsyncDisposable & { path: string; file(name: string): string }
 > {

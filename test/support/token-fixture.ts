@@ -79,7 +79,8 @@ export const aLogin = (changes: Partial<LoginAuth> = {}): LoginAuth => ({
 })
 
 /**
- * Tokens and identity over a real store, with mounts and role terms the test may change. Root's id is `root`.
+ * Tokens and identity over a real store, with mounts and role terms that the test may change. The root
+ * token's id is `root`.
  */
 export async function openTokenFixture() {
   const { view, clock, ...core } = await openCoreView()

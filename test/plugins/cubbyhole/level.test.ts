@@ -5,7 +5,7 @@ import { openCoreView } from '../../support/core-view.ts'
 
 const giveWay = () => Promise.resolve()
 
-/** A view that counts the keys it gives out. */
+/** A view that counts the keys it returns. */
 function counting(view: View): { view: View; given: () => number } {
   let given = 0
   return {

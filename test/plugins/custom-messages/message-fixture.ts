@@ -19,7 +19,7 @@ export async function startMessageFixture(
   return { ...(await startTestServer({ ...options, clock })), clock }
 }
 
-/** A message is made; gives back its id. */
+/** Creates a message; returns its id. */
 export async function made(
   { root }: TestServer,
   fields: object = {},
@@ -30,7 +30,7 @@ export async function made(
   return String(body.data['id'])
 }
 
-/** So many plain messages. */
+/** This many plain messages. */
 export async function fill(
   fixture: TestServer,
   count: number,
@@ -39,7 +39,7 @@ export async function fill(
   return Promise.all(Array.from({ length: count }, () => made(fixture, {}, headers)))
 }
 
-/** A client whose token may do this on this path, and nothing else. */
+/** A client whose token has this capability on this path, and no other. */
 export async function clientWith({ root, as }: TestServer, path: string, ...capabilities: string[]) {
   const name = `${capabilities.join('-')}-${Buffer.from(path).toString('hex')}`
   await root.write(`sys/policies/acl/${name}`, {

@@ -15,7 +15,7 @@ const inside = (namespace: string): CallOptions =>
   namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } }
 const keysOf = ({ body }: Answer) => body['data']?.['keys']
 
-/** What the endpoint says now, and how to ask again and wait for something else. */
+/** The current response of the endpoint, and how to wait for another one. */
 async function poll(server: TestServer, path: string, { token = '', namespace = '', wait = '60s' } = {}) {
   const client = token === '' ? server.anonymous : server.as(token)
   const { headers } = await client.read(path, inside(namespace))
@@ -31,7 +31,7 @@ async function planned(server: TestServer, fields: object = {}, namespace = ''):
   return String(body['data']?.['id'])
 }
 
-/** With one place, of two requests that wait one is refused: then the other one is being held. */
+/** With one place, one of two waiting requests is refused, which shows that the other one is held. */
 async function oneHeld(again: () => Promise<Answer>): Promise<{ held: Promise<Answer>; refused: Answer }> {
   const both = [again(), again()]
   const refused = await Promise.race(both)
@@ -349,7 +349,7 @@ describe('places to wait', () => {
       const socket = connect(Number(port), hostname)
       socket.on('error', () => undefined)
       socket.write(request)
-      // until this one is held, the others find the place free for a moment
+      // until this one is held, the others may briefly find the place free
       while ((await again('1ms')).status !== 429);
       socket[leave]()
       while ((await again('1ms')).status !== 304);
@@ -399,7 +399,7 @@ describe('places to wait', () => {
     const waiting: Promise<Answer>[] = []
     for (let index = 0; index < 9; index += 1) {
       waiting.push(again())
-      // one more is held, or this is refused for a moment
+      // one more is held, or this one is briefly refused
       while ((await server.root.read('auth/token/lookup-self')).status !== 200);
     }
 

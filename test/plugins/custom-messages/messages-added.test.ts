@@ -102,7 +102,7 @@ describe('the fields that Gatehouse adds', () => {
       await fixture.root.write(`${messagesPath}/preview`, { ...plain, ...sent }),
       await fixture.root.write(`${messagesPath}/${id}`, { ...plain, ...sent }),
     ]
-    // in a merge patch null is no value
+    // in a merge patch null is not a value
     if (!JSON.stringify(sent).includes('null'))
       answers.push(await fixture.root.call('PATCH', `${messagesPath}/${id}`, sent, mergePatch))
 
@@ -258,7 +258,7 @@ describe('a preview', () => {
 })
 
 describe('reading acknowledgements', () => {
-  /** A client behind whose token an entity stands. */
+  /** A client whose token has an entity. */
   async function somebody(name: string) {
     const { body } = await fixture.root.write('identity/entity', { name })
     const id = String(body.data?.['id'])

@@ -31,7 +31,7 @@ const knowing = (etag: unknown, namespace = ''): CallOptions => ({
 })
 const keysOf = ({ body }: Answer) => body['data']?.['keys']
 
-/** A message that is shown after login, unless told otherwise; its id. */
+/** Creates a message, by default one shown after login; returns its id. */
 async function planned(fields: object = {}, namespace = ''): Promise<string> {
   const { status, body } = await root.write(
     admin,
@@ -42,7 +42,7 @@ async function planned(fields: object = {}, namespace = ''): Promise<string> {
   return String(body['data']?.['id'])
 }
 
-/** A new namespace, below another one if told; its path. */
+/** Creates a namespace, optionally below another one; returns its path. */
 async function fresh(parent = ''): Promise<string> {
   const name = `n${++made}`
   expect((await root.write(`sys/namespaces/${name}`, {}, inside(parent))).status).toBe(200)
@@ -59,7 +59,7 @@ async function tokenWith(fields: object = {}, namespace = ''): Promise<{ id: str
   return { id, client: server.as(id) }
 }
 
-/** A token with an entity, by way of a token role that lets it name one. */
+/** A token with an entity, created with a token role that may name one. */
 async function personWith({
   policies = [] as string[],
   namespace = '',

@@ -4,14 +4,11 @@ import { aSigner } from '../jwt-auth/signer.ts'
 
 const signer = aSigner('ES256')
 
-/**
- * A server with JWT mounts whose logins name groups, and shortcuts for what tests of groups do again and
- * again.
- */
+/** A server with JWT mounts whose logins name groups, with shortcuts for tests of groups. */
 export type GroupFixture = AsyncDisposable & {
   readonly server: TestServer
   readonly root: Client
-  /** Mounts `auth/<name>/` with a role `r`; gives its accessor. */
+  /** Mounts `auth/<name>/` with a role `r`; returns its accessor. */
   mount(name: string): Promise<string>
   login(groups: readonly string[], options?: { sub?: string; mount?: string }): Promise<Login>
   make(kind: 'entity' | 'group' | 'group-alias', body: object): Promise<string>

@@ -101,7 +101,7 @@ test("an issuer's tokens name only groups of its own namespace", async () => {
   })
   const mount = await aLoginMount(server, 'people', { policies: 'tokens' })
   const { client, entityId } = await mount.login('bob')
-  // who is an admin above is none below
+  // an admin of the parent is not one of the child
   await fixture.make('group', { name: 'admins', member_entity_ids: entityId })
   await root.write('identity/group', { name: 'guests', member_entity_ids: entityId }, at('a'))
   for (const options of [at(''), at('a')]) {

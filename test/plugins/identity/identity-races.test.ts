@@ -8,7 +8,7 @@ const many = <T>(count: number, work: (at: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, at) => work(at)))
 const texts = (list: Json | undefined): string[] => Object.values(list ?? {}).map(String)
 
-/** Numbers that are the same in each run. */
+/** Pseudo-random numbers that are the same in each run. */
 function dice(seed: number) {
   let state = seed
   return (sides: number): number => {
@@ -98,7 +98,7 @@ test('concurrent requests for one person, by several mounts, all succeed', {
   expect((await soundPeople(server)).size).toBe(1)
 })
 
-/** What is stored of people and groups; throws where two records tell different things. */
+/** The stored people and groups; throws if two records contradict each other. */
 async function soundPeople({ root }: TestServer): Promise<Map<string, Json>> {
   const people = new Map<string, Json>()
   const lookup = async (body: object) => (await root.write('identity/lookup/entity', body)).body?.data?.id
@@ -201,7 +201,7 @@ test('concurrent logins, renewals, merges, moves of aliases, deletions and group
           () => root.delete(`identity/group/name/x${at}`),
         ]
         const which = roll(ways.length)
-        note(`change ${which}`, (await ways[which]?.()) as Answer) // the roll is one of them
+        note(`change ${which}`, (await ways[which]?.()) as Answer) // the roll picks one of them
         if (which === 9) await aGroup(at)
       }
     }

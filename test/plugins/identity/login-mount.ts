@@ -4,7 +4,7 @@ import { aSigner } from '../jwt-auth/signer.ts'
 
 export type LoginMount = {
   readonly accessor: string
-  /** Signs in; `claims` beside `sub`: `role_name` and `groups` go to metadata and groups. */
+  /** Signs in. `claims` besides `sub`: `role_name` and `groups` become metadata and groups. */
   login(sub: string, claims?: object): Promise<Login>
 }
 
@@ -17,7 +17,7 @@ type Login = {
 
 const signer = aSigner('ES256')
 
-/** Status and first error text of an answer. */
+/** Status and first error text of a response. */
 export const verdict = ({ status, body }: Answer): string =>
   body?.errors === undefined ? String(status) : `${status} ${String(body.errors[0] ?? '')}`
 
@@ -44,7 +44,7 @@ export async function aLoginMount(
   return {
     accessor: String(mounts.body.data?.[`${path}/`]?.accessor),
     login: async (sub, claims = {}) => {
-      // far away from every clock a test may own
+      // far from any time a test clock may show
       const jwt = signer.sign({
         sub,
         aud: 'gate',

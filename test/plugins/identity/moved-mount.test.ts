@@ -70,7 +70,7 @@ test('people of a mount that moved to another namespace are new entities there, 
     direct_group_ids: [here],
   })
   expect(again.entity).toBe(inside.entity)
-  // what is a mount of another namespace is none here
+  // a mount of another namespace does not exist here
   expect(ofRoot).toMatchObject({
     direct_group_ids: [group],
     aliases: [{ name: 'alice', mount_accessor: accessor }],

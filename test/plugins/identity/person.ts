@@ -11,7 +11,7 @@ export type Person = {
 
 const signer = aSigner('ES256')
 
-/** Someone signed in by a JWT at `auth/people`, who may do anything below `identity/oidc/`. */
+/** Someone logged in by a JWT at `auth/people`, who may do anything below `identity/oidc/`. */
 export async function aPerson(
   server: Pick<TestServer, 'root' | 'anonymous' | 'as'>,
   { sub = 'bob', claims = {} }: { sub?: string; claims?: object } = {},
@@ -29,7 +29,7 @@ export async function aPerson(
     token_policies: 'oidc',
     claim_mappings: { team: 'team' },
   })
-  // far away from every clock a test may own
+  // far from any time a test clock may show
   const jwt = signer.sign({
     sub,
     aud: 'gate',

@@ -107,7 +107,7 @@ test('no login that was answered before the response survives, however many run 
   })
   while (before.length < 20) before.push(await login())
 
-  // the answer is on its way once the promise resolves: what came in by then was answered before
+  // once the promise resolves, the response is on its way: what arrived by then was answered before
   const answer = await server.root.write(`identity/entity/id/${bob.entityId}/revoke-tokens`).finally(() => {
     isAnswered = true
   })

@@ -33,7 +33,7 @@ async function twoMounts() {
   return { server, provider, [Symbol.asyncDispose]: stop }
 }
 
-/** Both mounts refuse the token with 400, in the envelope, and write nothing of it back. */
+/** Both mounts refuse the token with 400, in the envelope, and repeat none of it. */
 async function refusedByBoth(server: TestServer, jwt: string): Promise<string[]> {
   const texts: string[] = []
   for (const mount of ['jwt', 'remote']) {

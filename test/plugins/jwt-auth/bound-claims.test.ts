@@ -8,7 +8,7 @@ import {
 } from '../../../src/plugins/jwt-auth/bound-claims.ts'
 import { parseStrictObject } from '../../../src/plugins/jwt-auth/strict-json.ts'
 
-/** Both sides as JSON text: what a role stores and what a token holds. */
+/** Both sides as JSON text: what a role stores and what a token has. */
 function verdict(bound: string, claims: string, type: BoundClaimsType = 'string'): string {
   const ready = readyBoundClaims(parseLossless(bound) as JsonObject, type)
   const refusals = ready.map((entry) => checkBoundClaim(parseStrictObject(claims) ?? {}, entry)?.text)

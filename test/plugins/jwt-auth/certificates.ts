@@ -1,4 +1,4 @@
-/** A self-signed certificate for 127.0.0.1 and its key, made for these tests only and good until 2126. */
+/** A self-signed certificate for 127.0.0.1 and its key, for these tests only and valid until 2126. */
 export const providerTls = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgOoryfFeJ/fQYiC81
@@ -20,7 +20,7 @@ pgI1LtP3Yzc=
 `,
 }
 
-/** A certificate nobody in these tests presents. */
+/** A certificate that nobody in these tests presents. */
 export const strangerCertificate = `-----BEGIN CERTIFICATE-----
 MIIBiDCCAS6gAwIBAgIUYtafBIYZ9moXAyAybC7Nzd0/6xowCgYIKoZIzj0EAwIw
 EDEOMAwGA1UEAwwFb3RoZXIwIBcNMjYxMTIxMTAwNDA1WhgPMjEyNjEwMjgxMDA0
@@ -47,7 +47,7 @@ ONE=
 `
 
 /**
- * Two authorities of one name without key identifiers, and a certificate for 127.0.0.1 that the first of them
+ * Two authorities with one name and no key identifiers, and a certificate for 127.0.0.1 that the first one
  * signed.
  */
 export const rotatedAuthority = {

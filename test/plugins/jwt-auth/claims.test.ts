@@ -26,7 +26,7 @@ function rules(given: Partial<TokenRules> = {}): TokenRules {
   }
 }
 
-/** The first check that is not passed. */
+/** The first check that fails. */
 function checkToken(claims: Parameters<typeof walkToken>[0], given: TokenRules, at: number) {
   const refusals: ReturnType<typeof checkAudience>[] = []
   walkToken(claims, given, at, (_name, refused) => refusals.push(refused))

@@ -8,7 +8,7 @@ const path = 'auth/jwt/config'
 const well = '/.well-known/openid-configuration'
 const checking = 'error checking oidc discovery URL: '
 
-/** What a write of this configuration answers, which the status of the mount repeats. */
+/** The response to a write of this configuration, which the mount's status repeats. */
 async function refusal(server: TestServer, config: object): Promise<string> {
   const { status, body } = await server.root.write(path, config)
   expect(status).toBe(400)

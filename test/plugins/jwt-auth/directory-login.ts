@@ -19,15 +19,9 @@ export type DirectoryLogin = AsyncDisposable & {
   configure(provider_config: object, more?: object): Promise<Answer>
   /** A token of these claims, as `logIn` makes one. */
   sign(claims?: object): string
-  /**
-   * Logs in with these claims, of which `sub` is `user1` unless said. A refusal is told as the operator reads
-   * it.
-   */
+  /** Logs in with these claims; `sub` is `user1` by default. A refusal is shown as the operator sees it. */
   logIn(claims?: object, more?: object): Promise<string>
-  /**
-   * Which of these names count as groups of the login that came last; external groups have to be there
-   * before.
-   */
+  /** Which of these names count as groups of the last login; their external groups must exist before. */
   groups(): Promise<string[]>
 }
 

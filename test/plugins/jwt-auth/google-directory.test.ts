@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { type DirectoryLogin, startDirectoryLogin, writeGroups } from './directory-login.ts'
 import { startProvider } from './provider.ts'
 
-// Google is trusted by the system's roots
+// the system's roots vouch for Google
 const before = getCACertificates('default')
 beforeAll(() => setDefaultCACertificates([...before, tls.cert]))
 afterAll(() => setDefaultCACertificates(before))
@@ -270,7 +270,7 @@ test('a key may be in a file, and a missing file is reported', async () => {
   expect((await login.server.root.read('auth/jwt/config')).status).toBe(500)
 })
 
-/** A machine of Google's Cloud: what it asks about itself is answered by `machineUrl`. */
+/** A machine on Google Cloud, whose metadata server is `machineUrl`. */
 class MachineOutbound extends OutboundClient {
   readonly #machineUrl: string
 

@@ -8,7 +8,7 @@ const before = getCACertificates('default')
 beforeAll(() => setDefaultCACertificates([...before, tls.cert]))
 afterAll(() => setDefaultCACertificates(before))
 
-/** JSON that is nearly what a directory says, and any other. */
+/** JSON that resembles a directory's response, or any other JSON. */
 const members = [
   'value',
   'groups',
@@ -90,7 +90,7 @@ test.each(Object.keys(providers))(
         expect(await login.logIn({ env: 'prod' }, { distributed_claim_access_token: 't' })).toMatch(
           /^(?:ok|400 )/,
         )
-        // what a directory says is no claim of another name
+        // a directory's response must not set other claims
         expect(await login.logIn({}, { distributed_claim_access_token: 't' })).toMatch(/^400 /)
       }),
       { numRuns: 40 },

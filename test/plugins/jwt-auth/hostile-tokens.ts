@@ -1,8 +1,8 @@
 import { type Signer, signed, signedWithSecret } from './signer.ts'
 
 /**
- * Tokens nobody should send, with these claims where they have any; the signer's algorithm is RS256 and its
- * key `r`. All of them must be refused.
+ * Malicious tokens, with these claims if they have any; the signer's algorithm is RS256 and its key `r`. All
+ * of them must be refused.
  */
 export function hostileTokens(signer: Signer, claims: object): [name: string, token: string][] {
   const good = signer.sign(claims)

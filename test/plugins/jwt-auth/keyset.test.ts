@@ -469,7 +469,7 @@ describe('discovery', () => {
     provider.routes.set(path, documentOf(provider.url))
     const mount = () => new DiscoveredProvider({ url: provider.url, caPem: '' }, parts)
     const fetches = () => provider.hits.filter((hit) => hit === path).length
-    // a source lives as long as a mount uses it
+    // a source is kept as long as a mount uses it
     const first = mount()
     expect(await verdict(first, signer.sign({}))).toBe('ok')
 

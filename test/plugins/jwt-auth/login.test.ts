@@ -9,7 +9,7 @@ import { aSigner, newKeys, type Signer } from './signer.ts'
 const signer = aSigner('ES256')
 const issuer = 'https://ci.example.com'
 
-/** Claims the role below accepts; undefined leaves one out. */
+/** Claims that the role below accepts; undefined removes one. */
 function someClaims(given: object = {}): object {
   const now = Math.floor(Date.now() / 1000)
   return { iss: issuer, sub: 'alice', aud: 'gate', iat: now - 5, nbf: now - 5, exp: now + 600, ...given }

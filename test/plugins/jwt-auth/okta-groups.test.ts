@@ -216,7 +216,7 @@ test('a caller that disconnects ends the requests', async () => {
 test('without org_url the organisation comes from the discovery URL', async () => {
   await using login = await startDirectoryLogin()
   const { hosts } = login.providers
-  // discovery at the stand-in fails, so the whole configuration is refused before its provider is looked at
+  // discovery fails at the stand-in, so the whole configuration is refused before its provider is checked
   hosts.misbehave('127.0.0.1', { kind: 'answer', answer: { status: 404, body: 'no' } }, 1)
   const given = {
     jwt_validation_pubkeys: [],

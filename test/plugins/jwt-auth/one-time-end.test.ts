@@ -100,7 +100,7 @@ test.each([
     await expect(fixture.login(jwt)).rejects.toThrow('token is expired')
     fixture.clock.advance(59)
     expect(await isKept()).toBe(true)
-    // where no leeway is left, the usual one still counts
+    // even without leeways, the default ones still apply
     fixture.clock.advance(tolerance === 0 ? 211 : 1)
     expect(await isKept()).toBe(false)
   },

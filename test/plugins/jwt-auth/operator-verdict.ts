@@ -1,8 +1,8 @@
 import type { Answer, Client } from '../../support/client.ts'
 
 /**
- * `ok`, or the status with the cause as the operator reads it in `failures`; what the caller was told where
- * that is all of it.
+ * `ok`, or the status with the cause as the operator sees it in `failures`, or with what the caller was told
+ * if there is no more.
  */
 export async function operatorVerdict(
   root: Client,

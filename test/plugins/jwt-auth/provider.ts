@@ -5,12 +5,13 @@ import type { AddressInfo } from 'node:net'
 type Route = object | string | ((answer: ServerResponse, request: IncomingMessage) => void)
 
 /**
- * A server on loopback for what the mount fetches. Objects are answered as JSON; a missing route is 404 `no`.
+ * A server on loopback for everything the mount fetches. Objects are sent as JSON; a missing route is 404
+ * `no`.
  */
 export type Provider = AsyncDisposable & {
   readonly url: string
   readonly routes: Map<string, Route>
-  /** Paths asked for, in order. */
+  /** Requested paths, in order. */
   readonly hits: string[]
   stop(): Promise<void>
 }

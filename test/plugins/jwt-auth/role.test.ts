@@ -3,7 +3,7 @@ import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
 const path = 'auth/jwt/role/r'
-/** The least a jwt role needs. */
+/** The minimal jwt role. */
 const least = { role_type: 'jwt', user_claim: 'user', bound_subject: 's' }
 const oidc = { user_claim: 'u', allowed_redirect_uris: ['https://a/x', 'https://b'] }
 
@@ -46,7 +46,7 @@ async function written(server: TestServer, ...bodies: object[]) {
   return (await server.root.read(path)).body.data
 }
 
-/** A server whose mount gives tokens for at most a day. */
+/** A server whose mount issues tokens for at most a day. */
 async function withDayMount() {
   const server = await startTestServer()
   await server.root.write('sys/auth/jwt/tune', { default_lease_ttl: '12h', max_lease_ttl: '24h' })

@@ -120,7 +120,7 @@ test('a newly written configuration uses no earlier keys, while other mounts kee
   issuer.routes.set('/keys', (answer) => answer.writeHead(503).end())
   expect((await server.root.write('auth/a/config', config)).status).toBe(204)
   expect([await logIn(server, 'a'), await logIn(server, 'b')]).toEqual([400, 200])
-  // the key was taken away because somebody else has it: the mount that was written anew takes it no more
+  // the key was withdrawn because somebody stole it: the newly configured mount no longer accepts it
   issuer.routes.set('/keys', jwksOf(aSigner('ES256', { kid: 'b' })))
   expect(await logIn(server, 'a')).toBe(400)
 })

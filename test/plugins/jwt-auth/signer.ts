@@ -7,11 +7,11 @@ export type Signer = {
   readonly pem: string
   readonly jwk: Record<string, unknown>
   readonly privateKey: KeyObject
-  /** `header` members are merged over alg, typ and kid; `payload` text goes in as it is. */
+  /** `header` members override alg, typ and kid; a `payload` text is used as it is. */
   sign(claims: object | string, header?: Record<string, unknown>): string
 }
 
-/** A key pair and tokens signed with it, written by hand so that they may be wrong on purpose. */
+/** A key pair and tokens signed with it, built by hand so that they can be wrong on purpose. */
 export function aSigner(
   algorithm = 'ES256',
   { kid, bits = 2048, keys = newKeys(algorithm, bits) }: SignerOptions = {},

@@ -14,11 +14,11 @@ const aToken = (header: Record<string, unknown> = {}) =>
 const unavailable = 'error verifying token: keys of the provider are unavailable'
 const well = '/.well-known/openid-configuration'
 
-/** Answers that tell of the inside of a network, and a server that is not there. */
+/** Responses that reveal the internal network, and a server that is not there. */
 const inside = '<html>Traceback: db-7.corp.example refused 10.11.12.13</html>'
 const leaks = /127\.0\.0\.1|Traceback|corp\.example|10\.11\.12\.13|50[03]|Internal Server|refused|html|http:/
 
-/** What a stranger was told holds nothing of it, what the operator reads has it all. */
+/** The stranger's response contains none of it; what the operator sees has all of it. */
 async function expectDiscreet(answer: Answer, operatorReads: string, known: RegExp): Promise<void> {
   // the address of the mount's own provider is in every authorization URL, so only texts count
   expect(JSON.stringify([answer.body.errors, answer.body.warnings])).not.toMatch(leaks)

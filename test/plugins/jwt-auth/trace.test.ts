@@ -9,7 +9,7 @@ import { Limiter } from '../../../src/lib/limiter.ts'
 import { openCoreView } from '../../support/core-view.ts'
 import { aSigner } from './signer.ts'
 
-/** Goes on after a refusal, and remembers all that was checked. */
+/** Continues after a refusal, and records every check. */
 class NotingTrace implements Trace {
   readonly checks: { readonly name: CheckName; readonly refused: Refusal | undefined }[] = []
 

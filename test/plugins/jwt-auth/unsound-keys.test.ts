@@ -44,7 +44,7 @@ const rsaRows: [name: string, jwk: object, problem: RegExp][] = [
     newKeys('RS256', 1024).publicKey.export({ format: 'jwk' }),
     /^the RSA modulus has 1024 bits, fewer than 2048$/,
   ],
-  // leading zeros make a modulus no longer
+  // leading zeros do not make a modulus longer
   [
     'RSA with 1024 bits and zeros in front',
     {

@@ -45,7 +45,7 @@ async function clientWith(rules: string): Promise<Client> {
   return server.as(String(made.body['auth']?.['client_token']))
 }
 
-/** What the format demands and JSON Schema cannot say. */
+/** What the format requires and JSON Schema cannot express. */
 async function expectSound(document: Json): Promise<void> {
   expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true })
   const operations = operationsOf(document)

@@ -84,8 +84,8 @@ describe('the capabilities of the caller', () => {
     expect(body).toMatchObject(data)
   })
 
-  // as `vault token capabilities Auth` asks; Go fills the field `auth` from every key that is `auth` but for
-  // its case, and fails on a list
+  // as `vault token capabilities Auth` asks; Go fills the field `auth` from every key that equals `auth` in
+  // any case, and fails on a list
   test.each(['auth', 'Auth', 'DATA', 'Renewable', 'lease_Duration', 'lea\u017Fe_id'])(
     'a path with a name of the envelope, %j, does not appear at the top level',
     async (path) => {

@@ -11,8 +11,8 @@ const many = Array.from({ length: atOnce }, (_, at) => at)
 type Issued = { id: string; credential: string }
 
 /**
- * A server on a file with the practice engine at `engine/`. What it has answered and what its provider says
- * can be held against each other.
+ * A server on a file with the practice engine at `engine/`. Its responses can be compared with what its
+ * provider says.
  */
 async function openServer() {
   const opened = new AsyncDisposableStack()
@@ -40,8 +40,8 @@ async function openServer() {
   const hasLease = async (id: string) =>
     (await root.write('sys/leases/lookup', { lease_id: id })).status === 200
   /**
-   * Those that have a lease, once that is exactly what the provider says; never resolves when the two do not
-   * come to agree.
+   * The credentials with a lease, once they are exactly those of the provider; never resolves if the two do
+   * not come to agree.
    */
   const kept = async (issued: readonly (Issued | undefined)[]): Promise<Issued[]> => {
     const leased: Issued[] = []
@@ -54,7 +54,7 @@ async function openServer() {
   return { ...server, provider, issue, kept, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-/** The nth of some calls lets others have n turns first. */
+/** The nth of several calls lets others run for n turns first. */
 async function afterTurns<T>(turns: number, call: () => Promise<T>): Promise<T> {
   for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate)
   return call()

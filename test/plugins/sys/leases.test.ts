@@ -88,7 +88,7 @@ describe('an issued secret', () => {
   test('is revoked if its response cannot be wrapped', async () => {
     const faults = new StorageFaults()
     await using server = await openServer({ faults })
-    // the lease is stored, the answer is not
+    // the lease is stored, but the response is not
     faults.arm('storage.before-commit', 'full', 1)
 
     const answer = await server.root.read('engine/creds/ci', { headers: { 'X-Vault-Wrap-TTL': '60' } })

@@ -15,7 +15,7 @@ async function withPolicy({ root, as }: TestServer, name: string, rules: string)
   return as(String(created.body.auth?.client_token))
 }
 
-/** Waits until a move has ended, and gives its state. */
+/** Waits until a move has ended, and returns its state. */
 async function moved({ root }: TestServer, id: string): Promise<Json | undefined> {
   for (;;) {
     const { body } = await root.read(`sys/remount/status/${id}`)

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-/** A new namespace, below another one if told; its full path without the slash at its end. */
+/** Creates a namespace, optionally below another one; returns its full path without the trailing slash. */
 async function fresh(parent = ''): Promise<string> {
   const name = `n${++made}`
   expect((await root.write(`sys/namespaces/${name}`, {}, inside(parent))).status).toBe(200)
@@ -35,7 +35,7 @@ async function tokenIn(
   return { id, accessor: String(body['auth']?.['accessor']), client: server.as(id) }
 }
 
-/** Resolves when the namespace is gone. */
+/** Resolves once the namespace is deleted. */
 async function gone(name: string, parent = ''): Promise<void> {
   while ((await root.read(`sys/namespaces/${name}`, inside(parent))).status !== 404);
 }
@@ -550,7 +550,7 @@ describe('isolation', () => {
   })
 })
 
-/** Logs in by a JWT mount `j` of a namespace, which is made if it is not there. */
+/** Logs in by a JWT mount `j` of a namespace, which is created if necessary. */
 async function loginAt({ root, anonymous, as }: TestServer, namespace: string, sub: string) {
   await root.write('sys/auth/j', { type: 'jwt' }, inside(namespace))
   await root.write('auth/j/config', { jwt_validation_pubkeys: [signer.pem] }, inside(namespace))

@@ -11,7 +11,7 @@ const sealedServer = async () => {
   return server
 }
 
-/** Neither is changed by who takes one of these. */
+/** Shared servers: their users must not change them. */
 const openOne = shared(startTestServer)
 const sealedOne = shared(sealedServer)
 

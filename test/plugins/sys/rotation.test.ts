@@ -5,7 +5,7 @@ import { termOf } from '../../../src/core/barrier/sealed-value.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** The terms under which the values of a database file lie, and the length of its keyring. */
+/** The terms that seal the values of a database file, and the length of its keyring. */
 function sealsOf(file: string): { terms: number[]; ringBytes: number } {
   using database = Object.assign(new Database(file, { readonly: true }), {
     [Symbol.dispose](this: Database.Database) {

@@ -6,10 +6,7 @@ import { join } from 'node:path'
 
 const source = join(import.meta.dirname, 'shim.c')
 
-/**
- * Why no disk can be simulated here; undefined where it can. The shim is C for Linux, built when it is
- * needed.
- */
+/** Why no disk can be simulated here; undefined if it can. The shim is C for Linux, built on demand. */
 export const noSimulatedDisk: string | undefined =
   process.platform !== 'linux' || endianness() !== 'LE'
     ? 'the simulated disk needs Linux'
@@ -27,7 +24,7 @@ const slots = [
 ] as const
 type Slot = (typeof slots)[number]
 
-/** A power cut loses what no sync has promised: all of it, or any sectors of it. */
+/** A power cut loses what no sync has made durable: all of it, or any of its sectors. */
 type Loss = 'all' | 'torn'
 
 type Entry = { kind: number; name: string; position: number; data: Buffer }
@@ -37,23 +34,23 @@ const headBytes = 20
 const sectorBytes = 512
 
 export type SimulatedDisk = Disposable & {
-  /** For a process that is started on the folder now: what it has there counts as durable. */
+  /** For a process that starts on the folder now: existing content counts as durable. */
   environment(): Promise<Record<string, string>>
-  /** After `passing` more syncs of the write-ahead log, so many fail. -1: all. */
+  /** After `passing` more syncs of the write-ahead log, this many fail. -1: all. */
   failLogSyncs(count: number, passing?: number): void
-  /** So many syncs of the database file fail. -1: all. */
+  /** This many syncs of the database file fail. -1: all. */
   failDatabaseSyncs(count: number): void
-  /** The process is killed at this sync from now on, before anything is promised by it. */
+  /** The process is killed at this sync from now on, before the sync takes effect. */
   cutAtSync(count: number): void
   /** No file can grow while the disk is full. */
   setFull(isFull: boolean): void
-  /** Once the process is gone, puts into the folder what a power cut at that moment would have left there. */
+  /** Once the process has ended, puts into the folder what a power cut at that moment would have left. */
   loseUnsynced(loss: Loss, random: () => number): Promise<void>
 }
 
 /**
- * A disk below `folder`, for processes that are started with its environment. It holds what has `.db` in its
- * name.
+ * A disk below `folder`, for processes that are started with its environment. It covers files with `.db` in
+ * their name.
  */
 export function simulateDisk(folder: string): SimulatedDisk {
   const library = join(folder, 'disk.so')
@@ -120,7 +117,7 @@ async function filesOf(folder: string): Promise<Map<string, Buffer>> {
   )
 }
 
-/** The journal of the shim; the last entry may be cut off. */
+/** The journal of the shim; the last entry may be incomplete. */
 function* entriesOf(journal: Buffer): Generator<Entry> {
   let at = 0
   while (at + headBytes <= journal.length) {
@@ -137,7 +134,7 @@ function* entriesOf(journal: Buffer): Generator<Entry> {
   }
 }
 
-/** What a file holds. It grows in steps, so that a long log is not copied at each write. */
+/** The content of a file. It grows in steps, so that a long log is not copied at each write. */
 class Content {
   #bytes: Buffer
   #length: number
@@ -162,8 +159,8 @@ class Content {
 }
 
 /**
- * The content of each file the journal names; undefined for one that is not there. What a sync covers is all
- * there. Of later writes a sector is there if `survives` says so; a removal counts at once.
+ * The content of each file in the journal; undefined for a file that does not exist. Everything covered by a
+ * sync is there. A later written sector is there if `survives` says so; a removal takes effect at once.
  */
 function afterCut(
   before: ReadonlyMap<string, Buffer>,
@@ -194,7 +191,7 @@ function afterCut(
   return new Map([...pending.keys()].map((name) => [name, durable.get(name)?.bytes()]))
 }
 
-/** A write as the disk takes it, one sector after the other. */
+/** A write as the disk performs it, sector by sector. */
 function sectorsOf(entry: Entry): Entry[] {
   const parts: Entry[] = []
   for (let at = 0; at < entry.data.length; ) {

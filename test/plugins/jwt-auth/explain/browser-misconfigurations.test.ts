@@ -24,14 +24,14 @@ type Case = {
   readonly name: string
   readonly config?: (fixture: Fixture) => Given
   readonly role?: Given
-  /** What auth_url is asked for. */
+  /** The request to auth_url. */
   readonly asked?: Given
   readonly claims?: Given
   /** Replaces members of the discovery document. */
   readonly metadata?: Given
-  /** Spoils what the provider answers. */
+  /** Changes the provider's responses. */
   readonly spoil?: (fixture: Fixture) => void
-  /** Goes back in place of `state` and `code`; undefined: those. */
+  /** Sent back instead of `state` and `code`; undefined: those two. */
   readonly back?: (
     login: URLSearchParams,
     code: string,
@@ -39,7 +39,7 @@ type Case = {
   ) => Promise<Record<string, string>> | Record<string, string>
   readonly idToken?: (fixture: Fixture, login: URLSearchParams) => string
   readonly reason: string
-  /** A part of what must be found on either side. */
+  /** A part of what must be shown on either side. */
   readonly expected: unknown
   readonly seen: unknown
   readonly hint?: string
@@ -53,9 +53,9 @@ const aadstsSecret =
 const aadstsAssignment =
   "AADSTS50105: Your administrator has configured the application vault ('6731de76') to block users unless they are specifically granted access to the application."
 
-/** Configurations broken as people report them in public. */
+/** Broken configurations, as people report them in public. */
 const cases: readonly Case[] = [
-  // what auth_url refuses
+  // refused by auth_url
   {
     name: 'the UI sends a redirect URI for another mount path than the role allows',
     role: {
@@ -153,7 +153,7 @@ const cases: readonly Case[] = [
     expected: ['redirect_uri'],
     seen: '',
   },
-  // what the provider sends back
+  // sent back by the provider
   {
     name: 'the person is not assigned to the application (Entra ID)',
     back: (login) => ({
@@ -213,7 +213,7 @@ const cases: readonly Case[] = [
     expected: has('a login that was begun at this mount'),
     seen: has(',ns=team'),
   },
-  // what the token endpoint says
+  // refused by the token endpoint
   {
     name: 'the id of the secret in place of its value (Entra ID)',
     spoil: ({ provider }) => {
@@ -279,7 +279,7 @@ const cases: readonly Case[] = [
     expected: has(`client_id ${clientId}`),
     seen: has('200 OK, content type text/html'),
   },
-  // what stands in the ID token
+  // wrong in the ID token
   {
     name: 'the provider sends no nonce back',
     claims: { nonce: undefined },
@@ -360,7 +360,7 @@ const cases: readonly Case[] = [
     expected: has('signed in after'),
     seen: expect.stringMatching(/^auth_time 20/),
   },
-  // what the role asks of the claims
+  // refused by the role
   {
     name: 'the groups claim is not sent: the mapper is missing (Keycloak)',
     role: { groups_claim: 'groups' },
@@ -525,7 +525,7 @@ const cases: readonly Case[] = [
 const es256 = aSigner('ES256', { kid: 'k1' })
 const table: string[] = []
 
-/** Begins, signs in and comes back; the answer of the step that refused. */
+/** Begins a login, signs in and returns; yields the response of the step that refused. */
 async function refusedLogin(one: Case, fixture: Fixture): Promise<Answer> {
   const { provider, server } = fixture
   const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', {
@@ -587,7 +587,7 @@ describe('one request names the mistake in a browser login, with both sides', ()
       expect(failures).toMatchObject([
         { reason: one.reason, check: failed?.name, expected: one.expected, seen: one.seen },
       ])
-      // and no secret of the login in any of it
+      // and none of it contains a secret of the login
       const told = JSON.stringify([explained, failures])
       for (const secret of [
         '"def"',

@@ -11,7 +11,7 @@ export type Check = {
 /** The checks of an explanation's `data`. */
 export const checksOf = (data: Json | undefined): readonly Check[] => listed(data?.['checks'])
 
-/** A member that is a list, as tests look into it. */
+/** A list member, typed for tests. */
 export function listed<T>(member: unknown): readonly T[] {
   return Array.isArray(member) ? member : []
 }

@@ -9,7 +9,7 @@ import { checksOf } from './checks.ts'
 const signer = aSigner('ES256', { kid: 'a' })
 const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'bob' }
 
-/** A mount whose provider sends no `Date`, or one with a key of its own. */
+/** A mount whose provider sends no `Date`, or one with its own key. */
 async function startFixture({ hasKey = false, sendsDate = false } = {}) {
   await using opened = new AsyncDisposableStack()
   const clock = new FakeClock(Date.now())
@@ -28,7 +28,7 @@ async function startFixture({ hasKey = false, sendsDate = false } = {}) {
   )
   await server.root.write('auth/jwt/role/ci', role)
   const held = opened.move()
-  /** A token that its issuer made `age` seconds ago, by a clock that is `ahead`. */
+  /** A token that its issuer created `age` seconds ago, by a clock that is `ahead`. */
   const token = ({ age = 0, ahead = 0, lifetime = 300 }) => {
     const iat = Math.floor(clock.now() / 1000) + ahead - age
     return signer.sign({ sub: 'bob', iat, exp: iat + lifetime })

@@ -9,9 +9,9 @@ export type LoginFixture = AsyncDisposable & {
   readonly issuer: Issuer
   readonly server: TestServer
   readonly root: Client
-  /** A new mount; its path below `auth/`. */
+  /** Creates a mount; returns its path below `auth/`. */
   mount(parts?: { config?: Fields | null; role?: Fields; roleName?: string; type?: string }): Promise<string>
-  /** Claims of a good token, with others laid over; undefined takes one out. */
+  /** Claims of a valid token, with overrides; undefined removes one. */
   claims(over?: Fields): Fields
   sign(over?: Fields, options?: Parameters<Issuer['sign']>[1]): Promise<string>
   explain(mount: string, fields: Fields): Promise<Answer>
@@ -59,7 +59,7 @@ export async function openLoginFixture(options: TestServerOptions = {}): Promise
       mounts += 1
       const path = `m${mounts}`
       await server.root.write(`sys/auth/${path}`, { type })
-      // one issuer is asked for its keys ten times at once, however many mounts it has
+      // an issuer is asked for its keys at most ten times in a burst, however many mounts use it
       const keys =
         config !== null && 'oidc_discovery_url' in config
           ? {}

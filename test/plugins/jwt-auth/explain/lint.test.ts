@@ -3,7 +3,7 @@ import { type Fields, type LoginFixture, openLoginFixture } from './fixture.ts'
 
 type Found = { readonly role: string; readonly code: string; readonly field: string; readonly text: string }
 
-/** What is found in a role that is `goodRole` with this laid over. */
+/** The findings for `goodRole` with these overrides. */
 const cases: readonly { name: string; config?: Fields; role?: Fields; found: Record<string, string> }[] = [
   { name: 'a good role', found: {} },
   {

@@ -10,7 +10,7 @@ type Mistake = {
   readonly name: string
   readonly config?: (fixture: LoginFixture) => Fields
   readonly role?: Fields
-  /** Laid over the claims of a good token. */
+  /** Overrides the claims of a valid token. */
   readonly claims?: Fields
   readonly jwt?: (fixture: LoginFixture) => Promise<string> | string
   readonly asked?: Fields
@@ -25,7 +25,7 @@ const otherKey = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const discovered = ({ issuer }: LoginFixture) => ({ oidc_discovery_url: issuer.url })
 const seconds = () => Math.floor(Date.now() / 1000)
 
-/** What people get wrong, each found by one call of `explain`. */
+/** Common mistakes, each found by one call of `explain`. */
 const mistakes: readonly Mistake[] = [
   ...[
     {
@@ -404,7 +404,7 @@ test.each([
     hint: 'clock_offset',
   })
   const offset = Number(body['data']?.['clock']?.['offset_seconds'])
-  // the other clock goes on, ours stands
+  // the other clock advances, ours does not
   expect(offset).toBeGreaterThanOrEqual(-ahead - 1)
   expect(offset).toBeLessThanOrEqual((Date.now() - clock.now()) / 1000 + 1)
   expect(body['data']?.['clock']).toMatchObject({ source: fixture.issuer.url })

@@ -11,7 +11,7 @@ afterAll(() => fixture[Symbol.asyncDispose]())
 
 const told = ({ status, body }: Answer) => ({ status, error: body['errors']?.[0] ?? '' })
 
-/** Explains, logs in, and gives both where they agree. */
+/** Explains a login and logs in; returns the result on which both agree. */
 async function both(mount: string, jwt: string): Promise<Fields> {
   const explained = (await fixture.explain(mount, { jwt })).body['data']
   const login = told(await fixture.login(mount, { jwt }))

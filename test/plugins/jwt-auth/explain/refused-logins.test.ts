@@ -56,7 +56,7 @@ describe('explain by the request id of a refused login by JWT', () => {
       allowed: false,
       login: null,
     })
-    // the clock goes on, and the login did not come to the checks of the core
+    // the clock advances, and the login did not reach the checks of the core
     const changing: Readonly<Record<string, object>> = {
       times: { expected: [] },
       entity: { verdict: '' },

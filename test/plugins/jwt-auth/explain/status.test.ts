@@ -84,7 +84,7 @@ describe('status', () => {
     const mount = await fixture.mount({
       config: { jwt_validation_pubkeys: [], jwks_url: fixture.issuer.jwksUrl },
     })
-    // those of all mounts that use this address
+    // the fetches of all mounts that use this address
     const before = Number((await status(mount, '?refresh=true'))?.['sources']?.[0]?.['fetches'])
     fixture.issuer.misbehave({ kind: 'status', status: 503 }, 'jwks')
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { lintCodes } from '../../../../src/plugins/jwt-auth/explain/lint.ts'
 import { checkByReason } from '../../../../src/plugins/jwt-auth/refusal.ts'
 
-/** The list of docs/explain.md#reasons: no reason is ever renamed. */
+/** The list of docs/explain.md#reasons. A reason is never renamed. */
 const contract = [
   ...[
     'config_missing',

@@ -22,7 +22,7 @@ import {
 const noState = '400 Vault login failed. Expired or missing OAuth state.'
 const path = 'auth/oidc/oidc/callback'
 
-/** A second mount for another provider; people come back to the same place. */
+/** A second mount for another provider, with the same redirect URI. */
 async function secondMount(server: TestServer, mount: string, provider: SmallProvider): Promise<void> {
   await server.root.write(`sys/auth/${mount}`, { type: 'oidc' })
   await server.root.write(`auth/${mount}/config`, {
@@ -164,7 +164,7 @@ describe('only responses of the own provider count', () => {
     await using attacker = await startSmallProvider()
     await using server = await withFlow(honest)
     await secondMount(server, 'evil', attacker)
-    // the attacker has a login of its own under way, and sends the victim there with the attacker's state
+    // the attacker has a pending login of their own, and sends the victim there with the attacker's state
     const own = await begin(server.anonymous)
     const code = honest.codeFor(own)
     const victim = await beginAt(server.anonymous, 'evil')
@@ -286,7 +286,7 @@ describe('only responses of the own provider count', () => {
     expect(
       verdict(await callback(server.anonymous, { state: after.get('state'), code: provider.codeFor(after) })),
     ).toBe('ok')
-    // what the set no longer has is forgotten with the fetch
+    // the fetch drops keys that the set no longer has
     expect(
       verdict(await callback(server.anonymous, { state: before.get('state'), code: withOldKey })),
     ).toMatch(/failed to verify id token signature/)
@@ -353,7 +353,7 @@ describe('PKCE and the way back', () => {
       config: { oidc_response_mode: 'form_post', oidc_response_types: 'id_token' },
     })
     const login = await begin(server.anonymous)
-    // without a verifier a code would be anyone's
+    // without a verifier, anyone could use the code
     await configure(server, provider, {})
 
     const answer = await callback(server.anonymous, { state: login.get('state'), code: 'c' })

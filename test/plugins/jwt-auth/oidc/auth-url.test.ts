@@ -248,7 +248,7 @@ describe('the namespace in the state', () => {
     expect(login.get('redirect_uri')).toBe(redirect)
     expect(login.get('state') ?? '').toMatch(redirect === null ? /^$/ : /^st_\w{20}/)
     expect((login.get('state') ?? '').slice(23)).toBe(suffix)
-    // the suffix is the client's to cut
+    // the client removes the suffix
     if (suffix === '') return
     expect(verdict(await callback(server.anonymous, { state: login.get('state'), code: 'x' }))).toMatch(
       /Expired or missing OAuth state/,
@@ -308,7 +308,7 @@ test('roles of both types work on one mount', async () => {
 
   expect(verdict(await login('ci'))).toBe('ok')
   expect(verdict(await login('test'))).toBe('400 role with oidc role_type is not allowed')
-  // both logins stand on the same keys: nothing is fetched twice
+  // both logins use the same keys: nothing is fetched twice
   await writeRole(server, {})
   const begun = await begin(server.anonymous)
   expect(

@@ -28,7 +28,7 @@ const cause = (text: string): string =>
     ? String(JSON.parse(text.slice(exchanging.length, -1))).replace('Provider.Exchange: ', '')
     : text
 
-/** Logs in with this answer of the token endpoint, made from a good ID token. */
+/** Logs in with this response of the token endpoint, made from a valid ID token. */
 async function withAnswer(
   server: TestServer,
   provider: SmallProvider,
@@ -218,7 +218,7 @@ describe('state, code and client nonce', () => {
         ),
       ),
     ).toMatch(/no such code/)
-    // PKCE: the verifier is that of the second login, the challenge that of a third
+    // PKCE: the verifier belongs to the second login, the challenge to a third
     const stolen = provider.codeFor(await begin(server.anonymous))
     expect(
       cause(
@@ -422,7 +422,7 @@ describe('the code is exchanged for tokens', () => {
         status: 201,
       })),
     ).toBe('ok')
-    // what no header can hold is not sent
+    // what no header can contain is not sent
     expect(provider.userInfoCalls).toEqual(['Bearer a', 'Bearer a', 'Bearer a', 'Other a'])
     expect(await go(() => ({ body: { access_token: 'a' } }))).toBe(
       'id_token is missing from auth code exchange: id_token is missing',
@@ -497,7 +497,7 @@ describe('the code is exchanged for tokens', () => {
     const hungUp = new Promise<void>((done) => {
       provider.web.routes.set('/token', (answer) => {
         answer.on('close', done)
-        // the provider never answers; the client has had enough
+        // the provider never responds, and the client gives up
         gone.abort()
       })
     })

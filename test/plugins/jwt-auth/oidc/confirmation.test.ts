@@ -97,7 +97,7 @@ test('the page shows who asks: address, time, role and mount, all escaped, and n
   expect(headers['content-security-policy']).toMatch(
     /^default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+'$/,
   )
-  // a browser that is told no-referrer sends `Origin: null` with the form
+  // with no-referrer, a browser sends `Origin: null` with the form
   expect(headers).toMatchObject({
     'x-frame-options': 'DENY',
     'cache-control': 'no-store',
@@ -213,7 +213,7 @@ describe('the one-time value', () => {
     const state = login.get('state') ?? ''
     const poll = async () => verdict(await callback(server.anonymous, { state, code: 'no_code' }))
 
-    // the attacker knows the state: he posts anything, confirms that, and waits for the person's code
+    // the attacker knows the state: posts anything, confirms it, and waits for the person's code
     const bait = buttonsOf(await postForm(server.anonymous, { state, code: 'bait' }))
     await postForm(server.anonymous, bait.confirm)
     const real = buttonsOf(await postForm(server.anonymous, { state, code: provider.codeFor(login) }))
@@ -266,7 +266,7 @@ test('a refusal ends the login and is recorded among the failures', async () => 
         status: 200,
         remote_address: '127.0.0.1',
       },
-      // who began it, for whoever looks into it
+      // who began the login, for the operator
       ...{ seen: 'refused', detail: `begun from 127.0.0.1 for ${page}` },
     },
   ])

@@ -19,7 +19,7 @@ const role = { allowed_redirect_uris: [page, other, deep] }
 const formPost = { oidc_response_mode: 'form_post' }
 const path = 'auth/oidc/oidc/callback'
 
-/** A provider has a browser post this, and the person confirms the login where the page asks. */
+/** The browser posts this for a provider, and the person confirms the login if the page asks. */
 const post = async (
   { anonymous }: TestServer,
   fields: Record<string, string | null | undefined>,
@@ -32,7 +32,7 @@ const post = async (
   return confirm === undefined ? shown : postForm(anonymous, confirm)
 }
 
-/** What of a page counts. */
+/** The relevant parts of a page. */
 const shown = ({ status, text }: Answer): string =>
   `${status} ${['Expired or missing OAuth state.', 'Invalid redirect path.', 'Completing the sign-in process...', 'too long'].find((each) => text.includes(each))}`
 
@@ -165,7 +165,7 @@ describe('a form of the provider', () => {
 
     expect(shown(answer)).toBe(wanted)
     if (mount !== undefined) expect(answer.text).toContain(`path: ${mount}`)
-    // kept all the same: the command line relies on it
+    // stored nevertheless, because the command line relies on it
     expect(verdict(await callback(server.anonymous, { state, code: 'no_code', client_nonce: 'abc' }))).toBe(
       'ok',
     )

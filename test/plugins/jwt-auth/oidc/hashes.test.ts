@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { hashMatches } from '../../../../src/plugins/jwt-auth/oidc/exchange.ts'
 
-// the left half of the digest of the text `token`, as openssl makes it
+// the left half of the digest of the text `token`, computed with openssl
 const vectors = {
   256: 'PEaenWxYddN6Q_NT1PiOYQ',
   384: 'Cm6hANx1qgPTYYSWu3KFaieklEAsPkh3',
@@ -21,7 +21,7 @@ test.each([
   ['RS256', `${vectors[256]}==`, false],
   ['RS256', vectors[256].toLowerCase(), false],
   ['RS256', '', false],
-  // there is no hash that everyone agrees on
+  // the specifications define no hash for it
   ['EdDSA', 'anything', true],
   ['RS256', undefined, true],
   ['RS256', 5, true],

@@ -32,7 +32,7 @@ async function fixture() {
 
 type TokenOf = (claims: object) => string
 
-/** The provider gives it for a code. */
+/** The provider returns it for a code. */
 async function byCode(server: TestServer, provider: SmallProvider, tokenOf: TokenOf): Promise<string> {
   const login = await begin(server.anonymous)
   const idToken = tokenOf(provider.claims(login, { sub: 'alice' }))

@@ -22,7 +22,7 @@ type Given = {
   token?: (claims: object) => string
 }
 
-/** Reason and text without what all have in front; `ok` when it is accepted. */
+/** Reason and text without the common prefix; `ok` if accepted. */
 async function verdict({
   claims = {},
   config = {},

@@ -34,7 +34,7 @@ describe('auth_url is open to everyone', () => {
     expect(
       verdict(await callback(server.anonymous, { state: other.get('state'), code: provider.codeFor(other) })),
     ).toBe('ok')
-    // who has come back makes room
+    // a completed login makes room
     const first = new URLSearchParams(
       String(answers.find(({ status }) => status === 200)?.body.data?.['auth_url']).split('?')[1],
     )

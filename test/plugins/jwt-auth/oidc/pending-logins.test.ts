@@ -95,7 +95,7 @@ describe('a pending login', () => {
     })
     clock.advance(301)
 
-    // the form that was posted has kept the first one
+    // the posted form kept the first one alive
     expect(await other.take(late.state)).toBeUndefined()
     expect(await other.count()).toBe(1)
     await other.sweep()
@@ -206,7 +206,7 @@ describe('the limits of pending logins', () => {
     for (let index = 0; index < 50; index++) newcomers.push(await begin(`10.0.2.${index}`))
 
     expect(await opened.view.listKeys('oidc/login/')).toHaveLength(20)
-    // each could have finished its login before the next but one came
+    // each could have finished its login before the one after the next arrived
     expect(await one.take(newcomers.at(-1) ?? '')).toBeDefined()
     expect(await one.take(newcomers.at(-2) ?? '')).toBeDefined()
   })

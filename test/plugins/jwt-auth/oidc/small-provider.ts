@@ -7,10 +7,10 @@ import { aSigner, newKeys, type Signer } from '../signer.ts'
 
 export const clientId = 'abc'
 export const clientSecret = 'def'
-/** Where the browser comes back to. */
+/** Where the browser returns. */
 export const redirectUri = 'https://example.com/oidc/callback'
 
-/** What a token or userinfo endpoint answers instead of what it should. */
+/** A wrong response of a token or userinfo endpoint. */
 export type Reply = {
   status?: number
   type?: string
@@ -21,8 +21,8 @@ export type Reply = {
 type Grant = { challenge: string | undefined; idToken: string; more: object }
 
 /**
- * A provider whose every answer a test can spoil. Codes are made without a login page: `codeFor` stands for a
- * person who signed in.
+ * A provider whose every response a test can replace. Codes are created without a login page: `codeFor`
+ * stands for a person who signed in.
  */
 export type SmallProvider = AsyncDisposable & {
   readonly web: Provider
@@ -34,10 +34,10 @@ export type SmallProvider = AsyncDisposable & {
     form: URLSearchParams
   }[]
   readonly userInfoCalls: (string | undefined)[]
-  /** Replaces the answer of the token endpoint; undefined: as it should be. */
+  /** Replaces the response of the token endpoint; undefined: the correct one. */
   token: Reply | undefined
   userInfo: Reply | undefined
-  /** The client authentication it takes: both, or one. */
+  /** The client authentication it accepts: both methods, or one. */
   accepts: 'both' | 'basic' | 'body' | 'none'
   claims(login: URLSearchParams, given?: object): object
   codeFor(login: URLSearchParams, given?: { claims?: object; idToken?: string; more?: object }): string
@@ -46,8 +46,8 @@ export type SmallProvider = AsyncDisposable & {
 const keysByAlgorithm = new Map<string, ReturnType<typeof newKeys>>()
 
 /**
- * Of all small providers of a run: making an RSA key takes longer than a login. Whose signature must not
- * count is another `aSigner`.
+ * Shared by all small providers of a run, because creating an RSA key takes longer than a login. For a
+ * foreign signature, use another `aSigner`.
  */
 function keysOf(algorithm: string): ReturnType<typeof newKeys> {
   const keys = keysByAlgorithm.get(algorithm) ?? newKeys(algorithm)
@@ -120,7 +120,7 @@ export async function startSmallProvider({
   return provider
 }
 
-/** A code is good once, for who knows the client's secret and the verifier of the challenge. */
+/** A code is valid once, for a client that knows the secret and the verifier of the challenge. */
 function exchanged(
   form: URLSearchParams,
   authorization: string | undefined,
@@ -153,7 +153,7 @@ function exchanged(
 
 async function textOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
-  // without an encoding set, a request gives buffers
+  // without an encoding, a request yields buffers
   for await (const chunk of request) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks).toString('utf8')
 }
@@ -196,7 +196,7 @@ export const writeRole = (server: TestServer, given: object = {}): Promise<Answe
     ...given,
   })
 
-/** `auth_url`, and what the browser is told by it. */
+/** `auth_url`, and the parameters that the browser gets from it. */
 export async function begin(client: Client, given: object = {}): Promise<URLSearchParams> {
   const answer = await client.write('auth/oidc/oidc/auth_url', { redirect_uri: redirectUri, ...given })
   return new URLSearchParams(String(answer.body.data?.['auth_url']).split('?')[1])
@@ -213,7 +213,7 @@ export function callback(
   return client.read(`auth/oidc/oidc/callback?${new URLSearchParams(given)}`, options)
 }
 
-/** What a provider, or a page of ours, has a browser post. */
+/** What a browser posts for a provider, or from one of our pages. */
 export const postForm = (
   client: Client,
   fields: Readonly<Record<string, string>>,
@@ -235,7 +235,7 @@ export const formsOf = ({ text }: Pick<Answer, 'text'>): Record<string, string>[
     ),
   )
 
-/** The whole way: begin, sign in with these claims, come back. */
+/** A complete login: begins, signs in with these claims, returns. */
 export async function logIn(
   server: TestServer,
   provider: SmallProvider,
