@@ -72,7 +72,7 @@ export function oddType(gate: Gate): PluginDefinition {
   }
 }
 
-/** Holds who comes until it is opened. */
+/** Holds callers until it is opened. */
 export class Gate {
   #held: (() => void)[] = []
   #arrived: () => void = () => {}
@@ -84,7 +84,7 @@ export class Gate {
     })
   }
 
-  /** Resolves when so many stand before it. */
+  /** Resolves when this many wait at it. */
   async holds(count: number): Promise<void> {
     while (this.#held.length < count) {
       await new Promise<void>((resolve) => {

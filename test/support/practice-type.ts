@@ -9,7 +9,7 @@ import type { PluginDefinition } from '../../src/http/plugin.ts'
 import { type Reply, resource } from '../../src/http/resource.ts'
 import { durationField, stringField } from '../../src/lib/fields.ts'
 
-/** What a role grants; spans in seconds, 0 for the mount's. */
+/** What a role grants; durations in seconds, 0 for the mount's. */
 export type PracticeRole = { ttl: number; maxTtl: number; renewable: boolean }
 
 export type PracticeOptions = {
@@ -104,7 +104,7 @@ async function credential(name: string, { roles, providerUrl }: PracticeOptions)
   return { data: { credential: id }, secret: { ...role, internal: { credential: id, role: name } } }
 }
 
-/** Renews by the role as it is now; ends credentials at the provider. */
+/** Renews according to the current role; revokes credentials at the provider. */
 export function practiceBackend({ providerUrl, roles }: PracticeOptions): LeaseBackend {
   return {
     renew: async ({ internal }) => {
