@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { isLoopbackHost } from './lib/address.ts'
 import { isNetwork } from './lib/cidr.ts'
 import { type EnvironmentSettings, isEnvironmentName } from './plugins/cloud/upstream/environments.ts'
+import { shownPath, tableOf } from './core/mounts/mount-path.ts'
 
 /** A setting is invalid. The process logs the message and exits with code 2. */
 export class SettingError extends Error {
@@ -91,14 +92,14 @@ const storage = z
 const mounts = list.transform((items, context) =>
   items.map((item) => {
     const [path = '', type = '', ...rest] = item.split('=')
-    const table = path.startsWith('auth/') ? ('auth' as const) : ('secret' as const)
+    const table = tableOf(path)
     if (path === '' || type === '' || rest.length > 0)
       context.issues.push({
         code: 'custom',
         message: `"${item}" is not a valid PATH=TYPE of a mount`,
         input: item,
       })
-    return { table, path: table === 'auth' ? path.slice('auth/'.length) : path, type }
+    return { table, path: shownPath({ table, path }), type }
   }),
 )
 

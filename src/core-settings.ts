@@ -5,6 +5,7 @@ import type { MountTypeRegistry } from './core/mounts/mount-type-registry.ts'
 import { StartError } from './errors.ts'
 import { systemRandom } from './lib/random.ts'
 import type { Log } from './log.ts'
+import { authPrefix } from './core/mounts/mount-path.ts'
 
 /** The settings of the core. Reads the seal key, and makes one for a new store if there is none. */
 export async function coreSettings(config: Config, isNewStore: boolean, log: Log): Promise<CoreSettings> {
@@ -39,7 +40,7 @@ async function sealKeys(
 export function checkDefaultMounts({ defaultMounts }: Config, mountTypes: MountTypeRegistry): void {
   for (const { table, path, type } of defaultMounts) {
     if (mountTypes.offeredPlugin(table, type) !== undefined) continue
-    const item = `${table === 'auth' ? 'auth/' : ''}${path}=${type}`
+    const item = `${table === 'auth' ? authPrefix : ''}${path}=${type}`
     throw new StartError(2, `GATEHOUSE_DEFAULT_MOUNTS: "${item}" is not a valid PATH=TYPE of a mount`)
   }
 }

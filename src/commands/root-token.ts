@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { type Config, isStoreFile, readConfig } from '../config.ts'
 import { type Barrier, isEmpty, openBarrier } from '../core/barrier/barrier.ts'
 import { loadSealKey } from '../core/barrier/seal.ts'
-import type { View } from '../core/barrier/view.ts'
+import { corePrefix, type View } from '../core/barrier/view.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import { mountRecords, readMount } from '../core/mounts/mount-record.ts'
 import { createFurtherRootToken } from '../core/tokens/root-token.ts'
@@ -14,6 +14,7 @@ import { systemRandom } from '../lib/random.ts'
 import { openSqlite } from '../storage/sqlite.ts'
 import type { Storage } from '../storage/storage.ts'
 import { CommandError, runCommand, UsageError } from './command.ts'
+import { fixedPaths } from '../core/mounts/mount-path.ts'
 
 /**
  * `npm run root-token -- [--out FILE]` creates a new root token if the first one was lost. It uses the
@@ -32,7 +33,7 @@ await runCommand(async () => {
   const sealer = await openSealed(config, storage)
   const root = sealer.view('')
   const parts = {
-    view: root.view('core/'),
+    view: root.view(corePrefix),
     clock: systemClock,
     random: systemRandom,
     sealer,
@@ -86,7 +87,7 @@ async function tokenMountOf(root: View): Promise<Mount> {
     // whether a server offers the types of the other mounts does not matter here
     readMount(record, (_, type) => type),
   )
-  const found = mounts.find(({ namespace, path }) => namespace === 'root' && path === 'auth/token/')
+  const found = mounts.find(({ namespace, path }) => namespace === 'root' && path === fixedPaths.token)
   if (found === undefined) throw new CommandError('the mount table has no auth/token/')
   return found
 }

@@ -27,6 +27,8 @@ import { tokenSweeper } from './tokens/token-sweeper.ts'
 import { TokenTidy } from './tokens/token-tidy.ts'
 import { Cubbyholes } from './wrapping/cubbyholes.ts'
 import { Wrapper } from './wrapping/wrapper.ts'
+import { fixedPaths } from './mounts/mount-path.ts'
+import { corePrefix } from './barrier/view.ts'
 
 export type CoreSettings = StoreSettings & {
   /** Where clients reach the server, without a trailing slash; empty if known only once it listens. */
@@ -112,7 +114,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
 async function openMounts(opened: Opened) {
   const { barrier, random, clock, log, settings, mountTypes } = opened
   const root = barrier.view('')
-  const view = root.view('core/')
+  const view = root.view(corePrefix)
   const namespaces = await openRequired('the namespaces', NamespaceStore.open({ view, random }))
   const mounts = await openRequired(
     'the mount table',
@@ -175,7 +177,7 @@ async function openTokens(opened: Mounted) {
   const spent = await openRequired('the keys of one-time logins', ReplayStore.open({ view, random, clock }))
   const policies = await PolicyStore.open({ view: root.view('policy/'), clock })
   const cubbyholes = new Cubbyholes({
-    mountOf: (namespace) => mounts.table.at(namespace, 'cubbyhole/'),
+    mountOf: (namespace) => mounts.table.at(namespace, fixedPaths.cubbyhole),
     viewOf: (mount) => mounts.viewOf(mount),
   })
   const revoker = new TokenRevoker({ tokens, view, clock })
@@ -184,7 +186,7 @@ async function openTokens(opened: Mounted) {
   }
   const wrapper = new Wrapper({
     ...{ tokens, cubbyholes, root, clock, discard },
-    tokenMountOf: (namespace) => mounts.table.at(namespace, 'auth/token/'),
+    tokenMountOf: (namespace) => mounts.table.at(namespace, fixedPaths.token),
   })
   const leases = new LeaseStore({
     ...{ view, clock, random, tokens, log, mountOf, systemTtl: opened.settings.systemTtl },

@@ -12,6 +12,8 @@ import type { MountTypeRegistry } from './mounts/mount-type-registry.ts'
 import { PolicyStore } from './policies/policy-store.ts'
 import { createInitialRootToken, type RootTokenTeller } from './tokens/root-token.ts'
 import { TokenStore } from './tokens/token-store.ts'
+import { fixedPaths } from './mounts/mount-path.ts'
+import { corePrefix } from './barrier/view.ts'
 
 export type StoreSettings = {
   readonly sealKey: Uint8Array
@@ -78,10 +80,10 @@ async function fill(
   await PolicyStore.open({ view: root.view('policy/'), clock })
   await root.write([{ key: 'cluster-id', value: random.uuid() }])
   if (devRootToken !== undefined) return undefined
-  const view = root.view('core/')
+  const view = root.view(corePrefix)
   const tokens = await TokenStore.open({ view, clock, random, sealer: barrier, mountOf: () => undefined })
-  const tokenMount = mounts.find((mount) => mount.path === 'auth/token/')
-  if (tokenMount === undefined) throw new Error('the fixed mounts have no auth/token/')
+  const tokenMount = mounts.find((mount) => mount.path === fixedPaths.token)
+  if (tokenMount === undefined) throw new Error('the fixed mounts have no token mount')
   return createInitialRootToken({ tokens, view, tokenMount })
 }
 

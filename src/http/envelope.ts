@@ -3,6 +3,7 @@ import type { AuthBlock } from '../core/tokens/auth-block.ts'
 import type { WrapInfo } from '../core/wrapping/wrapper.ts'
 import { stringifyJson } from '../lib/json.ts'
 import type { Call } from './call.ts'
+import { fixedPaths } from '../core/mounts/mount-path.ts'
 
 /** What a handler gives back; `undefined` instead of it: nothing. docs/contract/http.md#answers */
 export type Reply = {
@@ -84,7 +85,7 @@ const copiedBelow = [
 
 /** Does this path repeat the keys of `data` at the top level? docs/contract/http.md#answers */
 function copiesData(call: Answered): boolean {
-  if (!call.path.startsWith('sys/') || call.namespaceInPath) return false
+  if (!call.path.startsWith(fixedPaths.system) || call.namespaceInPath) return false
   const path = call.path
   return copied.has(path) || copiedBelow.some((prefix) => path.startsWith(prefix))
 }

@@ -9,6 +9,7 @@ import { taintedRefusal } from './admission.ts'
 import type { Host } from './answer.ts'
 import type { Call } from './call.ts'
 import type { MadeByCall } from './envelope.ts'
+import { fixedPaths } from '../core/mounts/mount-path.ts'
 
 export type HostParts = {
   readonly mounts: Pick<MountStore, 'enter' | 'enterRemoved'>
@@ -20,6 +21,9 @@ export type HostParts = {
   readonly log: { error(fields: object, message: string): void }
 }
 
+/** Paths whose response carries a new token; others of the token mount return one that exists. */
+const tokenCreation = `${fixedPaths.token}create`
+
 /** What the core does around a handler: the mount is entered, a secret gets a lease, a response is wrapped. */
 export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostParts): Omit<Host, 'hold'> {
   /** Responses wrapped for clients without a token, by address. */
@@ -27,7 +31,7 @@ export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostP
 
   /** Revokes a new token or secret that its caller will not receive. */
   async function takeBack(call: Call, { accessor = '', leaseId }: MadeByCall): Promise<void> {
-    const isNew = call.caller === undefined || call.path.startsWith('auth/token/create')
+    const isNew = call.caller === undefined || call.path.startsWith(tokenCreation)
     if (isNew && accessor !== '') discard(accessor)
     if (leaseId === undefined) return
     await leases

@@ -10,6 +10,7 @@ import { type AddressInfo, createServer, Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { systemRandom } from '../lib/random.ts'
 import { commonHeaders, requestIdHeader } from './common-headers.ts'
+import { healthPaths } from './mount-router.ts'
 
 export type ListenAt = { readonly host: string; readonly port: number }
 
@@ -172,9 +173,9 @@ async function takeOver(server: Server, starting: Server | undefined): Promise<v
 function sayStarting({ url = '/', method }: IncomingMessage, response: ServerResponse): void {
   const path = url.split('?', 1)[0]
   const [status, body] =
-    path === '/health/live'
+    path === `/${healthPaths.live}`
       ? [200, { status: 'live' }]
-      : path === '/health/ready'
+      : path === `/${healthPaths.ready}`
         ? [503, { status: 'starting' }]
         : [503, { errors: ['server is starting'] }]
   response

@@ -7,6 +7,7 @@ import type { Random } from '../lib/random.ts'
 import type { Call, EarlyReply, Operation } from './call.ts'
 import { firstValueOf } from './request-headers.ts'
 import { cleanTarget, decodePath, firstOf, hasUnprintable, isRelative } from './target.ts'
+import { fixedPaths } from '../core/mounts/mount-path.ts'
 
 export type RouterParts = {
   random: Random
@@ -29,22 +30,33 @@ export const carrier = 'GET'
 const nodePrefix = '/-/node/'
 const healthPrefix = '/-/health/'
 
+/** The probes, at the root of the server. */
+export const healthPaths = { live: 'health/live', ready: 'health/ready' } as const
+
 /** Whether this is the canonical path of the state of the node: health, seal, metrics. */
 export const isNodeState = (url: string): boolean =>
   url.startsWith(nodePrefix) || url.startsWith(healthPrefix)
 
 /** Whether a node-level path is served below `/v1`. */
-export const isSysPath = (path: string): boolean => path.startsWith('/sys/')
+export const isSysPath = (path: string): boolean => path.startsWith(`/${fixedPaths.system}`)
+
+const belowSys = (path: string): string => path.slice(fixedPaths.system.length)
 
 /** The canonical path of a node-level path. */
 export const nodeUrl = (path: string): string =>
-  isSysPath(path) ? `${nodePrefix}${path.slice('/sys/'.length)}` : `/-${path}`
+  isSysPath(path) ? nodePrefix + belowSys(path.slice(1)) : `/-${path}`
 
 /** The route of requests without a mount; their response is decided after authentication. */
 export const noRoute = '/-/none'
 
+const apiRoot = '/v1'
+const apiPrefix = `${apiRoot}/`
+/** The page that shows the API document. */
+const explorerPath = '/docs'
+const explorerPrefix = `${explorerPath}/`
+
 /** The route of `/docs` and everything below it. */
-export const explorerUrl = '/-/docs'
+export const explorerUrl = `/-${explorerPath}`
 
 const nodePaths = new Set([
   'init',
@@ -56,13 +68,17 @@ const nodePaths = new Set([
   'health',
   'metrics',
 ])
+const isNodePath = (path: string): boolean =>
+  path.startsWith(fixedPaths.system) && nodePaths.has(belowSys(path))
+/** The node-level paths that namespaces have as well. */
+const servedInNamespaces = new Set([`${fixedPaths.system}seal-status`, `${fixedPaths.system}leader`])
 const notInNamespaces =
   /^sys\/(?:raw|generate-recovery-token|init|seal|step-down|unseal|health|rekey-recovery-key|rekey|storage|generate-root|metrics|pprof|in-flight-req)(?:\/|$)/
 const outside: ReadonlyMap<string, string> = new Map([
   ['health', `${nodePrefix}health`],
   ['metrics', `${nodePrefix}metrics`],
-  ['health/live', `${healthPrefix}live`],
-  ['health/ready', `${healthPrefix}ready`],
+  [healthPaths.live, `${healthPrefix}live`],
+  [healthPaths.ready, `${healthPrefix}ready`],
 ])
 
 /**
@@ -171,14 +187,14 @@ function locate(
   const decoded = decodePath(rawPath)
   if (decoded === undefined) return early({ kind: 'errors', status: 400 })
   if (hasUnprintable(decoded)) return early({ kind: 'empty', status: 400 })
-  if (rawPath === '/v1' || rawPath === '/' || rawPath.startsWith('//'))
+  if (rawPath === apiRoot || rawPath === '/' || rawPath.startsWith('//'))
     return early({ kind: 'errors', status: 404 })
   const clean = cleanTarget(rawPath)
   if (clean !== rawPath)
     return early({ kind: 'redirect', location: query === '' ? clean : `${clean}?${query}` })
 
   const { operation, status } = operationOf(verb, query)
-  let path = decoded.startsWith('/v1/') ? decoded.slice(4) : decoded.slice(1)
+  let path = decoded.startsWith(apiPrefix) ? decoded.slice(apiPrefix.length) : decoded.slice(1)
   const header = firstOf(namespaceHeader)
   if (header !== undefined && header !== '' && notInNamespaces.test(path)) {
     return early({ kind: 'refusal', status: 400, text: 'operation unavailable in namespaces' })
@@ -191,13 +207,13 @@ function locate(
     path,
     ...rest,
   })
-  const fixed = decoded === rawPath && !rawPath.startsWith('/v1/') ? outside.get(path) : undefined
+  const fixed = decoded === rawPath && !rawPath.startsWith(apiPrefix) ? outside.get(path) : undefined
   if (fixed !== undefined) return elsewhere({ operation: operation ?? 'write', url: fixed })
-  if (rawPath === '/docs' || rawPath.startsWith('/docs/'))
+  if (rawPath === explorerPath || rawPath.startsWith(explorerPrefix))
     return elsewhere({ operation: operation ?? 'write', url: explorerUrl })
   if (path === 'robots.txt') return early({ kind: 'text', status: 200, text: 'User-agent: *\nDisallow: /\n' })
   if (path === 'ui' || path.startsWith('ui/')) return early({ kind: 'errors', status: 404 })
-  if (path.startsWith('sys/') && operation !== 'help' && nodePaths.has(path.slice(4))) {
+  if (operation !== 'help' && isNodePath(path)) {
     return elsewhere({ operation: operation ?? 'preflight', url: nodeUrl(`/${path}`) })
   }
   if ((operation === 'list' || operation === 'scan') && !path.endsWith('/')) path += '/'
@@ -205,7 +221,7 @@ function locate(
   if (place === undefined || isRelative(path)) return elsewhere({ namespace: place?.namespace })
   const { namespace, taken } = place
   if (taken > 0) path = path.slice(taken)
-  if (taken > 0 && operation !== 'help' && (path === 'sys/seal-status' || path === 'sys/leader')) {
+  if (taken > 0 && operation !== 'help' && servedInNamespaces.has(path)) {
     return elsewhere({ operation: operation ?? 'preflight', url: nodeUrl(`/${path}`) })
   }
   const hit = places.resolve(namespace.id, path)

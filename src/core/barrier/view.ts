@@ -6,6 +6,12 @@ export type ViewRecord = { key: string; value: unknown; revision: number }
 /** `from: 'root'`: the key is relative to the storage root, not to the view. */
 export type ViewEntry = { key: string; value: unknown; expect?: 'absent' | number; from?: 'root' }
 
+/** The prefix of the core's own records, in a view of all storage. */
+export const corePrefix = 'core/'
+
+/** An entry of the core's view, for a batch written to the view of all storage. */
+export const inCore = (entry: ViewEntry): ViewEntry => ({ ...entry, key: corePrefix + entry.key })
+
 /**
  * One slice of storage under a prefix, sealed: keys are relative to the prefix, values are JSON. A value read
  * from a view with `numbers: 'literal'` has every number as `JSON.rawJSON` (lib/json.ts), so that it is

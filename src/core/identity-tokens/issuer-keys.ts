@@ -1,3 +1,5 @@
+import { corePrefix } from '../barrier/view.ts'
+
 /**
  * Storage keys, relative to the root. An issuer's data is stored below its identity mount and deleted with
  * it.
@@ -14,7 +16,7 @@ export const roleOfKeyKey = (mount: string, key: string, role: string): string =
 /** A scheduled rotation. Those of all namespaces are in one key range, in order of time. */
 export type DueRotation = { readonly at: number; readonly mount: string; readonly name: string }
 
-export const dueRotations = 'core/identity-token-rotation/'
+export const dueRotations = `${corePrefix}identity-token-rotation/`
 const timeDigits = 16
 
 export const dueKey = ({ at, mount, name }: DueRotation): string =>

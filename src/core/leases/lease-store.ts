@@ -22,6 +22,7 @@ import { isTokenRenewable, type ShownLease, shownSecretLease, shownTokenLease } 
 import { PrefixRevocation } from './prefix-revocation.ts'
 import { endedNow, queuedNow } from './retry.ts'
 import { TokenLeases } from './token-leases.ts'
+import { authPrefix } from '../mounts/mount-path.ts'
 
 /** Log for background work. */
 type LeaseLog = {
@@ -242,7 +243,7 @@ export class LeaseStore implements AsyncDisposable {
     page: NamePage = { after: '', limit: 0 },
     paced: Paced = unpaced,
   ): Promise<string[]> {
-    if (prefix.startsWith(tokenPaths)) {
+    if (prefix.startsWith(authPrefix)) {
       const names = new Set<string>()
       for await (const { id } of paced(this.#tokenLeases.under(namespace, prefix)))
         names.add(nextName(id, prefix))
@@ -250,8 +251,8 @@ export class LeaseStore implements AsyncDisposable {
     }
     const names = await secretLeaseNames(this.#parts.view, namespace, prefix, page)
     if (prefix !== '') return names
-    const { done } = await this.#tokenLeases.under(namespace, tokenPaths).next()
-    return done ? names : [tokenPaths, ...names].sort()
+    const { done } = await this.#tokenLeases.under(namespace, authPrefix).next()
+    return done ? names : [authPrefix, ...names].sort()
   }
 
   /**
@@ -413,8 +414,6 @@ export class LeaseStore implements AsyncDisposable {
     await this.expiry.run()
   }
 }
-
-const tokenPaths = 'auth/'
 
 const failedToRenew = (text: string, cause?: unknown) =>
   refuse('invalid', `failed to renew entry: ${text}`, { cause })

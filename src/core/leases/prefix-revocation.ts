@@ -10,6 +10,7 @@ import type { LeaseRecords } from './lease-records.ts'
 import { type LeaseRevoker, RevocationFailure } from './lease-revoker.ts'
 import { endedNow, queuedNow } from './retry.ts'
 import type { TokenLeases } from './token-leases.ts'
+import { authPrefix } from '../mounts/mount-path.ts'
 
 export type PrefixRevocationParts = {
   readonly view: View
@@ -54,7 +55,7 @@ export class PrefixRevocation {
    * error gives the progress.
    */
   async revokeBelow(namespace: string, prefix: string, mode: RevocationMode): Promise<void> {
-    if (prefix.startsWith('auth/')) {
+    if (prefix.startsWith(authPrefix)) {
       await this.#revokeTokens(namespace, prefix)
       return
     }

@@ -1,7 +1,7 @@
 import type { Random } from '../../lib/random.ts'
 import type { Mount, MountTable } from './mount.ts'
 import type { SystemTtls } from './mount-config.ts'
-import { type MountPlace, placeOf } from './mount-path.ts'
+import { fixedPaths, type MountPlace, placeOf } from './mount-path.ts'
 import { MountIndex } from './mount-table.ts'
 import type { MountTypeRegistry } from './mount-type-registry.ts'
 import { identifiers, newMount } from './new-mount.ts'
@@ -16,7 +16,7 @@ type Fixed = Pick<Mount, 'table' | 'path' | 'description'> &
 const fixedMounts: readonly Fixed[] = [
   {
     table: 'secret',
-    path: 'sys/',
+    path: fixedPaths.system,
     type: 'system',
     plugin: 'system',
     description: 'system endpoints used for control, policy and debugging',
@@ -25,7 +25,7 @@ const fixedMounts: readonly Fixed[] = [
   },
   {
     table: 'secret',
-    path: 'cubbyhole/',
+    path: fixedPaths.cubbyhole,
     type: 'cubbyhole',
     plugin: 'cubbyhole',
     description: 'per-token private secret storage',
@@ -33,7 +33,7 @@ const fixedMounts: readonly Fixed[] = [
   },
   {
     table: 'secret',
-    path: 'identity/',
+    path: fixedPaths.identity,
     type: 'identity',
     plugin: 'identity',
     description: 'identity store',
@@ -41,7 +41,7 @@ const fixedMounts: readonly Fixed[] = [
   },
   {
     table: 'auth',
-    path: 'auth/token/',
+    path: fixedPaths.token,
     type: 'token',
     plugin: 'token',
     description: 'token based credentials',

@@ -1,6 +1,19 @@
 import { excerpt } from '../../lib/go/text.ts'
 import type { MountTable } from './mount.ts'
 
+/** The paths of auth mounts begin with it. */
+export const authPrefix = 'auth/'
+
+/** The paths of the mounts that every namespace has from its start. */
+export const fixedPaths = {
+  system: 'sys/',
+  cubbyhole: 'cubbyhole/',
+  identity: 'identity/',
+  token: `${authPrefix}token/`,
+} as const
+
+export const tableOf = (path: string): MountTable => (path.startsWith(authPrefix) ? 'auth' : 'secret')
+
 /**
  * Where a mount is or shall be: `path` is relative to the namespace, ends in `/`, and begins with `auth/` in
  * the auth table.
@@ -19,12 +32,12 @@ export function withSlash(asked: string): string {
 /** The place a management path names: `jwt` of the auth table is `auth/jwt/`. */
 export function placeOf(namespace: string, table: MountTable, asked: string): MountPlace {
   const path = withSlash(asked)
-  return { namespace, table, path: table === 'auth' ? `auth/${path}` : path }
+  return { namespace, table, path: table === 'auth' ? authPrefix + path : path }
 }
 
 /** The path as the listings of its table show it: auth mounts without `auth/`. */
 export const shownPath = (place: { readonly table: MountTable; readonly path: string }): string =>
-  place.table === 'auth' ? place.path.slice('auth/'.length) : place.path
+  place.table === 'auth' ? place.path.slice(authPrefix.length) : place.path
 
 const kept = new Set(['auth', 'sys', 'audit', 'cubbyhole', 'identity'])
 const keptAtRoot = new Set(['ui', 'v1', 'docs', 'robots.txt', '.well-known', 'metrics', 'health'])
@@ -42,7 +55,7 @@ export function isReservedPlace({ namespace, path }: Pick<MountPlace, 'namespace
 
 /** Equal to or below one of the mounts every namespace has; of auth mounts that is `auth/token/`. */
 export const isFixedPlace = (path: string): boolean =>
-  path.startsWith('auth/') ? path.startsWith('auth/token/') : kept.has(firstSegment(path))
+  tableOf(path) === 'auth' ? path.startsWith(fixedPaths.token) : kept.has(firstSegment(path))
 
 /**
  * Why a path (trailing slash) cannot be a mount's, whatever else is mounted. docs/contract/mounts.md#moving

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { ViewEntry, ViewRecord } from '../barrier/view.ts'
+import { corePrefix, type ViewEntry, type ViewRecord } from '../barrier/view.ts'
 import type { Mount, MountTable } from './mount.ts'
 
 /** Where the mount table is, below the root of everything stored: one record a mount, by uuid. */
-export const mountRecords = 'core/mounts/'
+export const mountRecords = `${corePrefix}mounts/`
 
 const texts = z.array(z.string()).exactOptional()
 

@@ -9,7 +9,7 @@ import { isFixedMount, isTokenType } from './fixed-types.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
 import type { Mount, MountMove } from './mount.ts'
 import type { SystemTtls } from './mount-config.ts'
-import type { MountPlace } from './mount-path.ts'
+import { fixedPaths, type MountPlace } from './mount-path.ts'
 import { entriesFor, mountEntry, mountRecords, readMount } from './mount-record.ts'
 import { MountIndex } from './mount-table.ts'
 import type { Removal } from './mount-type.ts'
@@ -68,7 +68,7 @@ export class MountStore implements AsyncDisposable {
   static async open(parts: MountStoreParts): Promise<MountStore> {
     const mounts = (await recordsOf(parts.view).list('')).map(readWith(parts))
     const store = new MountStore(parts, mounts)
-    if (store.table.at('root', 'sys/') === undefined)
+    if (store.table.at('root', fixedPaths.system) === undefined)
       throw new Error('the mount table cannot be read: there is no sys/ in it')
     return store
   }

@@ -8,6 +8,7 @@ import {
   type MountPlace,
   pathFault,
   shownPath,
+  tableOf,
   withSlash,
 } from './mount-path.ts'
 import type { Surroundings } from './new-mount.ts'
@@ -25,7 +26,7 @@ export function planMove(from: MoveSide, to: MoveSide, around: Surroundings): Mo
   const path = withSlash(to.path)
   const target: MountPlace = {
     namespace: to.namespace.id,
-    table: path.startsWith('auth/') ? 'auth' : 'secret',
+    table: tableOf(path),
     path,
   }
   const fault = ['', '/'].includes(shownPath(target)) ? 'path cannot be empty' : pathFault(path)
@@ -47,7 +48,7 @@ function checkTexts(from: string, to: string): void {
 }
 
 function checkDestination(source: string, target: MountPlace): void {
-  if (source.startsWith('auth/')) {
+  if (tableOf(source) === 'auth') {
     if (target.table !== 'auth')
       throw refuse('invalid', `cannot remount auth mount to non-auth mount ${quoted(target.path)}`)
     if (isFixedPlace(target.path))

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/go/text.ts'
 import type { Random } from '../../lib/random.ts'
-import type { ViewEntry } from '../barrier/view.ts'
+import { inCore, type ViewEntry } from '../barrier/view.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import type { MountStore } from '../mounts/mount-store.ts'
 import type { MountIndex } from '../mounts/mount-table.ts'
@@ -145,10 +145,7 @@ export class NamespaceLife implements AsyncDisposable {
       if (mount !== undefined)
         throw refuse('invalid', `new namespace conflicts with existing mount: ${mount.path}`)
       record = { ...draft, custom_metadata: metadata() }
-      return [
-        ...[namespaces.entryOf(record), entry].map((one) => ({ ...one, key: `core/${one.key}` })),
-        ...firstEntries(id),
-      ]
+      return [...[namespaces.entryOf(record), entry].map(inCore), ...firstEntries(id)]
     }
     const written = () => {
       if (record !== undefined) namespaces.written(record)

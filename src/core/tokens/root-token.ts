@@ -3,6 +3,7 @@ import type { CoreLog } from '../core-log.ts'
 import type { Mount } from '../mounts/mount.ts'
 import type { MountStore } from '../mounts/mount-store.ts'
 import type { TokenDraft, TokenStore } from './token-store.ts'
+import { fixedPaths } from '../mounts/mount-path.ts'
 
 const rootDraft = (mount: Mount): TokenDraft => ({
   parent: '',
@@ -107,8 +108,8 @@ export type StartParts = {
 export async function storeRootToken(parts: StartParts, devRootToken: string | undefined): Promise<void> {
   const { tokens, view, mounts, rootToken, barrier } = parts
   if (devRootToken !== undefined) {
-    const tokenMount = mounts.table.at('root', 'auth/token/')
-    if (tokenMount === undefined) throw new Error('the mount table has no auth/token/')
+    const tokenMount = mounts.table.at('root', fixedPaths.token)
+    if (tokenMount === undefined) throw new Error('the mount table has no token mount')
     rootToken.keep(devRootToken)
     await ensureDevRootToken({ tokens, view, tokenMount }, devRootToken)
     await rootToken.tell(devRootToken)

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { fail, refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { formatTime } from '../../lib/time.ts'
-import type { View, ViewEntry } from '../barrier/view.ts'
+import { inCore, type View, type ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { writeAttempts } from '../stored-record.ts'
 import type { Token } from '../tokens/token.ts'
@@ -207,8 +207,6 @@ export class Wrapper {
  * docs/contract/tokens-and-policies.md#built-in-policies
  */
 export const isWrapping = ({ policies }: Token): boolean => policies.length === 1 && policies[0] === policy
-
-const inCore = (entry: ViewEntry): ViewEntry => ({ ...entry, key: `core/${entry.key}` })
 
 function isOrigin(value: unknown): value is WrapOrigin {
   return (

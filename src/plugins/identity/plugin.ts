@@ -1,6 +1,7 @@
 import { IdentityTidy } from '../../core/identity/identity-tidy.ts'
 import type { PluginDefinition } from '../../http/plugin.ts'
 import { identityResources } from './resources.ts'
+import { fixedPaths } from '../../core/mounts/mount-path.ts'
 
 /** The fixed mount `identity/`. docs/contract/identity.md */
 export const identityPlugin: PluginDefinition = {
@@ -14,7 +15,7 @@ export const identityPlugin: PluginDefinition = {
       identityTidy: new IdentityTidy({
         ...core,
         store: core.identities,
-        tokenMountOf: (namespace) => core.mounts.table.at(namespace, 'auth/token/'),
+        tokenMountOf: (namespace) => core.mounts.table.at(namespace, fixedPaths.token),
       }),
     }),
   }),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Call } from '../../http/resource.ts'
 import { jsonAnswer, type NodeExchange, type NodeResource, nodeResource } from '../../http/node-resource.ts'
+import { fixedPaths } from '../../core/mounts/mount-path.ts'
 
 /** The metrics of a running server, as Prometheus text and as JSON. */
 type ShownMetrics = {
@@ -22,9 +23,12 @@ const query = z.object({
 })
 const counted = z.record(z.string(), z.unknown())
 
+/** The right to read it lets a caller read the metrics, by whichever path. docs/settings.md */
+export const metricsPath = `${fixedPaths.system}metrics`
+
 /** `/metrics` and `sys/metrics`. docs/operations.md#health, docs/operations.md#metrics */
 export function metricsResource({ metrics, access, authorize, now }: MetricsRouteParts): NodeResource {
-  return nodeResource('/sys/metrics', {
+  return nodeResource(`/${metricsPath}`, {
     verbs: ['GET'],
     // a server that has none says so before it looks at the verb
     isServed: () => access !== 'off',
@@ -54,9 +58,11 @@ export function metricsResource({ metrics, access, authorize, now }: MetricsRout
   })
 }
 
+const scrapePath = 'metrics'
+
 /** Scrapers get Prometheus text at `/metrics`; at `sys/metrics` they ask for it in the query or in Accept. */
 function formatOf(call: Call, accept: string): string {
   const asked = new URLSearchParams(call.query).get('format') ?? ''
   if (asked !== '') return asked
-  return call.path === 'metrics' || /openmetrics-text|text\/plain/.test(accept) ? 'prometheus' : ''
+  return call.path === scrapePath || /openmetrics-text|text\/plain/.test(accept) ? 'prometheus' : ''
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Mount, MountTable } from '../../core/mounts/mount.ts'
 import type { SystemTtls } from '../../core/mounts/mount-config.ts'
 import { mountInfo, tuneInfo } from '../../core/mounts/mount-info.ts'
-import { type MountPlace, placeOf, shownPath, withSlash } from '../../core/mounts/mount-path.ts'
+import { fixedPaths, type MountPlace, placeOf, shownPath, withSlash } from '../../core/mounts/mount-path.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import { concerns, type MoveSide } from '../../core/mounts/move.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
@@ -109,7 +109,7 @@ function checkMayRead({ call, caller }: Exchange<unknown, unknown>, mount: Mount
   const request: AclRequest = {
     operation: 'read',
     path: call.path,
-    canonicalPath: `sys/mounts/${mount.path.slice(0, -1)}`,
+    canonicalPath: `${fixedPaths.system}mounts/${mount.path.slice(0, -1)}`,
     fields: call.sent,
     wrapTtlSeconds: call.wrapTtl,
   }

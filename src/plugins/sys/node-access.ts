@@ -1,6 +1,7 @@
 import type { Core } from '../../core/core.ts'
 import { fail, refuse } from '../../errors.ts'
 import type { NodeExchange } from '../../http/node-resource.ts'
+import { metricsPath } from './metrics.ts'
 
 /** Throws unless the caller may read `sys/metrics`, by whichever path. docs/settings.md */
 export async function checkMetricsReader(
@@ -10,7 +11,7 @@ export async function checkMetricsReader(
   if (barrier.isSealed()) throw refuse('sealed', 'Vault is sealed')
   const caller = await access.authenticate(presented(), call.remoteAddress)
   call.caller = caller
-  if (!caller.acl.decide({ operation: 'read', path: 'sys/metrics' }).allowed)
+  if (!caller.acl.decide({ operation: 'read', path: metricsPath }).allowed)
     throw fail('denied', 'permission denied')
 }
 
