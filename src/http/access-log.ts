@@ -1,5 +1,5 @@
 import type { Call } from './call.ts'
-import { noRoute } from './mount-router.ts'
+import { nodePathOf, noRoute } from './mount-router.ts'
 
 /**
  * The log line of a finished request. It never contains query, body, headers or tokens.
@@ -39,8 +39,5 @@ export function accessLine(
  */
 export function routeTemplate(url: string | undefined): string {
   if (url === undefined || url === noRoute) return 'none'
-  return url
-    .replace(/\(\^[^/]*\$\)/g, '')
-    .replace(/^\/-\/node\//, '/sys/')
-    .replace(/^\/-\//, '/')
+  return nodePathOf(url.replace(/\(\^[^/]*\$\)/g, ''))
 }

@@ -27,8 +27,10 @@ export type RouterParts = {
  */
 export const carrier = 'GET'
 
-const nodePrefix = '/-/node/'
-const healthPrefix = '/-/health/'
+/** The canonical paths of no mount begin with it, which no plugin's name does. */
+const rootPrefix = '/-'
+const nodePrefix = `${rootPrefix}/node/`
+const healthPrefix = `${rootPrefix}/health/`
 
 /** The probes, at the root of the server. */
 export const healthPaths = { live: 'health/live', ready: 'health/ready' } as const
@@ -44,10 +46,16 @@ const belowSys = (path: string): string => path.slice(fixedPaths.system.length)
 
 /** The canonical path of a node-level path. */
 export const nodeUrl = (path: string): string =>
-  isSysPath(path) ? nodePrefix + belowSys(path.slice(1)) : `/-${path}`
+  isSysPath(path) ? nodePrefix + belowSys(path.slice(1)) : rootPrefix + path
+
+/** The node-level path of a canonical path; any other path unchanged. */
+export function nodePathOf(url: string): string {
+  if (url.startsWith(nodePrefix)) return `/${fixedPaths.system}${url.slice(nodePrefix.length)}`
+  return url.startsWith(`${rootPrefix}/`) ? url.slice(rootPrefix.length) : url
+}
 
 /** The route of requests without a mount; their response is decided after authentication. */
-export const noRoute = '/-/none'
+export const noRoute = `${rootPrefix}/none`
 
 const apiRoot = '/v1'
 const apiPrefix = `${apiRoot}/`
@@ -56,7 +64,7 @@ const explorerPath = '/docs'
 const explorerPrefix = `${explorerPath}/`
 
 /** The route of `/docs` and everything below it. */
-export const explorerUrl = `/-${explorerPath}`
+export const explorerUrl = rootPrefix + explorerPath
 
 const nodePaths = new Set([
   'init',
