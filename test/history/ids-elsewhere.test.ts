@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-/** What the answer says of an id, with the id itself out of the text. */
+/** The response for an id, with the id removed from the text. */
 async function said(path: string, body: object, id: string) {
   const answer = await stranger.write(path.replace('@', id), body, inside('mine'))
   return { status: answer.status, text: answer.text.replaceAll(id, '@').replace(/"request_id":"[^"]*"/, '') }

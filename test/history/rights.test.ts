@@ -24,7 +24,7 @@ async function policy(text: string): Promise<string> {
   return name
 }
 
-/** Someone who signed in, and whose entity has these rules. */
+/** A logged-in person whose entity has these rules. */
 async function person(text: string, name = `person-${++made}`) {
   const { client, entityId, token } = await mount.login(name)
   await server.root.write(`identity/entity/id/${entityId}`, { policies: [await policy(text)] })
@@ -70,7 +70,7 @@ describe('policy names', () => {
         expect(answer.status).toBe(400)
         expect(answer.text).toContain('root')
       }
-      // a blank that does not print is refused before the name is looked at
+      // an unprintable blank is refused before the name is checked
       for (const answer of [
         await client.write(`sys/policies/acl/${encoded}`, { policy: stanza('a', 'read') }),
         await client.write(`sys/policy/${encoded}`, { policy: stanza('a', 'read') }),

@@ -1,7 +1,6 @@
 /**
- * The rules of docs/contract/tokens-and-policies.md#policies again, as slowly and plainly as the page states
- * them: no parser, no index, no copy of anything in `src`. Every rule of every policy is looked at for every
- * question.
+ * The rules of docs/contract/tokens-and-policies.md#policies again, implemented as plainly as the page states
+ * them: no parser, no index, no copy of anything in `src`. Every decision checks every rule of every policy.
  */
 
 /** One `path` stanza as data. `min` and `max` are wrapping TTLs in seconds, 0 is unset. */
@@ -20,7 +19,7 @@ export type Stanza = {
 /** Parameter name to the values it names; an empty list means any value. */
 type Parameters = Readonly<Record<string, readonly unknown[]>>
 
-/** What is asked. `wrapTtl` is the wish for wrapping in seconds, undefined without one. */
+/** The request. `wrapTtl` is the requested wrapping TTL in seconds, undefined without one. */
 export type Question = {
   readonly operation: string
   readonly path: string
@@ -78,7 +77,7 @@ const shorthands = {
   sudo: ['create', 'read', 'update', 'delete', 'list', 'sudo'],
 }
 
-/** Words of newer servers: a policy may contain them, and they grant nothing. */
+/** Capabilities of newer servers: a policy may contain them, but they grant nothing. */
 const newerWords = ['subscribe', 'recover']
 
 function capabilitiesOf(stanza: Stanza): ReadonlySet<string> {
@@ -190,7 +189,7 @@ function better(one: Rule, other: Rule): boolean {
   return Buffer.compare(Buffer.from(one.path), Buffer.from(other.path)) > 0
 }
 
-/** Rows 1 to 4 as numbers of which the greater is the better. Lengths and places are counted in bytes. */
+/** The first four criteria as numbers; the greater one wins. Lengths and positions are counted in bytes. */
 function rank({ kind, path }: Rule): number[] {
   const bytes = (text: string) => Buffer.byteLength(text)
   const open = path.endsWith('*')

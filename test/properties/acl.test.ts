@@ -117,7 +117,7 @@ const policies = fc.array(
 
 type PathFor = (stanzas: readonly Stanza[]) => string
 
-/** A path made of the same words, or one made to fit the stanza of that number. */
+/** A path of the same words, or one that fits the stanza with that number. */
 const askedPath = fc.oneof(
   fc.array(fc.oneof(literal, fc.constant('abc')), { minLength: 1, maxLength: 5 }).map(
     (pieces): PathFor =>
@@ -329,7 +329,7 @@ function bothOf(written: Written, name: string | undefined): { acl: Acl; stanzas
 
 const isExact = (path: string) => !/[+*]/.test(path)
 
-/** Fields as the server reads them off the wire: numbers are texts there. */
+/** Fields as the server reads them from the wire: numbers are texts there. */
 const asSent = (fields: Readonly<Record<string, unknown>>) =>
   parseLossless(JSON.stringify(fields)) as Record<string, unknown>
 

@@ -123,7 +123,7 @@ test(`what explain says is what the login does, ${runs} times`, async () => {
           ...written,
           allowed_redirect_uris: ['http://localhost/cb'],
         })
-        // most that is refused here is a role that must not be; the login then tells that there is none
+        // most refusals here are of invalid roles; the login then says that there is none
         const body = { role: named, jwt: signed(claimed) }
         lines.length = 0
 
@@ -166,7 +166,7 @@ test(`what explain says is what the login does, ${runs} times`, async () => {
   expect(accepted).toBeGreaterThan(runs / 40)
 }, 120_000)
 
-/** The token is looked up for what the login's answer does not say. */
+/** Looks up the token, for fields that the response to the login lacks. */
 async function sameLogin(explained: Json | undefined, body: Json): Promise<void> {
   const auth = body['auth']
   const id = String(auth?.['client_token'])

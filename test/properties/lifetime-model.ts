@@ -3,7 +3,7 @@
  * written independently of `src/core/tokens/lifetime.ts`.
  */
 
-/** All in seconds (0 is unset) but the two instants, which are milliseconds since 1970. */
+/** All in seconds (0 is unset) except the two instants, which are milliseconds since 1970. */
 export type LifetimeQuestion = {
   readonly mountDefault: bigint
   readonly mountMax: bigint
@@ -16,7 +16,7 @@ export type LifetimeQuestion = {
   readonly nowMs: bigint
 }
 
-/** The granted seconds and the warnings, or that the hard end is past. */
+/** The granted seconds and the warnings, or that the hard limit has passed. */
 export type LifetimeAnswer =
   | { readonly seconds: bigint; readonly warnings: readonly string[] }
   | 'past the max TTL, cannot renew'
@@ -60,7 +60,7 @@ export function modelLifetime(asked: LifetimeQuestion): LifetimeAnswer {
   return { seconds: result, warnings }
 }
 
-/** The short form in warnings: hours, minutes, seconds, those of zero left out, never days. */
+/** The short form in warnings: hours, minutes, seconds, without zero parts and never days. */
 export function shortForm(seconds: bigint): string {
   if (seconds === 0n) return '0s'
   const parts = [

@@ -308,9 +308,7 @@ const anyCall = fc.record({
   body,
 })
 
-/**
- * Calls as someone would make them who has an id of bravo, and believes it to be one of the own namespace.
- */
+/** Calls of someone who has an id of bravo and takes it for one of their own namespace. */
 const withIds = (method: string, path: string, ...fields: string[]) =>
   fc.tuple(anId, aName).map(([id, name]) => {
     const asId = Object.fromEntries(
@@ -408,14 +406,14 @@ test('no sequence of calls in one namespace reads or changes anything of another
       }
       expect(await bravo.state()).toEqual(before)
     }),
-    // what one run changed would fail all the next ones
+    // a change by one run would make all later ones fail
     { numRuns: 40, endOnFailure: true },
   )
 
   expect(inOwn).toBeGreaterThan(30)
 })
 
-/** A token of a new namespace, with every right there is in it. */
+/** A token of a new namespace, with every right in it. */
 async function someoneWhoMayDoAllIn(namespace: string): Promise<string> {
   await server.root.write(`sys/namespaces/${namespace}`)
   await server.root.write('sys/policies/acl/all', { policy: everything }, inside(namespace))
@@ -440,10 +438,10 @@ function filledIn({ method, prefix, path, header, body, wrapped }: Call, own: st
 
 const wordsOf = (text: string): string[] => text.match(/[\w.-]+/g) ?? []
 
-/** What the caller itself has said earlier, it may have made: a name of its own that bravo has too. */
+/** Names that the caller itself has sent, which bravo may have too. */
 const withoutWords = (text: string, words: ReadonlySet<string>): string =>
   text.replace(/[\w.-]+/g, (word) => (words.has(word) ? '' : word))
 
-/** What an answer may not have in it: all that is of bravo and not said by the caller itself. */
+/** Texts that a response must not contain: everything of bravo that the caller has not sent itself. */
 const secretsNotIn = (request: string): string[] =>
   [hidden, mark, 'bravo', ...Object.values(bravo.ids)].filter((secret) => !request.includes(secret))

@@ -5,9 +5,7 @@ import { PolicyStore } from '../../src/core/policies/policy-store.ts'
 import { sanitize } from '../../src/core/tokens/policy-names.ts'
 import { openCoreView } from '../support/core-view.ts'
 
-/**
- * Letters that look like those of `root`, turn into them in some normal form or case, or are not seen at all.
- */
+/** Letters that look like those of `root`, become them in some normal form or case, or are invisible. */
 const letters = [
   ['r', 'R', 'ｒ', 'Ｒ', 'ⓡ', 'ʳ', '𝐫', 'г'],
   ['o', 'O', 'ｏ', 'Ｏ', 'ⓞ', 'º', 'о', '0', 'ό'],

@@ -7,9 +7,7 @@ import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 const polled = 'sys/internal/ui/unauthenticated-messages'
 
-/**
- * As many ways to be a client: what the server knows of its callers, and how it trusts what stands between.
- */
+/** Different kinds of clients: what the server knows of its callers, and which proxies it trusts. */
 const houses: readonly { name: string; settings: Record<string, string>; cors: boolean }[] = [
   { name: 'plain', settings: {}, cors: false },
   { name: 'for pages of other origins', settings: {}, cors: true },
@@ -151,7 +149,7 @@ const aHeader: fc.Arbitrary<readonly [string, string]> = fc.oneof(
   ),
 )
 
-/** All that comes back over one connection, but for what differs each time, and the order of headers. */
+/** Everything received over one connection, except what differs each time, and the order of headers. */
 async function heard(server: TestServer, sent: string): Promise<string> {
   const { hostname, port } = new URL(server.url)
   const socket = connect(Number(port), hostname)
@@ -191,7 +189,7 @@ test.each(houses)(
         const last =
           'GET /v1/sys/internal/ui/authenticated-messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
 
-        // what has a length, though it is none, goes the usual way
+        // a request with an invalid length takes the usual way
         const [ready, usual] = await Promise.all([
           heard(server, written('') + last),
           heard(server, written('Content-Length: 0\r\n') + last),

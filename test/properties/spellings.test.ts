@@ -55,7 +55,7 @@ beforeAll(async () => {
     await root.write('sys/mounts/kept', { type: 'cloud' }),
     await root.write('sys/policies/acl/kept', { policy: 'path "x" {}' }),
   ]
-  // a namespace cannot have the name of a secrets mount, so it lies in one of its own
+  // a namespace cannot have the name of a secrets mount, so it has its own parent
   await root.write('sys/namespaces/outer')
   await root.write('sys/namespaces/kept', {}, { headers: { 'X-Vault-Namespace': 'outer' } })
   for (const { status, text } of made) if (status >= 300) throw new Error(text)
@@ -89,7 +89,7 @@ const often = (plain: string, ...others: string[]) =>
     { weight: others.length, arbitrary: fc.constantFrom(...others) },
   )
 
-/** What is done to a few characters of the last segments, and put between them, before and behind. */
+/** Changes to a few characters of the last segments, and texts inserted between, before and after them. */
 const mangling = fc.record({
   marks: fc.array(fc.record({ at: fc.nat(30), mark: fc.constantFrom('escape', 'case') }), { maxLength: 3 }),
   between: fc.array(often('/', '%2F', '%2f', '/%2F', '%2F/', '//', '/./', '/%2e/', '/x/../', '%5C'), {

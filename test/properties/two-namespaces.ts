@@ -2,10 +2,10 @@ import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import type { Answer, Client, Json } from '../support/client.ts'
 import type { TestServer } from '../support/start-server.ts'
 
-/** Stands in every name the other namespace has; others may have the same name. */
+/** Part of every name in the other namespace; others may have the same name. */
 export const mark = 'of-bravo'
 
-/** Stands in every text and note the other namespace keeps; nobody outside ever says it. */
+/** Part of every text and note that the other namespace stores; nobody outside ever sends it. */
 export const hidden = 'kept-in-there'
 
 export const everything =
@@ -13,11 +13,11 @@ export const everything =
 
 export const inside = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 
-/** A namespace with one of everything in it, and how to see whether anything of it was changed. */
+/** A namespace with one object of every kind, and a way to see whether anything was changed. */
 export type OtherNamespace = {
-  /** What someone might have seen of it and use elsewhere. */
+  /** Values that someone might have seen of it and use elsewhere. */
   readonly ids: Readonly<Record<string, string>>
-  /** Everything that can be read of it, but for what time alone changes. */
+  /** Everything that can be read of it, except what changes with time alone. */
   state(): Promise<unknown[]>
 }
 
@@ -177,7 +177,7 @@ async function stateOf(root: Client, own: Client, ids: Record<string, string>): 
   return answers.map(({ status, body }) => ({ status, data: withoutTime(body['data']) }))
 }
 
-/** A TTL that is left goes down by itself. */
+/** A remaining TTL decreases by itself. */
 function withoutTime(data: Json | undefined): unknown {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return data
   const { ttl: _ttl, ...rest } = data

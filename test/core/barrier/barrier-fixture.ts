@@ -5,10 +5,10 @@ import { openMemory } from '../../../src/storage/sqlite.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
-/** A seal key that tests can tell from another by its number. */
+/** A seal key that is distinguished by its number. */
 export const sealKey = (number: number) => Buffer.alloc(32, number)
 
-/** A storage in memory, on which barriers are opened and opened again. */
+/** An in-memory storage on which barriers can be opened repeatedly. */
 export type BarrierFixture = AsyncDisposable & {
   storage: Storage
   faults: StorageFaults

@@ -6,7 +6,7 @@ import { aBarrierFixture, type BarrierFixture, sealKey } from './barrier-fixture
 
 const wrongKey = { exitCode: 5, message: 'seal key does not open this store' }
 
-/** Opens with first records, as the first start of a server does. */
+/** Opens and writes first records, as the first start of a server does. */
 async function firstStart(
   fixture: BarrierFixture,
   fill: (barrier: Barrier) => Promise<void>,

@@ -5,7 +5,7 @@ import { aBarrierFixture, type BarrierFixture } from './barrier-fixture.ts'
 
 const tiny = { perKey: 10, block: 4 }
 
-/** How many stored records each term has sealed, and what all of them hold. */
+/** The number of stored records sealed under each term, and all their values. */
 async function termsOf(
   { storage }: BarrierFixture,
   prefix: string,
@@ -42,7 +42,7 @@ describe('the limit of a data key', () => {
 
     const counts = await termsOf(fixture, 'n/')
 
-    // two blocks of 4 are all that fits into 10, and each start took one
+    // only two blocks of 4 fit into 10, and each start took one
     expect([...counts.entries()]).toEqual([
       [1, 2],
       [2, 2],

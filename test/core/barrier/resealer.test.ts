@@ -8,7 +8,7 @@ const daySeconds = 86_400
 const day = daySeconds * 1000
 const quiet = { error: () => {} }
 
-/** The terms under which the records of the store lie. */
+/** The terms under which the stored records are sealed. */
 async function termsOf({ storage }: BarrierFixture): Promise<(number | undefined)[]> {
   const records = (await storage.list('')).filter(({ key }) => key !== keyringKey && key !== rootKeyKey)
   return [...new Set(records.map(({ value }) => termOf(value)))].sort()
@@ -40,7 +40,7 @@ test('after a rotation all records are unchanged under the new term, and the old
   expect(await termsOf(fixture)).toEqual([2])
   expect(await ringBytes(fixture)).toBe(size)
   expect(await contentOf(barrier)).toEqual(Array.from({ length: 100 }, (_, at) => [String(at), { at }]))
-  // nobody sees it as a change
+  // it does not count as a change
   expect((await fixture.storage.list('n/')).map(({ key, revision }) => [key, revision])).toEqual(
     before.map(({ key, revision }) => [key, revision]),
   )

@@ -7,7 +7,7 @@ const key = randomBytes(32)
 const plain = Buffer.from('{"secret":"value"}')
 const seal = (place: string, term = 7) => sealValue({ term, key, random: systemRandom }, place, plain)
 
-/** What `openValue` gives, or undefined when it throws. */
+/** The result of `openValue`, or undefined if it throws. */
 function tryOpen(place: string, sealed: Uint8Array, usedKey = key): Buffer | undefined {
   try {
     return openValue(usedKey, place, sealed)

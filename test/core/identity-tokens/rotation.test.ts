@@ -28,8 +28,8 @@ const entity: Entity = {
 }
 
 /**
- * An issuer over a file, with a key `k` (ES256, each hour, two hours published) and a role `r`; opened again
- * by `restarted`.
+ * An issuer over a file, with a key `k` (ES256, rotated hourly, published for two hours) and a role `r`;
+ * `restarted` opens it again.
  */
 async function anIssuer() {
   const folder = await temporaryFolder()

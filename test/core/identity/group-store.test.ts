@@ -49,7 +49,7 @@ async function anExternalGroup(
   return group.id
 }
 
-/** The same view, with a count of what is read from it and of the rows written. */
+/** The same view, with counts of reads and of written rows. */
 function counted(view: View): { view: View; reads: string[]; written: string[] } {
   const reads: string[] = []
   const written: string[] = []

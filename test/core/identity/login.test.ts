@@ -19,7 +19,7 @@ const entityOf = async (fixture: Fixture, id: string) => {
   return identity.entity
 }
 
-/** Changes a stored entity behind the store's back; seen by a restarted server. */
+/** Changes a stored entity without the store's knowledge; seen by a restarted server. */
 async function changeEntity(fixture: Fixture, id: string, changes: object) {
   const entity = await entityOf(fixture, id)
   await fixture.view.write([{ key: entityKey(id), value: { ...entity, ...changes } }])

@@ -4,7 +4,7 @@ import { EntityRecords } from '../../../src/core/identity/entity-records.ts'
 import type { View } from '../../../src/core/barrier/view.ts'
 import { jwtMount, openTokenFixture } from '../../support/token-fixture.ts'
 
-/** The same view, counting what is asked of it. */
+/** The same view, with counts of its calls. */
 function counted(view: View) {
   const count = { reads: 0, lists: 0 }
   const counting: View = {

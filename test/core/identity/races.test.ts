@@ -38,7 +38,7 @@ const anAlias = (fixture: Fixture, name: string, canonicalId = '') =>
     canonicalId,
   })
 
-/** Every row leads to a record that owns it, and every alias and name has its row. */
+/** Checks that every row leads to a record that owns it, and that every alias and name has its row. */
 async function expectSound(fixture: Fixture) {
   const { records } = fixture.identity
   const entities = await records.page('root', { limit: 1000 })

@@ -9,9 +9,8 @@ const someTurns = async () => {
 }
 
 /**
- * A lease that has ended while a renewal of it is under way: its expiry waits for its turn, behind the
- * renewal. `letGo` ends the renewal. Meanwhile the lease was queued, so that what the expiry was about to do
- * is no longer what is to be done.
+ * A lease that expired while its renewal is running: the expiry waits behind the renewal, which `letGo` ends.
+ * Meanwhile the lease was queued, so the work that the expiry was about to do has changed.
  */
 async function openWithWaitingExpiry() {
   const fixture = await openLeaseFixture()

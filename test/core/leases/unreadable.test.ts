@@ -6,7 +6,7 @@ const hour = 3600
 
 type Fixture = Awaited<ReturnType<typeof openLeaseFixture>>
 
-/** A record that was damaged: it opens, and is no lease. */
+/** A damaged record: it opens, but is not a lease. */
 const damage = (fixture: Fixture, id: string) =>
   fixture.view.write([{ key: `lease/root/${id}`, value: { id: 'no lease' } }])
 

@@ -23,7 +23,7 @@ const theFirstMounts = (defaults: DefaultMount[] = []) =>
   firstMounts({ random: systemRandom, system, types: someMountTypes(), defaults })
 
 /**
- * An open store in memory whose first mounts are `auth/jwt/` and `cloud/`, and another way into the same
+ * An open in-memory store whose first mounts are `auth/jwt/` and `cloud/`, and a second access to the same
  * records.
  */
 async function openMounts({
@@ -95,10 +95,10 @@ function mountAt(store: MountStore, path: string): Mount {
   return mount
 }
 
-/** What is stored of a mount's data, seen from outside the store. */
+/** The stored data of a mount, read without the store. */
 const dataOf = (root: View, { uuid }: Mount) => root.listKeys(`mount/${uuid}/`)
 
-/** A gate to hold work at a point: `reached` resolves when someone waits at it. */
+/** Holds work at a point: `reached` resolves when someone waits at it. */
 function gate() {
   const reached = Promise.withResolvers<void>()
   const opened = Promise.withResolvers<void>()
@@ -516,7 +516,7 @@ describe('remount', () => {
     await mounts.store.viewOf(before).write([{ key: 'role/a', value: 'kept' }])
     const id = await mounts.store.remount(side('cloud'), side('moved'))
 
-    // what is left of the first server does nothing more
+    // the first server does nothing any more
     mounts.store.stopMoves()
     const next = await openAgain(mounts.root)
     expect(next.enter(mountAt(next, 'cloud/'))).toBeUndefined()

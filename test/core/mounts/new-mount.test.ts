@@ -34,7 +34,7 @@ const around = {
 const enable = (kind: 'auth' | 'secret', path: string, request: Partial<MountRequest>, namespace = 'root') =>
   newMount(placeOf(namespace, kind, path), { type: '', ...request }, around, systemRandom)
 
-/** A `config` map as it comes out of a body: numbers keep their text. */
+/** A `config` map as read from a body: numbers keep their text. */
 function config(json: string): JsonObject {
   // the tests below only write objects
   return parseJson(Buffer.from(json), { maxStrings: 0, maxMemory: 0, maxDepth: 0 }) as JsonObject

@@ -17,7 +17,7 @@ const types = someMountTypes()
 
 type HouseOptions = { random?: Random; step?: Omit<RemovalStep, 'phase'>; steps?: RemovalStep[] }
 
-/** Namespaces and mounts over one store, which `reopen` reads anew. */
+/** Namespaces and mounts over one store, which `reopen` reads again. */
 async function openFixture(options: HouseOptions = {}) {
   await using opened = new AsyncDisposableStack()
   const storage = opened.use(await openMemory())

@@ -64,7 +64,7 @@ const path = fc
   })
   .map((pieces) => pieces.join('/'))
 
-/** Each pattern is told by the parameter it demands, so that the rule that decided can be seen. */
+/** Each pattern requires its own parameter, which shows which rule decided. */
 const policyOf = (patterns: readonly string[], from = 0) =>
   patterns
     .map(
@@ -120,7 +120,7 @@ test('a mount is reached exactly when some path below it could be', () => {
       const acl = buildAcl([parsePolicy(`path ${JSON.stringify(text)} { capabilities = ["read"] }`)], {
         now: 0,
       })
-      // one pattern: filling its wildcards in all ways that matter finds a path if there is one
+      // for one pattern, filling its wildcards in all relevant ways finds a path if there is one
       const fillings = ['a', 'b', 'ab', 'ü', '', 'x']
       const reached = pathsBelow(text, mount, fillings).some(
         (wanted) => acl.decide({ operation: 'read', path: wanted }).allowed,
@@ -145,7 +145,7 @@ function pathsBelow(text: string, mount: string, fillings: readonly string[]): s
   return candidates.filter((wanted) => wanted.startsWith(mount))
 }
 
-/** No timing: a step that is not linear would not come back within the limit of a test. */
+/** There is no timing: a non-linear step would exceed the time limit of a test. */
 test('10,000 stanzas of each kind match a path of 100 kB quickly', () => {
   const lines: string[] = []
   for (let index = 0; index < 3_400; index++) {

@@ -200,7 +200,7 @@ test('a copy read before a write is not kept after it', async () => {
   expect(await capabilities(store, ['web'], 'a')).toEqual(['update'])
 })
 
-/** Reads answer with what was there when they were asked, once released. */
+/** Reads return the state at the time of the call, once released. */
 class HeldReads {
   readonly view: View
   readonly held: Promise<void>

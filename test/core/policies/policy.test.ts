@@ -6,7 +6,7 @@ import { buildAcl } from './build-acl.ts'
 
 const aclOf = (text: string) => buildAcl([parsePolicy(text)], { now: 0 })
 
-/** The refusal without what every one begins with. */
+/** The refusal without the common prefix. */
 function refusalOf(text: string): string {
   try {
     parsePolicy(text)

@@ -149,7 +149,7 @@ test('another spelling of the same bytes is not the token', async () => {
 
   for (const id of ids) {
     expect(batch.open(id)).toBeDefined()
-    // the last character has bits that stand for nothing, unless the length is a multiple of three
+    // the last character has unused bits, unless the length is a multiple of three
     const last = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     const spellings = Array.from(last, (character) => id.slice(0, -1) + character).filter(
       (spelling) => batch.open(spelling) !== undefined,

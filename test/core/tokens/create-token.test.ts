@@ -17,7 +17,7 @@ const refusal = async (
   return failure instanceof Error ? { text: failure.message, ...failure } : undefined
 }
 
-/** A valid token made by root, as the caller of another creation. */
+/** A valid token created by root, which then creates another one. */
 const callerWith = async (fixture: Fixture, input: Partial<CreateInput>) =>
   fixture.lookup((await fixture.create(input)).auth.client_token)
 

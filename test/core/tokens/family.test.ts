@@ -4,7 +4,7 @@ import { aMount, openTokenFixture } from '../../support/token-fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof openTokenFixture>>
 
-/** A family of so many generations below root, root the first; the last one's token. */
+/** A family with this many generations below root, root first; and the token of the last one. */
 async function lineOf(fixture: Fixture, generations: number) {
   let token = fixture.root
   for (let generation = 2; generation <= generations; generation += 1) {

@@ -177,7 +177,7 @@ test('an outdated expiry row is dropped, and the token stays', async () => {
 describe('a token whose last use is spent', () => {
   const graceSeconds = 300
 
-  /** Spent by a request after which nobody came to take it away: the server stopped, or storage failed. */
+  /** Spent by a request that could not remove it: the server stopped, or storage failed. */
   const spentAndLeft = async (fixture: Fixture, fields: Parameters<Fixture['create']>[0]) => {
     const token = await fixture.lookup((await fixture.create({ num_uses: 2, ...fields })).auth.client_token)
     await fixture.tokens.spendUse(token)

@@ -162,10 +162,7 @@ test('tidy keeps a child that became an orphan after its page was read', async (
   expect(await fixture.tokens.lookup(child.client_token)).toMatchObject({ parent: '' })
 })
 
-/**
- * The tokens of a fixture, of which something happens between the reading of the first page and the look at
- * it.
- */
+/** The tokens of a fixture, with a change between the reading of the first page and its processing. */
 function withStalePages({ tokens }: Fixture, happens: () => Promise<void>): Fixture['tokens'] {
   let pages = 0
   const scan: Fixture['tokens']['scan'] = async (...range) => {

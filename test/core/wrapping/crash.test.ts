@@ -4,7 +4,7 @@ import { startProcess } from '../../support/process.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const count = 100
-/** The server is killed once so many were unwrapped. */
+/** The server is killed once this many were unwrapped. */
 const enough = 40
 
 test('after kill -9 during unwraps, each response is either wrapped or spent, and none was returned twice', async () => {

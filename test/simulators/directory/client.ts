@@ -19,8 +19,7 @@ type Sent = {
 }
 
 /**
- * One request over TLS that trusts the stand-in's authority and nothing else. Rejects when there is no whole
- * answer.
+ * One request over TLS that trusts only the stand-in's authority. Rejects if there is no complete response.
  */
 export function send(
   directory: Directory,
@@ -72,7 +71,7 @@ export type Who = {
   extra?: Record<string, string>
 }
 
-/** Asks the token endpoint; the root by default. */
+/** Calls the token endpoint, as the root by default. */
 export function askToken(directory: Directory, who: Who = {}): Promise<Answer> {
   const form = {
     grant_type: 'client_credentials',
@@ -117,7 +116,7 @@ export async function actAs(directory: Directory, who: Who = {}): Promise<Actor>
 
 export type Made = { id: string; appId: string; principalId: string; secret: string; keyId: string }
 
-/** An application with service principal and a secret on that, made over the API. */
+/** An application with a service principal that has a secret, created over the API. */
 export async function makeCredential(actor: Actor, displayName = 'made'): Promise<Made> {
   const application = (await actor.graph('POST', '/applications', { displayName })).body
   const principal = (await actor.graph('POST', '/servicePrincipals', { appId: application.appId })).body

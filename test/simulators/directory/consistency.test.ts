@@ -19,9 +19,9 @@ type Scene = { directory: Directory; root: Actor; made: Made }
 type Delay = keyof NonNullable<SettingsInput['delaySeconds']>
 type Row = {
   delay: Delay
-  /** Begins what has to get round. */
+  /** Starts the change that has to propagate. */
   begin?(scene: Scene): Promise<unknown>
-  /** Whether it has. */
+  /** Whether it has propagated. */
   arrived(scene: Scene): Promise<boolean>
 }
 
@@ -149,7 +149,7 @@ test.each(rows)('$delay takes effect exactly after its time', async ({ delay, be
   await using directory = await startDirectory({ now: () => clock.now() })
   const root = await actAs(directory)
   const made = await makeCredential(root)
-  // what is not under test got round long ago
+  // everything that is not under test has propagated
   if (begin !== undefined) clock.advance(1000)
   const scene = { directory, root, made }
   directory.change({ delaySeconds: { [delay]: 30 } })

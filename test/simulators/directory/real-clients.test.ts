@@ -9,13 +9,13 @@ import type { Directory } from '../../../simulators/directory/directory.ts'
 import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import { type Answer, send } from './client.ts'
 
-/** What MSAL asks through: only the stand-in's authority is trusted, and no redirect is followed. */
+/** The HTTP client for MSAL: it trusts only the stand-in's authority and follows no redirect. */
 function networkOf(directory: Directory): INetworkModule {
   const ask = async <T>(method: string, url: string, options: NetworkRequestOptions = {}) => {
     const form =
       options.body === undefined ? undefined : Object.fromEntries(new URLSearchParams(options.body))
     const { status, headers, body } = await send(directory, method, url, form === undefined ? {} : { form })
-    // MSAL names the shape of the answer it wants, and checks it itself
+    // MSAL names the shape of the response it wants, and checks it itself
     return {
       status,
       headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
@@ -91,7 +91,7 @@ test('MSAL does not retry by itself once throttled', async () => {
   expect(directory.journal.entries({ operation: 'token' })).toHaveLength(1)
 })
 
-/** A `fetch` over `send`, as the Graph client is handed one by its middleware. */
+/** A `fetch` over `send`, for the Graph client's middleware. */
 function graphOf(directory: Directory, token: string): Client {
   return Client.initWithMiddleware({
     baseUrl: directory.directoryUrl,
