@@ -1,0 +1,79 @@
+import type { IdentityStore } from '../../core/identity/identity-store.ts'
+import type { Token } from '../../core/tokens/token.ts'
+import type { TokenStore } from '../../core/tokens/token-store.ts'
+import { refuse } from '../../errors.ts'
+import {
+  type Call,
+  type Exchange,
+  followsCaller,
+  followsFieldOrCaller,
+  namespaceOf,
+  type Reply,
+  type Resource,
+  resource,
+} from '../../http/resource.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { answers } from './answers.ts'
+import { accessorInput, byAccessor, checkTokenText, signedIn, tokenInput, tokenOf } from './found-token.ts'
+import { LookupTexts } from './lookup-text.ts'
+
+type Parts = { readonly tokens: TokenStore; readonly identity: IdentityStore; readonly clock: Clock }
+
+/** `auth/token/lookup*`. docs/contract/tokens-and-policies.md#tokens */
+export function lookupResources({ tokens, identity, clock }: Parts): Resource[] {
+  const texts = new LookupTexts()
+
+  const described = async (found: Token, id: string, call: Call): Promise<Reply> => {
+    const known = found.entity_id === '' ? undefined : await identity.identityOf(found.entity_id)
+    return {
+      dataText: texts.of({ token: found, known, namespacePath: namespaceOf(call).path }, id, clock.now()),
+    }
+  }
+  const lookup = async ({
+    mount,
+    call,
+    caller,
+    input,
+  }: Exchange<{ token: string }, unknown>): Promise<Reply> => {
+    const self = signedIn(caller)
+    if (input.token === '' || input.token === self.tokenId) return described(self.token, self.tokenId, call)
+    const found = await tokenOf(tokens, input.token, mount)
+    if (found === undefined) throw refuse('denied', 'bad token')
+    return described(found, input.token, call)
+  }
+  const lookupSelf = ({ call, caller }: Exchange<unknown, unknown>): Promise<Reply> => {
+    const self = signedIn(caller)
+    return described(self.token, self.tokenId, call)
+  }
+  return [
+    resource('/lookup', {
+      help: 'Look up a token.',
+      precheck: checkTokenText,
+      follows: followsFieldOrCaller('token'),
+      read: { summary: 'Look up a token', ...answers.lookup, input: tokenInput, handle: lookup },
+      write: { summary: 'Look up a token', ...answers.lookup, input: tokenInput, handle: lookup },
+    }),
+    resource('/lookup-self', {
+      help: 'Look up the calling token.',
+      follows: followsCaller,
+      read: { summary: 'Look up the calling token', ...answers.lookup, handle: lookupSelf },
+      write: {
+        summary: 'Look up the calling token',
+        ...answers.lookup,
+        input: tokenInput,
+        handle: lookupSelf,
+      },
+    }),
+    resource('/lookup-accessor', {
+      help: 'Look up a token by its accessor.',
+      write: {
+        summary: 'Look up a token by its accessor',
+        required: ['accessor'],
+        ...answers.lookup,
+        input: accessorInput,
+        handle: async ({ mount, call, input }) =>
+          described(await byAccessor(tokens, input.accessor, mount), '', call),
+      },
+    }),
+  ]
+}

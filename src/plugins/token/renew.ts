@@ -1,0 +1,64 @@
+import { type RenewParts, renewToken } from '../../core/tokens/renew-token.ts'
+import type { Token } from '../../core/tokens/token.ts'
+import { refuse } from '../../errors.ts'
+import { followsCaller, followsField, type Reply, type Resource, resource } from '../../http/resource.ts'
+import { answers } from './answers.ts'
+import {
+  accessorInput,
+  byAccessor,
+  checkTokenText,
+  increment,
+  signedIn,
+  tokenInput,
+  tokenOf,
+} from './found-token.ts'
+
+/** `auth/token/renew*`. docs/contract/tokens-and-policies.md#tokens */
+export function renewResources(parts: RenewParts): Resource[] {
+  const { tokens } = parts
+  const renew = async (found: Token | undefined, id: string, wanted: number): Promise<Reply> => {
+    if (found === undefined) throw refuse('invalid', 'token not found')
+    return renewToken(parts, { token: found, id, increment: wanted })
+  }
+  return [
+    resource('/renew', {
+      help: 'Renew a token.',
+      precheck: checkTokenText,
+      follows: followsField('token'),
+      write: {
+        summary: 'Renew a token',
+        required: ['token'],
+        ...answers.auth,
+        input: tokenInput.extend({ increment }),
+        handle: async ({ mount, input }) => {
+          if (input.token === '') throw refuse('invalid', 'missing token ID')
+          return renew(await tokenOf(tokens, input.token, mount), input.token, input.increment)
+        },
+      },
+    }),
+    resource('/renew-self', {
+      help: 'Renew the calling token.',
+      follows: followsCaller,
+      write: {
+        summary: 'Renew the calling token',
+        ...answers.auth,
+        input: tokenInput.extend({ increment }),
+        handle: ({ caller, input }) => {
+          const self = signedIn(caller)
+          return renew(self.token, self.tokenId, input.increment)
+        },
+      },
+    }),
+    resource('/renew-accessor', {
+      help: 'Renew a token by its accessor.',
+      write: {
+        summary: 'Renew a token by its accessor',
+        required: ['accessor'],
+        ...answers.auth,
+        input: accessorInput.extend({ increment }),
+        handle: async ({ mount, input }) =>
+          renew(await byAccessor(tokens, input.accessor, mount), '', input.increment),
+      },
+    }),
+  ]
+}

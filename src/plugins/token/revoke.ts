@@ -1,0 +1,82 @@
+import type { Token } from '../../core/tokens/token.ts'
+import type { TokenRevoker } from '../../core/tokens/token-revoker.ts'
+import type { TokenStore } from '../../core/tokens/token-store.ts'
+import { fail, refuse } from '../../errors.ts'
+import { followsCaller, followsField, type Resource, resource } from '../../http/resource.ts'
+import { answers } from './answers.ts'
+import { accessorInput, checkTokenText, signedIn, tokenInput, tokenOf } from './found-token.ts'
+
+type Parts = { readonly tokens: TokenStore; readonly revoker: TokenRevoker }
+
+/** `auth/token/revoke*`. docs/contract/tokens-and-policies.md#tokens */
+export const revokeResources = ({ tokens, revoker }: Parts): Resource[] => [
+  resource('/revoke', {
+    help: 'Revoke a token and all its children.',
+    precheck: checkTokenText,
+    follows: followsField('token'),
+    write: {
+      summary: 'Revoke a token',
+      required: ['token'],
+      input: tokenInput,
+      handle: async ({ mount, input }) => {
+        if (input.token === '') throw refuse('invalid', 'missing token ID')
+        const found = await tokenOf(tokens, input.token, mount)
+        if (found !== undefined) await revoker.revoke(revocable(found).accessor)
+        return undefined
+      },
+    },
+  }),
+  resource('/revoke-self', {
+    help: 'Revoke the calling token.',
+    follows: followsCaller,
+    write: {
+      summary: 'Revoke the calling token',
+      input: tokenInput,
+      handle: async ({ caller }) => {
+        await revoker.revoke(revocable(signedIn(caller).token).accessor)
+        return undefined
+      },
+    },
+  }),
+  resource('/revoke-accessor', {
+    help: 'Revoke a token by its accessor.',
+    write: {
+      summary: 'Revoke a token by its accessor',
+      required: ['accessor'],
+      ...answers.maybeWarned,
+      input: accessorInput,
+      handle: async ({ mount, input }) => {
+        if (input.accessor === '') throw fail('invalid', 'missing accessor')
+        const found = await tokens.lookupByAccessor(input.accessor)
+        if (found?.namespace !== mount.namespace) return { warnings: ['No token found with this accessor'] }
+        await revoker.revoke(found.accessor)
+        return undefined
+      },
+    },
+  }),
+  resource('/revoke-orphan', {
+    help: 'Revoke a token; its children become orphans.',
+    precheck: checkTokenText,
+    follows: followsField('token'),
+    write: {
+      summary: 'Revoke a token, not its children',
+      required: ['token'],
+      input: tokenInput,
+      handle: async ({ mount, caller, call, input }) => {
+        if (input.token === '') throw refuse('invalid', 'missing token ID')
+        const { sudo } = signedIn(caller).acl.decide({ operation: 'update', path: call.path })
+        if (!sudo) throw refuse('invalid', 'root or sudo privileges required to revoke and orphan')
+        const found = await tokenOf(tokens, input.token, mount)
+        if (found === undefined) throw refuse('invalid', 'token to revoke not found')
+        await revoker.revokeOrphan(revocable(found).accessor)
+        return undefined
+      },
+    },
+  }),
+]
+
+/** docs/contract/tokens-and-policies.md#batch-tokens */
+function revocable(found: Token): Token {
+  if (found.type === 'batch') throw refuse('invalid', 'batch tokens cannot be revoked')
+  return found
+}
