@@ -1,254 +1,32 @@
-import { z } from 'zod'
 import type { LoginPlan, LoginRequest } from '../../core/tokens/issue-login.ts'
-import { type Exchange, namespaceOf, type Reply, type Resource, resource } from '../../http/resource.ts'
-import { boolField, lowerStringField, stringField } from '../../lib/fields.ts'
-import { answers } from './answers.ts'
-import { newAttempt } from './attempt.ts'
+import type { Resource } from '../../http/resource.ts'
+import { configResources } from './config-resources.ts'
 import { type LoginCounter, LoginReports } from './explain/login-reports.ts'
 import { explainResources } from './explain/routes.ts'
-import { configFields, shownConfig } from './jwt-config.ts'
+import type { IssueLogin } from './issue-login.ts'
+import { loginResource } from './login-resource.ts'
 import type { JwtMethod } from './method.ts'
-import type { ProviderError } from './oidc/pending-login.ts'
-import { refusal } from './refusal.ts'
-import { roleFields, shownRole } from './role.ts'
+import { oidcResources } from './oidc/oidc-resources.ts'
 
 export type JwtAuthParts = {
   readonly method: JwtMethod
-  /** Creates entity, alias and token of a login. */
-  issue(request: LoginRequest): Promise<Pick<Reply, 'auth' | 'warnings'>>
-  /** The same, without writing anything. */
+  readonly issue: IssueLogin
+  /** What `issue` would do, without writing anything. */
   plan(request: LoginRequest): Promise<LoginPlan>
   policyExists(name: string, namespace: string): Promise<boolean>
   readonly counter: LoginCounter
   readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
 }
 
-const loginInput = z.object({
-  role: lowerStringField.describe('Role to log in with; the configured default if empty'),
-  jwt: stringField.meta({ description: 'Signed JWT', writeOnly: true }),
-  distributed_claim_access_token: stringField.meta({
-    description: 'Access token for a provider that keeps the groups elsewhere',
-    writeOnly: true,
-  }),
-})
-const authUrlInput = z.object({
-  role: lowerStringField.describe('Role to log in with; the configured default if empty'),
-  redirect_uri: stringField.describe('URI to which the provider sends the browser back'),
-  client_nonce: stringField.describe('Value the callback must repeat'),
-})
-const callbackInput = z.object({
-  state: stringField.describe('State from the authorization URL'),
-  code: stringField.describe('Code from the provider'),
-  nonce: stringField.describe('Accepted, not compared'),
-  client_nonce: stringField.describe('Value given to auth_url'),
-  id_token: stringField.describe('ID token from the provider'),
-  iss: stringField.describe('Issuer that the provider claims to be'),
-})
-const postedInput = callbackInput.extend({
-  confirmation: stringField.meta({
-    description: 'One-time value of the page that asks for a confirmation',
-    writeOnly: true,
-  }),
-  denied: boolField.describe('With `confirmation`: the person refuses'),
-})
-const roleNames = z.object({ keys: z.array(z.string()) })
-
 /** The JWT and OpenID Connect method, `auth/<mount>/*`. docs/contract/jwt.md */
 export function jwtAuthResources(parts: JwtAuthParts): Resource[] {
-  const { method, issue, policyExists, log } = parts
-  const reports = new LoginReports({
-    reportedMount: (mount) => method.reportedMount(mount),
-    log,
-    counter: parts.counter,
-  })
+  const { method, issue, counter, log } = parts
+  const reportedMount = method.reportedMount.bind(method)
+  const reports = new LoginReports({ reportedMount, log, counter })
   return [
-    resource('/config', {
-      help: 'The keys that verify tokens, and the OpenID provider.',
-      read: {
-        summary: 'Read the configuration',
-        ...answers.config,
-        handle: async ({ mount }) => {
-          const ready = await method.stateOf(mount).findConfig()
-          return ready && { data: shownConfig(ready.config) }
-        },
-      },
-      write: {
-        summary: 'Replace the configuration',
-        input: configFields,
-        handle: async ({ mount, input }) => {
-          await method.putConfig(mount, input)
-          return undefined
-        },
-      },
-    }),
-    resource('/role', {
-      help: 'The roles of this mount.',
-      collection: true,
-      list: {
-        summary: 'List the roles',
-        output: roleNames,
-        handle: async ({ mount }) => ({ data: { keys: await method.stateOf(mount).roleNames() } }),
-      },
-    }),
-    resource('/role/:name', {
-      help: 'A role: who may log in, and what the token may do.',
-      canonical: (below) => below.toLowerCase(),
-      exists: async ({ mount, params }) =>
-        (await method.stateOf(mount).findRole(roleName(params))) !== undefined,
-      read: {
-        summary: 'Read a role',
-        ...answers.role,
-        handle: async ({ mount, params }) => {
-          const role = await method.stateOf(mount).findRole(roleName(params))
-          return role && { data: shownRole(role) }
-        },
-      },
-      write: {
-        summary: 'Create or update a role',
-        statuses: [204, 200],
-        input: roleFields,
-        handle: async ({ call, mount, params, input }) => {
-          const unknown = call.converted?.unknown ?? []
-          const exists = (name: string) => policyExists(name, mount.namespace)
-          const warnings = await method.putRole(mount, roleName(params), {
-            sent: input,
-            unknown,
-            policyExists: exists,
-          })
-          return warnings.length === 0 ? undefined : { warnings }
-        },
-      },
-      delete: {
-        summary: 'Delete a role',
-        handle: async ({ mount, params }) => {
-          await method.stateOf(mount).deleteRole(roleName(params))
-          return undefined
-        },
-      },
-    }),
-    resource('/login', {
-      help: 'Log in with a signed JWT.',
-      open: true,
-      wrapsWithoutToken: true,
-      namesRequest: true,
-      write: {
-        summary: 'Log in with a JWT',
-        required: ['jwt'],
-        form: 'auth',
-        input: loginInput,
-        handle: ({ call, mount, input }) =>
-          reports.watch(
-            { call, mount, path: 'login', attempt: newAttempt({ role: input.role, token: input.jwt }) },
-            async () => {
-              const auth = await method.login(mount, call.remoteAddress, input)
-              return {
-                reply: await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth }),
-              }
-            },
-          ),
-      },
-    }),
-    resource('/oidc/auth_url', {
-      help: 'Where a browser starts to log in.',
-      open: true,
-      namesRequest: true,
-      write: {
-        summary: 'Get an authorization URL',
-        ...answers.authUrl,
-        input: authUrlInput,
-        handle: ({ call, mount, input }) => {
-          const attempt = newAttempt({ role: input.role })
-          return reports.watch({ call, mount, path: 'oidc/auth_url', attempt }, async () => {
-            const begun = await method.authorize(mount, input, { remoteAddress: call.remoteAddress, attempt })
-            if ('url' in begun) return { reply: { data: { auth_url: begun.url } } }
-            const { reason, text, cause } = begun.refused
-            return {
-              reply: { data: { auth_url: '' }, warnings: [text] },
-              refused: { reason, status: 200, text, cause },
-            }
-          })
-        },
-      },
-    }),
-    resource('/oidc/callback', {
-      help: 'Where a browser ends its login.',
-      open: true,
-      wrapsWithoutToken: true,
-      namesRequest: true,
-      read: {
-        summary: 'Finish an OIDC login',
-        form: 'auth',
-        input: callbackInput,
-        handle: (exchange) => {
-          const { call, mount, input, sent } = exchange
-          const attempt = newAttempt()
-          return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
-            const returning = {
-              remoteAddress: call.remoteAddress,
-              providerError: providerErrorOf(sent),
-              attempt,
-            }
-            const auth = await abortWhenClientLeaves(exchange, (signal) =>
-              method.finishLogin(mount, input, { ...returning, signal }),
-            )
-            return {
-              reply: await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth }),
-            }
-          })
-        },
-      },
-      write: {
-        summary: 'Receive what a provider posts (form_post)',
-        form: 'page',
-        input: postedInput,
-        handle: ({ call, mount, input, sent }) => {
-          const attempt = newAttempt()
-          return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
-            const posted = {
-              ...input,
-              confirmation: Object.hasOwn(sent, 'confirmation') ? input.confirmation : undefined,
-            }
-            const { reason, ...page } = await method.answerPosted(mount, posted, {
-              providerError: providerErrorOf(sent),
-              mountPath: namespaceOf(call).path + mount.path,
-              onLogin: (login) => {
-                attempt.role = login.role
-                attempt.flow.roleName = login.role
-                attempt.flow.login = login
-              },
-            })
-            if (reason === undefined) return { reply: { raw: page } }
-            attempt.flow.note(refusal(reason, ''))
-            return { reply: { raw: page }, refused: { reason, status: page.status } }
-          })
-        },
-      },
-    }),
+    ...configResources(parts),
+    loginResource({ method, issue, reports }),
+    ...oidcResources({ method, issue, reports }),
     ...explainResources(parts),
   ]
-}
-
-const roleName = ({ name }: { name: string }): string => name.toLowerCase()
-
-/** A provider that refuses sends `error` instead of a code. RFC 6749 §4.1.2.1. */
-function providerErrorOf(sent: Exchange<unknown, unknown>['sent']): ProviderError | undefined {
-  if (!Object.hasOwn(sent, 'error') || sent['error'] === '') return undefined
-  // callers may write anything here, so what is kept of it is limited
-  const text = (name: string) =>
-    Object.hasOwn(sent, name) && typeof sent[name] === 'string' ? sent[name].slice(0, 1024) : ''
-  return { error: text('error').slice(0, 128), error_description: text('error_description') }
-}
-
-/** Stops waiting for the provider when the client is gone. */
-async function abortWhenClientLeaves<T>(
-  exchange: Pick<Exchange<unknown, unknown>, 'whenGone'>,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const gone = new AbortController()
-  const stopListening = exchange.whenGone(() => gone.abort())
-  try {
-    return await work(gone.signal)
-  } finally {
-    stopListening()
-  }
 }
