@@ -8,6 +8,7 @@ const programs = [
   'bench/{run,crash,chaos,hostile,list-verb}.ts',
   'bench/{bare,floor,hello,load-process,only-reads,server}.ts',
   'test/support/{cloud,practice}-server.ts',
+  'test/check.ts',
   'test/start/killed-start-program.ts',
   'test/pages/{curl,jq}.ts',
 ]
