@@ -1,6 +1,7 @@
 import { fail, refuse, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { quoted } from '../../lib/go/text.ts'
+import { Limiter } from '../../lib/limiter.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
 import type { NamespaceStore } from '../namespaces/namespace-store.ts'
@@ -48,7 +49,8 @@ export class MountStore implements AsyncDisposable {
   readonly #ending = new Set<string>()
   readonly #background = new Set<Promise<void>>()
   #table: MountIndex
-  #lastChange: Promise<unknown> = Promise.resolve()
+  /** One change at a time: each sees the table that the one before it left. */
+  readonly #changes = new Limiter(1)
   readonly #beforeRemoval: EndIssued[] = []
   readonly #onMoveEnd: ((migration: Migration) => void)[] = []
   #isStopping = false
@@ -112,7 +114,7 @@ export class MountStore implements AsyncDisposable {
 
   /** docs/contract/mounts.md#enabling */
   enable(place: MountPlace, request: MountRequest): Promise<Mount> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       const mount = newMount(place, request, this.#surroundings(), this.#parts.random)
       await this.#save(mount)
       return mount
@@ -121,7 +123,7 @@ export class MountStore implements AsyncDisposable {
 
   /** docs/contract/mounts.md#tuning */
   tune(place: MountPlace, request: TuneRequest): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       checkTunable(place.path, request)
       const mount = this.#table.at(place.namespace, place.path)
       if (mount === undefined || mount.tainted) throw nothingToTune(place.path)
@@ -143,7 +145,7 @@ export class MountStore implements AsyncDisposable {
    * removal under way. docs/contract/mounts.md#disabling
    */
   async disable(place: MountPlace, how: Removal = { abandon: false }): Promise<void> {
-    const mount = await this.#inTurn(async () => {
+    const mount = await this.#changes.run(async () => {
       const found = this.#table.at(place.namespace, place.path)
       if (found === undefined || found.tainted) return found
       checkRemovable(found, place)
@@ -183,7 +185,7 @@ export class MountStore implements AsyncDisposable {
    * accessor stay, leases and tokens end. See docs/contract/namespaces.md#moving-mounts.
    */
   remount(from: MoveSide, to: MoveSide): Promise<string> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       const { mount, target } = planMove(from, to, this.#surroundings())
       if (this.#rooms.isClosed(mount)) throw refuse('invalid', `no matching mount at ${quoted(mount.path)}`)
       const move: MountMove = {
@@ -215,7 +217,7 @@ export class MountStore implements AsyncDisposable {
     namespace: string,
     { plan, written }: { plan(table: MountIndex): readonly ViewEntry[]; written(): void },
   ): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       const entries = plan(this.#table)
       const mounts = namespaceMounts(this.#parts.random, namespace, this.#table)
       if (!(await this.#parts.view.write([...entries, ...entriesFor(mounts)]))) return false
@@ -242,7 +244,7 @@ export class MountStore implements AsyncDisposable {
       await this.#parts.types.empty(mount)
       await this.#rooms.view(mount)?.deletePrefix('')
     }
-    await this.#inTurn(async () => {
+    await this.#changes.run(async () => {
       const mounts = this.#table.of(namespace)
       await this.#records.write(mounts.map(({ uuid }) => ({ key: uuid, value: undefined })))
       this.#table = this.#table.with([], mounts)
@@ -252,7 +254,7 @@ export class MountStore implements AsyncDisposable {
 
   /** As they are when every change begun before is over. */
   #mountsOf(namespace: string): Promise<Mount[]> {
-    return this.#inTurn(async () => this.#table.of(namespace))
+    return this.#changes.run(async () => this.#table.of(namespace))
   }
 
   findMigration(id: string): Migration | undefined {
@@ -262,7 +264,7 @@ export class MountStore implements AsyncDisposable {
   /** Resolves when no change and no work in the background is left. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled([...this.#background, ...this.#removals.values()])
-    await this.#lastChange.catch(() => undefined)
+    await this.#changes.run(async () => undefined)
   }
 
   #surroundings(): Surroundings {
@@ -272,13 +274,6 @@ export class MountStore implements AsyncDisposable {
       types: this.#parts.types,
       namespaceInTheWay: (namespace, path) => this.#parts.namespaces.inTheWay(namespace, path),
     }
-  }
-
-  /** One change at a time: each sees the table the one before it left. */
-  #inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const turn = this.#lastChange.then(change, change)
-    this.#lastChange = turn.catch(() => undefined)
-    return turn
   }
 
   async #save(mount: Mount): Promise<void> {
@@ -345,7 +340,7 @@ export class MountStore implements AsyncDisposable {
     await this.#rooms.close(mount)
     await this.#parts.types.empty(mount)
     await this.viewOf(mount).deletePrefix('')
-    await this.#inTurn(async () => {
+    await this.#changes.run(async () => {
       await this.#write({ key: mount.uuid, value: undefined })
       this.#table = this.#table.with([], [mount])
       this.#rooms.remove(mount)
@@ -361,11 +356,11 @@ export class MountStore implements AsyncDisposable {
     try {
       await this.#rooms.close(mount)
       await this.#endIssued(mount, { abandon: false })
-      await this.#inTurn(() => this.#arrive(mount, move))
+      await this.#changes.run(() => this.#arrive(mount, move))
       this.#endMove(move.id, 'success')
     } catch (error) {
       if (this.#isStopping) return
-      await this.#inTurn(() => this.#callOff(mount, move)).catch((cause: unknown) =>
+      await this.#changes.run(() => this.#callOff(mount, move)).catch((cause: unknown) =>
         this.#parts.onFailure(mount, cause),
       )
       this.#endMove(move.id, 'failure')
