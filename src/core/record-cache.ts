@@ -1,14 +1,14 @@
 /**
- * Copies of stored records, at most `limit`; those used lately stay. The one process that writes the records
- * owns the cache: whoever changes a record calls `drop` after the commit, so a copy is never older than the
- * last answered write.
+ * Caches at most `limit` stored records, and prefers recently used ones. The process that writes the records
+ * owns the cache: code that changes a record calls `drop` after the commit, so a copy is never older than the
+ * last acknowledged write.
  *
- * What callers put into a record can be long: a copy with more text than `maxText` is not kept, so that
- * memory has a bound too. `own` gives the part of a value whose text counts, where the rest is shared with
- * other copies.
+ * Records with more text than `maxText` are not cached, which bounds memory. `own` returns the part of a
+ * value whose text counts, if copies share the rest.
  *
- * Two generations instead of a list in order of use: what is used moves to the young one, and when that has
- * half of the limit, the old one is let go.
+ * It has two generations. A used record moves to the young one; when that holds half of the limit, the old
+ * one is dropped. Unlike `lru-cache`, it reorders nothing on a hit and allocates nothing up front: most mounts
+ * have a large cache with few records.
  */
 export class RecordCache<Value extends object> {
   readonly #half: number
@@ -37,8 +37,8 @@ export class RecordCache<Value extends object> {
   }
 
   /**
-   * Counts drops: hand the count from before a read or write to `set`, and a copy that was overtaken in
-   * between is not kept.
+   * The number of drops so far. Pass the number from before a read to `set`, so that a record that was
+   * changed in between is not cached.
    */
   get drops(): number {
     return this.#drops
@@ -73,7 +73,7 @@ export class RecordCache<Value extends object> {
     this.#old = new Map()
   }
 
-  /** The copy, or what `load` finds; kept when `isKept` and nothing was dropped while it was read. */
+  /** The cached record, or the one from `load`, cached if `isKept` and if nothing was dropped meanwhile. */
   async read(
     key: string,
     load: () => Promise<Value | undefined>,
@@ -89,8 +89,7 @@ export class RecordCache<Value extends object> {
 }
 
 /**
- * What is left of `room` when all text in a record has its place, names of members included; below zero when
- * it has not.
+ * `room` minus the length of all text in a record, names of members included; negative if it does not fit.
  */
 function textLeft(record: object, room: number): number {
   let left = room

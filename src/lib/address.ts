@@ -1,28 +1,25 @@
 import ipaddr from 'ipaddr.js'
 
-/**
- * An IP address. An IPv4 address that is mapped into IPv6 (`::ffff:0:0/96`) is that IPv4 address: on the wire
- * they are the same.
- */
+/** An IP address. An IPv4 address mapped into IPv6 (`::ffff:0:0/96`) is that IPv4 address. */
 export type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** Longest text of an address or network worth reading. */
+/** The longest text of an address or network. */
 export const maxAddressLength = 64
 
-/** The address a text stands for; undefined for anything else. A zone (`fe80::1%eth0`) is dropped. */
+/** Parses an address; undefined if the text is not one. Drops a zone (`fe80::1%eth0`). */
 export function parseAddress(text: string): Address | undefined {
   if (text.length > maxAddressLength) return undefined
   return text.includes(':') ? parseIPv6(text.replace(/%[\w.-]+$/, '')) : parseIPv4(text)
 }
 
-/** Only the usual dotted form: `1`, `0x7f.1` and `010.0.0.1` mean other things to other readers. */
+/** Accepts only the dotted decimal form: programs disagree about `1`, `0x7f.1` and `010.0.0.1`. */
 const parseIPv4 = (text: string): ipaddr.IPv4 | undefined =>
   ipaddr.IPv4.isValidFourPartDecimal(text) && !/(?:^|\.)0\d/.test(text) ? ipaddr.IPv4.parse(text) : undefined
 
 function parseIPv6(text: string): Address | undefined {
   const tailAt = text.lastIndexOf(':') + 1
   const tail = text.slice(tailAt)
-  // the library takes `::1.2.3.4` for a mapped address, so it is given digits only
+  // the library reads `::1.2.3.4` as a mapped address, so convert the tail to hexadecimal
   const hexadecimal = tail.includes('.')
     ? parseIPv4(tail)
         ?.toIPv4MappedAddress()
@@ -37,21 +34,20 @@ function parseIPv6(text: string): Address | undefined {
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 }
 
-/** One spelling for each address, so that texts can be compared; a text that is no address stays as it is. */
+/** The canonical spelling of an address, for comparisons; returns other texts unchanged. */
 export function canonicalAddress(text: string): string {
-  // what has no colon and is an address has only one spelling here
+  // an address without a colon has only one spelling
   return text.includes(':') ? (parseAddress(text)?.toString() ?? text) : text
 }
 
-/** `localhost`, or an address of this machine's own loopback network. */
+/** Whether a host is `localhost` or a loopback address. */
 export const isLoopbackHost = (host: string): boolean =>
   host === 'localhost' || parseAddress(host)?.range() === 'loopback'
 
 /**
- * What a client's address counts as wherever clients are counted. One client gets a network of 64 bits in
- * IPv6, so that network counts. An address that carries its client's IPv4 address (NAT64, 6to4, Teredo)
- * counts as that address: one client owns many such networks in 6to4 and Teredo, and many clients share one
- * in NAT64.
+ * The key under which a client's address is counted. An IPv6 client owns a /64, so its network counts. An
+ * address that embeds the client's IPv4 address (NAT64, 6to4, Teredo) counts as that address, because one
+ * client owns many networks in 6to4 and Teredo, and many clients share one in NAT64.
  */
 export function countedAddress(text: string): string {
   if (!text.includes(':')) return text
@@ -65,9 +61,9 @@ export function countedAddress(text: string): string {
 }
 
 /**
- * The address, and every other one that a packet sent to it may end at: this machine for the unspecified
- * address, and the IPv4 addresses that a translator or tunnel reads out of it. For rules that withhold; a
- * rule that grants must compare the address alone.
+ * The address and all others that a packet to it may reach: this machine for the unspecified address, and the
+ * IPv4 addresses that a translator or tunnel extracts. For rules that deny; a rule that allows must check the
+ * address alone.
  */
 export function reachableAddresses(address: Address): Address[] {
   return [address, ...(isIPv6(address) ? embeddedIPv4(address) : [])].flatMap((reached) => [
@@ -95,17 +91,17 @@ const inverted = (bytes: Bytes): Bytes => bytes.map((byte) => byte ^ 0xff)
 type Transition = {
   readonly prefix: ipaddr.IPv6
   readonly length: number
-  /** Every IPv4 address that may be carried. */
+  /** All IPv4 addresses that may be embedded. */
   readonly carried: readonly ((bytes: Bytes) => ipaddr.IPv4)[]
-  /** The one that is the client's; without it, each address is a client of its own. */
+  /** The client's address. If undefined, each address is a separate client. */
   readonly client?: (bytes: Bytes) => ipaddr.IPv4
 }
 
-/** Networks whose addresses carry an IPv4 address. */
+/** Networks whose addresses embed an IPv4 address. */
 const transitions: readonly Transition[] = [
   // NAT64, RFC 6052 §2.1
   { prefix: ipaddr.IPv6.parse('64:ff9b::'), length: 96, carried: [lastFourBytes], client: lastFourBytes },
-  // NAT64 of a network of one's own, RFC 8215: the place depends on a prefix that only that network knows
+  // local-use NAT64, RFC 8215: the position depends on the network's prefix length, which we do not know
   // (RFC 6052 §2.2: 48, 56, 64 or 96 bits)
   {
     prefix: ipaddr.IPv6.parse('64:ff9b:1::'),
@@ -119,7 +115,7 @@ const transitions: readonly Transition[] = [
     carried: [ipv4At(2, 3, 4, 5)],
     client: ipv4At(2, 3, 4, 5),
   },
-  // Teredo, RFC 4380 §4: server, then client with every bit inverted
+  // Teredo, RFC 4380 §4: the server, then the client with all bits inverted
   {
     prefix: ipaddr.IPv6.parse('2001::'),
     length: 32,
@@ -136,7 +132,7 @@ function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
   const carried = transitions.flatMap((one) =>
     address.match(one.prefix, one.length) ? one.carried.map((read) => read(bytes)) : [],
   )
-  // ISATAP, RFC 5214 §6.1: below any prefix; the bit 0x02 says whether the IPv4 address is a global one
+  // ISATAP, RFC 5214 §6.1: under any prefix; bit 0x02 says whether the IPv4 address is global
   const isIsatap = address.parts[5] === 0x5efe && ((address.parts[4] ?? 0) & ~0x200) === 0
   return isIsatap ? [...carried, lastFourBytes(bytes)] : carried
 }

@@ -1,4 +1,4 @@
-/** At most `limit` of what a walk comes to; 0: all. */
+/** The first `limit` items; 0 for all. */
 export async function* atMost<T>(limit: number, items: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
   let found = 0
   for await (const item of items) {
@@ -8,7 +8,7 @@ export async function* atMost<T>(limit: number, items: AsyncIterable<T>): AsyncG
   }
 }
 
-/** Of what a walk comes to, what is meant. */
+/** The items that match a predicate. */
 export async function* only<T>(
   items: AsyncIterable<T>,
   isMeant: (item: T) => boolean,

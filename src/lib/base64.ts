@@ -1,8 +1,8 @@
 /**
- * Standard base64, padded; line breaks count for nothing wherever they are, unused bits may be anything.
- * Empty is fine. `Buffer.from` would take nearly everything. No pattern with a group that repeats: over
- * megabytes it takes more stack than there is. docs/contract/http.md#help-counters-tools,
- * docs/contract/messages.md#base64, docs/contract/tokens-and-policies.md#policies.
+ * Whether a text is standard, padded base64; `Buffer.from` accepts nearly anything. Ignores line breaks and
+ * the unused bits of the last character. Avoids a regular expression with a repeated group, which overflows
+ * the stack on megabytes. docs/contract/http.md#help-counters-tools, docs/contract/messages.md#base64,
+ * docs/contract/tokens-and-policies.md#policies
  */
 export function isBase64(text: string): boolean {
   const code = /[\r\n]/.test(text) ? text.replace(/[\r\n]/g, '') : text

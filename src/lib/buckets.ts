@@ -1,11 +1,11 @@
 import type { Clock } from './clock.ts'
 
-/** How much a bucket holds, and how often one more comes. */
+/** A bucket holds `capacity` tokens and gains one every `refillMs`. */
 export type BucketSize = { readonly capacity: number; readonly refillMs: number }
 
 const pruneAbove = 1000
 
-/** A bucket for each key: what is counted may happen so many times at once, then once more every while. */
+/** Token buckets by key: limit a rate, but allow bursts. */
 export class Buckets {
   readonly #levels = new Map<string, { tokens: number; at: number }>()
   readonly #clock: Clock
@@ -17,7 +17,7 @@ export class Buckets {
     this.#size = size
   }
 
-  /** True if it may happen now; it is then counted. */
+  /** Takes a token. Returns false if there is none. */
   take(key: string): boolean {
     const now = this.#clock.now()
     if (this.#levels.size > this.#pruneAt) this.#dropFull(now)
@@ -27,7 +27,7 @@ export class Buckets {
     return allowed
   }
 
-  /** As `take`, with nothing counted. */
+  /** Whether `take` would succeed. */
   holds(key: string): boolean {
     return this.#tokensOf(key, this.#clock.now()) >= 1
   }
@@ -40,10 +40,7 @@ export class Buckets {
       : Math.min(capacity, level.tokens + Math.max(0, now - level.at) / refillMs)
   }
 
-  /**
-   * A full bucket is as good as none. Where many are not, it is not looked for again before there are twice
-   * as many.
-   */
+  /** Drops full buckets, which equal new ones. If many remain, the next pass waits for twice as many. */
   #dropFull(now: number): void {
     for (const key of this.#levels.keys())
       if (this.#tokensOf(key, now) >= this.#size.capacity) this.#levels.delete(key)

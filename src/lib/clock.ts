@@ -1,42 +1,39 @@
-/** Time as it is handed in. Tests own it; `src/server.ts` hands in the machine's. */
+/** A source of time, passed in so that tests can control it. */
 export type Clock = {
   /** Milliseconds since the epoch. */
   now(): number
-  /**
-   * The large steps backward that were ever adopted, in order. What had ended by the `before` of one has
-   * ended for good.
-   */
+  /** All large backward steps that were adopted, in order. What expired before a step stays expired. */
   readonly stepsBack?: readonly ClockStep[]
 }
 
 export const systemClock: Clock = { now: () => Date.now() }
 
-/** The machine's clock was set by more than 5 minutes. Both times are those at the moment of the step. */
+/** The machine's clock was changed by more than 5 minutes: the time before and after the change. */
 export type ClockStep = { readonly before: number; readonly after: number }
 
 export type MachineTime = {
-  /** The machine's clock, which may be set at any time. */
+  /** The machine's clock, which may be changed at any time. */
   wall(): number
-  /** Milliseconds since any moment, which pass evenly. */
+  /** Monotonic milliseconds since an arbitrary moment. */
   steady(): number
 }
 
-/** Further steps are adopted, smaller ones backward are absorbed. */
+/** Larger steps are adopted; smaller backward steps are absorbed. */
 const largestAbsorbedMs = 5 * 60_000
-/** How often the machine's clock is read at most; in between, the steady clock counts. */
+/** The machine's clock is read at most this often; in between, the steady clock counts. */
 const readEveryMs = 100
-/** While a step backward is absorbed, time passes at this share of its pace. */
+/** The pace of time while a backward step is absorbed. */
 const absorbingPace = 0.5
 
 /**
- * The machine's time, without its small steps backward: after one of at most 5 minutes, time passes at half
- * its pace until the machine's clock has caught up. After a larger one, time goes on as before until `adopt`
- * is called, so that what has expired can be ended first. Steps forward are adopted at once.
+ * The machine's time, without small backward steps. After a step back of at most 5 minutes, time runs at half
+ * pace until the machine's clock has caught up. After a larger one, time continues unchanged until `adopt` is
+ * called, so that the caller can first end what has expired. Forward steps are adopted immediately.
  * docs/operations.md#time
  */
 export class MachineClock implements Clock {
   readonly #machine: MachineTime
-  /** Our time at a moment of the steady clock, and the pace from there. */
+  /** This clock's time at one moment of the steady clock, and the pace since then. */
   #time: number
   #at: number
   #pace = 1
@@ -62,8 +59,8 @@ export class MachineClock implements Clock {
   }
 
   /**
-   * Told of each large step, once; after one backward, `adopt` is to be called. Without a listener, steps are
-   * adopted at once.
+   * Calls `listener` once for each large step. After a backward step, the listener must call `adopt`. Without
+   * a listener, steps are adopted immediately.
    */
   onStep(listener: (step: ClockStep) => void): void {
     this.#stepped = listener
@@ -73,7 +70,7 @@ export class MachineClock implements Clock {
     return this.#stepsBack
   }
 
-  /** What the last process has seen: how late it was, and the steps backward. */
+  /** Continues from the previous process: its last time, and its backward steps. */
   startFrom(time: number, stepsBack: readonly ClockStep[] = []): void {
     this.#stepsBack = stepsBack
     if (time <= this.now()) return
@@ -82,7 +79,7 @@ export class MachineClock implements Clock {
     this.#read(this.#at)
   }
 
-  /** Goes over to the machine's time, wherever that is. */
+  /** Switches to the machine's time. */
   adopt(): void {
     const step = { before: this.now(), after: this.#machine.wall() }
     if (step.before - step.after > largestAbsorbedMs) this.#stepsBack = [...this.#stepsBack, step]

@@ -1,6 +1,6 @@
 /**
- * Whether at most `most` letters have to be put in, taken out or replaced to make one text of the other. Long
- * texts are never near.
+ * Whether the Levenshtein distance of two texts is at most `most`. Long texts are never near, which limits
+ * the time.
  */
 export function isNear(one: string, other: string, most = 2): boolean {
   if (Math.abs(one.length - other.length) > most || one.length > longest) return false

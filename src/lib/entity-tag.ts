@@ -1,6 +1,6 @@
 /**
- * Does `If-None-Match` name this strong tag, by the weak comparison, or any? RFC 9110 §13.1.2, §8.8.3.2. A
- * field that is no list of tags is read as far as it is one.
+ * Whether an `If-None-Match` field matches a strong tag, by weak comparison. Reads a malformed field up to
+ * its first error. RFC 9110 §13.1.2, §8.8.3.2.
  */
 export function namesTag(field: string | undefined, tag: string): boolean {
   if (field === undefined) return false

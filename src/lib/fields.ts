@@ -67,7 +67,10 @@ export const stringField = field({ type: 'string' }, toText, z.string())
 /** Like `stringField`, in lower case. */
 export const lowerStringField = field({ type: 'string' }, toLowerText, z.string())
 
-/** Trimmed texts; on the wire also a single text, which is one element even with commas. docs/contract/http.md#field-types */
+/**
+ * Trimmed texts; on the wire also a single text, which is one element even with commas.
+ * docs/contract/http.md#field-types
+ */
 export const stringListField = field(listWire, toTextList, z.array(z.string()))
 
 /** Trimmed texts; on the wire `["a", "b"]` or `"a, b"`. docs/contract/http.md#field-types */
@@ -90,7 +93,9 @@ export const sliceField = field(
   settled<JsonValue[]>({ type: 'array', items: {} }),
 )
 
-/** Texts by key, or null; on the wire also `"key=value"` or a list of those. docs/contract/http.md#field-types */
+/**
+ * Texts by key, or null; on the wire also `"key=value"` or a list of those. docs/contract/http.md#field-types
+ */
 export const kvField = field(
   { type: 'object', additionalProperties: { type: 'string' } },
   toPairs,
@@ -110,8 +115,8 @@ export const signedDurationField = field(durationWire, toDuration({ signed: true
 export const exactDurationField = field(durationWire, toDuration({ exact: true }), z.number())
 
 /**
- * RFC 3339 text in UTC with up to nanoseconds (see `time.ts`); on the wire also seconds since 1970. Null means
- * "not sent". A time has no zero value: make the field `.optional()` or give it a default.
+ * RFC 3339 text in UTC with up to nanoseconds (see `time.ts`); on the wire also seconds since 1970. Null
+ * means "not sent". A time has no zero value: make the field `.optional()` or give it a default.
  * docs/contract/http.md#field-types
  */
 export const timeField = field(
@@ -150,8 +155,8 @@ export type ConvertedFields<Schema extends z.ZodObject> = {
 
 /**
  * Converts the declared fields of a request, each by its own type, or throws `FieldError`. A field that was
- * not sent gets its default; without one it is left out if optional, and the zero value of its type otherwise.
- * The caller checks rules across fields; a schema with such a refinement is an error.
+ * not sent gets its default; without one it is left out if optional, and the zero value of its type
+ * otherwise. The caller checks rules across fields; a schema with such a refinement is an error.
  * docs/contract/http.md#field-types
  */
 export function convertFields<Schema extends z.ZodObject>(

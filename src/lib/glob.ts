@@ -49,7 +49,9 @@ function indexOf(text: string, piece: string, from: number): number {
   return -1
 }
 
-/** For each prefix of the piece, by length: the length of its longest proper prefix that is also its suffix. */
+/**
+ * For each prefix of the piece, by length: the length of its longest proper prefix that is also its suffix.
+ */
 function bordersOf(piece: string): Int32Array {
   const borders = new Int32Array(piece.length + 1)
   for (let length = 2; length <= piece.length; length++) {

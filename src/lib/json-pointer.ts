@@ -1,12 +1,11 @@
 import { isJsonNumber } from './json.ts'
 
-/** Claims or other decoded JSON, by key. */
+/** Claims, or another decoded JSON object. */
 export type Claims = Readonly<Record<string, unknown>>
 
 /**
- * The value of a claim: `key` is an RFC 6901 pointer when it begins with `/`, a top-level key otherwise.
- * Undefined when anything on the way is missing, and for null. Sees own properties only.
- * docs/contract/jwt.md#roles.
+ * The value of a claim. `key` is an RFC 6901 pointer if it begins with `/`, otherwise a top-level key.
+ * Returns undefined if any step is missing or null. Reads own properties only. docs/contract/jwt.md#roles
  */
 export function lookupClaim(claims: Claims, key: string): unknown {
   let value: unknown = claims
@@ -18,9 +17,8 @@ export function lookupClaim(claims: Claims, key: string): unknown {
 }
 
 /**
- * Puts a value where `lookupClaim` would find it. False, and nothing changed, when the place's parent is
- * missing or a list has no such index. The key `__proto__` becomes an own property.
- * docs/contract/jwt.md#roles, table X3.
+ * Sets a value where `lookupClaim` finds it. Returns false and changes nothing if the parent is missing or a
+ * list has no such index. The key `__proto__` becomes an own property. docs/contract/jwt.md#roles
  */
 export function setClaim(claims: Record<string, unknown>, key: string, value: unknown): boolean {
   const steps = stepsOf(key)
@@ -48,7 +46,7 @@ function child(value: unknown, step: string): unknown {
     const index = indexOf(value, step)
     return index === undefined ? undefined : value[index]
   }
-  // the compiler knows no own properties: the descriptor does
+  // a descriptor exists for own properties only
   return Object.getOwnPropertyDescriptor(value, step)?.value
 }
 

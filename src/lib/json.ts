@@ -7,29 +7,29 @@ declare global {
   }
 }
 
-/** A number as it was written: `1e3` stays `1e3`. `JSON.stringify` writes it back letter for letter. */
+/** A number as written: `1e3` stays `1e3`, also through `JSON.stringify`. */
 export type JsonNumber = { readonly rawJSON: string }
 
-/** Objects have no prototype: `__proto__` and `constructor` are keys like any other. */
+/** Objects have no prototype, so `__proto__` and `constructor` are ordinary keys. */
 export type JsonObject = { [key: string]: JsonValue }
 
 export type JsonValue = null | boolean | string | JsonNumber | JsonValue[] | JsonObject
 
-/** Bounds on a document from outside; 0 or less switches one off. docs/contract/http.md#bodies */
+/** Limits on an untrusted document; 0 or less disables a limit. docs/contract/http.md#bodies */
 export type JsonLimits = {
-  /** Keys and string values together. */
+  /** Keys plus string values. */
   maxStrings: number
-  /** Values of every kind: strings, numbers, words, lists and objects, but no keys. */
+  /** Values of every kind: strings, numbers, literals, lists and objects, but not keys. */
   maxValues?: number
   /** Estimated decoded size: `bytesPerValue` for each key and value, plus its text. */
   maxMemory: number
   maxDepth: number
 }
 
-/** What may be thrown at a reader of JSON; `detail` words follow docs/contract/http.md#bodies */
+/** The document is not JSON or exceeds a limit. docs/contract/http.md#bodies has the texts. */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError'
-  /** True when the document was well-formed so far, but larger than the limits allow. */
+  /** True if the document exceeds a limit but was well-formed so far. */
   readonly tooComplex: boolean
 
   constructor(message: string, tooComplex = false) {
@@ -43,7 +43,7 @@ export const isJsonNumber = (value: unknown): value is JsonNumber => JSON.isRawJ
 /** The literal text of a number. */
 export const numberText = (value: JsonNumber): string => value.rawJSON
 
-/** A number from its literal text; throws when the text is no JSON number. */
+/** A number from its literal text; throws if the text is not a JSON number. */
 export function jsonNumber(text: string): JsonNumber {
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text))
     throw new JsonSyntaxError('not a JSON number')
@@ -51,12 +51,12 @@ export function jsonNumber(text: string): JsonNumber {
 }
 
 /**
- * The first JSON value of a document from outside. What follows must be well-formed JSON too, and is ignored.
- * One pass, no recursion: time grows with the length only, whatever the shape. Throws only `JsonSyntaxError`.
- * docs/contract/http.md#bodies.
+ * Parses the first JSON value of an untrusted document. Anything after it must be well-formed JSON too, and
+ * is ignored. One pass without recursion: the time is linear in the length. Throws only `JsonSyntaxError`.
+ * docs/contract/http.md#bodies
  */
 export function parseJson(bytes: Uint8Array, limits: JsonLimits): JsonValue {
-  // a limit on values ends the reading soon enough
+  // a limit on values stops the parser early enough
   const isCounted = limits.maxMemory > 0 && !limits.maxValues && bytes.length > countedFrom
   if (isCounted && leastSize(bytes) > limits.maxMemory) throw estimateExceeded()
   const reader = new JsonReader(bytes, limits)
@@ -67,12 +67,11 @@ export function parseJson(bytes: Uint8Array, limits: JsonLimits): JsonValue {
 
 const estimateExceeded = () => new JsonSyntaxError('exceeded maximum estimated memory limits', true)
 
-/** A document this long is counted before anything is built of it. */
+/** Documents longer than this are counted before they are parsed. */
 const countedFrom = 64 * 1024
 
 /**
- * What a document counts for at the very least: each comma and colon outside of text stands before one more
- * key or value.
+ * A lower bound for the values of a document: each comma and colon outside strings precedes a key or value.
  */
 function leastSize(bytes: Uint8Array): number {
   let entries = 0
@@ -86,7 +85,7 @@ function leastSize(bytes: Uint8Array): number {
   return entries * bytesPerValue
 }
 
-/** One JSON value without limits, for records we wrote ourselves: numbers keep their text. */
+/** Parses one JSON value without limits, for our own records. Numbers keep their text. */
 export function parseLossless(text: string): JsonValue {
   const reader = new JsonReader(Buffer.from(text), { maxStrings: 0, maxMemory: 0, maxDepth: 0 })
   const value = reader.value()
@@ -95,8 +94,8 @@ export function parseLossless(text: string): JsonValue {
 }
 
 /**
- * As `JSON.stringify` for decoded JSON, and for nesting that is too deep for it (a body may be nested 10,000
- * deep, it gives up near 4,000).
+ * `JSON.stringify` for decoded JSON of any depth. A body may have 10,000 levels; `JSON.stringify` fails at
+ * about 4,000.
  */
 export function stringifyJson(value: unknown): string {
   try {
@@ -116,7 +115,7 @@ function stringifyDeep(document: unknown): string {
     } else if (typeof next.value !== 'object' || next.value === null || isJsonNumber(next.value)) {
       pieces.push(JSON.stringify(next.value))
     } else {
-      // what is written first goes onto the stack last
+      // push in reverse: the stack writes the last one first
       const isList = Array.isArray(next.value)
       const entries = Object.entries(next.value).filter(([, value]) => value !== undefined)
       work.push({ text: isList ? ']' : '}' })
@@ -146,7 +145,7 @@ const isDigit = (byte: number | undefined): boolean => byte !== undefined && byt
 const isHexDigit = (byte: number | undefined): boolean =>
   isDigit(byte) || (byte !== undefined && ((byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66)))
 
-/** Works on bytes and cuts each text out by itself, so a short value never keeps a long document alive. */
+/** Works on bytes and copies each text, so a short value never keeps a long document in memory. */
 class JsonReader {
   readonly #bytes: Buffer
   readonly #limits: JsonLimits
@@ -203,7 +202,7 @@ class JsonReader {
         this.#countValue()
         value = this.#scalar(byte)
       }
-      // a value is complete: it goes into what is open around it, and may complete that as well
+      // a complete value goes into its container, which may then be complete too
       for (;;) {
         const around = open.at(-1)
         if (around === undefined) return value
@@ -337,11 +336,11 @@ class JsonReader {
     this.#at = at + 1
     this.#count(at - start - 1)
     if (!isEscaped) return bytes.toString(isAscii ? 'latin1' : 'utf8', start + 1, at)
-    // half of a surrogate pair has no UTF-8 form: it becomes U+FFFD here, not later in some copies only
+    // a lone surrogate has no UTF-8 form: replace it here, so that all copies have U+FFFD
     return String(JSON.parse(bytes.toString('utf8', start, at + 1))).toWellFormed()
   }
 
-  /** Checks the escape whose letter is at `at`; gives the place of its last byte. */
+  /** Checks the escape whose letter is at `at`, and returns the position of its last byte. */
   #escape(at: number): number {
     const letter = this.#bytes[at]
     if (letter === 0x75) {
@@ -358,7 +357,7 @@ class JsonReader {
   }
 }
 
-/** A byte the way the reference prints it: as the character of that number. */
+/** A byte as Go prints it: as the character with that code. */
 function quoteByte(byte: number): string {
   if (byte === 0x27) return "'\\''"
   if (byte === quote) return "'\"'"

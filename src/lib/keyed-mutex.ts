@@ -1,13 +1,11 @@
 /**
- * Work on the same thing, one after the other in the order it was asked for: what would overtake each other
- * in storage and have to try again waits here instead. A key is remembered only while there is work on it.
+ * Runs work on the same key one after the other, in order of arrival. It saves conditional writes the retries
+ * that concurrent changes to one record would cost. Keeps a key only while there is work on it.
  */
 export class KeyedMutex {
   readonly #lastByKey = new Map<string, Promise<unknown>>()
 
-  /**
-   * Runs `work` when all work given before for `key` has ended, well or not; gives back what it gives back.
-   */
+  /** Runs `work` once all earlier work on `key` has ended, successfully or not. */
   async take<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#lastByKey.get(key)
     const turn = before === undefined ? work() : before.then(work)
@@ -20,7 +18,7 @@ export class KeyedMutex {
     }
   }
 
-  /** Ends with the work given for `key` so far; undefined when there is none. */
+  /** Settles when the current work on `key` ends; undefined if there is none. */
   workOn(key: string): Promise<unknown> | undefined {
     return this.#lastByKey.get(key)
   }

@@ -1,8 +1,8 @@
 import { isJsonNumber, type JsonObject, type JsonValue } from './json.ts'
 
 /**
- * What a merge patch makes of a document, which stays as it is: null takes a member away, an object goes into
- * the one that is there. RFC 7396 §2.
+ * Applies a merge patch to a copy of a document: null removes a member, and objects are merged recursively.
+ * RFC 7396 §2.
  */
 export function mergePatched(document: JsonObject, patch: JsonObject): JsonObject {
   const result = copyOf(document)
@@ -25,9 +25,6 @@ export function mergePatched(document: JsonObject, patch: JsonObject): JsonObjec
 const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isJsonNumber(value)
 
-/**
- * Of anything but an object: the empty one. Without prototype, so that each name is a member and nothing
- * else.
- */
+/** A copy without a prototype, so any name is safe. The copy of anything but an object is empty. */
 const copyOf = (value: JsonValue | undefined): JsonObject =>
   Object.assign(Object.create(null), isObject(value) ? value : {})

@@ -15,9 +15,9 @@ import {
 import { dirname } from 'node:path'
 
 /**
- * The folder, and those above it that are missing, for their owner only. Step by step: where a system says
- * "not found" although all above is there (`/proc`, automounts), `mkdir` of Node.js with `recursive` never
- * ends.
+ * Creates a folder and its missing parents, accessible to their owner only. Does so step by step, because
+ * Node's recursive `mkdir` never ends where a system reports "not found" although the parent exists (`/proc`,
+ * automounts).
  */
 export function makePrivateFolder(path: string): void {
   const above = dirname(path)
@@ -27,14 +27,14 @@ export function makePrivateFolder(path: string): void {
     mkdirSync(path, { mode: 0o700 })
     syncFolder(above)
   } catch (cause) {
-    // somebody else was quicker
+    // another process created it first
     if (systemCode(cause) !== 'EEXIST') throw cause
   }
 }
 
 /**
- * Writes a file that only its owner can read, whatever it was before. File and name are durable when this
- * returns.
+ * Writes a file and makes it readable by its owner only, even if it existed. The file and its name are
+ * durable when this returns.
  */
 export function writePrivateFile(path: string, text: string): void {
   writeDurably(path, text, 'w')
@@ -42,9 +42,9 @@ export function writePrivateFile(path: string, text: string): void {
 }
 
 /**
- * Makes a file that only its owner can read. There is either no file or the whole one, even if the process is
- * killed or the power fails. The file and its name are durable when this returns. Throws `EEXIST` rather than
- * overwrite; with `replaceEmpty`, an empty file counts as none. `suffix` is unique.
+ * Creates a file that only its owner can read, atomically: the file exists completely or not at all, even if
+ * the process is killed or the power fails. The file and its name are durable when this returns. Throws
+ * `EEXIST` if the file exists; with `replaceEmpty`, an empty file does not count. `suffix` must be unique.
  */
 export function makePrivateFile(
   path: string,
@@ -62,7 +62,7 @@ export function makePrivateFile(
   syncFolder(dirname(path))
 }
 
-/** What a system says that knows no second name for a file, FAT for one. */
+/** The errors of file systems without hard links, such as FAT. */
 const noLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
 function placeExclusively(draft: string, path: string): void {
@@ -70,7 +70,7 @@ function placeExclusively(draft: string, path: string): void {
     linkSync(draft, path)
   } catch (cause) {
     if (!noLinks.has(systemCode(cause))) throw cause
-    // an empty file takes the name first: of two processes one wins
+    // create an empty file exclusively first, so only one of two processes succeeds
     closeSync(openSync(path, 'wx', 0o600))
     renameSync(draft, path)
   }
@@ -96,13 +96,13 @@ function syncFolder(path: string): void {
   }
 }
 
-/** Whether there is no file, or one that holds nothing. */
+/** Whether the file is missing or empty. */
 export const isAbsentOrEmpty = (path: string): boolean => {
   const found = statSync(path, { throwIfNoEntry: false })
   return found === undefined || (found.isFile() && found.size === 0)
 }
 
-/** Moved away before it is judged, so that nothing another process has just written is lost. */
+/** Moves the file away before checking it, so that what another process has just written is not lost. */
 function removeEmpty(path: string, aside: string): void {
   renameSync(path, aside)
   try {
@@ -112,7 +112,7 @@ function removeEmpty(path: string, aside: string): void {
   }
 }
 
-/** `ENOENT` and its like; of another failure its name. */
+/** The code of a system error, such as `ENOENT`, or the name of another error. */
 export function systemCode(cause: unknown): string {
   if (!(cause instanceof Error)) return 'unknown'
   return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name

@@ -1,17 +1,17 @@
 import { randomFillSync } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
-/** Randomness as it is handed in. */
+/** A source of randomness, passed in so that tests can replace it. */
 export type Random = {
   bytes(count: number): Uint8Array
   uuid(): string
 }
 
-/** What prefetched randomness is made of, and how it is known to be fresh. Times are milliseconds. */
+/** What a pool is filled from, and the clocks that tell its age, in milliseconds. */
 export type RandomSource = {
   fill(bytes: Uint8Array): void
   wallClock(): number
-  /** Goes on evenly, whatever becomes of the wall clock. */
+  /** Monotonic: independent of changes to the wall clock. */
   steadyClock(): number
 }
 
@@ -20,14 +20,14 @@ const largestFromPool = 256
 const uuidBytes = 16
 const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 const longestAgeMs = 1_000
-/** The clocks of a machine drift apart by less than this in a second, unless one of them is set. */
+/** The clocks of a machine drift apart by less than this in a second, unless one of them is changed. */
 const clockJumpMs = 20
 
 /**
- * Random bytes, small amounts out of a pool: a call to the system costs much the same for a few bytes as for
- * thousands. Bytes leave the pool as they are handed out. A machine can be cloned while it runs, and then
- * both copies hold the same pool: so nothing in it is older than a second, and all of it is discarded when
- * the clock has jumped or `discard` is called, as on a resume.
+ * Random bytes; small amounts come from a pool, because a system call costs about the same for a few bytes as
+ * for thousands. Bytes are wiped from the pool when they are handed out. If a running machine is cloned, both
+ * copies hold the same pool. So no byte in it is older than a second, and the pool is discarded when a clock
+ * jumps or `discard` is called, for example on resume.
  */
 export class PooledRandom implements Random {
   readonly #source: RandomSource
@@ -66,13 +66,13 @@ export class PooledRandom implements Random {
     return text
   }
 
-  /** Forgets what was prefetched. */
+  /** Empties the pool. */
   discard(): void {
     this.#pool.fill(0)
     this.#used = poolBytes
   }
 
-  /** Where in the pool the next bytes are; they are the caller's to wipe. */
+  /** The position of the next bytes in the pool. The caller must wipe them. */
   #take(count: number): number {
     if (this.#used + count > poolBytes || !this.#isFresh()) this.#refill()
     const start = this.#used
@@ -87,7 +87,7 @@ export class PooledRandom implements Random {
   }
 
   #refill(): void {
-    // first the time: the bytes must not be older than it says
+    // read the clocks first: the bytes must not be older than the recorded time
     this.#filledAt = { wall: this.#source.wallClock(), steady: this.#source.steadyClock() }
     this.#source.fill(this.#pool)
     this.#used = 0
@@ -95,9 +95,9 @@ export class PooledRandom implements Random {
 }
 
 /**
- * Bytes of OpenSSL's generator, mixed with the kernel's where there is such a device. The state of OpenSSL's
- * lies in the memory of this process, and a clone of the machine continues it in the same way; the kernel is
- * told of a clone, and its generator then starts afresh.
+ * Fills with bytes of OpenSSL's generator, XORed with the kernel's if there is a kernel device. The state of
+ * OpenSSL's generator is in this process's memory, so a cloned machine would repeat its output. The kernel
+ * learns of a clone and reseeds its generator.
  */
 function fillFromSystem(bytes: Uint8Array): void {
   randomFillSync(bytes)
@@ -121,7 +121,7 @@ function openKernelDevice(): number | 'none' {
     if (fstatSync(device).isCharacterDevice()) return device
     closeSync(device)
   } catch {
-    // some systems have none: there OpenSSL's generator is all there is
+    // some systems have no such device: OpenSSL's generator must do
   }
   return 'none'
 }
@@ -140,19 +140,19 @@ export const systemRandom: Random & { discard(): void } = {
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** `length` base62 characters without bias. */
+/** A text of `length` unbiased base62 characters. */
 export function base62(random: Random, length: number): string {
   let text = ''
   while (text.length < length) {
     for (const byte of random.bytes(length + 8)) {
-      // 248 = 4 × 62: bytes above would favour the first letters
+      // 248 = 4 × 62: greater bytes would favour the first characters
       if (byte < 248 && text.length < length) text += alphabet[byte % 62]
     }
   }
   return text
 }
 
-/** `length` lower-case hexadecimal digits. */
+/** A text of `length` lower-case hexadecimal digits. */
 export const hex = (random: Random, length: number): string =>
   Buffer.from(random.bytes(Math.ceil(length / 2)))
     .toString('hex')

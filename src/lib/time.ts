@@ -1,7 +1,7 @@
 import { quoted } from './go/text.ts'
 import { isJsonNumber } from './json.ts'
 
-/** An instant as RFC 3339 text in UTC with up to nine digits of fraction, or the text that says why not. */
+/** An instant as RFC 3339 text in UTC with up to nine fractional digits, or why the input is not a time. */
 export type ParsedTime = { time: string } | { error: string }
 
 const unreadable = 'could not parse string as date and time'
@@ -10,9 +10,8 @@ const rfc3339 =
   /^(\d{4})-(\d\d)-(\d\d)T(\d\d?):([0-5]\d):([0-5]\d)(?:[.,](\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
 /**
- * A time as it comes over the wire: RFC 3339 text, or whole seconds since 1970.
- * docs/contract/http.md#field-types. The result may lie outside of the years 0 to 9999 (an offset moved it
- * there): `hasFourDigitYear` tells.
+ * Parses a time from a request: RFC 3339 text, or whole seconds since 1970. An offset can move the result
+ * outside the years 0 to 9999: check with `hasFourDigitYear`. docs/contract/http.md#field-types
  */
 export function parseTime(input: unknown): ParsedTime {
   if (isJsonNumber(input)) return parseNumber(input.rawJSON)
@@ -22,7 +21,7 @@ export function parseTime(input: unknown): ParsedTime {
 }
 
 /**
- * An instant as answers print it: UTC, `Z`, no trailing zeros in the fraction.
+ * A time as responses print it: RFC 3339 in UTC with `Z`, without trailing zeros in the fraction.
  * docs/contract/http.md#field-types
  */
 export function formatTime(milliseconds: number): string {
@@ -38,7 +37,7 @@ export function formatTime(milliseconds: number): string {
 const dayMs = 86_400_000
 const twoDigits = (value: number): string => (value < 10 ? `0${value}` : `${value}`)
 
-/** The last day asked for: most times an answer prints are of today. */
+/** The most recent day: most times in responses are of today. */
 let lastDay = { day: 0, text: '1970-01-01T' }
 
 function dayText(day: number): string {
@@ -48,22 +47,22 @@ function dayText(day: number): string {
 
 const lastFourDigitYear = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
-/** Milliseconds since the epoch of a text `parseTime` gave; digits below a millisecond are cut. */
+/** Milliseconds since the epoch of a text from `parseTime`, truncated. */
 export const timeMilliseconds = (time: string): number => Number(timeNanoseconds(time) / 1_000_000n)
 
-/** Nanoseconds since the epoch of a text `parseTime` gave, whatever its year; 0 for another text. */
+/** Nanoseconds since the epoch of a text from `parseTime`, of any year; 0 for other texts. */
 export function timeNanoseconds(time: string): bigint {
   if (time.length === '2024-01-02T03:04:05Z'.length) return BigInt(Date.parse(time) || 0) * 1_000_000n
   const [, sign = '', year = '', rest = '', fraction = ''] =
     /^(-?)(\d{4,6})(-[^.]*?)(?:\.(\d{1,9}))?Z$/.exec(time) ?? []
-  // a year that is no plain one of four digits needs its sign and six
+  // Date.parse wants other years than 0000 to 9999 with a sign and six digits
   const whole =
     sign === '' && year.length === 4 ? year : `${sign === '' ? '+' : sign}${year.padStart(6, '0')}`
   const milliseconds = Date.parse(`${whole}${rest}Z`)
   return Number.isNaN(milliseconds) ? 0n : BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, '0'))
 }
 
-/** As `formatTime`, to the nanosecond. */
+/** Like `formatTime`, to the nanosecond. */
 export function formatInstant(nanoseconds: bigint): string {
   if (nanoseconds % 1_000_000n === 0n) return formatTime(Number(nanoseconds / 1_000_000n))
   const fraction = ((nanoseconds % secondNs) + secondNs) % secondNs
@@ -72,7 +71,7 @@ export function formatInstant(nanoseconds: bigint): string {
 
 const secondNs = 1_000_000_000n
 
-/** Only such a time can be stored and printed. */
+/** Whether a time can be stored and printed. */
 export const hasFourDigitYear = (time: string): boolean => /^\d{4}-/.test(time)
 
 function parseNumber(text: string): ParsedTime {
@@ -81,7 +80,7 @@ function parseNumber(text: string): ParsedTime {
   return { time: fromSeconds(Number(text)) }
 }
 
-/** A signed whole number of 64 bits or nearly so: the ends are far outside of every calendar. */
+/** A signed integer of about 64 bits; the limits are far outside any calendar. */
 const isWholeNumber = (text: string): boolean => /^[+-]?0*\d{1,19}$/.test(text)
 
 function parseText(text: string): ParsedTime {
@@ -118,7 +117,7 @@ function printTime(seconds: number, fraction: string): string {
   return `${wholeSecond(new Date(seconds * 1000).toISOString())}${digits === '' ? '' : `.${digits}`}Z`
 }
 
-/** Years outside of 0..9999 come as +010000 or -000001. */
+/** Changes a year such as `+010000` or `-000001`, which `Date` prints outside 0 to 9999. */
 function wholeSecond(iso: string): string {
   if (iso.length === '2024-01-02T03:04:05.000Z'.length) return iso.slice(0, -'.000Z'.length)
   const [, sign = '', year = '', rest = ''] = /^([+-]?)0*(\d{4,})(-.*)\.000Z$/.exec(iso) ?? []

@@ -360,9 +360,9 @@ export class MountStore implements AsyncDisposable {
       this.#endMove(move.id, 'success')
     } catch (error) {
       if (this.#isStopping) return
-      await this.#changes.run(() => this.#callOff(mount, move)).catch((cause: unknown) =>
-        this.#parts.onFailure(mount, cause),
-      )
+      await this.#changes
+        .run(() => this.#callOff(mount, move))
+        .catch((cause: unknown) => this.#parts.onFailure(mount, cause))
       this.#endMove(move.id, 'failure')
       this.#parts.onFailure(mount, error)
     } finally {
