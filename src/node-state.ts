@@ -13,34 +13,48 @@ export type ProcessParts = {
 /** Where this process is between its start and its end. */
 export class ProcessState {
   readonly #parts: ProcessParts
-  #phase: 'starting' | 'ready' | 'stopping' = 'starting'
+  /** Undefined until requests are served. */
+  #served: Core | undefined
+  #isStopping = false
 
   constructor(parts: ProcessParts) {
     this.#parts = parts
   }
 
-  started(): void {
-    this.#phase = 'ready'
+  get hasStarted(): boolean {
+    return this.#served !== undefined
+  }
+
+  started(core: Core): void {
+    this.#served = core
   }
 
   stopping(): void {
-    this.#phase = 'stopping'
+    this.#isStopping = true
+  }
+
+  async readiness(): ReturnType<NodeState['readiness']> {
+    if (this.#served === undefined) return 'starting'
+    if (this.#isStopping) return 'stopping'
+    if (this.#served.barrier.isSealed()) return 'sealed'
+    return (await this.#isStorageUp(this.#served)) ? 'ready' : 'storage'
   }
 
   /** The state of this process and its core, as health checks and clients see it. */
-  with({ barrier, clusterId, clock, isStorageReadable }: Core): NodeState {
-    const { watch, version, storageType } = this.#parts
-    const isStorageUp = async () => watch.isSound() && (await isStorageReadable())
-    const readiness = async () => {
-      if (this.#phase !== 'ready') return this.#phase
-      if (barrier.isSealed()) return 'sealed'
-      return (await isStorageUp()) ? 'ready' : 'storage'
-    }
+  with(core: Core): NodeState {
+    const { version, storageType } = this.#parts
+    const { barrier, clusterId, clock } = core
     return {
-      ...{ version, gatehouseVersion, clusterId, storageType, isStorageUp, readiness },
+      ...{ version, gatehouseVersion, clusterId, storageType },
       isInitialized: () => true,
       isSealed: () => barrier.isSealed(),
+      isStorageUp: () => this.#isStorageUp(core),
+      readiness: () => this.readiness(),
       now: () => clock.now(),
     }
+  }
+
+  async #isStorageUp({ isStorageReadable }: Core): Promise<boolean> {
+    return this.#parts.watch.isSound() && (await isStorageReadable())
   }
 }

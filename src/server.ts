@@ -1,22 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { keepTime } from './clock-keeping.ts'
 import type { Config } from './config.ts'
-import { isEmpty } from './core/barrier/barrier.ts'
-import { type Core, openCore } from './core/core.ts'
 import { MountTypeRegistry } from './core/mounts/mount-type-registry.ts'
-import { OutboundClient } from './core/outbound.ts'
 import type { RootTokenTeller } from './core/tokens/root-token.ts'
-import { checkDefaultMounts, coreSettings } from './core-settings.ts'
-import { StartError } from './errors.ts'
+import { checkDefaultMounts, openServerCore, openStorage } from './server-core.ts'
 import { openHttp } from './http/http.ts'
 import { httpParts, jsonLimits } from './http/http-parts.ts'
-import { type ListenAt, Listener } from './http/listener.ts'
-import { startMetricsListener } from './http/metrics-listener.ts'
 import { ApiDocument } from './http/openapi.ts'
 import { openPlugins, type PluginDefinition } from './http/plugin.ts'
-import { type Clock, machineClock } from './lib/clock.ts'
-import { systemCode } from './lib/private-file.ts'
-import { type Random, systemRandom } from './lib/random.ts'
+import type { Clock } from './lib/clock.ts'
+import type { Random } from './lib/random.ts'
 import type { Log } from './log.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { ProcessState } from './node-state.ts'
@@ -28,8 +21,8 @@ import { jwtPlugin } from './plugins/jwt-auth/plugin.ts'
 import { sysPlugin } from './plugins/sys/plugin.ts'
 import { tokenPlugin } from './plugins/token/plugin.ts'
 import { gauges } from './server-gauges.ts'
+import { bindListeners } from './server-listeners.ts'
 import type { StorageFaults } from './storage/faults.ts'
-import { openMemory, openSqlite, type SqliteStorage } from './storage/sqlite.ts'
 import { StorageWatch } from './storage-watch.ts'
 import { gatehouseVersion } from './version.ts'
 
@@ -65,7 +58,8 @@ const lingerMs = 1_000
 /** One line for each mount type. */
 const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
   sysPlugin({
-    ...{ ...given, version: config.reportedVersion, metricsAccess: config.metrics },
+    ...{ document: given.document, metrics: given.metrics, metricsAccess: config.metrics },
+    version: config.reportedVersion,
     jsonLimits: jsonLimits(config).open,
     nodeState: (core) => given.state.with(core),
   }),
@@ -109,19 +103,10 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   checkDefaultMounts(config, mountTypes)
 
   await using opened = new AsyncDisposableStack()
-  let running: Core | undefined
   // bound before a store is made: an address in use must not cost the first root token
-  const listener = opened.use(await bound('LISTEN', config.listen, Listener.bind(config.listen)))
-  const watched = config.metricsListen && {
-    ...config.metricsListen,
-    metrics: async () => running && metrics.text(),
-    readiness: async () => (running === undefined ? 'starting' : state.with(running).readiness()),
-  }
-  const watching =
-    watched && opened.use(await bound('METRICS_LISTEN', watched, startMetricsListener(watched)))
-
-  const storage = opened.use(await openStorage(config, given))
-  const core = opened.use(await openCoreOver(storage, config, { ...given, mountTypes }))
+  const { listener, watching } = opened.use(await bindListeners(config, { metrics, state }))
+  const storage = opened.use(await openStorage(config, given.watch, given.faults))
+  const core = opened.use(await openServerCore(config, storage, { ...given, mountTypes }))
   const plugins = openPlugins(definitions, core)
   const measure = config.metrics === 'off' && config.metricsListen === undefined ? undefined : metrics
   const http = await openHttp(httpParts(core, plugins, { settings: config, document, measure }))
@@ -135,8 +120,7 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   })
   await listener.serve(http.app.server)
   if (config.apiAddr === undefined) core.reached.url = listener.url
-  running = core
-  state.started()
+  state.started(core)
   // disposed in reverse order: requests first, the storage last
   const held = opened.move()
   return {
@@ -151,38 +135,4 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
     },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   }
-}
-
-/** `setting` names the one that asks for the address. */
-function bound<T>(setting: string, { host, port }: ListenAt, binding: Promise<T>): Promise<T> {
-  return binding.catch((cause: unknown) => {
-    const text = `GATEHOUSE_${setting}: cannot listen on ${host}:${port}: ${systemCode(cause)}`
-    throw new StartError(2, text, { cause })
-  })
-}
-
-const openStorage = ({ storage, allowNetworkDisk }: Config, { faults, watch: { events } }: Built) =>
-  storage.kind === 'memory'
-    ? openMemory({ faults, events })
-    : openSqlite({ path: storage.path, allowNetworkDisk, events, faults })
-
-async function openCoreOver(
-  storage: SqliteStorage,
-  config: Config,
-  given: Built & { readonly mountTypes: MountTypeRegistry },
-): Promise<Core> {
-  const { log, clock = machineClock(), random = systemRandom, rootToken, mountTypes, watch } = given
-  // a wrong proxy setting must be found before a store is made
-  const outbound = new OutboundClient({
-    deny: config.outboundDeny,
-    httpsProxy: config.httpsProxy,
-    noProxy: config.noProxy,
-  })
-  const isNew = await isEmpty(storage)
-  if (isNew && !config.dev) rootToken.check?.()
-  await using staging = isNew ? await openMemory() : undefined
-  return await openCore(await coreSettings(config, isNew, log), {
-    ...{ storage, staging, log, clock, random, mountTypes, rootToken, outbound },
-    onUnreadable: () => watch.recordUnreadable(),
-  })
 }

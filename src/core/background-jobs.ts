@@ -1,0 +1,58 @@
+import { rotationSchedule } from './barrier/rotation-schedule.ts'
+import { keyRotator } from './identity-tokens/key-rotator.ts'
+import type { Stores } from './stores.ts'
+import { tokenSweeper } from './tokens/token-sweeper.ts'
+
+const sweepIntervalMs = 5_000
+const dataKeyCheckMs = 60_000
+
+/** Everything that happens without a request. Disposing stops it and waits for the work in progress. */
+export function backgroundJobs({
+  barrier,
+  clock,
+  log,
+  root,
+  identityTokens,
+  revoker,
+  leases,
+  tidy,
+  mountTypes,
+}: Stores) {
+  const stack = new AsyncDisposableStack()
+  const resealer = stack.use(barrier.resealing(log))
+  const dataKeys = stack.use(
+    rotationSchedule({
+      ...{ barrier, clock, intervalMs: dataKeyCheckMs },
+      onError: (err) => log.error({ err }, 'the data key could not be rotated'),
+    }),
+  )
+  const sweeper = stack.use(
+    tokenSweeper({
+      ...{ revoker, intervalMs: sweepIntervalMs },
+      onError: (err) => log.error({ err }, 'expired tokens could not be removed'),
+    }),
+  )
+  const identityKeys = stack.use(
+    keyRotator({
+      ...{ root, clock, keys: identityTokens.keys, intervalMs: sweepIntervalMs },
+      onError: (err) => log.error({ err }, 'a key of identity tokens could not be rotated'),
+    }),
+  )
+  return {
+    start: () => {
+      resealer.start()
+      dataKeys.start()
+      leases.start()
+      tidy.resume()
+      sweeper.start()
+      identityKeys.start()
+      mountTypes.start()
+    },
+    settle: async () => {
+      await sweeper.run()
+      await leases.expiry.endDue()
+      await mountTypes.settle()
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}

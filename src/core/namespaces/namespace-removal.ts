@@ -1,0 +1,34 @@
+import type { Stores } from '../stores.ts'
+import { NamespaceLife } from './namespace-life.ts'
+
+/** How namespaces come and go, with what the core removes; plugins add what is theirs. */
+export function namespaceRemoval(stores: Stores): NamespaceLife {
+  const { namespaces, mounts, random, policies, log, leases, revoker, cubbyholes } = stores
+  const life = new NamespaceLife({
+    ...{ namespaces, mounts, random },
+    firstEntries: (id) =>
+      policies.firstEntries(id).map((entry) => ({ ...entry, key: `policy/${entry.key}` })),
+    onFailure: ({ id, path }, step, err) =>
+      log.error({ err, namespace: id, path, step }, 'could not remove a namespace; will retry'),
+    onRemoved: ({ id, path }) =>
+      log.info({ event: 'namespace_removed', namespace: id, path }, 'a namespace was removed'),
+  })
+  const { tokenRoles, identities, groups } = stores
+  life.removes({ name: 'requests', phase: 'requests', remove: (id) => mounts.closeNamespace(id) })
+  life.removes({
+    name: 'leases',
+    phase: 'leases',
+    remove: (id, { abandon }) => leases.removeNamespace(id, { byForce: abandon }),
+  })
+  life.removes({ name: 'tokens', phase: 'tokens', remove: (id) => revoker.removeNamespace(id) })
+  life.removes({
+    name: 'cubbyholes',
+    phase: 'data',
+    remove: (id) => cubbyholes.removeNamespace(id, namespaces.above(id)),
+  })
+  const data = { 'token roles': tokenRoles, identities, groups, policies }
+  for (const [name, store] of Object.entries(data))
+    life.removes({ name, phase: 'data', remove: (id) => store.removeNamespace(id) })
+  life.removes({ name: 'mounts', phase: 'mounts', remove: (id, how) => mounts.removeNamespace(id, how) })
+  return life
+}

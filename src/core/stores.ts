@@ -1,0 +1,144 @@
+import type { Clock } from '../lib/clock.ts'
+import type { Random } from '../lib/random.ts'
+import type { Barrier } from './barrier/barrier.ts'
+import { corePrefix } from './barrier/view.ts'
+import type { CoreLog } from './core-log.ts'
+import { GroupStore } from './identity/group-store.ts'
+import { IdentityStore } from './identity/identity-store.ts'
+import { migrateIdentityNames } from './identity/name-migration.ts'
+import { IdentityTokens } from './identity-tokens/identity-tokens.ts'
+import { LeaseStore } from './leases/lease-store.ts'
+import type { SystemTtls } from './mounts/mount-config.ts'
+import { fixedPaths } from './mounts/mount-path.ts'
+import { MountStore } from './mounts/mount-store.ts'
+import type { MountTypeRegistry } from './mounts/mount-type-registry.ts'
+import { NamespaceStore } from './namespaces/namespace-store.ts'
+import { openRequired } from './open-required.ts'
+import type { OutboundClient } from './outbound.ts'
+import { PolicyStore } from './policies/policy-store.ts'
+import { ReplayStore } from './tokens/replay-store.ts'
+import { TokenRevoker } from './tokens/token-revoker.ts'
+import { TokenRoleStore } from './tokens/token-role-store.ts'
+import { TokenStore } from './tokens/token-store.ts'
+import { TokenTidy } from './tokens/token-tidy.ts'
+import { Cubbyholes } from './wrapping/cubbyholes.ts'
+import { Wrapper } from './wrapping/wrapper.ts'
+
+/** What all stores are built on. */
+type StoreBase = {
+  readonly barrier: Barrier
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: CoreLog
+  readonly outbound: OutboundClient
+  readonly mountTypes: MountTypeRegistry
+  readonly systemTtl: SystemTtls
+  /** Where clients reach the server, without a trailing slash; empty if known only once it listens. */
+  readonly apiAddr: string
+}
+
+export type Stores = Awaited<ReturnType<typeof openStores>>
+
+/** Opens the stores, each after those it reads, and subscribes them to each other. */
+export async function openStores(base: StoreBase) {
+  const mounted = { ...base, ...(await openMounts(base)) }
+  return { ...mounted, ...(await openTokens(mounted)), ...(await openIdentity(mounted)) }
+}
+
+async function openMounts(opened: StoreBase) {
+  const { barrier, random, clock, log, systemTtl, mountTypes } = opened
+  const root = barrier.view('')
+  const view = root.view(corePrefix)
+  const namespaces = await openRequired('the namespaces', NamespaceStore.open({ view, random }))
+  const mounts = await openRequired(
+    'the mount table',
+    MountStore.open({
+      ...{ view: root, random, clock, namespaces },
+      system: systemTtl,
+      types: mountTypes,
+      onFailure: (mount, error) =>
+        log.error({ err: error, mount: mount.path }, 'a mount could not be removed or moved'),
+    }),
+  )
+  mounts.onMoveEnd(({ migration_id, migration_info }) =>
+    log.info({ migration_id, ...migration_info }, 'a mount move has ended'),
+  )
+  return { root, view, namespaces, mounts, mountOf: (accessor: string) => mounts.table.byAccessor(accessor) }
+}
+
+type Mounted = StoreBase & Awaited<ReturnType<typeof openMounts>>
+
+async function openIdentity({ root, view, clock, random, log, namespaces, mountOf, apiAddr }: Mounted) {
+  const parts = { view, clock, random }
+  await migrateIdentityNames(view, random, log)
+  const groups = await openRequired(
+    'the groups',
+    GroupStore.open({
+      ...parts,
+      mountOf,
+      isSameOrAbove: (upper, lower) => {
+        const namespace = namespaces.byId(lower)
+        return namespace !== undefined && namespaces.pathBelow(upper, namespace) !== undefined
+      },
+    }),
+  )
+  const identities = await openRequired(
+    'the keys of identities',
+    IdentityStore.open({ ...parts, memberships: groups }),
+  )
+  groups.onChange((affected) => identities.forget(affected === 'all' ? 'all' : [...affected]))
+  /** Where clients reach the server; its own address is known once it listens. */
+  const reached = { url: apiAddr }
+  const identityTokens = new IdentityTokens({
+    ...{ root, clock, random },
+    apiAddr: () => reached.url,
+    identityOf: (entityId) => identities.identityOf(entityId),
+  })
+  return { groups, identities, reached, identityTokens }
+}
+
+async function openTokens(opened: Mounted) {
+  const { root, view, clock, random, log, barrier, namespaces, mounts, mountOf, mountTypes } = opened
+  // a token ends with the namespace it was issued in, from the moment that is marked
+  const liveMountOf = (accessor: string) => {
+    const mount = mountOf(accessor)
+    return mount !== undefined && namespaces.isLive(mount.namespace) ? mount : undefined
+  }
+  const tokens = await openRequired(
+    'the keys of tokens',
+    TokenStore.open({ view, clock, random, sealer: barrier, mountOf: liveMountOf }),
+  )
+  const spent = await openRequired('the keys of one-time logins', ReplayStore.open({ view, random, clock }))
+  const policies = await PolicyStore.open({ view: root.view('policy/'), clock })
+  const cubbyholes = new Cubbyholes({
+    mountOf: (namespace) => mounts.table.at(namespace, fixedPaths.cubbyhole),
+    viewOf: (mount) => mounts.viewOf(mount),
+  })
+  const revoker = new TokenRevoker({ tokens, view, clock })
+  const discard = (accessor: string) => {
+    revoker.revoke(accessor).catch((err: unknown) => log.error({ err }, 'a spent token could not be removed'))
+  }
+  const wrapper = new Wrapper({
+    ...{ tokens, cubbyholes, root, clock, discard },
+    tokenMountOf: (namespace) => mounts.table.at(namespace, fixedPaths.token),
+  })
+  const leases = new LeaseStore({
+    ...{ view, clock, random, tokens, log, mountOf, systemTtl: opened.systemTtl },
+    backendOf: (plugin) => mountTypes.leaseBackend(plugin),
+    revokeToken: (accessor) => revoker.revoke(accessor),
+  })
+  revoker.onRevoked((token) => cubbyholes.empty(token))
+  revoker.onRevoked((token) => leases.endOwned(token))
+  mounts.beforeRemoval((mount, { abandon }) => leases.revokeMount(mount, { byForce: abandon }))
+  mounts.onMoveEnd(() => {
+    leases
+      .sweepOwners()
+      .catch((err: unknown) => log.error({ err }, 'leases of ended tokens could not be revoked early'))
+  })
+  const tidy = new TokenTidy({
+    ...{ tokens, revoker, view, log },
+    endMadeByBatch: (cutOffs) => leases.endCutOff(cutOffs),
+  })
+  const tokenRoles = new TokenRoleStore(view)
+  return { tokens, tokenRoles, spent, policies, cubbyholes, revoker, discard, wrapper, leases, tidy }
+}
