@@ -81,7 +81,7 @@ const config = fc.record(
   { requiredKeys: [] },
 )
 
-test('any written role is either stored or refused, and a stored one can be read', async () => {
+test('every write of a role is either refused or stored and readable', async () => {
   await fc.assert(
     fc.asyncProperty(role, async (body) => {
       const answer = await fixture.root.write('cloud/roles/odd', body)
@@ -93,7 +93,7 @@ test('any written role is either stored or refused, and a stored one can be read
   )
 })
 
-test('any change of a configuration is either stored or refused, and the result can be read', async () => {
+test('every write of a configuration is either refused or stored and readable', async () => {
   await fc.assert(
     fc.asyncProperty(config, async (body) => {
       const before = (await fixture.root.read('azure/config')).body['data']
@@ -107,7 +107,7 @@ test('any change of a configuration is either stored or refused, and the result 
   )
 })
 
-test('nothing a caller writes leaves the intended paths of the directory and the resource manager', () => {
+test('no input of a caller leads outside the intended paths of the directory and the resource manager', () => {
   const known = fixture.directory.journal.entries().filter(({ operation }) => operation === 'unknown')
 
   expect(known.map(({ method, path }) => `${method} ${path}`)).toEqual([])

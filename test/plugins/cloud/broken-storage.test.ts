@@ -9,10 +9,10 @@ const moments = Array.from({ length: 8 }, (_, writes) => writes).flatMap((writes
   { writes, last: 'lost' as const },
 ])
 
-/** Asks and does not mind that it fails. */
+/** Ignores a failure. */
 const trying = (work: Promise<unknown>) => work.catch(() => undefined)
 
-/** The next life of the server: it has all the time it needs. */
+/** Restarts the engine and gives it all the time it needs. */
 async function nextLife(fixture: EngineFixture): Promise<void> {
   fixture.restart()
   await timePasses(fixture)
@@ -27,9 +27,9 @@ async function timePasses(fixture: EngineFixture): Promise<void> {
   expect(await fixture.state.intents.undoAll()).toEqual([])
 }
 
-describe('whenever the server ends while the root secret is rotated', () => {
+describe('a rotation of the root secret', () => {
   test.each(moments)(
-    'after $writes writes, the last one $last: the root signs in, and has one secret',
+    'leaves one working root secret if the server crashes after $writes writes, the last one $last',
     async ({ writes, last }) => {
       await using fixture = await openEngineFixture()
       fixture.breakStorage(writes, last)
@@ -44,7 +44,7 @@ describe('whenever the server ends while the root secret is rotated', () => {
   )
 
   test.each(moments)(
-    'or refuses one write after $writes, which is $last, and goes on',
+    'leaves one working root secret if the storage fails one write after $writes, which is $last',
     async ({ writes, last }) => {
       await using fixture = await openEngineFixture()
       fixture.refuseOneWrite(writes, last)
@@ -60,7 +60,7 @@ describe('whenever the server ends while the root secret is rotated', () => {
 })
 
 test.each(moments.slice(0, 6))(
-  'a pending secret whose successor comes while storage refuses a write after $writes, which is $last, is removed',
+  'a replaced pending secret is removed even if the storage fails one write after $writes, which is $last',
   async ({ writes, last }) => {
     await using fixture = await openEngineFixture()
     await fixture.engine.rotateRoot(fixture.mount, correlationId)
@@ -93,7 +93,7 @@ const rightsOf = (fixture: EngineFixture) =>
     .map(({ id }) => id.toLowerCase())
     .sort()
 
-/** What the stored role says there is, and what there is. */
+/** The rights and applications according to the stored role, and those that exist. */
 async function rightsBothWays(fixture: EngineFixture) {
   const stored = await fixture.view.get('role/kept')
   const managed = stored === undefined ? undefined : readRole(stored).managed
@@ -113,7 +113,7 @@ async function rightsBothWays(fixture: EngineFixture) {
   }
 }
 
-describe('whenever the server ends while a role that keeps its application is', () => {
+describe('the records of a role match the rights of its application', () => {
   const granted = (fixture: EngineFixture, guid: string) => ({
     role_id: `/subscriptions/${fixture.directory.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${guid}`,
     scope: `/subscriptions/${fixture.directory.subscriptionId}`,
@@ -130,33 +130,39 @@ describe('whenever the server ends while a role that keeps its application is', 
       correlationId,
     )
 
-  test.each(moments)('made: after $writes writes, the last one $last', async ({ writes, last }) => {
-    await using fixture = await openEngineFixture()
-    fixture.breakStorage(writes, last)
-    await trying(write(fixture, guids.reader, 'foo'))
+  test.each(moments)(
+    'after a crash in its creation, after $writes writes, the last one $last',
+    async ({ writes, last }) => {
+      await using fixture = await openEngineFixture()
+      fixture.breakStorage(writes, last)
+      await trying(write(fixture, guids.reader, 'foo'))
 
-    await nextLife(fixture)
+      await nextLife(fixture)
 
-    const { meant, there } = await rightsBothWays(fixture)
-    expect(there).toEqual(meant)
-  })
-
-  test.each(moments)('changed: after $writes writes, the last one $last', async ({ writes, last }) => {
-    await using fixture = await openEngineFixture()
-    await write(fixture, guids.reader, 'foo')
-    fixture.breakStorage(writes, last)
-    await trying(write(fixture, guids.owner, 'bar'))
-
-    await nextLife(fixture)
-
-    const { meant, there } = await rightsBothWays(fixture)
-    expect(there).toEqual(meant)
-    expect(there.applications).toHaveLength(1)
-    expect(there.rights).toHaveLength(2)
-  })
+      const { meant, there } = await rightsBothWays(fixture)
+      expect(there).toEqual(meant)
+    },
+  )
 
   test.each(moments)(
-    'changed while one write after $writes is refused, which is $last',
+    'after a crash in an update, after $writes writes, the last one $last',
+    async ({ writes, last }) => {
+      await using fixture = await openEngineFixture()
+      await write(fixture, guids.reader, 'foo')
+      fixture.breakStorage(writes, last)
+      await trying(write(fixture, guids.owner, 'bar'))
+
+      await nextLife(fixture)
+
+      const { meant, there } = await rightsBothWays(fixture)
+      expect(there).toEqual(meant)
+      expect(there.applications).toHaveLength(1)
+      expect(there.rights).toHaveLength(2)
+    },
+  )
+
+  test.each(moments)(
+    'after an update in which the storage fails one write after $writes, which is $last',
     async ({ writes, last }) => {
       await using fixture = await openEngineFixture()
       await write(fixture, guids.reader, 'foo')
@@ -172,7 +178,7 @@ describe('whenever the server ends while a role that keeps its application is', 
   )
 
   test.each(moments.slice(0, 4))(
-    'deleted: after $writes writes, the last one $last',
+    'after a crash in its deletion, after $writes writes, the last one $last',
     async ({ writes, last }) => {
       await using fixture = await openEngineFixture()
       await write(fixture, guids.reader, 'foo')

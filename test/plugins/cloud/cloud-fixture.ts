@@ -9,11 +9,11 @@ export type CloudFixture = AsyncDisposable & {
   readonly server: TestServer
   readonly root: Client
   readonly clock: PausingClock
-  /** A valid configuration, some of it changed. */
+  /** A valid configuration with changes. */
   config(changes?: Record<string, unknown>): Record<string, unknown>
   /** A scope of the subscription. */
   scope(resourceGroup?: string): string
-  /** Id of a role definition by its GUID. */
+  /** The id of a role definition with this GUID. */
   definition(guid: string): string
 }
 
@@ -22,7 +22,7 @@ export type CloudHouseOptions = TestServerOptions & {
   configured?: boolean
 }
 
-/** GUIDs of definitions the stand-in has. */
+/** The GUIDs of role definitions in the stand-in. */
 export const guids = {
   owner: '8e3af657-a8ff-443c-a75c-2fe8c4bcb635',
   contributor: 'b24988ac-6180-42a0-ab88-20f7382dd24c',
@@ -30,8 +30,8 @@ export const guids = {
 }
 
 /**
- * A server with mounts `cloud/` and `azure/`, aimed at a stand-in that shares its clock; both are configured
- * unless told otherwise.
+ * A server with mounts `cloud/` and `azure/`, by default configured for a stand-in that shares the server's
+ * clock.
  */
 export async function startCloudFixture({
   directory: options = {},

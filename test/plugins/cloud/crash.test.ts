@@ -12,7 +12,7 @@ import { guids } from './cloud-fixture.ts'
 
 const entry = join(import.meta.dirname, '../../support/cloud-server.ts')
 
-/** A stand-in and a store that outlive the servers the tests kill. */
+/** A stand-in and a store that survive the servers that the tests kill. */
 async function aWorld() {
   const stack = new AsyncDisposableStack()
   const folder = stack.use(await temporaryFolder())
@@ -37,14 +37,14 @@ async function aWorld() {
     get root() {
       return current.root
     },
-    /** The server ends itself in the midst of a write to come. */
+    /** Makes the server kill itself during a later write. */
     arm: async (point: FailPoint, skip: number) => {
       await writeFile(killFile, `${point} ${skip}`)
       process.kill(current.server.pid, 'SIGUSR2')
     },
     /**
-     * Kills the server and starts the next one. What upstream keeps back is let go in between, unless it is
-     * to come late.
+     * Kills the server and starts the next one. Requests that are held upstream are released in between,
+     * unless they are meant to come late.
      */
     restart: async ({ isLate = false } = {}) => {
       await current.server.stop('SIGKILL')
@@ -88,7 +88,7 @@ const living = (directory: Directory) =>
   directory.inventory().filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
 const leases = async (root: Client) => (await root.list('sys/leases/lookup/cloud/creds/ci')).status
 
-/** Asks and does not mind that nobody answers. */
+/** Sends a request and ignores a missing response. */
 const asking = (asked: Promise<unknown>) => asked.catch(() => undefined)
 
 let world: Awaited<ReturnType<typeof aWorld>>
@@ -97,8 +97,8 @@ beforeAll(async () => {
 })
 afterAll(() => world[Symbol.asyncDispose]())
 
-describe('kill -9 while a credential is made', () => {
-  test('after each of the calls happened upstream: the next start undoes all of them', async () => {
+describe('kill -9 while a credential is issued', () => {
+  test('after each of the calls took effect upstream: the next start undoes all of them', async () => {
     const { directory } = world
     const cut: Promise<unknown>[] = []
     // the last call first: those before it pass
@@ -129,23 +129,26 @@ describe('kill -9 while a credential is made', () => {
     { point: 'storage.after-commit', skip: 0, isThere: false },
     { point: 'storage.before-commit', skip: 2, isThere: false },
     { point: 'storage.after-commit', skip: 2, isThere: true },
-  ] as const)('at $point of write $skip: with its lease, or not at all', async ({ point, skip, isThere }) => {
-    const { directory } = world
-    await world.arm(point, skip)
-    await asking(world.root.read('cloud/creds/ci'))
+  ] as const)(
+    'at $point of write $skip: the credential has its lease or does not exist',
+    async ({ point, skip, isThere }) => {
+      const { directory } = world
+      await world.arm(point, skip)
+      await asking(world.root.read('cloud/creds/ci'))
 
-    await world.restart()
+      await world.restart()
 
-    await until(async () => (await debris(world.root)).length === 0)
-    expect(living(directory).map(({ kind }) => kind)).toEqual(
-      isThere ? ['application', 'service-principal', 'password', 'role-assignment', 'group-member'] : [],
-    )
-    expect(await leases(world.root)).toBe(isThere ? 200 : 404)
-    await world.root.write('sys/leases/revoke-prefix/cloud/creds/ci')
-  })
+      await until(async () => (await debris(world.root)).length === 0)
+      expect(living(directory).map(({ kind }) => kind)).toEqual(
+        isThere ? ['application', 'service-principal', 'password', 'role-assignment', 'group-member'] : [],
+      )
+      expect(await leases(world.root)).toBe(isThere ? 200 : 404)
+      await world.root.write('sys/leases/revoke-prefix/cloud/creds/ci')
+    },
+  )
 })
 
-test('kill -9 in role changes: what upstream does after the next start has looked is undone too', async () => {
+test('kill -9 in role updates: calls that take effect after the first undo are undone too', async () => {
   const { directory } = world
   const kept = {
     cloud_roles: readers(directory, 'web'),
@@ -227,7 +230,7 @@ describe('kill -9 around a forced revocation', () => {
   }
 
   test.each(['storage.before-commit', 'storage.after-commit'] as const)(
-    'at %s of the write that drops the lease: the lease or its debris is on record',
+    'at %s of the write that deletes the lease: the lease or its debris is stored',
     async (point) => {
       const { directory } = world
       expect((await world.root.read('cloud/creds/ci')).status).toBe(200)
@@ -248,7 +251,7 @@ describe('kill -9 around a forced revocation', () => {
     },
   )
 
-  test('while the mount is being removed: the next start keeps the mount until its debris is gone', async () => {
+  test('while the mount is being removed: the mount stays after the next start until its debris is gone', async () => {
     const { directory } = world
     await world.root.read('cloud/creds/ci')
     refuseRemovals()

@@ -3,7 +3,7 @@ import type { FaultInput } from '../../../simulators/directory/fault-fields.ts'
 import type { Answer, Json } from '../../support/client.ts'
 import { type CloudFixture, guids } from './cloud-fixture.ts'
 
-/** A role that may read one resource group, and what else a test says. */
+/** Creates a role that may read one resource group, with further fields. */
 export async function aRole(
   fixture: CloudFixture,
   name: string,
@@ -26,7 +26,7 @@ export const reader = (fixture: CloudFixture, ...groups: string[]): string =>
     })),
   )
 
-/** A credential as it was answered. */
+/** A credential from a response. */
 export type Credential = {
   readonly lease: string
   readonly clientId: string
@@ -46,7 +46,7 @@ function credentialOf({ status, text, body }: Answer): Credential {
     clientId: String(body.data?.client_id),
     secret: String(body.data?.client_secret),
     duration: Number(body.lease_duration),
-    // any answer has them
+    // every response has them
     warnings: body.warnings as Json,
   }
 }
@@ -59,7 +59,7 @@ export const renew = (fixture: CloudFixture, lease: string, increment?: number):
     ...(increment === undefined ? {} : { increment }),
   })
 
-/** Kinds of what exists upstream for a client id, deleted or not. */
+/** The kinds of objects that exist upstream for a client id, deleted or not. */
 export const kindsOf = (fixture: CloudFixture, clientId: string, { deleted = false } = {}): string[] =>
   fixture.directory
     .inventory()
@@ -67,7 +67,7 @@ export const kindsOf = (fixture: CloudFixture, clientId: string, { deleted = fal
     .map(({ kind }) => kind)
     .sort()
 
-/** What exists upstream and is not deleted. */
+/** The objects that exist upstream and are not deleted. */
 export const living = (fixture: CloudFixture): string[] =>
   fixture.directory
     .inventory()
@@ -83,7 +83,7 @@ export async function debris(fixture: CloudFixture, mount = 'cloud'): Promise<Re
 
 const mostLooks = 2_000
 
-/** Looks until it is so; a look is a request of its own, or a turn of the loop. */
+/** Repeats a check until it holds. Each check is a request or a turn of the event loop. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let looks = 0; looks < mostLooks; looks++) {
     if (await isSo()) return
@@ -92,11 +92,11 @@ export async function until(isSo: () => boolean | Promise<boolean>): Promise<voi
   throw new Error('it never came about')
 }
 
-/** Nothing is left to undo. */
+/** Waits until nothing is left to undo. */
 export const cleared = (fixture: CloudFixture, mount = 'cloud'): Promise<void> =>
   until(async () => (await debris(fixture, mount)).length === 0)
 
-/** Whether the secret gets a token of the stand-in. */
+/** Whether the stand-in accepts the secret. */
 export async function works(
   fixture: CloudFixture,
   { clientId, secret }: Pick<Credential, 'clientId' | 'secret'>,

@@ -19,25 +19,25 @@ export type EngineFixture = AsyncDisposable & {
   readonly directory: Directory
   readonly clock: PausingClock
   readonly mount: Mount
-  /** The second mount, where there is one. */
+  /** The second mount, if there is one. */
   readonly neighbour: Mount
   readonly view: View
   readonly lines: { level: string; fields: object }[]
-  /** The engine as it is now. */
+  /** The engine that runs now. */
   readonly engine: CloudEngine
   readonly state: MountState
-  /** The engine ends as by a crash, and another one begins over the same records. */
+  /** Ends the engine like a crash, and starts another one with the same records. */
   restart(): void
   /**
-   * After so many writes storage takes none any longer, until `restart`; the first one that is refused may be
-   * stored all the same.
+   * Makes the storage fail after this many writes, until `restart`. The first failed write may be stored all
+   * the same.
    */
   breakStorage(writes: number, last: 'stored' | 'lost'): void
-  /** As `breakStorage`, but only that one write is refused. */
+  /** Like `breakStorage`, but only one write fails. */
   refuseOneWrite(writes: number, last: 'stored' | 'lost'): void
   /** The stored configuration. */
   config(): Promise<ConfigRecord>
-  /** Ends of the display names and key ids of the passwords the root has. */
+  /** Display names and key ids of the root's passwords. */
   rootPasswords(): Promise<{ keyId: string; displayName: string | undefined }[]>
 }
 
@@ -45,11 +45,11 @@ export type EngineHouseOptions = {
   directory?: Omit<DirectoryOptions, 'now'>
   config?: Partial<ConfigRecord>
   operator?: OperatorSettings
-  /** What the configuration of a second mount changes; undefined: there is none. */
+  /** Changed fields in the configuration of a second mount. Undefined: there is only one mount. */
   neighbour?: Partial<ConfigRecord> | undefined
 }
 
-/** An engine with one configured mount over real storage, aimed at a stand-in that shares its clock. */
+/** An engine with one configured mount and real storage, and a stand-in that shares its clock. */
 export async function openEngineFixture({
   directory: options = {},
   config = {},
@@ -150,7 +150,7 @@ export async function openEngineFixture({
     },
     breakStorage: disk.break,
     refuseOneWrite: disk.refuseOne,
-    // the shape was given by the engine that wrote it
+    // the engine wrote this record, so it has this shape
     config: async () => (await view.get('config')) as ConfigRecord,
     rootPasswords: async () => {
       const state = engine.stateOf(mount)
@@ -165,7 +165,7 @@ export async function openEngineFixture({
   }
 }
 
-/** The view of each life of an engine; a broken one stays so for that life. */
+/** The view of one engine. Once broken, it stays broken until the engine is restarted. */
 function breakable(sound: View) {
   let life = aLife(sound)
   return {
@@ -208,7 +208,7 @@ function aLife(sound: View) {
     write: (batch) => guarded(() => sound.write(batch)),
     putIfAbsent: (key, value) => guarded(() => sound.putIfAbsent(key, value)),
     deletePrefix: (prefix) => guarded(() => sound.deletePrefix(prefix)),
-    // the engine narrows it to nothing, only to have plain numbers, which these are
+    // the engine asks only for plain numbers, which this view has
     view: () => view,
   }
   return {

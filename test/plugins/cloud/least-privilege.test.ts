@@ -15,7 +15,7 @@ const [own, every, members] = [
   'GroupMember.ReadWrite.All',
 ]
 const roleManagement = 'RoleManagement.ReadWrite.Directory'
-/** From the next token on; the check signs in anew. */
+/** Takes effect with the next token; the check requests a new one. */
 async function grant(...directoryPermissions: string[]): Promise<void> {
   fixture.directory.change({ directoryPermissions: [...directoryPermissions, 'Organization.Read.All'] })
   await check('sign_in')
@@ -36,7 +36,7 @@ const ownsItself = () =>
     fixture.directory.rootServicePrincipalId,
   )
 
-test('without any permission the check names each that is lacking', async () => {
+test('the check names every missing permission of a root without any', async () => {
   const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
   await aRole(fixture, 'theirs', { application_object_id: id })
   await aRole(fixture, 'ci', { cloud_groups: '[{"group_name":"foo"}]' })
@@ -55,7 +55,7 @@ test('without any permission the check names each that is lacking', async () => 
   expect((await check('object_quota'))?.detail).toContain('missing permission: Organization.Read.All')
 })
 
-test('Directory.ReadWrite.All is enough for all but role-assignable groups, and the check says so', async () => {
+test('Directory.ReadWrite.All suffices except for role-assignable groups, and the check says so', async () => {
   await grant('Directory.ReadWrite.All')
   const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
   await aRole(fixture, 'theirs', { application_object_id: id })
@@ -68,7 +68,7 @@ test('Directory.ReadWrite.All is enough for all but role-assignable groups, and 
 })
 
 describe('Application.ReadWrite.OwnedBy alone', () => {
-  test('makes and removes service principals, kept applications and their passwords', async () => {
+  test('suffices for service principals, persisted applications and their passwords', async () => {
     await grant(own)
     ownsItself()
     await aRole(fixture, 'ci')
@@ -83,7 +83,7 @@ describe('Application.ReadWrite.OwnedBy alone', () => {
     expect(living(fixture)).toEqual([])
   })
 
-  test('adds and removes passwords of an application the root owns, and of no other; check and refusal agree', async () => {
+  test('suffices for passwords on applications that the root owns only, as the check and the refusal say', async () => {
     const [mine, theirs] = [
       fixture.directory.admin.addApplication({ displayName: 'mine' }),
       fixture.directory.admin.addApplication({ displayName: 'theirs' }),
@@ -113,7 +113,7 @@ describe('Application.ReadWrite.OwnedBy alone', () => {
     })
   })
 
-  test('rotates the root secret once the root owns its own application', async () => {
+  test('suffices for a rotation once the root owns its own application', async () => {
     await grant(own)
     expect(await refusal(fixture.root.write('cloud/rotate-root'))).toEqual([
       400,
@@ -141,24 +141,27 @@ describe('groups', () => {
     { granted: [own], missing: [members, every] },
     { granted: [own, members], missing: [every] },
     { granted: [every], missing: [members] },
-  ])('with $granted a membership lacks $missing, as the check says', async ({ granted, missing }) => {
-    await aRole(fixture, 'foo', inGroup('foo'))
-    await grant(...granted)
+  ])(
+    'with $granted, the check and the refusal of a membership name $missing',
+    async ({ granted, missing }) => {
+      await aRole(fixture, 'foo', inGroup('foo'))
+      await grant(...granted)
 
-    const [status, text] = await refusal(fixture.root.read('cloud/creds/foo'))
+      const [status, text] = await refusal(fixture.root.read('cloud/creds/foo'))
 
-    expect([status, text]).toEqual([
-      400,
-      expect.stringMatching(new RegExp(`; missing permission: ${missing.join(' and ')}$`)),
-    ])
-    const { detail = '' } = { ...(await check('directory_permissions')) }
-    for (const permission of missing) expect(detail).toContain(`lacks ${permission}`)
-    expect(detail.match(/lacks /g)).toHaveLength(missing.length)
-    await cleared(fixture)
-    expect(living(fixture)).toEqual([])
-  })
+      expect([status, text]).toEqual([
+        400,
+        expect.stringMatching(new RegExp(`; missing permission: ${missing.join(' and ')}$`)),
+      ])
+      const { detail = '' } = { ...(await check('directory_permissions')) }
+      for (const permission of missing) expect(detail).toContain(`lacks ${permission}`)
+      expect(detail.match(/lacks /g)).toHaveLength(missing.length)
+      await cleared(fixture)
+      expect(living(fixture)).toEqual([])
+    },
+  )
 
-  test('with both a membership is given and taken', async () => {
+  test('with both permissions, members can be added and removed', async () => {
     await aRole(fixture, 'foo', inGroup('foo'))
     await grant(every, members)
 
@@ -191,7 +194,7 @@ describe('groups', () => {
   test.each([
     { kind: 'dynamic' as const, advice: 'a rule decides who is a member of this group' },
     { kind: 'on-premises' as const, advice: 'this group is synchronized from on-premises' },
-  ])('a $kind group is refused when a role is written, by name and by id', async ({ kind, advice }) => {
+  ])('a $kind group is refused in a role, by name and by id', async ({ kind, advice }) => {
     const { id } = fixture.directory.admin.addGroup('theirs', kind)
 
     for (const group of [{ group_name: 'theirs' }, { object_id: id }]) {
@@ -206,7 +209,7 @@ describe('groups', () => {
     { kind: 'dynamic' as const, advice: 'a rule decides who is a member of this group' },
     { kind: 'on-premises' as const, advice: 'this group is synchronized from on-premises' },
   ])(
-    'a group that became $kind since is refused with the reason, and leaves nothing',
+    'a group that became $kind later is refused with the reason, and nothing is left upstream',
     async ({ kind, advice }) => {
       await aRole(fixture, 'changed', inGroup('foo'))
       fixture.directory.admin.changeGroup(fixture.directory.groupIds['foo'] ?? '', kind)
@@ -230,19 +233,22 @@ describe('rights on one resource group only', () => {
   test.each([
     { by: 'name', role: { role_name: 'Reader' } },
     { by: 'id', role: { role_id: '' } },
-  ])('a role is looked up by $by where its scope is, issued and taken back', async ({ by, role }) => {
-    const named = by === 'id' ? { role_id: fixture.definition(guids.reader) } : role
-    await aRole(fixture, 'ci', { cloud_roles: JSON.stringify([{ ...named, scope: fixture.scope('web') }]) })
+  ])(
+    'a role is looked up by $by at its scope, and its credential issued and revoked',
+    async ({ by, role }) => {
+      const named = by === 'id' ? { role_id: fixture.definition(guids.reader) } : role
+      await aRole(fixture, 'ci', { cloud_roles: JSON.stringify([{ ...named, scope: fixture.scope('web') }]) })
 
-    expect((await fixture.root.read('cloud/roles/ci')).body.data?.['cloud_roles']).toEqual([
-      { role_name: 'Reader', role_id: fixture.definition(guids.reader), scope: fixture.scope('web') },
-    ])
-    const { lease } = await aCredential(fixture, 'ci')
-    expect((await revoke(fixture, lease)).status).toBe(204)
-    expect(living(fixture)).toEqual([])
-  })
+      expect((await fixture.root.read('cloud/roles/ci')).body.data?.['cloud_roles']).toEqual([
+        { role_name: 'Reader', role_id: fixture.definition(guids.reader), scope: fixture.scope('web') },
+      ])
+      const { lease } = await aCredential(fixture, 'ci')
+      expect((await revoke(fixture, lease)).status).toBe(204)
+      expect(living(fixture)).toEqual([])
+    },
+  )
 
-  test('a scope elsewhere is refused, with the action and the place', async () => {
+  test('a scope outside is refused, with the missing action and the scope', async () => {
     expect(
       await refusal(fixture.root.write('cloud/roles/r', { cloud_roles: reader(fixture, 'data') })),
     ).toEqual([
@@ -253,7 +259,7 @@ describe('rights on one resource group only', () => {
     ])
   })
 
-  test('the check looks at the scopes of the roles', async () => {
+  test('the check tests the scopes of the roles', async () => {
     expect(await check('resource_manager_permissions')).toMatchObject({
       ok: false,
       detail: expect.stringContaining('in the subscription'),

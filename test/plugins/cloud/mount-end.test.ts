@@ -4,7 +4,7 @@ import { type CloudFixture, startCloudFixture } from './cloud-fixture.ts'
 const foo = '[{"group_name":"foo"}]'
 const alive = ({ directory }: CloudFixture) => directory.inventory().filter(({ deleted }) => !deleted)
 
-test('disabling a mount deletes its roles and the applications they keep', async () => {
+test('disabling a mount deletes its roles and their persisted applications', async () => {
   await using fixture = await startCloudFixture()
   await fixture.root.write('cloud/roles/kept', { persist_app: true, cloud_groups: foo })
   await fixture.root.write('cloud/roles/plain', { cloud_groups: foo })
@@ -19,30 +19,27 @@ test('disabling a mount deletes its roles and the applications they keep', async
   expect((await fixture.root.list('cloud/roles')).status).toBe(404)
 })
 
-test.each(['sys/mounts/cloud', 'cloud/config'])(
-  'with DELETE %s goes a root secret that was about to follow another one',
-  async (path) => {
-    await using fixture = await startCloudFixture()
-    await fixture.root.write('cloud/rotate-root')
-    const passwords = () => alive(fixture).filter(({ kind }) => kind === 'password')
-    expect(passwords()).toHaveLength(1)
+test.each(['sys/mounts/cloud', 'cloud/config'])('DELETE %s removes a pending root secret', async (path) => {
+  await using fixture = await startCloudFixture()
+  await fixture.root.write('cloud/rotate-root')
+  const passwords = () => alive(fixture).filter(({ kind }) => kind === 'password')
+  expect(passwords()).toHaveLength(1)
 
-    expect((await fixture.root.delete(path)).status).toBe(204)
-    // without a configuration it waits for the next one
-    if (path === 'cloud/config') {
-      expect((await fixture.root.read('cloud/debris')).body.data?.['objects']).toMatchObject([
-        { kind: 'rootPassword' },
-      ])
-      await fixture.root.write('cloud/config', fixture.config())
-      await fixture.root.write('cloud/reap', { dry_run: false })
-    }
+  expect((await fixture.root.delete(path)).status).toBe(204)
+  // without a configuration the debris waits for the next one
+  if (path === 'cloud/config') {
+    expect((await fixture.root.read('cloud/debris')).body.data?.['objects']).toMatchObject([
+      { kind: 'rootPassword' },
+    ])
+    await fixture.root.write('cloud/config', fixture.config())
+    await fixture.root.write('cloud/reap', { dry_run: false })
+  }
 
-    expect(passwords()).toEqual([])
-    expect((await fixture.root.read('azure/config/check')).body.data?.['checks']).toContainEqual(
-      expect.objectContaining({ name: 'sign_in', ok: true }),
-    )
-  },
-)
+  expect(passwords()).toEqual([])
+  expect((await fixture.root.read('azure/config/check')).body.data?.['checks']).toContainEqual(
+    expect.objectContaining({ name: 'sign_in', ok: true }),
+  )
+})
 
 test('deleting a namespace disables its mounts', async () => {
   await using fixture = await startCloudFixture()
@@ -74,7 +71,7 @@ test('an application that cannot be removed does not stop the mount from being d
   expect((await fixture.root.read('cloud/config')).status).toBe(404)
 })
 
-test('a moved mount keeps configuration, roles and their applications', async () => {
+test('a moved mount keeps its configuration, roles and persisted applications', async () => {
   await using fixture = await startCloudFixture()
   await fixture.root.write('cloud/roles/kept', { persist_app: true, cloud_groups: foo })
   const before = alive(fixture)

@@ -5,8 +5,8 @@ import { emptyRole } from '../../../src/plugins/cloud/roles/role-record.ts'
 import { effectiveSettings } from '../../../src/plugins/cloud/config/effective-settings.ts'
 import { openEngineFixture } from './engine-fixture.ts'
 
-describe('the client of upstream', () => {
-  test('is kept for 30 minutes', async () => {
+describe('the upstream client', () => {
+  test('is reused for 30 minutes', async () => {
     await using fixture = await openEngineFixture()
     const first = await fixture.state.upstream()
     fixture.clock.advance(1799)
@@ -38,7 +38,7 @@ describe('the client of upstream', () => {
     expect(await fixture.state.upstream()).not.toBe(first)
   })
 
-  test('is missing after the configuration is deleted', async () => {
+  test('is refused after the configuration was deleted', async () => {
     await using fixture = await openEngineFixture()
     await fixture.state.upstream()
 
@@ -50,7 +50,7 @@ describe('the client of upstream', () => {
     })
   })
 
-  test('works with settings of the environment alone', async () => {
+  test('can be opened with settings of the environment alone', async () => {
     const operator = { subscriptionId: 's', tenantId: 't', clientId: 'c', clientSecret: 'x' }
     await using fixture = await openEngineFixture({ operator })
     await fixture.engine.deleteConfig(fixture.mount)
@@ -61,7 +61,7 @@ describe('the client of upstream', () => {
 })
 
 describe('records', () => {
-  test('fields of a later version survive writes', async () => {
+  test('fields of later versions survive writes', async () => {
     await using fixture = await openEngineFixture()
     await fixture.view.write([
       { key: 'config', value: { ...(await fixture.config()), later: 1 } },
@@ -83,7 +83,7 @@ describe('records', () => {
   })
 
   test.each(['config', 'role/a'])(
-    'a damaged %s is an internal error, never treated as absent',
+    'a damaged %s is an internal error and does not count as absent',
     async (key) => {
       await using fixture = await openEngineFixture()
       await fixture.view.write([{ key, value: { broken: true } }])
@@ -129,7 +129,7 @@ describe('effective settings', () => {
     { environment: 'AZUREUSGOVERNMENTCLOUD', directoryBase: 'https://graph.microsoft.us' },
     { environment: 'cloudUSGovernmentCloud', directoryBase: 'https://graph.microsoft.us' },
   ])(
-    'the environment "$environment" has its directory at $directoryBase',
+    'the environment "$environment" sets the directory address $directoryBase',
     ({ environment, directoryBase }) => {
       expect(effectiveSettings({ ...config, environment }, {}).environment).toMatchObject({
         directoryBase,
@@ -138,7 +138,7 @@ describe('effective settings', () => {
     },
   )
 
-  test('the environment takes precedence', () => {
+  test('settings of the environment take precedence', () => {
     const operator = {
       subscriptionId: 'S',
       tenantId: 'T',
@@ -158,13 +158,13 @@ describe('effective settings', () => {
     { missing: { tenant_id: '' }, text: 'tenant_id is required', kind: 'invalid' },
     { missing: { client_id: '' }, text: 'client_id is required', kind: 'invalid' },
     { missing: { client_secret: '' }, text: 'client_secret is required', kind: 'invalid' },
-  ])('$text', ({ missing, text, kind }) => {
+  ])('a missing setting is refused: $text', ({ missing, text, kind }) => {
     expect(() => effectiveSettings({ ...config, ...missing }, {})).toThrow(
       expect.objectContaining({ message: text, kind }),
     )
   })
 
-  test('an unknown cloud in the environment is the operator’s mistake', () => {
+  test('an unknown cloud in the environment is an internal error', () => {
     const text = 'err: no cloud configuration matching the name "x"'
     expect(() => effectiveSettings(config, { environment: 'x' })).toThrow(
       expect.objectContaining({ message: text, kind: 'internal' }),
@@ -172,7 +172,7 @@ describe('effective settings', () => {
   })
 })
 
-test('both types have the same values, each under its own names', () => {
+test('both mount types have the same values under their own names', () => {
   expect([...fieldNames.cloud.audiences]).toEqual([
     ['CloudADMyOrg', 'AzureADMyOrg'],
     ['CloudADMultipleOrgs', 'AzureADMultipleOrgs'],

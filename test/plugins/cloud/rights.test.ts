@@ -10,7 +10,7 @@ afterAll(() => fixture[Symbol.asyncDispose]())
 
 const foo = { cloud_groups: '[{"group_name":"foo"}]' }
 
-/** A client that has these capabilities on everything below `cloud/`. */
+/** A client with these capabilities on everything below `cloud/`. */
 async function withCapabilities(...capabilities: string[]) {
   const name = capabilities.join('-')
   const rules = capabilities.map((capability) => `"${capability}"`).join(', ')
@@ -24,7 +24,7 @@ async function withCapabilities(...capabilities: string[]) {
   return fixture.server.as(String(body['auth']?.['client_token']))
 }
 
-test('what is not there yet takes create, what is there takes update', async () => {
+test('a new role or configuration needs create, an existing one needs update', async () => {
   const [creator, updater] = [await withCapabilities('create'), await withCapabilities('update')]
 
   expect((await updater.write('cloud/config', fixture.config())).status).toBe(403)
@@ -45,7 +45,7 @@ test.each([
   { capability: 'read', may: ['GET config', 'GET roles/a'] },
   { capability: 'list', may: ['LIST roles', 'LIST roles/'] },
   { capability: 'delete', may: ['DELETE roles/none', 'DELETE config'] },
-])('$capability', async ({ capability, may }) => {
+])('the capability $capability allows its calls only', async ({ capability, may }) => {
   await fixture.root.write('cloud/config', fixture.config())
   await fixture.root.write('cloud/roles/a', foo)
   const client = await withCapabilities(capability)
@@ -70,7 +70,7 @@ test.each([
   expect(allowed).toEqual(may)
 })
 
-test('nobody without a token sees anything', async () => {
+test('every path needs a token', async () => {
   for (const path of ['config', 'roles/a', 'roles', 'rotate-root'])
     expect((await fixture.server.anonymous.read(`cloud/${path}`)).status).toBe(403)
 })

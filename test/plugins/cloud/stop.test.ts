@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openEngineFixture } from './engine-fixture.ts'
 
-test('the end of the engine ends a request for a token, which belongs to no caller', async () => {
+test('disposing of the engine ends a request for a token, which belongs to no caller', async () => {
   await using fixture = await openEngineFixture()
   fixture.directory.fault({ kind: 'held', operation: 'token', times: null })
   const { tokens } = await fixture.state.upstream()

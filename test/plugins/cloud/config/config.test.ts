@@ -28,7 +28,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 let count = 0
 
-/** A mount of its own for each case; gives its path. */
+/** Creates a mount for one case and returns its path. */
 async function newMount(type = 'cloud'): Promise<string> {
   const path = `m${++count}`
   expect((await server.root.write(`sys/mounts/${path}`, { type })).status).toBe(204)
@@ -37,19 +37,19 @@ async function newMount(type = 'cloud'): Promise<string> {
 
 const written = (...writes: object[]) => ({ writes })
 
-describe("a mount of type azure shows what Azure's engine got later only when it was set", () => {
+describe("a mount of type azure shows later fields of Vault's engine only once they were sent", () => {
   const { subscription_id, tenant_id, client_id, environment, root_password_ttl } = created
   const plain = { subscription_id, tenant_id, client_id, environment, root_password_ttl }
 
   test.each([
-    { set: 'nothing', ...written(withSecret), read: plain },
+    { set: 'none of them', ...written(withSecret), read: plain },
     {
       set: 'a period',
       ...written({ ...withSecret, rotation_period: '30d' }),
       read: { ...plain, rotation_period: 2_592_000 },
     },
     {
-      set: 'a period that was cleared, and others to what they are anyway',
+      set: 'a period that was cleared, and others with their default values',
       ...written(
         { ...withSecret, rotation_period: 10 },
         { rotation_period: 0, identity_token_ttl: 0, disable_automated_rotation: false, rotation_policy: '' },
@@ -63,21 +63,21 @@ describe("a mount of type azure shows what Azure's engine got later only when it
       },
     },
     {
-      set: 'a schedule, which a later write keeps',
+      set: 'a schedule that a later write keeps',
       ...written(
         { ...withSecret, rotation_schedule: '0 3 * * 0', rotation_window: 3600 },
         { tenant_id: 'tenant-2' },
       ),
       read: { ...plain, tenant_id: 'tenant-2', rotation_schedule: '0 3 * * 0', rotation_window: 3600 },
     },
-  ])('$set', async ({ writes, read }) => {
+  ])('after writes of $set', async ({ writes, read }) => {
     const mount = await newMount('azure')
     for (const body of writes) expect((await server.root.write(`${mount}/config`, body)).status).toBe(204)
 
     expect((await server.root.read(`${mount}/config`)).body.data).toEqual(read)
   })
 
-  test('nothing, without a configuration or after that was deleted', async () => {
+  test('and shows none without a configuration or after its deletion', async () => {
     const mount = await newMount('azure')
     const empty = { subscription_id: '', tenant_id: '', client_id: '', environment: '', root_password_ttl: 0 }
     expect((await server.root.read(`${mount}/config`)).body.data).toEqual(empty)
@@ -88,7 +88,7 @@ describe("a mount of type azure shows what Azure's engine got later only when it
   })
 })
 
-describe('what is read after writes', () => {
+describe('a configuration is read as written', () => {
   test.each([
     { row: 'a new configuration', ...written(withSecret), read: created },
     {
@@ -107,17 +107,17 @@ describe('what is read after writes', () => {
       read: { ...created, tenant_id: 'tenant-2' },
     },
     {
-      row: 'another tenant keeps the lifetime',
+      row: 'another tenant and the stored lifetime',
       ...written({ ...withSecret, root_password_ttl: '1m' }, { tenant_id: 'tenant-2' }),
       read: { ...created, tenant_id: 'tenant-2', root_password_ttl: 60 },
     },
     {
-      row: 'another tenant keeps the environment',
+      row: 'another tenant and the stored environment',
       ...written({ ...withSecret, environment: 'AZURECHINACLOUD' }, { tenant_id: 'tenant-2' }),
       read: { ...created, tenant_id: 'tenant-2', environment: 'AZURECHINACLOUD' },
     },
     {
-      row: 'an empty schedule beside a window',
+      row: 'an empty schedule and a window',
       ...written({ ...withSecret, root_password_ttl: 86_400, rotation_window: '1h', rotation_schedule: '' }),
       read: { ...created, root_password_ttl: 86_400, rotation_window: 3600 },
     },
@@ -132,7 +132,7 @@ describe('what is read after writes', () => {
       read: { ...created, rotation_schedule: '0 3 * * sun', rotation_window: 7200 },
     },
     {
-      row: 'from schedule to period',
+      row: 'a period in place of a schedule',
       ...written(
         { ...withSecret, rotation_schedule: '0 3 * * 0' },
         { rotation_schedule: '', rotation_period: 10 },
@@ -140,17 +140,17 @@ describe('what is read after writes', () => {
       read: { ...created, rotation_period: 10 },
     },
     {
-      row: 'a zero is stored',
+      row: 'a stored zero',
       ...written({ ...withSecret, root_password_ttl: 0 }),
       read: { ...created, root_password_ttl: 0 },
     },
     {
-      row: 'an empty text clears',
+      row: 'a field cleared by an empty string',
       ...written(withSecret, { client_id: '' }),
       read: { ...created, client_id: '' },
     },
     {
-      row: 'unknown fields pass',
+      row: 'unknown fields, which are ignored',
       ...written({ ...withSecret, password_policy: 'x', use_microsoft_graph_api: true }),
       read: created,
     },
@@ -160,7 +160,7 @@ describe('what is read after writes', () => {
       read: { ...created, rotation_policy: 'p', disable_automated_rotation: true },
     },
     {
-      row: 'a TTL of identity tokens',
+      row: 'a lifetime of identity tokens',
       ...written({ ...withSecret, identity_token_ttl: '500' }),
       read: { ...created, identity_token_ttl: 500 },
     },
@@ -175,7 +175,7 @@ describe('what is read after writes', () => {
       ...written({ ...withSecret, environment }),
       read: { ...created, environment },
     })),
-  ])('a written configuration is read: $row', async ({ writes, read }) => {
+  ])('with $row', async ({ writes, read }) => {
     const mount = await newMount()
     for (const body of writes)
       expect(await server.root.write(`${mount}/config`, body)).toMatchObject({ status: 204, text: '' })
@@ -186,7 +186,7 @@ describe('what is read after writes', () => {
     expect(answer.body['data']).toEqual(read)
   })
 
-  test('a deleted or never written configuration is read as zeros', async () => {
+  test('a deleted or missing configuration is read as zero values', async () => {
     const mount = await newMount()
     expect((await server.root.read(`${mount}/config`)).body['data']).toEqual(zeros)
     expect((await server.root.delete(`${mount}/config`)).status).toBe(204)
@@ -223,7 +223,7 @@ const wrapped = (text: string) => `1 error occurred:\n\t* ${text}\n\n`
 const both =
   'mutually exclusive fields rotation_schedule and rotation_period were both specified; only one of them can be provided'
 
-describe('what is refused, and leaves everything as it was', () => {
+describe('a refused write changes nothing', () => {
   test.each([
     {
       row: 'a secret and an audience',
@@ -231,27 +231,27 @@ describe('what is refused, and leaves everything as it was', () => {
       text: "only one of 'client_secret' or 'identity_token_audience' can be set",
     },
     {
-      row: 'workload identity',
+      row: 'an audience for workload identity',
       body: { client_secret: '', identity_token_audience: 'aud' },
       text: 'plugin workload identity not supported',
     },
     {
-      row: 'unknown environment',
+      row: 'an unknown environment',
       body: { environment: 'invalidEnv' },
       text: wrapped('err: no cloud configuration matching the name "invalidEnv"'),
     },
     {
-      row: 'empty environment',
+      row: 'an empty environment',
       body: { environment: '' },
       text: wrapped('err: no cloud configuration matching the name ""'),
     },
     {
-      row: 'a cloud that is no more',
+      row: 'a cloud that no longer exists',
       body: { environment: 'AzureGermanCloud' },
       text: wrapped('err: no cloud configuration matching the name "AzureGermanCloud"'),
     },
     {
-      row: 'the environment comes last',
+      row: 'a wrong schedule, reported before the environment',
       body: { environment: 'x', rotation_schedule: 'x' },
       text: 'failed to parse provided rotation_schedule: expected exactly 5 fields, found 1',
     },
@@ -266,7 +266,7 @@ describe('what is refused, and leaves everything as it was', () => {
       text: both,
     },
     {
-      row: 'a schedule that never comes',
+      row: 'a schedule without any date',
       body: { rotation_schedule: '0 0 31 2 *' },
       text: 'failed to parse provided rotation_schedule: there is no such day',
     },
@@ -291,12 +291,12 @@ describe('what is refused, and leaves everything as it was', () => {
       text: 'error registering rotation job: rotation_window must be 3600 seconds or more',
     },
     {
-      row: 'a lifetime below zero',
+      row: 'a negative lifetime',
       body: { root_password_ttl: -1 },
       text: `error converting input for field "root_password_ttl": cannot provide negative value '-1'`,
     },
     {
-      row: 'a switch that is none',
+      row: 'a switch that is not a boolean',
       body: { disable_automated_rotation: 'maybe' },
       text: 'error converting input for field "disable_automated_rotation"',
       isPart: true,
@@ -309,7 +309,7 @@ describe('what is refused, and leaves everything as it was', () => {
     },
     { row: 'an empty subscription', body: { subscription_id: '' }, text: 'subscription_id is required' },
     { row: 'an empty tenant', body: { tenant_id: '' }, text: 'tenant_id is required' },
-  ])('a configuration is refused: $row', async ({ body, text, isPart = false }) => {
+  ])('a configuration is refused with $row', async ({ body, text, isPart = false }) => {
     const mount = await newMount()
     await server.root.write(`${mount}/config`, withSecret)
 
@@ -321,7 +321,7 @@ describe('what is refused, and leaves everything as it was', () => {
     expect((await server.root.read(`${mount}/config`)).body['data']).toEqual(created)
   })
 
-  test('a period is refused beside a stored schedule', async () => {
+  test('a period is refused together with a stored schedule', async () => {
     const mount = await newMount()
     await server.root.write(`${mount}/config`, { ...withSecret, rotation_schedule: '0 0 * * *' })
 
@@ -334,7 +334,7 @@ describe('what is refused, and leaves everything as it was', () => {
   test.each([
     { body: {}, text: 'subscription_id is required' },
     { body: { subscription_id: 'a' }, text: 'tenant_id is required' },
-  ])('a new configuration needs both ids: $text', async ({ body, text }) => {
+  ])('a new configuration needs both ids, else: $text', async ({ body, text }) => {
     const mount = await newMount()
 
     expect(await server.root.write(`${mount}/config`, body)).toMatchObject({
@@ -344,7 +344,7 @@ describe('what is refused, and leaves everything as it was', () => {
   })
 })
 
-test('ids may come from the environment, and are not shown', async () => {
+test('ids can come from the environment, and are not shown', async () => {
   const environment = {
     CLOUD_SUBSCRIPTION_ID: 'sub-e',
     CLOUD_TENANT_ID: 'tenant-e',
@@ -361,7 +361,7 @@ test('ids may come from the environment, and are not shown', async () => {
   })
 })
 
-test('no answer contains the secret', async () => {
+test('no response contains the secret', async () => {
   const mount = await newMount()
   const secret = 'never-to-be-seen-again'
   const answers = [
@@ -379,7 +379,7 @@ test.each([
   ['DELETE', 'rotate-root'],
   ['GET', 'roles'],
   ['POST', 'roles'],
-])('%s %s is unsupported', async (method, path) => {
+])('%s %s is an unsupported operation', async (method, path) => {
   const mount = await newMount()
 
   expect(await server.root.call(method, `${mount}/${path}`)).toMatchObject({
@@ -389,7 +389,7 @@ test.each([
 })
 
 test.each(['static-roles/x', 'static-creds/x', 'rotate-role/x', 'roles/-x', 'roles/x-', 'configs'])(
-  '%s is no path',
+  '%s is an unsupported path',
   async (path) => {
     const mount = await newMount()
 

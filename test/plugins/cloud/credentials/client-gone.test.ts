@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => fixture[Symbol.asyncDispose]())
 
-/** A request, and the end of its client. */
+/** A request, and a function that disconnects its client. */
 function ask(input: Parameters<EngineFixture['engine']['credentials']['make']>[0]['input'] = {}) {
   const listeners = new Set<() => void>()
   const answer = fixture.engine.credentials
@@ -37,7 +37,7 @@ const living = () =>
   fixture.directory.inventory().filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
 const calls = () => fixture.directory.journal.entries({ operation: 'createApplication' }).length
 
-test('a credential is undone when its client has disconnected', async () => {
+test('a credential is undone if its client has disconnected', async () => {
   fixture.directory.fault({ kind: 'held', operation: 'putRoleAssignment' })
   const { answer, hangUp } = ask()
   await fixture.directory.journal.arrived('putRoleAssignment', 1)
@@ -50,8 +50,8 @@ test('a credential is undone when its client has disconnected', async () => {
   expect(living()).toEqual([])
 })
 
-test('readiness is not awaited when the client has disconnected', async () => {
-  // the root's own for the directory goes through, the proof is held
+test('the wait for readiness ends when the client disconnects', async () => {
+  // the root's token for the directory passes, the sign-in with the new secret is held
   fixture.directory.fault({ kind: 'held', operation: 'token', skip: 1 })
   const { answer, hangUp } = ask({ wait: 'ready' })
   await fixture.directory.journal.arrived('token', 3)
@@ -64,13 +64,13 @@ test('readiness is not awaited when the client has disconnected', async () => {
   expect(living()).toEqual([])
 })
 
-test('nothing is created for a client that disconnects, or times out, while it waits for its turn', async () => {
+test('nothing is created for a client that disconnects or times out while it waits for its turn', async () => {
   Object.assign(fixture.mount, { options: { max_in_flight: '1' } })
   fixture.directory.fault({ kind: 'held', operation: 'createApplication' })
   const [first, second, third] = [ask(), ask(), ask()]
   await fixture.directory.journal.arrived('createApplication', 1)
   second.hangUp()
-  // none of the time of a request is left
+  // the time limit of the request has passed
   fixture.clock.advance(90)
   fixture.directory.release()
   fixture.directory.clearFaults()
@@ -81,7 +81,7 @@ test('nothing is created for a client that disconnects, or times out, while it w
   expect(calls()).toBe(1)
 })
 
-test('after an answer its client is no longer watched', async () => {
+test('a client is not watched after its response', async () => {
   const { answer, listeners } = ask()
 
   expect(await answer).toBe('made')

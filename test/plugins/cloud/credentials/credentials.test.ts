@@ -51,7 +51,7 @@ describe('dynamic credentials', () => {
     )
   })
 
-  test('groups alone are enough', async () => {
+  test('a role with groups only issues credentials', async () => {
     const name = newName()
     await aRole(fixture, name, {
       cloud_roles: '[]',
@@ -70,7 +70,7 @@ describe('dynamic credentials', () => {
     expect(await works(fixture, credential)).toBe(true)
   })
 
-  test('a mount of type azure issues credentials too', async () => {
+  test('a mount of type azure issues credentials as well', async () => {
     await aRole(fixture, 'theirs', {}, 'azure')
 
     const credential = await aCredential(fixture, 'azure/creds/theirs')
@@ -81,7 +81,7 @@ describe('dynamic credentials', () => {
     expect(kindsOf(fixture, credential.clientId)).toEqual([])
   })
 
-  test('the name of a role is lower-cased, and the lease has the path as typed', async () => {
+  test('the role name is lower-cased, and the lease id keeps the path as sent', async () => {
     const name = newName()
     await aRole(fixture, name)
 
@@ -98,7 +98,7 @@ describe('dynamic credentials', () => {
   })
 })
 
-/** What kind of role, and what else it has. */
+/** The kinds of roles, with further fields. */
 const forms = [
   { form: 'dynamic', body: async () => ({}) },
   {
@@ -137,7 +137,7 @@ describe.each(forms)('lifetimes of a $form role', ({ body }) => {
     })
   })
 
-  test('the explicit limit caps a lease that has no TTL of its own, and no renewal passes the end of the secret', async () => {
+  test('explicit_max_ttl caps a lease without a TTL, and no renewal goes past the end of the secret', async () => {
     const name = newName()
     await aRole(fixture, name, { ...(await body()), explicit_max_ttl: 60 })
 
@@ -155,7 +155,7 @@ describe.each(forms)('lifetimes of a $form role', ({ body }) => {
 })
 
 describe('passwords of an application', () => {
-  test('a credential is a password of its own that is deleted with its lease, and the application stays', async () => {
+  test('each credential is a password that is removed with its lease, and the application stays', async () => {
     const { id, appId } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     const name = newName()
     await aRole(fixture, name, { application_object_id: id })
@@ -170,7 +170,7 @@ describe('passwords of an application', () => {
     expect(await works(fixture, credential)).toBe(false)
   })
 
-  test('a managed application keeps its client id over many credentials', async () => {
+  test('a persisted application keeps its client id for all credentials', async () => {
     const name = newName()
     await aRole(fixture, name, { persist_app: true })
 
@@ -194,7 +194,7 @@ describe('passwords of an application', () => {
     expect(await Promise.all(both.map((one) => works(fixture, one)))).toEqual([true, true])
   })
 
-  test('the third secret of an application for personal accounts is refused with a clear error', async () => {
+  test('the third secret on an application for personal accounts is refused with a clear error', async () => {
     const { id } = fixture.directory.admin.addApplication({
       displayName: 'theirs',
       signInAudience: 'PersonalMicrosoftAccount',
@@ -211,7 +211,7 @@ describe('passwords of an application', () => {
     expect(await debris(fixture)).toEqual([])
   })
 
-  test('passwords of the engine that have ended make room for a new one', async () => {
+  test('expired passwords of the engine make room for a new one', async () => {
     const { id } = fixture.directory.admin.addApplication({
       displayName: 'theirs',
       signInAudience: 'PersonalMicrosoftAccount',
@@ -224,7 +224,7 @@ describe('passwords of an application', () => {
     expect(await works(fixture, await aCredential(fixture, name))).toBe(true)
   })
 
-  test('the application of the engine is never a target, whatever is stored', async () => {
+  test("the engine's own application is refused, even in a stored role", async () => {
     const name = newName()
     const { id, appId } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     await aRole(fixture, name, { application_object_id: id })
@@ -254,7 +254,7 @@ describe('revocation', () => {
     expect(await debris(fixture)).toEqual([])
   })
 
-  test('with permanently_delete nothing is left, not even among the deleted objects', async () => {
+  test('permanently_delete leaves nothing, not even among the deleted objects', async () => {
     const name = newName()
     await aRole(fixture, name, { permanently_delete: true })
     const { clientId, lease } = await aCredential(fixture, name)
@@ -264,7 +264,7 @@ describe('revocation', () => {
     expect([...kindsOf(fixture, clientId), ...kindsOf(fixture, clientId, { deleted: true })]).toEqual([])
   })
 
-  test('a credential of groups only can be revoked', async () => {
+  test('a credential with groups only can be revoked', async () => {
     const name = newName()
     await aRole(fixture, name, { cloud_roles: '[]', cloud_groups: '[{"group_name":"foo"}]' })
     const { clientId, lease } = await aCredential(fixture, name)
@@ -277,7 +277,7 @@ describe('revocation', () => {
     { status: 400, code: 'SomethingElse' },
     { status: 204, code: undefined },
     { status: 404, code: 'RoleAssignmentNotFound' },
-  ])('a deletion of an assignment that answers $status does not stop it', async ({ status, code }) => {
+  ])('a revocation continues after status $status for an assignment', async ({ status, code }) => {
     const name = newName()
     await aRole(fixture, name)
     const { clientId, lease } = await aCredential(fixture, name)
@@ -324,7 +324,7 @@ describe('revocation', () => {
     ).toEqual([])
   })
 
-  test('an assignment that was removed by hand does not matter', async () => {
+  test('an assignment that was removed by hand counts as removed', async () => {
     const name = newName()
     await aRole(fixture, name, {
       cloud_roles: reader(fixture, 'web', 'data'),
@@ -341,7 +341,7 @@ describe('revocation', () => {
   })
 
   test.each([{ forGood: false }, { forGood: true }])(
-    'an application that was deleted by hand does not stop it (permanently_delete $forGood)',
+    'an application that was deleted by hand counts as removed (permanently_delete $forGood)',
     async ({ forGood }) => {
       const name = newName()
       await aRole(fixture, name, { permanently_delete: forGood })
@@ -360,7 +360,7 @@ describe('revocation', () => {
     },
   )
 
-  test('a new application that a part of the directory does not know yet is looked for again', async () => {
+  test('a new application that is not replicated yet is looked for again', async () => {
     const name = newName()
     await aRole(fixture, name)
     const { clientId, lease } = await aCredential(fixture, name)
@@ -377,7 +377,7 @@ describe('revocation', () => {
     expect(kindsOf(fixture, clientId)).toEqual([])
   })
 
-  test('a password of an application that a part of the directory does not know yet is looked for again', async () => {
+  test('a new password that is not replicated yet is looked for again', async () => {
     const { id, appId } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     const name = newName()
     await aRole(fixture, name, { application_object_id: id })
@@ -396,7 +396,7 @@ describe('revocation', () => {
   })
 
   test.each(['slow', 'lost'] as const)(
-    'what turns up among the deleted late is purged all the same, also when an answer was %s',
+    'objects that appear late among the deleted objects are purged, even after a %s answer',
     async (kind) => {
       const name = newName()
       await aRole(fixture, name, { permanently_delete: true })
@@ -416,7 +416,7 @@ describe('revocation', () => {
     },
   )
 
-  test('what turns up later than a revocation waits is purged in the background', async () => {
+  test('objects that appear after the revocation are purged in the background', async () => {
     const name = newName()
     await aRole(fixture, name, { permanently_delete: true })
     const { clientId, lease } = await aCredential(fixture, name)
@@ -431,7 +431,7 @@ describe('revocation', () => {
     expect(kindsOf(fixture, clientId, { deleted: true })).toEqual([])
   })
 
-  test('without a configuration a lease can be renewed and not revoked', async () => {
+  test('without a configuration a lease can be renewed but not revoked', async () => {
     const name = newName()
     await aRole(fixture, name, { ttl: 600 })
     const { lease } = await aCredential(fixture, name)
@@ -466,7 +466,7 @@ describe('renewal', () => {
     expect(await revoke(fixture, lease)).toMatchObject({ status: 204 })
   })
 
-  test('renewal makes no call upstream', async () => {
+  test('renewal sends no request upstream', async () => {
     const name = newName()
     await aRole(fixture, name, { ttl: 100 })
     const { lease } = await aCredential(fixture, name)
@@ -478,7 +478,7 @@ describe('renewal', () => {
   })
 })
 
-test('each Cloud role of a role becomes an assignment of its definition', async () => {
+test('each Cloud role becomes an assignment of its definition', async () => {
   const name = newName()
   const roles = [
     { role_name: 'Storage Blob Data Owner', scope: fixture.scope('web') },

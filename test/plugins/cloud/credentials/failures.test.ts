@@ -28,8 +28,8 @@ const calls = (operation: Parameters<typeof fixture.directory.journal.arrived>[0
   fixture.directory.journal.entries({ operation }).length
 const leases = async () => (await fixture.root.list('sys/leases/lookup/cloud/creds/ci')).status
 
-describe('what is not replicated yet is awaited', () => {
-  test('three refusals because of the local tenant are retried', async () => {
+describe('replication is awaited', () => {
+  test('three refusals that name the local tenant are retried', async () => {
     const message =
       'When using this permission, the backing application of the service principal being created must in the local tenant'
     fixture.directory.fault(
@@ -48,7 +48,7 @@ describe('what is not replicated yet is awaited', () => {
     { message: "Application with identifier 'abc123' does not exist in the directory" },
     { message: 'Application not found' },
     { message: 'Changes are still propagating, please try again' },
-  ])('"$message", twice, is waited for', async ({ message }) => {
+  ])('two refusals with "$message" are retried', async ({ message }) => {
     fixture.directory.fault(
       status('createServicePrincipal', 400, { code: 'Request_BadRequest', message, times: 2 }),
     )
@@ -57,7 +57,7 @@ describe('what is not replicated yet is awaited', () => {
     expect(calls('createServicePrincipal')).toBe(3)
   })
 
-  test('a missing permission fails at once, is named, and leaves nothing', async () => {
+  test('a missing permission fails at once, is named, and nothing is left upstream', async () => {
     const message = 'Insufficient privileges to complete the operation.'
     fixture.directory.fault(
       status('createServicePrincipal', 403, { code: 'Authorization_RequestDenied', message, times: null }),
@@ -74,7 +74,7 @@ describe('what is not replicated yet is awaited', () => {
     expect([living(fixture), await leases()]).toEqual([[], 404])
   })
 
-  test('an assignment whose principal is not known yet is retried', async () => {
+  test('an assignment is retried until its principal is known', async () => {
     fixture.directory.fault(
       status('putRoleAssignment', 400, { code: 'PrincipalNotFound', message: 'not yet', times: 2 }),
     )
@@ -83,7 +83,7 @@ describe('what is not replicated yet is awaited', () => {
     expect(calls('putRoleAssignment')).toBe(4)
   })
 
-  test('retries end with the time, and with the last error of upstream', async () => {
+  test('retries end at the time limit, with the last error from upstream', async () => {
     const message = 'PrincipalNotFound - service principal not replicated'
     fixture.directory.fault(
       status('putRoleAssignment', 400, { code: 'PrincipalNotFound', message, times: null }),
@@ -120,7 +120,7 @@ describe('what is not replicated yet is awaited', () => {
     expect(calls('putRoleAssignment')).toBeLessThanOrEqual(2)
   })
 
-  test('retries of a password use the one service principal', async () => {
+  test('retries of a password use the same service principal', async () => {
     fixture.directory.fault(
       status('addServicePrincipalPassword', 404, {
         code: 'Request_ResourceNotFound',
@@ -134,8 +134,8 @@ describe('what is not replicated yet is awaited', () => {
   })
 })
 
-describe('a failure leaves nothing behind', () => {
-  test('a refused application is an error', async () => {
+describe('nothing is left upstream after a failure', () => {
+  test('a refused application is reported', async () => {
     fixture.directory.fault(
       status('createApplication', 403, { code: 'Directory_QuotaExceeded', message: 'the directory is full' }),
     )
@@ -147,7 +147,7 @@ describe('a failure leaves nothing behind', () => {
     expect([await debris(fixture), await leases(), living(fixture)]).toEqual([[], 404, []])
   })
 
-  test('a timeout while the application is created leaves nothing', async () => {
+  test('a timed out creation of the application is undone', async () => {
     await using slow = await startCloudFixture({ clock: systemClock, cloudTimes: { requestLimitMs: 400 } })
     await aRole(slow, 'ci')
     slow.directory.fault({ kind: 'slow', operation: 'createApplication', delayMs: 800 })
@@ -165,7 +165,7 @@ describe('a failure leaves nothing behind', () => {
     'addServicePrincipalPassword',
     'putRoleAssignment',
     'addGroupMember',
-  ] as const)('when %s fails for good, all that was made is undone at once', async (operation) => {
+  ] as const)('everything is undone at once if %s fails permanently', async (operation) => {
     await aRole(fixture, 'ci', { cloud_groups: '[{"group_name":"foo"}]' })
     fixture.directory.fault(
       status(operation, 400, { code: 'Request_BadRequest', message: 'no', times: null }),
@@ -175,7 +175,7 @@ describe('a failure leaves nothing behind', () => {
 
     await cleared(fixture)
     expect(living(fixture)).toEqual([])
-    // purged: nothing of it counts against the quota
+    // purged objects do not count against the quota
     expect(fixture.directory.inventory().filter(({ kind }) => kind === 'application')).toEqual([])
   })
 
@@ -195,7 +195,7 @@ describe('a failure leaves nothing behind', () => {
     expect(String(revoked.body['errors']?.[0])).toContain(named)
   })
 
-  test('what cannot be undone during an outage is listed as debris with its tries, and undone afterwards', async () => {
+  test('objects that cannot be removed during an outage are debris with their tries, and removed afterwards', async () => {
     fixture.directory.fault(
       status('putRoleAssignment', 400, { code: 'Request_BadRequest', message: 'no', times: null }),
     )
@@ -217,13 +217,13 @@ describe('a failure leaves nothing behind', () => {
   })
 })
 
-describe('answers that were lost', () => {
+describe('after a lost answer', () => {
   test.each([
     'createApplication',
     'createServicePrincipal',
     'addServicePrincipalPassword',
     'putRoleAssignment',
-  ] as const)('of %s: the request goes on with what is there, once', async (operation) => {
+  ] as const)('of %s, the request continues with the existing object', async (operation) => {
     fixture.directory.fault({ kind: 'lost', operation })
 
     const { body, status: answered } = await creds()
@@ -245,7 +245,7 @@ describe('answers that were lost', () => {
   })
 
   test.each(['dropped', 'lost', 'cut', 'empty', 'html'] as const)(
-    'an application whose answer is %s, for good, is not left behind',
+    'an application whose answer is always %s is removed',
     async (kind) => {
       fixture.directory.fault({ kind, operation: 'createApplication', times: null })
       fixture.directory.fault(status('listApplications', 500, { message: 'down', times: 20 }))
@@ -259,7 +259,7 @@ describe('answers that were lost', () => {
     },
   )
 
-  test('when a proxy repeats the creation of an application, neither stays', async () => {
+  test('both applications are removed if a proxy repeats the creation', async () => {
     fixture.directory.fault({ kind: 'lost', operation: 'createApplication' })
     fixture.directory.fault({ kind: 'late', operation: 'listApplications' })
     const asked = creds()
@@ -277,7 +277,7 @@ describe('answers that were lost', () => {
     expect([living(fixture), await leases()]).toEqual([[], 404])
   })
 
-  test('after a lost answer of a password, exactly one exists', async () => {
+  test('of a password, exactly one password exists', async () => {
     const { id, appId } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     await aRole(fixture, 'static', { application_object_id: id })
     fixture.directory.fault({ kind: 'lost', operation: 'addApplicationPassword' })
@@ -289,7 +289,7 @@ describe('answers that were lost', () => {
     expect(await works(fixture, credential)).toBe(true)
   })
 
-  test('after lost answers of all tries, none exists', async () => {
+  test('of every try, no password exists', async () => {
     const { id, appId } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     await aRole(fixture, 'static', { application_object_id: id })
     fixture.directory.fault({ kind: 'lost', operation: 'addApplicationPassword', times: null })
@@ -309,7 +309,7 @@ describe('throttling', () => {
     'createServicePrincipal',
     'addServicePrincipalPassword',
     'putRoleAssignment',
-  ] as const)('%s waits as long as it is told', async (operation) => {
+  ] as const)('%s waits as long as Retry-After says', async (operation) => {
     fixture.directory.fault({ kind: 'throttled', operation, retryAfterSeconds: 2 })
     const begun = fixture.clock.now()
 
@@ -318,7 +318,7 @@ describe('throttling', () => {
     expect(fixture.clock.now() - begun).toBeGreaterThanOrEqual(2000)
   })
 
-  test('a wait too long for the request fails at once and tells how long it is', async () => {
+  test("a wait beyond the request's time limit fails at once, with Retry-After", async () => {
     fixture.directory.fault({
       kind: 'throttled',
       operation: 'createApplication',
@@ -336,12 +336,12 @@ describe('throttling', () => {
   })
 })
 
-test('concurrent creations are limited, and all get their turn', async () => {
+test('concurrent creations are limited, and all are served', async () => {
   await fixture.root.write('sys/mounts/cloud/tune', { options: { max_in_flight: '2' } })
   fixture.directory.fault({ kind: 'held', operation: 'createApplication', times: 2 })
   const asked = Array.from({ length: 5 }, creds)
   await fixture.directory.journal.arrived('createApplication', 2)
-  // whoever could get in has asked for as much as they have
+  // every request that got a slot has sent its calls
   await fixture.root.read('cloud/roles/ci')
   expect(calls('createApplication')).toBe(2)
 
@@ -351,7 +351,7 @@ test('concurrent creations are limited, and all get their turn', async () => {
   expect(calls('createApplication')).toBe(5)
 })
 
-// docs/cloud.md: "it is not there" is believed after a minute
+// docs/contract/cloud.md#undo: "not found" is believed after a minute
 test.each([
   { what: 'an assignment of a credential', operation: 'putRoleAssignment', ask: () => creds() },
   { what: 'an assignment of a role', operation: 'putRoleAssignment', ask: () => aKeptRole({}) },
@@ -360,20 +360,23 @@ test.each([
     operation: 'addGroupMember',
     ask: () => aKeptRole({ cloud_groups: '[{"group_name":"foo"}]' }),
   },
-] as const)('$what requested without an answer is looked for during a minute', async ({ operation, ask }) => {
-  fixture.directory.fault({ kind: 'dropped', operation, times: null })
+] as const)(
+  '$what that was requested without an answer is looked for during a minute',
+  async ({ operation, ask }) => {
+    fixture.directory.fault({ kind: 'dropped', operation, times: null })
 
-  expect((await ask()).status).toBe(502)
+    expect((await ask()).status).toBe(502)
 
-  fixture.directory.clearFaults()
-  await until(async () => {
-    const left = await debris(fixture)
-    return left.length > 0 && left.every(({ error }) => String(error) === 'it is not there yet')
-  })
-  fixture.clock.advance(61)
-  await cleared(fixture)
-  expect(living(fixture)).toEqual([])
-})
+    fixture.directory.clearFaults()
+    await until(async () => {
+      const left = await debris(fixture)
+      return left.length > 0 && left.every(({ error }) => String(error) === 'it is not there yet')
+    })
+    fixture.clock.advance(61)
+    await cleared(fixture)
+    expect(living(fixture)).toEqual([])
+  },
+)
 
 const aKeptRole = (changes: object) =>
   fixture.root.write('cloud/roles/kept', { cloud_roles: reader(fixture), persist_app: true, ...changes })

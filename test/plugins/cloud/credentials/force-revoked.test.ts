@@ -62,8 +62,8 @@ async function aForcedCredential(): Promise<Credential> {
   return credential
 }
 
-describe('what a lease owned that was dropped by force', () => {
-  test('is debris at once, and is taken back as soon as the cloud allows', async () => {
+describe('the objects of a lease that is revoked by force', () => {
+  test('are debris at once, and are removed as soon as the cloud allows', async () => {
     const credential = await aForcedCredential()
 
     expect(await debris(fixture)).toMatchObject([
@@ -79,7 +79,7 @@ describe('what a lease owned that was dropped by force', () => {
     expect([living(fixture), await works(fixture, credential)]).toEqual([[], false])
   })
 
-  test('is a password of an application of others, and no other password of it', async () => {
+  test('on a shared application are its own password only', async () => {
     const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     const theirs = fixture.directory.admin.addPassword(id)
     await aRole(fixture, 'static', { application_object_id: id })
@@ -98,7 +98,7 @@ describe('what a lease owned that was dropped by force', () => {
     expect(await Promise.all(secrets.map((secret) => works(fixture, secret)))).toEqual([false, true, true])
   })
 
-  test('includes assignments, which no application takes along', async () => {
+  test('include role assignments, which outlive the application', async () => {
     await aCredential(fixture, 'ci')
     refuse('deleteRoleAssignment', 'deleteApplication')
     await force()
@@ -110,7 +110,7 @@ describe('what a lease owned that was dropped by force', () => {
     expect(living(fixture)).toEqual([])
   })
 
-  test('is listed and removed by reap', async () => {
+  test('are listed and removed by reap', async () => {
     const credential = await aForcedCredential()
 
     const dry = await reap()
@@ -124,14 +124,14 @@ describe('what a lease owned that was dropped by force', () => {
     fixture.directory.clearFaults()
     const { deleted } = await reap({ dry_run: false })
 
-    // what the background was quicker with is none of its own
+    // reap does not count what the background has removed before
     expect(deleted).toBeLessThanOrEqual(2)
     expect([await debris(fixture), await works(fixture, credential)]).toEqual([[], false])
   })
 })
 
 describe('a mount with debris', () => {
-  test('that can sign in is not removed: 400 with the count and the way out, and the secret works', async () => {
+  test('that can sign in is not removed: 400 with the count and advice, and the secret still works', async () => {
     const credential = await aForcedCredential()
 
     const refused = await disable()
@@ -190,7 +190,7 @@ describe('a mount with debris', () => {
     expect(living(fixture)).toEqual([])
   })
 
-  test('needs a token for that as before', async () => {
+  test('serves debris and reap to callers with a token only', async () => {
     await aForcedCredential()
     await disable()
 
@@ -201,7 +201,7 @@ describe('a mount with debris', () => {
     )
   })
 
-  test('is removed once the cloud has let go of it', async () => {
+  test('is removed once its debris is gone', async () => {
     await aForcedCredential()
     expect((await disable()).status).toBe(400)
     fixture.directory.clearFaults()
@@ -211,7 +211,7 @@ describe('a mount with debris', () => {
     expect(living(fixture)).toEqual([])
   })
 
-  test('of credentials that failed halfway stays likewise', async () => {
+  test('from failed credentials is not removed either', async () => {
     fixture.directory.fault({
       kind: 'status',
       operation: 'putRoleAssignment',
@@ -231,7 +231,7 @@ describe('a mount with debris', () => {
     expect(living(fixture)).toEqual([])
   })
 
-  test('that cannot sign in any longer is removed, and each id is logged', async () => {
+  test('that can no longer sign in is removed, and each id is logged', async () => {
     await aForcedCredential()
     await fixture.root.write('cloud/config', { client_secret: 'wrong' })
     await until(async () => (await debris(fixture)).every(({ error }) => String(error).includes('7000215')))
@@ -246,7 +246,7 @@ describe('a mount with debris', () => {
     ).toEqual(left.map(({ id }) => String(id)).sort())
   })
 
-  test('whose cloud does not answer is not removed: it may sign in', async () => {
+  test('whose cloud does not answer is not removed, because it may sign in', async () => {
     await aForcedCredential()
     await fixture.directory.goDown()
 
@@ -258,7 +258,7 @@ describe('a mount with debris', () => {
     expect(living(fixture)).toEqual([])
   })
 
-  describe('is abandoned with ?abandon=true', () => {
+  describe('can be abandoned with ?abandon=true', () => {
     const withPolicy = async (...capabilities: string[]) => {
       const policy = `path "sys/mounts/*" { capabilities = [${capabilities.map((one) => `"${one}"`).join(', ')}] }`
       await fixture.root.write('sys/policies/acl/some', { policy })
@@ -266,7 +266,7 @@ describe('a mount with debris', () => {
       return fixture.server.as(String(body.auth?.client_token))
     }
 
-    test('by who has sudo there, and each id is logged', async () => {
+    test('by a caller with sudo, and each id is logged', async () => {
       const credential = await aForcedCredential()
       const left = await debris(fixture)
       expect((await disable('?abandon=true', await withPolicy('delete'))).status).toBe(403)
@@ -284,7 +284,7 @@ describe('a mount with debris', () => {
       expect((await fixture.root.read('cloud/config')).status).toBe(404)
     })
 
-    test('also after its removal was refused, and with leases that cannot be revoked', async () => {
+    test('even after its removal was refused, and with leases that cannot be revoked', async () => {
       await aCredential(fixture, 'ci')
       refuse('deleteApplication')
       expect((await disable()).status).toBe(400)
@@ -296,7 +296,7 @@ describe('a mount with debris', () => {
       expect((await fixture.root.list('sys/leases/lookup/cloud/creds/ci')).status).toBe(404)
     })
 
-    test.each(['?abandon=false', '?abandon='])('and not with %s', async (query) => {
+    test.each(['?abandon=false', '?abandon='])('but not with %s', async (query) => {
       await aForcedCredential()
 
       expect((await disable(query)).status).toBe(400)
@@ -319,7 +319,7 @@ describe('a namespace with debris', () => {
   const failures = () =>
     lines.filter(({ msg }) => String(msg).startsWith('could not remove a namespace')).length
 
-  test('is being deleted until the cloud has let go of it', async () => {
+  test('is being deleted until the debris is gone', async () => {
     const credential = await inTeam()
     await fixture.root.delete('sys/namespaces/team')
     await until(() => failures() > 0)
@@ -333,7 +333,7 @@ describe('a namespace with debris', () => {
     expect([living(fixture), await works(fixture, credential)]).toEqual([[], false])
   })
 
-  test('is given up with ?abandon=true by who has sudo, and each id is logged', async () => {
+  test('can be abandoned with ?abandon=true by a caller with sudo, and each id is logged', async () => {
     await inTeam()
     await fixture.root.write('sys/policies/acl/some', {
       policy: 'path "sys/namespaces/*" { capabilities = ["delete"] }',

@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => fixture[Symbol.asyncDispose]())
 
 describe('whois', () => {
-  test('tells the lease and who asked, but nothing of strangers or ended leases', async () => {
+  test('returns the lease and the requester, and 404 for unknown client ids and ended leases', async () => {
     await fixture.root.write('sys/policies/acl/ci', {
       policy: 'path "cloud/creds/*" { capabilities = ["read"] }',
     })
@@ -42,7 +42,7 @@ describe('whois', () => {
     expect((await fixture.root.read(`cloud/whois/${clientId}`)).status).toBe(404)
   })
 
-  test('tells nothing of what was dropped by force', async () => {
+  test('returns 404 for a lease that was revoked by force', async () => {
     const { clientId } = await aCredential(fixture, 'ci')
     fixture.directory.fault({
       kind: 'status',
@@ -65,7 +65,7 @@ describe('reap', () => {
   const reap = async (body: object = {}) =>
     (await fixture.root.write('cloud/reap', body)).body.data as unknown as Record<string, unknown>
 
-  test('finds and deletes what carries the tag of this mount and belongs to nobody, and nothing else', async () => {
+  test('finds and deletes only unowned applications with the tag of this mount', async () => {
     const { clientId, lease } = await aCredential(fixture, 'ci')
     await aRole(fixture, 'kept', { persist_app: true })
     const kept = String((await fixture.root.read('cloud/roles/kept')).body.data?.['application_object_id'])
@@ -107,7 +107,7 @@ describe('reap', () => {
     expect((await revoke(fixture, lease)).status).toBe(204)
   })
 
-  test('spares what is being created at this moment', async () => {
+  test('spares objects that are being created', async () => {
     await aCredential(fixture, 'ci')
     fixture.directory.fault({ kind: 'held', operation: 'addServicePrincipalPassword' })
     const asked = fixture.root.read('cloud/creds/ci')
@@ -119,7 +119,7 @@ describe('reap', () => {
     expect((await asked).status).toBe(200)
   })
 
-  test('what cannot be deleted does not stop the rest', async () => {
+  test('deletes the other objects if one cannot be deleted', async () => {
     await aCredential(fixture, 'ci')
     const prefix = tagged()
     for (const name of ['a', 'b', 'c'])
@@ -144,7 +144,7 @@ describe('reap', () => {
 })
 
 describe('config/check', () => {
-  test('an invalid expiration of the secret counts as none', async () => {
+  test('ignores an invalid expiration of the secret', async () => {
     const passwordCredentials = [
       { keyId: 'k', hint: fixture.directory.rootClientSecret.slice(0, 3), endDateTime: 'soon' },
     ]
@@ -175,7 +175,7 @@ describe('config/check', () => {
     }
   const byName = async (name: string) => (await check()).checks.find((one) => one.name === name)
 
-  test('reports no problem when all is well', async () => {
+  test('reports no problem if there is none', async () => {
     const { ok, checks } = await check()
 
     expect(checks.map(({ name }) => name)).toEqual([
@@ -192,7 +192,7 @@ describe('config/check', () => {
     expect(JSON.stringify(checks)).not.toContain(fixture.directory.rootClientSecret)
   })
 
-  test('names the permissions that are missing, for what', async () => {
+  test('names the missing permissions and what needs them', async () => {
     fixture.directory.change({ directoryPermissions: 'OwnedBy', rootRoles: ['Contributor'] })
 
     expect(await byName('directory_permissions')).toMatchObject({
@@ -207,7 +207,7 @@ describe('config/check', () => {
     expect((await check()).ok).toBe(false)
   })
 
-  test('tells of this moment: of permissions granted, and of a secret removed, since the last request', async () => {
+  test('notices permissions granted, and a secret removed, since the last request', async () => {
     fixture.directory.change({ directoryPermissions: 'None' })
     expect(await byName('directory_permissions')).toMatchObject({ ok: false })
     fixture.directory.change({ directoryPermissions: 'All' })
@@ -220,7 +220,7 @@ describe('config/check', () => {
     expect(await byName('sign_in')).toMatchObject({ ok: false, detail: expect.stringContaining('7000215') })
   })
 
-  test('a credential that was refused for a permission is made at the next request once that is granted', async () => {
+  test('and credentials work at the next request after a missing permission was granted', async () => {
     fixture.directory.change({ directoryPermissions: 'None' })
     expect((await fixture.root.read('cloud/config/check')).status).toBe(200)
     const refused = await fixture.root.read('cloud/creds/ci')
@@ -234,7 +234,7 @@ describe('config/check', () => {
     expect((await fixture.root.read('cloud/creds/ci')).status).toBe(200)
   })
 
-  test('a secret that is refused, and a mount without configuration, end it early', async () => {
+  test('ends early if the secret is refused or the mount is not configured', async () => {
     await fixture.root.write('cloud/config', { client_secret: 'wrong' })
     expect((await check()).checks).toMatchObject([
       { name: 'settings', ok: true },
@@ -247,7 +247,7 @@ describe('config/check', () => {
     ])
   })
 
-  test('the end of the secret, the clock, and the quota', async () => {
+  test('reports the end of the secret, the clock offset and the quota', async () => {
     const { secretText } = fixture.directory.admin.addPassword(fixture.directory.rootApplicationId, {
       lifetimeSeconds: 3 * 86_400,
       secretText: 'Zq7short-lived-secret-text',
@@ -283,7 +283,7 @@ describe('config/check', () => {
   })
 })
 
-test('metrics tell how much is left to undo', async () => {
+test('a gauge counts the debris', async () => {
   fixture.directory.fault({
     kind: 'status',
     operation: 'putRoleAssignment',
@@ -305,6 +305,6 @@ test('metrics tell how much is left to undo', async () => {
   expect(text).toContain('gatehouse_cloud_debris_objects{mount="azure/"} 0\n')
 })
 
-test('debris of a mount that has none', async () => {
+test('a mount without debris returns an empty list', async () => {
   expect(await debris(fixture)).toEqual([])
 })

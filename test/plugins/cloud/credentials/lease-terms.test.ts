@@ -34,7 +34,7 @@ describe('renewal', () => {
       renewable: true,
     },
     {
-      name: 'no terms: only the secret’s end counts',
+      name: 'only the end of the secret, without other terms',
       role: {},
       end: 60,
       now: 5,
@@ -52,7 +52,7 @@ describe('renewal', () => {
       renewable: false,
     },
     {
-      name: 'a ttl that just fits is the last one',
+      name: 'a ttl that just fits, which is the last renewal',
       role: { ttl: 40 },
       end: 60,
       now: 20,
@@ -61,7 +61,7 @@ describe('renewal', () => {
       renewable: false,
     },
     {
-      name: 'a max ttl beyond it',
+      name: 'a max ttl beyond the end of the secret',
       role: { ttl: 10, max_ttl: 100 },
       end: 60,
       now: 20,
@@ -69,7 +69,7 @@ describe('renewal', () => {
       maxTtl: 60,
       renewable: true,
     },
-  ])('$name', ({ role, end, now, ttl, maxTtl, renewable }) => {
+  ])('follows $name', ({ role, end, now, ttl, maxTtl, renewable }) => {
     expect(renewalTerms(aLease(endingAt(end)), { ...emptyRole, ...role }, at(now))).toEqual({
       ttl,
       maxTtl,
@@ -77,7 +77,7 @@ describe('renewal', () => {
     })
   })
 
-  test('a lease without the end of its secret gets one, ten years after its issue', () => {
+  test('sets the end of the secret to ten years after the issue if the lease does not store it', () => {
     const terms = renewalTerms(aLease({ role: 'ci', app_object_id: 'a' }), { ...emptyRole, ttl: 20 }, at(5))
 
     expect(terms).toEqual({
@@ -97,17 +97,17 @@ describe('renewal', () => {
     ],
     ['a secret that has ended', endingAt(60), 60, 'past the end of the secret, cannot renew'],
     ['data that are not the engine’s', { role: 7 }, 5, 'internal data of the lease cannot be read'],
-  ])('%s is refused', (_name, internal, now, message) => {
+  ])('is refused for %s', (_name, internal, now, message) => {
     expect(() => renewalTerms(aLease(internal), emptyRole, at(now))).toThrow(message)
   })
 
-  test('a lease that names no role', () => {
+  test('is refused for a lease without a role', () => {
     expect(() => roleOf(aLease({ app_object_id: 'a' }))).toThrow("internal data 'role' not found")
     expect(roleOf(aLease({ role: 'ci' }))).toBe('ci')
   })
 })
 
-// The secret was made `made` seconds ago, and works for the explicit limit or ten years.
+// The secret was created `made` seconds ago, and works for the explicit limit or ten years.
 // docs/cloud.md#credentials
 test.each([
   { role: { ttl: 20, max_ttl: 30 }, made: 0, terms: { ttl: 20, maxTtl: 30 } },
@@ -116,7 +116,7 @@ test.each([
   { role: { ttl: 20, max_ttl: 30, explicit_max_ttl: 60 }, made: 0, terms: { ttl: 20, maxTtl: 30 } },
   { role: { ttl: 20, explicit_max_ttl: 60 }, made: 15, terms: { ttl: 20, maxTtl: 45 } },
   { role: {}, made: 15, terms: { ttl: 0, maxTtl: tenYears - 15 } },
-])('asked of the core for $role after $made s', ({ role, made, terms }) => {
+])('a lease for $role is issued $made s after its secret with the right terms', ({ role, made, terms }) => {
   const whole = { ...emptyRole, ...role }
   const end = endingAt((whole.explicit_max_ttl || tenYears) - made)
 

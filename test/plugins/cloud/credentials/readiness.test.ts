@@ -13,7 +13,7 @@ afterEach(() => fixture[Symbol.asyncDispose]())
 const proofs = (clientId: string) =>
   fixture.directory.journal.entries({ operation: 'token' }).filter((entry) => entry.clientId === clientId)
 
-test('what is waited for works at once, wherever it is asked', async () => {
+test('with wait=ready, a credential works at once at every replica', async () => {
   fixture.directory.change({ delaySeconds: { secretToToken: 9, applicationToToken: 5 }, replicas: 3 })
 
   const credential = await aCredential(fixture, 'cloud/creds/ci?wait=ready')
@@ -31,7 +31,7 @@ test('what is waited for works at once, wherever it is asked', async () => {
   ).toEqual([200, 200, 200])
 })
 
-test('without it nothing is proven, and nothing is said', async () => {
+test('without wait=ready, nothing is checked and there is no warning', async () => {
   fixture.directory.change({ delaySeconds: { secretToToken: 9 } })
 
   const credential = await aCredential(fixture, 'ci')
@@ -40,14 +40,14 @@ test('without it nothing is proven, and nothing is said', async () => {
   expect(proofs(credential.clientId)).toEqual([])
 })
 
-test('the data keeps its two keys', async () => {
+test('with wait=ready, the data still have two keys', async () => {
   const { body } = await fixture.root.read('cloud/creds/ci?wait=ready')
 
   expect(Object.keys(body.data ?? {}).sort()).toEqual(['client_id', 'client_secret'])
   expect(body.warnings).toEqual(['credentials were ready after 0 s'])
 })
 
-test('a lease does not outlive a secret that was waited for', async () => {
+test('a lease does not outlive its secret after a long wait', async () => {
   await aRole(fixture, 'short', { explicit_max_ttl: 60 })
   fixture.directory.change({ delaySeconds: { secretToToken: 30 } })
   const begun = fixture.clock.now()
@@ -59,7 +59,7 @@ test('a lease does not outlive a secret that was waited for', async () => {
   expect(Date.parse(String(body.data?.expire_time))).toBeLessThanOrEqual(begun + 60_000)
 })
 
-test('a limit that passes: it is answered with a warning', async () => {
+test('after the wait limit, the credential is returned with a warning', async () => {
   fixture.directory.change({ delaySeconds: { secretToToken: 100 } })
   const begun = fixture.clock.now()
 
@@ -70,7 +70,7 @@ test('a limit that passes: it is answered with a warning', async () => {
   expect(kindsOf(fixture, credential.clientId)).toContain('application')
 })
 
-test('a limit that passes with on_timeout=revoke: 502, and nothing is left', async () => {
+test('after the wait limit with on_timeout=revoke, the response is 502 and nothing is left upstream', async () => {
   fixture.directory.change({ delaySeconds: { secretToToken: 100 } })
 
   const answer = await fixture.root.read('cloud/creds/ci?wait=ready&wait_limit=10s&on_timeout=revoke')
@@ -81,7 +81,7 @@ test('a limit that passes with on_timeout=revoke: 502, and nothing is left', asy
   expect(living(fixture)).toEqual([])
 })
 
-test('options of the mount count where a request says nothing', async () => {
+test('the options of the mount are the defaults of requests', async () => {
   await fixture.root.write('sys/mounts/cloud/tune', {
     options: { wait: 'ready', wait_limit: '5s', on_timeout: 'revoke' },
   })
@@ -97,7 +97,7 @@ test('options of the mount count where a request says nothing', async () => {
   expect((await aCredential(fixture, 'cloud/creds/ci?wait=none')).warnings).toBeNull()
 })
 
-test('a password of an application is proven too', async () => {
+test('wait=ready applies to passwords on an application as well', async () => {
   const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
   await aRole(fixture, 'static', { application_object_id: id })
   fixture.directory.change({ delaySeconds: { secretToToken: 4 } })
@@ -107,7 +107,7 @@ test('a password of an application is proven too', async () => {
   expect(await works(fixture, credential)).toBe(true)
 })
 
-test('a login service that throttles or fails proves nothing', async () => {
+test('throttling and failures of the login service do not count as success', async () => {
   fixture.directory.change({ delaySeconds: { secretToToken: 0 } })
   await aCredential(fixture, 'ci')
   fixture.directory.fault({ kind: 'throttled', operation: 'token', retryAfterSeconds: 3, times: 2 })
@@ -121,7 +121,7 @@ test('a login service that throttles or fails proves nothing', async () => {
 test.each([
   ['wait=soon', "wait must be 'ready' or 'none'"],
   ['wait=ready&on_timeout=shrug', "on_timeout must be 'return' or 'revoke'"],
-])('%s is refused before anything is made', async (query, text) => {
+])('%s is refused before anything is created', async (query, text) => {
   expect(await fixture.root.read(`cloud/creds/ci?${query}`)).toMatchObject({
     status: 400,
     body: { errors: [text] },
@@ -129,11 +129,11 @@ test.each([
   expect(living(fixture)).toEqual([])
 })
 
-test('who waits for a secret is in nobody’s way', async () => {
+test('waiting for readiness does not delay other requests', async () => {
   await fixture.root.write('sys/mounts/cloud/tune', { options: { max_in_flight: '1' } })
   fixture.directory.fault({ kind: 'held', operation: 'token', skip: 1 })
   const waiting = fixture.root.read('cloud/creds/ci?wait=ready')
-  // the root's own two, and the proof
+  // the root's two tokens, and the sign-in with the new secret
   await until(() =>
     fixture.directory.journal
       .entries({ operation: 'token' })

@@ -4,7 +4,7 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { startCloudFixture } from '../cloud-fixture.ts'
 import { aCredential, aRole, cleared, kindsOf, living, revoke } from '../credential-steps.ts'
 
-/** A fixture whose database is a file that can be made to fail. */
+/** A fixture with a database file that can be made to fail. */
 async function startFailingFixture() {
   const folder = await temporaryFolder()
   const faults = new StorageFaults()
@@ -24,7 +24,7 @@ async function startFailingFixture() {
 }
 
 test.each([0, 1, 2, 3])(
-  'a disk that is full at write %i of a credential: it is answered and there, or refused and gone',
+  'if the disk is full at write %i, a credential is either returned and exists, or is refused and removed',
   async (skip) => {
     await using failing = await startFailingFixture()
     const { fixture, faults } = failing
@@ -50,13 +50,13 @@ test.each([0, 1, 2, 3])(
   },
 )
 
-test('a password whose lease cannot be stored is taken back', async () => {
+test('a password whose lease cannot be stored is removed', async () => {
   await using failing = await startFailingFixture()
   const { fixture, faults } = failing
   const { id, appId } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
   await aRole(fixture, 'static', { application_object_id: id })
 
-  // its intent, its key id, its lease
+  // the writes: its intent, its key id, its lease
   faults.arm('storage.before-commit', 'full', 2)
   const { status } = await fixture.root.read('cloud/creds/static')
 
@@ -66,14 +66,14 @@ test('a password whose lease cannot be stored is taken back', async () => {
 })
 
 test.each(['dynamic', 'static'])(
-  'a lease whose write has failed, and which is stored all the same, ends with its credential: %s',
+  'a lease that is stored although its write failed is revoked together with its credential: %s',
   async (name) => {
     await using failing = await startFailingFixture()
     const { fixture, faults } = failing
     const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     await aRole(fixture, name, name === 'static' ? { application_object_id: id } : {})
 
-    // the intents, the ids, the lease
+    // the writes: the intents, the ids, the lease
     faults.arm('storage.after-commit', 'io', 2)
     expect((await fixture.root.read(`cloud/creds/${name}`)).status).toBe(500)
 
@@ -86,7 +86,7 @@ test.each(['dynamic', 'static'])(
 )
 
 test.each([0, 1])(
-  'a revocation whose end cannot be written (write %i) is done again and ends',
+  'a revocation is repeated until its result can be stored (failed write %i)',
   async (skip) => {
     await using failing = await startFailingFixture()
     const { fixture, faults } = failing

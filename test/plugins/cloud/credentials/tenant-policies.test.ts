@@ -16,7 +16,7 @@ const errorOf = async (answer: ReturnType<typeof fixture.root.read>) => {
 }
 const tune = (options: Record<string, string>) => fixture.root.write('sys/mounts/cloud/tune', { options })
 const passwords = () => fixture.directory.inventory().filter(({ kind }) => kind === 'password')
-/** Seconds from now until the newest secret ends. */
+/** Seconds until the newest secret expires. */
 async function lifetimeSent(): Promise<number> {
   const added = [
     ...fixture.directory.journal.entries({ operation: 'addServicePrincipalPassword' }),
@@ -28,7 +28,7 @@ async function lifetimeSent(): Promise<number> {
 }
 const [system, day] = [2_764_800, 86_400]
 
-describe('a policy of the tenant is told with 400 and the way out, and leaves nothing', () => {
+describe('a refusal by a policy of the tenant is 400 with advice, and nothing is left upstream', () => {
   test.each([
     {
       settings: { maximumSecretLifetimeSeconds: 3600 },
@@ -46,7 +46,7 @@ describe('a policy of the tenant is told with 400 and the way out, and leaves no
       code: 'ServiceManagementReferenceRequired',
       advice: "set the mount option 'service_management_reference'",
     },
-  ])('$code', async ({ settings, code, advice }) => {
+  ])('for $code', async ({ settings, code, advice }) => {
     fixture.directory.change(settings)
     const { status, text } = await errorOf(fixture.root.read('cloud/creds/ci'))
 
@@ -57,7 +57,7 @@ describe('a policy of the tenant is told with 400 and the way out, and leaves no
     expect(living(fixture)).toEqual([])
   })
 
-  test('a password of an application of others, and a new root secret, are refused in the same words', async () => {
+  test('also for a password on a shared application and for a new root secret', async () => {
     const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     await aRole(fixture, 'static', { application_object_id: id })
     fixture.directory.change({ forbidPasswords: true })
@@ -72,7 +72,7 @@ describe('a policy of the tenant is told with 400 and the way out, and leaves no
   })
 
   test.each(['Request_BadRequest', 'ServiceTreeValueMissing'])(
-    'the message says it where the code is %s',
+    'recognised by its message if the code is %s',
     async (code) => {
       const message =
         'ServiceManagementReference field is required for Create, but is missing in the request.'
@@ -88,7 +88,7 @@ describe('a policy of the tenant is told with 400 and the way out, and leaves no
   )
 })
 
-test('the mount option service_management_reference goes with each application, kept ones too', async () => {
+test('the mount option service_management_reference is sent with every application', async () => {
   fixture.directory.change({ requireServiceManagementReference: true })
   const reference = '5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10'
   await tune({ service_management_reference: reference })
@@ -107,8 +107,8 @@ test('the mount option service_management_reference goes with each application, 
   })
 })
 
-describe('a secret lasts as long as its lease can, and a day', () => {
-  test('by the maximum of the system', async () => {
+describe('a secret lasts one day longer than its lease can', () => {
+  test('limited by the maximum of the system', async () => {
     await aCredential(fixture, 'ci')
 
     expect(await lifetimeSent()).toBe(system + day)
@@ -120,7 +120,7 @@ describe('a secret lasts as long as its lease can, and a day', () => {
     { role: { max_ttl: 9000 }, mount: 7200, seconds: 7200 + day },
     { role: { max_ttl: 600 }, mount: 7200, seconds: 600 + day },
     { role: { explicit_max_ttl: 300 }, mount: 7200, seconds: 300 },
-  ])('of a role with $role on a mount with $mount: $seconds s', async ({ role, mount, seconds }) => {
+  ])('with $role in the role and $mount in the mount: $seconds s', async ({ role, mount, seconds }) => {
     if (mount !== undefined)
       await fixture.root.write('sys/mounts/cloud/tune', { max_lease_ttl: String(mount) })
     await aRole(fixture, 'limited', role)
@@ -131,7 +131,7 @@ describe('a secret lasts as long as its lease can, and a day', () => {
   })
 
   test.each(['dynamic', 'static', 'persisted'])(
-    'of a $0 role too, and the lease is renewed until its maximum',
+    'for a $0 role, and the lease can be renewed until its maximum',
     async (form) => {
       const application =
         form === 'static'
@@ -151,7 +151,7 @@ describe('a secret lasts as long as its lease can, and a day', () => {
     },
   )
 
-  test('a maximum that was raised since the issue does not lead past the end of the secret', async () => {
+  test('and a maximum that is raised later does not extend the lease past the end of the secret', async () => {
     await aRole(fixture, 'short', { ttl: 60, max_ttl: 60 })
     const { lease } = await aCredential(fixture, 'short')
     await aRole(fixture, 'short', { ttl: 60, max_ttl: 10 * day })
@@ -167,7 +167,7 @@ describe('a secret lasts as long as its lease can, and a day', () => {
     { option: '3600', seconds: 3600, duration: 3600 },
     { option: 'nonsense', seconds: system + day, duration: system },
   ])(
-    'the mount option secret_lifetime=$option: $seconds s, and a lease of $duration s',
+    'unless secret_lifetime=$option sets $seconds s, with a lease of $duration s',
     async ({ option, seconds, duration }) => {
       await tune({ secret_lifetime: option })
 
@@ -182,7 +182,7 @@ describe('a secret lasts as long as its lease can, and a day', () => {
 })
 
 describe('instance property locks', () => {
-  test('a new application asks for none', async () => {
+  test('are disabled in new applications', async () => {
     fixture.directory.change({ lockServicePrincipals: 'by-default' })
 
     const credential = await aCredential(fixture, 'ci')
@@ -193,7 +193,7 @@ describe('instance property locks', () => {
     })
   })
 
-  test('a service principal that is locked all the same gets its secret on the application, and that goes with the lease', async () => {
+  test('that exist all the same put the secret on the application, which is deleted with the lease', async () => {
     fixture.directory.change({ lockServicePrincipals: 'always' })
 
     const credential = await aCredential(fixture, 'ci')
@@ -210,7 +210,7 @@ describe('instance property locks', () => {
     expect([living(fixture), await works(fixture, credential)]).toEqual([[], false])
   })
 
-  test('a lost answer on the way there leaves one secret', async () => {
+  test('leave one secret after a lost answer', async () => {
     fixture.directory.change({ lockServicePrincipals: 'always' })
     fixture.directory.fault({ kind: 'lost', operation: 'addApplicationPassword' })
 
@@ -220,7 +220,7 @@ describe('instance property locks', () => {
     expect(passwords()).toHaveLength(1)
   })
 
-  test('an application that is not known everywhere yet is waited for', async () => {
+  test('wait for the replication of the application', async () => {
     fixture.directory.change({ lockServicePrincipals: 'always' })
     fixture.directory.fault({
       kind: 'status',
@@ -234,10 +234,10 @@ describe('instance property locks', () => {
   })
 })
 
-describe('what one issuance asks for is asked for at once', () => {
+describe('the requests for one credential are concurrent', () => {
   const both = () => ({ cloud_groups: '[{"group_name":"foo"}]' })
 
-  test('the secret, the assignments and the memberships wait for nothing of each other', async () => {
+  test('the secret, the assignments and the memberships do not wait for each other', async () => {
     await aRole(fixture, 'all', both())
     for (const operation of ['addServicePrincipalPassword', 'putRoleAssignment', 'addGroupMember'] as const) {
       fixture.directory.fault({ kind: 'held', operation })
@@ -254,7 +254,7 @@ describe('what one issuance asks for is asked for at once', () => {
     expect((await asked).status).toBe(200)
   })
 
-  test('the first failure is told, ends the tries of the others, and nothing is left', async () => {
+  test('the first failure is reported, stops the retries of the others, and nothing is left upstream', async () => {
     await aRole(fixture, 'all', both())
     fixture.directory.change({ forbidPasswords: true, delaySeconds: { servicePrincipalToGroup: 3600 } })
     const before = fixture.clock.now()

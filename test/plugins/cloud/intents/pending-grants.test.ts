@@ -14,7 +14,7 @@ const creds = () => fixture.root.read('cloud/creds/ci')
 const calls = (operation: Parameters<typeof fixture.directory.journal.arrived>[0]) =>
   fixture.directory.journal.entries({ operation }).length
 
-describe('where the root may neither give nor take rights', () => {
+describe('a root that may neither grant nor revoke rights', () => {
   const elsewhere = () =>
     JSON.stringify([
       ...JSON.parse(reader(fixture, 'web')),
@@ -22,7 +22,7 @@ describe('where the root may neither give nor take rights', () => {
     ])
   beforeEach(() => aRole(fixture, 'ci', { cloud_roles: elsewhere() }))
 
-  test('rights that it could not grant need no removal: the rest is undone, and the mount can be disabled', async () => {
+  test('does not undo refused rights: the rest is undone, and the mount can be disabled', async () => {
     const answer = await creds()
 
     expect(answer.status).toBe(400)
@@ -33,7 +33,7 @@ describe('where the root may neither give nor take rights', () => {
     expect(await fixture.root.delete('sys/mounts/cloud')).toMatchObject({ status: 204, text: '' })
   })
 
-  test('rights that it never asked for need no removal', async () => {
+  test('does not undo rights that it never requested', async () => {
     fixture.directory.fault(
       status('createServicePrincipal', 400, { code: 'Request_BadRequest', message: 'no', times: null }),
     )
@@ -46,7 +46,7 @@ describe('where the root may neither give nor take rights', () => {
   })
 })
 
-test('rights that a subscription of another tenant refuses need no removal either', async () => {
+test('rights that a subscription of another tenant refuses are not undone either', async () => {
   for (const operation of ['putRoleAssignment', 'deleteRoleAssignment'] as const) {
     fixture.directory.fault(
       status(operation, 401, {
@@ -64,7 +64,7 @@ test('rights that a subscription of another tenant refuses need no removal eithe
 })
 
 test.each(['lost', 'html'] as const)(
-  'a right whose first answer was %s, and that is refused then, is looked for',
+  'a right that is refused after a first answer %s is undone',
   async (kind) => {
     await aRole(fixture, 'ci', { cloud_roles: reader(fixture, 'web') })
     fixture.directory.fault({ kind, operation: 'putRoleAssignment' })

@@ -27,8 +27,8 @@ async function anApplication(displayName: string, tags = [tag]) {
 const applications = () => fixture.directory.inventory().filter(({ kind }) => kind === 'application')
 const meant = (intent: Intent) => fixture.state.intents.record(intent, undefined)
 
-describe('what the server intended before a restart', () => {
-  test('is undone at the next start, and new intentions are left alone', async () => {
+describe('an intent from before a restart', () => {
+  test('is undone at the next start, and new intents are not', async () => {
     await anApplication('gatehouse-ci-1')
     await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })
     expect(await left()).toEqual([])
@@ -43,7 +43,7 @@ describe('what the server intended before a restart', () => {
     expect(await fixture.state.intents.all()).toMatchObject([{ intent: { display_name: 'gatehouse-ci-2' } }])
   })
 
-  test('is found by name and tag, and a look-alike stays', async () => {
+  test('is undone by name and tag, and a similar application stays', async () => {
     await anApplication('gatehouse-ci-1')
     await anApplication('gatehouse-ci-1', ['gatehouse:cloud_ffffffff:1'])
     fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
@@ -52,10 +52,10 @@ describe('what the server intended before a restart', () => {
     expect(applications()).toMatchObject([{ tags: ['gatehouse:cloud_ffffffff:1'] }])
   })
 
-  test('is not believed to be nothing before ten minutes have passed', async () => {
+  test('is retried for ten minutes while the search finds nothing', async () => {
     fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
     await until(async () => (await fixture.state.intents.debris())[0]?.tries === 2)
-    // the list was late
+    // the list lagged behind
     await anApplication('gatehouse-ci-1')
 
     await nothingLeft()
@@ -69,7 +69,7 @@ describe('what the server intended before a restart', () => {
     await nothingLeft()
   })
 
-  test('a role that owns it keeps it', async () => {
+  test('is not undone if a role owns the object', async () => {
     const { id, appId } = await anApplication('gatehouse-ci-1')
     const [managed, role_assignments] = [
       { object_id: id, client_id: appId, service_principal_id: 'p', group_ids: [] },
@@ -94,7 +94,7 @@ describe('what the server intended before a restart', () => {
     expect(fixture.directory.journal.entries()).toHaveLength(before)
   })
 
-  test('a failure of storage does not end it', async () => {
+  test('is retried after a storage failure', async () => {
     await anApplication('gatehouse-ci-1')
     const id = await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })
     fixture.breakStorage(0, 'lost')
@@ -108,7 +108,7 @@ describe('what the server intended before a restart', () => {
     expect(applications()).toEqual([])
   })
 
-  test('a purge is given up after a day only', async () => {
+  test('to purge is given up only after a day', async () => {
     fixture.state.intents.undo([
       await meant({ kind: 'purge', object_id: '7d2c1b5e-0f43-4c3a-8a52-4f0a9a1f3c77' }),
     ])
@@ -120,7 +120,7 @@ describe('what the server intended before a restart', () => {
     await nothingLeft()
   })
 
-  describe('as a right that may still be given', () => {
+  describe('for a right that may still be granted', () => {
     const scope = () => `/subscriptions/${fixture.directory.subscriptionId}/resourceGroups/web`
     const name = '1c0f6b7e-2e6e-4b5e-9a33-0c8c7a1f4d52'
     const id = () => `${scope()}/providers/Microsoft.Authorization/roleAssignments/${name}`
@@ -130,7 +130,7 @@ describe('what the server intended before a restart', () => {
       fixture.directory.inventory().filter((thing) => thing.kind === 'role-assignment')
     const isLookedFor = () => until(async () => Number((await fixture.state.intents.debris())[0]?.tries) >= 2)
 
-    test('an assignment is looked for during a minute from the first look on', async () => {
+    test('looks for an assignment for a minute after the first attempt', async () => {
       const { appId } = await anApplication('gatehouse-ci-1')
       const { directory, resourceManager } = await fixture.state.upstream()
       const { id: principalId } = await directory.createServicePrincipal(appId, call())
@@ -156,7 +156,7 @@ describe('what the server intended before a restart', () => {
         aRight: (): Intent => ({ kind: 'groupMembership', group_ids: [name], service_principal_id: name }),
       },
     ])(
-      '$what is not looked for any longer than that, and not at all when each call was answered',
+      'looks for $what no longer than that, and only once if every call was answered',
       async ({ aRight }) => {
         fixture.state.intents.undo([await meant(aRight())], { isUnderway: true })
         await isLookedFor()
@@ -172,7 +172,7 @@ describe('what the server intended before a restart', () => {
     )
   })
 
-  test('a membership that a role is being given again stays', async () => {
+  test('does not remove a membership that the role lists again', async () => {
     const write = (cloud_groups: string) =>
       fixture.engine.putRole(fixture.mount, 'kept', { persist_app: true, cloud_groups }, tag)
     await write('[{"group_name":"bar"}]')
@@ -214,8 +214,8 @@ describe('what the server intended before a restart', () => {
   })
 })
 
-describe('what earlier versions have left of leases that were dropped by force', () => {
-  /** The row that stays of such a lease. */
+describe('what earlier versions left of leases that were revoked by force', () => {
+  /** The credential record that such a lease leaves. */
   const aRow = async () => {
     const { id, appId } = await anApplication('gatehouse-ci-1')
     const row = {
@@ -234,7 +234,7 @@ describe('what earlier versions have left of leases that were dropped by force',
   }
   const clear = (abandon: boolean) => fixture.engine.clear(fixture.mount, { abandon })
 
-  test('goes before the mount does', async () => {
+  test('is removed before the mount', async () => {
     await aRow()
 
     await clear(false)
@@ -243,7 +243,7 @@ describe('what earlier versions have left of leases that were dropped by force',
     expect(await fixture.view.listKeys('issued/')).toEqual([])
   })
 
-  test('keeps the mount while the cloud does not let go of it, and is logged when it is abandoned', async () => {
+  test('keeps the mount until it is gone, and is logged if it is abandoned', async () => {
     await aRow()
     fixture.directory.fault({
       kind: 'status',
@@ -271,7 +271,7 @@ describe('what earlier versions have left of leases that were dropped by force',
   })
 })
 
-test('a mount is reaped by itself as often as its options say, and not before', async () => {
+test('a mount is reaped automatically at the interval of its options', async () => {
   await anApplication('gatehouse-ci-lost')
   await fixture.engine.credentials.reapDue()
   fixture.clock.advance(7200)
@@ -300,7 +300,7 @@ test.each([
   ],
   [{ secret_type: 'static_service_principal', app_object_id: 'a' }, "internal data 'key_id' not found"],
   [{ secret_type: 'static_service_principal', key_id: 'k' }, "internal data 'app_object_id' not found"],
-])('a lease that kept %j cannot be revoked', async (internal, message) => {
+])('a lease with the data %j cannot be revoked', async (internal, message) => {
   const lease: Lease = {
     ...{
       id: 'cloud/creds/ci/x',

@@ -28,7 +28,7 @@ const lists = (roles: object[], groups: string[]) => ({
   cloud_groups: JSON.stringify(groups.map((group_name) => ({ group_name }))),
 })
 
-/** What exists upstream of an application, soft-deleted things left out unless asked for. */
+/** What exists upstream for an application, by default without deleted objects. */
 function thingsOf(objectId: string, { deleted = false } = {}): Thing[] {
   const all = fixture.directory.inventory()
   const clientId = all.find(({ id }) => id === objectId)?.clientId
@@ -46,7 +46,7 @@ const rights = (objectId: string) =>
 const debris = async () => (await fixture.root.read('cloud/debris')).body['data']?.['objects']
 const untilNoDebris = () => expect.poll(debris, { timeout: 20_000 }).toEqual([])
 
-/** A persisted role; gives the object id of its application. */
+/** Creates a role with persist_app and returns the object id of its application. */
 async function persisted(name: string, more: object = {}): Promise<string> {
   const answer = await write(name, {
     persist_app: true,
@@ -57,8 +57,8 @@ async function persisted(name: string, more: object = {}): Promise<string> {
   return String((await read(name))['application_object_id'])
 }
 
-describe('a role that keeps its application', () => {
-  test('the application is created with all its rights, named and tagged, and without a secret', async () => {
+describe('a role with persist_app', () => {
+  test('creates a named and tagged application with all its rights and without a secret', async () => {
     const name = newName()
     const id = await persisted(name, { tags: 'team:a', sign_in_audience: 'CloudADMultipleOrgs' })
 
@@ -88,7 +88,7 @@ describe('a role that keeps its application', () => {
     expect(await debris()).toEqual([])
   })
 
-  test('a change of rights keeps the application and does not touch rights that stay', async () => {
+  test('changes its rights without replacing the application or the unchanged rights', async () => {
     const name = newName()
     const id = await persisted(name)
     const kept = thingsOf(id).find(({ name: right }) => right === 'Reader')
@@ -113,7 +113,7 @@ describe('a role that keeps its application', () => {
     expect(await debris()).toEqual([])
   })
 
-  test('rights that cannot be added change nothing', async () => {
+  test('does not change if a right cannot be added', async () => {
     const name = newName()
     const id = await persisted(name)
     const before = await read(name)
@@ -136,7 +136,7 @@ describe('a role that keeps its application', () => {
     expect(rights(id)).toEqual(['Owner on web', 'Reader on data', 'member of bar', 'member of foo'])
   })
 
-  test('rights that the root may neither give nor take leave nothing to undo, beside others that it gave', async () => {
+  test('leaves nothing to undo for refused rights, and undoes the granted ones', async () => {
     const name = newName()
     const id = await persisted(name, lists([owner('web')], []))
     for (const operation of ['addGroupMember', 'removeGroupMember'] as const) {
@@ -164,7 +164,7 @@ describe('a role that keeps its application', () => {
     expect(rights(id)).toEqual(['Owner on web'])
   })
 
-  test('rights that cannot be removed now are removed later', async () => {
+  test('removes rights later if that fails at first', async () => {
     const name = newName()
     const id = await persisted(name)
     fixture.directory.fault({
@@ -187,7 +187,7 @@ describe('a role that keeps its application', () => {
     { operation: 'putRoleAssignment', status: 403 },
     { operation: 'addGroupMember', status: 403 },
   ] as const)(
-    'when $operation fails, nothing is stored and nothing is left',
+    'is not stored and leaves nothing upstream if $operation fails',
     async ({ operation, status }) => {
       const name = newName()
       const before = fixture.directory.inventory().filter(({ deleted }) => !deleted)
@@ -209,7 +209,7 @@ describe('a role that keeps its application', () => {
     },
   )
 
-  test('an application that upstream refuses to create leaves nothing to look for', async () => {
+  test('leaves nothing to undo if the application is refused', async () => {
     fixture.directory.fault({
       kind: 'status',
       status: 403,
@@ -225,7 +225,7 @@ describe('a role that keeps its application', () => {
     expect(await debris()).toEqual([])
   })
 
-  test('it waits for what is not replicated yet', async () => {
+  test('waits for replication', async () => {
     await using slow = await startCloudFixture({
       directory: {
         settings: { delaySeconds: { applicationToServicePrincipal: 12, servicePrincipalToGroup: 9 } },
@@ -249,7 +249,7 @@ describe('a role that keeps its application', () => {
 
 const together = 'application_object_id cannot be set together with persist_app'
 
-describe('fields that exclude each other', () => {
+describe('conflicting fields are refused', () => {
   test.each([
     {
       name: 'another application',
@@ -271,7 +271,7 @@ describe('fields that exclude each other', () => {
     expect(await read(name)).toEqual(before)
   })
 
-  test('a role with an application of its own cannot keep another, unless it lets go of it', async () => {
+  test('persist_app needs application_object_id to be cleared', async () => {
     const { id } = fixture.directory.admin.addApplication({ displayName: 'x' })
     const name = newName()
     await write(name, { application_object_id: id, cloud_groups: '[{"group_name":"foo"}]' })
@@ -290,7 +290,7 @@ describe('fields that exclude each other', () => {
     )
   })
 
-  test('its own id, an empty one, and permanently_delete pass', async () => {
+  test('its own object id, an empty one and permanently_delete are accepted', async () => {
     const name = newName()
     const id = await persisted(name, { permanently_delete: true })
 
@@ -309,25 +309,28 @@ describe('fields that exclude each other', () => {
   })
 })
 
-describe('the end of a role that keeps its application', () => {
+describe('the deletion of a role with persist_app', () => {
   test.each([
     { permanently_delete: false, left: true },
     { permanently_delete: true, left: false },
-  ])('permanently_delete $permanently_delete', async ({ permanently_delete, left }) => {
-    const name = newName()
-    const id = await persisted(name, { permanently_delete })
-    const ids = thingsOf(id).map((thing) => thing.id)
+  ])(
+    'deletes the application with permanently_delete $permanently_delete',
+    async ({ permanently_delete, left }) => {
+      const name = newName()
+      const id = await persisted(name, { permanently_delete })
+      const ids = thingsOf(id).map((thing) => thing.id)
 
-    expect(await fixture.root.delete(`cloud/roles/${name}`)).toMatchObject({ status: 204, text: '' })
+      expect(await fixture.root.delete(`cloud/roles/${name}`)).toMatchObject({ status: 204, text: '' })
 
-    await untilNoDebris()
-    const after = fixture.directory.inventory().filter((thing) => ids.includes(thing.id))
-    expect(after.filter(({ deleted }) => !deleted)).toEqual([])
-    expect(after.some((thing) => thing.id === id)).toBe(left)
-    expect((await fixture.root.read(`cloud/roles/${name}`)).status).toBe(404)
-  })
+      await untilNoDebris()
+      const after = fixture.directory.inventory().filter((thing) => ids.includes(thing.id))
+      expect(after.filter(({ deleted }) => !deleted)).toEqual([])
+      expect(after.some((thing) => thing.id === id)).toBe(left)
+      expect((await fixture.root.read(`cloud/roles/${name}`)).status).toBe(404)
+    },
+  )
 
-  test('an application that was deleted by hand does not matter', async () => {
+  test('succeeds if the application was deleted by hand', async () => {
     const name = newName()
     const id = await persisted(name)
     fixture.directory.admin.remove(id)
@@ -337,7 +340,7 @@ describe('the end of a role that keeps its application', () => {
     expect((await fixture.root.read(`cloud/roles/${name}`)).status).toBe(404)
   })
 
-  test('rights that cannot be removed are warned of, and removed later', async () => {
+  test('warns of rights that cannot be removed, and removes them later', async () => {
     const name = newName()
     const id = await persisted(name)
     fixture.directory.fault({
@@ -365,7 +368,7 @@ describe('the end of a role that keeps its application', () => {
     ).toEqual([])
   })
 
-  test('an application that cannot be deleted keeps the role', async () => {
+  test('fails if the application cannot be deleted', async () => {
     const name = newName()
     const id = await persisted(name)
     fixture.directory.fault({
@@ -385,7 +388,7 @@ describe('the end of a role that keeps its application', () => {
     expect((await fixture.root.delete(`cloud/roles/${name}`)).status).toBe(204)
   })
 
-  test('it needs a configuration', async () => {
+  test('needs a configuration', async () => {
     await using other = await startCloudFixture()
     await other.root.write('cloud/roles/a', { persist_app: true, cloud_groups: '[{"group_name":"foo"}]' })
     await other.root.delete('cloud/config')

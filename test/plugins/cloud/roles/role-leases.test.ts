@@ -33,7 +33,7 @@ describe('a role with live leases', () => {
     expect(await remove('ci')).toMatchObject({ status: 204 })
   })
 
-  test('has them revoked by ?revoke=true, however the path was typed, and no others', async () => {
+  test('has its own leases revoked by ?revoke=true, in any case of the path', async () => {
     const { id } = fixture.directory.admin.addApplication({ displayName: 'theirs' })
     await aRole(fixture, 'ci', { application_object_id: id })
     await aRole(fixture, 'ci-2', { application_object_id: id })
@@ -51,7 +51,7 @@ describe('a role with live leases', () => {
     expect((await fixture.root.read('cloud/roles/ci')).status).toBe(404)
   })
 
-  test('stays when one of them cannot be revoked', async () => {
+  test('stays if one of them cannot be revoked', async () => {
     await aRole(fixture, 'ci')
     await aCredential(fixture, 'ci')
     await aCredential(fixture, 'ci')
@@ -73,7 +73,7 @@ describe('a role with live leases', () => {
     expect(living(fixture)).toEqual([])
   })
 
-  test('that was deleted earlier can still have them revoked', async () => {
+  test('that was deleted earlier can still have its leases revoked', async () => {
     await aRole(fixture, 'ci')
     const credential = await aCredential(fixture, 'ci')
     await remove('ci')
@@ -83,7 +83,7 @@ describe('a role with live leases', () => {
     expect([await works(fixture, credential), await leases('ci')]).toEqual([false, 404])
   })
 
-  test('and an application of its own ends their credentials with that, and says so', async () => {
+  test('and a persisted application warns that their credentials ended with it', async () => {
     await aRole(fixture, 'kept', { persist_app: true })
     const credential = await aCredential(fixture, 'kept')
 

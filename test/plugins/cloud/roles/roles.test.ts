@@ -41,7 +41,7 @@ const empty = {
 }
 
 describe('a role is read as written', () => {
-  test('all fields can be written, and written again', async () => {
+  test('all fields can be written repeatedly', async () => {
     const name = newName()
     const first = {
       cloud_roles: [owner('web'), contributor('data')],
@@ -86,7 +86,7 @@ describe('a role is read as written', () => {
     expect(await read(name)).toEqual({ ...empty, ...body, cloud_roles: [], cloud_groups: [] })
   })
 
-  test('one Cloud role alone is enough', async () => {
+  test('one Cloud role is enough', async () => {
     const name = newName()
 
     expect((await write(name, { cloud_roles: granted(owner()) })).status).toBe(204)
@@ -94,7 +94,7 @@ describe('a role is read as written', () => {
     expect(await read(name)).toEqual({ ...empty, cloud_roles: [owner()] })
   })
 
-  test('names and ids are completed from upstream', async () => {
+  test('missing names and ids are filled in from upstream', async () => {
     const name = newName()
     const cloud_roles = granted(
       { ...owner(), role_id: '' },
@@ -114,7 +114,7 @@ describe('a role is read as written', () => {
     })
   })
 
-  test('the same Cloud role may be given on two scopes', async () => {
+  test('a Cloud role can be listed for two scopes', async () => {
     const name = newName()
 
     expect((await write(name, { cloud_roles: granted(owner('web'), owner('data')) })).status).toBe(204)
@@ -128,7 +128,7 @@ describe('a role is read as written', () => {
     expect(await read(name)).toEqual({ ...empty, cloud_groups: [group('foo')] })
   })
 
-  test('null counts as no list, and unknown members are ignored', async () => {
+  test('null counts as no list, and unknown fields of items are ignored', async () => {
     const name = newName()
 
     expect(
@@ -143,7 +143,7 @@ describe('a role is read as written', () => {
     expect(await read(name)).toEqual({ ...empty, cloud_groups: [group('foo')] })
   })
 
-  test('fields that are not sent keep their value, also permanently_delete', async () => {
+  test('absent fields keep their value, even permanently_delete', async () => {
     const name = newName()
     const body = {
       cloud_roles: granted(owner()),
@@ -166,7 +166,7 @@ describe('a role is read as written', () => {
     })
   })
 
-  test('a name with an apostrophe and an ampersand is found', async () => {
+  test('a role name with an apostrophe and an ampersand is found', async () => {
     const roleName = "Bob's R&D #1 + 100 %"
     const { id } = fixture.directory.admin.addRoleDefinition({ roleName })
     const { id: object_id } = fixture.directory.admin.addGroup(roleName)
@@ -185,7 +185,7 @@ describe('a role is read as written', () => {
     })
   })
 
-  test('names of roles are case-insensitive', async () => {
+  test('role names are case-insensitive', async () => {
     const name = newName()
     await write(name.toUpperCase(), { cloud_roles: granted(owner()) })
 
@@ -213,7 +213,7 @@ describe('ttls', () => {
     { ttls: { max_ttl: 10, explicit_max_ttl: 5 }, text: 'max_ttl cannot be greater than explicit_max_ttl' },
     { ttls: { explicit_max_ttl: 10 } },
     { ttls: { ttl: '1h', max_ttl: '2d' }, shown: { ttl: 3600, max_ttl: 172_800 } },
-  ])('$ttls', async ({ ttls, text, shown = ttls }) => {
+  ])('are checked against each other: $ttls', async ({ ttls, text, shown = ttls }) => {
     const name = newName()
 
     const answer = await write(name, { cloud_roles: granted(owner()), ...ttls })
@@ -223,7 +223,7 @@ describe('ttls', () => {
     else expect(answer).toMatchObject(refusal(text))
   })
 
-  test('the stored TTLs count too', async () => {
+  test('are checked against stored ones', async () => {
     const name = newName()
     await write(name, { cloud_roles: granted(owner()), max_ttl: 10 })
 
@@ -263,18 +263,22 @@ describe('a refused write stores nothing', () => {
       text: (): string =>
         "multiple matches found for group_name: 'multiple'. Specify group by ObjectID instead.",
     },
-    { row: 'no target', body: () => ({}), text: (): string => noTarget },
+    { row: 'neither an application nor roles nor groups', body: () => ({}), text: (): string => noTarget },
     {
       row: 'empty lists',
       body: () => ({ cloud_roles: '[]', cloud_groups: '[]' }),
       text: (): string => noTarget,
     },
     {
-      row: 'an application of its own without rights',
+      row: 'persist_app without rights',
       body: () => ({ persist_app: true }),
       text: (): string => noTarget,
     },
-    { row: 'unknown audience', body: () => ({ sign_in_audience: 'asdfg' }), text: (): string => audiences },
+    {
+      row: 'an unknown audience',
+      body: () => ({ sign_in_audience: 'asdfg' }),
+      text: (): string => audiences,
+    },
     { row: 'an empty audience', body: () => ({ sign_in_audience: '' }), text: (): string => audiences },
     {
       row: "Azure's own audience",
@@ -282,7 +286,7 @@ describe('a refused write stores nothing', () => {
       text: (): string => audiences,
     },
     {
-      row: 'a blank in a tag',
+      row: 'a space in a tag',
       body: () => ({ tags: 'environment development' }),
       text: (): string => 'whitespaces are not allowed in tags',
     },
@@ -292,47 +296,47 @@ describe('a refused write stores nothing', () => {
       text: (): string => 'individual tag size must be between 1 and 256 characters (inclusive)',
     },
     {
-      row: 'a tag long in bytes',
+      row: 'a tag with too many bytes',
       body: () => ({ tags: ['ä'.repeat(129)] }),
       text: (): string => 'individual tag size must be between 1 and 256 characters (inclusive)',
     },
     {
-      row: 'many tags',
+      row: 'too many tags',
       body: () => ({ tags: Array.from({ length: 201 }, (_, index) => `t${index}`).join() }),
       text: (): string => 'at most 200 tags are allowed',
     },
     {
-      row: 'a tag in our name',
+      row: "a tag with the engine's prefix",
       body: () => ({ tags: ['gatehouse:cloud_1:2'] }),
       text: (): string => "tags must not begin with 'gatehouse:'",
     },
     {
-      row: 'unknown role',
+      row: 'an unknown role name',
       body: () => ({ cloud_roles: granted({ role_name: 'Nobody', scope: '/' }) }),
       text: (): string => "no role found for role_name: 'Nobody'",
     },
     {
-      row: 'unknown role id',
+      row: 'an unknown role id',
       body: () => ({ cloud_roles: granted({ role_id: fixture.definition(notThere), scope: '/' }) }),
       text: (): string => `no role found for role_id: '${fixture.definition(notThere)}'`,
     },
     {
-      row: 'unknown group',
+      row: 'an unknown group name',
       body: () => ({ cloud_groups: granted({ group_name: 'nobody' }) }),
       text: (): string => "no group found for group_name: 'nobody'",
     },
     {
-      row: 'unknown group id',
+      row: 'an unknown group id',
       body: () => ({ cloud_groups: granted({ object_id: notThere }) }),
       text: (): string => `no group found for object_id: '${notThere}'`,
     },
     {
-      row: 'only the first mistake is told',
+      row: 'several mistakes, of which the first is reported',
       body: () => ({ ttl: 2, max_ttl: 1, tags: 'a b', sign_in_audience: 'x' }),
       text: (): string => 'ttl cannot be greater than max_ttl',
     },
     {
-      row: 'deletion of an application of theirs',
+      row: 'permanently_delete for an existing application',
       body: () => ({
         application_object_id: fixture.directory.admin.addApplication({ displayName: 'p' }).id,
         permanently_delete: true,
@@ -341,12 +345,12 @@ describe('a refused write stores nothing', () => {
       text: (): string => 'permanently_delete must be false if application_object_id is provided',
     },
     {
-      row: 'an application of theirs and one of its own',
+      row: 'an existing application and persist_app',
       body: () => ({ application_object_id: notThere, persist_app: true, cloud_roles: granted(owner()) }),
       text: (): string => 'application_object_id cannot be set together with persist_app',
     },
     {
-      row: 'the application of the engine',
+      row: "the engine's own application",
       body: () => ({ application_object_id: fixture.directory.rootApplicationId }),
       text: (): string => 'application_object_id must not refer to the application used by this engine',
     },
@@ -400,7 +404,7 @@ describe('a refused write stores nothing', () => {
       ],
     ),
     {
-      row: 'another resource as role',
+      row: 'the id of another resource as a role id',
       body: () => ({ cloud_roles: granted({ role_id: fixture.scope(), scope: '/' }) }),
       text: (): string => `no role found for role_id: '${fixture.scope()}'`,
     },
@@ -411,12 +415,12 @@ describe('a refused write stores nothing', () => {
       isPart: true,
     },
     {
-      row: 'a TTL that is no duration',
+      row: 'a TTL that is not a duration',
       body: () => ({ ttl: 'soon' }),
       text: (): string => 'error converting input for field "ttl"',
       isPart: true,
     },
-  ])('a role is refused: $row', async ({ body, text, isPart = false }) => {
+  ])('a role is refused with $row', async ({ body, text, isPart = false }) => {
     const name = newName()
 
     const answer = await write(name, body())
@@ -463,9 +467,9 @@ describe('tags', () => {
       shown: ['project:vault_test', 'team:engineering'],
     },
     { row: 'no tags', tags: [], shown: [] },
-    { row: 'an empty text', tags: '', shown: [] },
+    { row: 'an empty string', tags: '', shown: [] },
     { row: 'a tag twice', tags: ['team:a', 'team:a'], shown: ['team:a'] },
-    { row: 'trimmed and sorted', tags: ' b , a,,B, ä ', shown: ['B', 'a', 'b', 'ä'] },
+    { row: 'tags to trim and sort', tags: ' b , a,,B, ä ', shown: ['B', 'a', 'b', 'ä'] },
     { row: 'the longest tag', tags: ['t'.repeat(256)], shown: ['t'.repeat(256)] },
   ])('tags are stored: $row', async ({ tags, shown }) => {
     const name = newName()
@@ -477,7 +481,7 @@ describe('tags', () => {
 })
 
 describe('a mount of type azure', () => {
-  test("speaks Azure's names", async () => {
+  test("uses Azure's names", async () => {
     const name = newName()
     const body = {
       azure_roles: granted(owner()),
@@ -537,7 +541,7 @@ test('roles are listed and deleted', async () => {
 })
 
 describe('without a configuration', () => {
-  test('roles are neither read nor written, but listed and deleted', async () => {
+  test('roles can be listed and deleted, but neither read nor written', async () => {
     await using other = await startCloudFixture()
     await other.root.write('cloud/roles/a', { cloud_groups: '[{"group_name":"foo"}]' })
     await other.root.delete('cloud/config')
@@ -551,7 +555,7 @@ describe('without a configuration', () => {
   test.each([
     { missing: 'client_id', text: 'client_id is required' },
     { missing: 'client_secret', text: 'client_secret is required' },
-  ])('$missing', async ({ missing, text }) => {
+  ])('a role write names the missing $missing', async ({ missing, text }) => {
     await using other = await startCloudFixture()
     await other.root.write('cloud/config', { [missing]: '' })
 
@@ -650,7 +654,7 @@ describe('when upstream refuses', () => {
     },
   )
 
-  test('a wrong secret is refused in the words of the login service', async () => {
+  test('a wrong secret is refused with the text of the login service', async () => {
     await using other = await startCloudFixture()
     await other.root.write('cloud/config', { client_secret: 'wrong' })
 

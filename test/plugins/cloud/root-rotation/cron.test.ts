@@ -27,7 +27,7 @@ test.each([
   ['0 0 */2 * 5', '2026-05-05T00:00:00Z', '2026-05-15T00:00Z'],
   ['0 0 ? jan,JUL *', '2026-05-05T00:00:00Z', '2026-07-01T00:00Z'],
   ['  0   12  *  *  * ', '2026-05-05T11:00:00Z', '2026-05-05T12:00Z'],
-])('%s after %s is %s', (text, after, expected) => {
+])('the next time of "%s" after %s is %s', (text, after, expected) => {
   expect(next(text, after)).toBe(expected)
 })
 
@@ -50,12 +50,12 @@ test.each([
   ['1,,2 * * * *', 'the minute is no number'],
   ['0 0 30 feb *', 'there is no such day'],
   [`${'0,'.repeat(200)}0 * * * *`, 'a schedule has at most 256 characters'],
-])('%s: %s', (text, error) => {
+])('"%s" is refused: %s', (text, error) => {
   expect(parseCron(text)).toEqual({ error })
 })
 
-describe('whatever is written', () => {
-  test('it is a schedule or an error, never an exception', () => {
+describe('for any text', () => {
+  test('the result is a schedule or an error, never an exception', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('*', '/', '-', ',', '?', ' ', '0', '1', '31', '7', 'jan', 'x', '\t'), {
@@ -69,7 +69,7 @@ describe('whatever is written', () => {
     )
   })
 
-  test('the next time is later, and its own minute is on the schedule', () => {
+  test('the next time is later and matches the schedule', () => {
     const field = (least: number, greatest: number) =>
       fc.oneof(
         fc.constant('*'),
@@ -96,7 +96,7 @@ describe('whatever is written', () => {
             schedule.hours.has(at.getUTCHours()),
             schedule.months.has(at.getUTCMonth() + 1),
           ]).toEqual([0, true, true, true])
-          // nothing lies between: asked again from the minute before, it is the same
+          // there is no time in between: from the minute before, the next time is the same
           expect(nextTime(schedule, time - 1)).toBe(time)
         },
       ),

@@ -4,7 +4,7 @@ import type { Mount } from '../../../../src/core/mounts/mount.ts'
 import { until } from '../credential-steps.ts'
 import { type EngineFixture, openEngineFixture } from '../engine-fixture.ts'
 
-/** Two mounts that sign in with one secret, which an operator typed in. */
+/** Two mounts that sign in with the same secret, which an operator entered. */
 const openShared = (config = {}) => openEngineFixture({ config, neighbour: config })
 const rotate = (fixture: EngineFixture, mount: Mount) => fixture.engine.rotateRoot(mount, randomUUID())
 const look = (fixture: EngineFixture) => fixture.engine.rotation.look()
@@ -13,13 +13,13 @@ const configOf = async (fixture: EngineFixture, mount: Mount) => {
   if (config === undefined) throw new Error('the mount is not configured')
   return config
 }
-/** Whether a secret gets a token. */
+/** Whether a secret can be used to sign in. */
 async function works(fixture: EngineFixture, secret: string): Promise<boolean> {
   const { tokens } = await fixture.state.upstream()
   const call = { deadline: fixture.clock.now() + 60_000, correlationId: randomUUID() }
   return tokens.proveSecret(fixture.directory.rootClientId, secret, 'directory', call)
 }
-/** Turns of the loop in which a second request would have come. */
+/** Turns of the event loop in which a second request would have arrived. */
 const mostTurns = 100
 const mountsOf = (fixture: EngineFixture) => [fixture.mount, fixture.neighbour]
 const secrets = (fixture: EngineFixture) =>
@@ -32,12 +32,12 @@ const untilTypedIsGone = (fixture: EngineFixture) =>
   })
 
 describe('two mounts that share a root secret', () => {
-  test('and rotate at the same time both move off it, and it goes', async () => {
+  test('and rotate at the same time both stop using it, and it is removed', async () => {
     await using fixture = await openShared()
     await Promise.all(mountsOf(fixture).map((mount) => rotate(fixture, mount)))
     fixture.clock.advance(60)
     fixture.directory.journal.clear()
-    // if both got this far, both would find that the other one still signs in with it
+    // if both got this far, each would find that the other still signs in with the secret
     fixture.directory.fault({ kind: 'held', operation: 'getApplication', times: 2 })
     let [isOver, turns] = [false, 0]
     const looking = look(fixture).finally(() => {
@@ -65,7 +65,7 @@ describe('two mounts that share a root secret', () => {
       expect(await fixture.engine.stateOf(mount).intents.all()).toEqual([])
   })
 
-  test('by their period rotate by themselves, and it goes', async () => {
+  test('rotate automatically by their period, and it is removed', async () => {
     await using fixture = await openShared({ rotation_period: 600 })
     fixture.clock.advance(600)
     await look(fixture)
@@ -87,7 +87,7 @@ describe('two mounts that share a root secret', () => {
     expect(await fixture.rootPasswords()).toHaveLength(2)
   })
 
-  test('add their new secrets one after the other', async () => {
+  test('and rotate at the same time add their new secrets one after the other', async () => {
     await using fixture = await openEngineFixture({
       neighbour: {},
       directory: { settings: { strictConcurrency: true } },
@@ -106,7 +106,7 @@ describe('two mounts that share a root secret', () => {
     ).toEqual([200, 200])
   })
 
-  test('of which one is slower keep it until that has moved, also over a restart in between', async () => {
+  test('keep it until the slower one has rotated, even across a restart', async () => {
     await using fixture = await openShared()
     await rotate(fixture, fixture.mount)
     fixture.clock.advance(60)
@@ -123,7 +123,7 @@ describe('two mounts that share a root secret', () => {
     expect(await fixture.rootPasswords()).toHaveLength(2)
   })
 
-  test('of which one was promoted right before a crash lose nothing and leave nothing', async () => {
+  test('lose nothing and leave nothing if the server crashes right after one promotion', async () => {
     await using fixture = await openShared()
     await Promise.all(mountsOf(fixture).map((mount) => rotate(fixture, mount)))
     fixture.clock.advance(60)
@@ -142,7 +142,7 @@ describe('two mounts that share a root secret', () => {
     expect(await fixture.rootPasswords()).toHaveLength(2)
   })
 
-  test('of which the other gets another secret by hand: it goes then', async () => {
+  test('keep it until the other mount gets a secret from an operator', async () => {
     await using fixture = await openShared()
     const { secretText } = fixture.directory.admin.addPassword(fixture.directory.rootApplicationId, {
       displayName: 'by hand',
@@ -159,7 +159,7 @@ describe('two mounts that share a root secret', () => {
     expect(await works(fixture, secretText)).toBe(true)
   })
 
-  test('of which one gets it typed in again keep it', async () => {
+  test('keep it if an operator enters it again', async () => {
     await using fixture = await openShared()
     await rotate(fixture, fixture.mount)
     fixture.clock.advance(60)
@@ -172,7 +172,7 @@ describe('two mounts that share a root secret', () => {
     expect(await typedStays(fixture)).toBe(true)
   })
 
-  test('of which the rotated one is removed: the other takes over, and it goes when that has moved', async () => {
+  test('remove it later even if the rotated mount is removed: the other takes over', async () => {
     await using fixture = await openShared()
     const { secretText } = fixture.directory.admin.addPassword(fixture.directory.rootApplicationId, {
       displayName: 'by hand',
@@ -189,7 +189,7 @@ describe('two mounts that share a root secret', () => {
     await untilTypedIsGone(fixture)
   })
 
-  test('of which one is being removed keep it as long as that has to sign in', async () => {
+  test('keep it while a mount that is being removed has to sign in', async () => {
     await using fixture = await openShared()
     Object.assign(fixture.neighbour, { tainted: true })
     await rotate(fixture, fixture.mount)
@@ -217,7 +217,7 @@ describe('a root secret on the service principal', () => {
     return { fixture, keyId }
   }
 
-  test('is the one that goes; passwords on the application stay', async () => {
+  test('is removed after a rotation, and passwords on the application stay', async () => {
     const { fixture, keyId } = await openOnPrincipal()
     await using _ = fixture
     await rotate(fixture, fixture.mount)
@@ -237,7 +237,7 @@ describe('a root secret on the service principal', () => {
     expect(await fixture.state.intents.all()).toEqual([])
   })
 
-  test('that cannot be removed at once is removed by the next life of the server', async () => {
+  test('that cannot be removed at once is removed after a restart', async () => {
     const { fixture } = await openOnPrincipal()
     await using _ = fixture
     await rotate(fixture, fixture.mount)
@@ -253,7 +253,7 @@ describe('a root secret on the service principal', () => {
     expect(await works(fixture, typed)).toBe(false)
   })
 
-  test('and one on the application that begins alike: neither goes, and the log says which is where', async () => {
+  test('and one with the same hint on the application both stay, and the log names the holders', async () => {
     const { fixture, keyId } = await openOnPrincipal('Zq7-of-somebody-else')
     await using _ = fixture
     await rotate(fixture, fixture.mount)

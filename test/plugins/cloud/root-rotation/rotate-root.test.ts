@@ -15,7 +15,7 @@ const names = async (fixture: EngineFixture) =>
   (await fixture.rootPasswords()).map(({ displayName }) => displayName)
 const ownName = expect.stringMatching(/^gatehouse-root-cloud_1234abcd-[0-9a-f-]{36}$/)
 
-test('a rotation keeps the new secret as pending beside the current one', async () => {
+test('a rotation stores the new secret as pending and keeps the current one', async () => {
   await using fixture = await openEngineFixture({ config: { root_password_ttl: 3600 } })
 
   await rotate(fixture)
@@ -33,7 +33,7 @@ test('a rotation keeps the new secret as pending beside the current one', async 
   expect(await fixture.state.intents.all()).toEqual([])
 })
 
-test('without a lifetime a new secret lasts 182 days', async () => {
+test('a new secret lasts 182 days by default', async () => {
   await using fixture = await openEngineFixture()
 
   await rotate(fixture)
@@ -58,7 +58,7 @@ test.each([{ age: 1 }, { age: 5 }, { age: 30 }, { age: 50 }, { age: 59.999 }])(
   },
 )
 
-test('after 60 s it is promoted, the configured one is deleted, and its expiration is shown', async () => {
+test('after 60 s the pending secret is promoted, the configured one is removed, and the expiration is shown', async () => {
   await using fixture = await openEngineFixture()
   await rotate(fixture)
   const { pending } = await fixture.config()
@@ -79,7 +79,7 @@ test('after 60 s it is promoted, the configured one is deleted, and its expirati
   expect(JSON.stringify(fixture.lines)).not.toContain(pending?.client_secret)
 })
 
-test('the next rotation removes the previous secret, and keeps foreign ones', async () => {
+test('the next rotation removes the previous secret and keeps the passwords of others', async () => {
   await using fixture = await openEngineFixture()
   const stranger = fixture.directory.admin.addPassword(fixture.directory.rootApplicationId, {
     displayName: 'gatehouse-root-cloud_other-1',
@@ -96,7 +96,7 @@ test('the next rotation removes the previous secret, and keeps foreign ones', as
   )
 })
 
-test('a typed-in secret that another mount signs in with stays until that has rotated too', async () => {
+test('a secret that an operator gave to two mounts stays until both have rotated', async () => {
   await using fixture = await openEngineFixture({ neighbour: {} })
   const { client_id, client_secret: typed } = await fixture.config()
   const works = async (secret: string) => {
@@ -136,7 +136,7 @@ test('a second rotation removes the first pending secret at once', async () => {
   expect(keys).not.toContain(first?.key_id)
 })
 
-test('a secret that does not work yet is checked every 15 s', async () => {
+test('a pending secret that does not work yet is checked every 15 s', async () => {
   await using fixture = await openEngineFixture({
     directory: { settings: { delaySeconds: { secretToToken: 100 } } },
   })
@@ -161,7 +161,7 @@ test('a secret that does not work yet is checked every 15 s', async () => {
   expect((await fixture.config()).client_secret).not.toBe(old)
 })
 
-test('a secret is promoted only after it worked twice in a row', async () => {
+test('a pending secret is promoted after it worked twice in a row', async () => {
   await using fixture = await openEngineFixture()
   await rotate(fixture)
   fixture.clock.advance(60)
@@ -178,7 +178,7 @@ test('a secret is promoted only after it worked twice in a row', async () => {
   expect((await fixture.config()).pending).toBeDefined()
 })
 
-test('when an operator removed the old secret, the pending one takes over', async () => {
+test('the pending secret takes over if an operator removes the old one', async () => {
   await using fixture = await openEngineFixture()
   await rotate(fixture)
   fixture.directory.admin.remove(fixture.directory.rootSecretKeyId)
@@ -191,7 +191,7 @@ test('when an operator removed the old secret, the pending one takes over', asyn
   expect(await names(fixture)).toEqual([ownName])
 })
 
-test('what could not be removed after the promotion is removed after a restart', async () => {
+test('a secret that could not be removed after the promotion is removed after a restart', async () => {
   await using fixture = await openEngineFixture()
   await rotate(fixture)
   fixture.clock.advance(60)
@@ -208,7 +208,7 @@ test('what could not be removed after the promotion is removed after a restart',
   expect(await fixture.rootPasswords()).toEqual([{ keyId: client_secret_key_id, displayName: ownName }])
 })
 
-test('a lost answer leaves no password behind', async () => {
+test('no password is left after a lost answer', async () => {
   await using fixture = await openEngineFixture()
   fixture.directory.fault({ kind: 'lost', operation: 'addApplicationPassword' })
 
@@ -221,7 +221,7 @@ test('a lost answer leaves no password behind', async () => {
   expect(await names(fixture)).toEqual(['typed in by an operator'])
 })
 
-test('a password that upstream refuses to add leaves nothing to look for', async () => {
+test('nothing is left to undo if upstream refuses the password', async () => {
   await using fixture = await openEngineFixture()
   fixture.directory.change({ directoryPermissions: ['Application.Read.All'] })
 
@@ -234,9 +234,9 @@ test('a password that upstream refuses to add leaves nothing to look for', async
 })
 
 test.each([
-  { name: 'another secret', change: { client_secret: 'typed-anew' } },
+  { name: 'another secret', change: { client_secret: 'entered-again' } },
   { name: 'another application', change: { client_id: 'another' } },
-])('$name, written meanwhile, ends the pending one', async ({ change }) => {
+])('the pending secret is dropped if an operator writes $name meanwhile', async ({ change }) => {
   await using fixture = await openEngineFixture({
     config: { client_secret_key_id: 'old', root_password_expiration_date: '2027-01-01T00:00:00Z' },
   })
@@ -255,7 +255,7 @@ test.each([
   )
 })
 
-test('other settings, written meanwhile, do not affect it', async () => {
+test('the pending secret is promoted if other settings change meanwhile', async () => {
   await using fixture = await openEngineFixture()
   await rotate(fixture)
 
@@ -276,7 +276,7 @@ type Refused = {
   text: string
 }
 
-describe('what is refused over a socket', () => {
+describe('rotate-root over HTTP', () => {
   test.each<Refused>([
     { name: 'no configuration', config: undefined, text: 'config is nil' },
     {
@@ -290,13 +290,13 @@ describe('what is refused over a socket', () => {
       text: 'AADSTS700016',
     },
     {
-      name: 'id of the environment',
+      name: 'a client id from the environment',
       config: {},
       environment: { CLOUD_CLIENT_ID: 'x' },
       text: 'cannot rotate root: client credentials are provided by the environment',
     },
     {
-      name: 'secret of the environment',
+      name: 'a client secret from the environment',
       config: {},
       environment: { CLOUD_CLIENT_SECRET: 'x' },
       text: 'cannot rotate root: client credentials are provided by the environment',
@@ -311,7 +311,7 @@ describe('what is refused over a socket', () => {
     expect(String(answer.body['errors']?.[0])).toContain(text)
   })
 
-  test('an application that cannot be found, or is found twice, is an error', async () => {
+  test('refuses an application that is not found, or found twice', async () => {
     await using fixture = await startCloudFixture()
     const rotated = () => fixture.root.write('cloud/rotate-root')
     fixture.directory.fault({
@@ -341,7 +341,7 @@ describe('what is refused over a socket', () => {
     })
   })
 
-  test('a rotation answers 204, and the configuration does not show it yet', async () => {
+  test('returns 204, and the configuration does not show the rotation yet', async () => {
     await using fixture = await startCloudFixture()
     const before = (await fixture.root.read('cloud/config')).body['data']
 
@@ -352,7 +352,7 @@ describe('what is refused over a socket', () => {
 })
 
 describe('automatic rotations', () => {
-  test('a period counts from the last rotation, manual or not', async () => {
+  test('count the period from the last rotation, manual or automatic', async () => {
     await using fixture = await openEngineFixture({ config: { rotation_period: 600 } })
     fixture.clock.advance(599)
     await look(fixture)
@@ -372,7 +372,7 @@ describe('automatic rotations', () => {
     expect(await fixture.config()).toHaveProperty('pending')
   })
 
-  test('a failed rotation is retried, but not at every check', async () => {
+  test('are retried after a failure, but not at every check', async () => {
     await using fixture = await openEngineFixture({ config: { rotation_period: 600 } })
     fixture.directory.change({ directoryPermissions: 'None' })
     fixture.clock.advance(600)
@@ -387,7 +387,7 @@ describe('automatic rotations', () => {
     expect(await fixture.config()).toHaveProperty('pending')
   })
 
-  test('a pending secret that never works is replaced when the next rotation is due', async () => {
+  test('replace a pending secret that never works when the next one is due', async () => {
     await using fixture = await openEngineFixture({ config: { rotation_period: 7200 } })
     await rotate(fixture)
     const { pending } = await fixture.config()
@@ -405,7 +405,7 @@ describe('automatic rotations', () => {
     expect(await fixture.config()).not.toHaveProperty('pending')
   })
 
-  test('a period shorter than a secret takes to count does not overtake it', async () => {
+  test('wait for the promotion of a pending secret, even if the period is shorter', async () => {
     await using fixture = await openEngineFixture({ config: { rotation_period: 10 } })
     for (let second = 0; second < 75; second += 5) {
       fixture.clock.advance(5)
@@ -415,7 +415,7 @@ describe('automatic rotations', () => {
     expect((await fixture.config()).client_secret_key_id).not.toBe('')
   })
 
-  test('a clock that was set back does not delay the promotion', async () => {
+  test('are not delayed by a clock that was set back', async () => {
     await using fixture = await openEngineFixture()
     await rotate(fixture)
     fixture.clock.advance(-86_400)
@@ -426,7 +426,7 @@ describe('automatic rotations', () => {
     expect(await fixture.config()).not.toHaveProperty('pending')
   })
 
-  test('one mount that waits for its cloud is looked at once, however often the time for it comes', async () => {
+  test('start only once for a mount that waits for its cloud', async () => {
     await using fixture = await openEngineFixture()
     await rotate(fixture)
     fixture.clock.advance(60)
@@ -448,63 +448,73 @@ describe('automatic rotations', () => {
   const hour = 3600
   const from = Date.UTC(2026, 4, 5, 6)
   test.each([
-    { name: 'a period that is over', config: { rotation_period: hour }, after: hour, due: true },
-    { name: 'a period that is not', config: { rotation_period: hour }, after: hour - 1, due: false },
-    { name: 'none', config: {}, after: 1e9, due: false },
+    { name: 'a period that has passed', config: { rotation_period: hour }, after: hour, due: true },
+    { name: 'a period that has not passed', config: { rotation_period: hour }, after: hour - 1, due: false },
+    { name: 'no period or schedule', config: {}, after: 1e9, due: false },
     {
-      name: 'switched off',
+      name: 'rotation disabled',
       config: { rotation_period: hour, disable_automated_rotation: true },
       after: 1e9,
       due: false,
     },
-    { name: 'before its time', config: { rotation_schedule: '30 6 * * *' }, after: hour / 2 - 1, due: false },
-    { name: 'at its time', config: { rotation_schedule: '30 6 * * *' }, after: hour / 2, due: true },
     {
-      name: 'any time after, without a window',
+      name: 'a schedule before its time',
+      config: { rotation_schedule: '30 6 * * *' },
+      after: hour / 2 - 1,
+      due: false,
+    },
+    {
+      name: 'a schedule at its time',
+      config: { rotation_schedule: '30 6 * * *' },
+      after: hour / 2,
+      due: true,
+    },
+    {
+      name: 'a schedule without a window at any later time',
       config: { rotation_schedule: '30 6 * * *' },
       after: 20 * hour,
       due: true,
     },
     {
-      name: 'in the window',
+      name: 'a schedule in its window',
       config: { rotation_schedule: '30 6 * * *', rotation_window: hour },
       after: 1.5 * hour,
       due: true,
     },
     {
-      name: 'after the window',
+      name: 'a schedule after its window',
       config: { rotation_schedule: '30 6 * * *', rotation_window: hour },
       after: 1.5 * hour + 1,
       due: false,
     },
     {
-      name: 'the next day',
+      name: 'a schedule on the next day',
       config: { rotation_schedule: '30 6 * * *', rotation_window: hour },
       after: 24.5 * hour,
       due: true,
     },
     {
-      name: 'years later',
+      name: 'a schedule years later',
       config: { rotation_schedule: '* * * * *', rotation_window: hour },
       after: 1e8,
       due: true,
     },
-  ])('$name: $due', ({ config, after, due }) => {
+  ])('are due with $name: $due', ({ config, after, due }) => {
     expect(
       isRotationDue({ ...emptyConfig, ...config, rotation_counts_from: from }, from + after * 1000),
     ).toBe(due)
   })
 
   test.each([
-    { name: 'another period', change: { rotation_period: 700 }, restarts: true },
-    { name: 'the same period', change: { rotation_period: 600 }, restarts: false },
-    { name: 'something else', change: { root_password_ttl: 5 }, restarts: false },
+    { name: 'the period', change: { rotation_period: 700 }, restarts: true },
+    { name: 'the period to its own value', change: { rotation_period: 600 }, restarts: false },
+    { name: 'another field', change: { root_password_ttl: 5 }, restarts: false },
     {
-      name: 'a schedule instead',
+      name: 'the period to a schedule',
       change: { rotation_period: 0, rotation_schedule: '0 0 * * *' },
       restarts: true,
     },
-  ])('$name: the period restarts is $restarts', async ({ change, restarts }) => {
+  ])('restart the period after a change of $name: $restarts', async ({ change, restarts }) => {
     await using fixture = await openEngineFixture({ config: { rotation_period: 600 } })
     const { rotation_counts_from: before } = await fixture.config()
     fixture.clock.advance(100)
@@ -514,7 +524,7 @@ describe('automatic rotations', () => {
     expect((await fixture.config()).rotation_counts_from).toBe(restarts ? fixture.clock.now() : before)
   })
 
-  test('turning rotation off and on restarts the period', async () => {
+  test('restart the period when turned off and on', async () => {
     await using fixture = await openEngineFixture({ config: { rotation_period: 600 } })
     fixture.clock.advance(500)
     await fixture.engine.putConfig(fixture.mount, { disable_automated_rotation: true })
@@ -530,7 +540,7 @@ describe('automatic rotations', () => {
   })
 })
 
-describe('which passwords a promotion supersedes', () => {
+describe('a promotion supersedes', () => {
   const password = (keyId: string, displayName: string | undefined, hint: string, principalId?: string) => ({
     ...{ keyId, displayName, hint, endDateTime: undefined, principalId },
   })
@@ -544,21 +554,21 @@ describe('which passwords a promotion supersedes', () => {
   const next = password('next', 'gatehouse-root-cloud_1-b', 'new')
   test.each([
     {
-      name: 'the one it made before',
+      name: 'the secret it added before',
       key: 'k',
       passwords: [password('k', 'gatehouse-root-cloud_1-a', 'abc'), password('x', 'theirs', 'abc')],
       superseded: ['k'],
       unknown: [],
     },
     {
-      name: 'one by its key id, whatever its name',
+      name: 'a secret by its key id, whatever its name',
       key: 'k',
       passwords: [password('k', undefined, 'abc')],
       superseded: ['k'],
       unknown: [],
     },
     {
-      name: 'all that it made',
+      name: 'all secrets it added',
       key: 'k',
       passwords: [
         password('a', 'gatehouse-root-cloud_1-a', 'q'),
@@ -568,49 +578,49 @@ describe('which passwords a promotion supersedes', () => {
       unknown: [],
     },
     {
-      name: "not another mount's",
+      name: 'no secret of another mount',
       key: 'k',
       passwords: [password('a', 'gatehouse-root-cloud_12-a', 'q')],
       superseded: [],
       unknown: [],
     },
     {
-      name: 'the typed-in one by its hint',
+      name: "an operator's secret by its hint",
       key: '',
       passwords: [password('t', 'mine', 'abc'), password('x', 'theirs', 'xyz')],
       superseded: ['t'],
       unknown: [],
     },
     {
-      name: 'none when two have the hint',
+      name: 'no secret if two have the hint',
       key: '',
       passwords: [password('t', 'mine', 'abc'), password('u', 'mine', 'abc'), password('x', 'y', 'z')],
       superseded: [],
       unknown: ['t', 'u'],
     },
     {
-      name: "not another mount's, whose hint happens to fit",
+      name: 'no secret of another mount that has the same hint',
       key: '',
       passwords: [password('a', 'gatehouse-root-cloud_12-a', 'abc')],
       superseded: [],
       unknown: [],
     },
     {
-      name: 'the typed-in one on the service principal, by its hint',
+      name: "an operator's secret on the service principal by its hint",
       key: '',
       passwords: [password('t', 'mine', 'abc', 'sp'), password('x', 'theirs', 'xyz')],
       superseded: ['t'],
       unknown: [],
     },
     {
-      name: 'none when one on the application and one on the service principal have the hint',
+      name: 'no secret if one on the application and one on the service principal have the hint',
       key: '',
       passwords: [password('t', 'mine', 'abc', 'sp'), password('u', 'mine', 'abc')],
       superseded: [],
       unknown: ['t', 'u'],
     },
     {
-      name: 'none when no hint fits',
+      name: 'no secret if no hint matches',
       key: '',
       passwords: [password('x', 'theirs', 'xyz')],
       superseded: [],

@@ -13,7 +13,7 @@ import {
 } from '../../../../src/plugins/cloud/upstream/index.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 
-/** A clock that a pause moves: whoever waits is through at once, and the test sees for how long it was. */
+/** A clock that pauses advance: no test waits, and the test sees how long each pause was. */
 export class PausingClock extends FakeClock {
   readonly pauses: number[] = []
 
@@ -27,13 +27,13 @@ export type Aimed = AsyncDisposable & {
   readonly directory: Directory
   readonly clock: PausingClock
   readonly upstream: Upstream
-  /** A call with this many seconds left. */
+  /** A call with this many seconds until its deadline. */
   call(seconds?: number): UpstreamCall
-  /** Another upstream at the same services. */
+  /** Another client of the same services. */
   open(settings?: Partial<UpstreamSettings>, parts?: Partial<UpstreamParts>): Upstream
 }
 
-/** The engine's upstream, aimed at a stand-in that shares its clock. */
+/** The engine's upstream client, connected to a stand-in that shares its clock. */
 export async function aim(
   options: Omit<DirectoryOptions, 'now'> & { parts?: Partial<UpstreamParts> } = {},
 ): Promise<Aimed> {
@@ -71,7 +71,7 @@ export function settingsOf(directory: Directory): UpstreamSettings {
   }
 }
 
-/** The error of a call that must fail. */
+/** Returns the error of a call that must fail. */
 export async function failureOf(calling: Promise<unknown>): Promise<UpstreamError> {
   const outcome: unknown = await calling.then(
     () => 'nothing failed',

@@ -27,17 +27,17 @@ test.each([
 })
 
 test.each([
-  { name: 'nothing', body: '' },
-  { name: 'a page', body: '<html><body>Bad gateway</body></html>' },
+  { name: 'empty', body: '' },
+  { name: 'a web page', body: '<html><body>Bad gateway</body></html>' },
   { name: 'half a document', body: '{"error":{"code":"X"' },
-  { name: 'no object', body: '[]' },
+  { name: 'not an object', body: '[]' },
   { name: 'null', body: 'null' },
   {
-    name: 'members of other types',
+    name: 'an object with fields of other types',
     body: '{"error":{"code":5,"message":{"a":1},"details":"x","innerError":7}}',
   },
-  { name: 'an error that is a text', body: '{"error":"x"}' },
-])('an error answer with $name in it has a text all the same', ({ body }) => {
+  { name: 'an error as a string', body: '{"error":"x"}' },
+])('a failure has a text even if the body is $name', ({ body }) => {
   const error = failureOf(kind, answered(503, body), now)
 
   expect({ code: error.code, message: error.message, status: error.status }).toEqual({
@@ -47,7 +47,7 @@ test.each([
   })
 })
 
-test('code, text, details and ids are read', () => {
+test('a failure has the code, text, details and ids of the body', () => {
   const body = JSON.stringify({
     error: {
       code: 'C',
@@ -66,7 +66,7 @@ test('code, text, details and ids are read', () => {
   expect(failureOf(kind, answered(400, body, { 'x-ms-request-id': 'arm' }), now).requestId).toBe('arm')
 })
 
-test('texts from outside are cut and hold no control characters', () => {
+test('texts of services are shortened and stripped of control characters', () => {
   const body = JSON.stringify({
     error: { code: 'C\r\nX', message: `a\u0000b\n\u001b[31m${'x'.repeat(10_000)}` },
   })
@@ -78,7 +78,7 @@ test('texts from outside are cut and hold no control characters', () => {
   expect(text).toMatch(/^a b \[31mx+$/)
 })
 
-test('a login error is known by its number and says only what went wrong', () => {
+test('a login error has its number as the code, and only the cause as its text', () => {
   const body = JSON.stringify({
     error: 'invalid_client',
     error_description:
@@ -92,7 +92,7 @@ test('a login error is known by its number and says only what went wrong', () =>
 })
 
 test.each(['directory', 'resource-manager'] as const)(
-  'a token that the %s repeats is shown to nobody',
+  'a token that the %s repeats is removed from the text',
   (service) => {
     const token = `${Buffer.from('{"typ":"JWT","alg":"RS256"}').toString('base64url')}.${Buffer.from('{"appid":"root"}').toString('base64url')}.c2lnbmF0dXJl-_`
     const body = JSON.stringify({
@@ -105,7 +105,7 @@ test.each(['directory', 'resource-manager'] as const)(
   },
 )
 
-// RFC 9110: what answers with a failure may have done it, unless it says when to come again
+// RFC 9110: a failed request may have taken effect, unless the answer has Retry-After
 test.each([
   { status: 500, retryAfter: undefined, lost: true },
   { status: 502, retryAfter: undefined, lost: true },
@@ -119,7 +119,7 @@ test.each([
   { status: 409, retryAfter: undefined, lost: false },
   { status: 307, retryAfter: undefined, lost: false },
 ])(
-  'status $status with Retry-After $retryAfter to a creation: lost $lost',
+  'a creation with status $status and Retry-After $retryAfter is lost: $lost',
   ({ status, retryAfter: header, lost }) => {
     const answer = answered(status, '', header === undefined ? {} : { 'retry-after': header })
 

@@ -19,7 +19,7 @@ export type Prepared = {
   readonly endDateTime: string
 }
 
-/** One of each thing a call can be about. */
+/** One object of each kind that a call can be about. */
 export async function prepare({ directory, upstream, clock, call }: Aimed): Promise<Prepared> {
   const {
     id: applicationId,
@@ -62,7 +62,7 @@ export async function prepare({ directory, upstream, clock, call }: Aimed): Prom
 
 export type CallCase = {
   readonly name: string
-  /** What the stand-in calls it. */
+  /** The stand-in's name for the operation. */
   readonly operation: Operation
   readonly service: 'directory' | 'resource-manager'
   /** A creation that must not be repeated blindly. */
@@ -73,7 +73,7 @@ export type CallCase = {
 const directory = 'directory' as const
 const manager = 'resource-manager' as const
 
-/** Every call there is. */
+/** All calls of the client. */
 export const everyCall: readonly CallCase[] = [
   {
     name: 'createApplication',
@@ -247,7 +247,7 @@ export const everyCall: readonly CallCase[] = [
   },
 ]
 
-/** Those whose success has no body to read. */
+/** The calls whose successful answer has no body. */
 export const withoutBody: ReadonlySet<string> = new Set([
   'deleteApplication',
   'purgeDeleted',

@@ -21,7 +21,7 @@ describe('classify', () => {
     kind: string
   }>([
     {
-      name: 'an application that is not everywhere yet',
+      name: 'an application that is not replicated yet',
       error: { operation: 'createServicePrincipal', status: 404, code: 'Request_ResourceNotFound' },
       kind: 'retry',
     },
@@ -55,7 +55,7 @@ describe('classify', () => {
       kind: 'retry',
     },
     {
-      name: 'a name still held by what was deleted',
+      name: 'a name still used by a deleted object',
       error: {
         operation: 'createServicePrincipal',
         status: 409,
@@ -90,23 +90,23 @@ describe('classify', () => {
       kind: 'retry',
     })),
     {
-      name: 'a principal without its password page yet',
+      name: 'a principal that is not replicated yet when its password is added',
       error: { operation: 'addServicePrincipalPassword', status: 404, code: 'Request_ResourceNotFound' },
       kind: 'retry',
     },
     {
-      name: 'a principal the resource manager has not heard of',
+      name: 'a principal that the resource manager does not know yet',
       error: { service: 'resource-manager', operation: 'putRoleAssignment', code: 'PrincipalNotFound' },
       kind: 'retry',
     },
     {
-      name: 'a member the group has not heard of',
+      name: 'a member that the directory does not know yet',
       error: { operation: 'addGroupMember', status: 404, code: 'Request_ResourceNotFound' },
       kind: 'retry',
     },
 
     {
-      name: 'a member already',
+      name: 'an existing member',
       error: {
         operation: 'addGroupMember',
         code: 'Request_BadRequest',
@@ -115,7 +115,7 @@ describe('classify', () => {
       kind: 'done',
     },
     {
-      name: 'a password removed already',
+      name: 'a removed password',
       error: {
         operation: 'removeApplicationPassword',
         text: `No password credential found with keyId '${id}'.`,
@@ -123,24 +123,24 @@ describe('classify', () => {
       kind: 'done',
     },
     {
-      name: 'an assignment deleted already',
+      name: 'a deleted assignment',
       error: { service: 'resource-manager', operation: 'deleteRoleAssignment', status: 404 },
       kind: 'done',
     },
 
     {
-      name: 'an application that is not there',
+      name: 'an application that does not exist',
       error: { operation: 'getApplication', status: 404, code: 'Request_ResourceNotFound' },
       kind: 'gone',
     },
     {
-      name: 'an application deleted before',
+      name: 'a deletion of an application that does not exist',
       error: { operation: 'deleteApplication', status: 404, code: 'Request_ResourceNotFound' },
       kind: 'gone',
     },
     { name: 'nothing to purge', error: { operation: 'purgeDeleted', status: 404 }, kind: 'gone' },
     {
-      name: 'no id of an object',
+      name: 'an invalid object id',
       error: { operation: 'getApplication', text: "Invalid object identifier 'abc'." },
       kind: 'gone',
     },
@@ -206,7 +206,7 @@ describe('classify', () => {
       kind: 'limit',
     },
     {
-      name: 'a longer life than the tenant allows',
+      name: 'a longer lifetime than the tenant allows',
       error: {
         operation: 'addServicePrincipalPassword',
         code: 'CredentialLifetimeNotAllowedAsPerAppManagementPolicy',
@@ -242,7 +242,7 @@ describe('classify', () => {
     },
 
     {
-      name: 'a failing directory, whatever it says',
+      name: 'a failing directory, whatever its text',
       error: { operation: 'createServicePrincipal', status: 503, text: 'please try again' },
       kind: 'final',
     },
@@ -257,7 +257,7 @@ describe('classify', () => {
       kind: 'final',
     },
     {
-      name: 'an assignment that is there under another name',
+      name: 'an assignment that exists under another name',
       error: {
         service: 'resource-manager',
         operation: 'putRoleAssignment',
@@ -267,7 +267,7 @@ describe('classify', () => {
       kind: 'final',
     },
     {
-      name: 'a bad request elsewhere',
+      name: 'a bad request to another service',
       error: { operation: 'createApplication', code: 'Request_BadRequest', text: 'not found' },
       kind: 'final',
     },
@@ -331,7 +331,7 @@ describe('classify', () => {
     })
   })
 
-  test('the step may be another than that of the call', () => {
+  test('classifies by another step than that of the call', () => {
     const error = failed({ operation: 'getGroup', status: 404 })
 
     expect([classify(error).kind, classify(error, 'addGroupMember').kind]).toEqual(['gone', 'retry'])
@@ -396,7 +396,7 @@ describe('callerError', () => {
       retryAfter: 2,
     },
     {
-      name: 'throttling that does not say for how long',
+      name: 'throttling without Retry-After',
       error: { service: 'resource-manager', operation: 'putRoleAssignment', status: 429 },
       kind: 'upstream',
       text: 'when; throttled by the resource manager',
@@ -409,7 +409,7 @@ describe('callerError', () => {
       text: 'when: InternalServerError: oh',
     },
     {
-      name: 'what was never replicated',
+      name: 'an object that was never replicated',
       error: {
         service: 'resource-manager',
         operation: 'putRoleAssignment',
@@ -435,7 +435,7 @@ describe('callerError', () => {
     })
   })
 
-  test('without a text the cause stands alone', () => {
+  test('has only the cause without a text', () => {
     expect(
       callerError(failed({ operation: 'createApplication', status: 502, text: 'bad gateway' })).message,
     ).toBe('bad gateway')

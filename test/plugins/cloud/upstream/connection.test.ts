@@ -22,7 +22,7 @@ test.each([
   { deny: ['127.0.0.0/8'], replace: (url: string) => url },
   { deny: ['127.0.0.1'], replace: (url: string) => url },
   { deny: ['127.0.0.0/8', '::1'], replace: (url: string) => url.replace('127.0.0.1', 'localhost') },
-])('the networks of OUTBOUND_DENY hold for the cloud too: $deny', async ({ deny, replace }) => {
+])('networks in OUTBOUND_DENY are denied for the cloud as well: $deny', async ({ deny, replace }) => {
   await using aimed = await aim()
   const clock = new FakeClock()
   const connection = new UpstreamConnection(
@@ -42,7 +42,7 @@ test.each([
   expect(aimed.directory.journal.entries()).toEqual([])
 })
 
-test('a certificate of a stranger is not trusted; that is not tried again, and nothing was sent', async () => {
+test('an untrusted certificate fails without a retry, and nothing is sent', async () => {
   await using aimed = await aim()
   const upstream = aimed.open({ caPem: undefined })
 
@@ -52,7 +52,7 @@ test('a certificate of a stranger is not trusted; that is not tried again, and n
   expect([aimed.clock.pauses, aimed.directory.journal.entries()]).toEqual([[], []])
 })
 
-test('the configured certificates are trusted beside the others, not instead of them', async () => {
+test("configured certificates are trusted in addition to the system's", async () => {
   await using aimed = await aim()
   const clock = new FakeClock()
   const both = new UpstreamConnection(
@@ -70,7 +70,7 @@ test('the configured certificates are trusted beside the others, not instead of 
   expect([first.status, second.status]).toEqual([401, 418])
 })
 
-test('connections are kept for the next request', async () => {
+test('connections are reused', async () => {
   await using aimed = await aim()
   const clock = new FakeClock()
   await using server = await tlsServer()
@@ -87,7 +87,7 @@ test('connections are kept for the next request', async () => {
   expect(new Set(server.requests.map(({ socket }) => socket.remotePort)).size).toBe(1)
 })
 
-test('plain http is refused: neither token nor secret goes out unencrypted', async () => {
+test('plain http is refused, so neither token nor secret is sent unencrypted', async () => {
   const seen: string[] = []
   const plain = createPlainServer((message, response) => {
     seen.push(message.url ?? '')
@@ -111,7 +111,7 @@ test('plain http is refused: neither token nor secret goes out unencrypted', asy
   expect(seen).toEqual([])
 })
 
-test('a proxy is asked for, unless the host is an exception', async () => {
+test('requests use the proxy, except for excluded hosts', async () => {
   await using server = await tlsServer()
   const asked: string[] = []
   const proxy = createPlainServer().on('connect', (message: IncomingMessage, socket, head: Buffer) => {
@@ -176,7 +176,7 @@ async function tlsServer() {
   }
 }
 
-test('a caller that goes away ends the request under way; whether a creation was done is not known', async () => {
+test('a caller that disconnects ends the request, and the outcome of a creation is unknown', async () => {
   await using aimed = await aim()
   await aimed.upstream.tokens.token('directory', aimed.call())
   aimed.directory.fault({ kind: 'held', operation: 'createApplication' })

@@ -37,7 +37,7 @@ test.each(names)('a role definition called "%s" is found, and no other', async (
   ])
 })
 
-test.each(names)('an application called "%s" is made and found', async (displayName) => {
+test.each(names)('an application called "%s" is created and found', async (displayName) => {
   await using aimed = await aim()
 
   const made = await aimed.upstream.directory.createApplication({ displayName }, aimed.call())
@@ -46,7 +46,7 @@ test.each(names)('an application called "%s" is made and found', async (displayN
   expect(await aimed.upstream.directory.findApplications({ displayName }, aimed.call())).toEqual([made])
 })
 
-test('applications are found by client id, and by how a tag begins', async () => {
+test('applications are found by client id and by the prefix of a tag', async () => {
   await using aimed = await aim()
   const { directory } = aimed.upstream
   const mine = await directory.createApplication(
@@ -70,23 +70,26 @@ test.each([
   { what: 'an id that is a path', changed: { id: '../../groups/x' } },
   { what: 'no id', changed: { id: '' } },
   { what: 'a client id that ends a filter', changed: { appId: "x')" } },
-])('a new application with $what is no answer, and the request may have been done', async ({ changed }) => {
-  await using aimed = await aim()
-  aimed.directory.fault({
-    kind: 'status',
-    operation: 'createApplication',
-    status: 201,
-    body: { ...application, ...changed },
-  })
+])(
+  'a new application with $what is an unusable answer, and the request may have taken effect',
+  async ({ changed }) => {
+    await using aimed = await aim()
+    aimed.directory.fault({
+      kind: 'status',
+      operation: 'createApplication',
+      status: 201,
+      body: { ...application, ...changed },
+    })
 
-  const error = await failureOf(
-    aimed.upstream.directory.createApplication({ displayName: 'a' }, aimed.call()),
-  )
+    const error = await failureOf(
+      aimed.upstream.directory.createApplication({ displayName: 'a' }, aimed.call()),
+    )
 
-  expect(error).toMatchObject({ code: 'unusable_answer', lost: true })
-})
+    expect(error).toMatchObject({ code: 'unusable_answer', lost: true })
+  },
+)
 
-test('an application without a name, tags or passwords is one', async () => {
+test('an application without a name, tags or passwords is valid', async () => {
   await using aimed = await aim()
   const bare = { ...application, displayName: null, tags: null, passwordCredentials: null }
   aimed.directory.fault({ kind: 'status', operation: 'getApplication', status: 200, body: bare })
@@ -98,7 +101,7 @@ test('an application without a name, tags or passwords is one', async () => {
   })
 })
 
-test('what is not set is not sent', async () => {
+test('unset fields are not sent', async () => {
   await using aimed = await aim()
 
   await aimed.upstream.directory.createApplication(
@@ -125,7 +128,7 @@ test.each([
   '%2e%2e',
   'https://evil.example/x',
   "it's",
-])('%j is the id of nothing, and nothing is asked', async (id) => {
+])('%j is not a valid id, and no request is sent', async (id) => {
   await using aimed = await aim()
   const { directory } = aimed.upstream
   const member = '33333333-3333-4333-8333-333333333333'
@@ -144,7 +147,7 @@ test.each([
   expect(aimed.directory.journal.entries()).toEqual([])
 })
 
-test('an id that is no UUID is asked for, and is gone', async () => {
+test('an id that is not a UUID is requested and does not exist', async () => {
   await using aimed = await aim()
 
   expect(classify(await failureOf(aimed.upstream.directory.getApplication('abc', aimed.call()))).kind).toBe(
@@ -162,7 +165,7 @@ describe('a service principal', () => {
     expect(principal).toMatchObject({ id: servicePrincipalId, appId })
   })
 
-  test('whose answer was lost is the one that was made', async () => {
+  test('is found if the answer of its creation was lost', async () => {
     await using aimed = await aim()
     const { appId } = await aimed.upstream.directory.createApplication({ displayName: 'a' }, aimed.call())
     aimed.directory.fault({ kind: 'lost', operation: 'createServicePrincipal' })
@@ -175,7 +178,7 @@ describe('a service principal', () => {
   })
 
   test.each(["it's nobody", '99999999-9999-4999-8999-999999999999'])(
-    'of "%s" is undefined',
+    'is undefined for "%s"',
     async (appId) => {
       await using aimed = await aim()
 
@@ -185,7 +188,7 @@ describe('a service principal', () => {
 })
 
 describe('members of a group', () => {
-  test('are added by the address of the configured directory', async () => {
+  test('are added with the address of the configured directory', async () => {
     await using aimed = await aim()
     const { servicePrincipalId } = aimed.directory.admin.addApplication({ displayName: 'a' })
 
@@ -200,7 +203,7 @@ describe('members of a group', () => {
     })
   })
 
-  test('added twice are not an error', async () => {
+  test('can be added twice', async () => {
     await using aimed = await aim()
     const { servicePrincipalId } = aimed.directory.admin.addApplication({ displayName: 'a' })
     const add = () =>
@@ -215,7 +218,7 @@ describe('members of a group', () => {
     await expect(add()).resolves.toBeUndefined()
   })
 
-  test('are awaited, their group is not', async () => {
+  test('are awaited, but their group is not', async () => {
     await using aimed = await aim()
     const { servicePrincipalId } = aimed.directory.admin.addApplication({ displayName: 'a' })
     const nowhere = '44444444-4444-4444-8444-444444444444'
@@ -231,7 +234,7 @@ describe('members of a group', () => {
   })
 })
 
-test('a missing password counts as removed, a missing application does not', async () => {
+test('a missing password counts as removed, but a missing application does not', async () => {
   await using aimed = await aim()
   const { id } = aimed.directory.admin.addApplication({ displayName: 'a' })
   const nobody = '55555555-5555-4555-8555-555555555555'
@@ -262,7 +265,7 @@ test('a missing assignment counts as deleted', async () => {
 })
 
 test.each(['/a?b', '/a/../b', '/a#', '..', '/a\\b'])(
-  'a scope or id "%s" is put into no address',
+  'a scope or id "%s" is not put into an address',
   async (text) => {
     await using aimed = await aim()
     const { resourceManager } = aimed.upstream
@@ -287,7 +290,7 @@ test.each(['/a?b', '/a/../b', '/a#', '..', '/a\\b'])(
   },
 )
 
-test('an assignment names the kind of its principal, which spares the wait for it', async () => {
+test('an assignment names the type of its principal, which avoids the wait for its replication', async () => {
   await using aimed = await aim()
   const { servicePrincipalId: principalId } = aimed.directory.admin.addApplication({ displayName: 'a' })
   const [definition] = await aimed.upstream.resourceManager.findRoleDefinitions(
@@ -317,7 +320,7 @@ test('an assignment names the kind of its principal, which spares the wait for i
 })
 
 describe('lists', () => {
-  test('are read to their last page', async () => {
+  test('are read to the last page', async () => {
     await using aimed = await aim({ settings: { pageSize: 2 } })
     for (const _ of Array(5)) aimed.directory.admin.addGroup('many')
     for (const _ of Array(5)) aimed.directory.admin.addRoleDefinition({ roleName: 'many' })
@@ -380,7 +383,7 @@ describe('lists', () => {
   })
 })
 
-test('how far the clock of the cloud is ahead is known after the first answer', async () => {
+test('the clock offset of the cloud is known after the first answer', async () => {
   await using aimed = await aim({ settings: { clockOffsetSeconds: 120 } })
   const before = aimed.upstream.clockOffsetMs()
 

@@ -34,7 +34,7 @@ test.each([
     directory: 'https://microsoftgraph.chinacloudapi.cn',
     login: 'https://login.chinacloudapi.cn',
   },
-])('the environment $name is at $directory', ({ name, directory, login }) => {
+])('the environment $name has the directory $directory', ({ name, directory, login }) => {
   const environment = findEnvironment(name)
 
   expect(environment).toMatchObject({
@@ -45,7 +45,7 @@ test.each([
 })
 
 test.each(['invalidEnv', 'AzureGermanCloud', '', 'public', 'constructor', ' AzurePublicCloud'])(
-  '"%s" names no environment',
+  '"%s" is not an environment',
   (name) => {
     expect({ found: findEnvironment(name), isName: isEnvironmentName(name) }).toEqual({
       found: undefined,
@@ -54,7 +54,7 @@ test.each(['invalidEnv', 'AzureGermanCloud', '', 'public', 'constructor', ' Azur
   },
 )
 
-test('each cloud has the token scope of its resource manager', () => {
+test('each cloud has its own token scope for the resource manager', () => {
   const scopes = ['AzurePublicCloud', 'AzureUSGovernmentCloud', 'AzureChinaCloud'].map(
     (name) => findEnvironment(name)?.resourceManagerScope,
   )
@@ -66,7 +66,7 @@ test('each cloud has the token scope of its resource manager', () => {
   ])
 })
 
-test("the operator's addresses take the place of the environment's, each for itself, and their scopes with them", () => {
+test('each address of the operator replaces that of the environment, and changes the scope', () => {
   const environment = findEnvironment('AzureChinaCloud', {
     directoryEndpoint: 'https://127.0.0.1:9/dir',
     resourceManagerEndpoint: 'https://arm.private',

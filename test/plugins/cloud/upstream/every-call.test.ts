@@ -4,12 +4,12 @@ import { callerError, classify } from '../../../../src/plugins/cloud/upstream/in
 import { type Aimed, aim, failureOf } from './aimed.ts'
 import { everyCall, prepare, withoutBody } from './calls.ts'
 
-/** The tests of one call share a stand-in; each has things of its own. */
+/** The tests of one call share a stand-in. Each has its own objects. */
 let aimed: Aimed
 
 const requestsOf = (operation: Operation) => aimed.directory.journal.entries({ operation })
 
-/** The calls with everything they need; the journal and the pauses begin here. */
+/** Prepares the objects that the calls need. The journal and the pauses start empty. */
 async function begin() {
   aimed.directory.clearFaults()
   const prepared = await prepare(aimed)
@@ -37,7 +37,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     expect(requests[0]).toMatchObject({ hasToken: true, clientRequestId: call.correlationId })
   })
 
-  test('429 with Retry-After: 2 is waited for, and not a moment less', async () => {
+  test('waits exactly as long as 429 with Retry-After: 2 says', async () => {
     const prepared = await begin()
     aimed.directory.fault({ kind: 'throttled', retryAfterSeconds: 2, operation })
 
@@ -48,7 +48,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(2_000)
   })
 
-  test('429 with Retry-After: 600 fails at once and says so', async () => {
+  test('fails at once after 429 with Retry-After: 600, and reports the wait', async () => {
     const prepared = await begin()
     aimed.directory.fault({ kind: 'throttled', retryAfterSeconds: 600, operation })
 
@@ -64,7 +64,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     expect(requestsOf(operation)).toHaveLength(1)
   })
 
-  test('a redirect is not followed', async () => {
+  test('does not follow a redirect', async () => {
     const prepared = await begin()
     const elsewhere =
       service === 'directory' ? aimed.directory.resourceManagerUrl : aimed.directory.directoryUrl
@@ -76,7 +76,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     expect(aimed.directory.journal.entries().map((entry) => entry.operation)).toEqual([operation])
   })
 
-  test('a connection that drops is tried again, unless that could make a second one', async () => {
+  test('is retried after a dropped connection, unless that could create a second object', async () => {
     const prepared = await begin()
     aimed.directory.fault({ kind: 'dropped', operation })
 
@@ -87,7 +87,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     expect(requestsOf(operation)).toHaveLength(creates === true ? 1 : 2)
   })
 
-  test('a lost answer of what was done is no failure, unless it was a creation', async () => {
+  test('succeeds after a lost answer, unless it is a creation', async () => {
     const prepared = await begin()
     aimed.directory.fault({ kind: 'lost', operation })
 
@@ -96,7 +96,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
       (error: unknown) => error,
     )
 
-    // what a deletion repeats is gone: that is for its caller to take as done
+    // a repeated deletion finds nothing: its caller counts that as done
     if (creates === true) expect(outcome).toMatchObject({ lost: true })
     else
       expect(
@@ -106,7 +106,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   })
 
   test.each([500, 502, 504])(
-    'status %i without more is tried again, unless that could make a second one',
+    'is retried after status %i, unless that could create a second object',
     async (status) => {
       const prepared = await begin()
       aimed.directory.fault({ kind: 'status', status, operation })
@@ -119,7 +119,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     },
   )
 
-  test('status 503 with Retry-After has done nothing: it is tried again', async () => {
+  test('is always retried after 503 with Retry-After, which has no effect', async () => {
     const prepared = await begin()
     aimed.directory.fault({ kind: 'status', status: 503, retryAfterSeconds: 3, operation })
 
@@ -129,7 +129,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     expect(aimed.clock.pauses).toEqual([3_000])
   })
 
-  test('a token that is refused is replaced, once', async () => {
+  test('replaces a refused token once', async () => {
     const prepared = await begin()
     aimed.directory.fault({
       kind: 'status',
@@ -151,7 +151,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     operation,
   } as const
 
-  test('a refusal names the permission and is not tried again', async () => {
+  test('names the missing permission and is not retried', async () => {
     const prepared = await begin()
     aimed.directory.fault(denial)
 
@@ -164,7 +164,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     expect([requestsOf(operation).length, requestsOf('token').length]).toEqual([1, 0])
   })
 
-  test('after a refusal the next request comes with a new token, and with it the permissions granted since', async () => {
+  test('uses a new token after a refusal, with the permissions granted since', async () => {
     const prepared = await begin()
     aimed.directory.fault(denial)
     await failureOf(run(aimed.upstream, prepared, aimed.call()))
@@ -174,7 +174,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     expect([requestsOf(operation).length, requestsOf('token').length]).toEqual([2, 1])
   })
 
-  test('no answer: the deadline ends it', async () => {
+  test('ends at the deadline without an answer', async () => {
     const prepared = await begin()
     aimed.directory.fault({ kind: 'silent', operation, times: null })
 
@@ -184,7 +184,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     expect(error.message).toMatch(/time limit exceeded/)
   })
 
-  test('with no time left nothing is sent', async () => {
+  test('sends nothing after the deadline', async () => {
     const prepared = await begin()
 
     const error = await failureOf(run(aimed.upstream, prepared, aimed.call(0)))
@@ -193,7 +193,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
     expect(requestsOf(operation)).toEqual([])
   })
 
-  test('a caller that went away sends nothing', async () => {
+  test('sends nothing for a caller that has disconnected', async () => {
     const prepared = await begin()
 
     const error = await failureOf(
@@ -206,7 +206,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
 })
 
 describe.each(everyCall.filter(({ name }) => !withoutBody.has(name)))(
-  'the body of $name',
+  'the answer to $name',
   ({ run, operation, creates, name }) => {
     beforeAll(async () => {
       aimed = await aim()
@@ -215,20 +215,20 @@ describe.each(everyCall.filter(({ name }) => !withoutBody.has(name)))(
       await aimed[Symbol.asyncDispose]()
     })
 
-    test.each(['empty', 'html', 'cut'] as const)('an answer that is %s is no success', async (kind) => {
+    test.each(['empty', 'html', 'cut'] as const)('is not accepted if it is %s', async (kind) => {
       const prepared = await begin()
       aimed.directory.fault({ kind, operation, times: null })
 
       const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
 
       expect(error.lost).toBe(creates === true)
-      // a principal that was made meanwhile is a conflict with itself
+      // the retry conflicts with the principal that the first try created
       expect(requestsOf(operation).length).toBe(
         creates === true ? 1 : name === 'createServicePrincipal' && kind === 'empty' ? 2 : 5,
       )
     })
 
-    test('an answer without end is not read to it', async () => {
+    test('is not read to the end if it is endless', async () => {
       const prepared = await begin()
       aimed.directory.fault({ kind: 'huge', bytes: 5 * 1024 ** 2, operation, times: null })
 

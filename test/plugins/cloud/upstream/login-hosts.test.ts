@@ -10,7 +10,7 @@ test.each([
   { environment: 'AzurePublicCloud', host: 'login.microsoftonline.com' },
   { environment: 'AzureUSGovernmentCloud', host: 'login.microsoftonline.us' },
   { environment: 'AzureChinaCloud', host: 'login.partner.microsoftonline.cn' },
-])('the secret of $environment goes to $host, with one request', async ({ environment, host }) => {
+])('the secret of $environment is sent to $host in one request', async ({ environment, host }) => {
   const sent: { method: string; url: string; body?: string | undefined }[] = []
   const body = Buffer.from('{"token_type":"Bearer","expires_in":3599,"access_token":"a"}')
   const connection = {

@@ -5,7 +5,7 @@ import { allPages } from '../../../../src/plugins/cloud/upstream/paging.ts'
 const kind = { service: 'directory', operation: 'findApplications', repeatable: true } as const
 const item = z.object({ id: z.string().optional(), name: z.string() })
 
-/** All items of a list whose pages are these, by address; and the addresses that were asked for. */
+/** The items of a list with these pages, by address, and the addresses that were requested. */
 async function listed(pages: Readonly<Record<string, object | undefined>>) {
   const asked: string[] = []
   const names = allPages(kind, item, 'first', async (address, read) => {
@@ -24,14 +24,14 @@ async function listed(pages: Readonly<Record<string, object | undefined>>) {
 const a = { id: 'A-1', name: 'a' }
 const b = { id: 'b-2', name: 'b' }
 
-test.each([null, '', undefined])('a next link of %o is the end of the list', async (link) => {
+test.each([null, '', undefined])('a next link of %o ends the list', async (link) => {
   for (const member of ['nextLink', '@odata.nextLink']) {
     const { asked, ended } = await listed({ first: { value: [a, b], [member]: link } })
     expect({ asked, ...ended }).toEqual({ asked: ['first'], found: ['a', 'b'] })
   }
 })
 
-test('what is on two pages is one thing, what has no id is not looked at', async () => {
+test('an item on two pages is listed once, and items without an id are all listed', async () => {
   const noId = { name: 'x' }
   const { ended } = await listed({
     first: { value: [a, noId], nextLink: '2' },
@@ -47,9 +47,6 @@ test.each([
     pages: { first: { value: [a], nextLink: '2' }, 2: { value: [b], '@odata.nextLink': 'first' } },
     asked: ['first', '2'],
   },
-])(
-  'a page that leads to $circle ends the list with an error, without another request',
-  async ({ pages, asked }) => {
-    expect(await listed(pages)).toMatchObject({ asked, ended: { error: { code: 'too_many_results' } } })
-  },
-)
+])('a page that links to $circle fails the list without another request', async ({ pages, asked }) => {
+  expect(await listed(pages)).toMatchObject({ asked, ended: { error: { code: 'too_many_results' } } })
+})

@@ -14,7 +14,7 @@ const id = '0f6e1f3a-0000-4000-8000-000000000001'
 
 // docs/contract/cloud.md#service-principals
 describe('a service principal', () => {
-  test('three refusals because of the "local tenant" are retried: four requests', async () => {
+  test('is created by the fourth request after three "local tenant" refusals', async () => {
     await using aimed = await aim()
     const { appId } = await made(aimed)
     const message =
@@ -40,7 +40,7 @@ describe('a service principal', () => {
     { message: `Application with identifier 'abc123' does not exist in the directory` },
     { message: 'Application not found' },
     { message: 'Changes are still propagating, please try again' },
-  ])('"$message", twice, is waited for', async ({ message }) => {
+  ])('is created after two refusals with "$message"', async ({ message }) => {
     await using aimed = await aim()
     const { appId } = await made(aimed)
     aimed.directory.fault({
@@ -57,7 +57,7 @@ describe('a service principal', () => {
     expect(aimed.directory.journal.entries({ operation: 'createServicePrincipal' })).toHaveLength(3)
   })
 
-  test('insufficient privileges end the retries at once, with their message', async () => {
+  test('fails at once if privileges are missing, with that message', async () => {
     await using aimed = await aim()
     const { appId } = await made(aimed)
     const message = 'Insufficient privileges to complete the operation.'
@@ -79,7 +79,7 @@ describe('a service principal', () => {
     expect(aimed.directory.journal.entries({ operation: 'createServicePrincipal' })).toHaveLength(1)
   })
 
-  test('comes whatever the directory calls its delay, on replicas that disagree', async () => {
+  test('is created whatever error replicas use for the delay', async () => {
     await using aimed = await aim({
       settings: {
         replicas: 3,
@@ -101,7 +101,7 @@ describe('a service principal', () => {
     await expect(added).resolves.toMatchObject({ secretText: expect.any(String) })
   })
 
-  test('a name in use by an object that is not visible yet is awaited', async () => {
+  test('waits if its name is in use by an object that is not visible yet', async () => {
     await using aimed = await aim({ settings: { delaySeconds: { changeToRead: 10 } } })
     const { appId } = await made(aimed)
     aimed.clock.advance(20)
@@ -130,7 +130,7 @@ describe('a role assignment', () => {
     operation: 'putRoleAssignment',
   } as const
 
-  test('PrincipalNotFound, twice, is retried', async () => {
+  test('is retried after PrincipalNotFound', async () => {
     await using aimed = await aim()
     aimed.directory.fault({ ...notYet, times: 2 })
 
@@ -139,7 +139,7 @@ describe('a role assignment', () => {
     expect(aimed.directory.journal.entries({ operation: 'putRoleAssignment' })).toHaveLength(3)
   })
 
-  test('PrincipalNotFound is retried until the window ends, with its message', async () => {
+  test('is retried after PrincipalNotFound until the window ends, and fails with that message', async () => {
     await using aimed = await aim()
     aimed.directory.fault({
       ...notYet,
@@ -157,7 +157,7 @@ describe('a role assignment', () => {
     expect(aimed.directory.journal.entries({ operation: 'putRoleAssignment' }).length).toBeGreaterThan(1)
   })
 
-  test('insufficient privileges end the retries at once, with their message', async () => {
+  test('fails at once if privileges are missing, with that message', async () => {
     await using aimed = await aim()
     aimed.directory.fault({
       ...notYet,
@@ -175,7 +175,7 @@ describe('a role assignment', () => {
     expect(aimed.directory.journal.entries({ operation: 'putRoleAssignment' })).toHaveLength(1)
   })
 
-  test('the deadline of the request ends the retries, with the last message', async () => {
+  test('stops its retries at the deadline, with the last message', async () => {
     await using aimed = await aim()
     aimed.directory.fault({ ...notYet, message: 'not yet', times: null })
 
@@ -184,7 +184,7 @@ describe('a role assignment', () => {
     expect(error.message).toBe('retry failed: PrincipalNotFound: not yet: context deadline exceeded')
   })
 
-  test('that already exists under its name is not an error', async () => {
+  test('can exist under its name already', async () => {
     await using aimed = await aim()
     aimed.directory.fault({ kind: 'lost', operation: 'putRoleAssignment' })
 
@@ -192,7 +192,7 @@ describe('a role assignment', () => {
   })
 })
 
-test('a new member is awaited', async () => {
+test('a membership waits for its new member', async () => {
   await using aimed = await aim({ settings: { delaySeconds: { servicePrincipalToGroup: 10 } } })
   const { appId } = await made(aimed)
   const { id: principalId } = await principalOf(aimed, appId)

@@ -11,7 +11,7 @@ test.each([
   { text: '/a/%2e%2e/b', path: '/a/%252e%252e/b' },
   { text: '/a/...', path: '/a/...' },
   { text: '/größe', path: '/gr%C3%B6%C3%9Fe' },
-])('"$text" becomes "$path"', ({ text, path }) => {
+])('"$text" is converted to "$path"', ({ text, path }) => {
   expect(resourcePath(text)).toBe(path)
 })
 
@@ -31,7 +31,7 @@ test.each([
   expect(resourcePath(text)).toBeUndefined()
 })
 
-test('whatever is accepted stays below the address it is put behind', () => {
+test('every accepted path stays below the address that it is appended to', () => {
   for (const text of ['@evil', '//evil/x', 'https://evil/x', '/:80', '/a;b', '/a%2f..%2fb', "/a'b"]) {
     const url = URL.parse(`https://arm.test${resourcePath(text)}/providers/x`)
     expect([url?.host, url?.search, url?.hash, url?.pathname.endsWith('/providers/x')]).toEqual([

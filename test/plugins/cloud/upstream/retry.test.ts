@@ -14,7 +14,7 @@ const failed = (failure: Partial<UpstreamFailure>) =>
   })
 const notYet = () => failed({ code: 'PrincipalNotFound', text: 'service principal not replicated' })
 
-/** Fails with these one after the other, then succeeds; counts. */
+/** Fails with each of these errors in turn, then succeeds. Counts its calls. */
 function failing(...errors: Error[]) {
   const operation = async () => {
     const error = errors[operation.calls++]
@@ -25,7 +25,7 @@ function failing(...errors: Error[]) {
   return operation
 }
 
-/** Fails for ever. */
+/** Always fails. */
 function never(error: () => Error) {
   const operation = async () => {
     operation.calls++
@@ -54,7 +54,7 @@ function waiting(random = 0.5) {
 describe('retries until replication', () => {
   const step = 'putRoleAssignment'
 
-  test('what succeeds at once is done once', async () => {
+  test('an operation that succeeds at once runs once', async () => {
     const time = waiting()
     const operation = failing()
 
@@ -63,7 +63,7 @@ describe('retries until replication', () => {
     expect([operation.calls, time.elapsed()]).toEqual([1, 0])
   })
 
-  test('what succeeds the third time is tried three times', async () => {
+  test('an operation that succeeds at the third try runs three times', async () => {
     const time = waiting()
     const operation = failing(notYet(), notYet())
 
@@ -83,7 +83,7 @@ describe('retries until replication', () => {
   })
 
   test.each([10, 5, 1])(
-    'what never succeeds ends at its deadline after %i s with the last message',
+    'an operation that never succeeds ends at its deadline after %i s with the last message',
     async (seconds) => {
       const time = waiting()
       const operation = never(notYet)
@@ -111,7 +111,7 @@ describe('retries until replication', () => {
     expect(error.cause).toBe(reason)
   })
 
-  test('without a near deadline retries go on for 80 s', async () => {
+  test('retries continue for 80 s without an earlier deadline', async () => {
     const time = waiting()
 
     await failureOf(untilReplicated(time.waiting, step, time.call(3600), never(notYet)))
@@ -123,7 +123,7 @@ describe('retries until replication', () => {
     { random: 0, pause: 2_000 },
     { random: 0.5, pause: 5_000 },
     { random: 0.999, pause: 7_000 },
-  ])('a pause is whole seconds from 2 to 7: $pause', async ({ random, pause }) => {
+  ])('a pause is 2 to 7 whole seconds: $pause', async ({ random, pause }) => {
     const time = waiting(random)
 
     await untilReplicated(time.waiting, step, time.call(90), failing(notYet()))
@@ -131,7 +131,7 @@ describe('retries until replication', () => {
     expect(time.pauses).toEqual([pause])
   })
 
-  test('each try has what is left of the window', async () => {
+  test('each try gets the rest of the window', async () => {
     const time = waiting()
     const deadlines: number[] = []
 
@@ -145,7 +145,7 @@ describe('retries until replication', () => {
     expect(deadlines).toEqual([time.waiting.clock.now() + 80_000])
   })
 
-  test('the last try may have succeeded when the deadline cuts it off', async () => {
+  test('the last try may have taken effect if the deadline cuts it off', async () => {
     const time = waiting()
     const cut = failed({ status: 0, code: 'no_answer', text: 'time limit exceeded', lost: true })
     const operation = failing(notYet(), cut)
@@ -163,7 +163,7 @@ describe('retries until replication', () => {
     expect(error).toMatchObject({ status: 0, code: 'no_answer', lost: true })
   })
 
-  test('the last upstream message stays when the last try runs out of time', async () => {
+  test('the last upstream message is kept if the last try runs out of time', async () => {
     const time = waiting()
     const timedOut = failed({ status: 0, code: 'deadline_exceeded', text: 'context deadline exceeded' })
 
@@ -176,7 +176,7 @@ describe('retries until replication', () => {
     )
   })
 
-  test('an error of another step ends the retries, even one that is retried there', async () => {
+  test('an error of another step ends the retries, even if that step would retry it', async () => {
     const time = waiting()
     const error = failed({ service: 'directory', operation: 'createServicePrincipal', status: 404 })
 
@@ -185,7 +185,7 @@ describe('retries until replication', () => {
 })
 
 describe('the pause before another try', () => {
-  test.each([408, 429, 500, 502, 503, 504])('status %i: one that grows', (status) => {
+  test.each([408, 429, 500, 502, 503, 504])('grows after status %i', (status) => {
     const pauses = [1, 2, 3, 4].map((tries) => pauseBefore(failed({ status }), tries, 0.4))
 
     expect(pauses).toEqual([800, 2_400, 5_600, 12_000])
@@ -194,17 +194,17 @@ describe('the pause before another try', () => {
   test.each([
     { random: 0, pause: 640 },
     { random: 1, pause: 1_040 },
-  ])('it differs from one caller to the next: $pause ms', ({ random, pause }) => {
+  ])('is random: $pause ms', ({ random, pause }) => {
     expect(pauseBefore(failed({ status: 500 }), 1, random)).toBe(pause)
   })
 
-  test('Retry-After is kept to exactly', () => {
+  test('is exactly as long as Retry-After says', () => {
     expect(
       [1, 2, 15].map((tries) => pauseBefore(failed({ status: 429, retryAfterMs: 2_000 }), tries, 0.9)),
     ).toEqual([2_000, 2_000, 2_000])
   })
 
-  test('a Retry-After of 0 does not cause a busy loop', () => {
+  test('is not zero after Retry-After: 0', () => {
     expect(pauseBefore(failed({ status: 429, retryAfterMs: 0 }), 1, 0)).toBe(200)
   })
 
@@ -223,7 +223,7 @@ describe('the pause before another try', () => {
       tries: 1,
     },
     { name: 'no time left', error: failed({ status: 0, code: 'deadline_exceeded' }), tries: 1 },
-  ])('none after $name', ({ error, tries }) => {
+  ])('does not exist after $name', ({ error, tries }) => {
     expect(pauseBefore(error, tries, 0.5)).toBeUndefined()
   })
 
@@ -231,13 +231,13 @@ describe('the pause before another try', () => {
     { name: 'no answer', error: failed({ status: 0, code: 'no_answer' }) },
     { name: 'an answer that is cut off', error: failed({ status: 200, code: 'unusable_answer' }) },
     { name: 'concurrent changes', error: failed({ status: 409, code: 'Directory_ConcurrencyViolation' }) },
-  ])('one after $name', ({ error }) => {
+  ])('exists after $name', ({ error }) => {
     expect(pauseBefore(error, 1, 0.4)).toBe(800)
   })
 })
 
-describe('tries of one call', () => {
-  test('nothing is waited for past the deadline: it fails early', async () => {
+describe('the tries of one call', () => {
+  test('end early instead of waiting past the deadline', async () => {
     const time = waiting()
     const error = failed({ status: 429, retryAfterMs: 5_000 })
     const operation = failing(error)
@@ -247,7 +247,7 @@ describe('tries of one call', () => {
     expect([operation.calls, time.pauses]).toEqual([1, []])
   })
 
-  test('an error of its token is not tried again: it has been', async () => {
+  test('end after a failed request for a token, which had its own retries', async () => {
     const time = waiting()
     const error = failed({ service: 'login', operation: 'token', status: 503 })
     const operation = failing(error)
@@ -277,7 +277,7 @@ describe('tries of one call', () => {
       errors: [failed({ status: 500 }), failed({ service: 'login', operation: 'token' })],
       inDoubt: true,
     },
-  ])('$name: may it have happened all the same? $inDoubt', async ({ errors, inDoubt }) => {
+  ])('may have taken effect after $name: $inDoubt', async ({ errors, inDoubt }) => {
     const time = waiting()
 
     const failure = await failureOf(
@@ -288,7 +288,7 @@ describe('tries of one call', () => {
     expect(failure).toMatchObject({ status: last?.status, code: last?.code, message: last?.message, inDoubt })
   })
 
-  test('a caller that goes away while it waits is not served', async () => {
+  test('end when the caller disconnects during a pause', async () => {
     const time = waiting()
     const caller = new AbortController()
     const operation = failing(failed({ status: 503 }))
@@ -304,7 +304,7 @@ describe('tries of one call', () => {
     expect(operation.calls).toBe(1)
   })
 
-  test('a bug is not retried', async () => {
+  test('end after a programming error', async () => {
     const time = waiting()
     const operation = failing(new TypeError('a bug'))
 

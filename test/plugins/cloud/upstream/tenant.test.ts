@@ -11,7 +11,7 @@ test.each([
   { made: undefined, now: other, isElsewhere: false },
   { made: 'contoso.onmicrosoft.com', now: other, isElsewhere: false },
   { made: tenant, now: 'contoso.onmicrosoft.com', isElsewhere: false },
-])('made in $made, signed in to $now: elsewhere? $isElsewhere', ({ made, now, isElsewhere }) => {
+])('created in $made, signed in to $now: in another tenant is $isElsewhere', ({ made, now, isElsewhere }) => {
   const environment = {
     name: 'public',
     authorityHost: '',
@@ -56,7 +56,7 @@ test('a lease of another tenant stays until the mount signs in there again', asy
   expect(kindsOf(fixture, dynamic.clientId)).toEqual([])
 })
 
-test('a role keeps an application of another tenant until the mount signs in there again', async () => {
+test('a role with an application of another tenant stays until the mount signs in there again', async () => {
   await aRole(fixture, 'kept', { persist_app: true })
   await moveTo(other)
   const refusal = `error deleting persisted app: it was made in tenant '${fixture.directory.tenantId}', and the mount signs in to '${other}'`
@@ -69,7 +69,7 @@ test('a role keeps an application of another tenant until the mount signs in the
   expect(await fixture.root.delete('cloud/roles/kept')).toMatchObject({ status: 204 })
 })
 
-test('what is left over in another tenant is left, and said to be', async () => {
+test('debris in another tenant stays, with that reason', async () => {
   await aRole(fixture, 'failing')
   fixture.directory.fault({ kind: 'status', operation: 'createServicePrincipal', status: 403, times: null })
   fixture.directory.fault({ kind: 'status', operation: 'deleteApplication', status: 403, times: null })

@@ -6,7 +6,7 @@ const tokens = { operation: 'token' } as const
 
 // Each trap of msal-node that docs/decisions/0007-cloud-clients.md names
 describe('a token', () => {
-  test('is kept, for each resource its own', async () => {
+  test('is cached for each resource', async () => {
     await using aimed = await aim()
     const { tokens: source } = aimed.upstream
 
@@ -21,7 +21,7 @@ describe('a token', () => {
     ])
   })
 
-  test('is asked for once by all who ask at the same time', async () => {
+  test('is requested once for concurrent callers', async () => {
     await using aimed = await aim()
 
     const asked = await Promise.all(
@@ -33,7 +33,7 @@ describe('a token', () => {
     expect(aimed.directory.journal.entries({ operation: 'discovery' })).toHaveLength(1)
   })
 
-  test('is replaced 5 minutes before its end', async () => {
+  test('is replaced 5 minutes before it expires', async () => {
     await using aimed = await aim({ settings: { tokenLifetimeSeconds: 3599 } })
     const first = await aimed.upstream.tokens.token('directory', aimed.call())
 
@@ -45,7 +45,7 @@ describe('a token', () => {
     expect([before === first, after === first]).toEqual([true, false])
   })
 
-  test('of a short life is used for half of it', async () => {
+  test('with a short lifetime is used for half of it', async () => {
     await using aimed = await aim({ settings: { tokenLifetimeSeconds: 200 } })
     const first = await aimed.upstream.tokens.token('directory', aimed.call())
 
@@ -57,7 +57,7 @@ describe('a token', () => {
     expect([before === first, after === first]).toEqual([true, false])
   })
 
-  test('whose life is not told is not kept', async () => {
+  test('without a lifetime is not cached', async () => {
     await using aimed = await aim()
     aimed.directory.fault({
       kind: 'status',
@@ -72,7 +72,7 @@ describe('a token', () => {
     expect([first, second === 'a']).toEqual(['a', false])
   })
 
-  test('is asked for anew after an invalidation, also while one is being asked for', async () => {
+  test('is requested again after an invalidation, even while a request is running', async () => {
     await using aimed = await aim()
     aimed.directory.fault({ kind: 'held', ...tokens })
     const asked = aimed.upstream.tokens.token('directory', aimed.call())
@@ -89,7 +89,7 @@ describe('a token', () => {
     expect(await aimed.upstream.tokens.token('directory', aimed.call())).not.toBe(anew)
   })
 
-  test('that lacks a permission is dropped at once, ten in a row; then one each 2 s', async () => {
+  test('that lacks a permission is dropped at once ten times in a row, then every 2 s', async () => {
     await using aimed = await aim()
     const logins = () => aimed.directory.journal.entries({ operation: 'token' }).length
     const refused = async () => {
@@ -107,7 +107,7 @@ describe('a token', () => {
     expect(logins()).toBe(12)
   })
 
-  test('that was refused is dropped only while it is the kept one', async () => {
+  test('that was refused is dropped only if it is the cached one', async () => {
     await using aimed = await aim()
     const first = await aimed.upstream.tokens.token('directory', aimed.call())
 
@@ -120,16 +120,16 @@ describe('a token', () => {
   })
 
   test.each([
-    { name: 'none', body: { token_type: 'Bearer', expires_in: 3599 } },
-    { name: 'an empty one', body: { token_type: 'Bearer', expires_in: 3599, access_token: '' } },
+    { name: 'missing', body: { token_type: 'Bearer', expires_in: 3599 } },
+    { name: 'empty', body: { token_type: 'Bearer', expires_in: 3599, access_token: '' } },
     { name: 'a number', body: { token_type: 'Bearer', expires_in: 3599, access_token: 5 } },
     { name: 'an object', body: { token_type: 'Bearer', expires_in: 3599, access_token: {} } },
     {
-      name: 'none for a header',
+      name: 'unfit for a header',
       body: { token_type: 'Bearer', expires_in: 3599, access_token: 'a\r\nb: c' },
     },
-    { name: 'not of ASCII', body: { token_type: 'Bearer', expires_in: 3599, access_token: 'größe' } },
-  ])('that is $name in a 200 is a failure', async ({ body }) => {
+    { name: 'not ASCII', body: { token_type: 'Bearer', expires_in: 3599, access_token: 'größe' } },
+  ])('that is $name in a 200 answer is a failure', async ({ body }) => {
     await using aimed = await aim()
     aimed.directory.fault({ kind: 'status', status: 200, body, times: null, ...tokens })
 
@@ -144,7 +144,7 @@ describe('a token', () => {
     expect(error.message).toMatch(/cannot be read/)
   })
 
-  test('is not asked for again within 2 s of a refusal, for whichever service; nor is another failure remembered', async () => {
+  test('is not requested again for any service within 2 s of a refusal; other failures are not remembered', async () => {
     await using aimed = await aim()
     const { tokens: source } = aimed.upstream
     const asked = () => aimed.directory.journal.entries(tokens).length
@@ -183,7 +183,7 @@ describe('a token', () => {
   })
 
   test.each(['empty', 'html', 'cut', 'dropped', 'lost'] as const)(
-    'is tried for again when the answer was %s',
+    'is requested again if the answer was %s',
     async (kind) => {
       await using aimed = await aim()
       aimed.directory.fault({ kind, ...tokens })
@@ -195,7 +195,7 @@ describe('a token', () => {
   )
 
   test.each(['empty', 'html', 'cut', 'dropped'] as const)(
-    'is tried for again when the discovery was %s',
+    'is requested again if the discovery was %s',
     async (kind) => {
       await using aimed = await aim()
       aimed.directory.fault({ kind, operation: 'discovery' })
@@ -209,7 +209,7 @@ describe('a token', () => {
     { status: 503, retryAfterSeconds: 5, pauses: [5_000] },
     { status: 500, retryAfterSeconds: undefined, pauses: [800] },
   ])(
-    'after status $status it is tried for again when it is time, not a minute later',
+    'is requested again after status $status in time, not a minute later',
     async ({ status, retryAfterSeconds, pauses }) => {
       await using aimed = await aim({ parts: { random: () => 0.4 } })
       aimed.directory.fault({
@@ -226,7 +226,7 @@ describe('a token', () => {
     },
   )
 
-  test('that is throttled for long fails at once with the throttling, and the next caller asks again', async () => {
+  test('that is throttled for long fails at once, and the next caller requests it again', async () => {
     await using aimed = await aim()
     aimed.directory.fault({ kind: 'throttled', retryAfterSeconds: 600, ...tokens })
 
@@ -241,7 +241,7 @@ describe('a token', () => {
     expect(next).toMatch(/./)
   })
 
-  test('of a wrong secret is refused by its number, without another try and without the secret', async () => {
+  test('for a wrong secret is refused with its code, without a retry and without the secret', async () => {
     await using aimed = await aim()
     const upstream = aimed.open({ clientSecret: 'not-the-secret' })
 
@@ -251,7 +251,7 @@ describe('a token', () => {
     expect([classify(error).kind, aimed.directory.journal.entries(tokens).length]).toEqual(['credential', 1])
   })
 
-  test('of a service that repeats the secret in its error does not tell it', async () => {
+  test('fails without the secret in the text, even if the service repeats it', async () => {
     await using aimed = await aim()
     const body = {
       error: 'invalid_client',
@@ -268,7 +268,7 @@ describe('a token', () => {
     ])
   })
 
-  test('neither the secret nor a discovery follows a redirect', async () => {
+  test('is not requested through redirects, of the exchange or of the discovery', async () => {
     await using aimed = await aim()
     const url = `${aimed.directory.directoryUrl}/leak`
     aimed.directory.fault(
@@ -283,7 +283,7 @@ describe('a token', () => {
     expect(aimed.directory.journal.entries({ service: 'directory' })).toEqual([])
   })
 
-  test('is not asked for where a discovery names another host: the secret stays', async () => {
+  test('is not requested from another host that a discovery names', async () => {
     await using aimed = await aim()
     const { authorityUrl, directoryUrl, tenantId } = aimed.directory
     const body = {
@@ -300,7 +300,7 @@ describe('a token', () => {
     expect(aimed.directory.journal.entries({ service: 'directory' })).toEqual([])
   })
 
-  test('is asked for anew, with its discovery, after one that was of no use', async () => {
+  test('is requested again with a new discovery after an unusable one', async () => {
     await using aimed = await aim()
     aimed.directory.fault({
       kind: 'status',
@@ -316,7 +316,7 @@ describe('a token', () => {
   })
 
   test.each(['', '..', 'a/b', 'a?b', 'a b', 'a#', '%2e'])(
-    'the tenant "%s" is refused without a request',
+    'for the tenant "%s" is refused without a request',
     async (tenantId) => {
       await using aimed = await aim()
 
@@ -330,15 +330,18 @@ describe('a token', () => {
     },
   )
 
-  test.each(['common', 'organizations', 'consumers'])('"%s" is no tenant to sign in to', async (tenantId) => {
-    await using aimed = await aim()
+  test.each(['common', 'organizations', 'consumers'])(
+    'for "%s", which is not a tenant, is refused',
+    async (tenantId) => {
+      await using aimed = await aim()
 
-    const error = await failureOf(aimed.open({ tenantId }).tokens.token('directory', aimed.call()))
+      const error = await failureOf(aimed.open({ tenantId }).tokens.token('directory', aimed.call()))
 
-    expect(classify(error).kind).toBe('credential')
-  })
+      expect(classify(error).kind).toBe('credential')
+    },
+  )
 
-  test('of an unknown tenant says so', async () => {
+  test('for an unknown tenant is refused with that reason', async () => {
     await using aimed = await aim()
 
     const error = await failureOf(
@@ -350,7 +353,7 @@ describe('a token', () => {
     expect(error.message).toMatch(/AADSTS90002/)
   })
 
-  test('is waited for by each caller as long as it may; the request goes on for the others', async () => {
+  test('is awaited by each caller until its deadline, and the request continues for the others', async () => {
     await using aimed = await aim()
     aimed.directory.fault({ kind: 'held', ...tokens })
     const caller = new AbortController()
@@ -369,7 +372,7 @@ describe('a token', () => {
     await expect(patient).resolves.toMatch(/./)
   })
 
-  test('a region forced on the process does not move the token endpoint', async () => {
+  test('is not requested from a region forced on the process', async () => {
     await using aimed = await aim()
     const before = process.env['MSAL_FORCE_REGION']
     process.env['MSAL_FORCE_REGION'] = 'westeurope'
@@ -383,7 +386,7 @@ describe('a token', () => {
     await expect(aimed.upstream.tokens.token('directory', aimed.call())).resolves.toMatch(/./)
   })
 
-  test('works behind a path of the login host', async () => {
+  test('can be requested below a path of the login host', async () => {
     await using aimed = await aim()
     const settings = settingsOf(aimed.directory)
     const authorityHost = `${aimed.directory.authorityUrl}/login`
@@ -413,7 +416,7 @@ describe('a token', () => {
 })
 
 describe('claims', () => {
-  test("are those of the engine's own token", async () => {
+  test("are those of the root's token", async () => {
     await using aimed = await aim({ settings: { directoryPermissions: ['Application.ReadWrite.OwnedBy'] } })
 
     const claims = await aimed.upstream.tokens.claims('directory', aimed.call())
@@ -430,7 +433,7 @@ describe('claims', () => {
     'a.b.c',
     `a.${Buffer.from('[1]').toString('base64url')}.c`,
     `a.${Buffer.from('{"roles":"x","appid":5}').toString('base64url')}.c`,
-  ])('of the token %s are none', async (token) => {
+  ])('are empty for the token %s', async (token) => {
     await using aimed = await aim()
     aimed.directory.fault({
       kind: 'status',
@@ -459,7 +462,7 @@ describe('proof of a secret', () => {
     return { id, appId, keyId, secretText }
   }
 
-  test('is given by the login service, each time anew', async () => {
+  test('comes from the login service each time', async () => {
     await using aimed = await aim()
     const { id, appId, keyId, secretText } = await made(aimed)
     const prove = () => aimed.upstream.tokens.proveSecret(appId, secretText, 'directory', aimed.call())
@@ -471,7 +474,7 @@ describe('proof of a secret', () => {
     expect(aimed.directory.journal.entries({ operation: 'discovery' })).toHaveLength(1)
   })
 
-  test('is not there before the secret is known everywhere', async () => {
+  test('fails before the secret is known everywhere', async () => {
     await using aimed = await aim({ settings: { delaySeconds: { secretToToken: 30 } } })
     const { appId, secretText } = await made(aimed)
     const prove = () => aimed.upstream.tokens.proveSecret(appId, secretText, 'directory', aimed.call())
@@ -482,7 +485,7 @@ describe('proof of a secret', () => {
     expect([early, await prove()]).toEqual([false, true])
   })
 
-  test('is not there before the service principal is', async () => {
+  test('fails before the service principal exists', async () => {
     await using aimed = await aim()
     const { directory } = aimed.upstream
     const { id, appId } = await directory.createApplication({ displayName: 'a' }, aimed.call())
@@ -500,7 +503,7 @@ describe('proof of a secret', () => {
     expect([early, await prove()]).toEqual([false, true])
   })
 
-  test('is refused to an unknown client', async () => {
+  test('fails for an unknown client', async () => {
     await using aimed = await aim()
 
     expect(
@@ -513,7 +516,7 @@ describe('proof of a secret', () => {
     ).toBe(false)
   })
 
-  test('says nothing while the login service does not answer', async () => {
+  test('throws while the login service does not answer', async () => {
     await using aimed = await aim()
     await aimed.directory.goDown('login')
 
@@ -523,7 +526,7 @@ describe('proof of a secret', () => {
     expect(error.message).toMatch(/connection refused/)
   })
 
-  test('does not touch the kept token', async () => {
+  test('does not change the cached token', async () => {
     await using aimed = await aim()
     const kept = await aimed.upstream.tokens.token('directory', aimed.call())
 
