@@ -68,7 +68,7 @@ describe('the audience of a message', () => {
       policies: ['team'],
       groups: [group('g1', 'root'), group('g2', 'root')],
       policiesByNamespace: [{ namespace: 'child', names: ['local'], groups: [group('g3', 'child')] }],
-      // what else an entity holds does not count here
+      // the other fields of an entity do not matter here
     } as unknown as Identity
 
     const seen = viewerOf({ namespace: 'root', policies: ['default'], entity_id: 'merged' }, identity)

@@ -1,6 +1,6 @@
 import type { Message } from '../../../src/plugins/custom-messages/message.ts'
 
-/** A message that is active for ever, but for what a test says of it. */
+/** A message that is always active, with the overrides of a test. */
 export const aMessage = (fields: Partial<Message> = {}): Message => ({
   id: 'an-id',
   title: 't',

@@ -4,7 +4,7 @@ import { MessageWaits } from '../../../src/plugins/custom-messages/message-waits
 const address = '192.0.2.1'
 const long = 3_600_000
 
-/** Resolves with what a promise is by now: everything that is due has run. */
+/** Resolves with the current state of a promise, after everything that is due has run. */
 async function isPending(promise: Promise<void>): Promise<boolean> {
   await new Promise(setImmediate)
   return Promise.race([promise.then(() => false), Promise.resolve(true)])

@@ -35,7 +35,7 @@ const viewerWith = (...policies: string[]): Viewer => ({
 })
 const viewers = [viewerWith(), viewerWith('a'), viewerWith('b'), viewerWith('a', 'b')]
 
-/** docs/contract/messages.md#front-ends, computed without any cache. */
+/** The expected result of docs/contract/messages.md#front-ends, computed without a cache. */
 function expected(
   all: ReadonlyMap<string, readonly Message[]>,
   namespace: { id: string },
