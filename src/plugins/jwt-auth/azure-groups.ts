@@ -10,7 +10,7 @@ import {
   shownBody,
   textMember,
 } from './provider-calls.ts'
-import type { ProviderReach } from './provider-reach.ts'
+import type { ProviderAccess } from './provider-access.ts'
 import { discreetRefusal, type Refusal, refusal, reworded } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
 
@@ -28,8 +28,8 @@ const successors: ReadonlyMap<string, string> = new Map([
  * `fetch_groups`: the groups of the access token's owner, whatever the token says.
  * docs/contract/login-providers.md#azure
  */
-export async function fetchOwnGroups(reach: ProviderReach): Promise<Fetched | Refusal> {
-  const fetched = await fetchGroups(ownGroupsUrl, reach)
+export async function fetchOwnGroups(access: ProviderAccess): Promise<Fetched | Refusal> {
+  const fetched = await fetchGroups(ownGroupsUrl, access)
   return 'reason' in fetched
     ? reworded(fetched, (text) => `unable to fetch groups from Microsoft Graph API: ${text}`)
     : fetched
@@ -42,11 +42,11 @@ export async function fetchOwnGroups(reach: ProviderReach): Promise<Fetched | Re
 export async function fetchGroupsElsewhere(
   claims: StrictObject,
   groupsClaim: string,
-  reach: ProviderReach,
+  access: ProviderAccess,
 ): Promise<Fetched | Refusal> {
   const endpoint = endpointOf(claims, groupsClaim)
   if ('unknown' in endpoint) return unavailable(`unable to get claim sources: ${endpoint.unknown}`)
-  const fetched = await fetchGroups(endpoint.url, reach)
+  const fetched = await fetchGroups(endpoint.url, access)
   return 'reason' in fetched
     ? reworded(fetched, (text) => `${quoted(groupsClaim)} claim not found in token: ${text}`)
     : fetched
@@ -80,15 +80,15 @@ function currentUrl(text: string): string {
 }
 
 /** Fetches all pages. The access token is sent to no host other than the one it is for. */
-async function fetchGroups(url: string, reach: ProviderReach): Promise<Fetched | Refusal> {
-  const { caPem, accessToken } = reach
+async function fetchGroups(url: string, access: ProviderAccess): Promise<Fetched | Refusal> {
+  const { caPem, accessToken } = access
   if (accessToken === undefined) return unavailable('token unavailable to call Microsoft Graph API')
   if (accessToken === '') return unavailable('access token is empty. Cannot call Microsoft Graph API')
   const options = {
     caPem,
     headers: { 'content-type': 'application/json', authorization: `Bearer ${accessToken}` },
   }
-  const calls = new ProviderCalls(reach)
+  const calls = new ProviderCalls(access)
   const groups: unknown[] = []
   try {
     let answer = await calls.post(url, '{"securityEnabledOnly": false}', options)

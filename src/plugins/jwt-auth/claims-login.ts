@@ -4,14 +4,14 @@ import { readMetadata, readUserClaim } from './claims.ts'
 import type { Config } from './jwt-config.ts'
 import { providerConfigProblem } from './provider-config.ts'
 import { addUserInfo, groupsThroughProvider } from './provider-hooks.ts'
-import type { ProviderReach } from './provider-reach.ts'
+import type { ProviderAccess } from './provider-access.ts'
 import { type Refusal, refusal, reworded } from './refusal.ts'
 import type { Role } from './role.ts'
 import type { StrictObject } from './strict-json.ts'
 import type { Trace } from './trace.ts'
 
 /** What a login depends on besides claims and role, and how to reach the provider. */
-export type ClaimsContext = Omit<ProviderReach, 'caPem' | 'userClaim'> & {
+export type ClaimsContext = Omit<ProviderAccess, 'caPem' | 'userClaim'> & {
   readonly config: Config
   readonly trace: Trace
 }
@@ -29,12 +29,12 @@ export function loginByClaims(
 ): LoginAuth | undefined | Promise<LoginAuth | undefined> {
   const { record } = role
   const { config, trace } = context
-  const reach = { ...context, caPem: config.oidc_discovery_ca_pem, userClaim: record.user_claim ?? '' }
+  const access = { ...context, caPem: config.oidc_discovery_ca_pem, userClaim: record.user_claim ?? '' }
   const name = trace.value(
     'user_claim',
     readUserClaim(claims, record.user_claim ?? '', record.user_claim_json_pointer ?? false),
   )
-  const informed = providerRefusal(config) ?? addUserInfo(claims, config, reach)
+  const informed = providerRefusal(config) ?? addUserInfo(claims, config, access)
   const finish = (
     mapped: { readonly metadata: Record<string, string> } | undefined,
     named: readonly string[] | Refusal,
@@ -51,7 +51,7 @@ export function loginByClaims(
     const mapped = trace.value('metadata', readMetadata(claims, record.claim_mappings ?? null, role.name))
     const groupsClaim = record.groups_claim ?? ''
     const claim = { name: groupsClaim, isOptional: record.groups_claim_optional === true }
-    const groups = groupsClaim === '' ? [] : groupsThroughProvider(claims, claim, config, reach)
+    const groups = groupsClaim === '' ? [] : groupsThroughProvider(claims, claim, config, access)
     return groups instanceof Promise ? groups.then((late) => finish(mapped, late)) : finish(mapped, groups)
   }
   return informed instanceof Promise ? informed.then(goOn) : goOn(informed)

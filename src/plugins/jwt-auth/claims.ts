@@ -29,7 +29,7 @@ type RegisteredClaims = {
 }
 
 /** Called for each check of a token, with the refusal if it failed. */
-export type NoteCheck = (
+export type OnCheck = (
   name: 'claims' | 'issuer' | 'subject' | 'audience' | 'times',
   refused: Refusal | undefined,
 ) => void
@@ -38,7 +38,7 @@ export type NoteCheck = (
  * Checks the registered claims in the order of docs/contract/jwt.md#login-in-this-order. If a type is wrong,
  * nothing else is checked. `nowMs` is milliseconds since the epoch.
  */
-export function checkToken(claims: StrictObject, rules: TokenRules, nowMs: number, note: NoteCheck): void {
+export function checkToken(claims: StrictObject, rules: TokenRules, nowMs: number, note: OnCheck): void {
   const registered = readRegistered(claims)
   if ('reason' in registered) {
     note('claims', registered)

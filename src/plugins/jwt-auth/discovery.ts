@@ -1,8 +1,8 @@
 import type { OutboundClient, OutboundResponse } from '../../core/outbound.ts'
 import { quoted } from '../../lib/go/text.ts'
-import { shownUrl } from './shown-url.ts'
+import { redactUrl } from './redact-url.ts'
 import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
-import type { AnswerNote } from './source-history.ts'
+import type { ResponseDate } from './source-history.ts'
 
 /** The metadata we use of an OpenID provider; "" if the document does not say. */
 export type DiscoveryDocument = {
@@ -21,7 +21,7 @@ export class DiscoveryError extends SourceError {
 export async function discover(
   outbound: OutboundClient,
   { url, caPem }: { url: string; caPem: string },
-  note?: AnswerNote,
+  note?: ResponseDate,
 ): Promise<DiscoveryDocument> {
   const answer = await outbound
     .get(`${url.replace(/\/$/, '')}/.well-known/openid-configuration`, { caPem })
@@ -47,9 +47,9 @@ export async function discover(
 
 /** OpenID Connect Discovery §4.3: the two must be identical. */
 function otherIssuer(url: string, issuer: unknown): string {
-  const expected = `issuer ${quoted(shownUrl(url))} expected`
+  const expected = `issuer ${quoted(redactUrl(url))} expected`
   return typeof issuer === 'string'
-    ? `${expected}, discovery says ${quoted(shownUrl(issuer))}`
+    ? `${expected}, discovery says ${quoted(redactUrl(issuer))}`
     : `${expected}, discovery names none`
 }
 

@@ -2,7 +2,7 @@ import type { OutboundClient } from '../../core/outbound.ts'
 import { excerpt } from '../../lib/go/text.ts'
 import { JwkSet } from './jwk-set.ts'
 import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
-import type { AnswerNote } from './source-history.ts'
+import type { ResponseDate } from './source-history.ts'
 
 /** A URL to fetch, and the PEM roots to trust for the connection ("" for the system's). */
 export type KeySource = { readonly url: string; readonly caPem: string }
@@ -16,7 +16,7 @@ export class KeyFetchError extends SourceError {
 export async function fetchJwkSet(
   outbound: OutboundClient,
   { url, caPem }: KeySource,
-  note?: AnswerNote,
+  note?: ResponseDate,
 ): Promise<JwkSet> {
   if (url === '') throw new KeyFetchError('get keys failed: the discovery document names no jwks_uri')
   const answer = await outbound.get(url, { caPem }).catch((cause: unknown) => {

@@ -4,7 +4,7 @@ import { SignJWT } from 'jose/jwt/sign'
 import { OutboundError, type OutboundClient, type OutboundResponse } from '../../core/outbound.ts'
 import { excerpt, quoted } from '../../lib/go/text.ts'
 import { DirectoryError, jsonOf, member, shownBody, textMember } from './provider-calls.ts'
-import { withoutSecrets } from './without-secrets.ts'
+import { redactSecrets } from './redact-secrets.ts'
 
 /** How to sign in to the directory, docs/contract/login-providers.md#gsuite */
 export type GoogleSignIn = {
@@ -181,7 +181,7 @@ function tokenOf(answer: OutboundResponse, now: number, ...sent: readonly string
  */
 export function okJson(answer: OutboundResponse, sent: string): unknown {
   if (answer.status === 200) return jsonOf(answer)
-  const said = excerpt(withoutSecrets(sent)(messageOf(answer)))
+  const said = excerpt(redactSecrets(sent)(messageOf(answer)))
   throw new DirectoryError(
     `googleapi: ${said === '' ? `got HTTP response code ${answer.status}: ${shownBody(answer, sent)}` : `Error ${answer.status}: ${said}`}`,
   )

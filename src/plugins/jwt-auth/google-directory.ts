@@ -11,7 +11,7 @@ import {
   textMember,
   UnknownPersonError,
 } from './provider-calls.ts'
-import type { ProviderReach } from './provider-reach.ts'
+import type { ProviderAccess } from './provider-access.ts'
 import type { StrictObject } from './strict-json.ts'
 
 /** Options of `gsuite`, docs/contract/login-providers.md#gsuite */
@@ -43,12 +43,12 @@ const tokenByOptions = new WeakMap<
 export async function fetchGoogleGroups(
   claims: StrictObject,
   options: GoogleOptions,
-  reach: ProviderReach,
+  access: ProviderAccess,
 ): Promise<readonly string[]> {
-  const directory = await openDirectory(options, reach)
+  const directory = await openDirectory(options, access)
   // the number of calls per login is limited, so both loops end
   const found = new Set<string>()
-  let members = [userKeyOf(claims, reach.userClaim)]
+  let members = [userKeyOf(claims, access.userClaim)]
   for (let depth = 0; depth <= options.maxDepth && members.length > 0; depth++) {
     const next: string[] = []
     for (const one of members) {
@@ -67,11 +67,11 @@ export async function fetchGoogleGroups(
 export async function fetchGoogleUserInfo(
   claims: StrictObject,
   options: GoogleOptions,
-  reach: ProviderReach,
+  access: ProviderAccess,
 ): Promise<ReadonlyMap<string, unknown>> {
-  const user = pathStep(userKeyOf(claims, reach.userClaim))
-  if (user === undefined) throw new UnknownPersonError(`claim ${quoted(reach.userClaim)} names nobody`)
-  const directory = await openDirectory(options, reach)
+  const user = pathStep(userKeyOf(claims, access.userClaim))
+  if (user === undefined) throw new UnknownPersonError(`claim ${quoted(access.userClaim)} names nobody`)
+  const directory = await openDirectory(options, access)
   const query = new URLSearchParams({
     projection: 'custom',
     customFieldMask: options.customSchemas,
@@ -117,9 +117,9 @@ function userKeyOf(claims: StrictObject, claim: string): string {
 /** Requests one path of the directory API. */
 type Directory = (path: string, query: URLSearchParams) => Promise<unknown>
 
-async function openDirectory(options: GoogleOptions, reach: ProviderReach): Promise<Directory> {
-  const { text } = await tokenFor(options, reach)
-  const calls = new ProviderCalls(reach)
+async function openDirectory(options: GoogleOptions, access: ProviderAccess): Promise<Directory> {
+  const { text } = await tokenFor(options, access)
+  const calls = new ProviderCalls(access)
   return async (path, query) => {
     const answer = await calls.get(`${directoryUrl}/${path}?${query}`, {
       headers: { authorization: `Bearer ${text}` },
@@ -134,7 +134,7 @@ async function openDirectory(options: GoogleOptions, reach: ProviderReach): Prom
  * Concurrent logins share one sign-in, except with a client that may be blocked. After a failure, the next
  * login tries again.
  */
-function tokenFor(options: GoogleOptions, { outbound, now }: ProviderReach): Promise<GoogleToken> {
+function tokenFor(options: GoogleOptions, { outbound, now }: ProviderAccess): Promise<GoogleToken> {
   const known = tokenByOptions.get(options)
   const isShared =
     known !== undefined && (known.expiresAt !== Number.POSITIVE_INFINITY || known.outbound === outbound)

@@ -16,7 +16,7 @@ import { isSupportedAlgorithm } from './algorithms.ts'
 import { withAdvice } from './config-advice.ts'
 import { DiscoveryError, discover } from './discovery.ts'
 import { providerConfigProblem, withoutProviderSecrets } from './provider-config.ts'
-import { shownUrl } from './shown-url.ts'
+import { redactUrl } from './redact-url.ts'
 import { parsePublicKeyPem } from './public-key-pem.ts'
 import { fetchJwkSet, KeyFetchError, type KeySource } from './fetch-jwk-set.ts'
 
@@ -206,7 +206,7 @@ async function checkJwks(
     log.warn({ err: cause, event: 'jwks_refused' }, 'a JWKS URL of a configuration cannot be used')
     const { url = '', caPem = '' } = sources[index] ?? {}
     const why = withAdvice(cause.withoutBody, { name: 'jwks_url', url, caField: 'jwks_ca_pem', caPem })
-    throw refuse('invalid', `error checking jwks URL ${excerpt(shownUrl(url), 1024)}: ${why}`, { cause })
+    throw refuse('invalid', `error checking jwks URL ${excerpt(redactUrl(url), 1024)}: ${why}`, { cause })
   }
 }
 

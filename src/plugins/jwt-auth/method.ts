@@ -13,7 +13,7 @@ import { Limiter } from '../../lib/limiter.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Attempt } from './attempt.ts'
 import { type ExplainInput, type Explanation, explainLogin } from './explain/explain.ts'
-import { bareTrace, traceOf } from './explain/kept-trace.ts'
+import { bareTrace, traceOf } from './explain/login-trace.ts'
 import { type Finding, lintRole, lintWrite } from './explain/lint.ts'
 import { LoginFailures } from './explain/login-failures.ts'
 import type { ReportedMount } from './explain/login-reports.ts'
@@ -58,7 +58,7 @@ export type JwtMethodParts = {
 }
 
 /** A callback from a provider, and the client's address. */
-export type Returning = {
+export type CallbackRequest = {
   readonly remoteAddress: string
   /** What the provider sent instead of a code, if it refused. */
   readonly providerError: ProviderError | undefined
@@ -68,7 +68,7 @@ export type Returning = {
 }
 
 /** Who would log in, and with which result. */
-export type Rehearsal = {
+export type LoginPreview = {
   readonly remoteAddress: string
   /** The rest of a login, without writing anything. */
   plan(auth: LoginAuth): Promise<LoginPlan>
@@ -124,7 +124,7 @@ export class JwtMethod {
   #placeOf(mount: Mount): Place {
     const known = this.#placeByUuid.get(mount.uuid)
     if (known !== undefined) return known
-    this.#dropGone()
+    this.#dropEnds()
     const { clock, random, mounts } = this.#parts
     const view = mounts.viewOf(mount)
     const pending = new PendingLogins({ view: view.view('', { numbers: 'plain' }), clock, random })
@@ -150,7 +150,7 @@ export class JwtMethod {
     return place
   }
 
-  #dropGone(): void {
+  #dropEnds(): void {
     for (const uuid of this.#placeByUuid.keys())
       if (this.#parts.mounts.table.byUuid(uuid) === undefined) this.#placeByUuid.delete(uuid)
   }
@@ -217,12 +217,12 @@ export class JwtMethod {
   }
 
   /** docs/explain.md */
-  explain(mount: Mount, input: ExplainInput, rehearsal: Rehearsal): Promise<Explanation> {
+  explain(mount: Mount, input: ExplainInput, preview: LoginPreview): Promise<Explanation> {
     const { outbound, clock } = this.#parts
     const { maxTokenSize } = this.#keysetParts.limits
     return explainLogin(input, {
       state: this.stateOf(mount),
-      ...rehearsal,
+      ...preview,
       outbound,
       maxTokenSize,
       now: () => clock.now(),
@@ -239,7 +239,7 @@ export class JwtMethod {
     const place = this.#placeOf(mount)
     return {
       failures: place.failures,
-      meantRole: async (named) => {
+      requestedRole: async (named) => {
         const name = named || ((await place.state.findConfig())?.config.default_role ?? '')
         return { name, exists: name !== '' && (await place.state.findRole(name)) !== undefined }
       },
@@ -311,7 +311,7 @@ export class JwtMethod {
   authorize(
     mount: Mount,
     input: AuthorizeInput,
-    login: Pick<Returning, 'remoteAddress' | 'attempt'>,
+    login: Pick<CallbackRequest, 'remoteAddress' | 'attempt'>,
   ): Promise<Authorization> {
     return authorize(input, { ...this.#placeOf(mount), ...login })
   }
@@ -326,11 +326,15 @@ export class JwtMethod {
   }
 
   /** docs/contract/oidc.md#the-callback-in-this-order */
-  finishLogin(mount: Mount, input: CallbackInput, { signal, ...returning }: Returning): Promise<LoginAuth> {
+  finishLogin(
+    mount: Mount,
+    input: CallbackInput,
+    { signal, ...request }: CallbackRequest,
+  ): Promise<LoginAuth> {
     const { outbound, clock, log } = this.#parts
     const { limits } = this.#keysetParts
     const { state, pending, waits } = this.#placeOf(mount)
-    const context = { state, pending, ...returning, outbound, limits, log, signal, now: () => clock.now() }
+    const context = { state, pending, ...request, outbound, limits, log, signal, now: () => clock.now() }
     // before the state is spent, so that a refused caller can retry
     return waits.run(() => finishLogin(input, context))
   }

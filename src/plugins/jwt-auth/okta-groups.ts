@@ -12,7 +12,7 @@ import {
   textMember,
   UnknownPersonError,
 } from './provider-calls.ts'
-import type { ProviderReach } from './provider-reach.ts'
+import type { ProviderAccess } from './provider-access.ts'
 import type { StrictObject } from './strict-json.ts'
 
 /** Options of `okta`, docs/contract/login-providers.md#okta */
@@ -46,10 +46,10 @@ export function groupsFilter(expression: string): RE2JS | { readonly problem: st
 export async function fetchOktaGroups(
   claims: StrictObject,
   options: OktaOptions,
-  reach: ProviderReach,
+  access: ProviderAccess,
 ): Promise<readonly string[]> {
-  const id = userIdOf(claims, options.userIdClaim || reach.userClaim)
-  const calls = new ProviderCalls(reach, maxPages)
+  const id = userIdOf(claims, options.userIdClaim || access.userClaim)
+  const calls = new ProviderCalls(access, maxPages)
   const headers = { authorization: `SSWS ${options.apiToken}` }
   const names: string[] = []
   const seen = new Set<string>()
@@ -60,7 +60,7 @@ export async function fetchOktaGroups(
       )
     }
     seen.add(url)
-    const answer = await calls.get(url, { caPem: reach.caPem, headers })
+    const answer = await calls.get(url, { caPem: access.caPem, headers })
     if (answer.status !== 200)
       throw new DirectoryError(`okta api returned ${answer.status}: ${shownBody(answer, options.apiToken)}`)
     const page = jsonOf(answer)

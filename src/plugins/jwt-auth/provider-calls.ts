@@ -1,7 +1,7 @@
 import { OutboundError, type OutboundOptions, type OutboundResponse } from '../../core/outbound.ts'
 import { excerpt } from '../../lib/go/text.ts'
-import type { ProviderReach } from './provider-reach.ts'
-import { withoutSecrets } from './without-secrets.ts'
+import type { ProviderAccess } from './provider-access.ts'
+import { redactSecrets } from './redact-secrets.ts'
 
 /** Most requests for one person: pages and nested groups together. */
 const usualMaxCalls = 100
@@ -36,24 +36,24 @@ type CallOptions = Pick<OutboundOptions, 'caPem' | 'headers'>
  * when the caller is gone.
  */
 export class ProviderCalls {
-  readonly #reach: ProviderReach
+  readonly #access: ProviderAccess
   readonly #signal: AbortSignal
   readonly #maxCalls: number
   #made = 0
 
-  constructor(reach: ProviderReach, maxCalls = usualMaxCalls) {
-    this.#reach = reach
+  constructor(access: ProviderAccess, maxCalls = usualMaxCalls) {
+    this.#access = access
     this.#maxCalls = maxCalls
     const limit = AbortSignal.timeout(maxTimeMs)
-    this.#signal = reach.signal === undefined ? limit : AbortSignal.any([limit, reach.signal])
+    this.#signal = access.signal === undefined ? limit : AbortSignal.any([limit, access.signal])
   }
 
   get(url: string, options: CallOptions): Promise<OutboundResponse> {
-    return this.#counted(() => this.#reach.outbound.get(url, { ...options, signal: this.#signal }))
+    return this.#counted(() => this.#access.outbound.get(url, { ...options, signal: this.#signal }))
   }
 
   post(url: string, body: string, options: CallOptions): Promise<OutboundResponse> {
-    return this.#counted(() => this.#reach.outbound.post(url, body, { ...options, signal: this.#signal }))
+    return this.#counted(() => this.#access.outbound.post(url, body, { ...options, signal: this.#signal }))
   }
 
   async #counted(ask: () => Promise<OutboundResponse>): Promise<OutboundResponse> {
@@ -70,7 +70,7 @@ export class ProviderCalls {
 
 /** The beginning of a response for the operator, without the secrets that were sent. */
 export const shownBody = ({ body }: OutboundResponse, ...sent: readonly string[]): string =>
-  excerpt(withoutSecrets(...sent)(body.toString('utf8')))
+  excerpt(redactSecrets(...sent)(body.toString('utf8')))
 
 /** An id as one path segment; undefined if it would lead elsewhere. */
 export const pathStep = (id: string): string | undefined =>

@@ -6,7 +6,7 @@ import { fetchGoogleGroups, fetchGoogleUserInfo, type GoogleOptions } from './go
 import { fetchOktaGroups, groupsFilter } from './okta-groups.ts'
 import { DirectoryError, directoryUnavailable, UnknownPersonError } from './provider-calls.ts'
 import { type Options, optionsOf, type ProviderConfig, providerName } from './provider-config.ts'
-import type { ProviderReach } from './provider-reach.ts'
+import type { ProviderAccess } from './provider-access.ts'
 import { discreetRefusal, type Refusal, refusal, reworded } from './refusal.ts'
 import type { StrictObject } from './strict-json.ts'
 
@@ -26,13 +26,13 @@ type Soon<T> = T | Promise<T>
 export function addUserInfo(
   claims: StrictObject,
   { provider_config: config }: ProviderSettings,
-  reach: ProviderReach,
+  access: ProviderAccess,
 ): Soon<Refusal | undefined> {
   if (providerName(config) !== 'gsuite') return undefined
   const { text, flag } = optionsOf(config)
   if (!flag('fetch_user_info') || text('user_custom_schemas') === '') return undefined
   return orRefused('provider_failed', async () => {
-    const schemas = await fetchGoogleUserInfo(claims, googleOptions(config), reach)
+    const schemas = await fetchGoogleUserInfo(claims, googleOptions(config), access)
     for (const [name, schema] of schemas) setOwn(claims, name, schema)
     return undefined
   })
@@ -50,9 +50,9 @@ export function groupsThroughProvider(
   claims: StrictObject,
   claim: GroupsClaim,
   settings: ProviderSettings,
-  reach: ProviderReach,
+  access: ProviderAccess,
 ): Soon<string[] | Refusal> {
-  const found = providerGroups(claims, claim, settings, reach)
+  const found = providerGroups(claims, claim, settings, access)
   return found instanceof Promise
     ? found.then((late) => namesOf(late, claims, claim))
     : namesOf(found, claims, claim)
@@ -97,7 +97,7 @@ function providerGroups(
   claims: StrictObject,
   claim: GroupsClaim,
   settings: ProviderSettings,
-  reach: ProviderReach,
+  access: ProviderAccess,
 ): Soon<Groups | Refusal> {
   const groupsClaim = claim.name
   const { provider_config: config } = settings
@@ -108,11 +108,11 @@ function providerGroups(
     case 'ibmisam':
       return { groups: typeof groups === 'string' ? groups.split(' ') : groups }
     case 'azure':
-      return azureGroups(groups, claim, { claims, options: optionsOf(config), reach })
+      return azureGroups(groups, claim, { claims, options: optionsOf(config), access })
     case 'gsuite':
       return optionsOf(config).flag('fetch_groups')
         ? orRefused('groups_unavailable', async () => ({
-            groups: await fetchGoogleGroups(claims, googleOptions(config), reach),
+            groups: await fetchGoogleGroups(claims, googleOptions(config), access),
             isFetched: true as const,
           }))
         : none
@@ -120,7 +120,7 @@ function providerGroups(
       return oktaGroups(groups, {
         claims,
         options: optionsOf(config),
-        reach,
+        access,
         discoveryUrl: settings.oidc_discovery_url,
       })
     default:
@@ -130,17 +130,17 @@ function providerGroups(
 
 const none: Groups = { groups: undefined }
 
-type HookParts = { readonly claims: StrictObject; readonly options: Options; readonly reach: ProviderReach }
+type HookParts = { readonly claims: StrictObject; readonly options: Options; readonly access: ProviderAccess }
 
 /** docs/contract/login-providers.md#azure */
 function azureGroups(
   groups: unknown,
   { name, isOptional }: GroupsClaim,
-  { claims, options, reach }: HookParts,
+  { claims, options, access }: HookParts,
 ): Soon<Groups | Refusal> {
-  if (options.flag('fetch_groups')) return fetchOwnGroups(reach)
+  if (options.flag('fetch_groups')) return fetchOwnGroups(access)
   if (groups !== undefined || (isOptional && !areElsewhere(claims, name))) return { groups }
-  return fetchGroupsElsewhere(claims, name, reach)
+  return fetchGroupsElsewhere(claims, name, access)
 }
 
 /** The cap that 0 stands for. docs/contract/login-providers.md#okta */
@@ -152,7 +152,7 @@ const usualGroupsCap = 100
  */
 function oktaGroups(
   groups: unknown,
-  { claims, options, reach, discoveryUrl }: HookParts & { readonly discoveryUrl: string },
+  { claims, options, access, discoveryUrl }: HookParts & { readonly discoveryUrl: string },
 ): Soon<Groups | Refusal> {
   const { text, flag, count } = options
   const filtered = (all: unknown) => ({ groups: filteredGroups(all, text('groups_filter')) })
@@ -162,7 +162,7 @@ function oktaGroups(
   return orRefused('groups_unavailable', async () => {
     const { origin } = new URL(text('org_url') || discoveryUrl)
     const found = { origin, apiToken: text('api_token'), userIdClaim: text('user_id_claim') }
-    return { ...filtered(await fetchOktaGroups(claims, found, reach)), isFetched: true as const }
+    return { ...filtered(await fetchOktaGroups(claims, found, access)), isFetched: true as const }
   }).then((result) =>
     'reason' in result ? reworded(result, (why) => `unable to fetch groups from Okta API: ${why}`) : result,
   )

@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { type DiscoveryDocument, discover } from './discovery.ts'
 import { fetchJwkSet, type KeySource } from './fetch-jwk-set.ts'
 import type { JwkSet } from './jwk-set.ts'
-import { type AnswerNote, SourceHistory } from './source-history.ts'
+import { type ResponseDate, SourceHistory } from './source-history.ts'
 
 /**
  * Mounts that name the same URL and roots share documents and limits. A fetch with other roots does not count
@@ -94,7 +94,7 @@ type SharedSourceParts<T> = {
   readonly clock: Clock
   readonly numbers: { last: number }
   readonly limits: { readonly misses: Buckets; readonly failures: Buckets }
-  fetch(note: AnswerNote): Promise<T>
+  fetch(note: ResponseDate): Promise<T>
 }
 
 /** What one URL publishes. It is kept until a newer one is fetched, even if fetches fail. */

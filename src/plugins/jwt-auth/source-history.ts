@@ -3,8 +3,8 @@ import type { Clock } from '../../lib/clock.ts'
 import type { ClockOffset } from './clock-offset.ts'
 import { IssuedTimes } from './issued-times.ts'
 
-/** Called with each response while it is processed. */
-export type AnswerNote = { date: string | undefined }
+/** The `Date` header of a response, filled in while the response is processed. */
+export type ResponseDate = { date: string | undefined }
 
 /** The history of the fetches from one URL. Times are milliseconds since the epoch. */
 export class SourceHistory {
@@ -49,10 +49,10 @@ export class SourceHistory {
   }
 
   /** Runs one fetch, records its outcome and calls `onFetch`. */
-  async of<T>(fetch: (note: AnswerNote) => Promise<T>, onFetch: (succeeded: boolean) => void): Promise<T> {
+  async of<T>(fetch: (note: ResponseDate) => Promise<T>, onFetch: (succeeded: boolean) => void): Promise<T> {
     const clock = this.#clock
     const sent = clock.now()
-    const note: AnswerNote = { date: undefined }
+    const note: ResponseDate = { date: undefined }
     this.#fetches += 1
     try {
       const fetched = await fetch(note)

@@ -5,7 +5,7 @@ import { tls } from '../../../simulators/identity-providers/certificate.ts'
 import { throttledByGoogle } from '../../../simulators/identity-providers/google.ts'
 import { startIdentityProviders } from '../../../simulators/identity-providers/identity-providers.ts'
 import { OutboundClient, type OutboundOptions } from '../../../src/core/outbound.ts'
-import { AskedForVouched } from '../../../src/plugins/jwt-auth/asked-for-vouched.ts'
+import { GatedClient } from '../../../src/plugins/jwt-auth/gated-client.ts'
 import { fetchGoogleGroups } from '../../../src/plugins/jwt-auth/google-directory.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -351,7 +351,7 @@ test('a blocked sign-in for unverified claims does not make other logins fail', 
   const [explained, loggedIn] = await Promise.allSettled([
     fetchGoogleGroups({ sub: 'user1' }, options, {
       ...reach,
-      outbound: new AskedForVouched(outbound, () => false),
+      outbound: new GatedClient(outbound, () => false),
     }),
     fetchGoogleGroups({ sub: 'user1' }, options, reach),
   ])

@@ -10,7 +10,7 @@ import { openCoreView } from '../../support/core-view.ts'
 import { aSigner } from './signer.ts'
 
 /** Continues after a refusal, and records every check. */
-class NotingTrace implements Trace {
+class RecordingTrace implements Trace {
   readonly checks: { readonly name: CheckName; readonly refused: Refusal | undefined }[] = []
 
   check(name: CheckName, refused: Refusal | undefined): void {
@@ -65,7 +65,7 @@ async function walked(claims: object, { remoteAddress = '127.0.0.1', by = signer
     { key: 'config', value: { jwt_validation_pubkeys: [signer.pem], bound_issuer: 'https://ci' } },
     { key: 'role/ci', value: role },
   ])
-  const trace = new NotingTrace()
+  const trace = new RecordingTrace()
   const context = { state, remoteAddress, outbound, now: () => now * 1000 }
   const input = { role: 'ci', jwt: by.sign(claims), distributed_claim_access_token: '' }
   const auth = await examineJwt(input, context, trace)

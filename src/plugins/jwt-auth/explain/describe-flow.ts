@@ -1,6 +1,6 @@
 import { flowAlgorithms } from '../jwt-config.ts'
 import type { CheckName, Compared, Refusal } from '../refusal.ts'
-import { shownUrl } from '../shown-url.ts'
+import { redactUrl } from '../redact-url.ts'
 import type { StrictObject } from '../strict-json.ts'
 import { claimNames, type Facts } from './facts.ts'
 
@@ -29,7 +29,7 @@ const compareFlow: Readonly<Partial<Record<CheckName | 'policies', Compare>>> = 
     detail: 'alg',
   }),
   issuer: ({ ready, claims }) => ({
-    expected: ready === undefined ? [] : [shownUrl(ready.config.oidc_discovery_url)],
+    expected: ready === undefined ? [] : [redactUrl(ready.config.oidc_discovery_url)],
     seen: own(claims, 'iss'),
     detail: 'iss',
   }),

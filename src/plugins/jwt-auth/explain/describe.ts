@@ -9,7 +9,7 @@ import type { CheckName, Compared, Refusal } from '../refusal.ts'
 import type { StrictObject } from '../strict-json.ts'
 import { areElsewhere } from '../provider-hooks.ts'
 import { providerName } from '../provider-config.ts'
-import { shownUrl } from '../shown-url.ts'
+import { redactUrl } from '../redact-url.ts'
 import { describeFlow } from './describe-flow.ts'
 import { claimNames, type Facts } from './facts.ts'
 import { type Hint, nearMiss } from './hints.ts'
@@ -27,13 +27,13 @@ export type Description = {
  * A check as it ran. `refused` is undefined if it passed or did not run; `compared` is undefined if the check
  * does not say what it compared.
  */
-export type MadeCheck = { readonly refused: Refusal | undefined; readonly compared?: Compared | undefined }
+export type CheckResult = { readonly refused: Refusal | undefined; readonly compared?: Compared | undefined }
 
 /** `index` is the position in `bound_claims`. */
 export function describe(
   name: CheckName | 'policies',
   facts: Facts,
-  made: MadeCheck,
+  made: CheckResult,
   index: number,
 ): Description {
   const { refused } = made
@@ -65,7 +65,7 @@ const longestDetail = 256
 function comparedBy(
   name: CheckName | 'policies',
   facts: Facts,
-  { refused, compared }: MadeCheck,
+  { refused, compared }: CheckResult,
   index: number,
 ): Compared {
   const known =
@@ -298,7 +298,7 @@ const plain = (record: object | null | undefined): StrictObject => ({ ...record 
 
 /** The URL that the keys should have come from. */
 const keyUrlsOf = (ready: ReadyConfig | undefined): string[] =>
-  (ready?.keyset.sources() ?? []).flatMap(({ url }) => unless(shownUrl(url)))
+  (ready?.keyset.sources() ?? []).flatMap(({ url }) => unless(redactUrl(url)))
 
 const keyIdsOf = (ready: ReadyConfig | undefined): string[] =>
   (ready?.keyset.sources() ?? []).flatMap(({ keys }) => keys.flatMap(({ id }) => unless(id)))

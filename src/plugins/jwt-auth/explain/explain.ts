@@ -8,11 +8,17 @@ import { type CheckName, checkNamed } from '../refusal.ts'
 import { bestOffset, type ClockOffset } from '../clock-offset.ts'
 import { parseStrictObject } from '../strict-json.ts'
 import { type ReadToken, thrown } from '../trace.ts'
-import { AskedForVouched } from '../asked-for-vouched.ts'
+import { GatedClient } from '../gated-client.ts'
 import { type Description, describe } from './describe.ts'
 import type { Facts } from './facts.ts'
 import type { Hint } from './hints.ts'
-import { type KnownSignature, type Noted, NotingTrace, noChecks, unaskedOf } from '../noting-trace.ts'
+import {
+  type KnownSignature,
+  type RecordedCheck,
+  RecordingTrace,
+  noChecks,
+  unaskedChecks,
+} from '../recording-trace.ts'
 
 export type ExplainInput = {
   readonly role: string
@@ -61,17 +67,17 @@ export type MeasuredClock = ClockOffset & { readonly source: string }
 /** Runs a login with the login's own checks. Writes nothing. docs/explain.md */
 export async function explainLogin(input: ExplainInput, context: ExplainContext): Promise<Explanation> {
   const jws = input.jwt === undefined ? undefined : readJws(input.jwt, context.maxTokenSize)
-  const trace = new NotingTrace({
+  const trace = new RecordingTrace({
     verifies: input.jwt !== undefined,
-    instead: () => unvouched(input, jws),
+    instead: () => unverified(input, jws),
     known: context.signature,
   })
-  const outbound = new AskedForVouched(context.outbound, () => trace.isVouched)
+  const outbound = new GatedClient(context.outbound, () => trace.isVerified)
   const auth = await examineJwt({ ...input, jwt: input.jwt ?? '' }, { ...context, outbound }, trace)
   const facts = await factsOf(input, context, { claims: trace.examined?.claims, jws })
   const unmade: readonly CheckName[] = input.jwt === undefined ? ['token', 'signature', 'algorithm'] : []
-  const unasked = outbound.wasRefused ? unaskedOf(trace.noted, facts.role) : noChecks
-  const counted = trace.noted.filter((one) => !unmade.includes(one.name))
+  const unasked = outbound.wasRefused ? unaskedChecks(trace.recorded, facts.role) : noChecks
+  const counted = trace.recorded.filter((one) => !unmade.includes(one.name))
   const first = counted.find((one) => one.refused !== undefined && !unasked.has(one))?.refused
   // after a refusal, a past login did not reach the core
   const isOver = context.signature !== undefined && first !== undefined
@@ -98,7 +104,7 @@ function readJws(jwt: string, maxTokenSize: number): Jws | undefined {
 }
 
 /** Claims from a request, with numbers as in a token. */
-function unvouched({ claims }: ExplainInput, jws: Jws | undefined): ReadToken | undefined {
+function unverified({ claims }: ExplainInput, jws: Jws | undefined): ReadToken | undefined {
   const read =
     claims === undefined ? jws && parseClaims(jws.payload) : parseStrictObject(stringifyJson(claims))
   return read === undefined || read === null ? undefined : { claims: read, algorithm: jws?.algorithm ?? '' }
@@ -167,7 +173,7 @@ function slotsOf({ role }: Facts): Slot[] {
   return [...names.map((name) => ({ name, index: 0 })), ...bound]
 }
 
-type Made = { readonly counted: readonly Noted[]; readonly unasked: ReadonlySet<Noted> }
+type Made = { readonly counted: readonly RecordedCheck[]; readonly unasked: ReadonlySet<RecordedCheck> }
 
 function explained({ name, index }: Slot, { counted, unasked }: Made, facts: Facts): ExplainedCheck {
   const ofName = counted.filter((one) => one.name === name)

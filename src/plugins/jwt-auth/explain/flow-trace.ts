@@ -5,14 +5,14 @@ import type { Role } from '../role.ts'
 import type { StrictObject } from '../strict-json.ts'
 import type { BegunFlow } from './facts.ts'
 import { isRefusal, thrown } from '../trace.ts'
-import type { Noted } from '../noting-trace.ts'
+import type { RecordedCheck } from '../recording-trace.ts'
 
 /**
  * The checks of one browser login in order, with what they looked at. The first refusal ends the login, as it
  * would without a trace.
  */
 export class FlowTrace {
-  readonly noted: Noted[] = []
+  readonly recorded: RecordedCheck[] = []
   ready: ReadyConfig | undefined
   role: Role | undefined
   /** As named by the login. */
@@ -22,17 +22,17 @@ export class FlowTrace {
   claims: StrictObject | undefined
 
   passed(name: CheckName, compared?: Compared): void {
-    this.noted.push({ name, refused: undefined, compared })
+    this.recorded.push({ name, refused: undefined, compared })
   }
 
   /** A step that the login skips, and why. */
   unusable(name: CheckName, why: string): void {
-    this.noted.push({ name, refused: undefined, unusable: why })
+    this.recorded.push({ name, refused: undefined, unusable: why })
   }
 
   /** Records a refusal and returns it. */
   note(refused: Refusal): Refusal {
-    this.noted.push({ name: checkOfReason(refused.reason), refused })
+    this.recorded.push({ name: checkOfReason(refused.reason), refused })
     return refused
   }
 

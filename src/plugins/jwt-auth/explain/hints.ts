@@ -27,7 +27,7 @@ export type Compared = {
 export function nearMiss({ expected, seen, isLiteral }: Compared): Hint {
   const wanted = expected.slice(0, maxLooked)
   const given = seen.slice(0, maxLooked)
-  if (isLiteral && isMeantAsGlob(wanted, given)) return 'glob_in_string_mode'
+  if (isLiteral && looksLikeGlob(wanted, given)) return 'glob_in_string_mode'
   if (isOtherType(wanted, given)) return 'differs_in_type'
   return tidyings.find(([, tidied]) => isAlike(wanted, given, tidied))?.[0] ?? ''
 }
@@ -39,7 +39,7 @@ const maxText = 1024
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** Longer texts are not considered. */
-function isMeantAsGlob(wanted: readonly unknown[], given: readonly unknown[]): boolean {
+function looksLikeGlob(wanted: readonly unknown[], given: readonly unknown[]): boolean {
   const patterns = wanted.filter(isText).filter((text) => text.includes('*') && text.length <= maxText)
   const texts = given.filter(isText).filter((text) => text.length <= maxText)
   return patterns.some((pattern) => texts.some((text) => globMatches(pattern, text)))

@@ -7,7 +7,7 @@ import { isNear } from '../../../lib/edit-distance.ts'
 import type { JsonValue } from '../../../lib/json.ts'
 import { parseClaims, parseJws } from '../jws.ts'
 import type { ExplainedCheck } from './explain.ts'
-import type { KeptTrace, LoginPath } from './kept-trace.ts'
+import type { LoginTrace, LoginPath } from './login-trace.ts'
 import type { StrictObject } from '../strict-json.ts'
 
 /** A refused login as recorded. Nothing of the token is legible except how it was signed. docs/explain.md */
@@ -41,7 +41,7 @@ type LoginFailure = {
 export type TracedFailure = {
   readonly failure: LoginFailure
   readonly error: string
-  readonly trace: KeptTrace
+  readonly trace: LoginTrace
 }
 
 export type NewFailure = Pick<
@@ -53,7 +53,7 @@ export type NewFailure = Pick<
   readonly token: string
   /** As returned to the caller. */
   readonly error: string
-  readonly trace: KeptTrace
+  readonly trace: LoginTrace
 }
 
 export type LoginFailuresParts = {

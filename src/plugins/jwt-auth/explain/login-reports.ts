@@ -3,7 +3,7 @@ import { ServiceError } from '../../../errors.ts'
 import { type Call, errorReply, namespaceOf, type Reply } from '../../../http/resource.ts'
 import type { Attempt } from '../attempt.ts'
 import { checkNamed } from '../refusal.ts'
-import type { KeptTrace, LoginPath, RefusedLogin } from './kept-trace.ts'
+import type { LoginTrace, LoginPath, RefusedLogin } from './login-trace.ts'
 import type { LoginFailures } from './login-failures.ts'
 
 /** Called after each login, whatever its outcome. */
@@ -22,9 +22,9 @@ type LoginEvent = {
 export type ReportedMount = {
   readonly failures: LoginFailures
   /** The requested role, and whether it exists. */
-  meantRole(named: string): Promise<{ readonly name: string; readonly exists: boolean }>
+  requestedRole(named: string): Promise<{ readonly name: string; readonly exists: boolean }>
   /** The checks of a refused login. */
-  traceOf(login: RefusedLogin): Promise<KeptTrace>
+  traceOf(login: RefusedLogin): Promise<LoginTrace>
   noteEnd(isLogin: boolean): void
 }
 
@@ -95,11 +95,11 @@ export class LoginReports {
     const { log, reportedMount } = this.#parts
     const reported = reportedMount(mount)
     // an unknown role name is not shown: people type passwords into wrong fields
-    const isUnnamed = attempt.role === '' && path === 'oidc/callback'
+    const hasNoRoleName = attempt.role === '' && path === 'oidc/callback'
     const role =
-      isUnnamed || reason === 'role_unknown'
+      hasNoRoleName || reason === 'role_unknown'
         ? { name: attempt.role, exists: false }
-        : await meantRole(reported, attempt.role)
+        : await requestedRole(reported, attempt.role)
     const check = checkNamed(reason)
     const who = {
       request_id: call.requestId,
@@ -160,9 +160,12 @@ export class LoginReports {
 }
 
 /** A storage failure must not hide why a login was refused. */
-async function meantRole(reported: ReportedMount, named: string): ReturnType<ReportedMount['meantRole']> {
+async function requestedRole(
+  reported: ReportedMount,
+  named: string,
+): ReturnType<ReportedMount['requestedRole']> {
   try {
-    return await reported.meantRole(named)
+    return await reported.requestedRole(named)
   } catch {
     return { name: named, exists: false }
   }

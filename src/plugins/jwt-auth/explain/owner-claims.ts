@@ -1,5 +1,5 @@
 /** Claims whose whole value names an owner or an issuer. */
-const wholeClaims: ReadonlySet<string> = new Set([
+const ownerClaims: ReadonlySet<string> = new Set([
   ...[
     'repository_owner',
     'repository_owner_id',
@@ -39,14 +39,14 @@ const ownerOf: ReadonlyMap<string, (beforeStar: string) => RegExp | undefined> =
 ])
 
 /** Whether a claim names an owner and nothing else. */
-export const namesOwner = (claim: string): boolean => wholeClaims.has(claim) && claim !== 'iss'
+export const namesOwner = (claim: string): boolean => ownerClaims.has(claim) && claim !== 'iss'
 
 /** Whether the value of a claim begins with an owner and continues after it. */
 export const beginsWithOwner = (claim: string): boolean => ownerOf.has(claim)
 
 /** Whether a pattern with this text before its first `*` accepts tokens of several owners. */
 export function leavesOwnerOpen(claim: string, beforeStar: string): boolean {
-  if (wholeClaims.has(claim)) return true
+  if (ownerClaims.has(claim)) return true
   const owner = ownerOf.get(claim)
   return owner !== undefined && owner(beforeStar)?.test(beforeStar) !== true
 }

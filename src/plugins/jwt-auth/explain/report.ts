@@ -65,9 +65,9 @@ const clockText = (seconds: number): string =>
 
 /** One line per check, with details for those that refused; checks that were not reached share one line. */
 function checkLines(checks: readonly ExplainedCheck[]): string[] {
-  const isUntold = ({ name, verdict }: ExplainedCheck) => verdict === 'skipped' && name !== 'userinfo'
-  const skipped = checks.filter(isUntold).map(({ name }) => name)
-  const told = checks.filter((check) => !isUntold(check)).flatMap(linesOf)
+  const isNotReached = ({ name, verdict }: ExplainedCheck) => verdict === 'skipped' && name !== 'userinfo'
+  const skipped = checks.filter(isNotReached).map(({ name }) => name)
+  const told = checks.filter((check) => !isNotReached(check)).flatMap(linesOf)
   return [...told, ...(skipped.length === 0 ? [] : [`skip  ${[...new Set(skipped)].join(', ')}`])]
 }
 

@@ -6,7 +6,7 @@ import type { KeysetSource } from '../keyset.ts'
 import type { ReadyConfig } from '../mount-state.ts'
 import { algorithmsOf } from '../signature.ts'
 import { bestOffset } from '../clock-offset.ts'
-import { shownUrl } from '../shown-url.ts'
+import { redactUrl } from '../redact-url.ts'
 import { isSupportedAlgorithm, supportedAlgorithms } from '../algorithms.ts'
 import { shown, shownList } from './shown.ts'
 
@@ -75,7 +75,7 @@ function shownSource({ kind, url, keys, skipped, histories }: KeysetSource, now:
   )
   return {
     kind,
-    url: shownUrl(url),
+    url: redactUrl(url),
     reachable: tried.length === 0 ? null : tried.every(({ isReachable }) => isReachable === true),
     keys: keys.length,
     kids: shownList([...new Set(keys.flatMap(({ id }) => (id === '' ? [] : [id])))]),

@@ -7,7 +7,7 @@ import type { MountState, ReadyConfig } from '../mount-state.ts'
 import type { Attempt } from '../attempt.ts'
 import { comparing, discreetRefusal, type Refusal, refusal } from '../refusal.ts'
 import type { Role } from '../role.ts'
-import { shownUrl } from '../shown-url.ts'
+import { redactUrl } from '../redact-url.ts'
 import type { PendingLogin } from './pending-login.ts'
 import type { BegunLogin, PendingLogins } from './pending-logins.ts'
 import { formTarget, isAllowedRedirect, redirectDifference, takeNamespace } from './redirect-uri.ts'
@@ -151,7 +151,7 @@ export async function reachedProvider({ config, provider }: ReadyConfig): Promis
         cause: failing + error.message,
       }),
       compared: {
-        expected: [shownUrl(config.oidc_discovery_url)],
+        expected: [redactUrl(config.oidc_discovery_url)],
         seen: error.message,
         isLong: true,
         hint: '',

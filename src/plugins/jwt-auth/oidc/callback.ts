@@ -4,15 +4,15 @@ import { quoted } from '../../../lib/go/text.ts'
 import type { Attempt } from '../attempt.ts'
 import { loginByClaims } from '../claims-login.ts'
 import type { ReadyProvider } from '../discovered-provider.ts'
-import { AskedForVouched } from '../asked-for-vouched.ts'
-import { NotingTrace, noChecks, unaskedOf } from '../noting-trace.ts'
+import { GatedClient } from '../gated-client.ts'
+import { RecordingTrace, noChecks, unaskedChecks } from '../recording-trace.ts'
 import { type JwsLimits, parseClaims, parseJws } from '../jws.ts'
 import type { VerifiedToken } from '../keyset.ts'
 import { checkAddress } from '../login.ts'
 import type { MountState, ReadyConfig } from '../mount-state.ts'
 import { comparing, discreetRefusal, type Refusal, refusal, reworded } from '../refusal.ts'
 import type { Role } from '../role.ts'
-import { shownUrl } from '../shown-url.ts'
+import { redactUrl } from '../redact-url.ts'
 import type { StrictObject } from '../strict-json.ts'
 import { isRefusal, thrown } from '../trace.ts'
 import { loginFailed, stateUnknown } from './answer-texts.ts'
@@ -21,7 +21,7 @@ import { unconfirmed } from './confirmation.ts'
 import { type Exchanged, ExchangeError, exchangeCode, hashMatches } from './exchange.ts'
 import { verifyIdToken } from './id-token.ts'
 import { isClientNonce, isTooOldForExchange, type PendingLogin, type ProviderError } from './pending-login.ts'
-import type { Gone, PendingLogins } from './pending-logins.ts'
+import type { EndReason, PendingLogins } from './pending-logins.ts'
 import { fetchUserInfo } from './userinfo.ts'
 
 export type CallbackInput = {
@@ -67,7 +67,8 @@ export async function finishLogin(input: CallbackInput, context: CallbackContext
   flow.ready = ready
   flow.passed('config')
   const login = await context.pending.take(input.state, (waiting) => checkConfirmed(waiting, input, context))
-  if (login === undefined) throw flow.refused(unknownState(input.state, context.pending.whyGone(input.state)))
+  if (login === undefined)
+    throw flow.refused(unknownState(input.state, context.pending.endReason(input.state)))
   context.attempt.role = login.role
   flow.login = login
   flow.roleName = login.role
@@ -85,7 +86,7 @@ export async function finishLogin(input: CallbackInput, context: CallbackContext
   const provider = await reachedProvider(ready)
   if (isRefusal(provider))
     throw flow.refused(reworded(provider, (text) => `error getting provider for login operation: ${text}`))
-  flow.passed('provider', { expected: [], seen: shownUrl(ready.config.oidc_discovery_url) })
+  flow.passed('provider', { expected: [], seen: redactUrl(ready.config.oidc_discovery_url) })
   const answering = checkAnswering([input.iss, login.issuer], ready.config.oidc_discovery_url)
   if (answering !== undefined) throw flow.refused(answering)
   const begun: LoginContext = { ...context, input, ready, provider, login }
@@ -115,8 +116,8 @@ async function grantedLogin(
     attempt,
   }: LoginContext & { role: Role; accessToken: string | undefined },
 ): Promise<LoginAuth> {
-  const trace = new NotingTrace({ verifies: false, instead: () => undefined })
-  const way = new AskedForVouched(outbound, () => !trace.hasRefused)
+  const trace = new RecordingTrace({ verifies: false, instead: () => undefined })
+  const way = new GatedClient(outbound, () => !trace.hasRefused)
   const auth = await loginByClaims(claims, role, {
     config: ready.config,
     trace,
@@ -125,16 +126,16 @@ async function grantedLogin(
     signal,
     now,
   })
-  const unasked = way.wasRefused ? unaskedOf(trace.noted, role) : noChecks
-  const made = trace.noted.filter((one) => !unasked.has(one))
-  attempt.flow.noted.push(...made)
+  const unasked = way.wasRefused ? unaskedChecks(trace.recorded, role) : noChecks
+  const made = trace.recorded.filter((one) => !unasked.has(one))
+  attempt.flow.recorded.push(...made)
   const first = made.find(({ refused }) => refused !== undefined)?.refused
   if (first !== undefined) throw thrown(first)
   if (auth === undefined) throw new Error('a login was refused without being ended')
   return auth
 }
 
-const unknownState = (state: string, gone: Gone | undefined): Refusal =>
+const unknownState = (state: string, reason: EndReason | undefined): Refusal =>
   comparing(refusal('state_unknown', `${loginFailed} ${stateUnknown}`), {
     expected: [
       'the state of a login that was begun at this mount within 10 minutes and has not come back yet',
@@ -143,13 +144,13 @@ const unknownState = (state: string, gone: Gone | undefined): Refusal =>
     seen: state === '' ? '' : `${state.slice(0, 5)}…${/,ns=.*$/.exec(state)?.[0] ?? ''}`,
     detail: state.includes(',ns=')
       ? 'the client must cut `,ns=…` off'
-      : gone === undefined
+      : reason === undefined
         ? ''
-        : goneTexts[gone],
+        : endTexts[reason],
     hint: '',
   })
 
-const goneTexts: Readonly<Record<Gone, string>> = {
+const endTexts: Readonly<Record<EndReason, string>> = {
   used: 'it came back before: used already',
   expired: 'it came back too late: expired',
 }
@@ -202,9 +203,9 @@ type LoginContext = CallbackContext & {
 function checkAnswering(issuers: readonly string[], expected: string): Refusal | undefined {
   const other = issuers.find((issuer) => issuer !== '' && issuer !== expected)
   if (other === undefined) return undefined
-  const text = `${loginFailed} Authorization response of a different provider, expected ${quoted(shownUrl(expected))} got ${quoted(other)}.`
+  const text = `${loginFailed} Authorization response of a different provider, expected ${quoted(redactUrl(expected))} got ${quoted(other)}.`
   return comparing(refusal('issuer_mismatch', text), {
-    expected: [shownUrl(expected)],
+    expected: [redactUrl(expected)],
     seen: other,
     detail: 'iss of the callback',
   })
@@ -350,8 +351,8 @@ async function exchangeOrWhy(...given: Parameters<typeof exchangeCode>): Promise
     const sent = [`client_id ${config.oidc_client_id}`, `redirect_uri ${redirect_uri}`]
     const compared = {
       expected: sent,
-      seen: error.tries,
-      detail: shownUrl(document.token_endpoint),
+      seen: error.attempts,
+      detail: redactUrl(document.token_endpoint),
       isLong: true,
       hint: '',
     } as const

@@ -13,7 +13,7 @@ import { excerpt, quoted } from '../../../lib/go/text.ts'
 import type { Config } from '../jwt-config.ts'
 import type { DiscoveryDocument } from '../discovery.ts'
 import { answerKind } from '../source-error.ts'
-import { formEncoded, withoutSecrets } from '../without-secrets.ts'
+import { formEncoded, redactSecrets } from '../redact-secrets.ts'
 import type { PendingLogin } from './pending-login.ts'
 
 /** What a provider returns for a code. */
@@ -38,25 +38,25 @@ export class ExchangeError extends Error {
   /** The part that the caller may see: by default nothing of the provider's response. */
   readonly told: string
   /** The outcome of each attempt, by the method of client authentication. For the operator. */
-  readonly tries: readonly string[]
+  readonly attempts: readonly string[]
 
   constructor(
     message: string,
     {
       told = fetchFailed,
-      tries = [],
+      attempts = [],
       ...options
-    }: ErrorOptions & { told?: string; tries?: readonly string[] } = {},
+    }: ErrorOptions & { told?: string; attempts?: readonly string[] } = {},
   ) {
     super(message, options)
     this.told = told
-    this.tries = tries
+    this.attempts = attempts
   }
 }
 
 /** The error, with the attempts. */
-const afterTries = (error: ExchangeError, tries: readonly string[]) =>
-  new ExchangeError(error.message, { cause: error, told: error.told, tries })
+const withAttempts = (error: ExchangeError, attempts: readonly string[]) =>
+  new ExchangeError(error.message, { cause: error, told: error.told, attempts })
 
 /** Our own text, which the caller may see. */
 const unusable = (text: string, options: ErrorOptions = {}) =>
@@ -87,7 +87,7 @@ export type ExchangeParts = {
 
 /**
  * Exchanges a code for tokens at the provider. The client sends its secret as HTTP Basic; if that fails for
- * any reason, it tries once more with the secret in the body. A public client sends its id in the body, once.
+ * any reason, it attempts once more with the secret in the body. A public client sends its id in the body, once.
  * Throws `ExchangeError`. docs/contract/oidc.md#the-callback-in-this-order,
  * docs/contract/oidc.md#configuration
  */
@@ -108,19 +108,19 @@ export async function exchangeCode(
         ['client_secret_basic', basic(secret)],
         ['client_secret_post', inBody(secret)],
       ]
-  const tries: string[] = []
+  const attempts: string[] = []
   let last: ExchangeError | undefined
   for (const [name, clientAuth] of ways) {
     try {
       return await exchangeAs(clientAuth, fields, parts)
     } catch (error) {
       if (!(error instanceof ExchangeError)) throw error
-      tries.push(`${name}: ${error.message}`)
+      attempts.push(`${name}: ${error.message}`)
       last = error
     }
   }
   if (last === undefined) throw new Error('there is always one way to try')
-  throw afterTries(last, tries)
+  throw withAttempts(last, attempts)
 }
 
 /**
@@ -166,7 +166,7 @@ async function exchangeAs(
     const basicText = headers['authorization']?.split(' ')[1] ?? ''
     exchanged = readTokenAnswer(
       answer,
-      withoutSecrets(config.oidc_client_secret, fields['code_verifier'] ?? '', basicText),
+      redactSecrets(config.oidc_client_secret, fields['code_verifier'] ?? '', basicText),
     )
     return Response.json({ access_token: exchanged.accessToken, token_type: 'bearer' })
   }

@@ -4,7 +4,7 @@ import { type Config, flowAlgorithms } from '../jwt-config.ts'
 import { type JwksKeyset, unexpectedAlgorithm, type VerifiedToken } from '../keyset.ts'
 import { type JwsLimits, parseClaims, parseJws } from '../jws.ts'
 import { type CheckName, type Refusal, refusal, reworded } from '../refusal.ts'
-import { shownUrl } from '../shown-url.ts'
+import { redactUrl } from '../redact-url.ts'
 import type { StrictObject } from '../strict-json.ts'
 import { malformedToken } from '../token-shape.ts'
 import type { PendingLogin } from './pending-login.ts'
@@ -22,7 +22,7 @@ const minute = 60
 const latestTime = 253_402_300_799
 
 /** Called for each check that passed. */
-export type NotePass = (name: CheckName) => void
+export type OnPass = (name: CheckName) => void
 
 /**
  * Returns the claims of an ID token, or the first refusal, in the order of
@@ -33,7 +33,7 @@ export async function verifyIdToken(
   keys: JwksKeyset,
   rules: IdTokenRules,
   limits: JwsLimits,
-  passed: NotePass = () => {},
+  passed: OnPass = () => {},
 ): Promise<VerifiedToken | Refusal> {
   const verified = await verify(token, keys, rules, limits, passed)
   return 'reason' in verified ? reworded(verified, (text) => `Provider.VerifyIDToken: ${text}`) : verified
@@ -44,7 +44,7 @@ async function verify(
   keys: JwksKeyset,
   rules: IdTokenRules,
   limits: JwsLimits,
-  passed: NotePass,
+  passed: OnPass,
 ): Promise<VerifiedToken | Refusal> {
   if (token === '') return refusal('token_malformed', 'id_token is empty: invalid parameter')
   const jws = parseJws(token, limits)
@@ -140,7 +140,7 @@ const google = 'https://accounts.google.com'
 /** The issuer. Google's is with or without the scheme. */
 function checkIssuer(issuer: string, expected: string): Refusal | undefined {
   if (issuer === expected || (expected === google && `https://${issuer}` === google)) return undefined
-  const text = `oidc: id token issued by a different provider, expected ${quoted(shownUrl(expected))} got ${quoted(issuer)}: invalid issuer`
+  const text = `oidc: id token issued by a different provider, expected ${quoted(redactUrl(expected))} got ${quoted(issuer)}: invalid issuer`
   return refusal('issuer_mismatch', `invalid id_token: ${text}`)
 }
 
@@ -171,7 +171,7 @@ function acceptedAlgorithm(algorithm: string, accepted: readonly string[]): Algo
 function checkRequest(
   claims: IdTokenClaims,
   { config, login, nowMs }: IdTokenRules,
-  passed: NotePass,
+  passed: OnPass,
 ): Refusal | undefined {
   if (claims.nonce !== login.nonce) return refusal('nonce_mismatch', 'invalid id_token nonce: invalid nonce')
   passed('nonce')

@@ -30,8 +30,8 @@ export type PendingLimits = { readonly mount: number; readonly address: number }
 const contractLimits: PendingLimits = { mount: 100_000, address: 1_000 }
 
 /** Why a state has no login, if this process saw it end. */
-export type Gone = 'used' | 'expired'
-const maxGoneKept = 2_000
+export type EndReason = 'used' | 'expired'
+const maxEndReasons = 2_000
 
 /** A new login, and the state that the provider will return. */
 export type BegunLogin = { readonly state: string; readonly login: PendingLogin }
@@ -73,7 +73,7 @@ export class PendingLogins {
   /** When to count again for addresses that were at their limit, by list prefix. */
   readonly #fullUntil = new Map<string, number>()
   /** Why recent logins ended, by the digest of their state, oldest first: explains an unknown state. */
-  readonly #gone = new Map<string, Gone>()
+  readonly #ends = new Map<string, EndReason>()
   #count: Count | undefined
   #counting: Promise<void> | undefined
   #addressHash: KeyedHash | undefined
@@ -130,20 +130,20 @@ export class PendingLogins {
       if (!taken) continue
       this.#counted(prefixOf(login.listed), -1)
       const isOver = this.#isOver(login.listed)
-      this.#noteGone(digest(state), isOver ? 'expired' : 'used')
+      this.#recordEnd(digest(state), isOver ? 'expired' : 'used')
       return isOver ? undefined : login
     }
   }
 
   /** Why the login of a state ended; undefined if this process does not know. */
-  whyGone(state: string): Gone | undefined {
-    return this.#gone.get(digest(state))
+  endReason(state: string): EndReason | undefined {
+    return this.#ends.get(digest(state))
   }
 
-  #noteGone(id: string, why: Gone): void {
-    this.#gone.set(id, why)
-    const [oldest] = this.#gone.keys()
-    if (this.#gone.size > maxGoneKept && oldest !== undefined) this.#gone.delete(oldest)
+  #recordEnd(id: string, why: EndReason): void {
+    this.#ends.set(id, why)
+    const [oldest] = this.#ends.keys()
+    if (this.#ends.size > maxEndReasons && oldest !== undefined) this.#ends.delete(oldest)
   }
 
   /**
@@ -263,7 +263,7 @@ export class PendingLogins {
         ...(after === undefined ? {} : { after }),
       })
       const over = keys.filter((key) => this.#isOver(key))
-      for (const key of over) this.#noteGone(idOf(key), 'expired')
+      for (const key of over) this.#recordEnd(idOf(key), 'expired')
       if (over.length > 0)
         await view.write(
           over.flatMap((key) => [

@@ -33,7 +33,7 @@ test('explain shows that a batch token would be too large', async () => {
   const found = await both(mount, await fixture.sign({ jti: 'a' }))
   expect(found).toMatchObject({
     status: 400,
-    error: expect.stringMatching(/^batch tokens cannot be longer/),
+    error: expect.stringMatching(/^the batch token is too long/),
     reason: 'metadata_invalid',
     failed: 'metadata',
   })

@@ -5,7 +5,7 @@ const shortestHidden = 4
  * Removes secrets from a text of another server, which may repeat what it was sent, in every encoding they
  * were sent in. For texts that unauthenticated callers see.
  */
-export function withoutSecrets(...secrets: readonly string[]): (text: string) => string {
+export function redactSecrets(...secrets: readonly string[]): (text: string) => string {
   const spellings = secrets.flatMap((secret) => [
     secret,
     formEncoded(secret),

@@ -13,7 +13,7 @@ import type { Facts } from './facts.ts'
 export type LoginPath = 'login' | 'oidc/auth_url' | 'oidc/callback'
 
 /** The checks of a refused login, as they ran at the time. */
-export type KeptTrace = {
+export type LoginTrace = {
   readonly checks: readonly ExplainedCheck[]
   readonly clock: MeasuredClock | undefined
 }
@@ -33,14 +33,14 @@ export type TraceContext = Pick<LoginContext, 'state' | 'outbound' | 'now'> & {
 }
 
 /** How a refused login went, check by check. It asks no other server and checks no signature again. */
-export async function traceOf(login: RefusedLogin, context: TraceContext): Promise<KeptTrace> {
+export async function traceOf(login: RefusedLogin, context: TraceContext): Promise<LoginTrace> {
   const { checks, clock } =
     login.path === 'login' ? await walkAgain(login, context) : await walked(login, context)
   return { checks: bounded(checks), clock }
 }
 
 /** Only which check refused. */
-export const bareTrace = (reason: string): KeptTrace => ({
+export const bareTrace = (reason: string): LoginTrace => ({
   checks: [{ ...nothing, name: checkNamed(reason), verdict: 'fail', reason }],
   clock: undefined,
 })
@@ -52,7 +52,7 @@ export const bareTrace = (reason: string): KeptTrace => ({
 async function walkAgain(
   { attempt, reason, error, remoteAddress }: RefusedLogin,
   context: TraceContext,
-): Promise<KeptTrace> {
+): Promise<LoginTrace> {
   const check = checkNamed(reason)
   const refused =
     check === 'signature'
@@ -123,15 +123,15 @@ const checksOf: Readonly<Record<LoginPath, readonly string[]>> = {
 async function walked(
   { path, attempt, reason, remoteAddress }: RefusedLogin,
   { state, now, maxTokenSize }: TraceContext,
-): Promise<KeptTrace> {
+): Promise<LoginTrace> {
   const { flow } = attempt
   const facts = await factsOf(attempt, { state, remoteAddress, nowMs: now(), maxTokenSize })
-  const userinfo = flow.noted.find(({ name }) => name === 'userinfo')?.unusable
+  const userinfo = flow.recorded.find(({ name }) => name === 'userinfo')?.unusable
   let bound = 0
-  const made = flow.noted.map((noted): ExplainedCheck => {
-    const { name, refused, unusable } = noted
+  const made = flow.recorded.map((recorded): ExplainedCheck => {
+    const { name, refused, unusable } = recorded
     if (unusable !== undefined) return { ...nothing, name, verdict: 'skipped', seen: unusable.slice(0, 1024) }
-    const described = describe(name, facts, noted, name === 'bound_claims' ? bound++ : 0)
+    const described = describe(name, facts, recorded, name === 'bound_claims' ? bound++ : 0)
     if (refused === undefined) return { ...described, name, verdict: 'pass', reason: '' }
     const without =
       userinfo === undefined || !missingReasons.has(refused.reason)

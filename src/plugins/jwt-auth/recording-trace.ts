@@ -3,7 +3,7 @@ import type { Role } from './role.ts'
 import { isRefusal, type ReadToken, type Trace } from './trace.ts'
 
 /** The outcome of one check; `compared` has the values if only the check itself knows them. */
-export type Noted = {
+export type RecordedCheck = {
   readonly name: CheckName
   readonly refused: Refusal | undefined
   readonly compared?: Compared | undefined
@@ -17,13 +17,13 @@ export type KnownSignature = { readonly isChecked: boolean; readonly refused: Re
  * Continues after a refusal and records every check. It examines even unverified claims: nothing issues a
  * token from what this trace returns.
  */
-export class NotingTrace implements Trace {
-  readonly noted: Noted[] = []
+export class RecordingTrace implements Trace {
+  readonly recorded: RecordedCheck[] = []
   readonly #instead: () => ReadToken | undefined
   readonly #verifies: boolean
   readonly #known: KnownSignature | undefined
   #examined: ReadToken | undefined
-  #isVouched = false
+  #isVerified = false
 
   /**
    * `instead` returns the claims to examine if none are verified. With `verifies`, a signature is checked
@@ -45,16 +45,16 @@ export class NotingTrace implements Trace {
   }
 
   /** A valid signature covers them. */
-  get isVouched(): boolean {
-    return this.#isVouched
+  get isVerified(): boolean {
+    return this.#isVerified
   }
 
   get hasRefused(): boolean {
-    return this.noted.some(({ refused }) => refused !== undefined)
+    return this.recorded.some(({ refused }) => refused !== undefined)
   }
 
   check(name: CheckName, refused: Refusal | undefined): void {
-    this.noted.push({ name, refused })
+    this.recorded.push({ name, refused })
   }
 
   value<T extends object | string>(name: CheckName, result: T | Refusal): T | undefined {
@@ -69,24 +69,27 @@ export class NotingTrace implements Trace {
       this.#examined = this.#instead()
       return this.#examined
     }
-    const vouched = this.#verifies ? this.value('signature', await verify()) : undefined
-    this.#isVouched = vouched !== undefined
-    this.#examined = vouched ?? this.#instead()
+    const verified = this.#verifies ? this.value('signature', await verify()) : undefined
+    this.#isVerified = verified !== undefined
+    this.#examined = verified ?? this.#instead()
     return this.#examined
   }
 }
 
-export const noChecks: ReadonlySet<Noted> = new Set()
+export const noChecks: ReadonlySet<RecordedCheck> = new Set()
 
 /**
  * The provider was not asked, so its claims and groups are unknown, and so is their comparison with the bound
  * ones.
  */
-export function unaskedOf(noted: readonly Noted[], role: Role | undefined): ReadonlySet<Noted> {
-  const bound = noted.filter(({ name }) => name === 'bound_claims')
+export function unaskedChecks(
+  recorded: readonly RecordedCheck[],
+  role: Role | undefined,
+): ReadonlySet<RecordedCheck> {
+  const bound = recorded.filter(({ name }) => name === 'bound_claims')
   const ofGroups = bound.filter((_, index) => role?.boundClaims[index]?.name === role?.record.groups_claim)
   return new Set([
-    ...noted.filter(
+    ...recorded.filter(
       ({ name, refused }) => refused !== undefined && (name === 'groups' || name === 'provider'),
     ),
     ...ofGroups,

@@ -1,7 +1,7 @@
 import type { OutboundClient } from '../../core/outbound.ts'
 
 /** What a provider's hook may use to fetch more than a token says. */
-export type ProviderReach = {
+export type ProviderAccess = {
   readonly outbound: OutboundClient
   /** PEM roots to trust for the provider; "" for the system's. */
   readonly caPem: string

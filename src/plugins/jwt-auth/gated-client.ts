@@ -6,10 +6,10 @@ import {
 } from '../../core/outbound.ts'
 
 /**
- * An outbound client that sends nothing for unverified claims: they may name any address, and the request
- * would carry a secret worth stealing.
+ * An outbound client that sends nothing while its gate is closed: unverified claims may name any address, and
+ * a request would carry a secret worth stealing.
  */
-export class AskedForVouched extends OutboundClient {
+export class GatedClient extends OutboundClient {
   readonly #outbound: OutboundClient
   readonly #isOpen: () => boolean
   #wasRefused = false
@@ -20,7 +20,7 @@ export class AskedForVouched extends OutboundClient {
     this.#isOpen = isOpen
   }
 
-  /** A request would have been sent. */
+  /** Whether it refused a request. */
   get wasRefused(): boolean {
     return this.#wasRefused
   }
