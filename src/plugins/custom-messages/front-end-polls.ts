@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import type { Namespace } from '../../core/namespaces/namespace.ts'
+import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
+import { refuse } from '../../errors.ts'
+import type { Exchange, Reply, WrittenReply } from '../../http/resource.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { namesTag } from '../../lib/entity-tag.ts'
+import { exactDurationField } from '../../lib/fields.ts'
+import type { MessageWaits } from './message-waits.ts'
+import type { Shown } from './shown-messages.ts'
+
+export type PollParts = {
+  readonly messageWaits: MessageWaits
+  readonly namespaces: Pick<NamespaceStore, 'isLive' | 'lockRefusal' | 'lineOf'>
+  readonly clock: Clock
+  isSealed(): boolean
+}
+
+const longestWaitSeconds = 60
+
+/** The fields of a poll. */
+export const polled = z.object({
+  wait: exactDurationField
+    .default(0)
+    .describe(
+      'With If-None-Match: how long to wait for a change, at most 60 s; as 30s, 1500ms or a number of seconds',
+    ),
+})
+
+type Look = () => Shown | Promise<Shown>
+
+/** A front end's request for the messages it is to show. */
+export type Poll = {
+  readonly exchange: Exchange<z.output<typeof polled>, unknown>
+  readonly namespace: Namespace
+  /** What it is shown. */
+  readonly look: Look
+  /** What it is shown after a wait; as `look` by default. */
+  readonly lookAgain?: Look
+}
+
+/**
+ * Answers one poll. If-None-Match is ignored when the response is to be wrapped: each wrapped response has
+ * a token of its own. RFC 9110 §13.1.2
+ */
+export function answerPoll(parts: PollParts, poll: Poll): Reply | Promise<Reply> {
+  const { exchange, namespace, look, lookAgain = look } = poll
+  const { call, input, header } = exchange
+  const known = call.wrapTtl > 0 ? undefined : header('if-none-match')
+  const waitMs = Math.min(input.wait, longestWaitSeconds) * 1000
+  const answer = (shown: Shown): Reply | Promise<Reply> => {
+    if (!namesTag(known, shown.etag)) return replyOf(shown)
+    return waitMs > 0 ? held(shown) : notModified(shown)
+  }
+  const held = async (first: Shown): Promise<Reply> => {
+    const last = await nextShown(parts, { first, waitMs, exchange, namespace, look: lookAgain })
+    return namesTag(known, last.etag) ? notModified(last) : replyOf(last)
+  }
+  const shown = look()
+  return shown instanceof Promise ? shown.then(answer) : answer(shown)
+}
+
+/** Holds a request until the shown messages change or its time is up. docs/contract/messages.md#waiting */
+async function nextShown(
+  parts: PollParts,
+  held: Poll & { readonly first: Shown; readonly waitMs: number },
+): Promise<Shown> {
+  const { messageWaits, clock } = parts
+  const { first, waitMs, namespace, look } = held
+  const { call, whenSilent } = held.exchange
+  const line = parts.namespaces.lineOf(namespace).map(({ id }) => id)
+  using wait = messageWaits.begin({ address: call.remoteAddress, namespaces: line, waitMs })
+  if (wait === undefined)
+    throw refuse('throttled', 'too many requests of this address are waiting for messages')
+  // a client that closes its sending side gets its response at once
+  const unwatch = whenSilent(() => wait.end())
+  const goOn = call.setAside?.()
+  try {
+    for (let last = first; ; ) {
+      await wait.pause(Math.max(1, last.changesAtMs - clock.now()))
+      checkServed(parts, namespace)
+      last = await look()
+      if (last.etag !== first.etag || wait.isOver) return last
+    }
+  } finally {
+    goOn?.()
+    unwatch()
+  }
+}
+
+/** Repeats the checks made when the request arrived: the state may have changed while it was held. */
+function checkServed({ isSealed, namespaces }: PollParts, namespace: Namespace): void {
+  if (isSealed()) throw refuse('sealed', 'Vault is sealed')
+  if (!namespaces.isLive(namespace.id)) throw refuse('missing', 'namespace not found')
+  const refusal = namespaces.lockRefusal(namespace)
+  if (refusal !== undefined) throw refusal
+}
+
+/** The response for each `Shown`, built once. */
+const replyBy = new WeakMap<Shown, WrittenReply>()
+
+/** The response to a poll. */
+export function replyOf(shown: Shown): WrittenReply {
+  const known = replyBy.get(shown)
+  if (known !== undefined) return known
+  const headers = {
+    etag: shown.etag,
+    'cache-control': 'private, no-cache',
+    vary: 'X-Vault-Token, X-Vault-Namespace, Authorization',
+    ...(shown.nextChange === undefined ? {} : { 'x-next-change-at': shown.nextChange }),
+  }
+  const reply = { dataText: shown.text, headers }
+  replyBy.set(shown, reply)
+  return reply
+}
+
+/** A 304 has the headers of the 200. RFC 9110 §15.4.5 */
+const notModified = (shown: Shown): Reply => ({ status: 304, headers: replyOf(shown).headers })
