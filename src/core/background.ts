@@ -1,13 +1,13 @@
 export type Job<Result> = {
   /** Pause after each run. */
   readonly intervalMs: number
-  /** Does what is due; returns early when `stopping` is aborted. */
+  /** Does the due work; returns early if `stopping` is aborted. */
   run(stopping: AbortSignal): Promise<Result>
   /** Called when a run rejects; the next run tries again. */
   onError(error: unknown): void
 }
 
-/** Runs a job regularly once started. Disposing stops it and waits for the run in progress. */
+/** Runs a job periodically once started. Disposing stops it and waits for the run in progress. */
 export class Periodic<Result = void> implements AsyncDisposable {
   readonly #job: Job<Result>
   readonly #stopping = new AbortController()
@@ -20,11 +20,13 @@ export class Periodic<Result = void> implements AsyncDisposable {
 
   start(): void {
     if (this.#stopping.signal.aborted) return
-    // the timer alone does not keep the process alive
+    // the timer must not keep the process alive
     this.#timer = setTimeout(() => void this.run().finally(() => this.start()), this.#job.intervalMs).unref()
   }
 
-  /** Runs the job now, or joins the run in progress. Never rejects: after a failure it gives undefined. */
+  /**
+   * Runs the job now, or joins the run in progress. Never rejects: after a failure it resolves to undefined.
+   */
   run(): Promise<Result | undefined> {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined

@@ -1,39 +1,38 @@
 import type { Clock } from '../lib/clock.ts'
 
-export type KeptCountParts = {
+export type CachedCountParts = {
   readonly clock: Clock
-  /** A walk over all there is, at its own pace: how many, by namespace id. */
+  /** Counts all objects, by namespace id. */
   count(): Promise<ReadonlyMap<string, number>>
 }
 
 /**
- * A count is good for so long; and for twenty times as long as it took, so that counting never is most of the
- * work.
+ * A count is cached for at least this long, and for 20 times its own duration, to limit the cost of counting.
  */
-const leastAgeMs = 10_000
+const minAgeMs = 10_000
 
-/** A count that costs a walk: one at a time whoever asks, and kept for a while. */
+/** Caches an expensive count; concurrent callers share one run. */
 export class CachedCount {
-  readonly #parts: KeptCountParts
-  #kept: { byNamespace: ReadonlyMap<string, number>; until: number } | undefined
+  readonly #parts: CachedCountParts
+  #cached: { byNamespace: ReadonlyMap<string, number>; until: number } | undefined
   #running: Promise<ReadonlyMap<string, number>> | undefined
 
-  constructor(parts: KeptCountParts) {
+  constructor(parts: CachedCountParts) {
     this.#parts = parts
   }
 
   async of(namespace: string): Promise<number> {
-    return (await this.#known()).get(namespace) ?? 0
+    return (await this.#current()).get(namespace) ?? 0
   }
 
-  /** In all namespaces together. */
+  /** The count of all namespaces. */
   async total(): Promise<number> {
-    return (await this.#known()).values().reduce((sum, count) => sum + count, 0)
+    return (await this.#current()).values().reduce((sum, count) => sum + count, 0)
   }
 
-  async #known(): Promise<ReadonlyMap<string, number>> {
-    return this.#kept !== undefined && this.#parts.clock.now() < this.#kept.until
-      ? this.#kept.byNamespace
+  async #current(): Promise<ReadonlyMap<string, number>> {
+    return this.#cached !== undefined && this.#parts.clock.now() < this.#cached.until
+      ? this.#cached.byNamespace
       : this.#counted()
   }
 
@@ -49,7 +48,7 @@ export class CachedCount {
     const started = clock.now()
     const byNamespace = await count()
     const took = clock.now() - started
-    this.#kept = { byNamespace, until: clock.now() + Math.max(leastAgeMs, 20 * took) }
+    this.#cached = { byNamespace, until: clock.now() + Math.max(minAgeMs, 20 * took) }
     return byNamespace
   }
 }

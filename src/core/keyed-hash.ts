@@ -8,7 +8,9 @@ export type KeyedHash = (text: string) => Buffer
 
 const keyBytes = 32
 
-/** Keyed hashes under the keys stored at `key`, one for each of `names`; made at the first call. */
+/**
+ * Keyed hashes with the keys stored at `key`, one for each of `names`; creates the keys at the first call.
+ */
 export async function openKeyedHashes<Name extends string>(
   view: View,
   random: Random,
@@ -21,7 +23,7 @@ export async function openKeyedHashes<Name extends string>(
   await view.putIfAbsent(key, fresh)
   const stored = await view.get(key)
   const hashes = names.map((name) => [name, keyedHash(secretOf(stored, name))] as const)
-  // fromEntries forgets which names it was given; they are exactly `names`
+  // the type of fromEntries loses the names, which are exactly `names`
   return Object.fromEntries(hashes) as Record<Name, KeyedHash>
 }
 

@@ -6,12 +6,12 @@ import type { TokenStore } from './tokens/token-store.ts'
 
 export type StoredCountParts = {
   readonly tokens: Pick<TokenStore, 'scan' | 'isUsable'>
-  /** The view that holds the entities. */
+  /** The view that stores the entities. */
   readonly view: View
   readonly clock: Clock
 }
 
-/** Counts of stored objects. Each count is kept for a while. */
+/** Cached counts of stored objects. */
 export type StoredCounts = { readonly serviceTokens: CachedCount; readonly entities: CachedCount }
 
 export const storedCounts = ({ tokens, view, clock }: StoredCountParts): StoredCounts => ({

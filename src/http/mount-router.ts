@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Mount } from '../core/mounts/mount.ts'
 import { rootNamespace } from '../core/namespaces/namespace.ts'
-import type { NamespacePlace } from '../core/namespaces/namespace-tree.ts'
+import type { ResolvedNamespace } from '../core/namespaces/namespace-tree.ts'
 import { parseBool } from '../lib/go/bool.ts'
 import type { Random } from '../lib/random.ts'
 import type { Call, EarlyReply, Operation } from './call.ts'
@@ -15,7 +15,7 @@ export type RouterParts = {
    * The namespace of a request by its header and path; undefined when the header names none.
    * docs/contract/namespaces.md#the-namespace-of-a-request
    */
-  namespaceOf(header: string | undefined, path: string): NamespacePlace | undefined
+  namespaceOf(header: string | undefined, path: string): ResolvedNamespace | undefined
   /** The mount a path of a namespace belongs to. docs/contract/mounts.md#routing */
   resolve(namespace: string, path: string): { mount: Mount; below: string } | undefined
   clientAddress(request: IncomingMessage): string | EarlyReply

@@ -1,25 +1,25 @@
 /**
- * Runs work on the same key one after the other, in order of arrival. It saves conditional writes the retries
- * that concurrent changes to one record would cost. Keeps a key only while there is work on it.
+ * Runs work with the same key one at a time, in order of arrival, so that conflicting writes wait instead of
+ * failing and retrying. Keys without work take no memory.
  */
 export class KeyedMutex {
   readonly #lastByKey = new Map<string, Promise<unknown>>()
 
-  /** Runs `work` once all earlier work on `key` has ended, successfully or not. */
-  async take<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#lastByKey.get(key)
-    const turn = before === undefined ? work() : before.then(work)
-    const end = turn.catch(() => undefined)
+  /** Runs `work` after all earlier work with this key has settled, and returns its result. */
+  async runExclusive<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const previous = this.#lastByKey.get(key)
+    const result = previous === undefined ? work() : previous.then(work)
+    const end = result.catch(() => undefined)
     this.#lastByKey.set(key, end)
     try {
-      return await turn
+      return await result
     } finally {
       if (this.#lastByKey.get(key) === end) this.#lastByKey.delete(key)
     }
   }
 
-  /** Settles when the current work on `key` ends; undefined if there is none. */
-  workOn(key: string): Promise<unknown> | undefined {
+  /** Settles with the work that is pending for this key; undefined if there is none. */
+  pending(key: string): Promise<unknown> | undefined {
     return this.#lastByKey.get(key)
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { KeyedMutex } from '../../src/lib/keyed-mutex.ts'
 
 test('work on one key runs one after the other, in the order of the requests, also after a failure', async () => {
-  const turns = new KeyedMutex()
+  const mutex = new KeyedMutex()
   const seen: string[] = []
   const work = (name: string) => async () => {
     seen.push(`${name} begins`)
@@ -12,7 +12,7 @@ test('work on one key runs one after the other, in the order of the requests, al
     return name
   }
 
-  const all = Promise.allSettled(['a', 'b', 'c'].map((name) => turns.take('key', work(name))))
+  const all = Promise.allSettled(['a', 'b', 'c'].map((name) => mutex.runExclusive('key', work(name))))
 
   expect((await all).map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason)))).toEqual([
     'a',
@@ -20,16 +20,16 @@ test('work on one key runs one after the other, in the order of the requests, al
     'c',
   ])
   expect(seen).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends'])
-  expect(turns.workOn('key')).toBeUndefined()
+  expect(mutex.pending('key')).toBeUndefined()
 })
 
 test('work on another key does not wait', async () => {
-  const turns = new KeyedMutex()
+  const mutex = new KeyedMutex()
   const held = Promise.withResolvers<void>()
-  const first = turns.take('one', () => held.promise)
+  const first = mutex.runExclusive('one', () => held.promise)
 
-  expect(await turns.take('other', async () => 'done')).toBe('done')
-  expect(turns.workOn('one')).toBeDefined()
+  expect(await mutex.runExclusive('other', async () => 'done')).toBe('done')
+  expect(mutex.pending('one')).toBeDefined()
   held.resolve()
   await first
 })

@@ -44,7 +44,7 @@ export class CorsStore {
 
   /** Undefined turns CORS off. Applies to requests that start after it resolves. */
   async put(settings: CorsSettings | undefined): Promise<void> {
-    await this.#mutex.take(key, async () => {
+    await this.#mutex.runExclusive(key, async () => {
       await this.#view.write([{ key, value: settings }])
       this.#current = settings
     })

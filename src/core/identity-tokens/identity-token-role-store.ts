@@ -93,7 +93,7 @@ export class IdentityTokenRoleStore {
 
   /** Runs `change` again while it returns false, which means that it lost a race. */
   #change(mount: string, name: string, change: () => Promise<boolean>): Promise<void> {
-    return this.#parts.mutex.take(mount, async () => {
+    return this.#parts.mutex.runExclusive(mount, async () => {
       try {
         for (let attempt = 0; attempt < writeAttempts; attempt++) if (await change()) return
       } finally {

@@ -83,7 +83,7 @@ export class NamedKeyStore {
   /** Creates a key, or updates the given settings. */
   write(mount: string, name: string, sent: SentKeySettings): Promise<void> {
     let fresh: (FreshKeys & { algorithm: SigningAlgorithm }) | undefined
-    return this.#parts.mutex.take(mount, () =>
+    return this.#parts.mutex.runExclusive(mount, () =>
       this.#change(mount, name, async (before) => {
         const known = before ?? (name === defaultKeyName ? defaultKeySettings : undefined)
         const settings = changedSettings(name, known, sent, await this.#longestRoleTtl(mount, name))
@@ -98,7 +98,7 @@ export class NamedKeyStore {
   /** Removes a key. Throws if a role uses it; does nothing if it does not exist. */
   remove(mount: string, name: string): Promise<void> {
     if (name === defaultKeyName) throw refuse('invalid', `deletion of key ${quoted(name)} not allowed`)
-    return this.#parts.mutex.take(mount, () =>
+    return this.#parts.mutex.runExclusive(mount, () =>
       this.#change(mount, name, async () => {
         const roles = await this.#rolesUsing(mount, name)
         if (roles.length === 0) return undefined
@@ -115,7 +115,7 @@ export class NamedKeyStore {
    * of the key.
    */
   rotate(mount: string, name: string, verificationTtl: number | undefined): Promise<void> {
-    return this.#parts.mutex.take(mount, async () => {
+    return this.#parts.mutex.runExclusive(mount, async () => {
       if ((await this.stored(mount, name)) === undefined)
         throw refuse('invalid', `no named key found at ${quoted(name)}`)
       await this.#change(mount, name, async (before) => {
@@ -137,7 +137,7 @@ export class NamedKeyStore {
    */
   rotateDue(due: DueRotation): Promise<boolean> {
     let didRotate = false
-    return this.#parts.mutex.take(due.mount, async () => {
+    return this.#parts.mutex.runExclusive(due.mount, async () => {
       await this.#change(due.mount, due.name, async (before) => {
         didRotate = before !== undefined && before.next_rotation === due.at
         return before !== undefined && didRotate ? this.#rotated(before, before.verification_ttl) : before

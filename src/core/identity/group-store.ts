@@ -169,7 +169,7 @@ export class GroupStore implements MembershipSource {
   }
 
   runExclusive<T>(work: () => Promise<T>): Promise<T> {
-    return this.#mutex.take(structureLock, work)
+    return this.#mutex.runExclusive(structureLock, work)
   }
 
   entityGone(entityId: string): Promise<MembershipChange> {

@@ -200,7 +200,7 @@ export class IdentityStore {
 
   /** Serializes logins of one name that change its entity. */
   runExclusive<T>(alias: LoginAlias, work: () => Promise<T>): Promise<T> {
-    return this.#mutex.take(cacheKeyOf(alias), work)
+    return this.#mutex.runExclusive(cacheKeyOf(alias), work)
   }
 
   /** Like `forLogin`, but reads from storage, with the revisions that a change must expect. */
@@ -358,11 +358,11 @@ export class IdentityStore {
    * not wait for other exclusive work.
    */
   runAfterConflict<T>(work: () => Promise<T>): Promise<T> {
-    return this.#mutex.take(conflicts, work)
+    return this.#mutex.runExclusive(conflicts, work)
   }
 
   #hasNoConflict(): boolean {
-    return this.#mutex.workOn(conflicts) === undefined
+    return this.#mutex.pending(conflicts) === undefined
   }
 
   async #retry<T>(plan: () => Promise<PlannedChange<T>>): Promise<PlannedChange<T>> {

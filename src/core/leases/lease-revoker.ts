@@ -83,7 +83,7 @@ export class LeaseRevoker {
 
   /** Serializes renewals and revocations of a lease. */
   runExclusive<T>(ref: LeaseRef, work: () => Promise<T>): Promise<T> {
-    return this.#mutex.take(leaseKey(ref), work)
+    return this.#mutex.runExclusive(leaseKey(ref), work)
   }
 
   async #revoke(ref: LeaseRef, condition: (lease: Lease) => boolean): Promise<boolean> {

@@ -1,12 +1,12 @@
 import type { Random } from '../../lib/random.ts'
 import type { Mount, MountTable } from './mount.ts'
 import type { SystemTtls } from './mount-config.ts'
-import { fixedPaths, type MountPlace, placeOf } from './mount-path.ts'
+import { fixedPaths, type MountPoint, mountPointOf } from './mount-path.ts'
 import { MountIndex } from './mount-table.ts'
 import type { MountTypeRegistry } from './mount-type-registry.ts'
 import { identifiers, newMount } from './new-mount.ts'
 
-/** One mount the operator wants at the first start. */
+/** A mount that the settings request for the first start. */
 export type DefaultMount = { readonly table: MountTable; readonly path: string; readonly type: string }
 
 type Fixed = Pick<Mount, 'table' | 'path' | 'description'> &
@@ -60,20 +60,19 @@ export type FirstMounts = {
 }
 
 /**
- * The mounts a server begins with: the fixed ones and the operator's. Accessors and uuids are fresh, so they
- * must be stored once made.
+ * The mounts of a new server: the fixed ones and those of the settings. Their accessors and UUIDs are random.
  */
 export function firstMounts({ random, system, types, defaults }: FirstMounts): Mount[] {
   const namespace = 'root'
   let table = new MountIndex([])
   for (const fixed of fixedMounts) table = table.with([fixedMount(fixed, namespace, table, random)])
   for (const { table: kind, path, type } of defaults) {
-    const place: MountPlace = placeOf(namespace, kind, path)
+    const mountPoint: MountPoint = mountPointOf(namespace, kind, path)
     table = table.with([
       newMount(
-        place,
+        mountPoint,
         { type, options: null },
-        { table, system, types, namespaceInTheWay: () => undefined },
+        { table, system, types, conflictingNamespace: () => undefined },
         random,
       ),
     ])
@@ -82,8 +81,8 @@ export function firstMounts({ random, system, types, defaults }: FirstMounts): M
 }
 
 /**
- * The mounts a namespace below the root begins with: the fixed ones, with identifiers no mount of `table`
- * has. docs/contract/mounts.md#what-a-mount-shows, docs/contract/namespaces.md#isolation
+ * The fixed mounts of a new namespace below the root, with identifiers that no mount of `table` has.
+ * docs/contract/mounts.md#what-a-mount-shows, docs/contract/namespaces.md#isolation
  */
 export const namespaceMounts = (random: Random, namespace: string, table: MountIndex): Mount[] =>
   fixedMounts.map((fixed) => fixedMount(fixed, namespace, table, random))

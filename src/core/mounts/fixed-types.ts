@@ -1,12 +1,12 @@
 import type { Mount, MountTable } from './mount.ts'
 
-/** The types of the mounts that every namespace has from its start. docs/contract/mounts.md#what-a-mount-shows */
+/** The types of the fixed mounts, which every namespace has. docs/contract/mounts.md#what-a-mount-shows */
 const fixedTypes: Record<MountTable, ReadonlySet<string>> = {
   auth: new Set(['token']),
   secret: new Set(['system', 'cubbyhole', 'identity']),
 }
 
-/** In child namespaces the names of fixed types begin with `ns_`. */
+/** In child namespaces, fixed types have the prefix `ns_`. */
 const plainType = (type: string): string => (type.startsWith('ns_') ? type.slice(3) : type)
 
 /** The plugin behind a type that cannot be mounted; undefined for any other type. */
@@ -15,11 +15,11 @@ export function fixedPlugin(table: MountTable, type: string): string | undefined
   return fixedTypes[table].has(plain) ? plain : undefined
 }
 
-/** The fixed types a secrets mount must not ask for. */
+/** Whether the type is fixed, so that a secrets mount cannot have it. */
 export const isFixedSecretType = (type: string): boolean =>
   fixedPlugin('secret', type) !== undefined || isTokenType(type)
 
 export const isTokenType = (type: string): boolean => fixedPlugin('auth', type) !== undefined
 
-/** Whether it is one of the mounts that every namespace has from its start, which cannot be moved or removed. */
+/** Whether the mount is one of the fixed ones, which cannot be moved or removed. */
 export const isFixedMount = ({ table, type }: Mount): boolean => fixedPlugin(table, type) !== undefined

@@ -1,37 +1,39 @@
 import type { View } from '../barrier/view.ts'
 import type { Mount } from './mount.ts'
 
-type Room = {
+type Entry = {
   readonly view: View
   readonly leave: () => void
-  inside: number
+  inFlight: number
   closed: boolean
   waiting: (() => void)[]
 }
 
-/** What goes on inside each mount: how many requests, whether more may come in, and where its data lie. */
+/**
+ * Counts the requests in progress at each mount and refuses new ones while a mount is being removed or moved.
+ */
 export class InFlightRequests {
-  readonly #byUuid = new Map<string, Room>()
+  readonly #byUuid = new Map<string, Entry>()
   readonly #view: View
 
-  /** `view` is the root of everything stored. */
+  /** `view` is the storage root. */
   constructor(view: View) {
     this.#view = view
   }
 
-  /** Makes room for a mount's requests, open unless the mount is being removed or moved. */
+  /** Adds a mount, open unless it is being removed or moved. */
   add({ uuid, tainted, moving }: Mount): void {
-    const room: Room = {
+    const entry: Entry = {
       view: this.#view.view(`mount/${uuid}/`, { numbers: 'literal' }),
-      inside: 0,
+      inFlight: 0,
       closed: tainted || moving !== undefined,
       waiting: [],
       leave: () => {
-        room.inside -= 1
-        if (room.inside === 0) for (const resume of room.waiting.splice(0)) resume()
+        entry.inFlight -= 1
+        if (entry.inFlight === 0) for (const resolve of entry.waiting.splice(0)) resolve()
       },
     }
-    this.#byUuid.set(uuid, room)
+    this.#byUuid.set(uuid, entry)
   }
 
   remove({ uuid }: Mount): void {
@@ -42,39 +44,36 @@ export class InFlightRequests {
     return this.#byUuid.get(uuid)?.view
   }
 
-  /**
-   * Counts one more request inside; what comes back is called once when it has left. Undefined when none may
-   * come in.
-   */
+  /** Counts a request until the returned function is called once. Undefined if the mount is closed. */
   enter({ uuid }: Mount): (() => void) | undefined {
-    const room = this.#byUuid.get(uuid)
-    if (room === undefined || room.closed) return undefined
-    room.inside += 1
-    return room.leave
+    const entry = this.#byUuid.get(uuid)
+    if (entry === undefined || entry.closed) return undefined
+    entry.inFlight += 1
+    return entry.leave
   }
 
-  /** As `enter`, of a room that is closed. */
+  /** Like `enter`, even if the mount is closed. */
   enterClosed({ uuid }: Mount): (() => void) | undefined {
-    const room = this.#byUuid.get(uuid)
-    if (room === undefined) return undefined
-    room.inside += 1
-    return room.leave
+    const entry = this.#byUuid.get(uuid)
+    if (entry === undefined) return undefined
+    entry.inFlight += 1
+    return entry.leave
   }
 
   isClosed({ uuid }: Mount): boolean {
     return this.#byUuid.get(uuid)?.closed ?? true
   }
 
-  /** Lets nobody in from now on; resolves once everyone has left. */
+  /** Refuses new requests; resolves once all requests in progress have ended. */
   close({ uuid }: Mount): Promise<void> {
-    const room = this.#byUuid.get(uuid)
-    if (room === undefined) return Promise.resolve()
-    room.closed = true
-    return room.inside === 0 ? Promise.resolve() : new Promise((resolve) => room.waiting.push(resolve))
+    const entry = this.#byUuid.get(uuid)
+    if (entry === undefined) return Promise.resolve()
+    entry.closed = true
+    return entry.inFlight === 0 ? Promise.resolve() : new Promise((resolve) => entry.waiting.push(resolve))
   }
 
   open({ uuid }: Mount): void {
-    const room = this.#byUuid.get(uuid)
-    if (room !== undefined) room.closed = false
+    const entry = this.#byUuid.get(uuid)
+    if (entry !== undefined) entry.closed = false
   }
 }

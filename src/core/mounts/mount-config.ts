@@ -4,10 +4,10 @@ import { excerpt, quoted } from '../../lib/go/text.ts'
 import { isJsonNumber, type JsonObject, type JsonValue, numberText } from '../../lib/json.ts'
 import type { MountConfig, MountTable } from './mount.ts'
 
-/** The lifetimes that count where a mount sets none, in seconds. */
+/** The default lifetimes of mounts, in seconds. */
 export type SystemTtls = { readonly defaultTtl: number; readonly maxTtl: number }
 
-/** The lists a mount may set, by their wire names. */
+/** The wire names of the lists of a mount. */
 export const listNames = [
   'audit_non_hmac_request_keys',
   'audit_non_hmac_response_keys',
@@ -19,7 +19,7 @@ const tokenTypes = new Set(['default-service', 'default-batch', 'service', 'batc
 const visibilities = new Set(['', 'hidden', 'unauth'])
 const version = /^v?\d+(?:\.\d+)*(?:-[\w.~-]+)?(?:\+[\w.~-]+)?$/
 
-/** The `config` map of an enable call, decoded but not yet judged. */
+/** The decoded `config` map of an enable call, not validated yet. */
 export type GivenConfig = {
   readonly default_lease_ttl: string
   readonly max_lease_ttl: string
@@ -32,8 +32,9 @@ export type GivenConfig = {
 }
 
 /**
- * Decodes `config` of an enable call: texts want a string or number, flags a bool, lists an array or a comma
- * text; `null` is the zero value and unknown keys are ignored. docs/contract/mounts.md#enabling.
+ * Decodes `config` of an enable call. A text must be a string or number, a flag a boolean, a list an array or
+ * a comma-separated string; `null` means the zero value. Ignores unknown keys.
+ * docs/contract/mounts.md#enabling
  */
 export function decodeConfig(table: MountTable, given: JsonObject | null | undefined): GivenConfig {
   const config: JsonObject = given ?? {}
@@ -63,16 +64,15 @@ export function decodeConfig(table: MountTable, given: JsonObject | null | undef
     token_type: text(config.token_type),
     listing_visibility: text(config.listing_visibility),
     plugin_version: text(config.plugin_version),
-    lockout: table === 'auth' && asksLockout(config.user_lockout_config, badConfig),
+    lockout: table === 'auth' && requestsLockout(config.user_lockout_config, badConfig),
     lists: withoutEmpty(Object.fromEntries(listNames.map((name) => [name, list(config[name])]))),
   }
 }
 
 /**
- * A lockout map with anything in it; its threshold is a number, its times are numbers or texts, its switch a
- * bool.
+ * Whether the lockout map is not empty. Throws if its threshold is not a number or its switch not a boolean.
  */
-function asksLockout(given: JsonValue | undefined, badConfig: () => Error): boolean {
+function requestsLockout(given: JsonValue | undefined, badConfig: () => Error): boolean {
   if (given === undefined || given === null) return false
   if (typeof given !== 'object' || Array.isArray(given) || isJsonNumber(given)) throw badConfig()
   const { lockout_threshold: threshold, lockout_disable: disable } = given
@@ -81,12 +81,12 @@ function asksLockout(given: JsonValue | undefined, badConfig: () => Error): bool
   return Object.keys(given).length > 0
 }
 
-/** Lists that hold something; an empty one is as good as unset. */
+/** Removes empty lists, which count as unset. */
 export function withoutEmpty(lists: Readonly<Record<string, readonly string[]>>): GivenConfig['lists'] {
   return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0))
 }
 
-/** A mount's TTL in seconds, 0 for the system's value; a text that cannot be read gives its reason. */
+/** Parses a mount's TTL: seconds, where 0 means the system's value, or why it is invalid. */
 export function readTtl(given: string): { seconds: number } | { error: string } {
   return given === '' || given === 'system' ? { seconds: 0 } : parseDuration(given)
 }
@@ -112,20 +112,20 @@ export function newTtls(
   return { default_lease_ttl, max_lease_ttl }
 }
 
-/** The token type a mount shall give; empty is the default. */
+/** Validates the token type of a mount; empty means the default. */
 export function tokenType(given: string): string {
   if (given === '') return 'default-service'
   if (!tokenTypes.has(given)) throw refuse('invalid', "invalid value for 'token_type'")
   return given
 }
 
-/** `listing_visibility`, unset when empty. */
+/** Validates `listing_visibility`; empty means unset. */
 export function visibility(given: string): Pick<MountConfig, 'listing_visibility'> {
   if (!visibilities.has(given)) throw refuse('invalid', `invalid listing_visibility ${excerpt(given)}`)
   return given === '' ? {} : { listing_visibility: given }
 }
 
-/** A built-in plugin has no version to choose. */
+/** Refuses any plugin version, because built-in plugins have none. */
 export function checkPluginVersion(given: string, type: string): void {
   if (given === '') return
   if (given.length > 256 || !version.test(given)) {
@@ -137,6 +137,6 @@ export function checkPluginVersion(given: string, type: string): void {
   throw refuse('invalid', `plugin not found in the catalog: ${type}`)
 }
 
-/** docs/contract/mounts.md#tuning: none of our auth types locks users out. */
+/** No auth type supports user lockout. docs/contract/mounts.md#tuning */
 export const lockoutRefused = (type: string) =>
   refuse('invalid', `tuning of user lockout configuration for auth type "${type}" not allowed`)

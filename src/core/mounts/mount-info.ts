@@ -2,20 +2,20 @@ import type { Mount, MountConfig } from './mount.ts'
 import type { SystemTtls } from './mount-config.ts'
 
 /**
- * The default lifetime of what this mount issues, in seconds. docs/contract/tokens-and-policies.md#lifetimes
+ * The default TTL of tokens and leases of a mount, in seconds. docs/contract/tokens-and-policies.md#lifetimes
  */
 export const effectiveDefaultTtl = ({ config }: Pick<Mount, 'config'>, system: SystemTtls): number =>
   config.default_lease_ttl || system.defaultTtl
 
 /**
- * The longest lifetime of what this mount issues, in seconds; a mount's own value may exceed the system's.
+ * The maximum TTL of tokens and leases of a mount, in seconds; a mount's own value may exceed the system's.
  * docs/contract/tokens-and-policies.md#lifetimes
  */
 export const effectiveMaxTtl = ({ config }: Pick<Mount, 'config'>, system: SystemTtls): number =>
   config.max_lease_ttl || system.maxTtl
 
 /**
- * One mount as the reads of `sys/auth` and `sys/mounts` show it. `version` is the reported product version.
+ * A mount in responses of `sys/auth` and `sys/mounts`. `version` is the reported product version.
  * docs/contract/mounts.md#what-a-mount-shows
  */
 export function mountInfo(mount: Mount, version: string) {
@@ -43,7 +43,10 @@ export function mountInfo(mount: Mount, version: string) {
   }
 }
 
-/** What a tune read shows: lifetimes as they count, the rest as set. docs/contract/mounts.md#tuning */
+/**
+ * The response to a read of a mount's tuning: effective lifetimes, other values as set.
+ * docs/contract/mounts.md#tuning
+ */
 export function tuneInfo(mount: Mount, system: SystemTtls) {
   const { force_no_cache, token_type } = mount.config
   return {

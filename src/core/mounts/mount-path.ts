@@ -1,10 +1,10 @@
 import { excerpt } from '../../lib/go/text.ts'
 import type { MountTable } from './mount.ts'
 
-/** The paths of auth mounts begin with it. */
+/** The prefix of the paths of auth mounts. */
 export const authPrefix = 'auth/'
 
-/** The paths of the mounts that every namespace has from its start. */
+/** The paths of the fixed mounts, which every namespace has. */
 export const fixedPaths = {
   system: 'sys/',
   cubbyhole: 'cubbyhole/',
@@ -15,50 +15,50 @@ export const fixedPaths = {
 export const tableOf = (path: string): MountTable => (path.startsWith(authPrefix) ? 'auth' : 'secret')
 
 /**
- * Where a mount is or shall be: `path` is relative to the namespace, ends in `/`, and begins with `auth/` in
- * the auth table.
+ * The location of an existing or new mount. `path` is relative to the namespace, ends in `/`, and begins with
+ * `auth/` in the auth table.
  */
-export type MountPlace = { readonly namespace: string; readonly table: MountTable; readonly path: string }
+export type MountPoint = { readonly namespace: string; readonly table: MountTable; readonly path: string }
 
-/** The longest path a mount may have, in UTF-16 units. */
+/** The maximum length of a mount path, in UTF-16 code units. */
 const maxPathLength = 1024
 
-/** A path as a client writes it: one `/` at its start is dropped, one at its end added. */
-export function withSlash(asked: string): string {
-  const path = asked.startsWith('/') ? asked.slice(1) : asked
+/** Normalizes a path from a client: removes a leading `/` and adds a trailing one. */
+export function withSlash(sent: string): string {
+  const path = sent.startsWith('/') ? sent.slice(1) : sent
   return path.endsWith('/') ? path : `${path}/`
 }
 
-/** The place a management path names: `jwt` of the auth table is `auth/jwt/`. */
-export function placeOf(namespace: string, table: MountTable, asked: string): MountPlace {
-  const path = withSlash(asked)
+/** The mount point that a management path names: `jwt` in the auth table is `auth/jwt/`. */
+export function mountPointOf(namespace: string, table: MountTable, sent: string): MountPoint {
+  const path = withSlash(sent)
   return { namespace, table, path: table === 'auth' ? authPrefix + path : path }
 }
 
-/** The path as the listings of its table show it: auth mounts without `auth/`. */
-export const shownPath = (place: { readonly table: MountTable; readonly path: string }): string =>
-  place.table === 'auth' ? place.path.slice(authPrefix.length) : place.path
+/** The path in listings: auth mounts without `auth/`. */
+export const shownPath = ({ table, path }: { readonly table: MountTable; readonly path: string }): string =>
+  table === 'auth' ? path.slice(authPrefix.length) : path
 
-const kept = new Set(['auth', 'sys', 'audit', 'cubbyhole', 'identity'])
-const keptAtRoot = new Set(['ui', 'v1', 'docs', 'robots.txt', '.well-known', 'metrics', 'health'])
+const reserved = new Set(['auth', 'sys', 'audit', 'cubbyhole', 'identity'])
+const reservedAtRoot = new Set(['ui', 'v1', 'docs', 'robots.txt', '.well-known', 'metrics', 'health'])
 
 const firstSegment = (path: string): string => path.slice(0, path.indexOf('/'))
 
 /**
- * Equal to or below a place that is the server's own, so no secrets mount may be there.
+ * Whether a path is equal to or below one of the server's own, where no secrets mount is allowed.
  * docs/contract/mounts.md#enabling
  */
-export function isReservedPlace({ namespace, path }: Pick<MountPlace, 'namespace' | 'path'>): boolean {
+export function isReservedPath({ namespace, path }: Pick<MountPoint, 'namespace' | 'path'>): boolean {
   const first = firstSegment(path)
-  return kept.has(first) || (namespace === 'root' && keptAtRoot.has(first))
+  return reserved.has(first) || (namespace === 'root' && reservedAtRoot.has(first))
 }
 
-/** Equal to or below one of the mounts every namespace has; of auth mounts that is `auth/token/`. */
-export const isFixedPlace = (path: string): boolean =>
-  tableOf(path) === 'auth' ? path.startsWith(fixedPaths.token) : kept.has(firstSegment(path))
+/** Whether a path is equal to or below a fixed mount; the only fixed auth mount is `auth/token/`. */
+export const isFixedPath = (path: string): boolean =>
+  tableOf(path) === 'auth' ? path.startsWith(fixedPaths.token) : reserved.has(firstSegment(path))
 
 /**
- * Why a path (trailing slash) cannot be a mount's, whatever else is mounted. docs/contract/mounts.md#moving
+ * Why a path (with trailing slash) is invalid, independently of other mounts. docs/contract/mounts.md#moving
  */
 export function pathFault(path: string): string | undefined {
   if (path.length > maxPathLength) return `path is longer than ${maxPathLength} characters`

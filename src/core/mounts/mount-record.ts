@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { corePrefix, type ViewEntry, type ViewRecord } from '../barrier/view.ts'
 import type { Mount, MountTable } from './mount.ts'
 
-/** Where the mount table is, below the root of everything stored: one record a mount, by uuid. */
+/** Key prefix of the mount table: one record for each mount, by UUID. */
 export const mountRecords = `${corePrefix}mounts/`
 
 const texts = z.array(z.string()).exactOptional()
 
-/** Fields of a later version stay as they are. */
+/** Keeps fields of later versions. */
 const storedMount = z.looseObject({
   table: z.enum(['auth', 'secret']),
   namespace: z.string(),
@@ -45,7 +45,7 @@ const storedMount = z.looseObject({
 })
 
 /**
- * The record of a mount, its key relative to `mountRecords`. The plugin is not in it: that follows from the
+ * The record of a mount, with a key relative to `mountRecords`. It omits the plugin, which follows from the
  * type.
  */
 export function mountEntry({ plugin, ...stored }: Mount): ViewEntry {
@@ -53,15 +53,15 @@ export function mountEntry({ plugin, ...stored }: Mount): ViewEntry {
 }
 
 /**
- * The records of new mounts, keys relative to the root of everything stored, for a batch that writes them
- * together with other things.
+ * The records of new mounts, with keys relative to the storage root, for a batch that also writes other
+ * records.
  */
 export const entriesFor = (mounts: readonly Mount[]): ViewEntry[] =>
   mounts.map((mount) => ({ ...mountEntry(mount), key: `${mountRecords}${mount.uuid}`, expect: 'absent' }))
 
 /**
- * A stored mount. `pluginOf` names the plugin behind a type. Throws if this server does not know the form or
- * the type: then the server must not start. docs/operations.md#what-a-damaged-store-does
+ * Parses a stored mount. `pluginOf` returns the plugin behind a type. Throws for an unknown format or type:
+ * the start must fail. docs/operations.md#what-a-damaged-store-does
  */
 export function readMount(
   { key, value }: ViewRecord,

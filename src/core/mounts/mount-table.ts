@@ -1,9 +1,9 @@
 import type { Mount, MountTable } from './mount.ts'
 
-/** The mount a path belongs to, and what of the path lies below it (no leading slash). */
+/** The mount of a path, and the rest of the path below it, without a leading slash. */
 export type Resolved = { readonly mount: Mount; readonly below: string }
 
-/** One path segment: the segments after it, and the mount that ends with it. */
+/** A node of the path trie: the next segments, and the mount whose path ends here. */
 type Segment = { readonly next: Map<string, Segment>; mount: Mount | undefined }
 
 function entryOf(segments: Map<string, Segment>, name: string): Segment {
@@ -15,8 +15,8 @@ function entryOf(segments: Map<string, Segment>, name: string): Segment {
 }
 
 /**
- * All mounts of the server as they were at one moment; never changed, only replaced as a whole, so a request
- * that was routed with one keeps its answer. docs/contract/mounts.md#routing.
+ * An immutable snapshot of all mounts, so that a request uses one consistent table.
+ * docs/contract/mounts.md#routing
  */
 export class MountIndex {
   readonly #rootByNamespace = new Map<string, Segment>()
@@ -41,9 +41,9 @@ export class MountIndex {
   }
 
   /**
-   * The mount with the longest path that `path` (relative to the namespace, decoded) begins with; where none
-   * does, the one that `path + "/"` names. Tainted mounts are found too. Time grows with the length of the
-   * path only: the walk ends at the first segment no mount has.
+   * The mount with the longest path that is a prefix of `path` (decoded, relative to the namespace);
+   * otherwise the one at `path + "/"`. Also finds tainted mounts. Takes time proportional to the length of
+   * the path.
    */
   resolve(namespace: string, path: string): Resolved | undefined {
     let at = this.#rootByNamespace.get(namespace)
@@ -64,7 +64,7 @@ export class MountIndex {
     return found === undefined ? undefined : { mount: found, below: path.slice(found.path.length) }
   }
 
-  /** The mount with exactly this path (trailing slash; auth mounts with `auth/`). */
+  /** The mount with exactly this path, which has a trailing slash and, for auth mounts, `auth/`. */
   at(namespace: string, path: string): Mount | undefined {
     const resolved = this.resolve(namespace, path)
     return resolved?.mount.path === path ? resolved.mount : undefined
@@ -101,10 +101,9 @@ export class MountIndex {
   }
 
   /**
-   * A mount of the namespace that stands in the way of a new one at `path`: at the same place, above it, or
-   * below it.
+   * A mount of the namespace that conflicts with a new one at `path`: at the same path, above or below it.
    */
-  inTheWay(namespace: string, path: string): Mount | undefined {
+  conflictWith(namespace: string, path: string): Mount | undefined {
     let at = this.#rootByNamespace.get(namespace)
     for (const name of path.slice(0, -1).split('/')) {
       at = at?.next.get(name)
@@ -114,13 +113,10 @@ export class MountIndex {
     return at === undefined ? undefined : firstBelow(at)
   }
 
-  /**
-   * The same mounts but for those of `changed`, which come in by uuid, and those of `gone`, which are left
-   * out.
-   */
-  with(changed: readonly Mount[], gone: readonly Mount[] = []): MountIndex {
+  /** A table with the mounts in `changed` added or replaced, and those in `removed` removed. */
+  with(changed: readonly Mount[], removed: readonly Mount[] = []): MountIndex {
     const next = new Map(this.#byUuid)
-    for (const mount of gone) next.delete(mount.uuid)
+    for (const mount of removed) next.delete(mount.uuid)
     for (const mount of changed) next.set(mount.uuid, mount)
     return new MountIndex(next.values())
   }

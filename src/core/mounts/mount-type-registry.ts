@@ -6,8 +6,8 @@ import type { Mount, MountTable } from './mount.ts'
 import type { MountType, MountTypeNames, Removal } from './mount-type.ts'
 
 /**
- * The mount types of one server. Their names are known before the first store is filled; what they do is
- * added once the stores they use are open.
+ * The mount types of one server. Types are declared before the stores open, and implementations are added
+ * once the stores that they use are open.
  */
 export class MountTypeRegistry implements AsyncDisposable {
   readonly #offered: Record<MountTable, Map<string, string>> = { auth: new Map(), secret: new Map() }
@@ -23,19 +23,19 @@ export class MountTypeRegistry implements AsyncDisposable {
     }
   }
 
-  /** Adds what a declared type does. */
+  /** Adds the implementation of a declared type. */
   add(type: MountType): void {
     const [plugin] = type.names
     if (this.pluginOf(type.table, plugin) !== plugin) throw new Error(`mount type ${plugin} is not declared`)
     this.#types.push(type)
   }
 
-  /** The plugin behind a type that may be mounted. */
+  /** The plugin behind a type that clients may mount. */
   offeredPlugin(table: MountTable, type: string): string | undefined {
     return this.#offered[table].get(type)
   }
 
-  /** The plugins that may be mounted, each once. */
+  /** The plugins that clients may mount, each once. */
   offeredPlugins(): { readonly table: MountTable; readonly plugin: string }[] {
     return (['secret', 'auth'] as const).flatMap((table) =>
       [...new Set(this.#offered[table].values())].map((plugin) => ({ table, plugin })),
@@ -78,7 +78,7 @@ export class MountTypeRegistry implements AsyncDisposable {
     for (const type of this.#types) types.defer(async () => type[Symbol.asyncDispose]?.())
   }
 
-  /** Several plugins may add to one fixed type. */
+  /** Several plugins may extend one fixed type. */
   #of(plugin: string): MountType[] {
     return this.#types.filter(({ names }) => names[0] === plugin)
   }

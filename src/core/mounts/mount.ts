@@ -13,13 +13,13 @@ export type MountConfig = {
   allowed_response_headers?: string[]
 }
 
-/** Where a mount is on its way to. */
+/** A pending move of a mount. */
 export type MountMove = {
-  /** Of the migration. */
+  /** Id of the migration. */
   readonly id: string
   readonly namespace: string
   readonly path: string
-  /** Full paths, with those of the namespaces. */
+  /** Full paths, including those of the namespaces. */
   readonly source_mount: string
   readonly target_mount: string
 }
@@ -31,7 +31,7 @@ export type Mount = {
   /** Full path with trailing slash, relative to the namespace; auth mounts begin with `auth/`. */
   readonly path: string
   readonly type: string
-  /** The name of the code behind the mount; several types may share one. */
+  /** Name of the plugin; several types may share one. */
   readonly plugin: string
   readonly accessor: string
   readonly uuid: string
@@ -41,13 +41,12 @@ export type Mount = {
   readonly local: boolean
   readonly seal_wrap: boolean
   readonly external_entropy_access: boolean
-  /** Being removed: requests get 404. */
+  /** True while the mount is being removed: requests get 404. */
   readonly tainted: boolean
   /**
-   * How often it was moved: tokens it issued before the last time are no longer valid. Counted, not timed: a
-   * clock may be set.
+   * Number of moves; tokens issued before the last move are invalid. Not a time, because clocks may be set.
    */
   readonly moves: number
-  /** Set from the moment a move is accepted until it is over: a start goes on with what a crash cut short. */
+  /** Set from the acceptance of a move until it has ended; a start resumes an interrupted move. */
   readonly moving?: MountMove
 }

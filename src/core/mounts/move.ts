@@ -3,40 +3,40 @@ import { quoted } from '../../lib/go/text.ts'
 import type { Namespace } from '../namespaces/namespace.ts'
 import type { Mount } from './mount.ts'
 import {
-  isFixedPlace,
-  isReservedPlace,
-  type MountPlace,
+  isFixedPath,
+  isReservedPath,
+  type MountPoint,
   pathFault,
   shownPath,
   tableOf,
   withSlash,
 } from './mount-path.ts'
-import type { Surroundings } from './new-mount.ts'
+import type { MountContext } from './new-mount.ts'
 
-/** One side of a move: a mount's path as the client wrote it, relative to the namespace. */
+/** The source or target of a move: a path as sent, relative to the namespace. */
 export type MoveSide = { readonly namespace: Namespace; readonly path: string }
 
-/** A move that may be made. */
-export type Move = { readonly mount: Mount; readonly target: MountPlace }
+/** A validated move. */
+export type Move = { readonly mount: Mount; readonly target: MountPoint }
 
-/** The move a remount call asks for. Throws the refusals of docs/contract/mounts.md#moving */
-export function planMove(from: MoveSide, to: MoveSide, around: Surroundings): Move {
+/** Validates the move of a remount call. Throws the errors of docs/contract/mounts.md#moving */
+export function planMove(from: MoveSide, to: MoveSide, context: MountContext): Move {
   checkTexts(from.path, to.path)
   const source = withSlash(from.path)
   const path = withSlash(to.path)
-  const target: MountPlace = {
+  const target: MountPoint = {
     namespace: to.namespace.id,
     table: tableOf(path),
     path,
   }
   const fault = ['', '/'].includes(shownPath(target)) ? 'path cannot be empty' : pathFault(path)
   if (fault !== undefined) throw refuse('invalid', `invalid destination mount: ${fault}`)
-  if (isFixedPlace(source)) throw refuse('invalid', `cannot remount ${quoted(source)}`)
+  if (isFixedPath(source)) throw refuse('invalid', `cannot remount ${quoted(source)}`)
   checkDestination(source, target)
-  const mount = around.table.at(from.namespace.id, source)
+  const mount = context.table.at(from.namespace.id, source)
   if (mount === undefined || mount.tainted || mount.moving !== undefined)
     throw refuse('invalid', `no matching mount at ${quoted(source)}`)
-  checkFree(target, around)
+  checkFree(target, context)
   return { mount, target }
 }
 
@@ -47,26 +47,26 @@ function checkTexts(from: string, to: string): void {
   if (to.trim() !== to) throw refuse('invalid', "'to' path cannot contain trailing whitespace")
 }
 
-function checkDestination(source: string, target: MountPlace): void {
+function checkDestination(source: string, target: MountPoint): void {
   if (tableOf(source) === 'auth') {
     if (target.table !== 'auth')
       throw refuse('invalid', `cannot remount auth mount to non-auth mount ${quoted(target.path)}`)
-    if (isFixedPlace(target.path))
+    if (isFixedPath(target.path))
       throw refuse('invalid', `cannot remount to destination ${quoted(target.path)}`)
-  } else if (isReservedPlace(target)) {
+  } else if (isReservedPath(target)) {
     throw refuse('invalid', `cannot remount to destination ${target.path}`)
   }
 }
 
-/** Refuses a target that is taken, by itself, above or below; a mount stands in its own way too. */
-export function checkFree({ namespace, table, path }: MountPlace, around: Surroundings): void {
+/** Refuses a target that conflicts with another mount or namespace, or with the mount itself. */
+export function checkFree({ namespace, table, path }: MountPoint, context: MountContext): void {
   const taken =
-    around.table.inTheWay(namespace, path)?.path ??
-    (table === 'secret' ? around.namespaceInTheWay(namespace, path) : undefined)
+    context.table.conflictWith(namespace, path)?.path ??
+    (table === 'secret' ? context.conflictingNamespace(namespace, path) : undefined)
   if (taken !== undefined) throw refuse('invalid', `path already in use at ${quoted(taken)}`)
 }
 
-/** Whether a caller in this namespace may know of a move: it went from or to somewhere in it. */
+/** Whether a caller in this namespace may see a move: its source or target is in the namespace. */
 export const concerns = (
   { migration_info: { source_mount, target_mount } }: Migration,
   { path }: Namespace,
@@ -81,9 +81,9 @@ export type Migration = {
   }
 }
 
-const remembered = 100
+const maxMigrations = 100
 
-/** The last moves, for `sys/remount/status`; kept in memory only. */
+/** The latest moves, for `sys/remount/status`; not stored. */
 export class Migrations {
   readonly #byId = new Map<string, Migration>()
 
@@ -97,12 +97,12 @@ export class Migrations {
       migration_info: { source_mount, status: 'in-progress', target_mount },
     })
     for (const oldest of this.#byId.keys()) {
-      if (this.#byId.size <= remembered) break
+      if (this.#byId.size <= maxMigrations) break
       this.#byId.delete(oldest)
     }
   }
 
-  /** Gives back the move as it ended; undefined when it is forgotten. */
+  /** Records the end of a move and returns it; undefined if it is no longer in memory. */
   end(id: string, status: 'success' | 'failure'): Migration | undefined {
     const migration = this.#byId.get(id)
     if (migration === undefined) return undefined

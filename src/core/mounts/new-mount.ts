@@ -14,60 +14,60 @@ import {
   tokenType,
   visibility,
 } from './mount-config.ts'
-import { isReservedPlace, type MountPlace, pathFault, shownPath } from './mount-path.ts'
+import { isReservedPath, type MountPoint, pathFault, shownPath } from './mount-path.ts'
 import type { MountIndex } from './mount-table.ts'
 import type { MountTypeRegistry } from './mount-type-registry.ts'
 
-/** What an enable call asks for. docs/contract/mounts.md#enabling */
+/** The fields of an enable call. docs/contract/mounts.md#enabling */
 export type MountRequest = {
   readonly type: string
   readonly plugin_name?: string
   readonly description?: string
   readonly config?: JsonObject | null
-  /** Undefined when nothing was sent, which is not `null`. */
+  /** Undefined, unlike `null`, means that nothing was sent. */
   readonly options?: Readonly<Record<string, string>> | null
   readonly local?: boolean
   readonly seal_wrap?: boolean
   readonly external_entropy_access?: boolean
 }
 
-/** What a new mount is held against. */
-export type Surroundings = {
+/** The state that a new mount is checked against. */
+export type MountContext = {
   readonly table: MountIndex
   readonly system: SystemTtls
   readonly types: MountTypeRegistry
-  /** A namespace, or a mount in one, at, above or below the path of a secrets mount. */
-  namespaceInTheWay(namespace: string, path: string): string | undefined
+  /** A namespace at, above or below the path of a secrets mount. */
+  conflictingNamespace(namespace: string, path: string): string | undefined
 }
 
 /**
- * The mount a request would make, with everything checked that can be. Throws the refusals of
- * docs/contract/mounts.md#enabling, in their order.
+ * Validates a request and returns its mount. Throws the errors of docs/contract/mounts.md#enabling in their
+ * order.
  */
 export function newMount(
-  place: MountPlace,
+  mountPoint: MountPoint,
   request: MountRequest,
-  around: Surroundings,
+  context: MountContext,
   random: Random,
 ): Mount {
-  const type = askedType(request)
-  const given = decodeConfig(place.table, request.config)
-  const ttls = newTtls(given, around.system)
-  const shown = { ...tokenTypeOf(place, given), ...visibility(given.listing_visibility) }
+  const type = requestedType(request)
+  const given = decodeConfig(mountPoint.table, request.config)
+  const ttls = newTtls(given, context.system)
+  const shown = { ...tokenTypeOf(mountPoint, given), ...visibility(given.listing_visibility) }
   if (given.lockout) throw lockoutRefused(type)
-  const plugin = checkedPlugin(place, type, request, given, around.types)
-  checkPlace(place, around)
+  const plugin = checkedPlugin(mountPoint, type, request, given, context.types)
+  checkMountPoint(mountPoint, context)
   return {
-    table: place.table,
-    namespace: place.namespace,
-    path: place.path,
+    table: mountPoint.table,
+    namespace: mountPoint.namespace,
+    path: mountPoint.path,
     type,
     plugin,
-    ...identifiers(place, type, around.table, random),
+    ...identifiers(mountPoint, type, context.table, random),
     description: request.description ?? '',
     config: {
       ...ttls,
-      force_no_cache: place.table === 'secret' && given.force_no_cache,
+      force_no_cache: mountPoint.table === 'secret' && given.force_no_cache,
       ...shown,
       ...given.lists,
     },
@@ -80,27 +80,27 @@ export function newMount(
   }
 }
 
-function askedType({ type, plugin_name: pluginName = '' }: MountRequest): string {
+function requestedType({ type, plugin_name: pluginName = '' }: MountRequest): string {
   if (type === '') throw refuse('invalid', 'backend type must be specified as a string')
   if (type !== 'plugin') return type
   if (pluginName === '') throw refuse('invalid', 'plugin_name must be provided for plugin backend')
   return pluginName
 }
 
-const tokenTypeOf = ({ table }: MountPlace, given: GivenConfig) =>
+const tokenTypeOf = ({ table }: MountPoint, given: GivenConfig) =>
   table === 'auth' ? { token_type: tokenType(given.token_type) } : {}
 
-/** The only type with versions to choose from: not offered here, and whoever asks for it hears just that. */
-const versioned = 'kv'
+/** The only type with versions. It is not offered here, and a request for it gets just that error. */
+const versionedType = 'kv'
 
 function checkedPlugin(
-  { table }: MountPlace,
+  { table }: MountPoint,
   type: string,
   request: MountRequest,
   given: GivenConfig,
   types: MountTypeRegistry,
 ): string {
-  if (type !== versioned && (request.options?.version ?? '') !== '') {
+  if (type !== versionedType && (request.options?.version ?? '') !== '') {
     throw refuse(
       'invalid',
       `${table === 'auth' ? 'auth method' : 'secrets engine'} ${quoted(type)} does not allow setting a version`,
@@ -116,21 +116,22 @@ function checkedPlugin(
   return plugin
 }
 
-function checkPlace(place: MountPlace, { table, namespaceInTheWay }: Surroundings): void {
-  if (shownPath(place) === '/') throw refuse('invalid', 'backend path must be specified')
-  const fault = pathFault(place.path)
+function checkMountPoint(mountPoint: MountPoint, { table, conflictingNamespace }: MountContext): void {
+  if (shownPath(mountPoint) === '/') throw refuse('invalid', 'backend path must be specified')
+  const fault = pathFault(mountPoint.path)
   if (fault !== undefined) throw refuse('invalid', fault)
-  if (place.table === 'secret' && isReservedPlace(place))
-    throw refuse('invalid', `cannot mount ${quoted(place.path)}`)
-  const mount = table.inTheWay(place.namespace, place.path)
+  if (mountPoint.table === 'secret' && isReservedPath(mountPoint))
+    throw refuse('invalid', `cannot mount ${quoted(mountPoint.path)}`)
+  const mount = table.conflictWith(mountPoint.namespace, mountPoint.path)
   if (mount !== undefined) throw refuse('invalid', `path is already in use at ${shownPath(mount)}`)
-  const other = place.table === 'secret' ? namespaceInTheWay(place.namespace, place.path) : undefined
+  const other =
+    mountPoint.table === 'secret' ? conflictingNamespace(mountPoint.namespace, mountPoint.path) : undefined
   if (other !== undefined) throw refuse('invalid', `existing mount at ${other}`)
 }
 
-/** Random ids no mount has; `type` is the name the accessor shows. */
+/** Random identifiers that no mount has; the accessor contains `type`. */
 export function identifiers(
-  { table: kind }: Pick<MountPlace, 'table'>,
+  { table: kind }: Pick<MountPoint, 'table'>,
   type: string,
   table: MountIndex,
   random: Random,

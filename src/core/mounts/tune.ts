@@ -14,7 +14,7 @@ import {
 import { quoted } from '../../lib/go/text.ts'
 import { isTokenType } from './fixed-types.ts'
 
-/** What a tune call sends; an absent field keeps what is. docs/contract/mounts.md#tuning */
+/** The fields of a tune call; absent ones keep their value. docs/contract/mounts.md#tuning */
 export type TuneRequest = {
   readonly default_lease_ttl?: string
   readonly max_lease_ttl?: string
@@ -25,14 +25,14 @@ export type TuneRequest = {
   readonly allowed_response_headers?: readonly string[]
   readonly listing_visibility?: string
   readonly token_type?: string
-  /** Merged into the mount's; an empty value deletes. */
+  /** Merged into the mount's options; an empty value deletes a key. */
   readonly options?: Readonly<Record<string, string>> | null
   readonly user_lockout_config?: JsonObject | null
   readonly plugin_version?: string
 }
 
-/** The fields a built-in mount does not take, in the order in which the first is named. */
-const settled = [
+/** The fields that a fixed mount refuses; the error names the first one in this order. */
+const fixedFields = [
   'default_lease_ttl',
   'max_lease_ttl',
   'description',
@@ -46,16 +46,16 @@ const settled = [
 ] as const
 const builtIn = /^(?:sys|cubbyhole|identity|audit)\//
 
-/** Refuses what the server's own mounts do not take, whether or not they exist. */
+/** Refuses fields that fixed mounts do not accept, whether or not the mount exists. */
 export function checkTunable(path: string, request: TuneRequest): void {
-  const field = builtIn.test(path) ? settled.find((name) => request[name] !== undefined) : undefined
+  const field = builtIn.test(path) ? fixedFields.find((name) => request[name] !== undefined) : undefined
   if (field !== undefined) throw refuse('invalid', `cannot tune parameter ${field} of ${path}`)
 }
 
 export const nothingToTune = (path: string) =>
   refuse('invalid', `tune of path ${quoted(path)} failed: no mount entry found`)
 
-/** The mount as it is after tuning. Throws the refusals of docs/contract/mounts.md#tuning */
+/** The mount after tuning. Throws the errors of docs/contract/mounts.md#tuning */
 export function tuned(mount: Mount, request: TuneRequest, system: SystemTtls): Mount {
   checkTunable(mount.path, request)
   const config: MountConfig = {

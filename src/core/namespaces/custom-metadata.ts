@@ -4,12 +4,12 @@ import type { NamespaceRecord } from './namespace.ts'
 
 type Metadata = NamespaceRecord['custom_metadata']
 
-const mostKeys = 64
-const longestKey = 128
-const longestValue = 512
+const maxKeys = 64
+const maxKeyLength = 128
+const maxValueLength = 512
 
 /**
- * `custom_metadata` of a create or replace call; none is the empty one. Throws the refusals of
+ * Parses `custom_metadata` of a create or replace call; if absent, it is empty. Throws the errors of
  * docs/contract/namespaces.md#managing-namespaces
  */
 export function readMetadata(given: FieldMap | null | undefined): Metadata {
@@ -22,8 +22,8 @@ export function readMetadata(given: FieldMap | null | undefined): Metadata {
 }
 
 /**
- * The metadata after a merge patch: `null` deletes a key, or with undefined and null for the whole, nothing
- * or everything. docs/contract/namespaces.md#managing-namespaces
+ * The metadata after a merge patch. `null` deletes a key; a patch that is `null` deletes all keys, and an
+ * undefined one changes nothing. docs/contract/namespaces.md#managing-namespaces
  */
 export function patchedMetadata(current: Metadata, patch: FieldMap | null | undefined): Metadata {
   if (patch === null) return {}
@@ -37,16 +37,16 @@ export function patchedMetadata(current: Metadata, patch: FieldMap | null | unde
   return checked(metadata)
 }
 
-/** It is all kept in memory. */
+/** Limits the metadata, because it is kept in memory. */
 function checked(metadata: Record<string, string>): Metadata {
   const entries = Object.entries(metadata)
-  if (entries.length > mostKeys)
-    throw refuse('invalid', `custom_metadata cannot have more than ${mostKeys} keys`)
+  if (entries.length > maxKeys)
+    throw refuse('invalid', `custom_metadata cannot have more than ${maxKeys} keys`)
   for (const [key, value] of entries) {
-    if (key.length > longestKey)
-      throw refuse('invalid', `custom_metadata keys cannot be longer than ${longestKey} characters`)
-    if (value.length > longestValue)
-      throw refuse('invalid', `custom_metadata values cannot be longer than ${longestValue} characters`)
+    if (key.length > maxKeyLength)
+      throw refuse('invalid', `custom_metadata keys cannot be longer than ${maxKeyLength} characters`)
+    if (value.length > maxValueLength)
+      throw refuse('invalid', `custom_metadata values cannot be longer than ${maxValueLength} characters`)
   }
   return metadata
 }

@@ -16,8 +16,8 @@ import type { NamespaceStore } from './namespace-store.ts'
 const phases = ['waiting requests', 'requests', 'leases', 'tokens', 'data', 'mounts'] as const
 
 /**
- * One part of what belongs to a namespace. `remove` runs again if it failed or the server stopped: it then
- * removes what is left.
+ * Removes one kind of data of a namespace. `remove` must be idempotent: it is repeated after a failure or a
+ * restart.
  */
 export type RemovalStep = {
   readonly name: string
@@ -29,24 +29,24 @@ export type NamespaceLifeParts = {
   readonly namespaces: NamespaceStore
   readonly mounts: MountStore
   readonly random: Random
-  /** The first records of a new namespace beside its mounts; full keys. */
+  /** The first records of a new namespace in addition to its mounts, with full keys. */
   firstEntries(namespaceId: string): readonly ViewEntry[]
-  /** Called for a step that failed; it is tried again. */
+  /** Called for a failed step, which will be retried. */
   onFailure(namespace: Namespace, step: string, error: unknown): void
   onRemoved(namespace: Namespace): void
 }
 
 const firstPauseMs = 1_000
-const longestPauseMs = 60_000
+const maxPauseMs = 60_000
 
 /**
- * How namespaces come and go. docs/contract/namespaces.md#managing-namespaces,
+ * Creates and removes namespaces. docs/contract/namespaces.md#managing-namespaces,
  * docs/contract/namespaces.md#isolation
  */
 export class NamespaceLife implements AsyncDisposable {
   readonly #parts: NamespaceLifeParts
   readonly #steps: RemovalStep[] = []
-  readonly #turns = new KeyedMutex()
+  readonly #mutex = new KeyedMutex()
   readonly #removals = new Map<string, { readonly done: Promise<void>; wake: AbortController }>()
   #stopped = false
 
@@ -54,22 +54,22 @@ export class NamespaceLife implements AsyncDisposable {
     this.#parts = parts
   }
 
-  /** Adds a part that is removed with its namespace. */
-  removes(step: RemovalStep): void {
+  /** Adds a step to the removal of namespaces. */
+  addRemovalStep(step: RemovalStep): void {
     this.#steps.push(step)
   }
 
   /**
-   * Makes a namespace below another, with its fixed mounts and the policy `default`, in one write. `metadata`
-   * may throw, once nothing else is in the way. Throws the refusals of
-   * docs/contract/namespaces.md#managing-namespaces.
+   * Creates a namespace below another, with its fixed mounts and the policy `default`, in one write. Calls
+   * `metadata`, which may throw, after all other checks. Throws the errors of
+   * docs/contract/namespaces.md#managing-namespaces
    */
   create(
     parent: Namespace,
     name: string,
     metadata: () => NamespaceRecord['custom_metadata'],
   ): Promise<NamespaceRecord> {
-    return this.#inTurn(async () => {
+    return this.#runExclusive(async () => {
       const fault = nameFault(parent, name)
       if (fault !== undefined) throw refuse('invalid', fault)
       const path = `${parent.path}${name}/`
@@ -78,14 +78,14 @@ export class NamespaceLife implements AsyncDisposable {
       if (known !== undefined) return this.replaceMetadata(known, metadata())
       if (!namespaces.isLive(parent.id)) throw refuse('invalid', 'namespace not found')
       for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-        const made = await this.#begin(parent, { path, name, metadata })
+        const made = await this.#createWithNewId(parent, { path, name, metadata })
         if (made !== undefined) return made
       }
       throw new Error('no namespace id is free')
     })
   }
 
-  /** The namespace with other metadata. Throws when it is being deleted. */
+  /** Replaces the metadata of a namespace. Throws if it is being deleted. */
   replaceMetadata(
     { id }: Namespace,
     custom_metadata: NamespaceRecord['custom_metadata'],
@@ -97,12 +97,12 @@ export class NamespaceLife implements AsyncDisposable {
   }
 
   /**
-   * Marks a namespace as gone, which ends all it has issued, and takes away what is in it in the background.
-   * Throws when it has children. For one that is marked already, the work goes on at once. `abandon`: what
-   * its mounts cannot take back outside of the server is given up.
+   * Marks a namespace as tainted, which invalidates its tokens, and removes its data in the background.
+   * Throws if it has children. If it is already tainted, retries the removal at once. `abandon`: give up on
+   * external objects that cannot be revoked.
    */
   async remove(namespace: NamespaceRecord, { abandon = false } = {}): Promise<void> {
-    const tainted = await this.#inTurn(async () => {
+    const tainted = await this.#runExclusive(async () => {
       const { namespaces } = this.#parts
       if (namespaces.hasChildren(namespace))
         throw refuse('invalid', 'unable to delete namespace containing child namespaces')
@@ -115,33 +115,33 @@ export class NamespaceLife implements AsyncDisposable {
     this.#start(tainted)
   }
 
-  /** Goes on with what a stop of the server left half deleted. */
+  /** Resumes deletions that a stop of the server interrupted. */
   resume(): void {
     for (const namespace of this.#parts.namespaces.all()) if (namespace.tainted) this.#start(namespace)
   }
 
-  /** Resolves when the step at hand is over; the rest waits for the next start. */
+  /** Waits for the step in progress; the next start continues with the others. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true
     for (const { wake } of this.#removals.values()) wake.abort()
     await Promise.all([...this.#removals.values()].map(({ done }) => done))
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    return this.#turns.take('tree', work)
+  #runExclusive<T>(work: () => Promise<T>): Promise<T> {
+    return this.#mutex.runExclusive('tree', work)
   }
 
-  /** Undefined: the id it drew was used before. */
-  async #begin(
+  /** Undefined if the random id has been used before. */
+  async #createWithNewId(
     parent: Namespace,
     { path, name, metadata }: { path: string; name: string; metadata(): NamespaceRecord['custom_metadata'] },
   ) {
     const { namespaces, mounts, random, firstEntries } = this.#parts
-    const { id, entry } = namespaces.freshId()
+    const { id, entry } = namespaces.newId()
     const draft = { id, path, uuid: random.uuid(), tainted: false, unlock_key_hash: '' }
     let record: NamespaceRecord | undefined
     const plan = (table: MountIndex): ViewEntry[] => {
-      const mount = table.inTheWay(parent.id, `${name}/`)
+      const mount = table.conflictWith(parent.id, `${name}/`)
       if (mount !== undefined)
         throw refuse('invalid', `new namespace conflicts with existing mount: ${mount.path}`)
       record = { ...draft, custom_metadata: metadata() }
@@ -150,7 +150,7 @@ export class NamespaceLife implements AsyncDisposable {
     const written = () => {
       if (record !== undefined) namespaces.written(record)
     }
-    return (await mounts.beginNamespace(id, { plan, written })) ? record : undefined
+    return (await mounts.createNamespace(id, { plan, written })) ? record : undefined
   }
 
   #start(namespace: NamespaceRecord): void {
@@ -165,9 +165,9 @@ export class NamespaceLife implements AsyncDisposable {
   }
 
   async #removeAll(namespace: NamespaceRecord, removal: { wake: AbortController }): Promise<void> {
-    for (let wait = firstPauseMs; !this.#stopped; wait = Math.min(2 * wait, longestPauseMs)) {
+    for (let wait = firstPauseMs; !this.#stopped; wait = Math.min(2 * wait, maxPauseMs)) {
       if (await this.#removeOnce(namespace)) return
-      // cut short by a second call, or by the end of the server
+      // another call, or the stop of the server, ends the pause
       await pause(wait, undefined, { signal: removal.wake.signal, ref: false }).catch(() => undefined)
       if (removal.wake.signal.aborted) removal.wake = new AbortController()
     }

@@ -2,15 +2,14 @@ import { excerpt, quoted } from '../../lib/go/text.ts'
 import { headerText } from '../../lib/header-text.ts'
 import type { Namespace } from './namespace.ts'
 
-/** The longest full path a namespace may have, in UTF-16 units. */
+/** The maximum length of a namespace's full path, in UTF-16 code units. */
 const maxPathLength = 1024
 
 const reserved = new Set(['root', 'sys', 'audit', 'auth', 'cubbyhole', 'identity', '.', '..'])
 const reservedAtRoot = new Set(['ui', 'v1', 'docs', 'robots.txt', '.well-known', 'metrics', 'health'])
 
 /**
- * Why a name can be no namespace's, whatever there is already.
- * docs/contract/namespaces.md#managing-namespaces
+ * Why a name is invalid, independently of other namespaces. docs/contract/namespaces.md#managing-namespaces
  */
 export function nameFault(parent: Namespace, name: string): string | undefined {
   if (name === '') return 'namespace name cannot be empty'
@@ -31,7 +30,7 @@ export function nameFault(parent: Namespace, name: string): string | undefined {
 }
 
 /**
- * The segments a namespace header names, none for the root; undefined for one that leads out of the root.
+ * The path segments in a namespace header; empty for the root, undefined for a path that leaves the root.
  * docs/contract/namespaces.md#the-namespace-of-a-request
  */
 export function segmentsOfHeader(header: string): string[] | undefined {

@@ -2,16 +2,13 @@ import { z } from 'zod'
 import type { ViewRecord } from '../barrier/view.ts'
 import type { NamespaceRecord } from './namespace.ts'
 
-/** Where the namespaces are, in the core's view: one record each, by id. */
+/** Key prefix of the namespaces in the core's view: one record for each namespace, by id. */
 export const namespaceRecords = 'namespace/'
 
-/**
- * Every id that was ever given away, so that none is given twice: what carries the id of a deleted namespace
- * can never mean another one.
- */
+/** Key prefix of all ids ever used, so that the id of a deleted namespace is never reused. */
 export const usedIds = 'namespace-used/'
 
-/** Fields of a later version stay as they are. */
+/** Keeps fields of later versions. */
 const stored = z.looseObject({
   id: z.string().regex(/^[0-9A-Za-z]{6}$/),
   path: z.string().regex(/^(?:[^/]+\/)+$/),
@@ -32,7 +29,7 @@ function isTextMap(value: unknown): boolean {
 }
 
 /**
- * A stored namespace. Throws when this server does not know its form: then the server must not start.
+ * Parses a stored namespace. Throws for an unknown format: the start must fail.
  * docs/operations.md#what-a-damaged-store-does
  */
 export function readNamespace({ key, value }: ViewRecord): NamespaceRecord {

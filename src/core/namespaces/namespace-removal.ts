@@ -14,21 +14,25 @@ export function namespaceRemoval(stores: Stores): NamespaceLife {
       log.info({ event: 'namespace_removed', namespace: id, path }, 'a namespace was removed'),
   })
   const { tokenRoles, identities, groups } = stores
-  life.removes({ name: 'requests', phase: 'requests', remove: (id) => mounts.closeNamespace(id) })
-  life.removes({
+  life.addRemovalStep({ name: 'requests', phase: 'requests', remove: (id) => mounts.closeNamespace(id) })
+  life.addRemovalStep({
     name: 'leases',
     phase: 'leases',
     remove: (id, { abandon }) => leases.removeNamespace(id, { byForce: abandon }),
   })
-  life.removes({ name: 'tokens', phase: 'tokens', remove: (id) => revoker.removeNamespace(id) })
-  life.removes({
+  life.addRemovalStep({ name: 'tokens', phase: 'tokens', remove: (id) => revoker.removeNamespace(id) })
+  life.addRemovalStep({
     name: 'cubbyholes',
     phase: 'data',
-    remove: (id) => cubbyholes.removeNamespace(id, namespaces.above(id)),
+    remove: (id) => cubbyholes.removeNamespace(id, namespaces.ancestorIds(id)),
   })
   const data = { 'token roles': tokenRoles, identities, groups, policies }
   for (const [name, store] of Object.entries(data))
-    life.removes({ name, phase: 'data', remove: (id) => store.removeNamespace(id) })
-  life.removes({ name: 'mounts', phase: 'mounts', remove: (id, how) => mounts.removeNamespace(id, how) })
+    life.addRemovalStep({ name, phase: 'data', remove: (id) => store.removeNamespace(id) })
+  life.addRemovalStep({
+    name: 'mounts',
+    phase: 'mounts',
+    remove: (id, how) => mounts.removeNamespace(id, how),
+  })
   return life
 }

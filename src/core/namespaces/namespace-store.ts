@@ -6,7 +6,7 @@ import { writeAttempts } from '../stored-record.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { type Namespace, type NamespaceRecord, pathBelow, rootNamespace } from './namespace.ts'
 import { namespaceRecords, readNamespace, usedIds } from './namespace-record.ts'
-import { lastSegment, type NamespacePlace, NamespaceTree } from './namespace-tree.ts'
+import { lastSegment, type ResolvedNamespace, NamespaceTree } from './namespace-tree.ts'
 
 export type NamespaceStoreParts = {
   /** The core's view. */
@@ -18,25 +18,25 @@ const unlockKeyLength = 24
 const idLength = 6
 const pageSize = 500
 
-/** What a mount at, above or below the path of a namespace finds in its way, as it is shown. */
+/** The text that names a conflicting namespace in an error. */
 const shownAs = (namespace: Namespace): string => `${lastSegment(namespace)}/`
 
 /**
- * All namespaces of the server, in storage and as a tree in memory. Each change is written first and seen
- * then. docs/contract/namespaces.md#managing-namespaces
+ * Stores the namespaces and keeps a tree of them in memory. A change is written before it becomes visible.
+ * docs/contract/namespaces.md#managing-namespaces
  */
 export class NamespaceStore {
   readonly #view: View
   readonly #random: Random
   readonly #tree = new NamespaceTree()
-  readonly #turns = new KeyedMutex()
+  readonly #mutex = new KeyedMutex()
 
   private constructor({ view, random }: NamespaceStoreParts) {
     this.#view = view
     this.#random = random
   }
 
-  /** Rejects when a record cannot be read: the server must not start then. */
+  /** Rejects if a record is unreadable: the start must fail. */
   static async open(parts: NamespaceStoreParts): Promise<NamespaceStore> {
     const store = new NamespaceStore(parts)
     const records: NamespaceRecord[] = []
@@ -54,16 +54,16 @@ export class NamespaceStore {
     return store
   }
 
-  /** No namespace but the root exists. */
+  /** Whether the root is the only namespace. */
   get isRootOnly(): boolean {
     return this.#tree.isRootOnly
   }
 
   /**
-   * The namespace of a request, from its header and its path; undefined when the header names none.
+   * The namespace of a request, from its header and its path; undefined if the header names an unknown one.
    * docs/contract/namespaces.md#the-namespace-of-a-request
    */
-  resolve(header: string | undefined, path: string): NamespacePlace | undefined {
+  resolve(header: string | undefined, path: string): ResolvedNamespace | undefined {
     return this.#tree.resolve(header, path)
   }
 
@@ -71,7 +71,7 @@ export class NamespaceStore {
     return this.#tree.byId(id)
   }
 
-  /** `path` is a full one, with trailing slash. */
+  /** `path` is a full path with trailing slash. */
   byPath(path: string): NamespaceRecord | undefined {
     return this.#tree.byPath(path)
   }
@@ -85,18 +85,18 @@ export class NamespaceStore {
     return this.#tree.childrenOf(namespace)
   }
 
-  /** All below, ordered by path. */
+  /** All descendants, ordered by path. */
   descendantsOf(namespace: Namespace): NamespaceRecord[] {
     return this.#tree.descendantsOf(namespace)
   }
 
-  /** The namespace and all above it, the root first. */
+  /** The namespace and its ancestors, the root first. */
   lineOf(namespace: Namespace): NamespaceRecord[] {
     return this.#tree.lineOf(namespace)
   }
 
-  /** The ids of the namespaces above the one of this id. */
-  above(id: string): string[] {
+  /** The ids of a namespace's ancestors. */
+  ancestorIds(id: string): string[] {
     const namespace = this.byId(id)
     return namespace === undefined
       ? []
@@ -107,14 +107,14 @@ export class NamespaceStore {
     return this.#tree.hasChildren(namespace)
   }
 
-  /** Does what belongs to the namespace of this id still count? */
+  /** Whether the namespace exists and is not being deleted. */
   isLive(id: string): boolean {
     return id === rootNamespace.id || this.byId(id)?.tainted === false
   }
 
   /**
-   * The path from the namespace of this id down to another; undefined when that is neither it nor below it,
-   * or it is gone.
+   * The path from a namespace, given by id, down to another; undefined if it was deleted or the other is not
+   * below it.
    */
   pathBelow(id: string, lower: Namespace): string | undefined {
     const upper = this.byId(id)
@@ -122,10 +122,10 @@ export class NamespaceStore {
   }
 
   /**
-   * What of the namespaces is in the way of a secrets mount at `path`, below the namespace of this id.
+   * A child namespace that conflicts with a secrets mount at `path` in this namespace, as shown in errors.
    * docs/contract/mounts.md#enabling
    */
-  inTheWay(id: string, path: string): string | undefined {
+  conflictWithMount(id: string, path: string): string | undefined {
     const namespace = this.byId(id)
     const first = path.slice(0, path.indexOf('/') + 1)
     const child = namespace && this.byPath(namespace.path + first)
@@ -133,7 +133,7 @@ export class NamespaceStore {
   }
 
   /**
-   * Why nothing is served in the namespace now: it or one above it is locked.
+   * The error for requests in a namespace that is locked, or below a locked one.
    * docs/contract/namespaces.md#locked-namespaces
    */
   lockRefusal(namespace: Namespace): ServiceError | undefined {
@@ -144,10 +144,10 @@ export class NamespaceStore {
   }
 
   /**
-   * An id that no namespace has or had, as far as is known here, and the entries that keep it from ever being
-   * given again.
+   * A random unused id, and the entry that reserves it for ever; its write fails if a deleted namespace had
+   * the id.
    */
-  freshId(): { id: string; entry: ViewEntry } {
+  newId(): { id: string; entry: ViewEntry } {
     for (;;) {
       const id = base62(this.#random, idLength)
       if (this.byId(id) === undefined)
@@ -155,22 +155,22 @@ export class NamespaceStore {
     }
   }
 
-  /** The record as it is stored. */
+  /** The stored record. */
   entryOf(record: NamespaceRecord): ViewEntry {
     return { key: namespaceRecords + record.id, value: record }
   }
 
-  /** To be called once the entry of a new or changed namespace is written. */
+  /** Must be called after the entry of a new or changed namespace is written. */
   written(record: NamespaceRecord): void {
     this.#tree.put(record)
   }
 
   /**
-   * Changes what is stored of a namespace; `change` may run again, and throws to refuse. Throws `missing`
-   * when it is gone by then.
+   * Changes a stored namespace. `change` may run again and may throw to refuse. Throws `invalid` if it was
+   * deleted.
    */
   change(id: string, change: (record: NamespaceRecord) => NamespaceRecord): Promise<NamespaceRecord> {
-    return this.#turns.take(id, async () => {
+    return this.#mutex.runExclusive(id, async () => {
       for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
         const before = await this.#view.read(namespaceRecords + id)
         if (before === undefined) throw refuse('invalid', 'namespace not found')
@@ -185,7 +185,7 @@ export class NamespaceStore {
   }
 
   /**
-   * Locks the API of a namespace and all below; gives the key that unlocks it, of which only a hash is kept.
+   * Locks the API of a namespace and its descendants. Returns the unlock key, of which only a hash is stored.
    * docs/contract/namespaces.md#managing-namespaces
    */
   async lock(namespace: Namespace): Promise<string> {
@@ -199,7 +199,7 @@ export class NamespaceStore {
     return key
   }
 
-  /** `key` undefined: the caller may do without. */
+  /** `key` is undefined for a caller that needs none. */
   async unlock(namespace: Namespace, key: string | undefined): Promise<void> {
     if (namespace.id === rootNamespace.id) throw refuse('invalid', 'root namespace cannot be locked/unlocked')
     await this.change(namespace.id, (record) => {
@@ -209,7 +209,7 @@ export class NamespaceStore {
     })
   }
 
-  /** The last step of a deletion: everything of the namespace is gone but its record. */
+  /** Deletes the record of a namespace: the last step of its deletion. */
   async forget(record: NamespaceRecord): Promise<void> {
     await this.#view.write([{ key: namespaceRecords + record.id, value: undefined }])
     this.#tree.remove(record)
@@ -218,7 +218,7 @@ export class NamespaceStore {
 
 const isLocked = (record: NamespaceRecord): boolean => record.unlock_key_hash !== ''
 
-/** The key is random and long: a plain digest tells nothing about it. */
+/** A plain digest suffices, because the key is long and random. */
 const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex')
 
 function isKeyOf(record: NamespaceRecord, key: string): boolean {

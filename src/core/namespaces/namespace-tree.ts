@@ -1,25 +1,28 @@
 import { type Namespace, type NamespaceRecord, parentPath, rootNamespace } from './namespace.ts'
 import { segmentsOfHeader } from './namespace-name.ts'
 
-/** The namespace a request is in, and how many characters at the start of its path have named it. */
-export type NamespacePlace = { readonly namespace: NamespaceRecord; readonly taken: number }
+/** The namespace of a request, and the length of the prefix of its path that named it. */
+export type ResolvedNamespace = { readonly namespace: NamespaceRecord; readonly taken: number }
 
-type Node = { readonly children: Map<string, Node>; place: NamespacePlace }
+type Node = { readonly children: Map<string, Node>; place: ResolvedNamespace }
 
 const nodeOf = (namespace: NamespaceRecord): Node => ({ children: new Map(), place: { namespace, taken: 0 } })
 
-/** All namespaces, by path and by id. Finding one takes time by the length of what is asked only. */
+/** All namespaces, by path and by id. A lookup takes time proportional to the length of the path. */
 export class NamespaceTree {
   readonly #root = nodeOf(rootNamespace)
   readonly #byId = new Map<string, NamespaceRecord>([[rootNamespace.id, rootNamespace]])
 
-  /** No namespace but the root exists. */
+  /** Whether the root is the only namespace. */
   get isRootOnly(): boolean {
     return this.#byId.size === 1
   }
 
-  /** Undefined when the header names no namespace. docs/contract/namespaces.md#the-namespace-of-a-request */
-  resolve(header: string | undefined, path: string): NamespacePlace | undefined {
+  /**
+   * Undefined if the header names an unknown namespace.
+   * docs/contract/namespaces.md#the-namespace-of-a-request
+   */
+  resolve(header: string | undefined, path: string): ResolvedNamespace | undefined {
     let at = header === undefined || header === '' ? this.#root : this.#named(header)
     if (at === undefined) return undefined
     let taken = 0
@@ -37,7 +40,7 @@ export class NamespaceTree {
     return this.#byId.get(id)
   }
 
-  /** `path` is a full one, with trailing slash. */
+  /** `path` is a full path with trailing slash. */
   byPath(path: string): NamespaceRecord | undefined {
     return this.#at(path)?.place.namespace
   }
@@ -48,7 +51,7 @@ export class NamespaceTree {
     return [...children].map(({ place }) => place.namespace).sort(byPath)
   }
 
-  /** All below, ordered by path. */
+  /** All descendants, ordered by path. */
   descendantsOf({ path }: Namespace): NamespaceRecord[] {
     const found: NamespaceRecord[] = []
     const left = [...(this.#at(path)?.children.values() ?? [])]
@@ -63,7 +66,7 @@ export class NamespaceTree {
     return (this.#at(path)?.children.size ?? 0) > 0
   }
 
-  /** The namespace and all above it, the root first. */
+  /** The namespace and its ancestors, the root first. */
   lineOf({ path }: Namespace): NamespaceRecord[] {
     const line = [rootNamespace]
     let at: Node | undefined = this.#root
@@ -74,7 +77,7 @@ export class NamespaceTree {
     return line
   }
 
-  /** Takes in a new one, whose parent must be there, or a changed one. */
+  /** Adds a namespace, whose parent must exist, or replaces a changed one. */
   put(record: NamespaceRecord): void {
     const known = this.#at(record.path)
     if (known === undefined) {
@@ -87,7 +90,7 @@ export class NamespaceTree {
     this.#byId.set(record.id, record)
   }
 
-  /** One without children. */
+  /** Removes a namespace without children. */
   remove(record: NamespaceRecord): void {
     this.#at(parentPath(record) ?? '')?.children.delete(lastSegment(record))
     this.#byId.delete(record.id)

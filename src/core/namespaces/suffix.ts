@@ -1,13 +1,10 @@
 /**
- * What ids of a namespace end in, so that they are told apart wherever they are shown: nothing in the root,
- * else a dot and its id. docs/contract/namespaces.md#isolation
+ * The suffix of all ids in a namespace: empty in the root, otherwise a dot and the namespace's id.
+ * docs/contract/namespaces.md#isolation
  */
 export const suffixOf = (namespaceId: string): string => (namespaceId === 'root' ? '' : `.${namespaceId}`)
 
-/**
- * The id of the namespace an id ends in; `root` for one without. Whether there is such a namespace is for
- * others to say.
- */
+/** The namespace id in the suffix of an id; `root` without a suffix. The namespace may not exist. */
 export function namespaceIdOf(id: string): string {
   const [, suffix] = /\.([0-9A-Za-z]{6})$/.exec(id) ?? []
   return suffix ?? 'root'

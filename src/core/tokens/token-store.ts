@@ -194,7 +194,7 @@ export class TokenStore {
   async spendUse(token: Token): Promise<Token | undefined> {
     if (token.num_uses === 0) return token
     const hash = this.keys.hashOf(token.accessor)
-    await this.#mutex.workOn(hash)
+    await this.#mutex.pending(hash)
     let spent: Token | undefined
     let isLast = token.num_uses === 1
     if (!isLast) {
@@ -401,7 +401,7 @@ export class TokenStore {
     change: (token: Token, revision: number) => Token | undefined,
     more: readonly ViewEntry[] = [],
   ): Promise<Token | undefined> {
-    return this.#mutex.take(hash, () => this.#change(hash, change, more))
+    return this.#mutex.runExclusive(hash, () => this.#change(hash, change, more))
   }
 
   async #change(

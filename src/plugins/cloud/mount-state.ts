@@ -87,7 +87,7 @@ export class MountState {
    * upstream client.
    */
   changeConfig(change: (before: ConfigRecord | undefined) => ConfigChange | 'keep'): Promise<void> {
-    return this.#turns.take(configKey, async () => {
+    return this.#turns.runExclusive(configKey, async () => {
       try {
         for (let attempt = 0; attempt < writeAttempts; attempt++) {
           const stored = await this.view.read(configKey)
@@ -167,14 +167,14 @@ export class MountState {
 
   /** Serializes the writes and deletions of one role. */
   inRoleTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return this.#turns.take(rolePrefix + name, work)
+    return this.#turns.runExclusive(rolePrefix + name, work)
   }
 
   /** Serializes root rotations, across all mounts with the same root application. */
   inRotationTurn<T>(work: () => Promise<T>): Promise<T> {
-    return this.#turns.take('rotation', async () => {
+    return this.#turns.runExclusive('rotation', async () => {
       const clientId = effectiveClientId(await this.findConfig(), this.operator)
-      return this.#parts.rotations.take(clientId.toLowerCase(), work)
+      return this.#parts.rotations.runExclusive(clientId.toLowerCase(), work)
     })
   }
 
@@ -183,7 +183,7 @@ export class MountState {
    * docs/contract/cloud.md#passwords-on-an-application
    */
   inApplicationTurn<T>(objectId: string, work: () => Promise<T>): Promise<T> {
-    return this.#parts.applications.take(objectId.toLowerCase(), work)
+    return this.#parts.applications.runExclusive(objectId.toLowerCase(), work)
   }
 }
 

@@ -63,7 +63,7 @@ export class MessageStore {
         ? undefined
         : await this.#write(namespaceId, messages, { ...change(old), id }, old)
     }
-    return this.#mutex.take(keyOf(namespaceId, id), () => this.#cache.use(namespaceId, work))
+    return this.#mutex.runExclusive(keyOf(namespaceId, id), () => this.#cache.use(namespaceId, work))
   }
 
   /**
@@ -71,7 +71,7 @@ export class MessageStore {
    * that a damaged record can be removed.
    */
   async delete(namespaceId: string, id: string): Promise<void> {
-    await this.#mutex.take(keyOf(namespaceId, id), async () => {
+    await this.#mutex.runExclusive(keyOf(namespaceId, id), async () => {
       const mayExist = await this.find(namespaceId, id).then(
         (message) => message !== undefined,
         () => true,

@@ -22,12 +22,12 @@ export const customMessages = ({ edition, mostWaiters }: MessageOptions): Plugin
     const messageWaits = new MessageWaits({ mostPerAddress: mostWaiters })
     messages.onChange((namespaceId) => messageWaits.changed(namespaceId))
     core.onRecheck(() => messageWaits.lookAgain())
-    core.namespaceLife.removes({
+    core.namespaceLife.addRemovalStep({
       name: 'waits',
       phase: 'waiting requests',
       remove: (id) => messageWaits.endNamespace(id),
     })
-    core.namespaceLife.removes({
+    core.namespaceLife.addRemovalStep({
       name: 'messages',
       phase: 'data',
       remove: (id) => messages.removeNamespace(id),

@@ -2,7 +2,13 @@ import { z } from 'zod'
 import type { Mount, MountTable } from '../../core/mounts/mount.ts'
 import type { SystemTtls } from '../../core/mounts/mount-config.ts'
 import { mountInfo, tuneInfo } from '../../core/mounts/mount-info.ts'
-import { fixedPaths, type MountPlace, placeOf, shownPath, withSlash } from '../../core/mounts/mount-path.ts'
+import {
+  fixedPaths,
+  type MountPoint,
+  mountPointOf,
+  shownPath,
+  withSlash,
+} from '../../core/mounts/mount-path.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import { concerns, type MoveSide } from '../../core/mounts/move.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
@@ -87,9 +93,9 @@ const tuneEnd = '/tune'
  * The mount a management path names, and whether it means the mount itself or its tuning.
  * docs/contract/mounts.md#calls
  */
-function target(sys: Mount, table: MountTable, rest: string): MountPlace & { tunes: boolean } {
+function target(sys: Mount, table: MountTable, rest: string): MountPoint & { tunes: boolean } {
   const { asked, tunes } = askedOf(rest)
-  return { ...placeOf(sys.namespace, table, asked), tunes }
+  return { ...mountPointOf(sys.namespace, table, asked), tunes }
 }
 
 function askedOf(rest: string): { asked: string; tunes: boolean } {
@@ -143,7 +149,7 @@ function tableResources(
   { mounts, systemTtl, version }: MountRouteParts,
   { path, table, sudo, noun }: TableRoutes,
 ): Resource[] {
-  const read = (place: MountPlace, exchange: Exchange<unknown, unknown>): Reply => {
+  const read = (place: MountPoint, exchange: Exchange<unknown, unknown>): Reply => {
     const mount =
       table === 'auth'
         ? mounts.table.at(place.namespace, place.path)
@@ -156,7 +162,7 @@ function tableResources(
     if (mount.path !== place.path) checkMayRead(exchange, mount)
     return { data: mountInfo(mount, version) }
   }
-  const readTune = (place: MountPlace): Reply => {
+  const readTune = (place: MountPoint): Reply => {
     const mount = mounts.table.at(place.namespace, place.path)
     if (mount === undefined) throw refuse('invalid', `cannot fetch sysview for path ${quoted(place.path)}`)
     return { data: tuneInfo(mount, systemTtl) }
@@ -300,7 +306,7 @@ function listingResources({ mounts, version }: MountRouteParts): Resource[] {
         summary: 'Read the mount of a path for user interfaces',
         ...answers.mountOfPath,
         handle: ({ mount: { namespace }, params, caller }) => {
-          const { path } = placeOf(namespace, 'secret', params.rest)
+          const { path } = mountPointOf(namespace, 'secret', params.rest)
           const mount = mounts.table.resolve(namespace, path)?.mount
           if (mount === undefined || caller?.acl.mountAccess(mount.path) !== true) {
             throw refuse(

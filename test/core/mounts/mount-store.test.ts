@@ -4,7 +4,7 @@ import { openBarrier } from '../../../src/core/barrier/barrier.ts'
 import type { View } from '../../../src/core/barrier/view.ts'
 import { type DefaultMount, firstMounts, namespaceMounts } from '../../../src/core/mounts/first-mounts.ts'
 import type { Mount } from '../../../src/core/mounts/mount.ts'
-import { placeOf } from '../../../src/core/mounts/mount-path.ts'
+import { mountPointOf } from '../../../src/core/mounts/mount-path.ts'
 import { entriesFor } from '../../../src/core/mounts/mount-record.ts'
 import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
 import { MountStore, type MountStoreParts } from '../../../src/core/mounts/mount-store.ts'
@@ -17,7 +17,7 @@ import { FakeClock } from '../../support/fake-clock.ts'
 import { someMountTypes } from '../../support/mount-types.ts'
 
 const system = { defaultTtl: 2_764_800, maxTtl: 2_764_800 }
-const anyNamespaces = { inTheWay: () => undefined, isLive: () => true }
+const anyNamespaces = { conflictWithMount: () => undefined, isLive: () => true }
 
 const theFirstMounts = (defaults: DefaultMount[] = []) =>
   firstMounts({ random: systemRandom, system, types: someMountTypes(), defaults })
@@ -78,8 +78,8 @@ async function openMounts({
   }
 }
 
-const auth = (path: string) => placeOf('root', 'auth', path)
-const secret = (path: string) => placeOf('root', 'secret', path)
+const auth = (path: string) => mountPointOf('root', 'auth', path)
+const secret = (path: string) => mountPointOf('root', 'secret', path)
 const side = (path: string) => ({ namespace: rootNamespace, path })
 const paths = (store: MountStore) =>
   store.table
@@ -335,7 +335,7 @@ describe('disable', () => {
     await removal
     expect(revoked).toEqual(['cloud/'])
     expect(mounts.store.enter(cloud)).toBeUndefined()
-    expect(() => mounts.store.viewOf(cloud)).toThrow('the mount is gone')
+    expect(() => mounts.store.viewOf(cloud)).toThrow('the mount no longer exists')
   })
 
   test('that cannot revoke leaves the mount marked, and another one resumes', async () => {

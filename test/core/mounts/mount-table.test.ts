@@ -86,7 +86,7 @@ test.each([
   { path: 'team/a1/', by: undefined },
   { path: 'new/', by: undefined },
 ])('$path conflicts with $by', ({ path, by }) => {
-  expect(table.inTheWay('root', path)?.path).toBe(by)
+  expect(table.conflictWith('root', path)?.path).toBe(by)
 })
 
 test('changing a table does not alter the previous one', () => {

@@ -15,11 +15,11 @@ const table = new MountIndex([
   aMount('team/b/'),
   aMount('leaving/', { tainted: true }),
 ])
-const around = {
+const context = {
   table,
   system: { defaultTtl: 1, maxTtl: 1 },
   types: someMountTypes(),
-  namespaceInTheWay: (_: string, path: string) => (path.startsWith('ns1/') ? 'ns1/' : undefined),
+  conflictingNamespace: (_: string, path: string) => (path.startsWith('ns1/') ? 'ns1/' : undefined),
 }
 const side = (path: string, namespace: Namespace = rootNamespace) => ({ namespace, path })
 
@@ -67,7 +67,7 @@ test.each([
   { from: 'auth/jwt', to: 'auth/', text: 'invalid destination mount: path cannot be empty' },
   { from: 'cloud', to: '/', text: 'invalid destination mount: path cannot be empty' },
 ])('a move from "$from" to "$to" is refused', ({ from, to, text }) => {
-  expect(() => planMove(side(from), side(to), around)).toThrow(
+  expect(() => planMove(side(from), side(to), context)).toThrow(
     expect.objectContaining({ kind: 'invalid', wrapped: false, message: text }),
   )
 })
@@ -78,11 +78,11 @@ test.each([
   { from: '/cloud', to: '/x', path: 'x/' },
   { from: 'auth/jwt', to: 'auth/ns1/deep', path: 'auth/ns1/deep/' },
 ])('a move from "$from" to "$to" may be made', ({ from, to, path }) => {
-  expect(planMove(side(from), side(to), around).target).toMatchObject({ namespace: 'root', path })
+  expect(planMove(side(from), side(to), context).target).toMatchObject({ namespace: 'root', path })
 })
 
 test('a mount may move into another namespace, also to its own path there', () => {
-  const move = planMove(side('auth/jwt'), side('auth/jwt', child), around)
+  const move = planMove(side('auth/jwt'), side('auth/jwt', child), context)
 
   expect(move.target).toEqual({ namespace: 'abc123', table: 'auth', path: 'auth/jwt/' })
 })

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { expect, test } from 'vitest'
 import { firstMounts } from '../../../src/core/mounts/first-mounts.ts'
 import { mountInfo } from '../../../src/core/mounts/mount-info.ts'
-import { placeOf } from '../../../src/core/mounts/mount-path.ts'
+import { mountPointOf } from '../../../src/core/mounts/mount-path.ts'
 import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
 import { type MountRequest, newMount } from '../../../src/core/mounts/new-mount.ts'
 import { type JsonObject, parseJson } from '../../../src/lib/json.ts'
@@ -24,15 +24,15 @@ const table = new MountIndex(
     ],
   }),
 )
-const around = {
+const context = {
   table,
   system,
   types,
-  namespaceInTheWay: (_: string, path: string) => (path.startsWith('ns1/') ? 'ns1/' : undefined),
+  conflictingNamespace: (_: string, path: string) => (path.startsWith('ns1/') ? 'ns1/' : undefined),
 }
 
 const enable = (kind: 'auth' | 'secret', path: string, request: Partial<MountRequest>, namespace = 'root') =>
-  newMount(placeOf(namespace, kind, path), { type: '', ...request }, around, systemRandom)
+  newMount(mountPointOf(namespace, kind, path), { type: '', ...request }, context, systemRandom)
 
 /** A `config` map as read from a body: numbers keep their text. */
 function config(json: string): JsonObject {
@@ -307,12 +307,12 @@ test('an accessor is never used twice', () => {
     [2, 2, 2, 2],
   ].map((four) => Uint8Array.from(four))
   const random = { bytes: () => bytes.shift() ?? new Uint8Array(4), uuid: systemRandom.uuid }
-  const first = newMount(placeOf('root', 'auth', 'one'), { type: 'jwt' }, around, random)
+  const first = newMount(mountPointOf('root', 'auth', 'one'), { type: 'jwt' }, context, random)
 
   const second = newMount(
-    placeOf('root', 'auth', 'two'),
+    mountPointOf('root', 'auth', 'two'),
     { type: 'jwt' },
-    { ...around, table: table.with([first]) },
+    { ...context, table: table.with([first]) },
     random,
   )
 

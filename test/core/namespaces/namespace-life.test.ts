@@ -52,9 +52,9 @@ async function openFixture(options: HouseOptions = {}) {
       onFailure: (_, name) => failures.push(name),
       onRemoved: ({ path }) => ended.resolve(path),
     })
-    life.removes({ name: 'mounts', phase: 'mounts', remove: (id) => mounts.removeNamespace(id) })
-    if (step !== undefined) life.removes({ ...step, phase: 'data' })
-    for (const one of steps) life.removes(one)
+    life.addRemovalStep({ name: 'mounts', phase: 'mounts', remove: (id) => mounts.removeNamespace(id) })
+    if (step !== undefined) life.addRemovalStep({ ...step, phase: 'data' })
+    for (const one of steps) life.addRemovalStep(one)
     return { namespaces, mounts, life, failures, ended: ended.promise }
   }
   const fixture = await open(options)
