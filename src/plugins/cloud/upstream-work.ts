@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
+import { Limiter } from '../../lib/limiter.ts'
 import type { Random } from '../../lib/random.ts'
 import type { MountState, ReadyUpstream } from './mount-state.ts'
 import { callerError, UpstreamError, type UpstreamCall } from './upstream/index.ts'
@@ -54,17 +55,9 @@ export async function forEachOf<Item>(
   items: readonly Item[],
   work: (item: Item, index: number) => Promise<unknown>,
 ): Promise<void> {
+  const limiter = new Limiter(maxConcurrent)
   const failures: unknown[] = []
-  const left = items.entries()
-  const worker = async () => {
-    for (const [index, item] of left) {
-      try {
-        await work(item, index)
-      } catch (error) {
-        failures.push(error)
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(maxConcurrent, items.length) }, worker))
+  const keep = (error: unknown) => failures.push(error)
+  await Promise.all(items.map((item, index) => limiter.run(() => work(item, index)).catch(keep)))
   if (failures.length > 0) throw failures[0]
 }

@@ -28,9 +28,11 @@ const ranges = {
 } as const satisfies Record<string, FieldRange>
 
 /**
- * Minute, hour, day of month, month and day of week: numbers, three-letter names, `*`, `a-b`, `a-b/n`, every
- * nth and lists of those; `?` is `*`. The text that says why not, else.
- * docs/contract/cloud.md#automatic-rotation.
+ * Parses minute, hour, day of month, month and day of week: numbers, three-letter names, `*`, `a-b`, `a/n`,
+ * `a-b/n`, and lists of those; `?` is `*`. Returns an error text if the schedule is invalid.
+ *
+ * `croner` reads other schedules than Vault's parser: it refuses `a/n`, accepts `7`, `@daily`, `L`, `W` and
+ * `#`, and takes a day field like a step of `*` for a restriction. docs/contract/cloud.md#automatic-rotation
  */
 export function parseCron(text: string): CronSchedule | { readonly error: string } {
   if (text.length > longestText) return { error: `a schedule has at most ${longestText} characters` }
