@@ -1,5 +1,4 @@
 import { entityKey } from '../src/core/identity/identity-keys.ts'
-import { IdentityStore } from '../src/core/identity/identity-store.ts'
 import { newEntity } from '../src/core/identity/new-entity.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { systemRandom } from '../src/lib/random.ts'
@@ -21,10 +20,9 @@ export const filledAlias = (index: number): string => `repo:acme/filled-${index}
 
 /** Writes `count` entities into a store, each with one alias, as first logins would, but many per commit. */
 export async function fillEntities({ folder, mountAccessor, count, onProgress }: FillInput): Promise<void> {
-  await using store = await openStoppedStore(folder)
-  const { view } = store
-  const parts = { clock: systemClock, random: systemRandom }
-  const { keys } = (await IdentityStore.open({ ...parts, view })).records
+  await using core = await openStoppedStore(folder)
+  const { view, identities } = core
+  const { keys } = identities.records
 
   for (let done = 0; done < count; ) {
     const size = Math.min(entitiesPerWrite, count - done)

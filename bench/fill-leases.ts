@@ -31,8 +31,8 @@ export async function fillLeases({
   together,
   onProgress,
 }: FillLeasesInput): Promise<string[]> {
-  await using store = await openStoppedStore(folder)
-  const { view } = store
+  await using core = await openStoppedStore(folder)
+  const { view } = core
   const issuedAt = systemClock.now()
   let owner = ''
   let made = 0

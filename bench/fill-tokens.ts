@@ -1,6 +1,4 @@
-import { type TokenDraft, TokenStore } from '../src/core/tokens/token-store.ts'
-import { systemClock } from '../src/lib/clock.ts'
-import { systemRandom } from '../src/lib/random.ts'
+import type { TokenDraft } from '../src/core/tokens/token-store.ts'
 import { openStoppedStore } from './stopped-store.ts'
 
 export type FillInput = {
@@ -21,10 +19,8 @@ const ttlSpreadSeconds = 30 * 24 * 3600
  * tomorrow on.
  */
 export async function fillTokens({ folder, like, count, onProgress }: FillInput): Promise<void> {
-  await using store = await openStoppedStore(folder)
-  const { barrier, view } = store
-  const parts = { clock: systemClock, random: systemRandom }
-  const tokens = await TokenStore.open({ ...parts, view, sealer: barrier, mountOf: () => undefined })
+  await using core = await openStoppedStore(folder)
+  const { tokens, view } = core
   const template = await tokens.find(tokens.keys.accessorOf(like))
   if (template === undefined) throw new Error('the token to imitate is not in this store')
   const {

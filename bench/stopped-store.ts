@@ -1,29 +1,41 @@
 import { join } from 'node:path'
-import { type Barrier, openBarrier } from '../src/core/barrier/barrier.ts'
 import { readSealKeyFile } from '../src/core/barrier/seal.ts'
-import type { View } from '../src/core/barrier/view.ts'
+import { type Core, openCore } from '../src/core/core.ts'
+import { MountTypeRegistry } from '../src/core/mounts/mount-type-registry.ts'
+import { OutboundClient } from '../src/core/outbound.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { systemRandom } from '../src/lib/random.ts'
 import { openSqlite } from '../src/storage/sqlite.ts'
 
-/** The store of a stopped server, open for writing many records at once. */
-export type StoppedStore = AsyncDisposable & {
-  readonly barrier: Barrier
-  /** The view that holds tokens, leases and identities. */
-  readonly view: View
-}
+const monthSeconds = 30 * 24 * 3600
+const toStandardError = (fields: object, text: string) =>
+  process.stderr.write(`${text} ${JSON.stringify(fields)}\n`)
 
-/** Opens the store in the folder of a stopped server. */
-export async function openStoppedStore(folder: string): Promise<StoppedStore> {
-  const storage = await openSqlite({ path: join(folder, 'gatehouse.db') })
-  const log = {
-    error: (fields: object, text: string) => process.stderr.write(`${text} ${JSON.stringify(fields)}\n`),
-  }
-  const sealKey = await readSealKeyFile(join(folder, 'seal.key'))
-  const barrier = await openBarrier({ clock: systemClock, random: systemRandom, storage, log, sealKey })
-  return {
-    barrier,
-    view: barrier.view('core/'),
-    [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
-  }
+/** Opens the store in the folder of a stopped server, for writing many records at once; starts no jobs. */
+export async function openStoppedStore(folder: string): Promise<Core> {
+  await using opened = new AsyncDisposableStack()
+  const storage = opened.use(await openSqlite({ path: join(folder, 'gatehouse.db') }))
+  const core = opened.use(
+    await openCore(
+      {
+        sealKey: await readSealKeyFile(join(folder, 'seal.key')),
+        systemTtl: { defaultTtl: monthSeconds, maxTtl: monthSeconds },
+        ...{ defaultMounts: [], apiAddr: '', background: false },
+      },
+      {
+        ...{ storage, clock: systemClock, random: systemRandom, outbound: new OutboundClient({ deny: [] }) },
+        log: { debug: () => {}, info: () => {}, warn: toStandardError, error: toStandardError },
+        mountTypes: new MountTypeRegistry([
+          { table: 'auth', names: ['jwt', 'oidc'] },
+          ...(['cloud', 'azure', 'practice'] as const).map((name) => ({
+            table: 'secret' as const,
+            names: [name] as const,
+          })),
+        ]),
+        rootToken: { keep: () => {}, tell: () => {} },
+      },
+    ),
+  )
+  const held = opened.move()
+  return { ...core, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
