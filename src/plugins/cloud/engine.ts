@@ -205,7 +205,6 @@ export class CloudEngine implements AsyncDisposable {
 
   /** Runs before a mount is removed, and may refuse that: see `CloudCredentials.clear`. */
   async clear(mount: Mount, how: { readonly abandon: boolean }): Promise<void> {
-    if (!isOurs(mount)) return
     await this.#changeConfig(this.stateOf(mount), (before) => {
       if (before?.pending === undefined) return 'keep'
       const { pending: _dropped, ...config } = before
@@ -219,7 +218,6 @@ export class CloudEngine implements AsyncDisposable {
    * intents. Logs what cannot be removed within a minute, because its records are deleted with the mount.
    */
   async empty(mount: Mount): Promise<void> {
-    if (!isOurs(mount)) return
     const { clock, random, log } = this.#parts
     const signal = AbortSignal.timeout(emptyMs)
     const call = { ...callWithin(clock, random.uuid(), signal), deadline: clock.now() + emptyMs }
