@@ -20,19 +20,19 @@ export const configFields = z.object({
     .meta({ description: 'Secret of the root credential; never read back', writeOnly: true }),
   root_password_ttl: durationField
     .optional()
-    .describe('Lifetime of a secret that rotate-root makes; 182 days for a new configuration'),
-  identity_token_audience: stringField.optional().describe('Audience of identity tokens; not offered'),
+    .describe('Lifetime of a secret that rotate-root adds; 182 days in a new configuration'),
+  identity_token_audience: stringField.optional().describe('Audience of identity tokens; not supported'),
   identity_token_ttl: durationField.optional().describe('Lifetime of identity tokens'),
   rotation_schedule: stringField
     .optional()
-    .describe('When the root secret is rotated: five fields of cron, in UTC'),
+    .describe('When to rotate the root secret: a cron expression of five fields, in UTC'),
   rotation_window: durationField
     .optional()
-    .describe('How long after its scheduled time a rotation may still start; 0: without limit'),
+    .describe('How long after its scheduled time a rotation may start; 0: no limit'),
   rotation_period: durationField
     .optional()
     .describe('Interval at which the root secret is rotated; 0: never'),
-  rotation_policy: stringField.optional().describe('Stored and shown'),
+  rotation_policy: stringField.optional().describe('Stored and shown, without effect'),
   disable_automated_rotation: boolField.optional().describe('Ignore the rotation schedule and period'),
 })
 

@@ -14,18 +14,18 @@ import { emptyRole, type GrantedRole, type JoinedGroup, type RoleRecord } from '
 
 const rolesField = stringField
   .optional()
-  .describe('JSON array, as text, of objects with `role_name` or `role_id`, and `scope`')
+  .describe('A string with a JSON array of objects with `role_name` or `role_id`, and `scope`')
 const groupsField = stringField
   .optional()
-  .describe('JSON array, as text, of objects with `group_name` or `object_id`')
+  .describe('A string with a JSON array of objects with `group_name` or `object_id`')
 
 const sharedFields = z.object({
   application_object_id: stringField
     .optional()
-    .describe('Object id of an existing application: credentials are passwords of it'),
+    .describe('Object id of an existing application that gets the credentials as passwords'),
   persist_app: boolField
     .optional()
-    .describe('Keep one application for the lifetime of the role: credentials are passwords of it'),
+    .describe('Create one application for the lifetime of the role that gets the credentials as passwords'),
   ttl: durationField.optional().describe('Lifetime of a credential; 0: that of the mount'),
   max_ttl: durationField
     .optional()

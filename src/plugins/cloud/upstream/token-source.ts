@@ -76,7 +76,7 @@ const payload = z.object({
 export class RootTokens implements TokenSource {
   readonly #parts: TokenSourceParts
   readonly #clock: Clock
-  readonly #kept = new Map<TokenResource, { token: string; until: number }>()
+  readonly #cached = new Map<TokenResource, { token: string; until: number }>()
   readonly #running = new Map<TokenResource, Promise<string>>()
   #refusal: { readonly error: UpstreamError; readonly at: number } | undefined
   readonly #drops: Buckets
@@ -88,8 +88,8 @@ export class RootTokens implements TokenSource {
   }
 
   async token(resource: TokenResource, call: UpstreamCall): Promise<string> {
-    const kept = this.#kept.get(resource)
-    if (kept !== undefined && kept.until > this.#clock.now()) return kept.token
+    const cached = this.#cached.get(resource)
+    if (cached !== undefined && cached.until > this.#clock.now()) return cached.token
     const refusal = this.#refusal
     if (refusal !== undefined && Math.abs(this.#clock.now() - refusal.at) < refusalMs) throw refusal.error
     return await within(
@@ -108,8 +108,8 @@ export class RootTokens implements TokenSource {
   }
 
   invalidate(token?: string): void {
-    for (const [resource, kept] of this.#kept)
-      if (token === undefined || kept.token === token) this.#kept.delete(resource)
+    for (const [resource, cached] of this.#cached)
+      if (token === undefined || cached.token === token) this.#cached.delete(resource)
     // later callers must not get the result of a request that is running now
     if (token === undefined) {
       this.#running.clear()
@@ -119,11 +119,11 @@ export class RootTokens implements TokenSource {
 
   denied(token: string): void {
     const now = this.#clock.now()
-    for (const [resource, kept] of this.#kept) {
+    for (const [resource, cached] of this.#cached) {
       // another refusal has dropped this token already
-      if (kept.token !== token || kept.until <= now) continue
+      if (cached.token !== token || cached.until <= now) continue
       const until = this.#drops.take(resource) ? now : now + refusalMs
-      this.#kept.set(resource, { token, until: Math.min(kept.until, until) })
+      this.#cached.set(resource, { token, until: Math.min(cached.until, until) })
     }
   }
 
@@ -151,9 +151,9 @@ export class RootTokens implements TokenSource {
       return { ...(await login(credential, scopes[resource], call)), askedAt }
     })
       .then(({ token, lifetimeMs, askedAt }) => {
-        const until = keptUntil({ token, lifetimeMs }, askedAt)
+        const until = cachedUntil({ token, lifetimeMs }, askedAt)
         if (this.#running.get(resource) === running) {
-          this.#kept.set(resource, { token, until })
+          this.#cached.set(resource, { token, until })
           this.#refusal = undefined
         }
         return token
@@ -181,7 +181,7 @@ export function claimsOf(token: string): TokenClaims {
 const isRefusal = (error: unknown): error is UpstreamError =>
   error instanceof UpstreamError && classify(error).kind === 'credential'
 
-const keptUntil = ({ lifetimeMs }: FreshToken, askedAt: number): number =>
+const cachedUntil = ({ lifetimeMs }: FreshToken, askedAt: number): number =>
   askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 2)
 
 /** Waits for a shared request within one caller's deadline. The request continues for the other callers. */

@@ -68,8 +68,8 @@ const reapFields = z.object({
 })
 
 /**
- * Credentials and what there is to know of them, below mounts of the engine.
- * docs/contract/cloud.md#credentials, docs/contract/cloud.md#undo
+ * Credentials, checks and clean-up. docs/contract/cloud.md#credentials, docs/contract/cloud.md#undo,
+ * docs/contract/cloud.md#preflight
  */
 export function credentialResources(credentials: CloudCredentials): Resource[] {
   return [
@@ -101,20 +101,19 @@ export function credentialResources(credentials: CloudCredentials): Resource[] {
       },
     }),
     resource('/debris', {
-      help: 'What is left upstream and is still to be removed.',
+      help: 'Objects upstream that still have to be removed.',
       whileRemoved: true,
       read: {
-        summary: 'List what is left upstream',
+        summary: 'List the objects upstream that still have to be removed',
         ...debrisAnswer,
         handle: async ({ mount }) => ({ data: { objects: await credentials.debris(mount) } }),
       },
     }),
     resource('/reap', {
-      help: 'Applications of this mount that nobody owns.',
+      help: 'Objects of this mount that have no owner.',
       whileRemoved: true,
       write: {
-        summary:
-          'Find, and unless dry_run delete, what this mount has left upstream: applications with its tag that nobody owns, and its debris',
+        summary: 'Find the unowned applications and the debris of this mount; delete them unless dry_run',
         input: reapFields,
         ...reapAnswer,
         handle: async ({ call, mount, input }) => ({

@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import { type DocumentedAnswer, type Resource, resource } from '../../../http/resource.ts'
+import { boolField } from '../../../lib/fields.ts'
+import { configIsNil } from '../config/config-record.ts'
+import type { CloudEngine } from '../engine.ts'
+import type { FieldNames } from '../field-names.ts'
+import { roleFields, shownRole } from './role-input.ts'
+
+const roleRemoval = z.object({
+  revoke: boolField.default(false).describe('Revoke the leases of the role first'),
+})
+const keyList = z.object({ keys: z.array(z.string()) })
+
+/** The roles of a mount. docs/contract/cloud.md#roles */
+export const roleResources = (engine: CloudEngine, names: FieldNames): Resource[] => [
+  resource('/roles', {
+    help: 'The roles of this mount.',
+    collection: true,
+    list: {
+      summary: 'List the roles',
+      output: keyList,
+      handle: async ({ mount }) => ({ data: { keys: await engine.stateOf(mount).roleNames() } }),
+    },
+  }),
+  resource('/roles/:name', {
+    help: 'A role: what a credential may do, and for how long.',
+    canonical: (below) => below.toLowerCase(),
+    exists: async ({ mount, params }) =>
+      (await engine.stateOf(mount).findRole(roleName(params))) !== undefined,
+    read: {
+      summary: 'Read a role',
+      ...roleAnswer(names),
+      handle: async ({ mount, params }) => {
+        const state = engine.stateOf(mount)
+        if ((await state.findConfig()) === undefined) throw configIsNil()
+        const role = await state.findRole(roleName(params))
+        return role && { data: shownRole(role, names) }
+      },
+    },
+    write: {
+      summary: 'Create or update a role',
+      input: roleFields[names.type],
+      handle: async ({ mount, params, input, call }) => {
+        await engine.putRole(mount, roleName(params), input, call.requestId)
+        return undefined
+      },
+    },
+    delete: {
+      summary: 'Delete a role and the application it owns; warns of leases that are left',
+      statuses: [204, 200],
+      input: roleRemoval,
+      handle: async ({ mount, params, call, input: { revoke } }) => {
+        const warnings = await engine.deleteRole(mount, roleName(params), {
+          revoke,
+          correlationId: call.requestId,
+        })
+        return warnings.length === 0 ? undefined : { warnings }
+      },
+    },
+  }),
+]
+
+const roleName = ({ name }: { name: string }): string => name.toLowerCase()
+
+const text = z.string()
+const seconds = z.int()
+const subscription = '/subscriptions/6f1d3c52-6c0e-4d0f-9a3b-0c1f5f0c9d11'
+
+const roleAnswer = (names: FieldNames) =>
+  ({
+    output: z.object({
+      application_object_id: text,
+      [names.groups]: z.array(z.object({ group_name: text, object_id: text })).nullable(),
+      [names.roles]: z.array(z.object({ role_name: text, role_id: text, scope: text })).nullable(),
+      explicit_max_ttl: seconds,
+      max_ttl: seconds,
+      permanently_delete: z.boolean(),
+      persist_app: z.boolean(),
+      sign_in_audience: text,
+      tags: z.array(text).nullable(),
+      ttl: seconds,
+    }),
+    example: {
+      application_object_id: '',
+      [names.groups]: null,
+      [names.roles]: [
+        {
+          role_name: 'Contributor',
+          role_id: `${subscription}/providers/Microsoft.Authorization/roleDefinitions/b24988ac-6180-42a0-ab88-20f7382dd24c`,
+          scope: `${subscription}/resourceGroups/web`,
+        },
+      ],
+      explicit_max_ttl: 0,
+      max_ttl: 86_400,
+      permanently_delete: false,
+      persist_app: false,
+      sign_in_audience: '',
+      tags: null,
+      ttl: 3600,
+    },
+  }) satisfies DocumentedAnswer
