@@ -60,14 +60,8 @@ export class PolicyStore {
   /** Opens the store and creates the built-in policies of the root namespace. */
   static async open(parts: PolicyStoreParts): Promise<PolicyStore> {
     const store = new PolicyStore(parts)
-    await store.ensureBuiltins()
+    await parts.view.putIfAbsent('root/default', store.#record(defaultPolicyText))
     return store
-  }
-
-  /** Creates the namespace's `default` policy unless it exists. */
-  async ensureBuiltins(namespace = 'root'): Promise<void> {
-    await this.#view.putIfAbsent(`${namespace}/default`, this.#record(defaultPolicyText))
-    this.forget()
   }
 
   async get(namespace: string, name: string): Promise<StoredPolicy | undefined> {

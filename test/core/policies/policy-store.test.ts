@@ -235,7 +235,7 @@ class HeldReads {
 
 test('root grants everything, in the root namespace and only as the first name', async () => {
   await using store = await openStore()
-  await store.ensureBuiltins('aB3xY9')
+  await store.core.view.write(store.firstEntries('aB3xY9'))
 
   expect(await capabilities(store, ['root'], 'x')).toEqual(['root'])
   expect(await capabilities(store, ['default', 'root'], 'x')).toEqual(['deny'])
