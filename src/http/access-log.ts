@@ -16,7 +16,7 @@ export type AccessLine = {
   remote_address: string
 }
 
-/** Makes the log line of a finished request; `ms` is its duration in milliseconds. */
+/** Writes the log line of a finished request; `ms` is its duration in milliseconds. */
 export function accessLine(
   call: Call,
   { route, status, ms }: { route: string; status: number; ms: number },

@@ -18,7 +18,7 @@ import { isRelative } from './target.ts'
 export type AdmissionParts = {
   access: Access
   namespaces: Pick<NamespaceStore, 'isRootOnly' | 'byId' | 'isLive' | 'lockRefusal'>
-  /** The mount a path of a namespace belongs to. */
+  /** The mount that a path of a namespace belongs to. */
   resolve(namespace: string, path: string): { mount: Mount } | undefined
   jsonLimits: JsonLimits
   /** Limits on paths that need no token. */
@@ -41,9 +41,9 @@ export type UnreadRequest = RoutedRequest & {
 export type Admit = (request: UnreadRequest, rules: RouteRules) => Promise<void>
 
 /**
- * Makes the checks between routing and the handler, in the order of
- * docs/contract/http.md#the-order-of-refusals: the first refusal wins. Afterwards the call holds its fields
- * and its caller.
+ * Runs the checks between routing and the handler, in the order of
+ * docs/contract/http.md#the-order-of-refusals: the first refusal wins. Afterwards the call has its fields and
+ * its caller.
  */
 export function admission(parts: AdmissionParts): Admit {
   const { access, namespaces, resolve, isSealed, maxTtlOf } = parts
@@ -80,16 +80,16 @@ export function admission(parts: AdmissionParts): Admit {
     if (checked !== undefined) await checked
     if (rules.open) await admitOpen(call, rules, request, access)
     else await admitCaller(call, rules, request, access)
-    // a token that became valid since: its fields were not read, so nothing may act on them
+    // the token became valid since; its fields were not read, so nothing may act on them
     if (isOfStranger) throw refuse('denied', 'permission denied')
     if (call.wrapTtl > 0 && call.operation !== 'help') await admitWrapping(call, rules, request)
     if (call.mount?.tainted === true && !rules.whileRemoved) throw taintedRefusal(call)
   }
 
   /**
-   * Whoever has a token is known and pays for what is kept. Without one, or with one that only opens what is
-   * wrapped, an answer is kept no longer than a token of the mount may live, and only that of a login or of a
-   * look at what is wrapped. docs/contract/wrapping.md#wrapping
+   * A caller with a token is known, and stored responses are attributed to it. Without one, or with a
+   * wrapping token alone, only a login or a lookup of a wrapping token is wrapped, for no longer than a token
+   * of the mount may live. docs/contract/wrapping.md#wrapping
    */
   async function admitWrapping(call: Call, rules: RouteRules, request: RoutedRequest): Promise<void> {
     const token = tokenOf(request.raw)
@@ -144,8 +144,7 @@ export const taintedRefusal = (call: Call) =>
   )
 
 /**
- * docs/contract/http.md#verbs-and-paths, docs/contract/http.md#bodies: where the fields of an operation come
- * from.
+ * The source of an operation's fields. docs/contract/http.md#verbs-and-paths, docs/contract/http.md#bodies
  */
 function fieldsOf(call: Call, body: Uint8Array | undefined, limits: JsonLimits): Record<string, JsonValue> {
   if (call.operation === undefined)
@@ -215,7 +214,7 @@ async function authenticated(
 
 /**
  * Policy paths match byte for byte, but some names have several spellings: a rule that denies one spelling
- * must deny them all.
+ * must deny all of them.
  */
 function canonicalizerOf({ path, below }: Call, { canonical }: RouteRules): AclRequest['canonicalize'] {
   if (canonical === undefined) return undefined

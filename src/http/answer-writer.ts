@@ -23,7 +23,7 @@ export function writeAnswer(
   response.writeHead(status, all).end(bodyBeside(namespace, body))
 }
 
-/** Lets the page read this answer. */
+/** Allows the page to read this response. */
 function allowOrigin(all: Record<string, string>, { origin, headers }: CrossOrigin): void {
   Object.assign(all, headers)
   all['access-control-allow-origin'] = origin
@@ -33,8 +33,8 @@ function allowOrigin(all: Record<string, string>, { origin, headers }: CrossOrig
 const beyondAscii = /[^\x00-\x7f]/
 
 /**
- * The body beside which the namespace is returned as it came. Node.js writes head and text together, in the
- * encoding of the text: header bytes beyond ASCII would be encoded twice. docs/contract/http.md#headers
+ * A body that may accompany a namespace header with bytes beyond ASCII. Node.js writes head and text together
+ * in the encoding of the text, so such header bytes would be encoded twice. docs/contract/http.md#headers
  */
 export function bodyBeside(
   namespace: string | string[] | undefined,

@@ -12,15 +12,17 @@ import type { Answer, RoutedRequest, Served } from './exchange.ts'
 export type Host = {
   /** Counts a request as inside its mount until the returned function is called. */
   enter(call: Call): () => void
-  /** Gives a secret a lease that ends with the caller's token. If that fails, revokes the secret and throws. */
+  /**
+   * Gives a secret a lease that ends with the caller's token. If that fails, revokes the secret and throws.
+   */
   lease(call: Call, secret: LeasedSecret): Promise<IssuedLease>
-  /** Stores a response behind a wrapping token. If that fails, revokes what the call has made. */
+  /** Stores a response behind a wrapping token. If that fails, revokes what the call has created. */
   wrap(call: Call, body: string, made: MadeByCall): Promise<WrapInfo>
   /** Counts a large response until its client has received it. Throws if too many bytes are held already. */
   hold(call: Call, body: string): void
 }
 
-/** Makes the response to an admitted request: fields, handler, envelope. Throws refusals. */
+/** Produces the response to an admitted request: fields, handler, envelope. Throws refusals. */
 export async function answerRequest(
   host: Host,
   request: RoutedRequest,

@@ -11,7 +11,7 @@ export type ArrivingBody = {
 }
 
 /**
- * Bytes of all request bodies and large answers that are held at once. MAX_BUFFERED:
+ * Total bytes of the request bodies and large responses held at once. MAX_BUFFERED:
  * docs/contract/http.md#limits
  */
 export class BodyBudget {
@@ -43,7 +43,7 @@ export class BodyBudget {
 
   /**
    * Refuses unfinished bodies, the largest first, until the rest fits. So clients that leave large bodies
-   * unfinished never take the room from those that send small ones.
+   * unfinished never displace those that send small ones.
    */
   makeRoom(): void {
     while (this.isSpent) {
@@ -62,13 +62,15 @@ export class BodyBudget {
   }
 }
 
-/** Responses of at least this many characters count against the memory limit until the client has read them. */
+/**
+ * Responses of at least this many characters count against the memory limit until the client has read them.
+ */
 export const largeAnswer = 1024 * 1024
 
 const tooLarge = () => refuse('too-large', 'http: request body too large')
 export const overloaded = () => refuse('overloaded', 'server is overloaded')
 
-/** The refusal of a body whose `Content-Length` is above the limit: before any of it is read. */
+/** Refuses a body whose `Content-Length` is above the limit, before reading any of it. */
 export function announcedSizeRefusal(request: IncomingMessage, maxBytes: number): ServiceError | undefined {
   return Number(request.headers['content-length'] ?? 0) > maxBytes ? tooLarge() : undefined
 }
@@ -84,10 +86,10 @@ export type BodyLimits = {
 }
 
 /**
- * Reads a complete body, within the limits of one body and of all together. `taken` gets the bytes that count
- * against the budget (negative when a refusal returns them); the caller returns the rest when the request has
- * ended. After a refusal the rest of the body is read and dropped, so that the client can still read the
- * response.
+ * Reads a complete body, within the limits for one body and for all bodies together. `taken` gets the bytes
+ * that count against the budget (negative when a refusal returns them); the caller returns the rest when the
+ * request has ended. After a refusal the rest of the body is read and dropped, so that the client can still
+ * read the response.
  */
 export function readBody(
   request: IncomingMessage,
@@ -135,8 +137,9 @@ export function readBody(
 const empty: Buffer = Buffer.alloc(0)
 
 /**
- * The chunks of a body in one piece of memory. They are not kept as they come: a client may send each byte as
- * a chunk of its own, and the objects around them would take a hundred times what the limits count.
+ * Collects the chunks of a body in one piece of memory. Keeping the chunks would be unsafe: a client may send
+ * each byte as a separate chunk, and their objects would take a hundred times the memory that the limits
+ * count.
  */
 class Gathered {
   readonly #mostBytes: number

@@ -16,8 +16,8 @@ const formType = 'application/x-www-form-urlencoded'
 const mergePatchType = 'application/merge-patch+json'
 
 /**
- * The fields of a POST or PUT: a JSON object whatever its media type, or a form that says it is one. Throws
- * `ServiceError`. docs/contract/http.md#bodies.
+ * Reads the fields of a POST or PUT: a JSON object whatever its media type, or a form that is declared as
+ * one. Throws `ServiceError`. docs/contract/http.md#bodies
  */
 export function readFields(
   raw: Uint8Array | undefined,
@@ -32,7 +32,8 @@ export function readFields(
 }
 
 /**
- * The fields of a PATCH, which has one media type only. Throws `ServiceError`. docs/contract/http.md#bodies
+ * Reads the fields of a PATCH, which has only one media type. Throws `ServiceError`.
+ * docs/contract/http.md#bodies
  */
 export function readPatchFields(
   raw: Uint8Array | undefined,
@@ -50,8 +51,8 @@ export function readPatchFields(
 }
 
 /**
- * The fields of a read, list or delete: a key given once is its text, given several times the list of them;
- * `help` is dropped, and so is every pair that cannot be decoded. docs/contract/http.md#verbs-and-paths.
+ * Reads the fields of a read, list or delete. A key that occurs once is a text, a repeated one a list of
+ * texts; `help` and pairs that cannot be decoded are dropped. docs/contract/http.md#verbs-and-paths
  */
 export function queryFields(search: string): Record<string, JsonValue> {
   const fields = noFields()

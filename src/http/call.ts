@@ -42,7 +42,7 @@ export type Call = {
   /** `admit` moves a call that follows an id, with its mount. */
   namespace: Namespace | undefined
   /**
-   * The namespace was written into the path: no copies at the top level of the envelope.
+   * The path named the namespace, so the envelope has no copies at its top level.
    * docs/contract/http.md#answers
    */
   readonly namespaceInPath: boolean
@@ -56,10 +56,7 @@ export type Call = {
   crossOrigin: CrossOrigin | undefined
   /** The client's address. docs/contract/http.md#client-address */
   remoteAddress: string
-  /**
-   * Seconds for which the answer is to be kept behind a token instead of given, part of one too; 0: it is
-   * not. Set by `admit`.
-   */
+  /** Requested wrapping TTL in seconds, with fractions; 0: the response is not wrapped. Set by `admit`. */
   wrapTtl: number
   /** The response is wrapped for a caller without a token. Set by `admit`. */
   wrapsForStranger: boolean
@@ -74,9 +71,9 @@ export type Call = {
   reason: string
   /** Bytes held for its body, and for its response if that is large. */
   bodyBytes: number
-  /** Called when its response is made. */
+  /** Called when its response is complete. */
   answered: (() => void) | undefined
-  /** It counts as in progress: it has arrived completely and is being handled. */
+  /** Whether it counts as in progress: it has arrived completely and is being handled. */
   isUnderWay: boolean
   /** Stops counting a waiting request as in progress, until the returned function is called. */
   setAside: (() => () => void) | undefined
@@ -93,13 +90,13 @@ declare module 'node:http' {
   }
 }
 
-/** The call of a raw request. Every request passes the router first, so it is there. */
+/** The call of a raw request. Every request passes the router first, so it exists. */
 export function callOf(raw: IncomingMessage): Call {
   if (raw.call === undefined) throw new Error('a request has passed the router without a call')
   return raw.call
 }
 
-/** Releases what the call holds until its response is made. A second call has no effect. */
+/** Releases what the call holds until its response is complete. A second call has no effect. */
 export function answerIsMade(call: Call): void {
   const { answered } = call
   call.answered = undefined

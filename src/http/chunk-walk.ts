@@ -7,9 +7,9 @@ const hexValue = Int8Array.from({ length: 256 }, (_, byte) =>
 )
 
 /**
- * Follows the chunks of one body (RFC 9112 §7.1) up to the end of the size line that says 0. Only a guess at
- * where the parser may be given much at once: what it says is checked against the parser, which alone judges
- * the chunks.
+ * Follows the chunks of one body (RFC 9112 §7.1) up to the end of the size line that says 0. It only
+ * estimates how much the parser may get at once: the result is checked against the parser, which alone
+ * decides.
  */
 export class ChunkWalk {
   #toSkip = 0
@@ -17,14 +17,14 @@ export class ChunkWalk {
   #inExtension = false
   #last = false
 
-  /** The last chunk's size line is behind us: trailers follow. */
+  /** The last chunk's size line has passed: trailers follow. */
   get last(): boolean {
     return this.#last
   }
 
   /**
-   * Goes through the bytes from `from` and returns where it stopped: at their end, or behind the last chunk's
-   * size line.
+   * Reads the bytes from `from` and returns where it stopped: at their end, or after the last chunk's size
+   * line.
    */
   advance(bytes: Uint8Array, from: number): number {
     let at = from

@@ -5,7 +5,7 @@ import type { EarlyReply } from './call.ts'
 import type { ConnectionLimits } from './connections.ts'
 
 export type ProxyRules = {
-  /** Networks that may speak for a client; empty: nobody. */
+  /** Networks that may forward for a client; empty: none. */
   trusted: readonly string[]
   /** Addresses skipped from the right end of the header. */
   hops: number
@@ -15,7 +15,7 @@ export type ProxyRules = {
 
 const refusal = (text: string): EarlyReply => ({ kind: 'refusal', status: 400, text })
 
-/** The address that counts as the client's, in its canonical spelling, or why the request is refused. */
+/** The client's address in its canonical spelling, or why the request is refused. */
 export function clientAddressReader({
   trusted,
   hops,
@@ -50,8 +50,8 @@ export function clientAddressReader({
 const peerOf = (request: IncomingMessage): string => canonicalAddress(request.socket.remoteAddress ?? '')
 
 /**
- * Whom connections count for: the peer, or behind a trusted proxy the client that a request was forwarded
- * for.
+ * The address that connections count for: the peer, or behind a trusted proxy the client that a request was
+ * forwarded for.
  */
 export function connectionCounting(
   rules: ProxyRules,

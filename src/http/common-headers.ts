@@ -1,15 +1,15 @@
-/** On every answer, unless it says otherwise. docs/contract/http.md#headers */
+/** Headers of every response, unless it sets them itself. docs/contract/http.md#headers */
 export const commonHeaders = {
   'cache-control': 'no-store',
   'strict-transport-security': 'max-age=31536000; includeSubDomains',
 }
 
-/** On every answer: the id that logs, audit and the envelope have for its request. docs/explain.md */
+/** A header of every response: the id of its request in logs, audit and envelope. docs/explain.md */
 export const requestIdHeader = 'x-gatehouse-request-id'
 
 /**
- * What the headers of every answer begin with: the common ones, the id of its request, and the namespace that
- * was named. docs/contract/http.md#headers
+ * The first headers of every response: the common ones, the request id, and the namespace that the request
+ * named. docs/contract/http.md#headers
  */
 export function firstHeaders(
   requestId: string,

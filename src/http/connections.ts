@@ -1,20 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Who may hold how many connections. */
+/** Limits on connections. */
 export type ConnectionLimits = {
   /** Open connections of all clients together. */
   most: number
   /** Open connections of one client. */
   mostPerClient: number
   /**
-   * Whom a connection counts for, by the address of its peer; undefined for a proxy's, which counts for whom
-   * it forwards.
+   * The address that a connection counts for, by its peer; undefined for a proxy's, which counts for the
+   * clients it forwards.
    */
   clientOfPeer(peer: string): string | undefined
-  /** Whom a request counts for; undefined for one that is refused for its address. */
+  /** The address that a request counts for; undefined for one that is refused because of its address. */
   clientOfRequest(request: IncomingMessage): string | undefined
-  /** Called for each connection or request that is turned away or cut off because there are too many. */
+  /** Called for each connection or request that is refused or cut off because there are too many. */
   onCrowded(): void
 }
 
@@ -28,34 +28,32 @@ export const noLimits: ConnectionLimits = {
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** There are more connections than there may be: only what is served whatever the load is served. */
+    /** The limit on connections is exceeded: only requests that are served under any load are served. */
     isBeyondLimits?: boolean
   }
 }
 
 /**
- * Connections accepted above the limits, so that a health check or a revocation can still be heard. A client
- * that has something to say says it at once, so the one that has been silent longest makes room for the next.
+ * Connections accepted above the limits, so that health checks and revocations still get through. Clients
+ * with something to say do so at once, so the longest silent connection makes room for the next.
  */
 const reserved = 64
 
 /**
- * When the server makes sure that a client that ends its side is still there: after so long, then after twice
- * as long, and so on.
+ * When the server checks that a half-closed client is still there: after this time, then after twice as long,
+ * and so on.
  */
 const firstProbeMs = 250
 const mostProbes = 4
 
-/** One connection, and what is under way on it. */
+/** One connection and its requests in progress. */
 export class Connection {
   readonly socket: Socket
-  /**
-   * A proxy's connection counts for the client whose request is on it, and for nobody between two requests.
-   */
+  /** A proxy's connection counts for the client whose request is on it, and for nobody between requests. */
   readonly isProxy: boolean
-  /** Of the requests whose head has arrived, in their order, until the client has the answer. */
+  /** The requests whose head has arrived, in order, until their clients have received the responses. */
   readonly responses: ServerResponse[] = []
-  /** Whom it counts for now. */
+  /** The address that it counts for now. */
   client: string | undefined
 
   constructor(socket: Socket, client: string | undefined) {
@@ -65,7 +63,8 @@ export class Connection {
   }
 
   /**
-   * Does the server wait for the client: for a request, for the rest of one, or for it to take its answers?
+   * Whether the server waits for the client: for a request, for the rest of one, or for the client to take
+   * its responses.
    */
   get isIdle(): boolean {
     return this.responses.every((response) => response.writableEnded || !response.req.complete)
@@ -73,13 +72,12 @@ export class Connection {
 }
 
 /**
- * Who may hold connections: each client so many, and all clients together so many. For one more, the
- * connection that has been idle longest is closed: one of the client's own if the client holds all it may,
- * else anyone's.
+ * Limits the connections of each client and of all clients. Beyond the limit, the connection that has been
+ * idle longest is closed: one of the client's own if the client has reached its share, else anyone's.
  */
 export class Connections {
   readonly #limits: ConnectionLimits
-  // each set is in the order in which its connections were last heard or answered
+  // each set is ordered by the time its connections were last active
   readonly #all = new Set<Connection>()
   readonly #byClient = new Map<string, Set<Connection>>()
   readonly #reserve = new Set<Connection>()
@@ -88,7 +86,9 @@ export class Connections {
     this.#limits = limits
   }
 
-  /** A new connection; undefined if it was closed because there is no room, not even in the reserve. */
+  /**
+   * Registers a new connection; undefined if it was closed because there is no room, not even in the reserve.
+   */
   open(socket: Socket): Connection | undefined {
     const connection = new Connection(socket, this.#limits.clientOfPeer(socket.remoteAddress ?? ''))
     if (!this.#admit(connection) && !this.#admitToReserve(connection)) {
@@ -100,7 +100,7 @@ export class Connections {
     return connection
   }
 
-  /** Bytes of the client have arrived. */
+  /** The client has sent bytes. */
   heard(connection: Connection): void {
     this.#renew(connection)
   }
@@ -156,7 +156,7 @@ export class Connections {
     return held === undefined || this.#hasRoom(held, this.#limits.mostPerClient)
   }
 
-  /** Is there room for one more, or can some be made? */
+  /** Whether there is room for one more, or can be made. */
   #hasRoom(connections: ReadonlySet<Connection>, most: number): boolean {
     if (connections.size < most) return true
     for (const connection of connections) {
@@ -209,9 +209,9 @@ function renew(connections: Set<Connection> | undefined, connection: Connection)
 }
 
 /**
- * A client that ends its side may wait for its answer, or be gone: only something sent to it tells. A client
- * that waits skips the interim answer (RFC 9110 §15.2). The system of one that is gone resets the connection,
- * which the next probe notices, and whoever works for that client hears of it.
+ * A half-closed client may be waiting for its response or be gone; only sending something tells. A waiting
+ * client skips the interim response (RFC 9110 §15.2). The system of a client that is gone resets the
+ * connection; the next probe notices that, and the work for the client is told.
  */
 function probe({ socket, responses }: Pick<Connection, 'socket' | 'responses'>, probes = 0): void {
   if (responses.length === 0 || probes === mostProbes) return

@@ -4,7 +4,7 @@ import type { Answer } from './exchange.ts'
 import { errorBody } from './error-reply.ts'
 
 /**
- * What is said to pages of other origins; made once for each change of the settings.
+ * The CORS headers for pages of other origins; built once for each change of the settings.
  * docs/contract/http.md#pages-of-other-origins
  */
 export type CorsRules = {
@@ -14,7 +14,7 @@ export type CorsRules = {
   readonly preflight: Readonly<Record<string, string>>
 }
 
-/** What becomes of a request that names its origin. */
+/** The decision about a request that names its origin. */
 type CorsVerdict = 'refused' | 'served' | 'preflight' | 'bad-preflight'
 
 const methods = ['DELETE', 'GET', 'OPTIONS', 'POST', 'PUT', 'LIST', 'SCAN', 'PATCH']
@@ -40,7 +40,7 @@ function corsRules(settings: CorsSettings): CorsRules {
   }
 }
 
-/** Origins are compared as they are. `wanted`: the method a preflight asks for. */
+/** Compares origins unchanged. `wanted` is the method that a preflight asks for. */
 function corsVerdict(
   { origins }: CorsRules,
   origin: string,
@@ -51,7 +51,7 @@ function corsVerdict(
   return wanted !== undefined && methods.includes(wanted) ? 'preflight' : 'bad-preflight'
 }
 
-/** The rules of the settings that hold at the moment, made anew only when those change. */
+/** The rules of the current settings, rebuilt only when those change. */
 export function corsReader(current: () => CorsSettings | undefined): () => CorsRules | undefined {
   let made: { from: CorsSettings; rules: CorsRules } | undefined
   return () => {
@@ -63,8 +63,8 @@ export function corsReader(current: () => CorsSettings | undefined): () => CorsR
 }
 
 /**
- * Sets the CORS headers of the response on the call. Returns the answer that settles the request, unless it
- * is to be served.
+ * Sets the CORS headers of the response on the call. Returns a response if the request needs no further
+ * handling.
  */
 export function lookAtOrigin(
   rules: CorsRules,

@@ -1,39 +1,38 @@
 import type { z } from 'zod'
 import type { RouteRules, VerbName } from './exchange.ts'
 
-/** What the API document says of the answer of a verb. */
+/** What the API document says about the response of a verb. */
 export type DocumentedAnswer = {
-  /** Shape of `data` in the answer, or of the whole of one that is `bare`. */
+  /** The shape of `data` in the response, or of the whole response if it is `bare`. */
   readonly output?: z.ZodType
-  /** An answer as `output` has it. */
+  /** An example of `output`. */
   readonly example?: object
   /**
-   * `auth`: a token is given; `wrapped`: a token for the answer is; `bare`: there is no envelope; `page`: it
-   * is HTML.
+   * `auth`: returns a token; `wrapped`: returns a wrapping token; `bare`: has no envelope; `page`: is HTML.
    */
   readonly form?: 'auth' | 'wrapped' | 'bare' | 'page'
   /**
-   * Of an answer that is no error. Without them 200 where something is read, listed or said to come back,
+   * Statuses of successful responses. By default 200 if something is read, listed or documented as output,
    * else 204.
    */
   readonly statuses?: readonly (200 | 202 | 204 | 304)[]
-  /** What headers of an answer with a body say, by name, beside those that all have. */
+  /** Headers of a response with a body, by name, in addition to the common ones. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Fields that must be sent: without one of them the call is always refused. */
+  /** Required fields: without one of them the call is always refused. */
   readonly required?: readonly string[]
-  /** Where others know the operation by a name. */
+  /** Set if other clients know the operation by this id. */
   readonly operationId?: string
 }
 
-/** A served verb that the API document names. */
+/** A served verb that the API document describes. */
 export type DocumentedRoute = {
-  /** The plugin it belongs to; `node` for paths of no mount. */
+  /** The plugin it belongs to; `node` for node-level paths. */
   readonly group: string
-  /** Template below the mount (`/role/:name`); of a path that belongs to no mount, the whole of it. */
+  /** Template below the mount (`/role/:name`); for a node-level path, the whole path. */
   readonly path: string
   /** `SEARCH` stands for a list. */
   readonly method: 'GET' | 'SEARCH' | 'POST' | 'PATCH' | 'DELETE'
-  /** Of a path that belongs to no mount: below `/v1` or at the root of the server. */
+  /** For a node-level path: below `/v1` or at the root of the server. */
   readonly at?: 'v1' | 'root'
   readonly summary: string
   readonly description?: string
@@ -42,7 +41,7 @@ export type DocumentedRoute = {
   readonly body?: z.ZodObject
   readonly output?: z.ZodType
   readonly answer?: Omit<DocumentedAnswer, 'output'>
-  /** Which token it takes. */
+  /** Which token it requires. */
   readonly token: 'required' | 'optional' | 'none'
 }
 

@@ -10,15 +10,15 @@ import type { NodeRoute } from './node-resource.ts'
 import { tokenOf } from './request-headers.ts'
 import type { Resource } from './resource.ts'
 
-/** What a route leads to. */
+/** What a route serves. */
 export type Endpoint = {
   /** The route in metrics and in the access log. */
   readonly label: string
-  /** Needs no token, or looks at it itself: its bodies are limited by MAX_LOGIN_SIZE. */
+  /** Needs no token, or checks it itself: its bodies are limited by MAX_LOGIN_SIZE. */
   isOpen(call: Call): boolean
   /** Served under any load. docs/contract/http.md#limits */
   isExempt(call: Call): boolean
-  /** Error texts go out as they are, without the list form of causes. docs/contract/http.md#errors */
+  /** Error texts are sent unchanged, without the list form of causes. docs/contract/http.md#errors */
   showsBareCauses(call: Call): boolean
   /** Refusals contain the request id. */
   namesRequest(call: Call): boolean
@@ -79,7 +79,9 @@ export const nodeEndpoint = ({ url, handle }: NodeRoute): Endpoint => ({
     }),
 })
 
-/** Requests of no mount, which are admitted like any other. docs/contract/http.md#the-order-of-refusals */
+/**
+ * Requests without a mount, which are admitted like any other. docs/contract/http.md#the-order-of-refusals
+ */
 export const nowhereEndpoint = (admit: Admit): Endpoint => ({
   label: routeTemplate(noRoute),
   isOpen: () => false,

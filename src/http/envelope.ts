@@ -5,27 +5,27 @@ import { stringifyJson } from '../lib/json.ts'
 import type { Call } from './call.ts'
 import { fixedPaths } from '../core/mounts/mount-path.ts'
 
-/** What a handler gives back; `undefined` instead of it: nothing. docs/contract/http.md#answers */
+/** What a handler returns; `undefined` means nothing. docs/contract/http.md#answers */
 export type Reply = {
   data?: object | null
-  /** `data` as JSON text, where that is written already. */
+  /** `data` as JSON text, if it is already serialised. */
   dataText?: string
   warnings?: readonly string[]
   auth?: AuthBlock
-  /** What can be taken back: it gets a lease before it goes out. */
+  /** A revocable secret: it gets a lease before it is sent. */
   secret?: LeasedSecret
-  /** A lease that was made or renewed; `duration` in seconds. */
+  /** A created or renewed lease; `duration` in seconds. */
   lease?: ShownLease
   /**
-   * 202: what was asked for goes on in the background. 304: what the client has still holds; only `headers`
-   * go out.
+   * 202: the work continues in the background. 304: the client's copy is current, and only `headers` are
+   * sent.
    */
   status?: 202 | 304
-  /** Sent beside those of every answer, or in their place; not with an answer that is kept behind a token. */
+  /** Sent in addition to the common headers, or instead of them; not with a wrapped response. */
   headers?: Readonly<Record<string, string>>
-  /** Of a list: `after` and `limit` were minded already. */
+  /** For a list: `after` and `limit` are already applied. */
   paged?: true
-  /** The answer is behind this token. */
+  /** The token that unwraps the response. */
   wrapInfo?: WrapInfo
   /** Sent as it is, without envelope. */
   raw?: {
@@ -37,21 +37,21 @@ export type Reply = {
   }
 }
 
-/** A reply with all that clients compare: `data` is written, its tag is among the headers. */
+/** A reply that clients can revalidate: `data` is serialised, and its tag is in the headers. */
 export type WrittenReply = Reply & {
   readonly dataText: string
   readonly headers: Readonly<Record<string, string>> & { readonly etag: string }
 }
 
-/** What a call has made that its answer tells of: without the answer it is nobody's. */
+/** What a call has created and its response names: without the response it belongs to nobody. */
 export type MadeByCall = { readonly accessor?: string | undefined; readonly leaseId?: string | undefined }
 
-/** What an answer repeats of its request. */
+/** The parts of a request that its response repeats. */
 export type Answered = Pick<Call, 'requestId' | 'path' | 'namespaceInPath'> & {
   readonly mount: { readonly type: string } | undefined
 }
 
-/** What an answer says of a lease. */
+/** What a response says about a lease. */
 type ShownLease = { readonly id: string; readonly renewable: boolean; readonly duration: number }
 
 const copied = new Set([
@@ -83,17 +83,14 @@ const copiedBelow = [
   'sys/policy/',
 ]
 
-/** Does this path repeat the keys of `data` at the top level? docs/contract/http.md#answers */
+/** Whether this path repeats the keys of `data` at the top level. docs/contract/http.md#answers */
 function copiesData(call: Answered): boolean {
   if (!call.path.startsWith(fixedPaths.system) || call.namespaceInPath) return false
   const path = call.path
   return copied.has(path) || copiedBelow.some((prefix) => path.startsWith(prefix))
 }
 
-/**
- * The success body all routes share, as text ending in a newline. The parts that are the same each time are
- * written, not built.
- */
+/** The success body that all routes share, as text ending in a newline. Constant parts are literals. */
 export function envelope(call: Answered, reply: Reply): string {
   const { data = null, warnings = [], auth = null } = reply
   const head = `"request_id":"${call.requestId}",${reply.lease === undefined ? noLease : leaseText(reply.lease)}`
@@ -107,7 +104,7 @@ const leaseText = ({ id, renewable, duration }: ShownLease): string =>
 
 const noLease = '"lease_id":"","renewable":false,"lease_duration":0'
 
-/** What is sent in place of an answer that was wrapped. docs/contract/wrapping.md#wrapping */
+/** The response that replaces a wrapped one. docs/contract/wrapping.md#wrapping */
 export function wrappedEnvelope(info: WrapInfo): string {
   const head = `"request_id":"",${noLease},"data":null`
   return `{${head},"wrap_info":${JSON.stringify(info)},"warnings":null,"auth":null,"mount_type":""}\n`
@@ -128,8 +125,8 @@ const ownKeys = new Set(
 )
 
 /**
- * The keys of `data` beside the envelope's own, which are never overwritten: not in other letters either, as
- * Go's clients take `Auth` for `auth`.
+ * The keys of `data` except those that equal one of the envelope's in any case, because Go's clients take
+ * `Auth` for `auth`.
  */
 function topLevelCopies(data: object): string {
   const text = stringifyJson(

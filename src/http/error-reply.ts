@@ -1,7 +1,8 @@
 import { causeList, type ErrorKind, ServiceError } from '../errors.ts'
 
 /**
- * The one place that knows statuses; a new kind without one does not compile. docs/contract/http.md#errors
+ * The only mapping from kinds to statuses; a new kind without one does not compile.
+ * docs/contract/http.md#errors
  */
 const statusOf: Record<ErrorKind, number> = {
   invalid: 400,
@@ -38,7 +39,7 @@ export function errorReply(error: ServiceError, open: boolean): ErrorReply {
 export const bugReply = (open: boolean): ErrorReply =>
   errorReply(new ServiceError('internal', 'internal error'), open)
 
-/** Worth another try, a little later. */
+/** Worth retrying a little later. */
 const mayPass: ReadonlySet<ErrorKind> = new Set(['throttled', 'unavailable', 'overloaded'])
 
 const slow = /^storage is (?:full|read-only)/

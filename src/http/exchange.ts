@@ -18,20 +18,20 @@ export type Exchange<Input, Params> = {
   readonly params: Params
   /** The declared fields, converted. */
   readonly input: Input
-  /** All fields as sent, undeclared ones too. */
+  /** All fields as sent, including undeclared ones. */
   readonly sent: Sent
   /** Undefined on open paths, unless `sees` says otherwise. */
   readonly caller: Caller | undefined
-  /** The token id the request came with, valid or not; empty for none. */
+  /** The token id of the request, valid or not; empty for none. */
   presented(): string
-  /** Values of a request header; the first of several. */
+  /** The value of a request header; the first of several. */
   header(name: string): string | undefined
   /**
-   * `listener` is called when the client is gone, at once if it is already; call what comes back when nobody
-   * listens any longer.
+   * Calls `listener` when the client has disconnected, at once if it already has. Call the returned function
+   * to stop listening.
    */
   whenGone(listener: () => void): () => void
-  /** The same for a client that sends nothing more, whether it is gone or still reads. */
+  /** The same for a client that sends nothing more, whether it has disconnected or still reads. */
   whenSilent(listener: () => void): () => void
 }
 
@@ -44,10 +44,10 @@ export type Precheck = (
   request: { readonly call: Call; readonly presented: string },
 ) => Promise<void> | void
 
-/** What a handler comes to. */
+/** The result of a handler. */
 export type Outcome = Promise<Reply | undefined> | Reply | undefined
 
-/** What `admit` needs to know of the route a request met. */
+/** What `admit` needs to know about the route of a request. */
 export type RouteRules = {
   readonly open: boolean
   readonly caller: 'none' | 'optional' | 'if-good' | 'required-inside'
@@ -65,16 +65,16 @@ export type RouteRules = {
   exchange(request: RoutedRequest): Exchange<unknown, unknown>
 }
 
-/** What goes out for a request, whoever writes it. Header names in lower case. */
+/** The response to a request. Header names are in lower case. */
 export type Answer = {
   readonly status: number
   readonly contentType?: string
-  /** Beside those of every answer, or in their place. */
+  /** In addition to the common headers, or instead of them. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: string | Buffer
 }
 
-/** A request and what its route has captured. */
+/** A request and the captures of its route. */
 export type RoutedRequest = { readonly raw: IncomingMessage; readonly params: unknown }
 
 /** One verb of a route. */

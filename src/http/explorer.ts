@@ -17,9 +17,9 @@ const policy = [
 ].join('; ')
 
 /**
- * `/docs`: a page that shows the API document and can send requests. All it needs comes from this server, and
- * none of it is loaded before it is requested: Fastify accepts no routes once it listens, so the page lives
- * in an app of its own.
+ * `/docs`: a page that shows the API document and can send requests. Everything it needs comes from this
+ * server and is loaded on the first request. Fastify accepts no routes once it listens, so the page has its
+ * own app.
  */
 export function explorerResource(
   app: Pick<FastifyInstance, 'httpErrors' | 'to'>,
@@ -59,7 +59,7 @@ async function openExplorer(document: () => object): Promise<FastifyInstance> {
     import('@fastify/swagger-ui'),
   ])
   const app = fastify()
-  // the document is valid OpenAPI 3.1; the plugin's types know the older versions only
+  // the document is valid OpenAPI 3.1; the plugin's types only know older versions
   const specification = { document: document() as never }
   await app.register(fastifySwagger, { mode: 'static', specification })
   await app.register(fastifySwaggerUi, {

@@ -2,16 +2,16 @@ import { namespaceIdOf } from '../core/namespaces/suffix.ts'
 import type { JsonValue } from '../lib/json.ts'
 
 /**
- * The id of the namespace a call is served in, by what it brings; undefined: the one it was sent to.
+ * The id of the namespace in which a call is served, by an id it carries; undefined: the one it was sent to.
  * `presented` is its token id, empty for none.
  */
 export type Follows = (sent: Readonly<Record<string, JsonValue>>, presented: string) => string | undefined
 
-/** Into the namespace of the calling token. docs/contract/namespaces.md#calls-that-follow-an-id */
+/** Follows the calling token into its namespace. docs/contract/namespaces.md#calls-that-follow-an-id */
 export const followsCaller: Follows = (_sent, presented) => namespaceIdOf(presented)
 
 /**
- * Into the namespace of the id in this field, as far as the id names one.
+ * Follows the id in this field into its namespace, if the id names one.
  * docs/contract/namespaces.md#calls-that-follow-an-id
  */
 export const followsField =
@@ -21,7 +21,7 @@ export const followsField =
     return namespace === 'root' ? undefined : namespace
   }
 
-/** As `followsField`; without such a field into the namespace of the calling token. */
+/** Like `followsField`; without such a field, follows the calling token. */
 export const followsFieldOrCaller =
   (name: string): Follows =>
   (sent, presented) =>

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 
 /**
- * Who waits for an event of a connection: pipelined requests share one listener, since Node.js warns of more
+ * The listeners for an event of a connection: pipelined requests share one, because Node.js warns of more
  * than a few.
  */
 type Waiting = WeakMap<Socket, Set<() => void>>
@@ -19,8 +19,8 @@ export function onHangUp(socket: Socket, listener: () => void): () => void {
 }
 
 /**
- * As `onHangUp`, and also if the client has ended its side: it sends nothing more, but may still read its
- * answer. `listener` may be called twice.
+ * Like `onHangUp`, and also if the client has ended its side: it sends nothing more, but may still read its
+ * response. `listener` may be called twice.
  */
 export function onLastByte(socket: Socket, listener: () => void): () => void {
   const stopListening = onHangUp(socket, listener)

@@ -15,9 +15,9 @@ export type HelpVerb = {
 
 type VerbWord = 'read' | 'write' | 'list' | 'scan' | 'patch' | 'delete'
 
-/** What can be told of a path, out of what it was declared with. */
+/** What the help says about a path, derived from its declaration. */
 export type HelpPage = {
-  /** Template below the mount: `/role/:name`; of a path that belongs to no mount, the whole of it. */
+  /** Template below the mount: `/role/:name`; for a node-level path, the whole path. */
   readonly path: string
   readonly isOfNode: boolean
   readonly about: string
@@ -28,12 +28,12 @@ export type HelpPage = {
 /** Describes one path in OpenAPI; null if the document does not know it. */
 export type DescribePath = (place: DocumentedPlace, path: string) => object | null
 
-/** A path whose help may be asked for. */
+/** A path that may have help. */
 export type Helped = {
   readonly path: string
-  /** Undefined where nothing is served. */
+  /** Undefined if nothing is served there. */
   readonly page: HelpPage | undefined
-  /** The refusal of what it does not serve. */
+  /** The refusal of verbs that it does not serve. */
   refusal(): ServiceError
 }
 
@@ -80,7 +80,7 @@ const needs: Record<HelpPage['needs'], string> = {
 }
 
 /**
- * What a path is for, its verbs and their fields, in plain text. docs/contract/http.md#help-counters-tools
+ * The purpose of a path, its verbs and their fields, in plain text. docs/contract/http.md#help-counters-tools
  */
 function pageText(page: HelpPage, mountPath: string): string {
   const verbs = page.verbs.map(({ verb, summary, input, anyFields }) => {
@@ -91,7 +91,7 @@ function pageText(page: HelpPage, mountPath: string): string {
   return [shownPath(page, mountPath), page.about, ...verbs, needs[page.needs]].join('\n\n') + '\n'
 }
 
-/** The paths of a mount, each with what it is for. */
+/** The paths of a mount, each with its purpose. */
 function mountText(pages: readonly HelpPage[], mountPath: string): string {
   const lines = pages.map((page) => `${shownPath(page, mountPath)}\n    ${page.about}`).toSorted()
   const head =
@@ -107,7 +107,7 @@ const shownPath = ({ path, isOfNode }: HelpPage, mountPath: string): string =>
 type FieldSchema = { type?: unknown; anyOf?: unknown; default?: unknown; description?: unknown }
 
 function fieldLines(input: z.ZodObject): string[] {
-  // an object as JSON Schema has its members' schemas here
+  // in JSON Schema, an object has its members' schemas here
   const { properties = {} } = z.toJSONSchema(input, {
     io: 'input',
     unrepresentable: 'any',
@@ -132,7 +132,7 @@ function typeText({ type, anyOf }: FieldSchema): string {
   return [...new Set(shown)].join(' or ')
 }
 
-/** Nothing of what is empty anyway. */
+/** Omits empty defaults. */
 function defaultText(value: unknown): string {
   const isEmpty =
     value === undefined ||

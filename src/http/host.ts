@@ -24,7 +24,7 @@ export type HostParts = {
 /** Paths whose response carries a new token; others of the token mount return one that exists. */
 const tokenCreation = `${fixedPaths.token}create`
 
-/** What the core does around a handler: the mount is entered, a secret gets a lease, a response is wrapped. */
+/** The core's part around a handler: it enters the mount, gives a secret a lease, and wraps a response. */
 export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostParts): Omit<Host, 'hold'> {
   /** Responses wrapped for clients without a token, by address. */
   const wrapsOfStrangers = new Buckets(clock, { capacity: 10, refillMs: 6000 })
@@ -42,7 +42,7 @@ export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostP
   return {
     enter: (call) => {
       const { mount } = call
-      // in a mount that is being removed, only the requests it still serves come this far
+      // a mount that is being removed only gets the requests that it still serves
       const leave = mount?.tainted === true ? mounts.enterRemoved(mount) : mount && mounts.enter(mount)
       if (leave === undefined) throw taintedRefusal(call)
       return leave

@@ -11,7 +11,7 @@ import { mountRouter } from './mount-router.ts'
 import { genericPlaces } from './openapi-places.ts'
 import type { Plugin } from './plugin.ts'
 
-/** Settings of the server under their names. docs/settings.md */
+/** Settings of the server, by name. */
 export type HttpSettings = {
   readonly headerTimeoutMs: number
   readonly bodyTimeoutMs: number
@@ -111,7 +111,7 @@ function pipelineParts({ cors, log, discard }: Core, { settings, measure }: Give
   }
 }
 
-/** The resources of all plugins of one name together. */
+/** The resources of all plugins with one name. */
 function served(plugins: readonly Plugin[]): HttpParts['plugins'] {
   const byName = Map.groupBy(plugins, ({ names: [name] }) => name)
   return [...byName].map(([name, group]) => {

@@ -22,12 +22,12 @@ import { type PreparedAnswersParts, PreparedAnswers, type PreparedRead } from '.
 import type { RawStatus } from './raw-errors.ts'
 import { helpOnly, type Resource, unknownPaths } from './resource.ts'
 
-/** What is served below the mounts of one plugin. */
+/** What one plugin serves below its mounts. */
 type ServedPlugin = {
   /** First segment of the canonical paths. */
   readonly name: string
   readonly resources: readonly Resource[]
-  /** Path of its mount where every namespace has exactly one. */
+  /** Path of its mount, if every namespace has exactly one. */
   readonly fixedAt?: string
 }
 
@@ -53,23 +53,22 @@ export type HttpParts = {
 export type Http = { readonly app: FastifyInstance; readonly pipeline: Pipeline }
 
 /**
- * Fastify validates and serializes nothing here. Given these, it does not even load its own compilers: a
- * tenth of the start.
+ * Fastify neither validates nor serialises here. Passing these keeps it from loading its own compilers, which
+ * takes a tenth of the start.
  */
 const noCompilers = {
   compilersFactory: { buildValidator: () => () => () => true, buildSerializer: () => () => JSON.stringify },
-  // a whole ajv function is declared where Fastify calls the result only
+  // Fastify only calls the result, although its type declares a complete ajv function
 } as unknown as NonNullable<FastifyServerOptions['schemaController']>
 
 /**
- * How paths are told apart. The one pattern of ours, a generic name, has a single repetition: its time grows
- * with the name's length only.
+ * How paths are distinguished. Our one pattern, a generic name, has a single repetition, so it takes time
+ * linear in the name's length.
  */
 const routerOptions = { maxParamLength: 1 << 16, allowUnsafeRegex: true }
 
 /**
- * Serves plugins: Fastify keeps their routes and the life of the server; every route leads into the pipeline.
- * docs/decisions/0009-one-pipeline.md
+ * Serves plugins. Fastify keeps their routes and the server's lifecycle; every route leads to the pipeline.
  */
 export async function openHttp(parts: HttpParts): Promise<Http> {
   const plugins = parts.plugins.map((plugin) => ({ ...plugin, resources: completed(plugin, parts.node) }))
@@ -83,7 +82,7 @@ export async function openHttp(parts: HttpParts): Promise<Http> {
   return { app, pipeline }
 }
 
-/** Fastify without an answer of its own: it routes, and hands every request to the pipeline. */
+/** A Fastify that never responds itself: it routes every request to the pipeline. */
 function openFastify(
   { server, route, onClosing, pipeline: { measure } }: HttpParts,
   pipeline: Pipeline,

@@ -37,14 +37,14 @@ export type ListServerOptions = {
 const maxHeadBytes = 128 * 1024
 /** The request target; more is 414. */
 const maxTargetBytes = 64 * 1024
-/** Headers of one request; a client that sends more is refused, none is silently dropped. */
+/** Most headers of one request; a request with more is refused, and none is silently dropped. */
 const maxHeaders = 1000
 
 /**
  * An HTTP server whose handler sees every method token as the client sent it: `LIST`, which Node's parser
- * refuses, and whatever else RFC 9110 §9.1 allows, up to 32 bytes. What no handler can be given is answered
- * here with `E[]`. docs/contract/http.md#verbs-and-paths, docs/decisions/0001-list-verb.md. Throws
- * `StartError` on a Node.js it is not made for.
+ * refuses, and any other token of up to 32 bytes that RFC 9110 §9.1 allows. Requests that cannot reach a
+ * handler get `E[]` here. docs/contract/http.md#verbs-and-paths, docs/decisions/0001-list-verb.md. Throws
+ * `StartError` on an unsupported Node.js.
  */
 export function createListServer(options: ListServerOptions, handler: RequestListener): Server {
   checkParser()
@@ -105,7 +105,7 @@ type Line = { readonly connection: Connection; readonly feed: RequestFeed }
 
 type FeedOptions = { headerTimeoutMs: number; onRefused: ListServerOptions['onRefused']; onBytes(): void }
 
-/** Puts a feed between the socket and the listener by which the server just attached its parser. */
+/** Inserts a feed between the socket and the listener with which the server just attached its parser. */
 function feedOf(socket: Socket, { headerTimeoutMs, onRefused, onBytes }: FeedOptions): RequestFeed {
   const [parse] = socket.listeners('data')
   if (parse === undefined) throw new Error('the HTTP server did not attach a parser to its connection')
@@ -120,7 +120,7 @@ function feedOf(socket: Socket, { headerTimeoutMs, onRefused, onBytes }: FeedOpt
   return feed
 }
 
-/** What is wrong with a head that the parser let through. docs/decisions/0001-list-verb.md */
+/** What is wrong with a head that the parser accepted. */
 function headRefusal(request: IncomingMessage): RawStatus | undefined {
   if (request.rawHeaders.length > 2 * maxHeaders) return 431
   if ((request.url ?? '').length > maxTargetBytes) return 414

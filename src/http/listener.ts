@@ -20,8 +20,8 @@ const longestAcceptMs = 200
 const lookEveryMs = 10
 
 /**
- * An address of the server, taken before a start changes anything, so that an address in use costs nothing.
- * Until `serve`, it says that the server is starting. `localhost` stands for all addresses of that name.
+ * An address of the server, bound before a start changes anything, so that an address in use costs nothing.
+ * Until `serve`, it responds that the server is starting. `localhost` stands for all addresses of that name.
  */
 export class Listener implements AsyncDisposable {
   readonly #starting: readonly HttpServer[]
@@ -40,7 +40,7 @@ export class Listener implements AsyncDisposable {
     const [first = host, ...others] = addresses
     const bound = [await startingServer(first, port)]
     const samePort = port === 0 ? portOf(bound[0]) : port
-    // one address of the name is enough
+    // one address of the name suffices
     for (const other of others)
       await startingServer(other, samePort).then(
         (server) => bound.push(server),
@@ -58,7 +58,7 @@ export class Listener implements AsyncDisposable {
     return portOf(this.#starting[0])
   }
 
-  /** Hands all further connections to the server. */
+  /** Passes all further connections to the server. */
   async serve(server: HttpServer): Promise<void> {
     this.#server = server
     const [first, ...others] = this.#starting
@@ -73,8 +73,8 @@ export class Listener implements AsyncDisposable {
   }
 
   /**
-   * Closes the addresses behind the last connection that the system has taken for us: one that waits there
-   * would be reset.
+   * Closes the addresses after the last connection that the system has accepted for us, because a connection
+   * that is still queued would be reset.
    */
   async stopListening(): Promise<void> {
     const answerTaken = await this.#acceptWaiting()
@@ -83,9 +83,9 @@ export class Listener implements AsyncDisposable {
   }
 
   /**
-   * Waits, so many milliseconds at most, for clients to finish with their connections: a request may be on
-   * its way on one that looks idle. Answers must say `Connection: close` by now, but not before the addresses
-   * are closed: who is told so connects again.
+   * Waits, at most this many milliseconds, for clients to finish with their connections: a request may be on
+   * its way on one that looks idle. Responses must say `Connection: close` by now, but not before the
+   * addresses are closed, because a client that is told so connects again.
    */
   async linger(atMostMs: number): Promise<void> {
     const isOver = this.#stop().then(() => true)
@@ -100,8 +100,8 @@ export class Listener implements AsyncDisposable {
     for (const starting of this.#starting) starting.closeAllConnections()
     const closed = this.#stop()
     this.#server?.close()
-    // after `serve` they listen no more, but until they are closed their timers keep the server that took
-    // their place in memory
+    // after `serve` they no longer listen, but until they are closed their timers keep the new server in
+    // memory
     for (const starting of this.#starting) starting.close()
     await closed
   }
@@ -111,9 +111,9 @@ export class Listener implements AsyncDisposable {
   }
 
   /**
-   * The system hands over one waiting connection in each turn of the event loop. So that the queue runs dry,
-   * clients that connect anew for each request are kept waiting: what comes in is answered once the addresses
-   * are closed. Call what comes back then.
+   * The system hands over one queued connection per turn of the event loop. To let the queue run dry, clients
+   * that connect for each request are kept waiting: their requests are served once the addresses are closed.
+   * Call the returned function then.
    */
   async #acceptWaiting(): Promise<() => void> {
     const server = this.#server
@@ -122,7 +122,7 @@ export class Listener implements AsyncDisposable {
     const taken: Socket[] = []
     let latest = performance.now()
     server.removeAllListeners('connection')
-    // typed for the options of a server only
+    // the type only covers the options of a server
     Object.assign(server, { pauseOnConnect: true })
     server.on('connection', (socket) => {
       taken.push(socket)
@@ -148,8 +148,8 @@ export class Listener implements AsyncDisposable {
 }
 
 /**
- * Unlike `close` of an HTTP server, this leaves idle connections open. Resolves when the last connection is
- * gone.
+ * Unlike `close` of an HTTP server, this keeps idle connections open. Resolves when the last connection has
+ * closed.
  */
 const stopListening = (server: Server): Promise<void> =>
   new Promise((settle) => Server.prototype.close.call(server, () => settle()))
@@ -161,10 +161,7 @@ async function startingServer(host: string, port: number): Promise<HttpServer> {
   return server
 }
 
-/**
- * The new server goes on with what the other one listens on; connections that came before stay where they
- * are.
- */
+/** The new server takes over the addresses of the other one; existing connections stay where they are. */
 async function takeOver(server: Server, starting: Server | undefined): Promise<void> {
   server.listen(starting)
   if (!server.listening) await once(server, 'listening')

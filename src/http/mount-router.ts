@@ -12,22 +12,22 @@ import { fixedPaths } from '../core/mounts/mount-path.ts'
 export type RouterParts = {
   random: Random
   /**
-   * The namespace of a request by its header and path; undefined when the header names none.
+   * The namespace of a request by its header and path; undefined if the header names an unknown one.
    * docs/contract/namespaces.md#the-namespace-of-a-request
    */
   namespaceOf(header: string | undefined, path: string): ResolvedNamespace | undefined
-  /** The mount a path of a namespace belongs to. docs/contract/mounts.md#routing */
+  /** The mount that a path of a namespace belongs to. docs/contract/mounts.md#routing */
   resolve(namespace: string, path: string): { mount: Mount; below: string } | undefined
   clientAddress(request: IncomingMessage): string | EarlyReply
 }
 
 /**
- * The HTTP method of every request on its way through Fastify's router, which knows only the methods that
- * Node.js was built with. `call.operation` holds what the request asks for.
+ * The HTTP method of every request in Fastify's router, which knows only the methods that Node.js was built
+ * with. `call.operation` is the requested operation.
  */
 export const carrier = 'GET'
 
-/** The canonical paths of no mount begin with it, which no plugin's name does. */
+/** The prefix of canonical node-level paths; no plugin has this name. */
 const rootPrefix = '/-'
 const nodePrefix = `${rootPrefix}/node/`
 const healthPrefix = `${rootPrefix}/health/`
@@ -35,7 +35,7 @@ const healthPrefix = `${rootPrefix}/health/`
 /** The probes, at the root of the server. */
 export const healthPaths = { live: 'health/live', ready: 'health/ready' } as const
 
-/** Whether this is the canonical path of the state of the node: health, seal, metrics. */
+/** Whether this is the canonical path of a node state: health, seal, metrics. */
 export const isNodeState = (url: string): boolean =>
   url.startsWith(nodePrefix) || url.startsWith(healthPrefix)
 
@@ -59,7 +59,7 @@ export const noRoute = `${rootPrefix}/none`
 
 const apiRoot = '/v1'
 const apiPrefix = `${apiRoot}/`
-/** The page that shows the API document. */
+/** The path of the page that shows the API document. */
 const explorerPath = '/docs'
 const explorerPrefix = `${explorerPath}/`
 
@@ -78,7 +78,7 @@ const nodePaths = new Set([
 ])
 const isNodePath = (path: string): boolean =>
   path.startsWith(fixedPaths.system) && nodePaths.has(belowSys(path))
-/** The node-level paths that namespaces have as well. */
+/** The node-level paths that also exist in namespaces. */
 const servedInNamespaces = new Set([`${fixedPaths.system}seal-status`, `${fixedPaths.system}leader`])
 const notInNamespaces =
   /^sys\/(?:raw|generate-recovery-token|init|seal|step-down|unseal|health|rekey-recovery-key|rekey|storage|generate-root|metrics|pprof|in-flight-req)(?:\/|$)/
@@ -90,9 +90,9 @@ const outside: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Fastify's `rewriteUrl`: reads verb and target, finds namespace and mount, hangs the call on the request and
- * answers with the canonical path of the mount's plugin. docs/contract/http.md#the-order-of-refusals,
- * docs/contract/http.md#verbs-and-paths, docs/contract/mounts.md#routing.
+ * Fastify's `rewriteUrl`: reads verb and target, finds namespace and mount, attaches the call to the request
+ * and returns the canonical path of the mount's plugin. docs/contract/http.md#the-order-of-refusals,
+ * docs/contract/http.md#verbs-and-paths, docs/contract/mounts.md#routing
  */
 export function mountRouter({
   random,
@@ -265,10 +265,10 @@ const verbs: Record<string, Operation> = {
   HELP: 'help',
   OPTIONS: 'preflight',
 }
-/** One of the verbs that ask for something. */
+/** A verb with an operation. */
 export const isKnownVerb = (verb: string): boolean => Object.hasOwn(verbs, verb)
 
-/** docs/contract/http.md#verbs-and-paths: the verb, and for GET what `list` and `scan` ask for. */
+/** The operation of a verb and, for GET, of `list` and `scan`. docs/contract/http.md#verbs-and-paths */
 function operationOf(verb: string, query: string): { operation: Operation | undefined; status: number } {
   const plain = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
   if (plain === undefined) return { operation: undefined, status: 405 }

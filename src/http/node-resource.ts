@@ -8,25 +8,25 @@ import type { HelpPage, HelpVerb } from './help.ts'
 
 export type { Answer }
 
-/** What the handler of a node-level path gets. */
+/** The input of a handler of a node-level path. */
 export type NodeExchange = {
   readonly call: Call
   readonly body: Uint8Array | undefined
-  /** The token id the request came with, valid or not; empty for none. */
+  /** The token id of the request, valid or not; empty for none. */
   presented(): string
   /** The value of a request header; the first of several. */
   header(name: string): string | undefined
 }
 
 /**
- * A path that belongs to no mount: served before and without admission, also while the server is sealed. Its
- * handler checks the token itself, if it needs one.
+ * A path that belongs to no mount. It is served before and without admission, also while the server is
+ * sealed. Its handler checks the token itself if it needs one.
  */
 export type NodeResource = NodeRoute & { readonly page: HelpPage; readonly documented: DocumentedRoute }
 
-/** What is served at a canonical path of no mount. */
+/** What is served at a canonical node-level path. */
 export type NodeRoute = {
-  /** As the mount router gives it. */
+  /** As returned by the mount router. */
   readonly url: string
   handle(exchange: NodeExchange): Answer | Promise<Answer>
 }
@@ -76,7 +76,7 @@ function helpVerbs({ verbs, summary, query, body }: NodeSpec): HelpVerb[] {
 
 const refusal: Answer = { status: 405, contentType: 'application/json', body: errorBody() }
 
-/** A JSON answer without an envelope. */
+/** A JSON response without an envelope. */
 export const jsonAnswer = (status: number, body: object): Answer => ({
   status,
   contentType: 'application/json',

@@ -16,14 +16,14 @@ export const sharedSchemas = {
   Auth: whole(
     {
       client_token: { ...text, description: 'The token; send it as X-Vault-Token' },
-      accessor: { ...text, description: 'Looks the token up or revokes it, and cannot use it' },
+      accessor: { ...text, description: 'Can look up or revoke the token, but not use it' },
       policies: { ...texts, description: 'All policies of the token and its entity' },
       token_policies: { ...texts, description: 'Policies of the token itself' },
       identity_policies: { ...texts, description: 'Policies of its entity and groups' },
       metadata: {
         type: ['object', 'null'],
         additionalProperties: text,
-        description: 'What the login knows about the caller',
+        description: 'Facts about the caller from the login',
       },
       lease_duration: wholeSeconds('How long the token lives'),
       renewable: { type: 'boolean', description: 'Whether the token can be renewed' },
@@ -33,19 +33,19 @@ export const sharedSchemas = {
         enum: ['service', 'batch'],
         description: 'Whether the token is stored or is its own record',
       },
-      orphan: { type: 'boolean', description: 'Whether the token lives on when its parent is revoked' },
-      num_uses: { type: 'integer', description: 'Uses that are left; 0 for any number' },
+      orphan: { type: 'boolean', description: 'Whether the token survives the revocation of its parent' },
+      num_uses: { type: 'integer', description: 'Remaining uses; 0 means no limit' },
     },
     ['token_policies', 'identity_policies'],
   ),
   WrapInfo: whole(
     {
-      token: { ...text, description: 'Unwraps the answer, once' },
+      token: { ...text, description: 'Unwraps the response, once' },
       accessor: { ...text, description: 'Accessor of the wrapping token' },
       ttl: wholeSeconds('How long the answer is kept'),
-      creation_time: { type: 'string', format: 'date-time', description: 'When the answer was wrapped' },
-      creation_path: { ...text, description: 'Path whose answer is wrapped' },
-      wrapped_accessor: { ...text, description: 'Accessor of the token in the wrapped answer' },
+      creation_time: { type: 'string', format: 'date-time', description: 'When the response was wrapped' },
+      creation_path: { ...text, description: 'Path whose response is wrapped' },
+      wrapped_accessor: { ...text, description: 'Accessor of the token in the wrapped response' },
     },
     ['wrapped_accessor'],
   ),
@@ -54,11 +54,11 @@ export const sharedSchemas = {
     required: ['errors'],
     additionalProperties: true,
     properties: {
-      errors: { ...texts, description: 'What was wrong; empty where there is nothing to say' },
+      errors: { ...texts, description: 'Error texts; may be empty' },
       request_id: {
         type: 'string',
         format: 'uuid',
-        description: 'Of a refused login: the log has it under this id',
+        description: 'For a refused login: its id in the log',
       },
     },
   },
@@ -70,9 +70,9 @@ const requestId = '0c2a8f4e-6f0b-4f3a-9a51-0f6f2f4b7a10'
 export const sharedResponses = {
   Accepted: { description: 'The work continues in the background; the body, if any, is an envelope' },
   Done: { description: 'Done; no body' },
-  NotModified: { description: 'What the client has still holds' },
+  NotModified: { description: 'The copy of the client is current' },
   Error: {
-    description: 'What was wrong',
+    description: 'The error',
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Errors' },
@@ -89,18 +89,18 @@ export const sharedResponses = {
 export function envelopeOf(form: Form, data: Schema | undefined): Schema {
   return whole({
     request_id: { ...text, description: 'Id of the request' },
-    lease_id: { ...text, description: 'Lease that ends what was issued; empty for none' },
+    lease_id: { ...text, description: 'Lease of what was issued; empty for none' },
     renewable: { type: 'boolean', description: 'Whether the lease can be renewed' },
     lease_duration: wholeSeconds('How long the lease lasts'),
     ...(data === undefined ? {} : { data }),
     ...(form === 'auth' ? { auth: { $ref: '#/components/schemas/Auth' } } : {}),
     ...(form === 'wrapped' ? { wrap_info: { $ref: '#/components/schemas/WrapInfo' } } : {}),
-    warnings: { type: ['array', 'null'], items: text, description: 'What the caller should know' },
-    mount_type: { ...text, description: 'Type of the mount that answered' },
+    warnings: { type: ['array', 'null'], items: text, description: 'Warnings for the caller' },
+    mount_type: { ...text, description: 'Type of the mount that responded' },
   })
 }
 
-/** An enveloped answer around `data`, as it is on the wire. */
+/** An enveloped response around `data`, as on the wire. */
 export function exampleEnvelope(form: Form, data: unknown, mountType: string): object {
   const envelope = {
     request_id: requestId,

@@ -22,8 +22,8 @@ export function changeSchemas(value: unknown, change: (schema: Schema) => Schema
 }
 
 /**
- * A nullable value in the short form of JSON Schema (`"type": ["string", "null"]`), which generators know as
- * optional; `anyOf` with a null they take for a union.
+ * A nullable value in the short form of JSON Schema (`"type": ["string", "null"]`), which generators read as
+ * optional; they read `anyOf` with a null as a union.
  */
 export function shortNull(schema: Schema): Schema {
   const { anyOf, ...rest } = schema

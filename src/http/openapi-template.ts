@@ -25,7 +25,7 @@ type Parameter = {
 export type TemplateOperation = {
   /** Set if clients of Vault's document know the operation by this id. */
   readonly operationId?: string
-  /** A list, requested with GET. */
+  /** Whether it is a list, requested with GET. */
   readonly isList?: true
   readonly summary: string
   readonly description?: string
@@ -67,8 +67,8 @@ export type ApiTemplate = {
 }
 
 /**
- * Zod leaves out the default of a field with a transform; ours are in a form that may be sent, too
- * (lib/fields.ts). And it closes the objects of answers, to which later versions may add.
+ * Adds the defaults of fields with a transform, which zod omits; ours can also be sent (lib/fields.ts). And
+ * opens the objects of responses, which later versions may extend.
  */
 export const withDefault = ({
   zodSchema,
@@ -186,8 +186,8 @@ const dataSchema = (output: z.ZodType): Schema =>
   changeSchemas(jsonSchemaOf(output, 'output'), (inner) => open(withoutPattern(shortNull(inner)))) as Schema
 
 /**
- * What a body may hold. A field that is not sent has the zero value of its type (docs/contract/http.md), so
- * only those are required whose absence is always refused.
+ * The schema of a body. An absent field has the zero value of its type (docs/contract/http.md), so only
+ * fields without which the call is always refused are required.
  */
 function inputSchema(body: z.ZodObject, required: readonly string[]): Schema {
   const { required: _, ...schema } = jsonSchemaOf(body, 'input')
@@ -200,7 +200,7 @@ function inputSchema(body: z.ZodObject, required: readonly string[]): Schema {
 /** A parameter for each member. */
 function parametersOf(place: 'query' | 'path', members: z.ZodObject | undefined): Parameter[] {
   if (members === undefined) return []
-  // an object as JSON Schema has its members' schemas here
+  // in JSON Schema, an object has its members' schemas here
   const properties = jsonSchemaOf(members, 'input')['properties'] as Readonly<Record<string, Schema>>
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
@@ -227,7 +227,7 @@ function answerOf(
   const shown = form === 'bare' ? example : exampleEnvelope(form, example, mountType)
   const schema = form === 'bare' ? (data ?? { type: 'object' }) : share(envelopeOf(form, data), 'answer')
   return {
-    description: 'The answer',
+    description: 'The response',
     ...(headers && {
       headers: Object.fromEntries(
         Object.entries(headers).map(([name, description]) => [name, { description, schema: text }]),
@@ -238,8 +238,8 @@ function answerOf(
 }
 
 /**
- * A list is a GET with `list=true`. Where the path can be read too, it stands under the path with a slash at
- * the end, which is the same to the server.
+ * A list is a GET with `list=true`. If the path can also be read, the list is documented under the path with
+ * a trailing slash, which is equivalent.
  */
 const asList = (list: TemplateOperation): TemplateOperation => ({
   ...list,

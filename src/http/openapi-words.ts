@@ -10,18 +10,18 @@ export const captures: Readonly<Record<string, Told>> = {
   },
   id: { description: 'Id of the object', example: 'c1f5bd07-3c0a-4b52-8e5e-7b3b0f6b1f7d' },
   migration_id: {
-    description: 'Id of the move, from the answer that queued it',
+    description: 'Id of the move, from the response that queued it',
     example: '8a1d4b36-6f52-4b0e-9d5c-3c7e2f1a0b98',
   },
   name: { description: 'Name of the object', example: 'deploy' },
-  path: { description: 'The rest of the path, slashes included', example: 'team/shop' },
+  path: { description: 'The rest of the path, including slashes', example: 'team/shop' },
   role_name: { description: 'Name of the token role', example: 'deploy' },
   source: {
-    description: 'Where the bytes come from: `platform`, `seal` or `all`, which are one here',
+    description: 'Source of the bytes: `platform`, `seal` or `all`, which are the same here',
     example: 'platform',
   },
-  urlalgorithm: { description: 'Digest to compute', example: 'sha2-256' },
-  urlbytes: { description: 'How many bytes', example: '32' },
+  urlalgorithm: { description: 'Digest algorithm', example: 'sha2-256' },
+  urlbytes: { description: 'Number of bytes', example: '32' },
 }
 
 type Fields = Readonly<Record<string, Schema>>

@@ -8,7 +8,7 @@ import {
   type Verb,
 } from './openapi-template.ts'
 
-/** The place of a plugin's routes in a document. */
+/** Where a plugin's routes appear in a document. */
 export type DocumentedPlace = {
   /** The plugin whose routes these are. */
   readonly group: string
@@ -44,8 +44,8 @@ export class ApiDocument {
   }
 
   /**
-   * The same of one path alone, given as its template below the mount (`/role/:name`). Null: the document
-   * does not name it.
+   * The same for one path, given as its template below the mount (`/role/:name`). Null: the document does not
+   * describe it.
    */
   describePath(place: DocumentedPlace, path: string): object | null {
     this.#template ??= buildTemplate(this.#routes)

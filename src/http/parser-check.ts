@@ -3,9 +3,9 @@ import { Duplex } from 'node:stream'
 import { StartError } from '../errors.ts'
 
 /**
- * Proves on a connection of its own that Node's HTTP server works the way `RequestFeed` relies on: one `data`
- * listener takes the bytes, a request is reported before that listener returns, and is complete with its last
- * byte, not before. Throws `StartError` on a Node.js where that is not so.
+ * Verifies on a separate connection that Node's HTTP server works as `RequestFeed` requires: one `data`
+ * listener takes the bytes, a request is reported before that listener returns, and it is complete exactly
+ * with its last byte. Throws `StartError` on a Node.js where that does not hold.
  */
 export function checkParser(): void {
   const server = createServer()

@@ -40,9 +40,8 @@ type Measure = {
 }
 
 /**
- * The one path of a request, from the route it met to the bytes of its answer: counting, what the head alone
- * decides, the body, the answer of its endpoint, refusals, and the writer.
- * docs/decisions/0009-one-pipeline.md
+ * The one path of every request, from its route to the bytes of its response: counting, what the head alone
+ * decides, the body, the endpoint's response, refusals, and the writer. docs/decisions/0009-one-pipeline.md
  */
 export class Pipeline {
   readonly #parts: PipelineParts
@@ -65,7 +64,7 @@ export class Pipeline {
     this.#isClosing = true
   }
 
-  /** Takes a request as it comes from its connection: answers it from what is prepared, or has it routed. */
+  /** Receives a request from its connection: sends a prepared response, or has the request routed. */
   receive(request: IncomingMessage, response: ServerResponse, route: RequestListener): void {
     if (!this.#answersAtOnce(request, response)) route(request, response)
   }
@@ -90,7 +89,7 @@ export class Pipeline {
     this.#take(call, Buffer.byteLength(body))
   }
 
-  /** Sends a prepared response without any of what follows. */
+  /** Sends a prepared response, skipping all further steps. */
   #answersAtOnce(request: IncomingMessage, response: ServerResponse): boolean {
     const { onAccess, measure, prepared } = this.#parts
     if (onAccess !== undefined || this.#isBusy || request.isBeyondLimits === true) return false
@@ -107,8 +106,8 @@ export class Pipeline {
   }
 
   /**
-   * A request is over when its answer is made and its connection is done with it, in either order: the work
-   * for a client that left still counts, and is logged with the status it came to.
+   * A request ends when its response is complete and its connection is done with it, in either order. So the
+   * work for a client that left still counts, and is logged with the status it would have received.
    */
   #begin(call: Call, response: ServerResponse, route: string): void {
     const started = performance.now()
@@ -145,7 +144,7 @@ export class Pipeline {
     }
   }
 
-  /** What the head alone decides, in the order of docs/contract/http.md#the-order-of-refusals. */
+  /** Decides what the head alone decides, in the order of docs/contract/http.md#the-order-of-refusals */
   #settledByHead(request: IncomingMessage, call: Call, endpoint: Endpoint): Answer | undefined {
     const { early } = call
     const cors = this.#parts.cors()
@@ -236,9 +235,8 @@ export class Pipeline {
         this.#giveUp(error, call, response)
       }
     }
-    // Answers made in one turn of the event loop go out together at its end, not each between two others'
-    // work: their readers, once woken, find the next one without going back to sleep. Measured with 32
-    // connections: a third less CPU a request.
+    // Responses of one turn of the event loop are sent together at its end: their readers, once woken, find
+    // the next one without going back to sleep. Measured with 32 connections: a third less CPU per request.
     const atEndOfTurn = () => setImmediate(write)
     if (request.complete || (response.shouldKeepAlive && !this.#isClosing)) atEndOfTurn()
     else whenRead(request, atEndOfTurn)
@@ -268,7 +266,7 @@ function whenRead(request: IncomingMessage, goOn: () => void): void {
 }
 
 /**
- * Settled by the head, and no refusal: what other origins get is decided first.
+ * Whether the head decides the request without refusing it: CORS comes first.
  * docs/contract/http.md#the-order-of-refusals
  */
 const isServed = ({ kind }: EarlyReply): boolean => kind === 'redirect' || kind === 'text'

@@ -15,8 +15,8 @@ export type MountGauge = {
 }
 
 /**
- * A mount type with what is served at its mounts. Routes, the OpenAPI document, help and metrics are derived
- * from it. A plugin with the name of a fixed type adds to what is served at those mounts.
+ * A mount type with what it serves at its mounts. Routes, the OpenAPI document, help and metrics are derived
+ * from it. A plugin with the name of a fixed type adds to what those mounts serve.
  */
 export type Plugin = MountType & {
   /** The paths below its mounts. */

@@ -10,13 +10,15 @@ import { largeAnswer } from './body-reader.ts'
 import { commonHeaders, requestIdHeader } from './common-headers.ts'
 import { envelope, type WrittenReply } from './envelope.ts'
 
-/** A read whose response may lie ready. */
+/** A read whose response may be prepared. */
 export type PreparedRead = {
   /** Path of its mount and below, without `/v1/`; open, and only responds with 200 or 304. */
   readonly path: string
   /** The route in metrics. */
   readonly label: string
-  /** The response for every caller, the same object while it is unchanged; undefined if it is not prepared. */
+  /**
+   * The response for every caller, the same object while it is unchanged; undefined if it is not prepared.
+   */
   find(namespace: Namespace): WrittenReply | undefined
 }
 
@@ -33,8 +35,8 @@ export type PreparedAnswersParts = {
 const unusual = ['content-length', 'transfer-encoding', 'origin', 'x-vault-wrap-ttl', 'x-vault-mfa'] as const
 
 /**
- * The pipeline's cache: responses that are written out and the same for every caller. Serving one costs a
- * fraction of what the rest of the pipeline does, with the same result. docs/decisions/0006-ready-reads.md
+ * The pipeline's cache of serialised responses that are the same for every caller. Serving one costs a
+ * fraction of the rest of the pipeline, with the same result. docs/decisions/0006-ready-reads.md
  */
 export class PreparedAnswers {
   readonly #parts: PreparedAnswersParts
@@ -78,7 +80,7 @@ export class PreparedAnswers {
     return read.label
   }
 
-  /** Where it is served, if it is: refusals are left to the rest of the pipeline. */
+  /** The mount that serves it, if any; the rest of the pipeline refuses requests. */
   #placeOf(
     named: string | string[] | undefined,
     path: string,
@@ -106,7 +108,7 @@ export class PreparedAnswers {
 }
 
 /**
- * A response without the id of its request, which goes between `head` and `tail`. Header names and values
+ * A response without its request id, which is inserted between `head` and `tail`. Header names and values
  * alternate.
  */
 type Written = {

@@ -38,7 +38,7 @@ function rawAnswer(status: RawStatus): string {
   return `HTTP/1.1 ${status} ${reasonOf[status]}\r\n${headerLines}\r\n${requestIdHeader}: ${systemRandom.uuid()}\r\n\r\n${emptyErrors}`
 }
 
-/** The status for what Node's parser or its clock reports about a connection. */
+/** The status for an error that Node's parser or a timeout reports about a connection. */
 export function statusOfParserError(code: string | undefined): RawStatus {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
@@ -53,8 +53,8 @@ export function statusOfParserError(code: string | undefined): RawStatus {
 }
 
 /**
- * Answers on the bare socket, unless it is closing already, and closes it, giving the client a moment to
- * read. The caller sees to it that no other answer is due first.
+ * Responds on the bare socket, unless it is already closing, and closes it after giving the client a moment
+ * to read. The caller ensures that no other response is due before.
  */
 export function answerAndClose(socket: Socket, status: RawStatus): void {
   if (!socket.writable) return

@@ -10,22 +10,20 @@ type Parse = (bytes: NonSharedBuffer) => void
 /** The position of the next byte within a message. */
 type Phase = 'start' | 'head' | 'counted' | 'chunked' | 'trailer' | 'closed'
 
-/**
- * Verbs that Node's parser reads by itself in every version. All others, `CONNECT` among them, are respelled.
- */
+/** Verbs that Node's parser accepts in every version. All others, including `CONNECT`, are replaced. */
 const nativeVerbs: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
 
 /**
- * What the parser reads in place of a verb that is not native; the handler gets the verb as sent. Not `GET`,
- * which the parser takes for RTSP too.
+ * What the parser reads instead of a verb that it does not know; the handler gets the verb as sent. Not
+ * `GET`, which the parser also accepts for RTSP.
  */
 const carrier = Buffer.from('PUT')
 
 const longestVerb = 32
 
 /**
- * The one token no request may use (RFC 9113 §3.4): the first word of HTTP/2, at which Node hangs up without
- * an answer.
+ * The one token that no request may use (RFC 9113 §3.4): the first word of HTTP/2, at which Node closes the
+ * connection without a response.
  */
 const http2Preface = 'PRI'
 
@@ -40,13 +38,11 @@ const isTokenByte = Uint8Array.from({ length: 256 }, (_, byte) =>
 )
 
 /**
- * Stands between one socket and Node's parser and lets any method token through.
- *
- * Only the parser decides where a message ends. The feed gives it the bytes in pieces that end where a
- * message may end (behind a blank line of head or trailers, or behind as many bytes as `Content-Length`
- * said), asks after each piece whether the request is complete, and reads a method token only then. So
- * nothing inside a body can be taken for one; a request that is complete where it cannot be closes the
- * connection.
+ * Sits between one socket and Node's parser and allows any method token. Only the parser decides where a
+ * message ends. The feed passes the bytes in pieces that end where a message may end (after a blank line of
+ * head or trailers, or after as many bytes as `Content-Length` said), checks after each piece whether the
+ * request is complete, and reads a method token only then. So nothing inside a body can be taken for one; a
+ * request that is complete where it cannot be closes the connection.
  */
 export class RequestFeed {
   readonly #socket: Socket
@@ -75,7 +71,7 @@ export class RequestFeed {
     socket.once('close', () => this.stop())
   }
 
-  /** Takes bytes as they come off the wire; the buffer is the caller's again afterwards. */
+  /** Takes bytes from the wire; afterwards the buffer belongs to the caller again. */
   take(bytes: NonSharedBuffer): void {
     let chunk = bytes
     if (this.#held !== undefined) {
@@ -94,8 +90,8 @@ export class RequestFeed {
   }
 
   /**
-   * Called with each request the parser reports, before any handler. Puts the verb back that the client sent.
-   * False when the request came where none can begin; the connection is gone then.
+   * Called with each request that the parser reports, before any handler. Restores the verb that the client
+   * sent. Returns false if no request can begin here; the connection is then closed.
    */
   accept(request: IncomingMessage, response: ServerResponse): boolean {
     if (this.#phase !== 'head' || this.#request !== undefined) {
@@ -118,8 +114,8 @@ export class RequestFeed {
   }
 
   /**
-   * Refuses what the client sent last, behind the answers it is still owed, and closes. Never two answers to
-   * one request.
+   * Refuses the client's last request, after the responses that precede it, and closes. Never sends two
+   * responses to one request.
    */
   refuse(status: RawStatus): void {
     if (this.#phase === 'closed') return
@@ -170,8 +166,8 @@ export class RequestFeed {
   }
 
   /**
-   * Keeps the first bytes of a verb until the rest comes. The parser knows nothing of them, so its clock does
-   * not run yet.
+   * Keeps the first bytes of a verb until the rest arrives. The parser does not know them, so its timeout
+   * does not run yet.
    */
   #hold(bytes: NonSharedBuffer): void {
     this.#held = Buffer.from(bytes)
@@ -184,7 +180,7 @@ export class RequestFeed {
     this.#held = undefined
   }
 
-  /** The end of the next piece the parser may be given: no message ends before it. */
+  /** The end of the next piece for the parser: no message ends before it. */
   #pieceEnd(chunk: NonSharedBuffer, at: number): number {
     if (this.#phase === 'counted') return Math.min(chunk.length, at + this.#bytesLeft)
     if (this.#phase === 'chunked' && this.#chunks !== undefined) return this.#chunks.advance(chunk, at)

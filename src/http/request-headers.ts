@@ -13,8 +13,8 @@ function valuesOf(request: IncomingMessage, name: string): string[] {
 }
 
 /**
- * The first value of a header that ought to come once, as sent; empty when there is none. Some clients, and
- * proxies before them, send one twice.
+ * The first value of a header that should occur once, as sent; empty if absent. Some clients, and proxies
+ * before them, send one twice.
  */
 export function firstValueOf(request: IncomingMessage, name: string): string {
   const sent = request.headers[name]
@@ -37,7 +37,9 @@ export function tokenOf(request: IncomingMessage): string {
   return bearer === undefined ? '' : headerText(bearer.slice(7)).trim()
 }
 
-/** Seconds asked for by `X-Vault-Wrap-TTL`, 0 for none. docs/contract/http.md#headers */
+/**
+ * The wrapping TTL requested with `X-Vault-Wrap-TTL` in seconds; 0 for none. docs/contract/http.md#headers
+ */
 export function wrapTtlOf(request: IncomingMessage): number {
   const sent = headerText(firstValueOf(request, 'x-vault-wrap-ttl'))
   if (sent === '') return 0
@@ -45,11 +47,13 @@ export function wrapTtlOf(request: IncomingMessage): number {
   if ('error' in ttl) throw refuse('invalid', `error parsing X-Vault-Wrap-TTL header: ${ttl.error}`)
   if (ttl.seconds < 0)
     throw refuse('invalid', 'error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative')
-  // part of a second is a wish too
+  // a fraction of a second counts too
   return ttl.seconds === 0 && /[1-9]/.test(sent) ? 0.001 : ttl.seconds
 }
 
-/** `X-Vault-MFA` is read for its form; no method is configured that it could serve. True when it was sent. */
+/**
+ * Checks the form of `X-Vault-MFA`; no method that it could serve is configured. Returns true if it was sent.
+ */
 export function checkMfaHeader(request: IncomingMessage): boolean {
   if (request.headers['x-vault-mfa'] === undefined) return false
   for (const value of valuesOf(request, 'x-vault-mfa')) {

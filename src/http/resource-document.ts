@@ -8,7 +8,7 @@ import { inputOf } from './route-rules.ts'
 /** The help of a resource. */
 export function pageOf(path: string, spec: AnySpec): HelpPage {
   const told = verbs.flatMap((verb): HelpVerb[] => {
-    // what is told of a verb does not depend on what its handler takes
+    // the description of a verb does not depend on its handler's input
     const offered = spec[verb]
     return offered === undefined
       ? []
@@ -49,7 +49,7 @@ export function schemasOf(
 
 const keyList = z.object({ keys: z.array(z.string()) })
 
-/** What the API document says of the answer of a verb. */
+/** What the API document says about the response of a verb. */
 export const answerOf = (operation: VerbName, verb: AnyVerb): DocumentedAnswer =>
   operation === 'list' && verb.example === undefined
     ? { ...verb, example: { keys: ['first', 'second'] } }
@@ -57,5 +57,5 @@ export const answerOf = (operation: VerbName, verb: AnyVerb): DocumentedAnswer =
 
 const documentedCapture = (name: string) =>
   name === 'rest'
-    ? (['path', z.string().describe('The rest of the path, slashes included')] as const)
+    ? (['path', z.string().describe('The rest of the path, including slashes')] as const)
     : ([name, z.string()] as const)

@@ -41,7 +41,7 @@ export type ResourceSpec<
   /** Needs no token. docs/contract/http.md#verbs-and-paths */
   open?: boolean
   /**
-   * Open, but a token that is sent must be a good one (`sys/internal/ui/mounts`), or counts only if it is:
+   * Open, but a token in the request must be valid (`sys/internal/ui/mounts`), or counts only if it is valid:
    * the handler then sees its caller.
    */
   caller?: 'optional' | 'if-good' | 'required-inside'
@@ -55,16 +55,16 @@ export type ResourceSpec<
    */
   precheck?: Precheck
   /**
-   * Of a call that is served in the namespace of an id it brings, whatever namespace it was sent to.
+   * For a call that is served in the namespace of an id it carries, whatever namespace it was sent to.
    * docs/contract/namespaces.md#calls-that-follow-an-id
    */
   follows?: Follows
   /** The refusal of an unauthenticated caller, instead of `permission denied`; undefined for the default. */
   refusedCaller?(sent: Sent, presented: string): ServiceError | undefined
   /**
-   * The path below the mount as it counts, where other spellings mean the same thing: what a rule withholds
-   * there it withholds in every spelling. It is asked about the paths of rules too; any path that is not of
-   * this resource stays as it is.
+   * The canonical path below the mount, if other spellings mean the same: a rule that withholds it withholds
+   * every spelling. It is also called with the paths of rules; any path that is not of this resource stays
+   * unchanged.
    */
   canonical?(below: string): string
   /** Refusals contain the `request_id`. docs/explain.md */
@@ -73,16 +73,16 @@ export type ResourceSpec<
   wrapsWithoutToken?: boolean
   /** Also served in a mount whose removal was refused. */
   whileRemoved?: boolean
-  /** Also served with a slash at the end: a collection. */
+  /** Also served with a trailing slash: a collection. */
   collection?: boolean
   /**
-   * A slash at the end of a path counts for nothing, for the rights neither, but where it asks for a list.
+   * A trailing slash is ignored, also for rights, except where it requests a list.
    * docs/contract/http.md#verbs-and-paths
    */
   dropsSlash?: boolean
   /**
-   * The response to a read, if it is written already and the same for every caller: then it goes out before
-   * anything else is done. Only of an open path with a fixed place. docs/decisions/0006-ready-reads.md
+   * The response to a read, if it is prepared and the same for every caller: then it is sent before anything
+   * else happens. Only for an open path at a fixed mount. docs/decisions/0006-ready-reads.md
    */
   prepared?: (namespace: Namespace) => WrittenReply | undefined
   /**

@@ -43,7 +43,7 @@ const namePattern = '^\\w(?:[\\w.\\-]*\\w)?$'
 export type Resource = {
   /** Template of the path; a final `*` is the rest of it. */
   readonly path: string
-  /** The path as Fastify's router takes it; twice for a collection. */
+  /** The path for Fastify's router; two for a collection. */
   readonly urls: readonly string[]
   readonly verbs: Readonly<Partial<Record<VerbName, Served>>>
   /** The rules for help and for verbs that it does not serve. */
@@ -52,7 +52,7 @@ export type Resource = {
   refusal(): ServiceError
   readonly page: HelpPage | undefined
   readonly documented: readonly Omit<DocumentedRoute, 'group'>[]
-  /** Its response to a read, if that is written already and the same for every caller. */
+  /** Its response to a read, if that is prepared and the same for every caller. */
   readonly prepared: ((namespace: Namespace) => WrittenReply | undefined) | undefined
 }
 
@@ -68,8 +68,8 @@ export function resource<
   const captures = [...path.matchAll(/[:*](\w+)|\*$/g)].map((match) => match[1] ?? 'rest')
   const url = path.replace(/:(\w+)/g, `:$1(${namePattern})`).replace(/\*\w+$/, '*')
   const shown = path.replace(/\*(\w+)$/, ':$1')
-  // the verbs of one resource share its captures; inputs differ, and each handler only ever meets values its
-  // own schema gave
+  // the verbs of one resource share its captures; inputs differ, and each handler only gets values of its own
+  // schema
   const common = spec as unknown as AnySpec
   const served: Partial<Record<VerbName, Served>> = {}
   const documented: Omit<DocumentedRoute, 'group'>[] = []

@@ -7,7 +7,7 @@ import { onHangUp, onLastByte } from './hang-up.ts'
 import { tokenOf } from './request-headers.ts'
 import { type AnySpec, type AnyVerb, none } from './resource-spec.ts'
 
-/** What admission and the pipeline need to know of one verb of a resource. */
+/** What admission and the pipeline need to know about one verb of a resource. */
 export function rulesOf(
   spec: AnySpec,
   operation: VerbName | 'header',
@@ -72,7 +72,7 @@ const paging = z.object({
   after: z.unknown().meta({ type: 'string', description: 'List the names after this one' }).optional(),
   limit: z
     .unknown()
-    .meta({ type: 'integer', description: 'List at most so many names; 0 for all' })
+    .meta({ type: 'integer', description: 'List at most this many names; 0 for all' })
     .optional(),
 })
 

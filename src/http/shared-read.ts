@@ -14,12 +14,12 @@ const callbackKey = symbols.find(({ description }) => description === 'kBufferCb
 const shared = Buffer.allocUnsafeSlow(64 * 1024)
 
 /**
- * Has the socket read into one buffer for all connections instead of 64 KiB of new memory a read. `take` gets
- * a view that holds until it returns. Where this Node.js offers no such thing nothing changes: bytes come as
- * `data` events, as they still do for what was put back with `unshift`.
+ * Makes the socket read into one buffer for all connections instead of allocating 64 KiB per read. `take`
+ * gets a view that is valid until it returns. If this Node.js does not support it, nothing changes: bytes
+ * arrive as `data` events, as they still do for what was put back with `unshift`.
  */
 export function readShared(socket: Socket, take: (bytes: NonSharedBuffer) => void): void {
-  // a Socket carries these keys; the type says only that they may be there
+  // a Socket has these keys; its type only says that they may exist
   const reader = socket as unknown as SharedReader
   const handle = reader._handle
   if (bufferKey === undefined || callbackKey === undefined || typeof handle?.useUserBuffer !== 'function')

@@ -5,7 +5,7 @@
 
 const plain = /^[!-$&-~]*$/
 
-/** Percent-decoded once; `undefined` for a broken escape. Bytes that are no UTF-8 become U+FFFD. */
+/** Percent-decodes once; `undefined` for a broken escape. Invalid UTF-8 becomes U+FFFD. */
 export function decodePath(raw: string): string | undefined {
   if (plain.test(raw)) return raw
   if (/%(?![0-9A-Fa-f]{2})/.test(raw)) return undefined
@@ -15,14 +15,14 @@ export function decodePath(raw: string): string | undefined {
   return Buffer.from(bytes, 'latin1').toString('utf8')
 }
 
-/** Something that is neither letter, mark, number, punctuation, symbol nor a blank. */
+/** Matches anything that is not a letter, mark, number, punctuation, symbol or blank. */
 export function hasUnprintable(decoded: string): boolean {
   return !plain.test(decoded) && /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(decoded)
 }
 
 /**
- * The path without empty, `.` and `..` segments; a slash at the end stays. Fit for a `Location`: to browsers
- * a backslash is a slash, and two make another host.
+ * The path without empty, `.` and `..` segments; a trailing slash stays. Safe for a `Location`: to browsers a
+ * backslash is a slash, and two slashes begin another host.
  */
 export function cleanTarget(raw: string): string {
   if (!raw.includes('//') && !raw.includes('/.')) return raw
