@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { type FolderServer, startInFolder } from '../support/folder-server.ts'
 import { logLines } from '../support/log-lines.ts'
 import { type ServerProcess, startProcess } from '../support/process.ts'
 import { productVersion } from '../support/product-version.ts'
@@ -12,7 +13,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const audience = 'ci'
 
 /** A mount that knows one key, a role `ci`, and tokens signed with the key. */
-async function aPipeline(server: ServerProcess, token: string) {
+async function aPipeline(server: ServerProcess | FolderServer, token: string) {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
   const root = server.as(token)
   await root.write('auth/jwt/config', { jwt_validation_pubkeys: [await pemOf(publicKey)] })
@@ -60,7 +61,7 @@ test("the log has JSON lines on standard error with time, level as a word, and t
 
 test('the log has the end of a move under the id its caller was given', async () => {
   await using folder = await temporaryFolder()
-  await using server = await startProcess({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
   const moved = await server.as(server.rootToken).write('sys/remount', { from: 'cloud', to: 'team/cloud' })
   await server.stop()
 
@@ -91,7 +92,7 @@ test('the line started names the version of Gatehouse and the one reported to cl
 
 test('a later start logs no initialization', async () => {
   await using folder = await temporaryFolder()
-  await using first = await startProcess({ folder: folder.path })
+  await using first = await startInFolder({ folder: folder.path })
   await first.stop()
   await using server = await startProcess({ folder: folder.path })
   await server.stop()
@@ -210,7 +211,7 @@ test('a server prints no token, JWT, key or body, except the one line with the r
 
 test('a refused login logs who, where and which check, but no unknown role name', async () => {
   await using folder = await temporaryFolder()
-  await using server = await startProcess({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
   const { sign } = await aPipeline(server, server.rootToken)
 
   const refused = await server.anonymous.write('auth/jwt/login', {
