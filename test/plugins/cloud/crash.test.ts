@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../../simulators/directory/directory.ts'
 import { startDirectory } from '../../../simulators/directory/start-directory.ts'
+import type { Operation } from '../../../simulators/directory/operations.ts'
 import { startServerProcess } from '../../../simulators/server-process.ts'
 import type { FailPoint } from '../../../src/storage/faults.ts'
 import { Client } from '../../support/client.ts'
@@ -88,6 +89,26 @@ const living = (directory: Directory) =>
   directory.inventory().filter(({ deleted, kind }) => !deleted || kind === 'role-assignment')
 const leases = async (root: Client) => (await root.list('sys/leases/lookup/cloud/creds/ci')).status
 
+/** The calls that create a credential, in reverse order. */
+const creation = [
+  'addGroupMember',
+  'putRoleAssignment',
+  'addServicePrincipalPassword',
+  'createServicePrincipal',
+  'createApplication',
+] as const
+/** The calls that revoke one, in reverse order. */
+const revocation = [
+  'purgeDeleted',
+  'deleteApplication',
+  'deleteServicePrincipal',
+  'deleteRoleAssignment',
+] as const
+
+/** Waits for these calls, so that none of them takes the fault meant for the next credential. */
+const allArrived = (operations: readonly Operation[]) =>
+  Promise.all(operations.map((operation) => world.directory.journal.arrived(operation)))
+
 /** Sends a request and ignores a missing response. */
 const asking = (asked: Promise<unknown>) => asked.catch(() => undefined)
 
@@ -101,18 +122,11 @@ describe('kill -9 while a credential is issued', () => {
   test('after each of the calls took effect upstream: the next start undoes all of them', async () => {
     const { directory } = world
     const cut: Promise<unknown>[] = []
-    // the last call first: those before it pass
-    for (const operation of [
-      'addGroupMember',
-      'putRoleAssignment',
-      'addServicePrincipalPassword',
-      'createServicePrincipal',
-      'createApplication',
-    ] as const) {
+    for (const [at, operation] of creation.entries()) {
       directory.journal.clear()
       directory.fault({ kind: 'held', operation })
       cut.push(asking(world.root.read('cloud/creds/ci')))
-      await directory.journal.arrived(operation)
+      await allArrived(creation.slice(at))
     }
     const applications = () => living(directory).filter(({ kind }) => kind === 'application')
     await until(() => applications().length === cut.length)
@@ -148,62 +162,53 @@ describe('kill -9 while a credential is issued', () => {
   )
 })
 
-test('kill -9 in role updates: calls that take effect after the first undo are undone too', async () => {
-  const { directory } = world
-  const kept = {
-    cloud_roles: readers(directory, 'web'),
-    persist_app: true,
-    permanently_delete: true,
-  }
-  await world.root.write('cloud/roles/assigned', kept)
-  await world.root.write('cloud/roles/joined', kept)
-  const before = living(directory)
-  const cut: Promise<unknown>[] = []
-  for (const { role, operation, grant } of [
-    {
-      role: 'assigned',
-      operation: 'putRoleAssignment',
-      grant: { cloud_roles: readers(directory, 'web', 'data') },
-    },
-    { role: 'joined', operation: 'addGroupMember', grant: { cloud_groups: '[{"group_name":"foo"}]' } },
-  ] as const) {
+test.each([
+  {
+    operation: 'putRoleAssignment',
+    removal: 'deleteRoleAssignment',
+    grant: (directory: Directory) => ({ cloud_roles: readers(directory, 'web', 'data') }),
+  },
+  {
+    operation: 'addGroupMember',
+    removal: 'removeGroupMember',
+    grant: () => ({ cloud_groups: '[{"group_name":"foo"}]' }),
+  },
+] as const)(
+  'kill -9 in a role update: a $operation that takes effect after the first undo is undone too',
+  async ({ operation, removal, grant }) => {
+    const { directory } = world
+    await world.root.write('cloud/roles/kept', {
+      cloud_roles: readers(directory, 'web'),
+      persist_app: true,
+      permanently_delete: true,
+    })
+    const before = living(directory)
     directory.journal.clear()
     directory.fault({ kind: 'late', operation })
-    cut.push(asking(world.root.write(`cloud/roles/${role}`, grant)))
+    const cut = asking(world.root.write('cloud/roles/kept', grant(directory)))
     await directory.journal.arrived(operation)
-  }
 
-  await world.restart({ isLate: true })
-  await Promise.all(cut)
-  await directory.journal.arrived('deleteRoleAssignment')
-  await directory.journal.arrived('removeGroupMember')
-  await until(
-    async () => (await debris(world.root)).filter(({ error }) => error !== '').length === cut.length,
-  )
-  directory.release()
+    await world.restart({ isLate: true })
+    await cut
+    await directory.journal.arrived(removal)
+    await until(async () => (await debris(world.root)).some((one) => one.error !== ''))
+    directory.release()
 
-  await until(async () => (await debris(world.root)).length === 0)
-  expect(living(directory)).toEqual(before)
-  await world.root.delete('cloud/roles/assigned')
-  await world.root.delete('cloud/roles/joined')
-})
+    await until(async () => (await debris(world.root)).length === 0)
+    expect(living(directory)).toEqual(before)
+    await world.root.delete('cloud/roles/kept')
+  },
+)
 
 test('kill -9 in revocations, after each of their calls: the next start ends them', async () => {
   const { directory } = world
-  const operations = [
-    'purgeDeleted',
-    'deleteApplication',
-    'deleteServicePrincipal',
-    'deleteRoleAssignment',
-  ] as const
-  // the last call first: those before it pass
-  for (const operation of operations) {
+  for (const [at, operation] of revocation.entries()) {
     const { body } = await world.root.read('cloud/creds/ci')
     directory.journal.clear()
     directory.fault({ kind: 'held', operation })
     // ended: whatever becomes of the answer, the lease is over
     await world.root.write('sys/leases/revoke', { lease_id: body.lease_id, sync: false })
-    await directory.journal.arrived(operation)
+    await allArrived(revocation.slice(at))
   }
 
   await world.restart()
