@@ -8,10 +8,12 @@ import type { Answer } from './exchange.ts'
 export function writeAnswer(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, contentType, headers, body }: Answer,
+  { status, contentType, headers, body: made }: Answer,
   { closes }: { closes: boolean },
 ): void {
   if (response.destroyed) return
+  // a 204 has neither body nor Content-Length (RFC 9110 §8.6), also where a client chose the status
+  const body = status === 204 ? undefined : made
   const { requestId, crossOrigin } = callOf(request)
   const namespace = request.headers['x-vault-namespace']
   const all = { ...firstHeaders(requestId, namespace), ...headers }

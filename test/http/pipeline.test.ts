@@ -501,3 +501,32 @@ test('an answer that cannot be serialized ends its connection and nothing else',
   expect(server.lines.filter(({ msg }) => msg === 'a request failed')).toHaveLength(1)
   expect((await server.root.read('odd/plain')).status).toBe(200)
 })
+
+test.each(['GET', 'HEAD'])(
+  '%s gets a 204 without a Content-Length, also where it chose the status',
+  async (verb) => {
+    await using server = await startTestServer()
+    using wire = await openWire(server.url)
+    wire.send(head(verb, '/v1/sys/health?activecode=204', ['Connection: close']))
+
+    const bytes = await wire.bytesUntilClosed()
+
+    expect(bytes).toMatch(/^HTTP\/1\.1 204 .*\r\ncontent-type: application\/json\r\n.*\r\n\r\n$/s)
+    expect(bytes).not.toMatch(/content-length/i)
+  },
+)
+
+test('a client that ends its side within the body of a refused request does not end the server', async () => {
+  await using server = await startTestServer({
+    settings: { TRUSTED_PROXIES: '127.0.0.0/8', TRUSTED_PROXY_REQUIRED: 'true' },
+  })
+  for (const connection of ['close', 'keep-alive']) {
+    using wire = await openWire(server.url)
+    const headers = [`Connection: ${connection}`, 'Content-Length: 15']
+    wire.send(`${head('POST', '/v1/sys/mounts', headers)}{"a":`)
+    wire.end()
+    expect(await wire.untilClosed()).toMatchObject([{ status: 400 }])
+  }
+
+  expect((await server.anonymous.read('/health/live')).status).toBe(200)
+})
