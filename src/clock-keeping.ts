@@ -3,7 +3,9 @@ import { TimeKeeper } from './core/time-keeper.ts'
 import { type ClockStep, MachineClock } from './lib/clock.ts'
 import type { Metrics } from './metrics/metrics.ts'
 
-/** Watches the machine's clock while the server runs. A clock of a test needs no watch. docs/operations.md#time */
+/**
+ * Watches the system clock while the server runs. A test's clock needs no watching. docs/operations.md#time
+ */
 export async function keepTime(core: Core, metrics: Metrics): Promise<TimeKeeper | undefined> {
   const { clock, view, log, settle, recheck } = core
   if (!(clock instanceof MachineClock)) return undefined
@@ -17,7 +19,7 @@ export async function keepTime(core: Core, metrics: Metrics): Promise<TimeKeeper
         { event: 'clock_step', direction, ...times, seconds: (after - before) / 1000 },
         `the clock of this machine was set ${direction}`,
       )
-      // a request that waits for a moment would wait for the wrong one
+      // the timers of long polls are wrong now
       recheck()
     },
     onError: (err) => log.error({ err }, 'could not end expired leases before the clock was set back'),

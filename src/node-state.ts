@@ -10,10 +10,10 @@ export type ProcessParts = {
   readonly storageType: string
 }
 
-/** Where this process is between its start and its end. */
+/** The phase of this process: starting, serving or stopping. */
 export class ProcessState {
   readonly #parts: ProcessParts
-  /** Undefined until requests are served. */
+  /** Undefined until the server serves requests. */
   #served: Core | undefined
   #isStopping = false
 
@@ -40,7 +40,7 @@ export class ProcessState {
     return (await this.#isStorageUp(this.#served)) ? 'ready' : 'storage'
   }
 
-  /** The state of this process and its core, as health checks and clients see it. */
+  /** The state of this process and its core for health checks and clients. */
   with(core: Core): NodeState {
     const { version, storageType } = this.#parts
     const { barrier, clusterId, clock } = core

@@ -28,7 +28,9 @@ import { gatehouseVersion } from './version.ts'
 
 export type ServerParts = {
   log: Log
-  /** `check` is called before a store is made; it throws a StartError if the token would have nowhere to go. */
+  /**
+   * `check` is called before a store is created; it throws a StartError if the token could not be delivered.
+   */
   rootToken: RootTokenTeller & { check?(): void }
   clock?: Clock
   random?: Random
@@ -36,14 +38,14 @@ export type ServerParts = {
   faults?: StorageFaults
   /** Tests and benchmarks only. */
   cloudTimes?: CloudTimes
-  /** Mount types beside those of the product. Tests and benchmarks only. */
+  /** Additional mount types. Tests and benchmarks only. */
   plugins?: readonly PluginDefinition[]
 }
 
 export type Server = AsyncDisposable & {
   /** `http://host:port` */
   readonly url: string
-  /** Of the listener for metrics, if there is one. */
+  /** Port of the listener for metrics, if there is one. */
   readonly metricsPort: number | undefined
   /**
    * Reports not ready, waits while still accepting connections, then closes the listener:
@@ -52,10 +54,10 @@ export type Server = AsyncDisposable & {
   drain(delayMs: number): Promise<void>
 }
 
-/** How long a stopping server serves clients that are about to use an idle connection. */
+/** How long a stopping server serves clients that still use an idle connection. */
 const lingerMs = 1_000
 
-/** One line for each mount type. */
+/** The list of all mount types. */
 const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
   sysPlugin({
     ...{ document: given.document, metrics: given.metrics, metricsAccess: config.metrics },
@@ -76,7 +78,7 @@ const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
   ...(given.plugins ?? []),
 ]
 
-/** What is made before anything is opened. */
+/** The parts that are created before anything is opened. */
 type Built = ServerParts & Awaited<ReturnType<typeof build>>
 
 async function build(config: Config, { log }: ServerParts) {
@@ -92,8 +94,8 @@ async function build(config: Config, { log }: ServerParts) {
 }
 
 /**
- * A running server. Throws a StartError if settings, storage or seal key prevent a start; then nothing is left
- * open.
+ * Starts a server. Throws a StartError, and closes everything, if settings, storage or seal key prevent a
+ * start.
  */
 export async function startServer(config: Config, parts: ServerParts): Promise<Server> {
   const given = { ...parts, ...(await build(config, parts)) }
@@ -103,7 +105,7 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   checkDefaultMounts(config, mountTypes)
 
   await using opened = new AsyncDisposableStack()
-  // bound before a store is made: an address in use must not cost the first root token
+  // bind before a store is created: an address in use must not lose the first root token
   const { listener, watching } = opened.use(await bindListeners(config, { metrics, state }))
   const storage = opened.use(await openStorage(config, given.watch, given.faults))
   const core = opened.use(await openServerCore(config, storage, { ...given, mountTypes }))
@@ -114,14 +116,14 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
 
   core.start()
   opened.use(await keepTime(core, metrics))
-  // waiting requests end when the app closes, before the listener has seen the last response
+  // close both at once: the listener waits for long polls, which end when the app closes
   opened.defer(async () => {
     await Promise.all([http.app.close(), listener.close()])
   })
   await listener.serve(http.app.server)
   if (config.apiAddr === undefined) core.reached.url = listener.url
   state.started(core)
-  // disposed in reverse order: requests first, the storage last
+  // disposal is in reverse order: requests first, storage last
   const held = opened.move()
   return {
     url: listener.url,

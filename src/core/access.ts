@@ -11,10 +11,10 @@ import type { TemplateContext } from './policies/templates.ts'
 import type { Token } from './tokens/token.ts'
 import type { TokenStore } from './tokens/token-store.ts'
 
-/** Who is asking: a valid token, and what it may do. */
+/** A caller: a valid token and its rights. */
 export type Caller = {
   readonly token: Token
-  /** The id as presented; kept for the length of the request only. */
+  /** The id as presented; held only during the request. */
   readonly tokenId: string
   readonly identityPolicies: readonly string[]
   /** For paths relative to the namespace of the request. */
@@ -34,7 +34,7 @@ const groupsOf = ({ policiesByNamespace }: Identity, namespace: string) =>
 
 const denied = () => refuse('denied', 'permission denied')
 
-/** From a token id to a caller with rights. docs/contract/http.md#the-order-of-refusals */
+/** Resolves token ids to callers with rights. docs/contract/http.md#the-order-of-refusals */
 export class Access {
   readonly #parts: AccessParts
 
@@ -43,9 +43,9 @@ export class Access {
   }
 
   /**
-   * The caller of a request in `namespace`. Throws `denied` (bare) for a token that is missing, unknown,
-   * expired, spent, used from elsewhere, or whose entity is disabled or gone. One of another namespace that
-   * is not above this one is accepted, and has no rights.
+   * The caller of a request in `namespace`; costs a use of the token. Throws `denied` (bare) if the token is
+   * missing, unknown, expired, spent, not bound to this address, or if its entity is disabled or deleted. A
+   * token of another namespace that is not an ancestor is accepted but has no rights.
    */
   authenticate(
     tokenId: string,
@@ -56,14 +56,14 @@ export class Access {
   }
 
   /**
-   * The same on a path that needs no token: it costs no use.
+   * Like `authenticate`, but costs no use: for paths that need no token.
    * docs/contract/tokens-and-policies.md#creating-a-token
    */
-  recognise(tokenId: string, remoteAddress: string, namespace: Namespace = rootNamespace): Promise<Caller> {
+  recognize(tokenId: string, remoteAddress: string, namespace: Namespace = rootNamespace): Promise<Caller> {
     return this.#callerOf(tokenId, remoteAddress, namespace, false)
   }
 
-  /** As `recognise`, on a path where a token that is not valid counts as none. */
+  /** Like `recognize`, but undefined for an invalid token. */
   async findCaller(
     tokenId: string,
     remoteAddress: string,
@@ -71,7 +71,7 @@ export class Access {
   ): Promise<Caller | undefined> {
     if (tokenId === '') return undefined
     try {
-      return await this.recognise(tokenId, remoteAddress, namespace)
+      return await this.recognize(tokenId, remoteAddress, namespace)
     } catch (error) {
       if (error instanceof ServiceError && error.kind === 'denied') return undefined
       throw error
@@ -110,15 +110,15 @@ export class Access {
   }
 
   /**
-   * What the token of this id may do in a namespace. Throws for one that is not valid, or is of a namespace
-   * that is neither above nor below this one. Of a token from below, paths lead from this namespace into the
-   * token's own. See docs/contract/tokens-and-policies.md#policies.
+   * The capabilities of a token, given by id, in a namespace. Throws `invalid` if the token is invalid, or if
+   * its namespace is neither this one nor above or below it. For a token from below, paths include the path
+   * of its namespace. docs/contract/tokens-and-policies.md#policies
    */
   async aclOfToken(tokenId: string, namespace: Namespace): Promise<Pick<Acl, 'capabilities'>> {
     return this.#aclOf(await this.#parts.tokens.lookup(tokenId), namespace, 'invalid token')
   }
 
-  /** The same of the token with this accessor; one from above is unknown here. */
+  /** Like `aclOfToken`, for an accessor; tokens from namespaces above are unknown. */
   async aclOfAccessor(accessor: string, namespace: Namespace): Promise<Pick<Acl, 'capabilities'>> {
     const token = await this.#parts.tokens.lookupByAccessor(accessor)
     const isAbove =
@@ -154,7 +154,7 @@ export class Access {
   }
 
   /**
-   * A token acts in its own namespace and below, by its own namespace's policies; that of the policy `root`
+   * A token has the rights of its namespace's policies in that namespace and below it; a root token has them
    * everywhere. docs/contract/namespaces.md#isolation
    */
   #seenFrom(namespace: Namespace, token: Token, acl: Acl): Acl {
@@ -163,7 +163,7 @@ export class Access {
     return prefix === undefined ? noRights : new RelativeAcl(acl, prefix)
   }
 
-  /** Undefined when the token's entity is disabled or gone. */
+  /** Undefined if the token's entity is disabled or deleted. */
   async #rightsOf(token: Token): Promise<Pick<Caller, 'identityPolicies' | 'acl'> | undefined> {
     const { identities, policies, clock } = this.#parts
     if (token.entity_id === '') {
@@ -189,7 +189,7 @@ export class Access {
     return { identityPolicies: here.policies, acl }
   }
 
-  /** What groups of namespaces below the token's add. docs/contract/namespaces.md#isolation */
+  /** Policies of groups in namespaces below the token's. docs/contract/namespaces.md#isolation */
   #policiesBelow({ namespace }: Token, { policiesByNamespace }: Identity): PolicySet[] {
     const { namespaces } = this.#parts
     return policiesByNamespace.flatMap((set) => {

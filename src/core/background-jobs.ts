@@ -6,7 +6,7 @@ import { tokenSweeper } from './tokens/token-sweeper.ts'
 const sweepIntervalMs = 5_000
 const dataKeyCheckMs = 60_000
 
-/** Everything that happens without a request. Disposing stops it and waits for the work in progress. */
+/** All background jobs. Disposing stops them and waits for the work in progress. */
 export function backgroundJobs({
   barrier,
   clock,
@@ -23,19 +23,19 @@ export function backgroundJobs({
   const dataKeys = stack.use(
     rotationSchedule({
       ...{ barrier, clock, intervalMs: dataKeyCheckMs },
-      onError: (err) => log.error({ err }, 'the data key could not be rotated'),
+      onError: (err) => log.error({ err }, 'could not rotate the data key'),
     }),
   )
   const sweeper = stack.use(
     tokenSweeper({
       ...{ revoker, intervalMs: sweepIntervalMs },
-      onError: (err) => log.error({ err }, 'expired tokens could not be removed'),
+      onError: (err) => log.error({ err }, 'could not remove expired tokens'),
     }),
   )
   const identityKeys = stack.use(
     keyRotator({
       ...{ root, clock, keys: identityTokens.keys, intervalMs: sweepIntervalMs },
-      onError: (err) => log.error({ err }, 'a key of identity tokens could not be rotated'),
+      onError: (err) => log.error({ err }, 'could not rotate a key of identity tokens'),
     }),
   )
   return {

@@ -1,6 +1,6 @@
 type LogLine = (fields: object, text: string) => void
 
-/** The log, as the core uses it. */
+/** The part of the log that the core uses. */
 export type CoreLog = {
   readonly debug: LogLine
   readonly info: LogLine

@@ -21,12 +21,12 @@ export type CoreSettings = StoreSettings & {
 
 export type CoreParts = StoreParts & { readonly outbound: OutboundClient }
 
-/** Everything below HTTP. */
+/** All layers below HTTP. */
 export type Core = Awaited<ReturnType<typeof openCore>>
 
 /**
- * Opens all stores over one storage; initialises an empty one. Throws a StartError if the store or the seal
- * key prevents a start. Nothing runs in the background before `start`. Does not keep the seal key.
+ * Opens all stores over one storage; initializes an empty one. Throws a StartError if the store or the seal
+ * key prevents a start. No background job runs before `start`. Does not retain the seal key.
  */
 export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const barrier = await openStore(settings, parts)
@@ -38,7 +38,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const namespaceLife = namespaceRemoval(stores)
   const jobs = backgroundJobs(stores)
   const onFailure = (err: unknown) =>
-    log.error({ err }, 'cannot read the CORS settings: no origin is allowed until they are written again')
+    log.error({ err }, 'could not read the CORS settings; no origin is allowed until they are written again')
   const cors = await CorsStore.open({ view, onFailure })
   const clusterId = await clusterIdOf(root)
   const held = new AsyncDisposableStack()
@@ -52,7 +52,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     access: new Access({ tokens, identities, policies, namespaces, clock }),
     longLists: new LongLists(),
     counts: storedCounts(stores),
-    /** The path of a mount with that of its namespace. */
+    /** The path of a mount, including that of its namespace. */
     fullPathOf: (mount: Mount) => `${namespaces.byId(mount.namespace)?.path ?? ''}${mount.path}`,
     policyExists: async (name: string, namespace: string) =>
       (await policies.get(namespace, name)) !== undefined,
@@ -63,15 +63,15 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
         () => false,
       ),
     /**
-     * Resumes interrupted removals and moves, and starts the background jobs if they are on. To be called
-     * once, when the mount types are added.
+     * Resumes interrupted removals and moves, and starts the background jobs if they are on. Must be called
+     * once, after the mount types are added.
      */
     start: () => {
       mounts.resume()
       namespaceLife.resume()
       if (background) jobs.start()
     },
-    /** Ends, durably, what has expired by now: the clock is about to be set back. */
+    /** Durably ends everything that has expired, because the clock is about to be set back. */
     settle: async () => {
       if (background) await jobs.settle()
     },
@@ -79,7 +79,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   }
 }
 
-/** Waiting requests must check everything again when the server is sealed or the clock is set. */
+/** Long polls must repeat their checks when the server is sealed or the clock is set. */
 function rechecking(barrier: Barrier) {
   const listeners: (() => void)[] = []
   const recheck = () => {
@@ -97,7 +97,7 @@ function rechecking(barrier: Barrier) {
 
 const unknownCluster = '00000000-0000-0000-0000-000000000000'
 
-/** The id only tells servers apart: if it cannot be read, which is logged, the server starts without it. */
+/** The id only distinguishes servers. If it cannot be read, which is logged, the server starts without it. */
 async function clusterIdOf(root: View): Promise<string> {
   const id = await root.get('cluster-id').catch(() => undefined)
   return typeof id === 'string' ? id : unknownCluster

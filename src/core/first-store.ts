@@ -19,7 +19,7 @@ export type StoreSettings = {
   readonly sealKey: Uint8Array
   readonly previousSealKey?: Uint8Array
   readonly systemTtl: SystemTtls
-  /** Mounts of a new store, beside the fixed ones. */
+  /** Mounts of a new store in addition to the fixed ones. */
   readonly defaultMounts: readonly DefaultMount[]
   /** Root token of a development server, stored at each start; a new store gets no other one. */
   readonly devRootToken?: string | undefined
@@ -27,7 +27,7 @@ export type StoreSettings = {
 
 export type StoreParts = {
   readonly storage: Storage
-  /** An empty storage in which the first records are made; needed only if `storage` is empty. */
+  /** An empty storage for creating the first records; required only if `storage` is empty. */
   readonly staging?: Storage | undefined
   readonly clock: Clock
   readonly random: Random
@@ -38,7 +38,7 @@ export type StoreParts = {
   onUnreadable?(): void
 }
 
-/** Opens the store with the seal key. Fills a new one: mounts, policies, keys, and the first root token. */
+/** Opens the store with the seal key. Writes the mounts, policies, keys and root token of a new one. */
 export async function openStore(settings: StoreSettings, parts: StoreParts): Promise<Barrier> {
   const { storage, staging, clock, random, log } = parts
   const { sealKey, previousSealKey } = settings

@@ -6,22 +6,22 @@ import { Limiter } from '../lib/limiter.ts'
  */
 export type ListClient = { whenGone(listener: () => void): () => void }
 
-/** A walk over this many things does not wait for others. */
-const shortWalk = 500
-/** Each walk that waits holds a request, and requests are limited for all clients together. */
-const mostWaiting = 64
+/** A list reads this many items without waiting for others. */
+const shortListItems = 500
+/** Each waiting list holds a request, and the number of requests is limited for all clients together. */
+const maxWaiting = 64
 
 const overloaded = () => refuse('overloaded', 'server is overloaded')
 
 /**
- * Walks over stored records, for lists that may be long. Beyond a few pages, one walk runs at a time, in order
- * of arrival, so neither memory use nor the delay of other requests grows with the number of clients that
- * list. A walk ends when its client disconnects.
+ * Serializes long lists. Beyond a few pages, one list reads at a time, in order of arrival, so that neither
+ * memory nor the latency of other requests grows with the number of listing clients. A list ends when its
+ * client disconnects.
  */
 export class LongLists {
-  readonly #longWalks = new Limiter(1, { most: mostWaiting, refusal: overloaded })
+  readonly #longLists = new Limiter(1, { most: maxWaiting, refusal: overloaded })
 
-  /** Yields the same items, waiting for other walks if there are many. */
+  /** Yields the same items; waits for other long lists if there are many. */
   async *paced<T>(items: AsyncIterable<T>, { whenGone }: ListClient): AsyncGenerator<T, void, undefined> {
     let isGone = false
     let leave: (() => void) | undefined
@@ -32,8 +32,8 @@ export class LongLists {
     try {
       for await (const item of items) {
         seen += 1
-        if (seen === shortWalk) leave = await this.#longWalks.enter()
-        if (isGone) throw fail('unavailable', 'the client is gone')
+        if (seen === shortListItems) leave = await this.#longLists.enter()
+        if (isGone) throw fail('unavailable', 'the client has disconnected')
         yield item
       }
     } finally {

@@ -1,10 +1,7 @@
-/** Part of each text about a certificate that no trusted authority has issued. */
+/** Part of each text about a certificate from an untrusted authority. */
 export const unknownAuthority = 'certificate signed by unknown authority'
 
-/**
- * What is wrong with the connection, by the code of the error. Codes that are not here have a text that says
- * it.
- */
+/** Connection failures by error code. For other codes, the error's own message is used. */
 const connectionTexts: ReadonlyMap<unknown, string> = new Map([
   ['ECONNREFUSED', 'dial tcp: connect: connection refused'],
   ['ENOTFOUND', 'dial tcp: lookup: no such host'],
@@ -28,27 +25,24 @@ const untrusted: ReadonlySet<unknown> = new Set([
 
 const notVerified = 'tls: failed to verify certificate: x509: '
 
-/**
- * Why a request got no answer, in the words that clients of Go know. It names no address but that of a
- * certificate.
- */
+/** Why a request failed, in the words of Go's HTTP client. Names no address except that of a certificate. */
 export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'failed'
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return causeOf(error.errors[0])
   const code = 'code' in error ? error.code : undefined
-  // what follows is advice on the command line of Node
+  // the rest of the message is advice about Node's command line
   if (untrusted.has(code)) return `${notVerified}${unknownAuthority} (${error.message.split(';', 1)[0]})`
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `${notVerified}${otherName(error)}`
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
     return `${notVerified}certificate has expired or is not yet valid`
-  // a plain answer where TLS is spoken, or the other way round
+  // plain HTTP on a TLS port, or the reverse
   if (typeof code === 'string' && code.startsWith('ERR_SSL_'))
     return `${connectionTexts.get('EPROTO')} (${code})`
   if (typeof code === 'string' && code.startsWith('HPE_')) return `malformed HTTP response (${error.message})`
   return connectionTexts.get(code) ?? error.message
 }
 
-/** Which names a certificate is for, and which it should be for. */
+/** The names in a certificate, and the expected one. */
 function otherName(error: Error): string {
   const { host, cert } = error as {
     host?: unknown

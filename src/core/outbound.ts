@@ -17,16 +17,16 @@ import { networkSet } from '../lib/cidr.ts'
 export type OutboundOptions = {
   /** PEM certificates that replace the system's roots for this request. */
   caPem?: string | undefined
-  /** For all of it: names, redirects, body. */
+  /** Includes name resolution, redirects and the body. */
   timeoutMs?: number
   maxBytes?: number
   signal?: AbortSignal | undefined
   accept?: string
-  /** Beside `accept` and `user-agent`. */
+  /** In addition to `accept` and `user-agent`. */
   headers?: Readonly<Record<string, string>>
 }
 
-/** One request of any method; all of it within the time limit. */
+/** A request of any method. The time limit includes everything. */
 export type OutboundExchange = {
   method: string
   url: string
@@ -47,43 +47,43 @@ export type OutboundResponse = {
 }
 
 export type OutboundRules = {
-  /** Networks (`10.0.0.0/8`) and addresses that are never connected to. */
+  /** Networks (`10.0.0.0/8`) and addresses to which connections are refused. */
   deny: readonly string[]
-  /** Proxy of https requests, and the hosts that do without. */
+  /** The proxy for https requests, and the hosts that bypass it. */
   httpsProxy?: string | undefined
   noProxy?: string | undefined
 }
 
-/** A request that got no usable answer. The text names host and cause, never user information of the URL. */
+/** A request failed. The message names the host and the cause, never the URL's user information. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'
 }
 
-/** The cause where the address is in a denied network: nothing was sent. */
+/** The address is in a denied network; nothing was sent. */
 export class DeniedAddressError extends OutboundError {}
 
-/** The cause where there was an answer, but too much of it. */
+/** The response is too large. */
 export class AnswerTooLargeError extends OutboundError {}
 
 const maxRedirects = 3
-/** Shorter than servers keep an idle connection, so that none is used while it is being closed. */
+/** Shorter than the idle timeout of servers, so that no connection is used while the server closes it. */
 const idleConnectionMs = 4_000
 const connectionsPerHost = 64
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-/** What is posted is sent again only where the answer says so; any other redirect is the answer. */
+/** The redirects that repeat a POST; other redirects of a POST are not followed. */
 const redirectsOfPost: ReadonlySet<number> = new Set([307, 308])
 
 /**
- * The one way out: over http and https, without cookies, with limits on time and size, and never to a denied
- * network. The address really connected to is the one checked, at each redirect anew; redirects stay on the
- * same scheme, host and port. Names are resolved by the system's resolver, which cannot be interrupted: the
- * request ends at its time limit all the same. Through a proxy, names are the proxy's to resolve.
- * docs/contract/jwt.md#limits, docs/settings.md
+ * Sends all outgoing requests: http or https, without cookies, with limits on time and size, and never to a
+ * denied network. It checks the address that it actually connects to, also after each redirect; redirects
+ * must stay on the same scheme, host and port. The system's resolver cannot be interrupted, but requests
+ * still end at their time limit. With a proxy, the proxy resolves names. docs/contract/jwt.md#limits,
+ * docs/settings.md
  */
 export class OutboundClient {
   readonly #isDenied: (address: Address) => boolean
   readonly #proxyAgent: { env: Record<string, string>; host: string } | undefined
-  /** Of an agent that `connections` gave: the agents that trust other authorities of the same names. */
+  /** For an agent from `connections`: agents that trust other authorities with the same names. */
   readonly #alternatives = new WeakMap<TlsAgent, readonly TlsAgent[]>()
 
   constructor({ deny, httpsProxy, noProxy }: OutboundRules) {
@@ -96,33 +96,33 @@ export class OutboundClient {
     }
   }
 
-  /** Gives back any answer, whatever its status; throws `OutboundError`. */
+  /** Returns any response, whatever its status. Throws `OutboundError`. */
   get(url: string, options: OutboundOptions = {}): Promise<OutboundResponse> {
     return this.#send(url, options, undefined)
   }
 
-  /** As `get`; the headers must name the type of the body. */
+  /** Like `get`; the headers must include the content type. */
   post(url: string, body: string, options: OutboundOptions = {}): Promise<OutboundResponse> {
     return this.#send(url, options, body)
   }
 
   /**
-   * Connections that are kept for the next request, for services that are called all the time; under the same
-   * rules. The certificates are trusted beside the system's own. An idle connection closes by itself and
-   * keeps no process alive.
+   * An agent with persistent connections, for services that are called often; the same rules apply. Trusts
+   * the certificates in addition to the system's. Idle connections time out and do not keep the process
+   * alive.
    */
   connections(caPem: string | undefined): TlsAgent {
-    if (caPem === undefined) return this.#keptConnections({})
+    if (caPem === undefined) return this.#persistentAgent({})
     const system = getCACertificates('default')
     const [agent, ...others] = trustChoices(caCertificates(caPem)).map((chosen) =>
-      this.#keptConnections({ secureContext: createSecureContext({ ca: [...system, ...chosen] }) }),
+      this.#persistentAgent({ secureContext: createSecureContext({ ca: [...system, ...chosen] }) }),
     )
     if (agent === undefined) throw new Error('there is always one choice')
     this.#alternatives.set(agent, others)
     return agent
   }
 
-  #keptConnections(trusted: { secureContext?: SecureContext }): TlsAgent {
+  #persistentAgent(trusted: { secureContext?: SecureContext }): TlsAgent {
     return new TlsAgent({
       ...trusted,
       keepAlive: true,
@@ -133,7 +133,7 @@ export class OutboundClient {
     })
   }
 
-  /** Gives back any answer, a redirect too: none is followed. Throws `OutboundError`. https only. */
+  /** Sends an https request and returns any response; follows no redirects. Throws `OutboundError`. */
   async exchange({
     method,
     url,
@@ -146,7 +146,7 @@ export class OutboundClient {
   }: OutboundExchange): Promise<OutboundResponse> {
     const target = parseUrl(url)
     if (target.protocol !== 'https:') throw new OutboundError('unsupported protocol scheme or invalid URL')
-    // a timer that is cleared: at thousands of requests a minute those of AbortSignal.timeout pile up
+    // clear the timer: with thousands of requests per minute, those of AbortSignal.timeout would accumulate
     const ending = new AbortController()
     const end = () => ending.abort()
     const timer = setTimeout(end, timeoutMs)
@@ -189,7 +189,7 @@ export class OutboundClient {
     { verb, body, maxBytes }: { verb: string; body: string | undefined; maxBytes: number },
   ): Promise<OutboundResponse> {
     try {
-      // an address is connected to without a lookup
+      // a literal address is not looked up
       const address = parseAddress(bareHost(target))
       if (address !== undefined) this.#refuseDenied(address, bareHost(target))
       const response = await this.#exchange(target, { ...options, method: verb.toUpperCase() }, body)
@@ -212,8 +212,8 @@ export class OutboundClient {
   }
 
   /**
-   * A signature fails before anything is sent where two authorities have one name: then the others of that
-   * name have their turn.
+   * If two authorities have the same name, a signature check may fail before anything is sent; then tries the
+   * others.
    */
   async #exchange(
     target: URL,
@@ -253,7 +253,7 @@ export class OutboundClient {
     })
   }
 
-  /** The operator chose the proxy: it may be in a denied network. */
+  /** The proxy may be in a denied network, because the operator chose it. */
   #lookup(proxyHost: string | undefined): LookupFunction {
     return (hostname, options, done) => {
       resolve(hostname, { ...options, all: true }, (error, addresses) => {
@@ -272,7 +272,7 @@ export class OutboundClient {
     }
   }
 
-  /** Refuses an address that leads into a denied network in any of its forms, and one that cannot be read. */
+  /** Refuses an address that is in a denied network in any of its forms, or cannot be parsed. */
   #refuseDenied(address: Address | undefined, shown: string): void {
     if (address === undefined || reachableAddresses(address).some((reached) => this.#isDenied(reached)))
       throw new DeniedAddressError(`address ${shown} is in a denied network`)
@@ -280,8 +280,7 @@ export class OutboundClient {
 }
 
 /**
- * The certificates of a text of PEM blocks; other blocks and what does not parse are left out.
- * docs/contract/jwt.md#keys
+ * The certificates in a text of PEM blocks; skips other blocks and invalid ones. docs/contract/jwt.md#keys
  */
 export function caCertificates(pem: string): string[] {
   const [begin, end] = ['-----BEGIN CERTIFICATE-----', '-----END CERTIFICATE-----']
@@ -298,22 +297,21 @@ export function caCertificates(pem: string): string[] {
 
 type Trust = { readonly agent?: TlsAgent; readonly ca?: string[] | undefined }
 
-const mostChoices = 16
+const maxChoices = 16
 
 /**
- * The sets of authorities to trust in turn. The first has all. A chain is built by the names in it, and by
- * key identifiers where certificates have them; without those, the first authority of a name is taken for its
- * issuer. So of authorities with one name, as a rotated one has beside its successor, each further set has
- * one: in all combinations, or, where these are too many, the first of every name, then the second, and so
- * on.
+ * The sets of authorities to try in turn. The first set contains all. OpenSSL builds a chain by names and, if
+ * present, key identifiers; without those, it takes the first authority with a name as the issuer. Therefore
+ * each further set contains one authority per name, such as a rotated one or its successor: in all
+ * combinations or, if there are too many, the first of every name, then the second, and so on.
  */
 function trustChoices(certificates: readonly string[]): string[][] {
   const all = [...new Set(certificates)]
   const byName = [...Map.groupBy(all, (pem) => new X509Certificate(pem).subject).values()]
   const combinations = byName.reduce((count, namesakes) => count * namesakes.length, 1)
   if (combinations === 1) return [all]
-  const isFew = combinations <= mostChoices
-  const count = isFew ? combinations : Math.min(mostChoices, Math.max(...byName.map(({ length }) => length)))
+  const isFew = combinations <= maxChoices
+  const count = isFew ? combinations : Math.min(maxChoices, Math.max(...byName.map(({ length }) => length)))
   const choices = Array.from({ length: count }, (_, at) => {
     let rest = at
     return byName.flatMap((namesakes) => {
@@ -363,7 +361,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of response) {
-    // without an encoding set, a response gives buffers
+    // without an encoding, a response yields buffers
     const bytes = chunk as Buffer
     size += bytes.length
     if (size > maxBytes) throw tooLarge

@@ -32,7 +32,7 @@ export class RecordCache<Value extends object> {
     const copy = this.#young.get(key)
     if (copy !== undefined) return copy
     const old = this.#old.get(key)
-    if (old !== undefined) this.#keep(key, old)
+    if (old !== undefined) this.#insert(key, old)
     return old
   }
 
@@ -50,10 +50,10 @@ export class RecordCache<Value extends object> {
       (this.#maxText === Number.POSITIVE_INFINITY ||
         textLeft(this.#own(value), this.#maxText - key.length) >= 0)
     )
-      this.#keep(key, value)
+      this.#insert(key, value)
   }
 
-  #keep(key: string, value: Value): void {
+  #insert(key: string, value: Value): void {
     if (this.#young.size >= this.#half && !this.#young.has(key)) {
       this.#old = this.#young
       this.#young = new Map()
@@ -73,26 +73,29 @@ export class RecordCache<Value extends object> {
     this.#old = new Map()
   }
 
-  /** The cached record, or the one from `load`, cached if `isKept` and if nothing was dropped meanwhile. */
+  /**
+   * Returns the cached record or loads it; caches it if `isCacheable` and if nothing was dropped in the
+   * meantime.
+   */
   async read(
     key: string,
     load: () => Promise<Value | undefined>,
-    isKept: (value: Value) => boolean = () => true,
+    isCacheable: (value: Value) => boolean = () => true,
   ): Promise<Value | undefined> {
     const copy = this.get(key)
     if (copy !== undefined) return copy
     const drops = this.#drops
     const value = await load()
-    if (value !== undefined && isKept(value)) this.set(key, value, drops)
+    if (value !== undefined && isCacheable(value)) this.set(key, value, drops)
     return value
   }
 }
 
 /**
- * `room` minus the length of all text in a record, names of members included; negative if it does not fit.
+ * `limit` minus the length of all text in a record, including member names; negative if the text exceeds it.
  */
-function textLeft(record: object, room: number): number {
-  let left = room
+function textLeft(record: object, limit: number): number {
+  let left = limit
   for (const [name, value] of Object.entries(record)) {
     left -= name.length
     if (typeof value === 'string') left -= value.length

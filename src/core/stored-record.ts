@@ -2,20 +2,21 @@ import { Buffer } from 'node:buffer'
 import { refuse, ServiceError } from '../errors.ts'
 import { stringifyJson } from '../lib/json.ts'
 
-/** How often a conditional write is tried again before the server says it is too busy with that record. */
+/** Number of attempts of a conditional write before it fails as `unavailable`. */
 export const writeAttempts = 16
 
-/** A record that cannot be opened, or is not what it should be: work on many leaves it out and goes on. */
+/**
+ * Whether a record cannot be decrypted or has an invalid format. Work on many records skips such a record.
+ */
 export const isUnreadable = (error: unknown): boolean =>
   error instanceof ServiceError && error.kind === 'internal'
 
 /**
- * The most that callers may have in one record: whoever uses the record later, by requests however small,
- * costs the server its size each time.
+ * The maximum size of a record with data from callers, because every later use of it costs time by its size.
  */
 const maxRecordBytes = 1_048_576
 
-/** Throws for what is too large to be kept as one record. */
+/** Throws `invalid` if the value is too large for one record. */
 export function checkRecordSize(value: unknown): void {
   const bytes = Buffer.byteLength(stringifyJson(value))
   if (bytes > maxRecordBytes)

@@ -24,7 +24,7 @@ import { TokenTidy } from './tokens/token-tidy.ts'
 import { Cubbyholes } from './wrapping/cubbyholes.ts'
 import { Wrapper } from './wrapping/wrapper.ts'
 
-/** What all stores are built on. */
+/** The dependencies of all stores. */
 type StoreBase = {
   readonly barrier: Barrier
   readonly clock: Clock
@@ -39,7 +39,7 @@ type StoreBase = {
 
 export type Stores = Awaited<ReturnType<typeof openStores>>
 
-/** Opens the stores, each after those it reads, and subscribes them to each other. */
+/** Opens the stores, each after those it depends on, and subscribes them to each other. */
 export async function openStores(base: StoreBase) {
   const mounted = { ...base, ...(await openMounts(base)) }
   return { ...mounted, ...(await openTokens(mounted)), ...(await openIdentity(mounted)) }
@@ -57,7 +57,7 @@ async function openMounts(opened: StoreBase) {
       system: systemTtl,
       types: mountTypes,
       onFailure: (mount, error) =>
-        log.error({ err: error, mount: mount.path }, 'a mount could not be removed or moved'),
+        log.error({ err: error, mount: mount.path }, 'could not remove or move a mount'),
     }),
   )
   mounts.onMoveEnd(({ migration_id, migration_info }) =>
@@ -87,7 +87,7 @@ async function openIdentity({ root, view, clock, random, log, namespaces, mountO
     IdentityStore.open({ ...parts, memberships: groups }),
   )
   groups.onChange((affected) => identities.forget(affected === 'all' ? 'all' : [...affected]))
-  /** Where clients reach the server; its own address is known once it listens. */
+  /** The public address, by default the listen address, which is known once the server listens. */
   const reached = { url: apiAddr }
   const identityTokens = new IdentityTokens({
     ...{ root, clock, random },
@@ -99,7 +99,7 @@ async function openIdentity({ root, view, clock, random, log, namespaces, mountO
 
 async function openTokens(opened: Mounted) {
   const { root, view, clock, random, log, barrier, namespaces, mounts, mountOf, mountTypes } = opened
-  // a token ends with the namespace it was issued in, from the moment that is marked
+  // tokens are invalid as soon as their namespace is tainted
   const liveMountOf = (accessor: string) => {
     const mount = mountOf(accessor)
     return mount !== undefined && namespaces.isLive(mount.namespace) ? mount : undefined
@@ -116,7 +116,7 @@ async function openTokens(opened: Mounted) {
   })
   const revoker = new TokenRevoker({ tokens, view, clock })
   const discard = (accessor: string) => {
-    revoker.revoke(accessor).catch((err: unknown) => log.error({ err }, 'a spent token could not be removed'))
+    revoker.revoke(accessor).catch((err: unknown) => log.error({ err }, 'could not remove a spent token'))
   }
   const wrapper = new Wrapper({
     ...{ tokens, cubbyholes, root, clock, discard },
@@ -133,11 +133,11 @@ async function openTokens(opened: Mounted) {
   mounts.onMoveEnd(() => {
     leases
       .sweepOwners()
-      .catch((err: unknown) => log.error({ err }, 'leases of ended tokens could not be revoked early'))
+      .catch((err: unknown) => log.error({ err }, 'could not revoke leases of invalid tokens early'))
   })
   const tidy = new TokenTidy({
     ...{ tokens, revoker, view, log },
-    endMadeByBatch: (cutOffs) => leases.endCutOff(cutOffs),
+    endBatchLeases: (cutOffs) => leases.endCutOff(cutOffs),
   })
   const tokenRoles = new TokenRoleStore(view)
   return { tokens, tokenRoles, spent, policies, cubbyholes, revoker, discard, wrapper, leases, tidy }

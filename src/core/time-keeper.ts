@@ -4,61 +4,61 @@ import type { View } from './barrier/view.ts'
 export type TimeKeeperParts = {
   readonly clock: MachineClock
   readonly view: View
-  /** Ends, durably, all that has expired by now. */
+  /** Durably ends everything that has expired. */
   settle(): Promise<void>
-  /** Told once a step is adopted. */
+  /** Called after a step was adopted. */
   onStep(step: ClockStep): void
   onError(error: unknown): void
 }
 
 const key = 'clock'
-type Kept = { readonly seen: number; readonly steps_back: readonly ClockStep[] }
-const lookEveryMs = 1_000
-/** What a process has seen of time is kept so often. */
-const keepEveryMs = 60_000
-/** A step backward is adopted by then, even if what had expired cannot be ended. */
+type StoredTime = { readonly seen: number; readonly steps_back: readonly ClockStep[] }
+const checkIntervalMs = 1_000
+/** How often the current time is stored. */
+const storeIntervalMs = 60_000
+/** A backward step is adopted after this time, even if `settle` has not finished. */
 const settleLimitMs = 30_000
 
 /**
- * Watches the machine's clock. Before a large step backward is adopted, everything that has expired is ended,
- * so that none of it comes back to life. The time that was reached is kept in the store: a step while no
- * server runs counts too. docs/operations.md#time
+ * Watches the system clock. Before it adopts a large backward step, it ends everything that has expired, so
+ * that nothing becomes valid again. It stores the latest time, to detect steps while no server runs.
+ * docs/operations.md#time
  */
 export class TimeKeeper implements AsyncDisposable {
   readonly #parts: TimeKeeperParts
-  #looking: NodeJS.Timeout | undefined
-  #keptAt: number
+  #timer: NodeJS.Timeout | undefined
+  #storedAt: number
   #work: Promise<void> = Promise.resolve()
   #isStopped = false
 
   private constructor(parts: TimeKeeperParts) {
     this.#parts = parts
-    this.#keptAt = parts.clock.now()
+    this.#storedAt = parts.clock.now()
   }
 
-  /** Resolves when a step that came while no server ran is adopted. */
+  /** Resolves when a step since the last run has been adopted. */
   static async start(parts: TimeKeeperParts): Promise<TimeKeeper> {
     const keeper = new TimeKeeper(parts)
     parts.clock.onStep((step) => {
       keeper.#work = keeper.#work.then(() => keeper.#adopt(step))
     })
-    const kept = await parts.view.get(key).catch(() => undefined)
-    if (isKept(kept)) parts.clock.startFrom(kept.seen, kept.steps_back)
+    const stored = await parts.view.get(key).catch(() => undefined)
+    if (isStoredTime(stored)) parts.clock.startFrom(stored.seen, stored.steps_back)
     await keeper.#work
-    keeper.#looking = setInterval(() => keeper.#look(), lookEveryMs).unref()
+    keeper.#timer = setInterval(() => keeper.#check(), checkIntervalMs).unref()
     return keeper
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopped = true
-    clearInterval(this.#looking)
+    clearInterval(this.#timer)
     await this.#work
-    await this.#keep()
+    await this.#store()
   }
 
-  #look(): void {
-    if (this.#parts.clock.now() - this.#keptAt < keepEveryMs) return
-    this.#work = this.#work.then(() => this.#keep())
+  #check(): void {
+    if (this.#parts.clock.now() - this.#storedAt < storeIntervalMs) return
+    this.#work = this.#work.then(() => this.#store())
   }
 
   async #adopt(step: ClockStep): Promise<void> {
@@ -70,20 +70,19 @@ export class TimeKeeper implements AsyncDisposable {
       clearTimeout(timer)
       clock.adopt()
     }
-    await this.#keep()
+    await this.#store()
     onStep(step)
   }
 
-  async #keep(): Promise<void> {
-    this.#keptAt = this.#parts.clock.now()
-    // a store that is sealed or cannot be written to is reported by whoever needs it
-    await this.#parts.view
-      .write([{ key, value: { seen: this.#keptAt, steps_back: this.#parts.clock.stepsBack } satisfies Kept }])
-      .catch(() => undefined)
+  async #store(): Promise<void> {
+    this.#storedAt = this.#parts.clock.now()
+    const value: StoredTime = { seen: this.#storedAt, steps_back: this.#parts.clock.stepsBack }
+    // ignore a sealed or failing store: other writes report it
+    await this.#parts.view.write([{ key, value }]).catch(() => undefined)
   }
 }
 
-const isKept = (value: unknown): value is Kept =>
+const isStoredTime = (value: unknown): value is StoredTime =>
   typeof value === 'object' &&
   value !== null &&
   'seen' in value &&

@@ -173,7 +173,7 @@ async function admitOpen(
   call.caller =
     rules.caller === 'if-good'
       ? await access.findCaller(token, call.remoteAddress, call.namespace)
-      : await access.recognise(token, call.remoteAddress, call.namespace)
+      : await access.recognize(token, call.remoteAddress, call.namespace)
 }
 
 async function admitCaller(

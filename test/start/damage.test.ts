@@ -68,12 +68,12 @@ test.each([
 })
 
 test.each([
-  { name: 'mount', like: 'core/mounts/%', code: 1, says: 'cannot start: the mount table can not be read' },
+  { name: 'mount', like: 'core/mounts/%', code: 1, says: 'cannot start: the mount table cannot be read' },
   {
     name: 'keys of tokens',
     like: 'core/token-keys',
     code: 1,
-    says: 'cannot start: the keys of tokens can not be read',
+    says: 'cannot start: the keys of tokens cannot be read',
   },
   { name: 'keyring', like: 'barrier/keyring', code: 5, says: 'seal key does not open this store' },
   { name: 'root key', like: 'barrier/root-key', code: 5, says: 'seal key does not open this store' },

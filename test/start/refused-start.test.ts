@@ -81,7 +81,7 @@ test('a seal key that cannot be created or read ends the start with 5 and the ca
     code: 5,
     message: 'seal key file /proc/gatehouse/key can not be made: ENOENT',
   })
-  expect(unread).toMatchObject({ code: 5, message: 'seal key file /proc can not be read: EISDIR' })
+  expect(unread).toMatchObject({ code: 5, message: 'seal key file /proc cannot be read: EISDIR' })
 })
 
 test('GATEHOUSE_LOG_FORMAT=text gives the reason in one line of text', async () => {

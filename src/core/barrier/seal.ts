@@ -29,7 +29,7 @@ export async function readSealKeyFile(
       5,
       isMissing(cause)
         ? `seal key file ${path} is missing`
-        : `seal key file ${path} can not be read: ${systemCode(cause)}`,
+        : `seal key file ${path} cannot be read: ${systemCode(cause)}`,
       {
         cause,
       },
@@ -111,7 +111,7 @@ export async function loadSealKey({
       return { key: makeSealKeyFile(file, { replaceEmpty: true }), made: true }
     } catch (cause) {
       if (!hasCode(cause, 'EEXIST'))
-        throw new StartError(5, `seal key file ${file} can not be made: ${systemCode(cause)}`, { cause })
+        throw new StartError(5, `seal key file ${file} cannot be created: ${systemCode(cause)}`, { cause })
     }
   }
   return { key: await readSealKeyFile(file, { allowOpen }), made: false }

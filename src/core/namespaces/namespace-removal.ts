@@ -1,7 +1,7 @@
 import type { Stores } from '../stores.ts'
 import { NamespaceLife } from './namespace-life.ts'
 
-/** How namespaces come and go, with what the core removes; plugins add what is theirs. */
+/** The lifecycle of namespaces, with the core's removal steps; plugins add theirs. */
 export function namespaceRemoval(stores: Stores): NamespaceLife {
   const { namespaces, mounts, random, policies, log, leases, revoker, cubbyholes } = stores
   const life = new NamespaceLife({

@@ -15,7 +15,7 @@ export type TokenTidyParts = {
    * Ends the leases of cut-off batch tokens, which are not stored themselves. `cutOffs` maps an entity to the
    * number of its last cut-off.
    */
-  endMadeByBatch(cutOffs: ReadonlyMap<string, number>): Promise<void>
+  endBatchLeases(cutOffs: ReadonlyMap<string, number>): Promise<void>
   readonly log: TidyLog
 }
 
@@ -80,7 +80,7 @@ export class TokenTidy implements AsyncDisposable {
     const count: Count = { seen: 0, ended: 0, rows: 0, unreadable: 0, failed: 0 }
     try {
       const cutOffs = tokens.cutOffs.unswept()
-      await this.#parts.endMadeByBatch(cutOffs)
+      await this.#parts.endBatchLeases(cutOffs)
       await this.#tidyTokens(count)
       await this.#tidyChildRows(count)
       if (this.#stop.signal.aborted) return

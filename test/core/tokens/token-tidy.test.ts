@@ -16,7 +16,7 @@ function tidyOf(fixture: Fixture, tokens = fixture.tokens) {
       revoker: fixture.revoker,
       view: fixture.view,
       log,
-      endMadeByBatch: async () => {},
+      endBatchLeases: async () => {},
     }),
     logged,
   }
