@@ -79,7 +79,7 @@ test('a seal key that cannot be created or read ends the start with 5 and the ca
 
   expect(unmade).toMatchObject({
     code: 5,
-    message: 'seal key file /proc/gatehouse/key can not be made: ENOENT',
+    message: 'seal key file /proc/gatehouse/key cannot be created: ENOENT',
   })
   expect(unread).toMatchObject({ code: 5, message: 'seal key file /proc cannot be read: EISDIR' })
 })
