@@ -3,7 +3,7 @@ import type { Dropping, LeaseBackend, Renewal } from '../../../core/leases/lease
 import { Periodic } from '../../../core/background.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { TtlBounds } from '../../../core/tokens/lifetime.ts'
-import { fail, refuse, ServiceError } from '../../../errors.ts'
+import { fail, refuse } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { Limiter } from '../../../lib/limiter.ts'
 import type { Random } from '../../../lib/random.ts'
@@ -11,7 +11,8 @@ import { type CredentialReply, type CredentialRequest, issueCredential } from '.
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import { Intents, type Undone } from '../intents/intents.ts'
 import { type Patience, undoIntent, usualPatience } from '../intents/undo.ts'
-import { adoptForceRevoked, forceRevokedEntries } from './force-revoked.ts'
+import { clearMount } from './clear-mount.ts'
+import { forceRevokedEntries } from './force-revoked.ts'
 import type { LeaseLookup } from './credential-record.ts'
 import { readLeaseData } from './lease-data.ts'
 import { engineOptions } from '../mount-options.ts'
@@ -21,7 +22,7 @@ import { type ReapedObject, reap } from './reaper.ts'
 import { renewalTerms, roleOf } from './lease-terms.ts'
 import { revokeCredential } from './revoke-credential.ts'
 import type { RootSecretUsers } from '../root-rotation/root-secret-users.ts'
-import { callerError, classify, pause, UpstreamError, type UpstreamCall } from '../upstream/index.ts'
+import { callerError, pause, UpstreamError } from '../upstream/index.ts'
 import { whois } from './whois.ts'
 
 const tooManyCreations = () =>
@@ -62,33 +63,6 @@ const tickMs = 5_000
 function laterIfUpstream(error: unknown): Undone {
   if (error instanceof UpstreamError) return { done: false, later: callerError(error).message }
   throw error
-}
-
-/** Whether the mount's credential may be accepted. True as well if the cloud does not answer. */
-async function maySignIn(state: MountState, call: UpstreamCall): Promise<boolean> {
-  try {
-    await (await state.upstream()).tokens.token('directory', call)
-    return true
-  } catch (error) {
-    if (error instanceof UpstreamError) return classify(error).kind !== 'credential'
-    if (error instanceof ServiceError) return false
-    throw error
-  }
-}
-
-const clearMs = 60_000
-const signInMs = 15_000
-/** Objects per log line. */
-const mostLogged = 100
-
-function debrisRefusal({ path }: Mount, count: number, { kind, id, error }: DebrisObject): string {
-  const objects = count === 1 ? '1 object' : `${count} objects`
-  const first = `${[kind, id].filter((part) => part !== '').join(' ')}: ${error === '' ? 'not tried yet' : error}`
-  return (
-    `${objects} of this mount could not be removed from the cloud yet (first ${first}). ` +
-    `${path}debris lists them. They are retried in the background; a write to ${path}reap with dry_run=false retries them at once. ` +
-    'Disable the mount again when none is left, or add ?abandon=true, which needs sudo, to leave them behind'
-  )
 }
 
 /**
@@ -247,48 +221,19 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     return Promise.all(figures)
   }
 
-  /**
-   * Undoes the debris of a mount before it is removed. Throws if some is left that the mount's credential
-   * could still remove. If that credential is no longer accepted, or with `abandon`, each object is logged
-   * instead. docs/contract/cloud.md#removal-of-a-mount
-   */
-  async clear(mount: Mount, { abandon }: { readonly abandon: boolean }): Promise<void> {
-    const { stateOf, leases, rootSecretUsers, clock, random } = this.#parts
-    const state = stateOf(mount)
-    await adoptForceRevoked(state, leases)
-    await rootSecretUsers.handOver(mount)
-    const left = await this.#debrisOf(state, abandon ? 'as it is' : 'tried again')
-    const [first] = left
-    if (first === undefined) return
-    const call = {
-      deadline: clock.now() + signInMs,
-      correlationId: random.uuid(),
-      signal: this.#stopping.signal,
-    }
-    if (!abandon && (await maySignIn(state, call)))
-      throw fail('upstream', debrisRefusal(mount, left.length, first))
-    const why = abandon
-      ? 'a mount was removed and its debris abandoned'
-      : 'a mount that cannot sign in was removed'
-    for (let at = 0; at < left.length; at += mostLogged) {
-      this.#parts.log.error(
-        {
-          event: 'cloud_debris_left',
-          mount: mount.path,
-          namespace: mount.namespace,
-          abandoned: abandon,
-          objects: left.slice(at, at + mostLogged),
-        },
-        `${why}: these objects may stay upstream`,
-      )
-    }
-  }
-
-  async #debrisOf({ intents }: MountState, how: 'as it is' | 'tried again'): Promise<DebrisObject[]> {
-    if (how === 'as it is') return debrisObjects(await intents.debris())
-    return debrisObjects(
-      await intents.undoAll(AbortSignal.any([AbortSignal.timeout(clearMs), this.#stopping.signal])),
-    )
+  /** Undoes the debris of a mount before it is removed: see `clearMount`. */
+  clear(mount: Mount, how: { readonly abandon: boolean }): Promise<void> {
+    const { stateOf, leases, rootSecretUsers, clock, random, log } = this.#parts
+    const signal = this.#stopping.signal
+    return clearMount(mount, how, {
+      state: stateOf(mount),
+      leases,
+      rootSecretUsers,
+      clock,
+      random,
+      log,
+      signal,
+    })
   }
 
   /** Reaps the mounts whose `reap_period` has passed. */
