@@ -32,13 +32,15 @@ export const openStorage = (
     ? openMemory({ faults, events })
     : openSqlite({ path: storage.path, allowNetworkDisk, events, faults })
 
-/** Opens the core over a storage as the settings say. Throws a StartError before it makes a store. */
+/**
+ * Opens the core over a storage, according to the settings. Throws a StartError before it creates a store.
+ */
 export async function openServerCore(
   config: Config,
   storage: SqliteStorage,
   { clock = machineClock(), random = systemRandom, watch, ...parts }: ServerCoreParts,
 ): Promise<Core> {
-  // a wrong proxy setting must be found before a store is made
+  // a wrong proxy setting must be found before a store is created
   const outbound = new OutboundClient({
     deny: config.outboundDeny,
     httpsProxy: config.httpsProxy,
@@ -53,7 +55,7 @@ export async function openServerCore(
   })
 }
 
-/** The settings of the core. Reads the seal key, and makes one for a new store if there is none. */
+/** The settings of the core. Reads the seal key, or creates one for a new store. */
 async function coreSettings(config: Config, isNewStore: boolean, log: Log): Promise<CoreSettings> {
   return {
     ...(await sealKeys(config, isNewStore, log)),
@@ -67,7 +69,7 @@ async function coreSettings(config: Config, isNewStore: boolean, log: Log): Prom
 
 const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
 
-/** The seal keys as the settings say; a store in memory gets one that ends with it. docs/storage.md#seal-key */
+/** The seal keys according to the settings; an in-memory store gets one that ends with it. */
 async function sealKeys(
   config: Config,
   storeIsEmpty: boolean,

@@ -6,7 +6,7 @@ import { systemCode } from './lib/private-file.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { ProcessState } from './node-state.ts'
 
-/** Binds the addresses of the server; only the one for metrics is served already. Throws a StartError. */
+/** Binds the addresses of the server and already serves the one for metrics. Throws a StartError. */
 export async function bindListeners(
   { listen, metricsListen }: Config,
   { metrics, state }: { readonly metrics: Metrics; readonly state: ProcessState },
@@ -24,7 +24,7 @@ export async function bindListeners(
   return { listener, watching, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
 
-/** `setting` names the one that asks for the address. */
+/** `setting` names the setting with the address. */
 function bound<T>(setting: string, { host, port }: ListenAt, binding: Promise<T>): Promise<T> {
   return binding.catch((cause: unknown) => {
     const text = `GATEHOUSE_${setting}: cannot listen on ${host}:${port}: ${systemCode(cause)}`

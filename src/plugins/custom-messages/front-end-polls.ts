@@ -29,19 +29,19 @@ export const polled = z.object({
 
 type Look = () => Shown | Promise<Shown>
 
-/** A front end's request for the messages it is to show. */
+/** A front end's request for messages. */
 export type Poll = {
   readonly exchange: Exchange<z.output<typeof polled>, unknown>
   readonly namespace: Namespace
-  /** What it is shown. */
+  /** Returns the messages to show. */
   readonly look: Look
-  /** What it is shown after a wait; as `look` by default. */
+  /** Returns the messages to show after a wait; `look` by default. */
   readonly lookAgain?: Look
 }
 
 /**
- * Answers one poll. If-None-Match is ignored when the response is to be wrapped: each wrapped response has
- * a token of its own. RFC 9110 §13.1.2
+ * Answers one poll. If-None-Match is ignored when the response is to be wrapped: each wrapped response has a
+ * token of its own. RFC 9110 §13.1.2
  */
 export function answerPoll(parts: PollParts, poll: Poll): Reply | Promise<Reply> {
   const { exchange, namespace, look, lookAgain = look } = poll

@@ -27,14 +27,14 @@ export const messageInput = z.object({
   type: stringField.default('banner').describe('`banner` or `modal`'),
   message: stringField.optional().describe('The text in base64'),
   start_time: timeField.optional().describe('Shown after this moment'),
-  end_time: timeField.optional().describe('Shown until this moment; none: for ever'),
-  link: mapField.optional().describe('One entry: what the link says, and where it leads'),
-  options: mapField.optional().describe('Anything a front end wants to know; given back as it is'),
+  end_time: timeField.optional().describe('Shown until this moment; forever if absent'),
+  link: mapField.optional().describe('One entry: the text and the address of the link'),
+  options: mapField.optional().describe('Any data for the front end; returned unchanged'),
   severity: stringField.optional().describe('`info`, `success`, `warning` or `critical`'),
   priority: intField.optional().describe('Higher ones are shown first'),
   dismissible: boolField.optional().describe('Whether a reader may close it'),
-  acknowledge_required: boolField.optional().describe('Whether a reader must confirm it'),
-  audience: mapField.optional().describe('For whom: lists `policies`, `entity_ids`, `group_ids`'),
+  acknowledge_required: boolField.optional().describe('Whether a reader must acknowledge it'),
+  audience: mapField.optional().describe('Who sees it: lists `policies`, `entity_ids`, `group_ids`'),
 })
 
 type Input = z.output<typeof messageInput>

@@ -63,7 +63,7 @@ export type Config = ConfigInput & { readonly namespace_in_state: boolean }
 /** Parses a stored record as a configuration. */
 export function readConfig(stored: unknown): Config {
   if (typeof stored !== 'object' || stored === null)
-    throw new Error('a stored JWT configuration is no object')
+    throw new Error('a stored JWT configuration is not an object')
   const { values } = convertFields(configFields, { ...stored })
   return { ...values, namespace_in_state: values.namespace_in_state ?? true }
 }

@@ -69,7 +69,7 @@ const withoutTypes = { role_type: 'jwt', bound_claims_type: 'string' } as const
  * Parses a stored record as a role. A record without types is older than they are. docs/contract/jwt.md#roles
  */
 export function readRole(name: string, stored: unknown): Role {
-  if (typeof stored !== 'object' || stored === null) throw new Error('a stored JWT role is no object')
+  if (typeof stored !== 'object' || stored === null) throw new Error('a stored JWT role is not an object')
   const record = { ...withoutTypes, ...convertFields(roleFields, { ...stored }).values }
   return {
     name,

@@ -99,7 +99,7 @@ export async function answerConfirmation(
         reason: 'confirmation_denied',
       }
     return mountInPath(login.redirect_uri) === undefined
-      ? plainPage('The login was confirmed', 'It goes on where it was begun. You can close this window.')
+      ? plainPage('The login was confirmed', 'It continues where it began. You can close this window.')
       : wayOn(login, state)
   } catch (error) {
     if (!(error instanceof WrongConfirmation)) throw error

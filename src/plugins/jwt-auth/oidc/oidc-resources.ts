@@ -35,7 +35,7 @@ type Parts = { readonly method: JwtMethod; readonly issue: IssueLogin; readonly 
 /** `oidc/auth_url` and `oidc/callback`. docs/contract/oidc.md */
 export const oidcResources = ({ method, issue, reports }: Parts): Resource[] => [
   resource('/oidc/auth_url', {
-    help: 'Where a browser starts to log in.',
+    help: 'Returns the URL at which a browser login starts.',
     open: true,
     namesRequest: true,
     write: {
@@ -57,7 +57,7 @@ export const oidcResources = ({ method, issue, reports }: Parts): Resource[] => 
     },
   }),
   resource('/oidc/callback', {
-    help: 'Where a browser ends its login.',
+    help: 'Ends a browser login.',
     open: true,
     wrapsWithoutToken: true,
     namesRequest: true,
