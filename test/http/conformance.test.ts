@@ -65,7 +65,7 @@ describe('transport and envelope', () => {
   test.each<Case>([
     { name: 'health with another code', ask: ['GET', 'sys/health?activecode=299'], as: '–', status: 299 },
     {
-      name: 'a code that is no number',
+      name: 'a code that is not a number',
       ask: ['GET', 'sys/health?sealedcode=abc'],
       as: '–',
       status: 400,
@@ -316,7 +316,7 @@ describe('coercion', () => {
   const write = 'auth/jwt/role/r'
   test.each<Case>([
     {
-      name: 'a word that is no bool',
+      name: 'a word that is not a bool',
       ask: ['POST', 'auth/jwt/config', { namespace_in_state: 'yes', jwt_validation_pubkeys: 'x' }],
       status: 400,
       body: errors(

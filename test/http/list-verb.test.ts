@@ -383,7 +383,7 @@ describe('malformed requests', () => {
       bytes: post('Content-Length: 13', 'Content-Length: 5') + body,
       status: 400,
     },
-    { name: 'a length that is no number', bytes: post('Content-Length: abc') + body, status: 400 },
+    { name: 'a length that is not a number', bytes: post('Content-Length: abc') + body, status: 400 },
     { name: 'a negative length', bytes: post('Content-Length: -1') + body, status: 400 },
     { name: 'a length with a sign', bytes: post('Content-Length: +13') + body, status: 400 },
     { name: 'a list of lengths', bytes: post('Content-Length: 13, 14') + body, status: 400 },
@@ -423,7 +423,7 @@ describe('malformed requests', () => {
       status: 400,
     },
     {
-      name: 'a chunk size that is no number',
+      name: 'a chunk size that is not a number',
       bytes: `${post('Transfer-Encoding: chunked')}zz\r\n`,
       status: 400,
     },

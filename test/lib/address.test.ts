@@ -68,7 +68,7 @@ describe('a client is counted', () => {
       address: '2001:0:808:808:0:1:f5fe:fdfc',
       counted: '10.1.2.3',
     },
-    { name: 'what is no address as it is', address: '', counted: '' },
+    { name: 'a text that is not an address, unchanged', address: '', counted: '' },
   ])('$name', ({ address, counted }) => {
     expect(countedAddress(address)).toBe(counted)
   })

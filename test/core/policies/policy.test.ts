@@ -196,7 +196,7 @@ test.each([
     'path "a" { required_parameters = "x" }',
     'path "a": At 1:34: required_parameters: a list is needed',
   ],
-  ['a path that is no block', 'path = "x"', 'path "path": At 1:8: a path takes a block'],
+  ['a path that is not a block', 'path = "x"', 'path "path": At 1:8: a path takes a block'],
   ['a label on a key', 'path "a" { capabilities "x" { } }', 'path "a": At 1:25: only path has a label'],
   ['a word as policy', 'path "a" { policy = true }', 'path "a": At 1:21: policy: a text is needed'],
 ])('refused text, %s: %s', (_name, text, expected) => {

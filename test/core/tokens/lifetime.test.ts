@@ -57,7 +57,7 @@ test.each([
     warnings: [ttlCut('768h', '1h30m')],
   },
   {
-    name: 'an explicit maximum above the mount maximum is no warning',
+    name: 'an explicit maximum above the mount maximum causes no warning',
     terms: { explicitMaxTtl: 800 * hour },
     ttl: 768 * hour,
   },

@@ -336,7 +336,7 @@ test.each<{ row: string; role: TokenRoleRecord; asked?: string[]; caller?: strin
     text: `token policies (["c" "default"]) must be subset of the role's allowed policies (["a" "b" "default"]) or glob policies ([])`,
   },
   {
-    row: 'root is no other name',
+    row: 'root is refused like any other name',
     role: { ...ab, allowed_policies_glob: ['x*', 'y*'] },
     asked: ['ROOT'],
     text: `token policies (["root"]) must be subset of the role's allowed policies (["a" "b" "default"]) or glob policies (["x*" "y*"])`,

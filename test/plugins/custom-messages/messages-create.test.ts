@@ -68,7 +68,7 @@ describe('creating a message: refused', () => {
       text: notBase64,
     },
     {
-      row: 'a start that is no time',
+      row: 'a start that is not a time',
       sent: { ...plain, start_time: 'friday' },
       text: unconverted('start_time', noDate),
     },
@@ -79,7 +79,7 @@ describe('creating a message: refused', () => {
     },
     { row: 'an empty end', sent: { ...plain, end_time: '' }, text: unconverted('end_time', noDate) },
     {
-      row: 'a link that is no map',
+      row: 'a link that is not a map',
       sent: { ...plain, link: 'not-a-map' },
       text: unconverted('link', wrongType('map[string]interface {}', 'string')),
     },
@@ -90,7 +90,7 @@ describe('creating a message: refused', () => {
     },
     { row: 'two links', sent: { ...plain, link: { a: 'x', b: 'y' } }, text: twoLinks },
     {
-      row: 'options that are no map',
+      row: 'options that are not a map',
       sent: { ...plain, options: 'not-a-map' },
       text: unconverted('options', wrongType('map[string]interface {}', 'string')),
     },

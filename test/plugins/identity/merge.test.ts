@@ -137,7 +137,7 @@ test.each<[string, (a: string, b: string) => object, string]>([
     '400 to_entity_id should not be present in from_entity_ids',
   ],
   [
-    'force that is no truth',
+    'force that is not a bool',
     (a, b) => ({ to_entity_id: a, from_entity_ids: [b], force: 'maybe' }),
     `400 Field validation failed: error converting input for field "force": '' cannot parse value as 'bool': strconv.ParseBool: invalid syntax`,
   ],

@@ -59,12 +59,12 @@ describe('what is refused', () => {
       error: exactlyOne,
     },
     {
-      row: 'pairs that are no objects',
+      row: 'pairs that are not objects',
       body: { jwks_pairs: ['foo', 'bar'] },
       error: 'invalid jwks_pairs: jwks_pairs must be provided as a list of json objects',
     },
     {
-      row: 'a pair with a URL that is no text',
+      row: 'a pair with a URL that is not a text',
       body: { jwks_pairs: [{ jwks_url: 5 }] },
       error: 'invalid jwks_pairs: 1 error(s) decoding:',
     },
@@ -79,7 +79,7 @@ describe('what is refused', () => {
       error: "CA PEMs must be provided as part of the 'jwks_pairs' when using multiple JWKS URLs",
     },
     {
-      row: 'a CA that is no certificate',
+      row: 'a CA that is not a certificate',
       body: { jwks_url: 'http://127.0.0.1:1/', jwks_ca_pem: 'garbage' },
       error: 'error checking jwks_ca_pem: it holds no certificate',
     },
@@ -149,7 +149,7 @@ describe('what is refused', () => {
       error: "invalid provider_config: 'provider' field not found in provider_config",
     },
     {
-      row: 'a provider that is no text',
+      row: 'a provider that is not a text',
       body: { ...keys, provider_config: { provider: 5 } },
       error: "invalid provider_config: 'provider' field not found in provider_config",
     },
@@ -219,7 +219,7 @@ describe('what is refused', () => {
       error: 'invalid provider_config: error initializing "okta" provider_config: groups_cap must be >= 0',
     },
     {
-      row: 'a filter that is no pattern',
+      row: 'a filter that is not a pattern',
       body: { ...keys, provider_config: { provider: 'okta', groups_filter: '(' } },
       error:
         'invalid provider_config: error initializing "okta" provider_config: invalid groups_filter regex: ',
@@ -285,7 +285,7 @@ describe('what is refused', () => {
       error: field('namespace_in_state'),
     },
     {
-      row: 'a provider configuration that is no map',
+      row: 'a provider configuration that is not a map',
       body: { ...keys, provider_config: 'x' },
       error: field('provider_config'),
     },

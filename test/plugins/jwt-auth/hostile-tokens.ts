@@ -27,7 +27,7 @@ export function hostileTokens(signer: Signer, claims: object): [name: string, to
     ['b64 false', withHeader('{"alg":"RS256","kid":"r","b64":false,"crit":["b64"]}')],
     ['alg twice', withHeader('{"alg":"none","alg":"RS256","kid":"r"}')],
     ['kid twice', withHeader('{"alg":"RS256","kid":"x","kid":"r"}')],
-    ['a kid that is no text', withHeader('{"alg":"RS256","kid":["r"]}')],
+    ['a kid that is not a text', withHeader('{"alg":"RS256","kid":["r"]}')],
     ['a kid of 700 kB', withHeader(JSON.stringify({ alg: 'RS256', kid: 'k'.repeat(700_000) }))],
     ['a kid of 5 kB', withHeader(JSON.stringify({ alg: 'RS256', kid: 'k'.repeat(5000) }))],
     ['a token of 900 kB', changed({ pad: 'x'.repeat(670_000) })],

@@ -257,17 +257,17 @@ describe('what is refused', () => {
     },
     { row: 'the user claim before the old TTLs', body: { ttl: 2, max_ttl: 1 }, error: userClaim },
     {
-      row: 'bound claims that are no map',
+      row: 'bound claims that are not a map',
       body: { ...least, bound_claims: 'a=b' },
       error: converting('bound_claims'),
     },
     {
-      row: 'mappings that are no map',
+      row: 'mappings that are not a map',
       body: { ...least, claim_mappings: 'x' },
       error: `${converting('claim_mappings')}invalid key pair "x"`,
     },
     {
-      row: 'a TTL that is no duration',
+      row: 'a TTL that is not a duration',
       body: { ...least, token_ttl: 'x' },
       error: `${converting('token_ttl')}time: invalid duration "x"`,
     },

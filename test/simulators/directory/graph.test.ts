@@ -288,7 +288,7 @@ const refusals: Refusal[] = [
     message: /page size/,
   },
   {
-    name: 'a body that is no object',
+    name: 'a body that is not an object',
     ask: ({ root }) => root.graph('POST', '/applications', ['x']),
     status: 400,
     code: 'BadRequest',

@@ -127,7 +127,7 @@ describe('the freshest token of the last ten minutes decides', () => {
       isCertain: false,
     },
     {
-      name: 'the same token again is no other',
+      name: 'the same token again counts once',
       tokens: [{ iat: -30 }, { iat: -30, at: 1 }, { iat: -30, at: 2 }],
       seconds: -30,
       isCertain: false,

@@ -245,7 +245,7 @@ const mistakes: readonly Mistake[] = [
     reason: 'groups_unavailable',
   },
   {
-    name: 'groups that are no texts',
+    name: 'groups that are not texts',
     role: { groups_claim: 'groups' },
     claims: { groups: { admins: true } },
     check: 'groups',

@@ -101,12 +101,12 @@ describe('ID tokens', () => {
       'claim_type_invalid: oidc: source does not exist',
     ],
     [
-      '3 an inherited name is no source',
+      '3 an inherited name is not a source',
       { claims: { _claim_names: { g: 'constructor' }, _claim_sources: {} } },
       /source does not exist$/,
     ],
     [
-      '3 a source that is no text',
+      '3 a source that is not a text',
       { claims: { _claim_names: { g: 5 } } },
       'claim_type_invalid: oidc: failed to obtain source from claim name',
     ],
@@ -209,7 +209,7 @@ describe('ID tokens', () => {
       { claims: { azp: 'x' } },
       'authorized_party_mismatch: authorized party (x) is not equal client_id (abc): invalid authorized party (azp)',
     ],
-    ['15 a party that is no text', { claims: { azp: 5 } }, /^authorized_party_mismatch: /],
+    ['15 a party that is not a text', { claims: { azp: 5 } }, /^authorized_party_mismatch: /],
     [
       '16 several and no party',
       { claims: { aud: ['abc', 'b'] } },
@@ -223,7 +223,7 @@ describe('ID tokens', () => {
     ],
     ['17 one, not the client, but its party', { claims: { aud: 'x', azp: 'abc' } }, 'ok'],
     [
-      '17 bound audiences are no replacement',
+      '17 bound audiences are not a replacement',
       { claims: { aud: 'x' }, login: { bound_audiences: ['x'] } },
       /^authorized_party_mismatch: /,
     ],
