@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aLoginMount } from '../plugins/identity/login-mount.ts'
-import type { Client } from '../support/client.ts'
+import { type Client, inside } from '../support/client.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 // Ids of one namespace in the hands of someone who may do everything in another.
@@ -9,7 +9,6 @@ let server: TestServer
 let stranger: Client
 let ids: { token: string; accessor: string; lease: string; entity: string }
 
-const inside = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 const everything = 'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo"] }'
 
 beforeAll(async () => {

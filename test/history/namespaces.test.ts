@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aLoginMount, type LoginMount } from '../plugins/identity/login-mount.ts'
-import type { CallOptions, Client } from '../support/client.ts'
+import { type Client, inside } from '../support/client.ts'
 import { errors, notAccepted, notAllowed } from '../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
@@ -9,7 +9,6 @@ import { startTestServer, type TestServer } from '../support/start-server.ts'
 let server: TestServer
 let root: Client
 
-const inside = (namespace: string): CallOptions => ({ headers: { 'X-Vault-Namespace': namespace } })
 const everything =
   'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo", "patch", "scan"] }'
 

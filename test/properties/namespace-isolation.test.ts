@@ -1,15 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { inside } from '../support/client.ts'
 import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import {
-  everything,
-  fillOtherNamespace,
-  hidden,
-  inside,
-  mark,
-  type OtherNamespace,
-} from './two-namespaces.ts'
+import { everything, fillOtherNamespace, hidden, mark, type OtherNamespace } from './two-namespaces.ts'
 
 let server: TestServer
 let bravo: OtherNamespace

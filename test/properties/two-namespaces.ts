@@ -1,5 +1,5 @@
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
-import type { Answer, Client, Json } from '../support/client.ts'
+import { type Answer, type Client, type Json, inside } from '../support/client.ts'
 import type { TestServer } from '../support/start-server.ts'
 
 /** Part of every name in the other namespace; others may have the same name. */
@@ -10,8 +10,6 @@ export const hidden = 'kept-in-there'
 
 export const everything =
   'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo", "patch", "scan"] }'
-
-export const inside = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 
 /** A namespace with one object of every kind, and a way to see whether anything was changed. */
 export type OtherNamespace = {

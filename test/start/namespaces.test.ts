@@ -2,13 +2,11 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
-import type { Client } from '../support/client.ts'
+import { type Client, inside } from '../support/client.ts'
 import { notAccepted } from '../support/error-bodies.ts'
 import { startInFolder } from '../support/folder-server.ts'
 import { startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-const inside = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 
 const tokenIn = async (root: Client, namespace: string) => {
   const { body } = await root.write('auth/token/create', { ttl: '1h' }, inside(namespace))

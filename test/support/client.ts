@@ -19,6 +19,10 @@ export type CallOptions = {
   localAddress?: string
 }
 
+/** Call options that send a request into a namespace; `''` is the root namespace. */
+export const inside = (namespace: string): CallOptions =>
+  namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } }
+
 /** A plain HTTP client for a listening server, with or without a token. */
 export class Client {
   readonly #url: string

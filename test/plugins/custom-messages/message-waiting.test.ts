@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import type { Answer, CallOptions } from '../../support/client.ts'
+import { type Answer, inside } from '../../support/client.ts'
 import { errors } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
@@ -11,8 +11,6 @@ const after = 'sys/internal/ui/authenticated-messages'
 const tooMany = 'too many requests of this address are waiting for messages'
 const message = { title: 't', message: '', start_time: '2024-01-01T00:00:00Z' }
 
-const inside = (namespace: string): CallOptions =>
-  namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } }
 const keysOf = ({ body }: Answer) => body['data']?.['keys']
 
 /** The current response of the endpoint, and how to wait for another one. */

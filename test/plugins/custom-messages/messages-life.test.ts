@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { inside } from '../../support/client.ts'
 import { StorageFaults } from '../../../src/storage/faults.ts'
 import { damage } from '../../support/damage.ts'
 import { caused, errors, notAccepted, notAllowed } from '../../support/error-bodies.ts'
@@ -60,8 +61,6 @@ describe('the active window', () => {
 })
 
 describe('messages and namespaces', () => {
-  const inside = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
-
   test('each namespace has its own messages', async () => {
     await using fixture = await startMessageFixture()
     await fixture.root.write('sys/namespaces/a')

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { formatTime } from '../../../src/lib/time.ts'
-import type { Answer, CallOptions, Client } from '../../support/client.ts'
+import { type Answer, type CallOptions, type Client, inside } from '../../support/client.ts'
 import { caused, errors, notAccepted, notAllowed } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
@@ -24,8 +24,6 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const inside = (namespace: string): CallOptions =>
-  namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } }
 const knowing = (etag: unknown, namespace = ''): CallOptions => ({
   headers: { 'If-None-Match': String(etag), ...inside(namespace).headers },
 })

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
+import { inside } from '../../support/client.ts'
 import { openGroupFixture } from './group-fixture.ts'
 import { aLoginMount } from './login-mount.ts'
 import { saidBy } from './person.ts'
-
-const at = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 
 test('members from above leave the groups below when they are deleted or merged, and keep no groups of a deleted namespace', async () => {
   await using fixture = await openGroupFixture()
@@ -12,7 +11,7 @@ test('members from above leave the groups below when they are deleted or merged,
   await fixture.mount('jwt')
   const [one, two] = await Promise.all([fixture.make('entity', {}), fixture.login([])])
   const three = await fixture.make('entity', {})
-  const middle = String((await root.write('identity/entity', { name: 'middle' }, at('a'))).body.data?.id)
+  const middle = String((await root.write('identity/entity', { name: 'middle' }, inside('a'))).body.data?.id)
   const team = await fixture.make('group', { name: 'team', member_entity_ids: one })
   const body = {
     name: 'g',
@@ -20,13 +19,13 @@ test('members from above leave the groups below when they are deleted or merged,
     member_entity_ids: [one, two.entity, middle],
     member_group_ids: team,
   }
-  const low = String((await root.write('identity/group', body, at('a/b'))).body.data?.id)
+  const low = String((await root.write('identity/group', body, inside('a/b'))).body.data?.id)
   const members = async () =>
-    (await root.read(`identity/group/id/${low}`, at('a/b'))).body.data?.member_entity_ids
+    (await root.read(`identity/group/id/${low}`, inside('a/b'))).body.data?.member_entity_ids
 
   await root.write('identity/entity/merge', { to_entity_id: three, from_entity_ids: two.entity })
   expect(await members()).toEqual([one, three, middle].sort())
-  await root.delete(`identity/entity/id/${middle}`, at('a'))
+  await root.delete(`identity/entity/id/${middle}`, inside('a'))
   expect(await members()).toEqual([one, three].sort())
   await root.write('identity/entity/batch-delete', { entity_ids: [one] })
   expect(await members()).toEqual([three])
@@ -64,7 +63,7 @@ test('a member ten groups deep has the policies of all ten, across three namespa
           await root.write(
             'identity/group',
             { name: `g${depth}`, policies: `p${depth}`, ...members },
-            at(place),
+            inside(place),
           )
         ).body.data?.id,
       ),
@@ -83,7 +82,7 @@ test('a member ten groups deep has the policies of all ten, across three namespa
     direct_group_ids: [ids[0]],
     inherited_group_ids: ids.slice(1).sort(),
   })
-  await root.delete(`identity/group/id/${ids[5]}`, at('a'))
+  await root.delete(`identity/group/id/${ids[5]}`, inside('a'))
   expect(await policies()).toEqual(['p0', 'p1', 'p2', 'p3', 'p4'])
   expect((await root.write(`identity/group/id/${ids[0]}`, { member_group_ids: ids[4] })).status).toBe(400)
   expect((await root.write(`identity/group/id/${ids[0]}`, { member_group_ids: ids[3] })).body.errors).toEqual(
@@ -103,8 +102,8 @@ test("an issuer's tokens name only groups of its own namespace", async () => {
   const { client, entityId } = await mount.login('bob')
   // an admin of the parent is not one of the child
   await fixture.make('group', { name: 'admins', member_entity_ids: entityId })
-  await root.write('identity/group', { name: 'guests', member_entity_ids: entityId }, at('a'))
-  for (const options of [at(''), at('a')]) {
+  await root.write('identity/group', { name: 'guests', member_entity_ids: entityId }, inside('a'))
+  for (const options of [inside(''), inside('a')]) {
     await root.write(
       'identity/oidc/role/r',
       { key: 'default', template: '{"groups": {{identity.entity.groups.names}} }' },

@@ -1,11 +1,11 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { expect, test } from 'vitest'
+import { inside } from '../../support/client.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { aSigner } from '../jwt-auth/signer.ts'
 import { saidBy } from './person.ts'
 
 const oidc = 'identity/oidc'
-const within = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 const signer = aSigner('ES256')
 
 test('each namespace is its own issuer, which is deleted with it', async () => {
@@ -33,8 +33,8 @@ test('each namespace is its own issuer, which is deleted with it', async () => {
     bound_audiences: 'gate',
     token_policies: 'oidc',
   })
-  await root.write(`${oidc}/key/k`, { algorithm: 'EdDSA', allowed_client_ids: '*' }, within('ns1'))
-  await root.write(`${oidc}/role/r`, { key: 'k', client_id: 'app' }, within('ns1'))
+  await root.write(`${oidc}/key/k`, { algorithm: 'EdDSA', allowed_client_ids: '*' }, inside('ns1'))
+  await root.write(`${oidc}/role/r`, { key: 'k', client_id: 'app' }, inside('ns1'))
   const { body } = await anonymous.write('ns1/auth/jwt/login', {
     role: 'r',
     jwt: signer.sign({ sub: 'eve', aud: 'gate', exp: 4_000_000_000, iat: 1_000_000_000, nbf: 1_000_000_000 }),
@@ -43,7 +43,7 @@ test('each namespace is its own issuer, which is deleted with it', async () => {
 
   const token = String((await eve.read(`ns1/${oidc}/token/r`)).body.data?.token)
   const issuer = `${server.url}/v1/ns1/identity/oidc`
-  expect((await anonymous.read(`${oidc}/.well-known/openid-configuration`, within('ns1'))).body.issuer).toBe(
+  expect((await anonymous.read(`${oidc}/.well-known/openid-configuration`, inside('ns1'))).body.issuer).toBe(
     issuer,
   )
   expect(saidBy(token).claims).toMatchObject({

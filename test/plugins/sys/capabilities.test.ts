@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Client, Json } from '../../support/client.ts'
+import { type Client, type Json, inside } from '../../support/client.ts'
 import { caused, errors, notAccepted } from '../../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
@@ -189,8 +189,6 @@ describe('the capabilities of another token', () => {
 })
 
 describe('which rights are visible where', () => {
-  const inside = (name: string) => ({ headers: { 'X-Vault-Namespace': name } })
-
   test('a token of a child namespace has capabilities on the paths that lead into it', async () => {
     await server.root.write('sys/namespaces/up')
     await server.root.write('sys/namespaces/down', {}, inside('up'))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Answer, Client } from '../../support/client.ts'
+import { type Answer, type Client, inside } from '../../support/client.ts'
 import { caused, errors, notAccepted, notAllowed } from '../../support/error-bodies.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { aSigner } from '../jwt-auth/signer.ts'
@@ -7,8 +7,6 @@ import { aSigner } from '../jwt-auth/signer.ts'
 let server: TestServer
 let root: Client
 let made = 0
-
-const inside = (namespace: string) => ({ headers: { 'X-Vault-Namespace': namespace } })
 
 beforeAll(async () => {
   server = await startTestServer()
