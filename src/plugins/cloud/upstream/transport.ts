@@ -214,9 +214,32 @@ class GraphAttempt {
  * service. docs/decisions/0007-cloud-clients.md.
  */
 export function openGraph(directoryBase: string, connection: Sender): Graph {
+  const middleware = sendingMiddleware(directoryBase, connection)
+  let client: Promise<Client> | undefined
+  return async (request, call) => {
+    client ??= import('@microsoft/microsoft-graph-client').then(({ Client }) =>
+      Client.initWithMiddleware({ baseUrl: `${directoryBase}/`, middleware }),
+    )
+    const attempt = new GraphAttempt(request, call)
+    const raw = 'raw' as ResponseType.RAW
+    const prepared = (await client).api(request.path).middlewareOptions([attempt]).responseType(raw)
+    try {
+      if (request.method === 'GET') await prepared.get()
+      else if (request.method === 'DELETE') await prepared.delete()
+      else await prepared.post(request.body ?? {})
+    } catch (error) {
+      throw attempt.failure ?? error
+    }
+    if (attempt.answer === undefined) throw unusableAnswer(request, 0)
+    return attempt.answer
+  }
+}
+
+/** The middleware that sends a request, with its token, to addresses below the configured one only. */
+function sendingMiddleware(directoryBase: string, connection: Sender): Middleware {
   const base = new URL(directoryBase)
   const root = `${base.origin}${base.pathname.replace(/\/$/, '')}/v1.0/`
-  const sender: Middleware = {
+  return {
     execute: async (context: Context) => {
       const attempt: unknown = context.middlewareControl?.getMiddlewareOptions(GraphAttempt)
       if (!(attempt instanceof GraphAttempt)) throw new Error('a directory request without its attempt')
@@ -239,24 +262,6 @@ export function openGraph(directoryBase: string, connection: Sender): Graph {
         throw error
       }
     },
-  }
-  let client: Promise<Client> | undefined
-  return async (request, call) => {
-    client ??= import('@microsoft/microsoft-graph-client').then(({ Client }) =>
-      Client.initWithMiddleware({ baseUrl: `${directoryBase}/`, middleware: sender }),
-    )
-    const attempt = new GraphAttempt(request, call)
-    const raw = 'raw' as ResponseType.RAW
-    const prepared = (await client).api(request.path).middlewareOptions([attempt]).responseType(raw)
-    try {
-      if (request.method === 'GET') await prepared.get()
-      else if (request.method === 'DELETE') await prepared.delete()
-      else await prepared.post(request.body ?? {})
-    } catch (error) {
-      throw attempt.failure ?? error
-    }
-    if (attempt.answer === undefined) throw unusableAnswer(request, 0)
-    return attempt.answer
   }
 }
 
