@@ -35,6 +35,6 @@ export class GatedClient extends OutboundClient {
 
   async #refused(): Promise<never> {
     this.#wasRefused = true
-    throw new OutboundError('nobody is asked about claims that no signature vouches for')
+    throw new OutboundError('no request is sent for claims without a valid signature')
   }
 }

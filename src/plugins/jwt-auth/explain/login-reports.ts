@@ -140,7 +140,7 @@ export class LoginReports {
         trace,
       })
     } catch (err) {
-      log.error({ err, mount: mount.path }, 'a refused login could not be kept')
+      log.error({ err, mount: mount.path }, 'a refused login could not be recorded')
     }
   }
 
