@@ -84,7 +84,7 @@ async function sealKeys(
   return { sealKey: key, previousSealKey: await readSealKeyFile(config.sealPreviousKeyFile, { allowOpen }) }
 }
 
-/** Throws a StartError if a default mount has a type that cannot be mounted. */
+/** Throws a StartError if a default mount has an unknown type. */
 export function checkDefaultMounts({ defaultMounts }: Config, mountTypes: MountTypeRegistry): void {
   for (const { table, path, type } of defaultMounts) {
     if (mountTypes.offeredPlugin(table, type) !== undefined) continue

@@ -186,14 +186,14 @@ export class Keyring {
   /** Removes terms before `active` that no client-held text needs any more, except those in `kept`. */
   async retire(active: number, kept: ReadonlySet<number>): Promise<void> {
     const now = this.#parts.clock.now()
-    const isOver = (ring: Ring, term: Term, index: number) =>
+    const isUnneeded = (ring: Ring, term: Term, index: number) =>
       term.term < active &&
       index < ring.terms.length - 1 &&
       !kept.has(term.term) &&
       outUntil(term, ring.terms[index + 1]) <= now
-    if (!this.#terms.some((term, index) => isOver({ terms: [...this.#terms] }, term, index))) return
+    if (!this.#terms.some((term, index) => isUnneeded({ terms: [...this.#terms] }, term, index))) return
     await this.#changeRing((ring) => {
-      ring.terms = ring.terms.filter((term, index) => !isOver(ring, term, index))
+      ring.terms = ring.terms.filter((term, index) => !isUnneeded(ring, term, index))
     })
   }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View } from '../barrier/view.ts'
 import { isUnreadable } from '../stored-record.ts'
-import { isOver } from './lease.ts'
+import { hasEnded } from './lease.ts'
 import {
   duePrefix,
   irrevocablePrefix,
@@ -99,7 +99,7 @@ export class LeaseExpiry implements AsyncDisposable {
           due.map((row) =>
             records
               .change(row, (lease) =>
-                isOver(lease, now) && lease.ended !== true ? { ...lease, ended: true } : undefined,
+                hasEnded(lease, now) && lease.ended !== true ? { ...lease, ended: true } : undefined,
               )
               .catch((error: unknown) => this.#reportUnreadable(error)),
           ),

@@ -1,12 +1,12 @@
 import { refuse } from '../../errors.ts'
 import { lifetime, type TtlBounds } from '../tokens/lifetime.ts'
-import { isIrrevocable, isOver, type Lease } from './lease.ts'
+import { isIrrevocable, hasEnded, type Lease } from './lease.ts'
 import type { Renewal } from './lease-backend.ts'
 
 /** Why no renewal of this lease is possible. docs/contract/leases.md#lifetime-and-renewal */
 export function renewalRefusal(lease: Lease, now: number): string | undefined {
   if (isIrrevocable(lease)) return 'lease is expired and has failed previous revocation attempts'
-  if (isOver(lease, now)) return 'lease expired'
+  if (hasEnded(lease, now)) return 'lease expired'
   return lease.renewable ? undefined : 'lease is not renewable'
 }
 

@@ -1,7 +1,7 @@
 import { formatTime } from '../../lib/time.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
 import type { Token } from '../tokens/token.ts'
-import { isIrrevocable, isOver, type Lease } from './lease.ts'
+import { isIrrevocable, hasEnded, type Lease } from './lease.ts'
 
 /** The lookup data of a lease. docs/contract/leases.md#calls */
 export type ShownLease = {
@@ -43,7 +43,7 @@ const secondsLeft = (end: number, now: number): number =>
 
 export function shownSecretLease(lease: Lease, now: number, namespacePath: string): ShownLease {
   const base = shown(lease, now, namespacePath)
-  const renewable = lease.renewable && !isOver(lease, now) && !isIrrevocable(lease)
+  const renewable = lease.renewable && !hasEnded(lease, now) && !isIrrevocable(lease)
   return {
     ...base,
     renewable,

@@ -62,7 +62,8 @@ export type LeaseRef = Pick<Lease, 'namespace' | 'id'>
 
 export const isIrrevocable = (lease: Lease): boolean => lease.revoke_error !== undefined
 
-export const isOver = (lease: Lease, now: number): boolean => lease.ended === true || lease.expire_time <= now
+export const hasEnded = (lease: Lease, now: number): boolean =>
+  lease.ended === true || lease.expire_time <= now
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)

@@ -1,5 +1,5 @@
 import { failureText, isUnrecoverable } from './lease-backend.ts'
-import { isOver, type Lease } from './lease.ts'
+import { hasEnded, type Lease } from './lease.ts'
 
 const maxFailures = 6
 const maxErrorLength = 240
@@ -33,7 +33,7 @@ const irrevocable = (lease: Lease, error: string): Lease => ({
 
 /** The lease, ended now. Undefined (unchanged) if it has ended already: it keeps its retries. */
 export const endedNow = (lease: Lease, now: number): Lease | undefined =>
-  isOver(lease, now) ? undefined : { ...lease, expire_time: now, ended: true }
+  hasEnded(lease, now) ? undefined : { ...lease, expire_time: now, ended: true }
 
 /**
  * The lease, ended now at a caller's request: due at once, with the failure count reset. An irrevocable lease

@@ -91,8 +91,8 @@ export class NamespaceStore {
   }
 
   /** The namespace and its ancestors, the root first. */
-  lineOf(namespace: Namespace): NamespaceRecord[] {
-    return this.#tree.lineOf(namespace)
+  lineageOf(namespace: Namespace): NamespaceRecord[] {
+    return this.#tree.lineageOf(namespace)
   }
 
   /** The ids of a namespace's ancestors. */
@@ -100,7 +100,7 @@ export class NamespaceStore {
     const namespace = this.byId(id)
     return namespace === undefined
       ? []
-      : this.lineOf(namespace).flatMap((one) => (one.id === id ? [] : [one.id]))
+      : this.lineageOf(namespace).flatMap((one) => (one.id === id ? [] : [one.id]))
   }
 
   hasChildren(namespace: Namespace): boolean {
@@ -137,7 +137,7 @@ export class NamespaceStore {
    * docs/contract/namespaces.md#locked-namespaces
    */
   lockRefusal(namespace: Namespace): ServiceError | undefined {
-    const locked = this.#tree.lineOf(namespace).find(isLocked)
+    const locked = this.#tree.lineageOf(namespace).find(isLocked)
     if (locked === undefined) return undefined
     const text = `API access to this namespace has been locked by an administrator - "${locked.path}" must be unlocked to gain access.`
     return refuse('sealed', text)

@@ -67,7 +67,7 @@ export class NamespaceTree {
   }
 
   /** The namespace and its ancestors, the root first. */
-  lineOf({ path }: Namespace): NamespaceRecord[] {
+  lineageOf({ path }: Namespace): NamespaceRecord[] {
     const line = [rootNamespace]
     let at: Node | undefined = this.#root
     for (const name of segmentsOf(path)) {

@@ -11,7 +11,7 @@ import type { Shown } from './shown-messages.ts'
 
 export type PollParts = {
   readonly messageWaits: MessageWaits
-  readonly namespaces: Pick<NamespaceStore, 'isLive' | 'lockRefusal' | 'lineOf'>
+  readonly namespaces: Pick<NamespaceStore, 'isLive' | 'lockRefusal' | 'lineageOf'>
   readonly clock: Clock
   isSealed(): boolean
 }
@@ -27,24 +27,23 @@ export const polled = z.object({
     ),
 })
 
-type Look = () => Shown | Promise<Shown>
+type Load = () => Shown | Promise<Shown>
 
 /** A front end's request for messages. */
 export type Poll = {
   readonly exchange: Exchange<z.output<typeof polled>, unknown>
   readonly namespace: Namespace
-  /** Returns the messages to show. */
-  readonly look: Look
-  /** Returns the messages to show after a wait; `look` by default. */
-  readonly lookAgain?: Look
+  readonly load: Load
+  /** Loads the messages after a wait; default: `load`. */
+  readonly reload?: Load
 }
 
 /**
- * Answers one poll. If-None-Match is ignored when the response is to be wrapped: each wrapped response has a
- * token of its own. RFC 9110 §13.1.2
+ * Answers a poll. Ignores If-None-Match if the response is to be wrapped, because each wrapped response has
+ * its own token. RFC 9110 §13.1.2
  */
 export function answerPoll(parts: PollParts, poll: Poll): Reply | Promise<Reply> {
-  const { exchange, namespace, look, lookAgain = look } = poll
+  const { exchange, namespace, load, reload = load } = poll
   const { call, input, header } = exchange
   const known = call.wrapTtl > 0 ? undefined : header('if-none-match')
   const waitMs = Math.min(input.wait, longestWaitSeconds) * 1000
@@ -53,42 +52,42 @@ export function answerPoll(parts: PollParts, poll: Poll): Reply | Promise<Reply>
     return waitMs > 0 ? held(shown) : notModified(shown)
   }
   const held = async (first: Shown): Promise<Reply> => {
-    const last = await nextShown(parts, { first, waitMs, exchange, namespace, look: lookAgain })
+    const last = await nextShown(parts, { first, waitMs, exchange, namespace, load: reload })
     return namesTag(known, last.etag) ? notModified(last) : replyOf(last)
   }
-  const shown = look()
+  const shown = load()
   return shown instanceof Promise ? shown.then(answer) : answer(shown)
 }
 
-/** Holds a request until the shown messages change or its time is up. docs/contract/messages.md#waiting */
+/** Holds a request until the messages change or the wait ends. docs/contract/messages.md#waiting */
 async function nextShown(
   parts: PollParts,
   held: Poll & { readonly first: Shown; readonly waitMs: number },
 ): Promise<Shown> {
   const { messageWaits, clock } = parts
-  const { first, waitMs, namespace, look } = held
+  const { first, waitMs, namespace, load } = held
   const { call, whenSilent } = held.exchange
-  const line = parts.namespaces.lineOf(namespace).map(({ id }) => id)
-  using wait = messageWaits.begin({ address: call.remoteAddress, namespaces: line, waitMs })
+  const lineage = parts.namespaces.lineageOf(namespace).map(({ id }) => id)
+  using wait = messageWaits.begin({ address: call.remoteAddress, namespaces: lineage, waitMs })
   if (wait === undefined)
     throw refuse('throttled', 'too many requests of this address are waiting for messages')
   // a client that closes its sending side gets its response at once
   const unwatch = whenSilent(() => wait.end())
-  const goOn = call.setAside?.()
+  const resume = call.setAside?.()
   try {
     for (let last = first; ; ) {
       await wait.pause(Math.max(1, last.changesAtMs - clock.now()))
       checkServed(parts, namespace)
-      last = await look()
-      if (last.etag !== first.etag || wait.isOver) return last
+      last = await load()
+      if (last.etag !== first.etag || wait.hasEnded) return last
     }
   } finally {
-    goOn?.()
+    resume?.()
     unwatch()
   }
 }
 
-/** Repeats the checks made when the request arrived: the state may have changed while it was held. */
+/** Repeats the checks of the request, because the state may have changed while it was held. */
 function checkServed({ isSealed, namespaces }: PollParts, namespace: Namespace): void {
   if (isSealed()) throw refuse('sealed', 'Vault is sealed')
   if (!namespaces.isLive(namespace.id)) throw refuse('missing', 'namespace not found')

@@ -38,8 +38,8 @@ export function frontEndResources(parts: FrontEndParts): Resource[] {
         input: polled,
         handle: (exchange) => {
           const namespace = namespaceOf(exchange.call)
-          const look = () => (isOff ? nothingShown : retrieved(shownMessages.beforeLogin(namespace)))
-          return answerPoll(parts, { exchange, namespace, look })
+          const load = () => (isOff ? nothingShown : retrieved(shownMessages.beforeLogin(namespace)))
+          return answerPoll(parts, { exchange, namespace, load })
         },
       },
     }),
@@ -57,9 +57,9 @@ export function frontEndResources(parts: FrontEndParts): Resource[] {
               ? nothingShown
               : retrieved(shownMessages.afterLogin(namespace, () => viewerBehind(caller)))
           // the token may have expired or been revoked while its request was held
-          const lookAgain = async () =>
+          const reload = async () =>
             shownTo(await access.findCaller(exchange.presented(), exchange.call.remoteAddress, namespace))
-          return answerPoll(parts, { exchange, namespace, look: () => shownTo(exchange.caller), lookAgain })
+          return answerPoll(parts, { exchange, namespace, load: () => shownTo(exchange.caller), reload })
         },
       },
     }),

@@ -208,7 +208,7 @@ function itemReply(
   return { data: itemView(message, now), warnings: warnings(message) }
 }
 
-/** Such a link is stored, but the endpoints of front ends leave it out. docs/contract/messages.md#links */
+/** Warns of a link that is stored but omitted by the front-end endpoints. docs/contract/messages.md#links */
 function warningsFor({ link }: MessageDraft): string[] {
   const scheme = link === null ? undefined : linkScheme(link.href)
   return scheme === undefined ? [] : [`link scheme ${quoted(scheme)} is not http, https or mailto`]

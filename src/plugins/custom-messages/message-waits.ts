@@ -46,7 +46,7 @@ export class MessageWaits {
 
   /** Wakes the waits for a namespace whose messages have changed. */
   changed(id: string): void {
-    for (const wait of this.#byNamespace.get(id) ?? []) wait.lookAgain()
+    for (const wait of this.#byNamespace.get(id) ?? []) wait.wake()
   }
 
   /** Ends the waits for a deleted namespace, including those of namespaces below it. */
@@ -55,8 +55,8 @@ export class MessageWaits {
   }
 
   /** Wakes all waits. */
-  lookAgain(): void {
-    for (const waits of this.#byNamespace.values()) for (const wait of waits) wait.lookAgain()
+  wakeAll(): void {
+    for (const waits of this.#byNamespace.values()) for (const wait of waits) wait.wake()
   }
 
   /** Ends all waits, and every later one at once. */
@@ -82,7 +82,7 @@ export class MessageWaits {
 export class Wait implements Disposable {
   readonly #release: () => void
   readonly #timer: NodeJS.Timeout
-  #isOver = false
+  #hasEnded = false
   #isDue = true
   #resume: (() => void) | undefined
 
@@ -92,8 +92,8 @@ export class Wait implements Disposable {
   }
 
   /** Whether it has timed out or was ended. */
-  get isOver(): boolean {
-    return this.#isOver
+  get hasEnded(): boolean {
+    return this.#hasEnded
   }
 
   /**
@@ -102,13 +102,13 @@ export class Wait implements Disposable {
    */
   async pause(atMostMs: number): Promise<void> {
     if (!this.#isDue) await this.#change(atMostMs)
-    this.#isDue = this.#isOver
+    this.#isDue = this.#hasEnded
   }
 
   #change(atMostMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = Number.isFinite(atMostMs)
-        ? setTimeout(() => this.lookAgain(), Math.min(atMostMs, longestTimerMs))
+        ? setTimeout(() => this.wake(), Math.min(atMostMs, maxTimerMs))
         : undefined
       this.#resume = () => {
         clearTimeout(timer)
@@ -118,14 +118,14 @@ export class Wait implements Disposable {
     })
   }
 
-  lookAgain(): void {
+  wake(): void {
     this.#isDue = true
     this.#resume?.()
   }
 
   end(): void {
-    this.#isOver = true
-    this.lookAgain()
+    this.#hasEnded = true
+    this.wake()
   }
 
   [Symbol.dispose](): void {
@@ -135,4 +135,4 @@ export class Wait implements Disposable {
 }
 
 /** No wait lasts longer; keeps the delay within the range of `setTimeout`. */
-const longestTimerMs = 60_000
+const maxTimerMs = 60_000

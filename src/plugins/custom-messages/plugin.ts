@@ -8,7 +8,7 @@ import { ShownMessages } from './shown-messages.ts'
 export type MessageOptions = {
   /** `community` has no messages. docs/contract/messages.md#community-edition */
   readonly edition: 'enterprise' | 'community'
-  /** Most requests of one client address that wait for a change of messages. */
+  /** Maximum number of requests per client address that wait for messages to change. */
   readonly mostWaiters: number
 }
 
@@ -21,7 +21,7 @@ export const customMessages = ({ edition, mostWaiters }: MessageOptions): Plugin
     const shownMessages = new ShownMessages({ ...core, messages })
     const messageWaits = new MessageWaits({ mostPerAddress: mostWaiters })
     messages.onChange((namespaceId) => messageWaits.changed(namespaceId))
-    core.onRecheck(() => messageWaits.lookAgain())
+    core.onRecheck(() => messageWaits.wakeAll())
     core.namespaceLife.addRemovalStep({
       name: 'waits',
       phase: 'waiting requests',

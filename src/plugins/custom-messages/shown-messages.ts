@@ -25,7 +25,7 @@ export type Shown = {
 
 export type ShownMessagesParts = {
   readonly messages: Pick<MessageStore, 'listOf' | 'version'>
-  readonly namespaces: Pick<NamespaceStore, 'lineOf'>
+  readonly namespaces: Pick<NamespaceStore, 'lineageOf'>
   readonly clock: Clock
 }
 
@@ -171,7 +171,7 @@ export class ShownMessages {
   /** Ids of the namespace and those above, the root last: the order in which messages are shown. */
   #lineageOf(namespace: Namespace): string[] {
     return this.#parts.namespaces
-      .lineOf(namespace)
+      .lineageOf(namespace)
       .map(({ id }) => id)
       .reverse()
   }

@@ -50,7 +50,7 @@ test.each<{ header?: string; path: string; namespace: string | undefined; left?:
 test('children are one level below and descendants at any level, both sorted', () => {
   expect(tree.childrenOf(rootNamespace).map(({ path }) => path)).toEqual(['a/', 'nä/', 'rooted/'])
   expect(tree.descendantsOf(at('a/')).map(({ path }) => path)).toEqual(['a/b/', 'a/b/c/'])
-  expect(tree.lineOf(at('a/b/')).map(({ path }) => path)).toEqual(['', 'a/', 'a/b/'])
+  expect(tree.lineageOf(at('a/b/')).map(({ path }) => path)).toEqual(['', 'a/', 'a/b/'])
 })
 
 test('a removed namespace is part of the path again', () => {

@@ -29,7 +29,7 @@ describe('waiting for a change of messages', () => {
     waits.changed('root')
     await next
 
-    expect(wait.isOver).toBe(false)
+    expect(wait.hasEnded).toBe(false)
   })
 
   test('a change between two checks is not lost', async () => {
@@ -50,7 +50,7 @@ describe('waiting for a change of messages', () => {
     await wait.pause(long)
     await wait.pause(1)
 
-    expect(wait.isOver).toBe(false)
+    expect(wait.hasEnded).toBe(false)
   })
 
   test('a wait ends when its time is up', async () => {
@@ -59,7 +59,7 @@ describe('waiting for a change of messages', () => {
 
     await wait.pause(long)
     await wait.pause(long)
-    expect(wait.isOver).toBe(true)
+    expect(wait.hasEnded).toBe(true)
     await wait.pause(long)
   })
 
@@ -89,7 +89,7 @@ describe('waiting for a change of messages', () => {
 
     waits.endNamespace('gone')
 
-    expect([below, inside, above].map((wait) => wait.isOver)).toEqual([true, true, false])
+    expect([below, inside, above].map((wait) => wait.hasEnded)).toEqual([true, true, false])
   })
 
   test('when the server stops, all waits end, and later ones end at once', async () => {
@@ -102,7 +102,7 @@ describe('waiting for a change of messages', () => {
     await paused
     using late = begun(waits, ['root'])
 
-    expect([early.isOver, late.isOver]).toEqual([true, true])
+    expect([early.hasEnded, late.hasEnded]).toEqual([true, true])
   })
 
   test('all waiters check again', async () => {
@@ -111,7 +111,7 @@ describe('waiting for a change of messages', () => {
     await wait.pause(long)
     const paused = wait.pause(long)
 
-    waits.lookAgain()
+    waits.wakeAll()
 
     await paused
   })

@@ -19,12 +19,12 @@ import { openCoreView } from '../../support/core-view.ts'
 
 const child = { ...rootNamespace, id: 'child1', path: 'child/' }
 const places = [rootNamespace, child]
-const lineOf = ({ id }: { id: string }) => (id === child.id ? [rootNamespace, child] : [rootNamespace])
+const lineageOf = ({ id }: { id: string }) => (id === child.id ? [rootNamespace, child] : [rootNamespace])
 
 async function fixture() {
   const core = await openCoreView()
   const messages = new MessageStore({ view: core.view, random: systemRandom })
-  const shown = new ShownMessages({ messages, namespaces: { lineOf }, clock: core.clock })
+  const shown = new ShownMessages({ messages, namespaces: { lineageOf }, clock: core.clock })
   return { ...core, messages, shown }
 }
 
@@ -41,7 +41,7 @@ function expected(
   namespace: { id: string },
   { now, viewer }: { now: number; viewer: Viewer | undefined },
 ) {
-  const line = lineOf(namespace).toReversed()
+  const line = lineageOf(namespace).toReversed()
   const seen = line.flatMap(({ id }, index) =>
     (all.get(id) ?? [])
       .filter(({ authenticated }) => authenticated === (viewer !== undefined))
