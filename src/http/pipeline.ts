@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { HttpError } from '@fastify/sensible'
-import { ServiceError } from '../errors.ts'
+import { refuse, ServiceError } from '../errors.ts'
 import { type AccessLine, accessLine } from './access-log.ts'
 import { writeAnswer } from './answer-writer.ts'
 import { announcedSizeRefusal, BodyBudget, largeAnswer, overloaded, readBody } from './body-reader.ts'
@@ -77,7 +77,7 @@ export class Pipeline {
   ): void {
     const call = callOf(request)
     this.#begin(call, response, endpoint.label)
-    this.#answer({ raw: request, params }, call, endpoint)
+    this.#answer({ raw: request, params }, response, call, endpoint)
       .then((answer) => this.#send(request, response, answer))
       .catch((error: unknown) => this.#giveUp(error, call, response))
   }
@@ -131,12 +131,21 @@ export class Pipeline {
     onAccess?.(accessLine(call, came))
   }
 
-  async #answer(request: RoutedRequest, call: Call, endpoint: Endpoint): Promise<Answer> {
+  async #answer(
+    request: RoutedRequest,
+    response: ServerResponse,
+    call: Call,
+    endpoint: Endpoint,
+  ): Promise<Answer> {
     try {
       const settled = this.#settledByHead(request.raw, call, endpoint)
       if (settled !== undefined) return settled
-      const body = hasBody(request.raw, call) ? await this.#readBody(request.raw, call, endpoint) : undefined
-      // the whole request has arrived
+      let body: Buffer | undefined
+      if (announcesBody(request.raw)) {
+        if (withBody.has(call.operation)) body = await this.#readBody(request.raw, call, endpoint)
+        // the answer waits for the rest anyway, and a request that is still arriving takes no place
+        else if (this.#closes(response)) await dropBody(request.raw)
+      }
       if (!endpoint.isExempt(call)) this.#countInFlight(call)
       return await endpoint.answer({ ...request, body }, call)
     } catch (error) {
@@ -238,8 +247,12 @@ export class Pipeline {
     // Responses of one turn of the event loop are sent together at its end: their readers, once woken, find
     // the next one without going back to sleep. Measured with 32 connections: a third less CPU per request.
     const atEndOfTurn = () => setImmediate(write)
-    if (request.complete || (response.shouldKeepAlive && !this.#isClosing)) atEndOfTurn()
+    if (request.complete || !this.#closes(response)) atEndOfTurn()
     else whenRead(request, atEndOfTurn)
+  }
+
+  #closes(response: ServerResponse): boolean {
+    return this.#isClosing || !response.shouldKeepAlive
   }
 
   #giveUp(error: unknown, call: Call, response: ServerResponse): void {
@@ -252,9 +265,14 @@ export class Pipeline {
 /** The operations that may have a body. */
 const withBody: ReadonlySet<string | undefined> = new Set(['write', 'patch', 'delete', 'preflight'])
 
-const hasBody = ({ headers }: IncomingMessage, { operation }: Call): boolean =>
-  withBody.has(operation) &&
-  (headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0')
+const announcesBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+
+/** Drops a body that the verb has no use for. */
+const dropBody = (request: IncomingMessage): Promise<void> =>
+  new Promise((resolve, reject) =>
+    whenRead(request, () => (request.complete ? resolve() : reject(refuse('invalid', '')))),
+  )
 
 /**
  * Reads and drops the rest of a request before a response that closes the connection: closing it while the

@@ -404,6 +404,19 @@ describe('the pipeline', () => {
     }
   })
 
+  test('a read whose body is still arriving takes no place', async () => {
+    await using server = await oddServer({ settings: { MAX_IN_FLIGHT: '1' } })
+    using wire = await openWire(server.url)
+    const unfinished = `${read('plain', [root, 'Connection: close', 'Content-Length: 2'])}a`
+    // once the first is answered, the server has met the second
+    wire.send(head('GET', '/health/live') + unfinished)
+    await wire.answer()
+
+    expect((await server.root.read('odd/plain')).status).toBe(200)
+    wire.send('b')
+    expect((await wire.untilClosed()).map(({ status }) => status)).toEqual([200])
+  })
+
   test('MAX_BUFFERED holds large answers until their clients have them', async () => {
     await using server = await oddServer({ settings: { MAX_BUFFERED: '3MiB' } })
     using first = await openWire(server.url)
