@@ -358,7 +358,7 @@ test('a blocked sign-in for unverified claims does not make other logins fail', 
 
   expect(explained).toMatchObject({
     status: 'rejected',
-    reason: { message: 'nobody is asked about claims that no signature vouches for' },
+    reason: { message: 'no request is sent for claims without a valid signature' },
   })
   expect(loggedIn).toEqual({ status: 'fulfilled', value: ['group1'] })
 })
