@@ -53,6 +53,9 @@ export async function closeLog(log: Log, withinMs: number): Promise<void> {
 
 function standardError(): Destination {
   const destination = pino.destination({ fd: 2, sync: false, maxLength: maxBufferedBytes })
+  // pino flushes after a fatal line, which would overtake a line that is still being written; `closeLog` writes
+  // both in order
+  destination.flushSync = () => {}
   // a failed write cannot be reported; its lines wait for the next write and must not delay the exit
   destination.once('error', () => process.once('beforeExit', () => destination.destroy()))
   return destination.on('error', () => {})
