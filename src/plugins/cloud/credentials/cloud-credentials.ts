@@ -73,7 +73,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   readonly #parts: CloudCredentialsParts
   readonly #pause: NonNullable<CloudCredentialsParts['pause']>
   readonly #requestLimitMs: number
-  readonly #places = new WeakMap<MountState, { creations: Limiter; waiting: { count: number } }>()
+  readonly #limits = new WeakMap<MountState, { creations: Limiter; waiting: { count: number } }>()
   readonly #lastReap = new Map<string, number>()
   readonly #stopping = new AbortController()
   readonly #background = new Set<Promise<void>>()
@@ -123,7 +123,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   async make(request: CredentialRequest): Promise<CredentialReply> {
     const { clock, random, log, systemTtl } = this.#parts
     const state = this.#parts.stateOf(request.mount)
-    const { creations } = this.#placeOf(state)
+    const { creations } = this.#limitsOf(state)
     const parts = {
       state,
       creations,
@@ -161,7 +161,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   async revoke(lease: Lease, signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#parts
     const state = this.#stateOfLease(lease)
-    const { waiting } = this.#placeOf(state)
+    const { waiting } = this.#limitsOf(state)
     await revokeCredential(lease, signal, { state, clock, random, log, pause: this.#pause, waiting })
   }
 
@@ -289,13 +289,13 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     return this.#parts.stateOf(mount)
   }
 
-  #placeOf(state: MountState) {
-    const known = this.#places.get(state)
+  #limitsOf(state: MountState) {
+    const known = this.#limits.get(state)
     if (known !== undefined) return known
     const bounds = { ms: this.#requestLimitMs, refusal: tooManyCreations }
     // each request sets the capacity
-    const place = { creations: new Limiter(0, bounds), waiting: { count: 0 } }
-    this.#places.set(state, place)
-    return place
+    const limits = { creations: new Limiter(0, bounds), waiting: { count: 0 } }
+    this.#limits.set(state, limits)
+    return limits
   }
 }
