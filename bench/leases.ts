@@ -129,7 +129,7 @@ async function whenGone(
     token: rootToken,
     body: { lease_id: id },
   })
-  // from the last one on: a revoked lease does not come back
+  // start with the last one: a revoked lease does not reappear
   for (const id of ids.toReversed()) {
     while ((await send(url, call(id))).status === 200) {
       if (Date.now() - since > giveUpMs) throw new Error('expired leases still exist')

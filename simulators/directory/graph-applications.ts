@@ -185,9 +185,11 @@ function checkReference(
   throw new ApiError(400, 'ServiceManagementReferenceRequired', message)
 }
 
-function isLocked(asked: unknown, { lockServicePrincipals: rule }: Settings): boolean {
+function isLocked(requested: unknown, { lockServicePrincipals: rule }: Settings): boolean {
   const isEnabled =
-    typeof asked === 'object' && asked !== null && 'isEnabled' in asked ? asked.isEnabled === true : undefined
+    typeof requested === 'object' && requested !== null && 'isEnabled' in requested
+      ? requested.isEnabled === true
+      : undefined
   return rule === 'always' || (isEnabled ?? rule === 'by-default')
 }
 

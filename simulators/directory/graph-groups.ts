@@ -152,13 +152,13 @@ const defaultQuota = 50_000
 /** As in the real service, the response has the quota only if `$select` requests it. */
 function organization({ tenant, settings }: ApiParts, call: Call): Reply {
   mayCaller.readOrganization(call)
-  const asked = call.query.get('$select')?.includes('directorySizeQuota') === true
+  const requested = call.query.get('$select')?.includes('directorySizeQuota') === true
   const quota = { used: tenant.quotaUsed(), total: settings().quotas.directoryObjects ?? defaultQuota }
   const entity = {
     id: tenant.tenantId,
     displayName: 'Simulated Directory',
     tenantType: 'AAD',
-    ...(asked && { directorySizeQuota: quota }),
+    ...(requested && { directorySizeQuota: quota }),
   }
   if (call.params.id !== undefined) {
     if (readId(call.params.id) !== tenant.tenantId) throw resourceMissing(call.params.id)

@@ -126,14 +126,14 @@ export const principalProperties = ({ id, appId, displayName }: Principal) => ({
 export const principalNames = ['id', 'appId', 'displayName']
 
 function create({ tenant, settings }: ApiParts, call: Call, nextRefusal: () => number): Reply {
-  const { appId: asked } = call.body
-  if (typeof asked !== 'string')
+  const { appId: requested } = call.body
+  if (typeof requested !== 'string')
     throw new ApiError(
       400,
       'Request_BadRequest',
       "A value is required for property 'appId' of resource 'ServicePrincipal'.",
     )
-  const appId = readId(asked)
+  const appId = readId(requested)
   const application = tenant.applicationByAppId(appId)
   const { view } = call
   const mayMake = mayMakePrincipalFor(call, application)

@@ -86,10 +86,11 @@ function discovery({ tenant }: LoginParts, { params, origin }: Call): Reply {
 }
 
 function instanceDiscovery({ query, origin }: Call): Reply {
-  const asked = URL.parse(query.get('authorization_endpoint') ?? '')
+  const requested = URL.parse(query.get('authorization_endpoint') ?? '')
   const { host } = new URL(origin)
-  if (asked?.host !== host) throw loginError(400, 'invalid_instance', 50049, 'Unknown or invalid instance.')
-  const tenantDiscovery = `${origin}${asked.pathname.replace(/\/oauth2\/v2\.0\/authorize$/, '')}/v2.0/.well-known/openid-configuration`
+  if (requested?.host !== host)
+    throw loginError(400, 'invalid_instance', 50049, 'Unknown or invalid instance.')
+  const tenantDiscovery = `${origin}${requested.pathname.replace(/\/oauth2\/v2\.0\/authorize$/, '')}/v2.0/.well-known/openid-configuration`
   return {
     status: 200,
     body: {

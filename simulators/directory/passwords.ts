@@ -16,10 +16,10 @@ const personalAudiences = ['AzureADandPersonalMicrosoftAccount', 'PersonalMicros
  * simulators/directory/README.md
  */
 export function addPassword(call: Call, holder: Holder, settings: Settings): Record<string, unknown> {
-  const asked = call.body.passwordCredential ?? {}
-  if (typeof asked !== 'object' || asked === null || Array.isArray(asked))
+  const requested = call.body.passwordCredential ?? {}
+  if (typeof requested !== 'object' || requested === null || Array.isArray(requested))
     throw invalidValue('passwordCredential')
-  const { displayName = null, startDateTime, endDateTime }: Record<string, unknown> = { ...asked }
+  const { displayName = null, startDateTime, endDateTime }: Record<string, unknown> = { ...requested }
   if (displayName !== null && typeof displayName !== 'string') throw invalidValue('displayName')
   const startsAt = readTime(startDateTime, 'startDateTime') ?? call.view.now
   const endsAt = readTime(endDateTime, 'endDateTime') ?? inYears(startsAt, defaultLifetimeYears)

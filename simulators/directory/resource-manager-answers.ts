@@ -22,12 +22,14 @@ export function listOf<T extends { seq: number }>(
   all: readonly T[],
   { pageSize, show, properties = () => ({}), names = [] }: ArmListing<T>,
 ): Reply {
-  const asked = call.query
+  const requested = call.query
     .get('$filter')
     ?.trim()
     .replace(/^atScope\(\)(?: and )?/i, '')
   const holds =
-    asked === undefined || asked === '' ? () => true : readFilter(asked, names, 'BadRequestFormat')
+    requested === undefined || requested === ''
+      ? () => true
+      : readFilter(requested, names, 'BadRequestFormat')
   const { items, next } = pageOf(
     call,
     all.filter((item) => holds(properties(item))),

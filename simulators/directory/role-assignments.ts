@@ -91,13 +91,13 @@ function put({ tenant, settings }: ApiParts, call: Call): Reply {
     )
   checkScope(tenant, scope)
   checkAccess(tenant, call, { action: 'Microsoft.Authorization/roleAssignments/write', scope })
-  const asked = readProperties(call)
+  const requested = readProperties(call)
   const definition = getDefinition(
     tenant,
-    definitionPath.exec(tidyScope(asked.roleDefinitionId))?.[1] ?? asked.roleDefinitionId,
+    definitionPath.exec(tidyScope(requested.roleDefinitionId))?.[1] ?? requested.roleDefinitionId,
   )
-  checkPrincipal(tenant, call, asked)
-  const wanted = { scope, definition, principalId: asked.principalId }
+  checkPrincipal(tenant, call, requested)
+  const wanted = { scope, definition, principalId: requested.principalId }
   const existing = tenant.assignments.get(name)
   if (existing !== undefined) {
     if (isSame(existing, wanted)) return { status: 200, body: showAssignment(existing) }
@@ -107,7 +107,7 @@ function put({ tenant, settings }: ApiParts, call: Call): Reply {
       'Tenant ID, application ID, principal ID, and scope are not allowed to be updated.',
     )
   }
-  const twin = tenant.assignmentsOf(asked.principalId).find((assignment) => isSame(assignment, wanted))
+  const twin = tenant.assignmentsOf(requested.principalId).find((assignment) => isSame(assignment, wanted))
   if (twin !== undefined) {
     throw new ApiError(
       409,
@@ -127,8 +127,8 @@ function put({ tenant, settings }: ApiParts, call: Call): Reply {
     name,
     scope,
     roleDefinitionName: definition.name,
-    roleDefinitionId: asked.roleDefinitionId,
-    principalId: asked.principalId,
+    roleDefinitionId: requested.roleDefinitionId,
+    principalId: requested.principalId,
     principalType: 'ServicePrincipal',
     createdAt: call.view.now,
     fixture: false,

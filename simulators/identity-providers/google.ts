@@ -113,14 +113,14 @@ export class Google {
       /^\/v1\/projects\/-\/serviceAccounts\/([^/:]+):(\w+)$/.exec(url.pathname) ?? []
     if (decodeURIComponent(account) !== this.email)
       return apiFailure(404, 'Requested entity was not found.', 'NOT_FOUND')
-    const asked = JSON.parse(body)
+    const requested = JSON.parse(body)
     if (verb === 'generateAccessToken')
       return {
         status: 200,
-        body: { accessToken: this.#grant(asked.scope, ''), expireTime: '2099-01-01T00:00:00Z' },
+        body: { accessToken: this.#grant(requested.scope, ''), expireTime: '2099-01-01T00:00:00Z' },
       }
     if (verb !== 'signJwt') return apiFailure(404, 'Method not found.', 'NOT_FOUND')
-    const signed = await new SignJWT(JSON.parse(asked.payload))
+    const signed = await new SignJWT(JSON.parse(requested.payload))
       .setProtectedHeader({ alg: 'RS256', kid: this.keyId })
       .sign(keys.privateKey)
     return { status: 200, body: { keyId: this.keyId, signedJwt: signed } }

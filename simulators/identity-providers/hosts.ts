@@ -21,7 +21,7 @@ export type Answer = {
   readonly body: object | string
 }
 
-export type Handler = (asked: Asked) => Answer | Promise<Answer>
+export type Handler = (requested: Asked) => Answer | Promise<Answer>
 
 /** A fault of a host. */
 type Trouble =

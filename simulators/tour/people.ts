@@ -46,10 +46,10 @@ export async function personLogin({ chapter, aside, step, root, stranger }: Scen
 
   chapter('Ada asks where to sign in, does so in her browser, and comes back with a code')
   const nonce = 'known-to-ada-only'
-  const asked = { redirect_uri: redirectUri, client_nonce: nonce }
+  const requested = { redirect_uri: redirectUri, client_nonce: nonce }
   const start = await step(stranger, 'POST', 'auth/oidc/oidc/auth_url', {
     expect: 200,
-    body: asked,
+    body: requested,
     show: ({ data }) => data,
   })
   const { url } = await new Browser().visit(textIn(start, 'data', 'auth_url'), {

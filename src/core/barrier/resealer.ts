@@ -17,9 +17,8 @@ const retryMs = 60_000
 
 /**
  * Re-encrypts all records with the newest term and then removes older terms. Scans all records once per new
- * term; each record is rewritten only if nobody has changed it, and keeps its revision. The next start
- * repeats an interrupted scan. A term is kept while a record of it cannot be decrypted or client-held texts
- * need it.
+ * term; each record is rewritten only if it has not changed, and keeps its revision. The next start repeats
+ * an interrupted scan. A term is kept while a record of it cannot be decrypted or client-held texts need it.
  */
 export class Resealer implements AsyncDisposable {
   readonly #parts: ResealerParts

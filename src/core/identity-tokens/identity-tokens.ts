@@ -25,7 +25,7 @@ export type IdentityTokensParts = {
 }
 
 /** An issuer: the UUID of its identity mount, and its namespace. */
-export type IssuerPlace = {
+export type IssuerMount = {
   readonly mount: string
   readonly namespace: { readonly id: string; readonly path: string }
 }
@@ -76,36 +76,36 @@ export class IdentityTokens {
   }
 
   /** The value of `iss`. */
-  async issuerOf({ mount, namespace }: IssuerPlace): Promise<string> {
+  async issuerOf({ mount, namespace }: IssuerMount): Promise<string> {
     return issuerUrl((await this.configuredIssuer(mount)) || this.#parts.apiAddr(), namespace.path)
   }
 
   /**
    * Issues a token of a role to an entity; `entityId` is empty for a caller without one. Throws `invalid`.
    */
-  async issue(place: IssuerPlace, roleName: string, entityId: string): Promise<IssuedIdentityToken> {
-    const role = await this.roles.find(place.mount, roleName)
+  async issue(issuer: IssuerMount, roleName: string, entityId: string): Promise<IssuedIdentityToken> {
+    const role = await this.roles.find(issuer.mount, roleName)
     if (role === undefined) throw refuse('invalid', `role ${quoted(roleName)} not found`)
-    const key = await this.keys.find(place.mount, role.role.key)
+    const key = await this.keys.find(issuer.mount, role.role.key)
     if (key === undefined) throw refuse('invalid', `key ${quoted(role.role.key)} not found`)
     return issueIdentityToken({
       roleName,
       role,
       key,
       identity: entityId === '' ? undefined : await this.#parts.identityOf(entityId),
-      issuer: await this.issuerOf(place),
-      namespace: place.namespace.id,
+      issuer: await this.issuerOf(issuer),
+      namespace: issuer.namespace.id,
       now: this.#parts.clock.now(),
     })
   }
 
   /** Why a token is invalid; undefined if it is valid. */
-  async problemOf(place: IssuerPlace, token: string, clientId: string): Promise<string | undefined> {
+  async problemOf(issuer: IssuerMount, token: string, clientId: string): Promise<string | undefined> {
     return identityTokenProblem({
       token,
       clientId,
-      keys: await this.published.of(place.mount),
-      issuer: await this.issuerOf(place),
+      keys: await this.published.of(issuer.mount),
+      issuer: await this.issuerOf(issuer),
       now: this.#parts.clock.now(),
       findIdentity: (entityId) => this.#parts.identityOf(entityId),
     })

@@ -45,7 +45,7 @@ export const aliasNameOf = ({ namespace_id }: Entity, { mount_accessor, name }: 
 export type Page = { readonly after?: string | undefined; readonly limit: number }
 
 /** Limit for following merges. Chains are short, because each merge rewrites the rows of earlier merges. */
-const longestMergeChain = 16
+const maxMergeChain = 16
 
 /**
  * Finds entities by id, name and alias through storage keys, in time independent of their number. Does not
@@ -72,7 +72,7 @@ export class EntityRecords {
   /** Id of the entity that this one was merged into, if any. docs/contract/identity.md#merging */
   async mergedInto(id: string): Promise<string | undefined> {
     let target: string | undefined
-    for (let at: unknown = id, links = 0; links < longestMergeChain; links += 1) {
+    for (let at: unknown = id, links = 0; links < maxMergeChain; links += 1) {
       at = typeof at === 'string' && isIdentityId(at) ? await this.#view.get(mergedKey(at)) : undefined
       if (typeof at !== 'string') break
       target = at

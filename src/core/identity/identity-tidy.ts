@@ -60,7 +60,7 @@ export class IdentityTidy {
   }
 
   /** Longest lifetime, in seconds, of batch tokens, which are not stored and so cannot be found. */
-  longestTokenLife(namespace: string, accessors: readonly string[] = []): number {
+  maxTokenLifetime(namespace: string, accessors: readonly string[] = []): number {
     const { systemTtl, mountOf, tokenMountOf } = this.#parts
     const mounts = [tokenMountOf(namespace), ...accessors.map(mountOf)].filter((mount) => mount !== undefined)
     return Math.max(systemTtl.maxTtl, ...mounts.map(({ config }) => mountTtl(config, systemTtl).maxTtl))
@@ -106,7 +106,7 @@ export class IdentityTidy {
   #isUnused(entity: Entity, { namespace, unusedForSeconds }: TidyRequest): boolean {
     if (entity.made_by_login !== true || entity.policies.length > 0) return false
     const accessors = entity.aliases.map(({ mount_accessor }) => mount_accessor)
-    const quietSeconds = Math.max(unusedForSeconds, this.longestTokenLife(namespace, accessors))
+    const quietSeconds = Math.max(unusedForSeconds, this.maxTokenLifetime(namespace, accessors))
     const usedUntil = Date.parse(`${lastLoginDay(entity)}T00:00:00Z`) + dayMs
     return usedUntil + quietSeconds * 1000 <= this.#parts.store.clock.now()
   }

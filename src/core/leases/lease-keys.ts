@@ -10,7 +10,7 @@ export const leaseKey = ({ namespace, id }: LeaseRef): string => `${leasePrefix}
 
 export const ownersPrefix = 'lease-owner/'
 export const ownerPrefix = (owner: string): string => `${ownersPrefix}${owner}/`
-/** A second owner beside the token: the entity whose batch token requested the lease. */
+/** A second owner in addition to the token: the entity whose batch token requested the lease. */
 export const entityOwner = (entityId: string): string => `${entityMark}${entityId}`
 export const isEntityOwner = (owner: string): boolean => owner.startsWith(entityMark)
 const entityMark = 'entity-'

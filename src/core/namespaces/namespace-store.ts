@@ -144,8 +144,8 @@ export class NamespaceStore {
   }
 
   /**
-   * A random unused id, and the entry that reserves it for ever; its write fails if a deleted namespace had
-   * the id.
+   * A random unused id, and the entry that reserves it permanently; its write fails if a deleted namespace
+   * had the id.
    */
   newId(): { id: string; entry: ViewEntry } {
     for (;;) {

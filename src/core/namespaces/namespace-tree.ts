@@ -4,9 +4,12 @@ import { segmentsOfHeader } from './namespace-name.ts'
 /** The namespace of a request, and the length of the prefix of its path that named it. */
 export type ResolvedNamespace = { readonly namespace: NamespaceRecord; readonly taken: number }
 
-type Node = { readonly children: Map<string, Node>; place: ResolvedNamespace }
+type Node = { readonly children: Map<string, Node>; resolved: ResolvedNamespace }
 
-const nodeOf = (namespace: NamespaceRecord): Node => ({ children: new Map(), place: { namespace, taken: 0 } })
+const nodeOf = (namespace: NamespaceRecord): Node => ({
+  children: new Map(),
+  resolved: { namespace, taken: 0 },
+})
 
 /** All namespaces, by path and by id. A lookup takes time proportional to the length of the path. */
 export class NamespaceTree {
@@ -33,7 +36,7 @@ export class NamespaceTree {
       at = next
       taken = end + 1
     }
-    return taken === 0 ? at.place : { namespace: at.place.namespace, taken }
+    return taken === 0 ? at.resolved : { namespace: at.resolved.namespace, taken }
   }
 
   byId(id: string): NamespaceRecord | undefined {
@@ -42,13 +45,13 @@ export class NamespaceTree {
 
   /** `path` is a full path with trailing slash. */
   byPath(path: string): NamespaceRecord | undefined {
-    return this.#at(path)?.place.namespace
+    return this.#at(path)?.resolved.namespace
   }
 
   /** Direct children, ordered by path. */
   childrenOf({ path }: Namespace): NamespaceRecord[] {
     const children = this.#at(path)?.children.values() ?? []
-    return [...children].map(({ place }) => place.namespace).sort(byPath)
+    return [...children].map(({ resolved }) => resolved.namespace).sort(byPath)
   }
 
   /** All descendants, ordered by path. */
@@ -56,7 +59,7 @@ export class NamespaceTree {
     const found: NamespaceRecord[] = []
     const left = [...(this.#at(path)?.children.values() ?? [])]
     for (let node = left.pop(); node !== undefined; node = left.pop()) {
-      found.push(node.place.namespace)
+      found.push(node.resolved.namespace)
       left.push(...node.children.values())
     }
     return found.sort(byPath)
@@ -68,13 +71,13 @@ export class NamespaceTree {
 
   /** The namespace and its ancestors, the root first. */
   lineageOf({ path }: Namespace): NamespaceRecord[] {
-    const line = [rootNamespace]
+    const lineage = [rootNamespace]
     let at: Node | undefined = this.#root
     for (const name of segmentsOf(path)) {
       at = at?.children.get(name)
-      if (at !== undefined) line.push(at.place.namespace)
+      if (at !== undefined) lineage.push(at.resolved.namespace)
     }
-    return line
+    return lineage
   }
 
   /** Adds a namespace, whose parent must exist, or replaces a changed one. */
@@ -85,7 +88,7 @@ export class NamespaceTree {
       if (parent === undefined) throw new Error(`namespace ${record.id} has no parent`)
       parent.children.set(lastSegment(record), nodeOf(record))
     } else {
-      known.place = { namespace: record, taken: 0 }
+      known.resolved = { namespace: record, taken: 0 }
     }
     this.#byId.set(record.id, record)
   }

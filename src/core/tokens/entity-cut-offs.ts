@@ -3,8 +3,8 @@ import type { View } from '../barrier/view.ts'
 /** The stored cut-offs of an entity: their number, and whether the tokens they ended have been deleted. */
 type Stored = { readonly count: number; readonly swept: boolean }
 
-/** `asked` is greater than `stored` while a cut-off is being written. */
-type CutOff = { asked: number; stored: number; swept: boolean }
+/** `requested` is greater than `stored` while a cut-off is being written. */
+type CutOff = { requested: number; stored: number; swept: boolean }
 
 const prefix = 'entity-cut-off/'
 const pageSize = 1000
@@ -29,7 +29,7 @@ export class EntityCutOffs {
       const page = await view.list(prefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
       for (const { key, value } of page) {
         const { count, swept } = readCutOff(value)
-        cutOffs.#byEntity.set(key.slice(prefix.length), { asked: count, stored: count, swept })
+        cutOffs.#byEntity.set(key.slice(prefix.length), { requested: count, stored: count, swept })
       }
       after = page.at(-1)?.key
       if (after === undefined) return cutOffs
@@ -38,7 +38,7 @@ export class EntityCutOffs {
 
   /** Number of cut-offs of an entity; tokens with a smaller number are invalid. */
   of(entityId: string): number {
-    return this.#byEntity.get(entityId)?.asked ?? 0
+    return this.#byEntity.get(entityId)?.requested ?? 0
   }
 
   /**
@@ -58,15 +58,15 @@ export class EntityCutOffs {
   }
 
   async #set(entityId: string): Promise<void> {
-    const known = this.#byEntity.get(entityId) ?? { asked: 0, stored: 0, swept: true }
-    known.asked += 1
+    const known = this.#byEntity.get(entityId) ?? { requested: 0, stored: 0, swept: true }
+    known.requested += 1
     this.#byEntity.set(entityId, known)
     const after = await this.#view.update(prefix + entityId, (current): Stored => {
       const { count } = current === undefined ? { count: 0 } : readCutOff(current)
       return { count: count + 1, swept: false }
     })
     known.stored = Math.max(known.stored, readCutOff(after).count)
-    known.asked = Math.max(known.asked, known.stored)
+    known.requested = Math.max(known.requested, known.stored)
     known.swept = false
   }
 
@@ -87,7 +87,7 @@ export class EntityCutOffs {
         return stored.count === count ? { ...stored, swept: true } : stored
       })
       const known = this.#byEntity.get(entityId)
-      if (known !== undefined && known.asked === count) known.swept = readCutOff(after).swept
+      if (known !== undefined && known.requested === count) known.swept = readCutOff(after).swept
     }
   }
 }

@@ -28,7 +28,7 @@ const rootDraft = (mount: Mount): TokenDraft => ({
 export type RootTokenTeller = {
   /** Called before the token becomes valid. */
   keep(token: string): void
-  /** Called when it is valid; rejects with a StartError if nobody received it. */
+  /** Called when it is valid; rejects with a StartError if it could not be delivered. */
   tell(token: string): Promise<void> | void
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { signingAlgorithms } from '../../core/identity-tokens/signing-key.ts'
 import { type Reply, type Resource, resource, unknownPaths } from '../../http/resource.ts'
 import { examples } from './examples.ts'
-import { type IdentityTokenParts, placeOf } from './oidc-place.ts'
+import { type IdentityTokenParts, issuerMountOf } from './oidc-place.ts'
 
 /** The longest time verifiers may cache keys, so that they soon drop a removed key. */
 const maxAgeSeconds = 3600
@@ -23,7 +23,7 @@ export function discoveryResources({ identityTokens, now }: IdentityTokenParts):
         output: z.object({ issuer: z.string(), jwks_uri: z.string() }).loose(),
         example: examples.discovery,
         handle: async (exchange) => {
-          const issuer = await identityTokens.issuerOf(placeOf(exchange))
+          const issuer = await identityTokens.issuerOf(issuerMountOf(exchange))
           const document = {
             issuer,
             jwks_uri: `${issuer}/.well-known/keys`,

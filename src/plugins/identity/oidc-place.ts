@@ -1,4 +1,4 @@
-import type { IdentityTokens, IssuerPlace } from '../../core/identity-tokens/identity-tokens.ts'
+import type { IdentityTokens, IssuerMount } from '../../core/identity-tokens/identity-tokens.ts'
 import type { Exchange } from '../../http/resource.ts'
 
 export type IdentityTokenParts = {
@@ -8,7 +8,10 @@ export type IdentityTokenParts = {
 }
 
 /** The issuer a request addresses. Throws if the router left out the namespace, which would be a bug. */
-export function placeOf({ call, mount }: Pick<Exchange<unknown, unknown>, 'call' | 'mount'>): IssuerPlace {
+export function issuerMountOf({
+  call,
+  mount,
+}: Pick<Exchange<unknown, unknown>, 'call' | 'mount'>): IssuerMount {
   if (call.namespace === undefined) throw new Error('a mount was reached without a namespace')
   return { mount: mount.uuid, namespace: call.namespace }
 }

@@ -4,7 +4,7 @@ import { stringField } from '../../lib/fields.ts'
 import { examples } from './examples.ts'
 import { discoveryResources } from './oidc-discovery.ts'
 import { namedKeyResources } from './oidc-keys.ts'
-import { type IdentityTokenParts, placeOf } from './oidc-place.ts'
+import { type IdentityTokenParts, issuerMountOf } from './oidc-place.ts'
 import { identityTokenRoleResources } from './oidc-roles.ts'
 
 const explicitIssuer =
@@ -50,7 +50,11 @@ export function identityTokenResources(parts: IdentityTokenParts): Resource[] {
         handle: async (exchange) => {
           const { params, caller } = exchange
           return {
-            data: await identityTokens.issue(placeOf(exchange), params.name, caller?.token.entity_id ?? ''),
+            data: await identityTokens.issue(
+              issuerMountOf(exchange),
+              params.name,
+              caller?.token.entity_id ?? '',
+            ),
           }
         },
       },
@@ -68,7 +72,7 @@ export function identityTokenResources(parts: IdentityTokenParts): Resource[] {
         }),
         handle: async (exchange) => {
           const { token, client_id } = exchange.input
-          const error = await identityTokens.problemOf(placeOf(exchange), token, client_id)
+          const error = await identityTokens.problemOf(issuerMountOf(exchange), token, client_id)
           return {
             raw: {
               status: 200,

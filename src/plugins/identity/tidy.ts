@@ -36,7 +36,7 @@ export function tidyResources({ identityTidy, mountOf }: TidyRouteParts): Resour
             unusedForSeconds: unused_for,
             dryRun: dry_run,
           })
-          const life = identityTidy.longestTokenLife(mount.namespace)
+          const life = identityTidy.maxTokenLifetime(mount.namespace)
           const early = `Entities are always kept for ${shortDuration(life)} after their last login, the longest lifetime of a batch token: batch tokens are not stored.`
           return {
             data: {
