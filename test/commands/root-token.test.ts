@@ -65,7 +65,7 @@ test.each(['data/seal.key', './data/gatehouse.db', 'data/gatehouse.db-wal'])(
   },
 )
 
-test('root-token makes no token when it cannot write the file', async () => {
+test('root-token creates no token if it cannot write the file', async () => {
   await using folder = await temporaryFolder()
   await aStoppedServer(folder.path)
 
@@ -100,7 +100,7 @@ test('root-token exits with 1 without the seal key', async () => {
   expect(wrong).toEqual({ code: 1, stdout: '', stderr: 'seal key does not open this store\n' })
 })
 
-test('root-token makes no token without a store', async () => {
+test('root-token creates no token without a store', async () => {
   await using folder = await temporaryFolder()
 
   const refused = await rootToken(folder.path)

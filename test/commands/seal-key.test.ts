@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const sealKey = (folder: string, ...args: string[]) =>
   runProcess('src/commands/seal-key.ts', { folder, args })
 
-test('seal:key makes a key that only its owner can read and a server starts with', async () => {
+test('seal:key creates a key that only its owner can read, and with which a server starts', async () => {
   await using folder = await temporaryFolder()
 
   const made = await sealKey(folder.path, 'keys/new.key')

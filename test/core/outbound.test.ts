@@ -100,7 +100,7 @@ test('redirects are followed on the same host, three at most', async () => {
   expect(provider.hits.filter((path) => path === '/loop')).toHaveLength(4)
 })
 
-test('a redirect to another host, port or scheme is refused and not made', async () => {
+test('a redirect to another host, port or scheme is refused and not followed', async () => {
   await using other = await startProvider({ '/': {} })
   await using provider = await startProvider()
   const elsewhere = [

@@ -52,7 +52,7 @@ test('a read that a change overtakes caches nothing', async () => {
   expect(cache.get('a')).toBeUndefined()
 })
 
-test('a copy made before a change is not kept after it', () => {
+test('a copy from before a change is not kept after it', () => {
   const cache = new RecordCache<object>(2)
   const { drops } = cache
   cache.drop('b')

@@ -42,7 +42,7 @@ describe('the token of a namespace, with every right there', () => {
     { form: 'the path of another one, after a slash', path: '%2Fteam2/sys/auth', namespace: '' },
     { form: 'its own name twice', path: 'team/sys/auth', namespace: 'team' },
     { form: 'its own name after a slash', path: '%2Fteam/sys/auth', namespace: '' },
-  ])('does nothing by way of $form', async ({ path, namespace }) => {
+  ])('changes nothing through $form', async ({ path, namespace }) => {
     const { client } = await tokenIn('team', everything)
 
     for (const answer of [
@@ -61,7 +61,7 @@ describe('the token of a namespace, with every right there', () => {
     expect((await client.read('inner/sys/auth', inside('team'))).status).toBe(200)
   })
 
-  test('does nothing to what is above by an id it was told', async () => {
+  test('changes nothing above its namespace by an id from there', async () => {
     const { client } = await tokenIn('team', everything)
     const { body } = await root.write('auth/token/create', { policies: ['default'], ttl: '1h' })
     const { client_token: token, accessor } = body.auth ?? {}

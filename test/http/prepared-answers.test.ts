@@ -65,7 +65,7 @@ describe('an answer that lies ready', () => {
       name: 'with another tag',
       ask: (client: Client) => client.read(path, { headers: { 'If-None-Match': '"u"' } }),
     },
-  ])('goes out: $name', async ({ ask }) => {
+  ])('is sent: $name', async ({ ask }) => {
     await using reader = await aReader(reply)
 
     const answer = await ask(reader.client)

@@ -239,7 +239,7 @@ test.each([
   expect({ status: answer.status, body: answer.body }).toEqual({ status, body })
 })
 
-test('field conversion comes before the rights of the one operation, but not for a caller who may not write there', async () => {
+test("fields are converted before the operation's rights are checked, but not for a caller without write access", async () => {
   await server.root.write('sys/policies/acl/creator', {
     policy: 'path "auth/jwt/role/*" { capabilities = ["create"] }',
   })

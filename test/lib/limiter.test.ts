@@ -35,7 +35,7 @@ test('work beyond the capacity waits in order of arrival, and light work does no
   expect(await all).toEqual(['light', 'heavy', 'heavy 2', 'light 2'])
 })
 
-test('work that fails gives back its room', async () => {
+test('failed work frees its capacity', async () => {
   const limiter = new Limiter(8)
 
   await expect(limiter.run(() => Promise.reject(new Error('no')), 8)).rejects.toThrow('no')

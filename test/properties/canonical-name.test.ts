@@ -60,7 +60,7 @@ test('a name in any normal form is the same name', () => {
   )
 })
 
-test('white space around a name, and how much or which stands inside, makes no difference', () => {
+test('white space around a name, and the amount and kind inside, make no difference', () => {
   fc.assert(
     fc.property(
       fc.array(name, { minLength: 1, maxLength: 3 }),

@@ -194,7 +194,7 @@ async function sameLogin(explained: Json | undefined, body: Json): Promise<void>
   expect(isAdmin).toBe(listed(auth?.['identity_policies']).includes('admin'))
 }
 
-test('explain with claims says of them what explain with a token does, but for the signature', async () => {
+test('explain with claims agrees with explain with a token, except on the signature', async () => {
   let made = 0
   await fc.assert(
     fc.asyncProperty(config, role, claims, async (configured, written, drawn) => {

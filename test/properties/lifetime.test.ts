@@ -23,7 +23,7 @@ const elapsedMs = fc.oneof(
 )
 const startMs = fc.integer({ min: 1_600_000_000_000, max: 1_600_000_001_999 })
 
-test('a TTL and its warnings are what the four steps of the model give, to the second', () => {
+test("a TTL and its warnings equal those of the model's four steps, to the second", () => {
   const terms = fc.record({
     increment: seconds,
     ttl: seconds,

@@ -68,7 +68,7 @@ test('clean names are clean already: once more, in another order or twice change
   )
 })
 
-test('no spelling beside the four letters is the policy root, and none of them writes it', async () => {
+test('only the four letters are the policy root, and no spelling can write it', async () => {
   await using core = await openCoreView()
   const store = await PolicyStore.open(core)
   const text = 'path "sys/*" { capabilities = ["read"] }'

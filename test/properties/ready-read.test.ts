@@ -166,7 +166,7 @@ async function heard(server: TestServer, sent: string): Promise<string> {
 }
 
 test.each(houses)(
-  'whatever is asked, an answer that lies ready is the usual one to the byte: $name',
+  'for any request, a prepared response equals the usual one byte for byte: $name',
   async ({ name }) => {
     const server = servers.get(name)
     if (server === undefined) throw new Error('not started')

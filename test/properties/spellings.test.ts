@@ -160,7 +160,7 @@ test('what a rule denies is denied in every spelling that would reach it', async
   )
 })
 
-test('the rules deny what they are about, and nothing beside it', async () => {
+test('the rules deny what they name, and nothing else', async () => {
   for (const path of things) expect((await caller.read(path)).status, path).toBe(403)
   for (const path of folders) expect((await caller.call('LIST', path)).status, path).toBe(403)
   expect((await caller.read('sys/mounts/kept-too')).status).toBe(200)

@@ -58,7 +58,7 @@ describe('a first start that is killed before any of its steps', () => {
   )
 })
 
-test('an empty seal key file beside an empty store is filled', async () => {
+test('an empty seal key file with an empty store is filled', async () => {
   await using folder = await temporaryFolder()
   await mkdir(folder.file('data'))
   await writeFile(folder.file('data/seal.key'), '', { mode: 0o600 })

@@ -16,7 +16,7 @@ test('a second server in the same process is refused with exit code 3', async ()
   })
 })
 
-test('a second server in another process is refused, and told which one holds it', async () => {
+test('a second server in another process is refused, and the error names the holder', async () => {
   await using folder = await temporaryFolder()
   const path = folder.file('gatehouse.db')
   await using holder = await startWriter(path)

@@ -128,7 +128,7 @@ describe('at start', () => {
     expect(await loadSealKey({ file, storeIsEmpty })).toEqual({ key, made: false })
   })
 
-  test('a store without its file is refused with exit code 5, and no file is made', async () => {
+  test('a store without its file is refused with exit code 5, and no file is created', async () => {
     await using folder = await temporaryFolder()
     const file = folder.file('seal.key')
 

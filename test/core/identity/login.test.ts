@@ -126,7 +126,7 @@ test('new metadata replaces that of the alias as a whole', async () => {
   expect(alias?.metadata).toEqual({ role: 'ops' })
 })
 
-test('the same metadata in another order is no change', async () => {
+test('the same metadata in another order is not a change', async () => {
   await using fixture = await openTokenFixture()
   const { auth } = await fixture.login({ alias: { name: 'alice', metadata: { a: '1', b: '2' } } })
   const before = await entityOf(fixture, auth.entity_id)

@@ -24,7 +24,7 @@ test('what an engine keeps until there is a lease is deleted in the write that s
   expect(await fixture.leases.find(fixture.ref(id))).toMatchObject({ id, internal: { credential: 'x' } })
 })
 
-test('a secret without a lease is revoked after the engine has had its turn, and the engine is told', async () => {
+test('a secret without a lease is revoked after the engine has finished, and the engine is notified', async () => {
   await using fixture = await openLeaseFixture()
   const { credential } = await fixture.issue()
   const told: boolean[] = []

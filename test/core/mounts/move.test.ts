@@ -77,7 +77,7 @@ test.each([
   { from: 'cloud/', to: 'clouds/', path: 'clouds/' },
   { from: '/cloud', to: '/x', path: 'x/' },
   { from: 'auth/jwt', to: 'auth/ns1/deep', path: 'auth/ns1/deep/' },
-])('a move from "$from" to "$to" may be made', ({ from, to, path }) => {
+])('a move from "$from" to "$to" is allowed', ({ from, to, path }) => {
   expect(planMove(side(from), side(to), context).target).toMatchObject({ namespace: 'root', path })
 })
 

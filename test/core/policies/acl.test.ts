@@ -419,7 +419,7 @@ test('the resultant ACL shows exact and prefix rules, with their parameters', ()
   })
 })
 
-test('the resultant ACL shows merged rules of the caller in place of the shared ones', () => {
+test('the resultant ACL shows merged rules of the caller instead of the shared ones', () => {
   const policies = [parsePolicy(stanza('u/bob', 'read') + stanza('u/{{identity.entity.name}}', 'update'))]
   const acl = buildAcl(policies, { entity: { id: '1', name: 'bob', aliases: [] }, now: 0 })
 
@@ -450,7 +450,7 @@ test.each<[string, boolean]>([
   expect(aclOf(text).mountAccess('jwt/')).toBe(expected)
 })
 
-test('a glob that ends within the mount path also covers what is below the mount', () => {
+test('a glob that ends within the mount path also covers everything below the mount', () => {
   expect(aclOf(stanza('+/j*', 'read')).mountAccess('auth/jwt/')).toBe(true)
   expect(aclOf(stanza('+/k*', 'read')).mountAccess('auth/jwt/')).toBe(false)
 })

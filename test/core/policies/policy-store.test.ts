@@ -71,7 +71,7 @@ test.each([
   expect(await capabilities(store, ['response-wrapping'], path)).toEqual(expected)
 })
 
-test('a new store has the built-in policies, and shows what is written later', async () => {
+test('a new store has the built-in policies, and later writes are visible', async () => {
   await using store = await openStore()
   expect(await store.list('root')).toEqual(['default', 'root'])
 
@@ -323,7 +323,7 @@ test('more policies and sets than the cache holds still decide correctly', async
   }
 })
 
-test('the rights of one caller change with its entity, its groups and the time, whoever asked before', async () => {
+test('the rights of a caller depend on its entity, its groups and the time, not on earlier callers', async () => {
   await using store = await openStore()
   await store.put(
     'root',

@@ -44,7 +44,7 @@ test('denials, mounts and the rights as a whole are relative too', () => {
   expect(new RelativeAcl(rootAcl, 'ns1/').resultant()).toEqual({ root: true })
 })
 
-test('a token has no rights beside or above its namespace', () => {
+test('a token has no rights in sibling or parent namespaces', () => {
   expect(noRights.decide({ operation: 'read', path: 'auth/token/lookup-self' })).toEqual({
     allowed: false,
     sudo: false,

@@ -143,7 +143,7 @@ describe('acknowledgements', () => {
   })
 })
 
-test('concurrent creates, updates, deletes and reads, while memory evicts namespaces, always show what is stored', async () => {
+test('concurrent creates, updates, deletes and reads always show the stored state, even when memory evicts namespaces', async () => {
   await using core = await openCoreView()
   const store = new MessageStore({ view: core.view, random: systemRandom })
   const filler = 'A'.repeat(9 * mebibyte)

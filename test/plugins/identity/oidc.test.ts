@@ -170,7 +170,7 @@ describe('keys', () => {
     expect((await own.root.list(`${oidc}/key`)).body.data?.keys).toEqual(['A', 'a', 'b', 'default'])
   })
 
-  test('what is refused', async () => {
+  test('refuse invalid settings', async () => {
     const name = await aKey()
     const write = async (body: object) => verdict(await server.root.write(`${oidc}/key/${name}`, body))
 
@@ -234,7 +234,7 @@ describe('roles', () => {
     expect((await read(role))?.client_id).not.toEqual(first?.client_id)
   })
 
-  test('what is refused, in this order', async () => {
+  test('refuse invalid requests in this order', async () => {
     const key = await aKey({ verification_ttl: '1h' })
     const name = fresh('role')
     const write = async (body: object) => verdict(await server.root.write(`${oidc}/role/${name}`, body))
@@ -341,7 +341,7 @@ describe('tokens', () => {
     })
   })
 
-  test('what is refused, in this order', async () => {
+  test('refuse invalid requests in this order', async () => {
     const [closed, open] = [await aRole(await aKey({ allowed_client_ids: '' })), await aRole(await aKey())]
     const ask = async (role: string, client = server.root) =>
       verdict(await client.read(`${oidc}/token/${role}`))

@@ -67,7 +67,7 @@ describe('a token without the groups claim', () => {
     expect(await login.logIn()).toBe('400 error validating claims: claim "groups" is missing')
   })
 
-  test('a directory that fails refuses the login all the same', async () => {
+  test('a directory that fails still refuses the login', async () => {
     await using login = await startDirectoryLogin({ role: optional })
     await login.configure({
       provider: 'okta',

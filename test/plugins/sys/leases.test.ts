@@ -198,7 +198,7 @@ describe('lookup', () => {
 })
 
 describe('LIST sys/leases/lookup', () => {
-  test('goes down one level at a time', async () => {
+  test('lists one level at a time', async () => {
     await using server = await openServer()
     server.roles.set('cj', { ttl: 60, maxTtl: 0, renewable: true })
     const leaf = (id: string) => id.split('/').at(-1) ?? ''

@@ -68,7 +68,7 @@ test('the initiator of a login gets no token unless the person who signed in con
   expect(verdict(await poll())).toBe(noState)
 })
 
-test('the page shows who asks: address, time, role and mount, all escaped, and nothing may frame it', async () => {
+test('the page shows address, time, role and mount, all escaped, and nothing may frame it', async () => {
   const clock = new FakeClock(Date.UTC(2026, 10, 22, 9, 30))
   await using provider = await startSmallProvider()
   await using server = await withFlow(provider, {
