@@ -79,7 +79,7 @@ async function sealKeys(
   const { sealKey: text, sealKeyFile: file, allowOpenKeyFile: allowOpen } = config
   const { key, made } = await loadSealKey({ text, file, allowOpen, storeIsEmpty })
   if (made)
-    log.warn({ file }, `made seal key ${file}: in production keep it on another disk than the database`)
+    log.warn({ file }, `created seal key ${file}; in production, keep it on another disk than the database`)
   if (config.sealPreviousKeyFile === undefined) return { sealKey: key }
   return { sealKey: key, previousSealKey: await readSealKeyFile(config.sealPreviousKeyFile, { allowOpen }) }
 }

@@ -35,7 +35,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
     const sweeper = new Periodic({
       run: () => method.sweep(),
       intervalMs: sweepIntervalMs,
-      onError: (err) => log.error({ err }, 'expired logins could not be removed'),
+      onError: (err) => log.error({ err }, 'could not remove expired logins'),
     })
     const loginParts = { ...core, identity: core.identities, onLookalike: lookalikes(core, metrics) }
     return {

@@ -30,7 +30,7 @@ export const sysPlugin = ({
       onInvalid: ({ path, remoteAddress, requestId }) =>
         core.log.warn(
           { event: 'wrapping_token_invalid', path, remote_address: remoteAddress, request_id: requestId },
-          'a wrapping token that is not valid was used',
+          'an invalid wrapping token was used',
         ),
     }),
     node: [

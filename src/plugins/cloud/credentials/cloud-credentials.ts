@@ -80,7 +80,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   readonly #reaping = new Periodic({
     intervalMs: tickMs,
     run: async () => this.#inBackground(this.reapDue()),
-    onError: (err) => this.#parts.log.error({ err }, 'cloud mounts could not be reaped'),
+    onError: (err) => this.#parts.log.error({ err }, 'could not reap cloud mounts'),
   })
 
   constructor(parts: CloudCredentialsParts) {

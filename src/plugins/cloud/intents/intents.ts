@@ -249,7 +249,7 @@ export class Intents implements AsyncDisposable {
       const { mount, log } = this.#parts
       log.warn(
         { event: 'cloud_debris', mount, intent: id, reason: text, ...(err === undefined ? {} : { err }) },
-        'an intent could not be undone yet and is retried',
+        'could not undo an intent; will retry',
       )
     }
     undoing.error = text

@@ -52,7 +52,7 @@ export class RootRotation implements AsyncDisposable {
         // does not wait: a mount whose cloud hangs must not delay the others
         void this.look()
       },
-      onError: (err) => parts.log.error({ err }, 'root secrets could not be checked'),
+      onError: (err) => parts.log.error({ err }, 'could not check root secrets'),
     })
   }
 

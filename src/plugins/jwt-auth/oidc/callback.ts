@@ -413,7 +413,7 @@ async function withUserInfo({ claims, exchanged }: Returned, context: LoginConte
   flow.unusable('userinfo', info.unusable)
   log.warn(
     { event: 'userinfo_unusable', cause: info.unusable },
-    'what the provider says of a person was left out of a login',
+    'could not use the userinfo response; the login continues without it',
   )
   return claims
 }
