@@ -12,8 +12,8 @@ export type Coerced<T> = { value: T } | { error: string }
 /** An object without a prototype, so any key is safe. */
 export type FieldMap<T = JsonValue> = { [key: string]: T }
 
-const unconvertible = (place: string, type: string, wire: unknown): string =>
-  `'${place}' expected type '${type}', got unconvertible type '${goTypeName(wire)}'`
+const unconvertible = (element: string, type: string, wire: unknown): string =>
+  `'${element}' expected type '${type}', got unconvertible type '${goTypeName(wire)}'`
 
 /** The text of a scalar; undefined for lists and objects. Null and undefined are the empty text. */
 function scalarText(wire: unknown): string | undefined {
@@ -59,13 +59,13 @@ function elements(wire: unknown): readonly unknown[] {
   return typeof wire === 'object' && !isJsonNumber(wire) && Object.keys(wire).length === 0 ? [] : [wire]
 }
 
-type Texts = { texts: string[]; bad: { place: number; wire: unknown }[] }
+type Texts = { texts: string[]; bad: { index: number; wire: unknown }[] }
 
 function elementTexts(list: readonly unknown[]): Texts {
   const result: Texts = { texts: [], bad: [] }
-  list.forEach((wire, place) => {
+  list.forEach((wire, index) => {
     const text = scalarText(wire)
-    if (text === undefined) result.bad.push({ place, wire })
+    if (text === undefined) result.bad.push({ index, wire })
     else result.texts.push(text)
   })
   return result
@@ -75,7 +75,7 @@ function elementTexts(list: readonly unknown[]): Texts {
 const maxCauses = 20
 
 function notTexts(bad: Texts['bad']): string {
-  const causes = bad.slice(0, maxCauses).map(({ place, wire }) => unconvertible(`[${place}]`, 'string', wire))
+  const causes = bad.slice(0, maxCauses).map(({ index, wire }) => unconvertible(`[${index}]`, 'string', wire))
   return `decoding failed due to the following error(s):\n\n${causes.join('\n')}`
 }
 
@@ -86,20 +86,20 @@ export function toTextList(wire: unknown): Coerced<string[]> {
 }
 
 /** The most elements in one comma-separated text, which the limit of strings in a body does not count. */
-const mostInText = 100_000
+const maxTextElements = 100_000
 
 /** Reads a list. A single string is split at commas; the elements of a list are not. Keeps empty elements. */
 export function toCommaList(wire: unknown): Coerced<string[]> {
   if (typeof wire === 'string' && wire !== '') {
-    const parts = wire.split(',', mostInText + 1)
-    return parts.length > mostInText
-      ? { error: `more than ${mostInText} elements` }
+    const parts = wire.split(',', maxTextElements + 1)
+    return parts.length > maxTextElements
+      ? { error: `more than ${maxTextElements} elements` }
       : { value: parts.map((text) => text.trim()) }
   }
   const { texts, bad } = elementTexts(elements(wire))
   if (bad.length === 0) return { value: texts.map((text) => text.trim()) }
   const causes = bad.slice(0, maxCauses).map((element) => {
-    return `* ${unconvertible(`[${element.place}]`, 'string', element.wire)}, value: '${goText(element.wire)}'`
+    return `* ${unconvertible(`[${element.index}]`, 'string', element.wire)}, value: '${goText(element.wire)}'`
   })
   return { error: `${bad.length} error(s) decoding:\n\n${causes.join('\n')}` }
 }
@@ -123,8 +123,8 @@ export function toMap(wire: unknown): Coerced<FieldMap | null> {
   if (isObject(wire)) return { value: wire }
   if (!Array.isArray(wire)) return { error: unconvertible('', 'map[string]interface {}', wire) }
   const merged: FieldMap = Object.create(null)
-  for (const [place, element] of wire.entries()) {
-    if (!isObject(element)) return { error: unconvertible(`[${place}]`, 'map[string]interface {}', element) }
+  for (const [index, element] of wire.entries()) {
+    if (!isObject(element)) return { error: unconvertible(`[${index}]`, 'map[string]interface {}', element) }
     copyInto(merged, element)
   }
   return { value: merged }
@@ -144,7 +144,7 @@ export function toPairs(wire: unknown): Coerced<FieldMap<string> | null> {
   if (isObject(wire)) {
     for (const key of Object.keys(wire)) {
       const text = scalarText(wire[key])
-      if (text === undefined) return { error: notTexts([{ place: 0, wire }]) }
+      if (text === undefined) return { error: notTexts([{ index: 0, wire }]) }
       pairs[key] = text
     }
     return { value: pairs }

@@ -58,7 +58,7 @@ export function jsonNumber(text: string): JsonNumber {
 export function parseJson(bytes: Uint8Array, limits: JsonLimits): JsonValue {
   // a limit on values stops the parser early enough
   const isCounted = limits.maxMemory > 0 && !limits.maxValues && bytes.length > countedFrom
-  if (isCounted && leastSize(bytes) > limits.maxMemory) throw estimateExceeded()
+  if (isCounted && minimumSize(bytes) > limits.maxMemory) throw estimateExceeded()
   const reader = new JsonReader(bytes, limits)
   const value = reader.value()
   while (!reader.atEnd()) reader.value()
@@ -73,7 +73,7 @@ const countedFrom = 64 * 1024
 /**
  * A lower bound for the values of a document: each comma and colon outside strings precedes a key or value.
  */
-function leastSize(bytes: Uint8Array): number {
+function minimumSize(bytes: Uint8Array): number {
   let entries = 0
   let inText = false
   for (let at = 0; at < bytes.length; at++) {

@@ -19,7 +19,7 @@ const poolBytes = 8192
 const largestFromPool = 256
 const uuidBytes = 16
 const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
-const longestAgeMs = 1_000
+const maxAgeMs = 1_000
 /** The clocks of a machine drift apart by less than this in a second, unless one of them is changed. */
 const clockJumpMs = 20
 
@@ -83,7 +83,7 @@ export class PooledRandom implements Random {
   #isFresh(): boolean {
     const { wall, steady } = this.#filledAt
     const age = this.#source.steadyClock() - steady
-    return age >= 0 && age < longestAgeMs && Math.abs(this.#source.wallClock() - wall - age) < clockJumpMs
+    return age >= 0 && age < maxAgeMs && Math.abs(this.#source.wallClock() - wall - age) < clockJumpMs
   }
 
   #refill(): void {

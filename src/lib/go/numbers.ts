@@ -5,7 +5,7 @@ const invalid: ParsedNumber = { error: 'invalid syntax' }
 const outOfRange: ParsedNumber = { error: 'value out of range' }
 
 /** Longer texts would overflow the stack in the regular expression below. */
-const longestText = 4096
+const maxTextLength = 4096
 
 const wholeNumber =
   /^([+-]?)(?:(0[xX](?:_?[\dA-Fa-f])+)|(0[bB](?:_?[01])+)|0[oO]?((?:_?[0-7])+)|(0|[1-9](?:_?\d)*))$/
@@ -16,7 +16,7 @@ const wholeNumber =
  * out of range, because a double would round them. docs/contract/http.md#field-types
  */
 export function parseWholeNumber(text: string): ParsedNumber {
-  if (text.length > longestText) return outOfRange
+  if (text.length > maxTextLength) return outOfRange
   const match = wholeNumber.exec(text)
   if (!match) return invalid
   const [, sign, hexadecimal, binary, octal, decimal] = match
