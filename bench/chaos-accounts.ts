@@ -25,7 +25,7 @@ type Books = {
 
 const roles = ['plain', 'forgood', 'grouped', 'static', 'persisted']
 /** The current secret of the root application, and its successor. */
-const mostRootPasswords = 2
+const maxRootPasswords = 2
 
 /**
  * Lists the problems: objects without an owner, leases without their object, secrets that do not work, a root
@@ -131,6 +131,6 @@ async function root(world: ChaosWorld): Promise<string[]> {
     .filter(({ kind, clientId }) => kind === 'password' && clientId === world.directory.rootClientId)
   return [
     ...(signIn?.ok === true ? [] : [`the root does not sign in: ${signIn?.detail}`]),
-    ...(own.length <= mostRootPasswords ? [] : [`the root has ${own.length} secrets that the engine made`]),
+    ...(own.length <= maxRootPasswords ? [] : [`the root has ${own.length} secrets that the engine made`]),
   ]
 }

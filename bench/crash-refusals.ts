@@ -6,7 +6,7 @@ export type PolicyAnswers = { readonly acknowledged: string[]; readonly refused:
 
 type Target = { url: string; rootToken: string }
 
-const mostPolicies = 100
+const maxPolicies = 100
 
 /**
  * Writes policies one after another; a sync of the log fails after `passing` more. Returns at the first
@@ -21,7 +21,7 @@ export async function writeUntilRefused(
 ): Promise<PolicyAnswers> {
   const answers: PolicyAnswers = { acknowledged: [], refused: [] }
   disk.failLogSyncs(1, passing)
-  for (let count = 0; count < mostPolicies && answers.refused.length === 0; count++) {
+  for (let count = 0; count < maxPolicies && answers.refused.length === 0; count++) {
     const name = `${prefix}-${count}`
     const { status, body } = await send(url, {
       method: 'PUT',

@@ -18,7 +18,7 @@ export type CrashOptions = {
   /** Determines the times of the crashes, and what survives a power cut. */
   seed: number
   /** Greatest number of disk syncs before a power cut; default 150. */
-  mostSyncs?: number
+  maxSyncs?: number
   say(line: string): void
 }
 
@@ -43,7 +43,7 @@ const longestRoundMs = 400
 const longestPowerRoundMs = 2_000
 /** A sync fails in one of this many rounds. */
 const refusalEvery = 4
-const mostPassing = 5
+const maxPassing = 5
 const entry = join(import.meta.dirname, '../test/support/practice-server.ts')
 
 /** A login whose complete response arrived. */
@@ -58,7 +58,7 @@ export async function runCrashRounds({
   folder,
   power,
   seed,
-  mostSyncs = 150,
+  maxSyncs = 150,
   say,
 }: CrashOptions): Promise<CrashCounts> {
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
@@ -99,7 +99,7 @@ export async function runCrashRounds({
       { url: server.url, rootToken },
       disk,
       prefix,
-      1 + Math.floor(random() * mostPassing),
+      1 + Math.floor(random() * maxPassing),
     )
     await server.stop('SIGKILL')
     server = await launch()
@@ -116,7 +116,7 @@ export async function runCrashRounds({
   while (counts.rounds < rounds) {
     const logins = logInUntilCut(server.url, bodies)
     const living = liveUntilCut(server.url, server.rootToken)
-    const how = await endServer(server, disk, random, mostSyncs)
+    const how = await endServer(server, disk, random, maxSyncs)
     const acknowledged = await logins
     const lives = await living
     server = await launch()
@@ -154,14 +154,14 @@ async function endServer(
   server: { stop(signal: NodeJS.Signals): Promise<void>; readonly ended: Promise<void> },
   disk: SimulatedDisk | undefined,
   random: () => number,
-  mostSyncs: number,
+  maxSyncs: number,
 ): Promise<string> {
   if (disk === undefined) {
     await wait(random() * longestRoundMs)
     await server.stop('SIGKILL')
     return 'killed'
   }
-  disk.cutAtSync(1 + Math.floor(random() * mostSyncs))
+  disk.cutAtSync(1 + Math.floor(random() * maxSyncs))
   await Promise.race([server.ended, wait(longestPowerRoundMs)])
   await server.stop('SIGKILL')
   const loss = random() < 0.5 ? 'all' : 'torn'

@@ -13,7 +13,7 @@ export type HeldConnectionsInput = {
 
 const connectingAtOnce = 200
 const reopenEveryMs = 500
-const mostReopened = 50
+const maxReopened = 50
 
 /** Connections held open until disposed. Up to a hundred closed ones per second are reopened. */
 export class HeldConnections implements AsyncDisposable {
@@ -36,7 +36,7 @@ export class HeldConnections implements AsyncDisposable {
 
   #reopenLater(): void {
     this.#reopening = wait(reopenEveryMs).then(async () => {
-      await this.#openMissing(mostReopened)
+      await this.#openMissing(maxReopened)
       if (!this.#isOver) this.#reopenLater()
     })
   }

@@ -27,9 +27,9 @@ const MiB = 1024 * 1024
 const repeats = Number(process.argv[2] ?? 1000)
 const atOnce = 2
 const turns = 10
-const mostGrowthBytes = 50 * MiB
+const maxGrowthBytes = 50 * MiB
 /** Highest accepted ratio of our median time to that of the server that only reads. */
-const mostRatio = 20
+const maxRatio = 20
 
 function request(verb: string, path: string, lines: readonly string[], body: string | Buffer = ''): Buffer {
   const head = [`${verb} ${path} HTTP/1.1`, 'Host: x', 'Connection: close', ...lines].join('\r\n')
@@ -226,7 +226,7 @@ let tooSlow = 0
 for (const kind of kinds) {
   const { ours, reader } = await compare(kind)
   const ratio = median(ours) / median(reader)
-  if (ratio > mostRatio) tooSlow++
+  if (ratio > maxRatio) tooSlow++
   const times = `${figures(ours)}, only read ${figures(reader)}: ratio ${ratio.toFixed(1).padStart(5)}`
   console.log(
     `${kind.name.padEnd(34)} ${String(kind.status || '–').padEnd(4)} ${times}   memory ${shown(await rss(server.pid))}`,
@@ -236,6 +236,6 @@ for (const kind of kinds) {
 await wait(20_000)
 const growth = (await rss(server.pid)) - before
 console.log(
-  `memory after: ${shown(before + growth)} (${growth > mostGrowthBytes ? 'MORE than' : 'at most'} 50 MiB above before); kinds over ratio ${mostRatio}: ${tooSlow}`,
+  `memory after: ${shown(before + growth)} (${growth > maxGrowthBytes ? 'MORE than' : 'at most'} 50 MiB above before); kinds over ratio ${maxRatio}: ${tooSlow}`,
 )
-if (growth > mostGrowthBytes || tooSlow > 0) process.exitCode = 1
+if (growth > maxGrowthBytes || tooSlow > 0) process.exitCode = 1

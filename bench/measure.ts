@@ -38,9 +38,7 @@ export async function measureCase(
   for (let round = 0; round <= options.rounds; round++) {
     for (const { contender, requests, rounds } of [ours, theirs]) {
       const forMs =
-        requests.once === true
-          ? onceLimitMs
-          : Math.max(options.seconds * 1000, round === 0 ? leastWarmUpMs : 0)
+        requests.once === true ? onceLimitMs : Math.max(options.seconds * 1000, round === 0 ? minWarmUpMs : 0)
       const job = jobOf({
         contender,
         requests: shareOf(requests, round, options.rounds + 1),
@@ -55,7 +53,7 @@ export async function measureCase(
 }
 
 /** The JIT compiler needs tens of thousands of requests until it reaches a steady state. */
-const leastWarmUpMs = 5000
+const minWarmUpMs = 5000
 const onceLimitMs = 60_000
 
 type JobInput = { contender: Contender; requests: Requests; connections: number; forMs: number }

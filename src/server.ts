@@ -65,7 +65,7 @@ const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
     jsonLimits: jsonLimits(config).open,
     nodeState: (core) => given.state.with(core),
   }),
-  customMessages({ edition: config.edition, mostWaiters: config.messageWaiters }),
+  customMessages({ edition: config.edition, maxWaiters: config.messageWaiters }),
   tokenPlugin,
   identityPlugin,
   cubbyholePlugin,

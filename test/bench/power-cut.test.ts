@@ -13,7 +13,7 @@ test.skipIf(noSimulatedDisk !== undefined)(
       folder: folder.path,
       power: true,
       seed: 20_261_122,
-      mostSyncs: 40,
+      maxSyncs: 40,
       say: () => {},
     })
 

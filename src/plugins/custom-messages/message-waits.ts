@@ -5,13 +5,13 @@ import { countedAddress } from '../../lib/address.ts'
  * docs/contract/messages.md#waiting
  */
 export class MessageWaits {
-  readonly #mostPerAddress: number
+  readonly #maxPerAddress: number
   readonly #countByAddress = new Map<string, number>()
   readonly #byNamespace = new Map<string, Set<Wait>>()
   #isClosed = false
 
-  constructor({ mostPerAddress }: { mostPerAddress: number }) {
-    this.#mostPerAddress = mostPerAddress
+  constructor({ maxPerAddress }: { maxPerAddress: number }) {
+    this.#maxPerAddress = maxPerAddress
   }
 
   /**
@@ -29,7 +29,7 @@ export class MessageWaits {
   }): Wait | undefined {
     const client = countedAddress(address)
     const count = this.#countByAddress.get(client) ?? 0
-    if (count >= this.#mostPerAddress) return undefined
+    if (count >= this.#maxPerAddress) return undefined
     this.#countByAddress.set(client, count + 1)
     const wait = new Wait(waitMs, () => {
       this.#release(client)

@@ -9,17 +9,17 @@ export type MessageOptions = {
   /** `community` has no messages. docs/contract/messages.md#community-edition */
   readonly edition: 'enterprise' | 'community'
   /** Maximum number of requests per client address that wait for messages to change. */
-  readonly mostWaiters: number
+  readonly maxWaiters: number
 }
 
 /** Messages of operators to users, below `sys/`. docs/contract/messages.md */
-export const customMessages = ({ edition, mostWaiters }: MessageOptions): PluginDefinition => ({
+export const customMessages = ({ edition, maxWaiters }: MessageOptions): PluginDefinition => ({
   table: 'secret',
   names: ['system'],
   open: (core) => {
     const messages = new MessageStore(core)
     const shownMessages = new ShownMessages({ ...core, messages })
-    const messageWaits = new MessageWaits({ mostPerAddress: mostWaiters })
+    const messageWaits = new MessageWaits({ maxPerAddress: maxWaiters })
     messages.onChange((namespaceId) => messageWaits.changed(namespaceId))
     core.onRecheck(() => messageWaits.wakeAll())
     core.namespaceLife.addRemovalStep({

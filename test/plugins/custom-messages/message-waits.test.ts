@@ -18,7 +18,7 @@ function begun(waits: MessageWaits, namespaces: string[], { from = address, wait
 
 describe('waiting for a change of messages', () => {
   test('the first check is immediate, the next one comes after a change', async () => {
-    const waits = new MessageWaits({ mostPerAddress: 1 })
+    const waits = new MessageWaits({ maxPerAddress: 1 })
     using wait = begun(waits, ['root'])
 
     await wait.pause(long)
@@ -33,7 +33,7 @@ describe('waiting for a change of messages', () => {
   })
 
   test('a change between two checks is not lost', async () => {
-    const waits = new MessageWaits({ mostPerAddress: 1 })
+    const waits = new MessageWaits({ maxPerAddress: 1 })
     using wait = begun(waits, ['child', 'root'])
 
     await wait.pause(long)
@@ -44,7 +44,7 @@ describe('waiting for a change of messages', () => {
   })
 
   test('a waiter checks again when a message starts or ends', async () => {
-    const waits = new MessageWaits({ mostPerAddress: 1 })
+    const waits = new MessageWaits({ maxPerAddress: 1 })
     using wait = begun(waits, ['root'])
 
     await wait.pause(long)
@@ -54,7 +54,7 @@ describe('waiting for a change of messages', () => {
   })
 
   test('a wait ends when its time is up', async () => {
-    const waits = new MessageWaits({ mostPerAddress: 1 })
+    const waits = new MessageWaits({ maxPerAddress: 1 })
     using wait = begun(waits, ['root'], { waitMs: 1 })
 
     await wait.pause(long)
@@ -64,7 +64,7 @@ describe('waiting for a change of messages', () => {
   })
 
   test('an address has a limited number of places, and gets each back once', () => {
-    const waits = new MessageWaits({ mostPerAddress: 2 })
+    const waits = new MessageWaits({ maxPerAddress: 2 })
     const first = begun(waits, ['root'])
     using _second = begun(waits, ['child', 'root'])
 
@@ -77,12 +77,12 @@ describe('waiting for a change of messages', () => {
 
   test('a limit of zero disables waiting', () => {
     expect(
-      new MessageWaits({ mostPerAddress: 0 }).begin({ address, namespaces: ['root'], waitMs: long }),
+      new MessageWaits({ maxPerAddress: 0 }).begin({ address, namespaces: ['root'], waitMs: long }),
     ).toBeUndefined()
   })
 
   test('deleting a namespace ends the waits in it and below, and no others', async () => {
-    const waits = new MessageWaits({ mostPerAddress: 3 })
+    const waits = new MessageWaits({ maxPerAddress: 3 })
     using below = begun(waits, ['below', 'gone', 'root'])
     using inside = begun(waits, ['gone', 'root'])
     using above = begun(waits, ['root'])
@@ -93,7 +93,7 @@ describe('waiting for a change of messages', () => {
   })
 
   test('when the server stops, all waits end, and later ones end at once', async () => {
-    const waits = new MessageWaits({ mostPerAddress: 2 })
+    const waits = new MessageWaits({ maxPerAddress: 2 })
     using early = begun(waits, ['root'])
     await early.pause(long)
     const paused = early.pause(long)
@@ -106,7 +106,7 @@ describe('waiting for a change of messages', () => {
   })
 
   test('all waiters check again', async () => {
-    const waits = new MessageWaits({ mostPerAddress: 1 })
+    const waits = new MessageWaits({ maxPerAddress: 1 })
     using wait = begun(waits, ['child', 'root'])
     await wait.pause(long)
     const paused = wait.pause(long)
