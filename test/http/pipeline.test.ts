@@ -529,17 +529,23 @@ test.each(['GET', 'HEAD'])(
   },
 )
 
-test('a client that ends its side within the body of a refused request does not end the server', async () => {
-  await using server = await startTestServer({
-    settings: { TRUSTED_PROXIES: '127.0.0.0/8', TRUSTED_PROXY_REQUIRED: 'true' },
-  })
-  for (const connection of ['close', 'keep-alive']) {
+test.each<{ refused: string; settings?: Record<string, string>; headers?: string[] }>([
+  { refused: 'client address', settings: { TRUSTED_PROXIES: '127.0.0.0/8', TRUSTED_PROXY_REQUIRED: 'true' } },
+  { refused: 'origin', headers: ['Origin: https://other.example'] },
+])(
+  'a client that ends its side within a request refused for its $refused leaves the server running',
+  async ({ settings = {}, headers = [] }) => {
+    await using server = await startTestServer({ settings })
+    const cors = { allowed_origins: 'https://page.example' }
+    const forwarded = { headers: { 'x-forwarded-for': '192.0.2.1' } }
+    expect((await server.root.write('sys/config/cors', cors, forwarded)).status).toBe(204)
     using wire = await openWire(server.url)
-    const headers = [`Connection: ${connection}`, 'Content-Length: 15']
-    wire.send(`${head('POST', '/v1/sys/mounts', headers)}{"a":`)
+    wire.send(
+      `${head('POST', '/v1/sys/mounts', [...headers, 'Connection: close', 'Content-Length: 9'])}{"a":`,
+    )
     wire.end()
-    expect(await wire.untilClosed()).toMatchObject([{ status: 400 }])
-  }
 
-  expect((await server.anonymous.read('/health/live')).status).toBe(200)
-})
+    expect(await wire.untilClosed()).toMatchObject([{ status: 400 }])
+    expect((await server.anonymous.read('/health/live')).status).toBe(200)
+  },
+)
