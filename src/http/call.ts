@@ -26,6 +26,7 @@ export type EarlyReply =
   | { kind: 'redirect'; location: string }
   | { kind: 'text'; status: number; text: string }
   | { kind: 'refusal'; status: number; text: string }
+  | { kind: 'bug'; error: unknown }
 
 /** The state of one request: created by the mount router from the raw target, completed by `admit`. */
 export type Call = {

@@ -40,7 +40,8 @@ export function mountEndpoint(
 ): Endpoint {
   const servedOf = ({ operation }: Call): Served | undefined =>
     operation === undefined ? undefined : resource.verbs[operation as Served['operation']]
-  const rulesOf = (call: Call): RouteRules => servedOf(call)?.rules ?? resource.rest
+  const rulesOf = (call: Call): RouteRules =>
+    servedOf(call)?.rules ?? (call.operation === 'help' ? resource.helpRules : resource.rest)
   return {
     label: routeTemplate(url),
     isOpen: (call) => rulesOf(call).open,
@@ -49,7 +50,7 @@ export function mountEndpoint(
     namesRequest: (call) => rulesOf(call).namesRequest,
     answer: async (request, call) => {
       const served = servedOf(call)
-      await admit(request, served?.rules ?? resource.rest)
+      await admit(request, rulesOf(call))
       if (call.operation === 'help') return help.answer(resource, call)
       if (served === undefined) throw resource.refusal()
       return answerRequest(host, request, served)

@@ -147,8 +147,8 @@ function located(verb: string, request: IncomingMessage, places: Lookups): Locat
     if (request.headers['x-vault-namespace']?.includes(',') === true)
       request.headers['x-vault-namespace'] = firstValueOf(request, 'x-vault-namespace')
     return locate(verb, request.url ?? '/', request.headers['x-vault-namespace'], places)
-  } catch {
-    return early({ kind: 'refusal', status: 500, text: 'internal error' })
+  } catch (error) {
+    return early({ kind: 'bug', error })
   }
 }
 

@@ -66,7 +66,13 @@ export class Pipeline {
 
   /** Receives a request from its connection: sends a prepared response, or has the request routed. */
   receive(request: IncomingMessage, response: ServerResponse, route: RequestListener): void {
-    if (!this.#answersAtOnce(request, response)) route(request, response)
+    try {
+      if (!this.#answersAtOnce(request, response)) route(request, response)
+    } catch (error) {
+      // a bug must end this connection, not the process
+      this.#parts.onBug(error, request.call?.requestId ?? '')
+      response.destroy()
+    }
   }
 
   /** Answers a routed request. Never throws. */
@@ -301,6 +307,8 @@ function earlyAnswer(early: EarlyReply): Answer {
       return { status: early.status, contentType: 'text/plain', body: early.text }
     case 'empty':
       return { status: early.status }
+    case 'bug':
+      throw early.error
   }
 }
 

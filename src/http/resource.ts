@@ -46,8 +46,9 @@ export type Resource = {
   /** The path for Fastify's router; two for a collection. */
   readonly urls: readonly string[]
   readonly verbs: Readonly<Partial<Record<VerbName, Served>>>
-  /** The rules for help and for verbs that it does not serve. */
+  /** The rules for verbs that it does not serve. */
   readonly rest: RouteRules
+  readonly helpRules: RouteRules
   /** The refusal of a verb that it does not serve. */
   refusal(): ServiceError
   readonly page: HelpPage | undefined
@@ -86,11 +87,12 @@ export function resource<
       answer: answerOf(operation, verb),
     })
   }
+  const rest = rulesOf(common, 'header', undefined, captures)
   return {
     path: shown,
     urls: spec.collection === true ? [url, `${url}/`] : [url],
     verbs: served,
-    rest: rulesOf(common, 'header', undefined, captures),
+    ...{ rest, helpRules: rest },
     refusal: () => fail('unsupported', 'unsupported operation'),
     page: pageOf(shown, common),
     documented,
@@ -100,11 +102,12 @@ export function resource<
 
 /** Refuses unknown paths of a plugin, or one path that an earlier wildcard must not match. */
 export function unknownPaths({ url = '/*', open = false }: { url?: string; open?: boolean } = {}): Resource {
+  const rest = rulesOf({ help: '', open }, 'read', undefined, [])
   return {
     path: url,
     urls: [url],
     verbs: {},
-    rest: rulesOf({ help: '', open }, 'read', undefined, []),
+    ...{ rest, helpRules: rest },
     refusal: unsupportedPath,
     page: undefined,
     documented: [],
@@ -116,5 +119,6 @@ const unsupportedPath = () => fail('missing', 'unsupported path')
 
 /** Serves only the help of a path that is served elsewhere. */
 export function helpOnly(url: string, page: HelpPage): Resource {
-  return { ...unknownPaths({ url, open: page.needs === 'nothing' }), page }
+  const helpRules = rulesOf({ help: '', open: page.needs === 'nothing' }, 'read', undefined, [])
+  return { ...unknownPaths({ url }), helpRules, page }
 }

@@ -1,9 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { rootNamespace } from '../../src/core/namespaces/namespace.ts'
+import { failingEndpoint } from '../../src/http/endpoint.ts'
+import { mountRouter } from '../../src/http/mount-router.ts'
+import { Pipeline } from '../../src/http/pipeline.ts'
+import { systemRandom } from '../../src/lib/random.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../support/start-server.ts'
 import { Gate, oddType } from './odd-type.ts'
-import { type Answer, head, openWire } from './wire.ts'
+import { type Answer, head, listen, openWire } from './wire.ts'
 
 const root = 'X-Vault-Token: root'
 
@@ -549,3 +554,62 @@ test.each<{ refused: string; settings?: Record<string, string>; headers?: string
     expect((await server.anonymous.read('/health/live')).status).toBe(200)
   },
 )
+
+describe('a bug before the endpoint is logged, and costs only its request', () => {
+  const bug = new Error('a bug')
+
+  /** A server whose mount table cannot be read, or whose prepared answers fail. */
+  async function brokenServer({ prepared = false }: { prepared?: boolean }) {
+    const bugs: unknown[] = []
+    const pipeline = new Pipeline({
+      limits: { maxBodyBytes: 10, maxOpenBodyBytes: 10, maxBufferedBytes: 10, maxInFlight: 10 },
+      prepared: {
+        send: () => {
+          if (prepared) throw bug
+          return undefined
+        },
+      },
+      cors: () => undefined,
+      onBug: (error) => bugs.push(error),
+      afterRequest: () => {},
+      onAccess: undefined,
+      measure: undefined,
+    })
+    const route = mountRouter({
+      random: systemRandom,
+      namespaceOf: () => ({ namespace: rootNamespace, taken: 0 }),
+      resolve: () => {
+        throw bug
+      },
+      clientAddress: () => '127.0.0.1',
+    })
+    const endpoint = failingEndpoint(new Error('not reached'))
+    const server = await listen({}, (request, response) =>
+      pipeline.receive(request, response, () => {
+        route(request)
+        pipeline.serve(request, response, { params: {}, endpoint })
+      }),
+    )
+    return { server, bugs }
+  }
+
+  test('in the mount table: the response is 500', async () => {
+    const { server, bugs } = await brokenServer({})
+    await using _ = server
+    const wire = await server.open()
+    wire.send(head('GET', '/v1/a/b', ['Connection: close']))
+
+    expect(await wire.untilClosed()).toMatchObject([{ status: 500, body: '{"errors":["internal error"]}\n' }])
+    expect(bugs).toEqual([bug])
+  })
+
+  test('in a prepared answer: the connection closes', async () => {
+    const { server, bugs } = await brokenServer({ prepared: true })
+    await using _ = server
+    const wire = await server.open()
+    wire.send(head('GET', '/v1/a/b'))
+
+    expect(await wire.untilClosed()).toEqual([])
+    expect(bugs).toEqual([bug])
+  })
+})
