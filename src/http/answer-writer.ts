@@ -16,7 +16,8 @@ export function writeAnswer(
   const body = status === 204 ? undefined : made
   const { requestId, crossOrigin } = callOf(request)
   const namespace = request.headers['x-vault-namespace']
-  const all = { ...firstHeaders(requestId, namespace), ...headers }
+  const all = firstHeaders(requestId, namespace)
+  if (headers !== undefined) Object.assign(all, headers)
   if (contentType !== undefined) all['content-type'] = contentType
   if (body !== undefined) all['content-length'] = String(Buffer.byteLength(body))
   else if (status !== 204 && status !== 304) all['content-length'] = '0'

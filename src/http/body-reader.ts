@@ -70,9 +70,9 @@ export const largeAnswer = 1024 * 1024
 const tooLarge = () => refuse('too-large', 'http: request body too large')
 export const overloaded = () => refuse('overloaded', 'server is overloaded')
 
-/** Refuses a body whose `Content-Length` is above the limit, before reading any of it. */
-export function announcedSizeRefusal(request: IncomingMessage, maxBytes: number): ServiceError | undefined {
-  return Number(request.headers['content-length'] ?? 0) > maxBytes ? tooLarge() : undefined
+/** Throws for a body whose `Content-Length` exceeds the limit, before any of it is read. */
+export function checkAnnouncedSize(request: IncomingMessage, maxBytes: number): void {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
 }
 
 /** Bodies of exempt requests are read under any load up to this size, in bytes. */

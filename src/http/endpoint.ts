@@ -22,6 +22,8 @@ export type Endpoint = {
   showsBareCauses(call: Call): boolean
   /** Refusals contain the request id. */
   namesRequest(call: Call): boolean
+  /** Throws a refusal. Absent where nothing is checked before the answer. */
+  admit?(request: UnreadRequest, call: Call): Promise<void>
   answer(request: UnreadRequest, call: Call): Promise<Answer> | Answer
 }
 
@@ -48,10 +50,10 @@ export function mountEndpoint(
     isExempt: isRevoking,
     showsBareCauses: (call) => rulesOf(call).open,
     namesRequest: (call) => rulesOf(call).namesRequest,
-    answer: async (request, call) => {
-      const served = servedOf(call)
-      await admit(request, rulesOf(call))
+    admit: (request, call) => admit(request, rulesOf(call)),
+    answer: (request, call) => {
       if (call.operation === 'help') return help.answer(resource, call)
+      const served = servedOf(call)
       if (served === undefined) throw resource.refusal()
       return answerRequest(host, request, served)
     },
@@ -89,8 +91,8 @@ export const nowhereEndpoint = (admit: Admit): Endpoint => ({
   isExempt: () => false,
   showsBareCauses: () => false,
   namesRequest: () => false,
-  answer: async (request, call) => {
-    await admit(request, rulesOfNowhere)
+  admit: (request) => admit(request, rulesOfNowhere),
+  answer: (_request, call) => {
     throw refuse('missing', `no handler for route "${call.path}". route entry not found.`)
   },
 })

@@ -2,13 +2,14 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { HttpError } from '@fastify/sensible'
 import { refuse, ServiceError } from '../errors.ts'
 import { type AccessLine, accessLine } from './access-log.ts'
+import type { UnreadRequest } from './admission.ts'
 import { writeAnswer } from './answer-writer.ts'
-import { announcedSizeRefusal, BodyBudget, largeAnswer, overloaded, readBody } from './body-reader.ts'
+import { checkAnnouncedSize, BodyBudget, largeAnswer, overloaded, readBody } from './body-reader.ts'
 import { answerIsMade, type Call, callOf, type EarlyReply } from './call.ts'
 import { type CorsRules, lookAtOrigin } from './cors.ts'
 import type { Endpoint } from './endpoint.ts'
 import { bugReply, type ErrorReply, errorBody, errorReply } from './error-reply.ts'
-import type { Answer, RoutedRequest } from './exchange.ts'
+import type { Answer } from './exchange.ts'
 import { isKnownVerb } from './mount-router.ts'
 import type { PreparedAnswers } from './prepared-answers.ts'
 
@@ -83,9 +84,9 @@ export class Pipeline {
   ): void {
     const call = callOf(request)
     this.#begin(call, response, endpoint.label)
-    this.#answer({ raw: request, params }, response, call, endpoint)
-      .then((answer) => this.#send(request, response, answer))
-      .catch((error: unknown) => this.#giveUp(error, call, response))
+    this.#answer({ raw: request, params, body: undefined }, response, call, endpoint).catch(
+      (error: unknown) => this.#giveUp(error, call, response),
+    )
   }
 
   /** Counts a large response until its client has received it. Throws if too many bytes are held already. */
@@ -138,25 +139,35 @@ export class Pipeline {
   }
 
   async #answer(
-    request: RoutedRequest,
+    request: UnreadRequest,
     response: ServerResponse,
     call: Call,
     endpoint: Endpoint,
-  ): Promise<Answer> {
+  ): Promise<void> {
+    let answer: Answer | undefined
     try {
-      const settled = this.#settledByHead(request.raw, call, endpoint)
-      if (settled !== undefined) return settled
-      let body: Buffer | undefined
-      if (announcesBody(request.raw)) {
-        if (withBody.has(call.operation)) body = await this.#readBody(request.raw, call, endpoint)
-        // the answer waits for the rest anyway, and a request that is still arriving takes no place
-        else if (this.#closes(response)) await dropBody(request.raw)
+      answer = this.#settledByHead(request.raw, call, endpoint)
+      if (answer === undefined) {
+        if (announcesBody(request.raw)) await this.#awaitBody(request, response, call, endpoint)
+        if (!endpoint.isExempt(call)) this.#countInFlight(call)
+        await endpoint.admit?.(request, call)
+        answer = await endpoint.answer(request, call)
       }
-      if (!endpoint.isExempt(call)) this.#countInFlight(call)
-      return await endpoint.answer({ ...request, body }, call)
     } catch (error) {
-      return this.#refusal(error, call, endpoint)
+      answer = this.#refusal(error, call, endpoint)
     }
+    this.#send(request.raw, response, answer)
+  }
+
+  async #awaitBody(
+    request: UnreadRequest,
+    response: ServerResponse,
+    call: Call,
+    endpoint: Endpoint,
+  ): Promise<void> {
+    if (withBody.has(call.operation)) request.body = await this.#readBody(request.raw, call, endpoint)
+    // the answer waits for the rest anyway, and a request that is still arriving takes no place
+    else if (this.#closes(response)) await dropBody(request.raw)
   }
 
   /** Decides what the head alone decides, in the order of docs/contract/http.md#the-order-of-refusals */
@@ -165,8 +176,7 @@ export class Pipeline {
     const cors = this.#parts.cors()
     const crossing = cors === undefined ? undefined : lookAtOrigin(cors, request.headers, call)
     if (early?.kind === 'empty') return earlyAnswer(early)
-    const tooLarge = announcedSizeRefusal(request, this.#maxBytes(call, endpoint))
-    if (tooLarge !== undefined) throw tooLarge
+    if (announcesBody(request)) checkAnnouncedSize(request, this.#maxBytes(call, endpoint))
     if (early !== undefined && !isServed(early)) return earlyAnswer(early)
     if (crossing !== undefined) return crossing
     if (early !== undefined) return earlyAnswer(early)
