@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Answer } from '../../support/client.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { aSigner } from '../jwt-auth/signer.ts'
 import { aPerson, type Person, saidBy } from './person.ts'
+import { verdict } from './login-mount.ts'
 
 const oidc = 'identity/oidc'
 const unsupported = '1 error occurred:\n\t* unsupported operation\n\n'
@@ -20,9 +20,6 @@ beforeAll(async () => {
   bob = await aPerson(server)
 })
 afterAll(() => server[Symbol.asyncDispose]())
-
-const verdict = ({ status, body }: Answer): string =>
-  body?.errors === undefined ? String(status) : `${status} ${String(body.errors[0] ?? '')}`
 
 async function aKey(settings: object = {}): Promise<string> {
   const name = fresh('key')

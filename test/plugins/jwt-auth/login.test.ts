@@ -1,10 +1,10 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import type { Answer } from '../../support/client.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
 import { jwksOf, startProvider } from './provider.ts'
 import { aSigner, newKeys, type Signer } from './signer.ts'
+import { verdict } from './oidc/small-provider.ts'
 
 const signer = aSigner('ES256')
 const issuer = 'https://ci.example.com'
@@ -35,8 +35,6 @@ async function withRole(
 const invalid = '400 error validating token: '
 const login = (server: TestServer, jwt: string, name = 'r') =>
   server.anonymous.write('auth/jwt/login', { role: name, jwt })
-const verdict = (answer: Answer): string =>
-  answer.status === 200 ? 'ok' : `${answer.status} ${String(answer.body.errors?.[0])}`
 
 describe('the order of refusals', () => {
   test('requests are refused before the token is checked', async () => {
