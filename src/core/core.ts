@@ -1,6 +1,7 @@
 import { Access } from './access.ts'
 import { backgroundJobs } from './background-jobs.ts'
-import { type Barrier, rootKeyKey } from './barrier/barrier.ts'
+import type { Barrier } from './barrier/barrier.ts'
+import { rootKeyKey } from './barrier/root-key.ts'
 import type { View } from './barrier/view.ts'
 import { CorsStore } from './cors/cors-store.ts'
 import { openStore, type StoreParts, type StoreSettings } from './first-store.ts'

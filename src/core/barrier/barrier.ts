@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { ServiceError, StartError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
-import type { Storage, StoredRecord } from '../../storage/storage.ts'
+import type { BatchEntry, Storage, StoredRecord } from '../../storage/storage.ts'
 import {
   defaultKeyLimits,
   firstKeyring,
@@ -13,13 +13,9 @@ import {
   type RotationRules,
 } from './keyring.ts'
 import { Resealer, type ResealerLog } from './resealer.ts'
-import { keyBytes } from './seal.ts'
-import { openValue, sealValue } from './sealed-value.ts'
+import { newKey, openRootKey, rootKeyKey, sealRootKey } from './root-key.ts'
 import { type BarrierLog, type Numbers, SealedView } from './sealed-view.ts'
 import type { View } from './view.ts'
-
-/** Key of the root key, encrypted with the seal key. A store that has it is initialized. */
-export const rootKeyKey = 'barrier/root-key'
 
 type FirstStart = {
   /** An empty storage for the first records, which are then written to the real storage in one step. */
@@ -59,7 +55,7 @@ export const isEmpty = async (storage: Storage): Promise<boolean> =>
 export async function openBarrier(parts: BarrierParts): Promise<Barrier> {
   const initialized = (await isEmpty(parts.storage)) && (await initialize(parts))
   const { storage, clock, random, limits = defaultKeyLimits } = parts
-  const keyring = new Keyring({ storage, rootKey: await openRootKey(parts), clock, random, limits })
+  const keyring = new Keyring({ storage, rootKey: await loadRootKey(parts), clock, random, limits })
   await keyring.load().catch((cause: unknown) => {
     throw new StartError(5, 'seal key does not open this store', { cause })
   })
@@ -125,6 +121,31 @@ export class Barrier {
     return this.#keyring.rotate()
   }
 
+  /** Whether this seal key opens the stored root key. */
+  async opensRootKey(sealKey: Uint8Array): Promise<boolean> {
+    const record = await this.#storage.get(rootKeyKey)
+    const rootKey = record && openRootKey(sealKey, record)
+    rootKey?.fill(0)
+    return rootKey !== undefined
+  }
+
+  /**
+   * Encrypts the root key with another seal key, which alone opens the store from then on. Writes the
+   * unencrypted records `also` in the same step. False, without any write, if the root key was written
+   * meanwhile or an expectation of `also` does not hold. Throws `sealed`.
+   */
+  resealRootKey(sealKey: Uint8Array, also: readonly BatchEntry[] = []): Promise<boolean> {
+    return this.#keyring.resealRootKey(sealKey, also)
+  }
+
+  /**
+   * Replaces the root key: encrypts the keyring with a new one, and that with the seal key, in one write.
+   * Throws `sealed`, and `invalid` if this is not the seal key of the store.
+   */
+  rotateRootKey(sealKey: Uint8Array): Promise<void> {
+    return this.#keyring.rotateRootKey(sealKey)
+  }
+
   /** Re-encrypts records of older terms in the background and removes unused terms. Start only one. */
   resealing(log: ResealerLog): Resealer {
     return new Resealer({ storage: this.#storage, keyring: this.#keyring, log })
@@ -159,7 +180,7 @@ async function initialize(parts: BarrierParts): Promise<boolean> {
 }
 
 function firstKeys({ sealKey, clock, random }: BarrierParts): Pick<StoredRecord, 'key' | 'value'>[] {
-  const rootKey = Buffer.from(random.bytes(keyBytes))
+  const rootKey = newKey(random)
   const records = [
     { key: rootKeyKey, value: sealRootKey(rootKey, sealKey, random) },
     { key: keyringKey, value: firstKeyring({ rootKey, clock, random }) },
@@ -181,14 +202,11 @@ async function stage(
   return await staging.list('')
 }
 
-const sealRootKey = (rootKey: Uint8Array, sealKey: Uint8Array, random: Random) =>
-  sealValue({ term: 0, key: sealKey, random }, rootKeyKey, rootKey)
-
 /**
  * Decrypts the root key with the seal key or the previous one. A store that cannot be written can still be
  * read.
  */
-async function openRootKey({
+async function loadRootKey({
   storage,
   sealKey,
   previousSealKey,
@@ -197,10 +215,10 @@ async function openRootKey({
   log,
 }: BarrierParts): Promise<Buffer> {
   const record = await storage.get(rootKeyKey)
-  const opened = record === undefined ? undefined : tryOpen(sealKey, record)
+  const opened = record === undefined ? undefined : openRootKey(sealKey, record)
   if (opened !== undefined) return opened
   const previous =
-    record === undefined || previousSealKey === undefined ? undefined : tryOpen(previousSealKey, record)
+    record === undefined || previousSealKey === undefined ? undefined : openRootKey(previousSealKey, record)
   if (record === undefined || previous === undefined)
     throw new StartError(5, 'seal key does not open this store')
   try {
@@ -220,11 +238,3 @@ async function openRootKey({
 
 const isUnavailable = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && error.kind === 'unavailable'
-
-function tryOpen(key: Uint8Array, record: StoredRecord): Buffer | undefined {
-  try {
-    return openValue(key, record.key, record.value)
-  } catch {
-    return undefined
-  }
-}

@@ -1,9 +1,10 @@
 import { Buffer } from 'node:buffer'
-import { ServiceError } from '../../errors.ts'
+import { refuse, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import type { Random } from '../../lib/random.ts'
-import type { Storage } from '../../storage/storage.ts'
-import { keyBytes } from './seal.ts'
+import type { BatchEntry, Storage, StoredRecord } from '../../storage/storage.ts'
+import { keyBytes, newKey, openRootKey, rootKeyKey, sealRootKey } from './root-key.ts'
 import { openValue, type SealingKey, sealValue, termOf } from './sealed-value.ts'
 
 /** Key of the keyring, encrypted with the root key. */
@@ -47,6 +48,7 @@ export const defaultKeyLimits: KeyLimits = { perKey: 3_865_470_566, block: 1_000
 
 export type KeyringParts = {
   storage: Storage
+  /** Belongs to the keyring, which overwrites it in the end. */
   rootKey: Buffer
   clock: Clock
   random: Random
@@ -73,7 +75,10 @@ export type KeyStatus = { term: number; install_time: string; encryptions: numbe
  * limit even if servers are killed; a new term starts before that. docs/storage.md
  */
 export class Keyring {
-  readonly #parts: KeyringParts
+  readonly #parts: Omit<KeyringParts, 'rootKey'>
+  #rootKey: Buffer
+  /** Changes of keyring and root key wait for each other. */
+  readonly #changes = new KeyedMutex()
   readonly #keys = new Map<number, Buffer>()
   #active: Term | undefined
   #sealing: SealingKey | undefined
@@ -89,15 +94,15 @@ export class Keyring {
   /** Called when there is a new term. */
   onNewTerm: () => void = () => {}
 
-  constructor(parts: KeyringParts) {
+  constructor({ rootKey, ...parts }: KeyringParts) {
     this.#parts = parts
+    this.#rootKey = rootKey
   }
 
   /** Reads the keyring. Throws if it is missing or the root key does not decrypt it. */
   async load(): Promise<void> {
-    const record = await this.#parts.storage.get(keyringKey)
-    if (record === undefined) throw new Error(`${keyringKey} is missing`)
-    this.#adopt(openRing(record.value, this.#parts.rootKey))
+    const record = await this.#stored(keyringKey)
+    this.#adopt(openRing(record.value, this.#rootKey))
   }
 
   /**
@@ -121,6 +126,35 @@ export class Keyring {
   async rotate(): Promise<KeyStatus> {
     await this.#reserveBlock(true)
     return this.status()
+  }
+
+  /** Writes the root key under another seal key. See barrier.ts */
+  resealRootKey(sealKey: Uint8Array, also: readonly BatchEntry[]): Promise<boolean> {
+    return this.#changes.runExclusive(keyringKey, async () => {
+      const { storage, random } = this.#parts
+      const { revision } = await this.#stored(rootKeyKey)
+      if (this.isDropped) throw sealedError()
+      const value = sealRootKey(this.#rootKey, sealKey, random)
+      return storage.write([{ key: rootKeyKey, value, expect: revision }, ...also])
+    })
+  }
+
+  /** Replaces the root key. See barrier.ts */
+  rotateRootKey(sealKey: Uint8Array): Promise<void> {
+    return this.#changes.runExclusive(keyringKey, async () => {
+      const rootKey = newKey(this.#parts.random)
+      let unused = rootKey
+      try {
+        let isWritten = false
+        // another server may have changed the keyring meanwhile
+        while (!isWritten) isWritten = await this.#writeRootKey(rootKey, sealKey)
+        if (this.isDropped) return
+        unused = this.#rootKey
+        this.#rootKey = rootKey
+      } finally {
+        unused.fill(0)
+      }
+    })
   }
 
   /** Number of the active term; undefined when sealed. */
@@ -228,7 +262,7 @@ export class Keyring {
   drop(): void {
     for (const key of this.#keys.values()) key.fill(0)
     this.#keys.clear()
-    this.#parts.rootKey.fill(0)
+    this.#rootKey.fill(0)
     this.#sealing = undefined
     this.#active = undefined
     this.#terms = []
@@ -273,16 +307,41 @@ export class Keyring {
     })
   }
 
+  async #stored(key: string): Promise<StoredRecord> {
+    const record = await this.#parts.storage.get(key)
+    if (record === undefined) throw new Error(`${key} is missing`)
+    return record
+  }
+
+  /** False, without any write, if root key or keyring was written meanwhile. */
+  async #writeRootKey(rootKey: Buffer, sealKey: Uint8Array): Promise<boolean> {
+    const { storage, random } = this.#parts
+    const [root, ring] = await Promise.all([this.#stored(rootKeyKey), this.#stored(keyringKey)])
+    if (this.isDropped) throw sealedError()
+    const current = openRootKey(sealKey, root)
+    if (current === undefined) throw refuse('invalid', 'seal key does not open this store')
+    const value = sealRing(openRing(ring.value, current), rootKey, random)
+    current.fill(0)
+    return storage.write([
+      { key: rootKeyKey, value: sealRootKey(rootKey, sealKey, random), expect: root.revision },
+      { key: keyringKey, value, expect: ring.revision },
+    ])
+  }
+
   /** Changes the stored keyring atomically. */
-  async #changeRing(change: (ring: Ring) => void): Promise<void> {
-    const { storage, rootKey, random } = this.#parts
+  #changeRing(change: (ring: Ring) => void): Promise<void> {
+    return this.#changes.runExclusive(keyringKey, () => this.#writeRing(change))
+  }
+
+  async #writeRing(change: (ring: Ring) => void): Promise<void> {
+    const { storage, random } = this.#parts
     let changed: Ring = { terms: [] }
     await storage.update(keyringKey, (current) => {
       if (current === undefined) throw new Error(`${keyringKey} is missing`)
       if (this.isDropped) throw sealedError()
-      changed = openRing(current, rootKey)
+      changed = openRing(current, this.#rootKey)
       change(changed)
-      return sealRing(changed, rootKey, random)
+      return sealRing(changed, this.#rootKey, random)
     })
     if (!this.isDropped) this.#adopt(changed)
   }

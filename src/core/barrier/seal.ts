@@ -4,9 +4,7 @@ import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
 import { isAbsentOrEmpty, makePrivateFile, makePrivateFolder, systemCode } from '../../lib/private-file.ts'
-
-/** Length in bytes of seal key, root key and data keys. */
-export const keyBytes = 32
+import { keyBytes } from './root-key.ts'
 
 /** Parses 32 bytes of hexadecimal or base64 text, with optional padding and surrounding white space. */
 export function parseSealKey(text: string): Buffer | undefined {

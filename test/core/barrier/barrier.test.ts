@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type Barrier, rootKeyKey } from '../../../src/core/barrier/barrier.ts'
+import type { Barrier } from '../../../src/core/barrier/barrier.ts'
 import { keyringKey } from '../../../src/core/barrier/keyring.ts'
+import { rootKeyKey } from '../../../src/core/barrier/root-key.ts'
 import { openMemory } from '../../../src/storage/sqlite.ts'
 import { aBarrierFixture, type BarrierFixture, sealKey } from './barrier-fixture.ts'
 
