@@ -28,7 +28,7 @@ export async function run(
   await closeLog(log, closeLogMs)
   // exit explicitly: a blocked log line would keep the process alive, and a signal during Node's cleanup
   // would change the exit status
-  process.exit()
+  endProcess()
 }
 
 async function runWith(
@@ -129,6 +129,17 @@ async function exitNow(log: Log, code: number): Promise<void> {
       'requests were still running after GATEHOUSE_STOP_TIMEOUT',
     )
   await closeLog(log, closeLogMs)
+  endProcess()
+}
+
+/**
+ * `process.exit` waits for threads that are in the system's resolver, and nothing interrupts those: a name
+ * server that never answers would keep the process alive. A new program in its place ends them.
+ */
+function endProcess(): never {
+  const isResolving = process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap')
+  if (isResolving && process.platform !== 'win32')
+    process.execve?.('/bin/sh', ['sh', '-c', `exit ${process.exitCode ?? 0}`])
   process.exit()
 }
 

@@ -1,5 +1,10 @@
+import { stat } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { networkDisk, refuseNetworkDisk } from '../../src/storage/network-disk.ts'
+import { logLines } from '../support/log-lines.ts'
+import { runServer, startProcess } from '../support/process.ts'
+import { fakeSystem, noFakedSystem } from '../support/system/faked-system.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 test.each([
   ['NFS', 0x6969],
@@ -24,3 +29,26 @@ test.each([
 ])('a local disk of kind %s is accepted', (_, type) => {
   expect(networkDisk(type)).toBeUndefined()
 })
+
+test.skipIf(noFakedSystem !== undefined)(
+  'a server whose folder is on NFS writes no database, unless the operator takes the risk',
+  async () => {
+    await using folder = await temporaryFolder()
+    const { environment } = fakeSystem(folder.path, { diskType: 0x6969 })
+
+    const refused = await runServer({ folder: folder.path, environment })
+    const { size } = await stat(folder.file('data/gatehouse.db'))
+    await using server = await startProcess({
+      folder: folder.path,
+      environment,
+      settings: { ALLOW_NETWORK_DISK: 'true' },
+    })
+
+    expect([refused.code, logLines(refused).at(-1)?.msg]).toEqual([
+      2,
+      expect.stringMatching(/: NFS can damage the database; set GATEHOUSE_ALLOW_NETWORK_DISK=true/),
+    ])
+    expect(size).toBe(0)
+    expect(await server.anonymous.read('sys/health')).toMatchObject({ status: 200 })
+  },
+)
