@@ -49,10 +49,16 @@ export async function openServerCore(
   const isNew = await isEmpty(storage)
   if (isNew && !config.dev) parts.rootToken.check?.()
   await using staging = isNew ? await openMemory() : undefined
-  return await openCore(await coreSettings(config, isNew, parts.log), {
-    ...{ ...parts, storage, staging, clock, random, outbound },
-    onUnreadable: () => watch.recordUnreadable(),
-  })
+  const settings = await coreSettings(config, isNew, parts.log)
+  try {
+    return await openCore(settings, {
+      ...{ ...parts, storage, staging, clock, random, outbound },
+      onUnreadable: () => watch.recordUnreadable(),
+    })
+  } finally {
+    settings.sealKey.fill(0)
+    settings.previousSealKey?.fill(0)
+  }
 }
 
 /** The settings of the core. Reads the seal key, or creates one for a new store. */

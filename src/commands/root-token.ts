@@ -79,7 +79,8 @@ async function openSealed(config: Config, storage: Storage): Promise<Barrier> {
     error: ({ key: record }: { key: string }, text: string) =>
       void process.stderr.write(`${text}: ${record}\n`),
   }
-  return openBarrier({ storage, sealKey: key, clock: systemClock, random: systemRandom, log })
+  const barrier = openBarrier({ storage, sealKey: key, clock: systemClock, random: systemRandom, log })
+  return barrier.finally(() => key.fill(0))
 }
 
 async function tokenMountOf(root: View): Promise<Mount> {

@@ -43,6 +43,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const cors = await CorsStore.open({ view, onFailure })
   const clusterId = await clusterIdOf(root)
   const held = new AsyncDisposableStack()
+  held.defer(() => barrier.seal())
   for (const one of [mounts, namespaceLife, mountTypes, stores.leases]) held.use(one)
   held.defer(() => mounts.stopMoves())
   for (const one of [stores.tidy, jobs]) held.use(one)

@@ -48,7 +48,7 @@ export function writePrivateFile(path: string, text: string): void {
  */
 export function makePrivateFile(
   path: string,
-  text: string,
+  text: Uint8Array,
   { suffix, replaceEmpty }: { suffix: string; replaceEmpty: boolean },
 ): void {
   const draft = `${path}.${suffix}`
@@ -76,7 +76,7 @@ function placeExclusively(draft: string, path: string): void {
   }
 }
 
-function writeDurably(path: string, text: string, flags: 'w' | 'wx'): void {
+function writeDurably(path: string, text: string | Uint8Array, flags: 'w' | 'wx'): void {
   const file = openSync(path, flags, 0o600)
   try {
     fchmodSync(file, 0o600)

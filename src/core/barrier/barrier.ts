@@ -3,15 +3,8 @@ import { ServiceError, StartError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { BatchEntry, Storage, StoredRecord } from '../../storage/storage.ts'
-import {
-  defaultKeyLimits,
-  firstKeyring,
-  type KeyLimits,
-  Keyring,
-  type KeyStatus,
-  keyringKey,
-  type RotationRules,
-} from './keyring.ts'
+import { defaultKeyLimits, firstKeyring, type KeyLimits, Keyring, type KeyStatus } from './keyring.ts'
+import { keyringKey, type RotationRules } from './keyring-record.ts'
 import { Resealer, type ResealerLog } from './resealer.ts'
 import { newKey, openRootKey, rootKeyKey, sealRootKey } from './root-key.ts'
 import { type BarrierLog, type Numbers, SealedView } from './sealed-view.ts'
@@ -57,6 +50,7 @@ export async function openBarrier(parts: BarrierParts): Promise<Barrier> {
   const { storage, clock, random, limits = defaultKeyLimits } = parts
   const keyring = new Keyring({ storage, rootKey: await loadRootKey(parts), clock, random, limits })
   await keyring.load().catch((cause: unknown) => {
+    keyring.drop()
     throw new StartError(5, 'seal key does not open this store', { cause })
   })
   // a store that cannot be written can still be read

@@ -1,38 +1,20 @@
-import { Buffer } from 'node:buffer'
+import type { Buffer } from 'node:buffer'
 import { refuse, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import type { Random } from '../../lib/random.ts'
 import type { BatchEntry, Storage, StoredRecord } from '../../storage/storage.ts'
-import { keyBytes, newKey, openRootKey, rootKeyKey, sealRootKey } from './root-key.ts'
+import {
+  keyringKey,
+  openRing,
+  type Ring,
+  type RotationRules,
+  sealRing,
+  type Term,
+  wipe,
+} from './keyring-record.ts'
+import { newKey, openRootKey, rootKeyKey, sealRootKey } from './root-key.ts'
 import { openValue, type SealingKey, sealValue, termOf } from './sealed-value.ts'
-
-/** Key of the keyring, encrypted with the root key. */
-export const keyringKey = 'barrier/keyring'
-
-/** One data key. `reserved`: number of encryptions that servers have reserved; unused ones are lost. */
-type Term = {
-  term: number
-  key: string
-  install_time: string
-  reserved: number
-  /**
-   * Time in milliseconds until which texts held by clients need this term. Absent in keyrings of older
-   * versions.
-   */
-  out_until?: number
-}
-type Ring = { terms: Term[]; rotation?: RotationRules }
-
-/**
- * When a new term starts automatically. `interval`: seconds after the previous one, 0 for never;
- * `max_operations`: encryptions per term.
- */
-export type RotationRules = {
-  readonly enabled: boolean
-  readonly interval: number
-  readonly max_operations: number
-}
 
 export type KeyLimits = {
   /**
@@ -61,7 +43,10 @@ export function firstKeyring({
   clock,
   random,
 }: Pick<KeyringParts, 'rootKey' | 'clock' | 'random'>): Buffer {
-  return sealRing({ terms: [newTerm(1, { clock, random })] }, rootKey, random)
+  const terms = [newTerm(1, { clock, random })]
+  const sealed = sealRing({ terms }, rootKey, random)
+  wipe(terms)
+  return sealed
 }
 
 /**
@@ -79,13 +64,13 @@ export class Keyring {
   #rootKey: Buffer
   /** Changes of keyring and root key wait for each other. */
   readonly #changes = new KeyedMutex()
-  readonly #keys = new Map<number, Buffer>()
   #active: Term | undefined
   #sealing: SealingKey | undefined
   #left = 0
   #reserving: Promise<void> | undefined
   #marking: Promise<void> | undefined
   #terms: readonly Term[] = []
+  #keys: ReadonlyMap<number, Buffer> = new Map()
   #rotation: RotationRules | undefined
   /** Number of writes in progress, by the epoch in which they started. */
   readonly #writing = [0, 0]
@@ -227,7 +212,9 @@ export class Keyring {
       outUntil(term, ring.terms[index + 1]) <= now
     if (!this.#terms.some((term, index) => isUnneeded({ terms: [...this.#terms] }, term, index))) return
     await this.#changeRing((ring) => {
-      ring.terms = ring.terms.filter((term, index) => !isUnneeded(ring, term, index))
+      const unneeded = ring.terms.filter((term, index) => isUnneeded(ring, term, index))
+      ring.terms = ring.terms.filter((term) => !unneeded.includes(term))
+      wipe(unneeded)
     })
   }
 
@@ -260,12 +247,12 @@ export class Keyring {
 
   /** Overwrites all keys. */
   drop(): void {
-    for (const key of this.#keys.values()) key.fill(0)
-    this.#keys.clear()
+    wipe(this.#terms)
     this.#rootKey.fill(0)
     this.#sealing = undefined
     this.#active = undefined
     this.#terms = []
+    this.#keys = new Map()
     this.#left = 0
   }
 
@@ -320,8 +307,10 @@ export class Keyring {
     if (this.isDropped) throw sealedError()
     const current = openRootKey(sealKey, root)
     if (current === undefined) throw refuse('invalid', 'seal key does not open this store')
-    const value = sealRing(openRing(ring.value, current), rootKey, random)
+    const opened = openRing(ring.value, current)
+    const value = sealRing(opened, rootKey, random)
     current.fill(0)
+    wipe(opened.terms)
     return storage.write([
       { key: rootKeyKey, value: sealRootKey(rootKey, sealKey, random), expect: root.revision },
       { key: keyringKey, value, expect: ring.revision },
@@ -335,31 +324,32 @@ export class Keyring {
 
   async #writeRing(change: (ring: Ring) => void): Promise<void> {
     const { storage, random } = this.#parts
-    let changed: Ring = { terms: [] }
-    await storage.update(keyringKey, (current) => {
-      if (current === undefined) throw new Error(`${keyringKey} is missing`)
-      if (this.isDropped) throw sealedError()
-      changed = openRing(current, this.#rootKey)
-      change(changed)
-      return sealRing(changed, this.#rootKey, random)
-    })
-    if (!this.isDropped) this.#adopt(changed)
+    // the change may run again
+    const opened: Ring[] = []
+    try {
+      await storage.update(keyringKey, (current) => {
+        if (current === undefined) throw new Error(`${keyringKey} is missing`)
+        if (this.isDropped) throw sealedError()
+        const ring = openRing(current, this.#rootKey)
+        opened.push(ring)
+        change(ring)
+        return sealRing(ring, this.#rootKey, random)
+      })
+      const changed = this.isDropped ? undefined : opened.pop()
+      if (changed !== undefined) this.#adopt(changed)
+    } finally {
+      for (const { terms } of opened) wipe(terms)
+    }
   }
 
   #adopt(ring: Ring): void {
-    const held = new Set(ring.terms.map(({ term }) => term))
-    for (const { term, key } of ring.terms)
-      if (!this.#keys.has(term)) this.#keys.set(term, Buffer.from(key, 'base64'))
-    for (const [term, key] of this.#keys) {
-      if (held.has(term)) continue
-      key.fill(0)
-      this.#keys.delete(term)
-    }
+    wipe(this.#terms)
     this.#terms = ring.terms
+    this.#keys = new Map(ring.terms.map(({ term, key }) => [term, key]))
     this.#rotation = ring.rotation
     this.#active = activeTerm(ring)
-    const key = this.#keys.get(this.#active.term)
-    if (key !== undefined) this.#sealing = { term: this.#active.term, key, random: this.#parts.random }
+    const { term, key } = this.#active
+    this.#sealing = { term, key, random: this.#parts.random }
   }
 }
 
@@ -377,7 +367,7 @@ export const sealedError = () => new ServiceError('sealed', 'Vault is sealed')
 function newTerm(term: number, { clock, random }: Pick<KeyringParts, 'clock' | 'random'>): Term {
   return {
     term,
-    key: Buffer.from(random.bytes(keyBytes)).toString('base64'),
+    key: newKey(random),
     install_time: new Date(clock.now()).toISOString(),
     reserved: 0,
     out_until: 0,
@@ -389,10 +379,3 @@ function activeTerm(ring: Ring): Term {
   if (last === undefined) throw new Error(`${keyringKey} holds no term`)
   return last
 }
-
-const sealRing = (ring: Ring, rootKey: Uint8Array, random: Random) =>
-  sealValue({ term: 0, key: rootKey, random }, keyringKey, Buffer.from(JSON.stringify(ring)))
-
-// the ciphertext is authenticated, so sealRing wrote this JSON
-const openRing = (sealed: Uint8Array, rootKey: Uint8Array): Ring =>
-  JSON.parse(openValue(rootKey, keyringKey, sealed).toString('utf8')) as Ring

@@ -13,7 +13,7 @@ export const keyBytes = 32
  * A zero-filled buffer for a key. Its memory is its own and outside the JavaScript heap: neither Node's pool
  * nor the garbage collector copies it. Whoever holds one must fill it with zeros in the end.
  */
-const keyBuffer = (): Buffer => Buffer.from(new ArrayBuffer(keyBytes))
+export const keyBuffer = (): Buffer => Buffer.from(new ArrayBuffer(keyBytes))
 
 /** A new key. */
 export function newKey(random: Random): Buffer {

@@ -4,15 +4,32 @@ import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
 import { isAbsentOrEmpty, makePrivateFile, makePrivateFolder, systemCode } from '../../lib/private-file.ts'
-import { keyBytes } from './root-key.ts'
+import { systemRandom } from '../../lib/random.ts'
+import { hexBytes, readKey, writeHex } from './key-text.ts'
+import { newKey } from './root-key.ts'
 
-/** Parses 32 bytes of hexadecimal or base64 text, with optional padding and surrounding white space. */
+/**
+ * Parses a seal key: 32 bytes as hexadecimal or base64, with optional padding and surrounding white space. A
+ * string remains in memory until the garbage collector has overwritten it.
+ */
 export function parseSealKey(text: string): Buffer | undefined {
-  const trimmed = text.trim()
-  if (/^[0-9a-fA-F]{64}$/.test(trimmed)) return Buffer.from(trimmed, 'hex')
-  if (/^[A-Za-z0-9+/]{43}=?$/.test(trimmed)) return Buffer.from(trimmed, 'base64')
-  return undefined
+  const bytes = Buffer.alloc(Buffer.byteLength(text))
+  bytes.write(text)
+  const key = readKey(trimmed(bytes))
+  bytes.fill(0)
+  return key
 }
+
+/** Without white space and a byte order mark around it. */
+function trimmed(text: Uint8Array): Uint8Array {
+  const hasMark = text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf
+  let [start, end] = [hasMark ? 3 : 0, text.length]
+  while (isSpace(text[start])) start += 1
+  while (end > start && isSpace(text[end - 1])) end -= 1
+  return text.subarray(start, end)
+}
+
+const isSpace = (byte: number | undefined) => byte === 0x20 || (byte !== undefined && byte >= 9 && byte <= 13)
 
 /**
  * Reads a seal key file. Throws a StartError (5) if it is missing, unreadable or invalid, or open to other
@@ -22,7 +39,7 @@ export async function readSealKeyFile(
   path: string,
   { allowOpen = false }: { allowOpen?: boolean } = {},
 ): Promise<Buffer> {
-  const { text, mode } = await readWithMode(path).catch((cause: unknown) => {
+  const { key, mode } = await readWithMode(path).catch((cause: unknown) => {
     throw new StartError(
       5,
       isMissing(cause)
@@ -34,25 +51,36 @@ export async function readSealKeyFile(
     )
   })
   if (mode.open !== 0 && !allowOpen) {
+    key?.fill(0)
     const remedy = `run chmod 600 ${path}, or set GATEHOUSE_ALLOW_OPEN_KEY_FILE=true`
     throw new StartError(
       5,
       `seal key file ${path} is open to others (mode 0${mode.all.toString(8)}): ${remedy}`,
     )
   }
-  const key = parseSealKey(text)
   if (key === undefined)
     throw new StartError(5, `seal key file ${path} does not hold 32 bytes as hex or base64`)
   return key
 }
 
-/** Reads text and mode of the same open file, even if its name is reused meanwhile. */
-async function readWithMode(path: string): Promise<{ text: string; mode: { all: number; open: number } }> {
+const maxFileBytes = 4096
+
+/** Reads key and mode of the same open file, even if its name is reused meanwhile. */
+async function readWithMode(
+  path: string,
+): Promise<{ key: Buffer | undefined; mode: { all: number; open: number } }> {
   await using file = await open(path, 'r')
   const status = await file.stat()
-  return {
-    text: await file.readFile('utf8'),
-    mode: { all: status.mode & 0o777, open: openBits(status, process.getuid?.() ?? status.uid) },
+  const mode = { all: status.mode & 0o777, open: openBits(status, process.getuid?.() ?? status.uid) }
+  const text = Buffer.alloc(maxFileBytes)
+  try {
+    let length = 0
+    // a pipe may deliver its text in parts
+    for (let read = -1; read !== 0 && length < maxFileBytes; length += read)
+      read = (await file.read(text, length, maxFileBytes - length)).bytesRead
+    return { key: length === maxFileBytes ? undefined : readKey(trimmed(text.subarray(0, length))), mode }
+  } finally {
+    text.fill(0)
   }
 }
 
@@ -72,10 +100,16 @@ export function makeSealKeyFile(
   path: string,
   { replaceEmpty = false }: { replaceEmpty?: boolean } = {},
 ): Buffer {
-  const key = randomBytes(keyBytes)
-  makePrivateFolder(dirname(path))
-  makePrivateFile(path, `${key.toString('hex')}\n`, { suffix: randomBytes(6).toString('hex'), replaceEmpty })
-  return key
+  const key = newKey(systemRandom)
+  const text = Buffer.alloc(hexBytes + 1, '\n')
+  writeHex(key, text)
+  try {
+    makePrivateFolder(dirname(path))
+    makePrivateFile(path, text, { suffix: randomBytes(6).toString('hex'), replaceEmpty })
+    return key
+  } finally {
+    text.fill(0)
+  }
 }
 
 export type SealKeySource = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Barrier } from '../../../src/core/barrier/barrier.ts'
-import { keyringKey } from '../../../src/core/barrier/keyring.ts'
+import { keyringKey } from '../../../src/core/barrier/keyring-record.ts'
 import { rootKeyKey } from '../../../src/core/barrier/root-key.ts'
 import { termOf } from '../../../src/core/barrier/sealed-value.ts'
 import { aBarrierFixture, type BarrierFixture } from './barrier-fixture.ts'

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { describe, expect, test } from 'vitest'
-import { keyringKey } from '../../../src/core/barrier/keyring.ts'
+import { keyringKey } from '../../../src/core/barrier/keyring-record.ts'
 import { rootKeyKey } from '../../../src/core/barrier/root-key.ts'
 import { aBarrierFixture, type BarrierFixture, sealKey } from './barrier-fixture.ts'
 

@@ -1,4 +1,5 @@
-import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { chmod, open, readFile, stat, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import {
   loadSealKey,
@@ -16,6 +17,7 @@ test.each([
   ['upper-case hexadecimal', key.toString('hex').toUpperCase()],
   ['base64', key.toString('base64')],
   ['base64 without padding', key.toString('base64').slice(0, 43)],
+  ['behind a byte order mark', `\u{feff}${key.toString('hex')}\r\n`],
   ['with white space around it', `\n ${key.toString('hex')}\r\n`],
 ])('a seal key is read from %s', (_, text) => {
   expect(parseSealKey(text)).toEqual(key)
@@ -53,6 +55,31 @@ describe('a seal key file', () => {
     expect(() => makeSealKeyFile(file)).toThrow(expect.objectContaining({ code: 'EEXIST' }))
 
     expect(parseSealKey(await readFile(file, 'utf8'))).toEqual(made)
+  })
+})
+
+test('a seal key arrives in parts through a pipe', async () => {
+  await using folder = await temporaryFolder()
+  const pipe = folder.file('pipe')
+  execFileSync('mkfifo', ['-m', '600', pipe])
+  const text = key.toString('base64')
+
+  const reading = readSealKeyFile(pipe)
+  await using writing = await open(pipe, 'w')
+  await writing.write(text.slice(0, 10))
+  await writing.write(text.slice(10))
+  await writing.close()
+
+  expect(await reading).toEqual(key)
+})
+
+test('a seal key file may not be longer than 4 KiB', async () => {
+  await using folder = await temporaryFolder()
+  const file = folder.file('seal.key')
+  await writeFile(file, `${key.toString('hex')}${' '.repeat(4_096)}`, { mode: 0o600 })
+
+  await expect(readSealKeyFile(file)).rejects.toMatchObject({
+    message: `seal key file ${file} does not hold 32 bytes as hex or base64`,
   })
 })
 

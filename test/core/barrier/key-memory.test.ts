@@ -1,0 +1,186 @@
+import { Buffer } from 'node:buffer'
+import crypto, { type Decipheriv } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import { expect, test } from 'vitest'
+import type { Barrier } from '../../../src/core/barrier/barrier.ts'
+import { keyBytes } from '../../../src/core/barrier/root-key.ts'
+import { startTestServer } from '../../support/start-server.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { openMemory } from '../../../src/storage/sqlite.ts'
+import { aBarrierFixture, sealKey } from './barrier-fixture.ts'
+
+const OwnMemory = globalThis.ArrayBuffer
+const { createCipheriv, createDecipheriv } = crypto
+
+/** Collects every buffer that a cipher used as a key, that was made for a key, or that was decrypted to one. */
+function collectKeys() {
+  const held = new Map<ArrayBufferLike, Buffer>()
+  const hold = (bytes: unknown) => {
+    if (Buffer.isBuffer(bytes) && bytes.length === keyBytes) held.set(bytes.buffer, bytes)
+  }
+  const encrypting = (...args: Parameters<typeof createCipheriv>) => {
+    hold(args[1])
+    return createCipheriv(...args)
+  }
+  const decrypting = (...args: Parameters<typeof createDecipheriv>): Decipheriv => {
+    hold(args[1])
+    const decipher = createDecipheriv(...args)
+    let plain: unknown
+    const update = decipher.update.bind(decipher) as (...data: unknown[]) => unknown
+    const final = decipher.final.bind(decipher)
+    return Object.assign(decipher, {
+      update: (...data: unknown[]) => (plain = update(...data)),
+      final: () => {
+        const end = final()
+        hold(plain)
+        return end
+      },
+    })
+  }
+  const replace = (memory: typeof OwnMemory, ciphers: object) => {
+    globalThis.ArrayBuffer = memory
+    Object.assign(crypto, ciphers)
+    syncBuiltinESMExports()
+  }
+  const memory = new Proxy(OwnMemory, {
+    construct(target, args: [number]) {
+      const made = new target(...args)
+      hold(Buffer.from(made))
+      return made
+    },
+  })
+  replace(memory, { createCipheriv: encrypting, createDecipheriv: decrypting })
+  return {
+    /** The buffers, except for the seal keys of the fixture, which consist of equal bytes. */
+    buffers: () => [...held.values()].filter((key) => isZero(key) || key.some((byte) => byte !== key[0])),
+    /** The different keys that these buffers still hold. */
+    left(): string[] {
+      return [...new Set(this.buffers().flatMap((key) => (isZero(key) ? [] : key.toString('hex'))))].sort()
+    },
+    [Symbol.dispose]: () => replace(OwnMemory, { createCipheriv, createDecipheriv }),
+  }
+}
+
+const isZero = (key: Uint8Array) => key.every((byte) => byte === 0)
+
+async function use(barrier: Barrier): Promise<void> {
+  await barrier.view('n/').update('a', () => 'one')
+  await barrier.view('n/').get('a')
+}
+
+test('an open barrier holds one root key and one data key, each in memory of its own', async () => {
+  await using fixture = await aBarrierFixture()
+  using keys = collectKeys()
+
+  await use(await fixture.open())
+
+  expect(keys.left()).toHaveLength(2)
+  for (const { buffer, byteOffset } of keys.buffers())
+    expect([buffer.byteLength, byteOffset]).toEqual([32, 0])
+})
+
+test('sealing overwrites every key', async () => {
+  await using fixture = await aBarrierFixture()
+  using keys = collectKeys()
+  await using staging = await openMemory()
+  const barrier = await fixture.open({ first: { staging, fill: use } })
+  await use(barrier)
+  await barrier.rotate()
+  await use(barrier)
+  await barrier.rotateRootKey(sealKey(1))
+  await barrier.resealRootKey(sealKey(2))
+  await barrier.opensRootKey(sealKey(2))
+  expect(keys.left()).toHaveLength(3)
+
+  barrier.seal()
+
+  expect(keys.left()).toEqual([])
+})
+
+test('a data key is overwritten once nothing needs it any more', async () => {
+  await using fixture = await aBarrierFixture()
+  using keys = collectKeys()
+  const barrier = await fixture.open()
+  await use(barrier)
+  const before = keys.left()
+  await using resealer = barrier.resealing({ error: () => {} })
+
+  await barrier.rotate()
+  await resealer.settled()
+  await use(barrier)
+
+  const after = keys.left()
+  expect(after).toHaveLength(2)
+  // the root key is still the same
+  expect(after.filter((key) => before.includes(key))).toHaveLength(1)
+})
+
+test('a root key is overwritten when another one replaces it', async () => {
+  await using fixture = await aBarrierFixture()
+  using keys = collectKeys()
+  const barrier = await fixture.open()
+  await use(barrier)
+  const before = keys.left()
+
+  await barrier.rotateRootKey(sealKey(1))
+  await barrier.changeRotationRules((rules) => rules)
+  await use(barrier)
+
+  const after = keys.left()
+  expect(after).toHaveLength(2)
+  // the data key is still the same
+  expect(after.filter((key) => before.includes(key))).toHaveLength(1)
+})
+
+test('changes of the keys that fail leave no key behind', async () => {
+  await using fixture = await aBarrierFixture()
+  using keys = collectKeys()
+  const barrier = await fixture.open()
+  await use(barrier)
+  const before = keys.left()
+
+  const fail = async (change: () => Promise<unknown>) => {
+    fixture.faults.arm('storage.before-commit', 'full')
+    await expect(change()).rejects.toMatchObject({ kind: 'unavailable' })
+  }
+  await fail(() => barrier.rotate())
+  await fail(() => barrier.rotateRootKey(sealKey(1)))
+  await fail(() => barrier.resealRootKey(sealKey(2)))
+  await expect(barrier.rotateRootKey(sealKey(2))).rejects.toMatchObject({ kind: 'invalid' })
+  await expect(
+    barrier.changeRotationRules(() => {
+      throw new Error('refused')
+    }),
+  ).rejects.toThrow('refused')
+
+  expect(keys.left()).toEqual(before)
+})
+
+test('a start that fails leaves no key behind', async () => {
+  await using fixture = await aBarrierFixture()
+  await use(await fixture.open())
+  await fixture.storage.update('barrier/keyring', () => Buffer.alloc(200))
+  using keys = collectKeys()
+
+  await expect(fixture.open()).rejects.toMatchObject({ exitCode: 5 })
+
+  expect([keys.buffers().length, keys.left()]).toEqual([1, []])
+})
+
+test('a server that stops leaves no key behind, and no seal key once it has started', async () => {
+  await using folder = await temporaryFolder()
+  using keys = collectKeys()
+  const settings = { STORAGE: `sqlite:${folder.file('store.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
+
+  for (const start of ['first', 'second']) {
+    const server = await startTestServer({ settings })
+    await server.root.write('sys/rotate')
+    const sealKey = (await readFile(folder.file('seal.key'), 'utf8')).trim()
+    expect(keys.left().length).toBeGreaterThanOrEqual(2)
+    expect(keys.left()).not.toContain(sealKey)
+    await server[Symbol.asyncDispose]()
+
+    expect(keys.left(), start).toEqual([])
+  }
+})
