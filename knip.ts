@@ -9,8 +9,9 @@ const programs = [
   'bench/{bare,floor,hello,load-process,only-reads,server}.ts',
   'test/support/{cloud,practice}-server.ts',
   'test/check.ts',
+  'test/core/barrier/sealing-program.ts',
   'test/start/killed-start-program.ts',
-  'test/pages/{curl,jq}.ts',
+  'test/pages/{curl,jq,systemctl}.ts',
 ]
 
 /**

@@ -83,17 +83,6 @@ test('the commands of docs/messages.md schedule a banner', patience, async () =>
   expect(output.match(/"severity":"warning"/g)?.length).toBeGreaterThan(1)
 })
 
-test('the commands of docs/operations.md allow pages of other origins', patience, async () => {
-  await using server = await startTestServer()
-
-  const { requests } = await readPage('docs/operations.md', {
-    filledIn: {},
-    environment: { VAULT_ADDR: server.url, ROOT: 'root' },
-  })
-
-  expect(refused(requests)).toEqual([])
-})
-
 test('the commands of docs/explain.md explain a failed login', patience, async () => {
   await using issuer = await startIssuer({ algorithms: ['RS256'] })
   await using server = await startTestServer()

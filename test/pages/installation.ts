@@ -1,0 +1,227 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { Client } from '../support/client.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const project = join(import.meta.dirname, '../..')
+const run = promisify(execFile)
+const parts = ['bin', 'src', 'migrations', 'node_modules', 'package.json']
+const standIns = ['curl', 'jq', 'systemctl']
+
+/** What a recipe did. */
+export type Followed = {
+  /** Status, method, path and query of every request, in order. */
+  readonly requests: readonly string[]
+  /** The output of the shell. */
+  readonly output: string
+}
+
+/** A folder in which an operator works, with a service `gatehouse` that `systemctl` starts and stops there. */
+export type Installation = AsyncDisposable & {
+  file(name: string): string
+  /** The address of the server, in each of its lives. */
+  readonly url: string
+  /** The variables of the operator's shell: `VAULT_ADDR`, and whatever a recipe assumes. */
+  readonly variables: Record<string, string>
+  as(token: string): Client
+  /** The log of all lives. */
+  readonly log: string
+  /** Runs a shell block that is not on the page, for instance to prepare what a recipe assumes. */
+  shell(script: string): Promise<Followed>
+  /** Runs the blocks of a section as they are. */
+  follow(section: string): Promise<Followed>
+}
+
+/** An installation with its settings in `.env`; nothing is started. */
+export async function installation(settings: Readonly<Record<string, string>> = {}): Promise<Installation> {
+  await using opened = new AsyncDisposableStack()
+  const folder = opened.use(await temporaryFolder())
+  for (const part of parts) await symlink(join(project, part), folder.file(part))
+  const lines = Object.entries(settings).map(([name, value]) => `GATEHOUSE_${name}=${value}\n`)
+  await writeFile(folder.file('.env'), lines.join(''))
+  const programs = folder.file('programs')
+  await mkdir(programs)
+  for (const name of standIns)
+    await writeFile(
+      join(programs, name),
+      `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, `${name}.ts`)}' "$@"\n`,
+      { mode: 0o700 },
+    )
+  const service = opened.use(new Service(folder.path))
+  const front = opened.use(await frontOf(() => service.port))
+  const control = opened.use(await controlOf(service))
+  const variables: Record<string, string> = { VAULT_ADDR: front.url }
+  const environment = {
+    ...withoutSettings(process.env),
+    PATH: `${programs}:${process.env['PATH']}`,
+    CURL_JOURNAL: folder.file('journal'),
+    SYSTEMCTL: control.url,
+  }
+  const shell = async (script: string): Promise<Followed> => {
+    await writeFile(folder.file('journal'), '')
+    const { stdout: output } = await run('/bin/sh', ['-euc', script], {
+      cwd: folder.path,
+      env: { ...environment, ...variables },
+      timeout: 60_000,
+    })
+    const journal = await readFile(folder.file('journal'), 'utf8')
+    return { requests: journal.split('\n').filter((line) => line !== ''), output }
+  }
+  const anonymous = new Client(front.url)
+  const held = opened.move()
+  return {
+    file: folder.file,
+    url: front.url,
+    variables,
+    as: (token) => anonymous.with(token),
+    get log() {
+      return service.log
+    },
+    shell,
+    follow: (section) => shell(blocksOf(section)),
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  }
+}
+
+const withoutSettings = (environment: NodeJS.ProcessEnv) =>
+  Object.fromEntries(
+    Object.entries(environment).filter(([name]) => !/^(?:GATEHOUSE|VITEST|CLOUD|VAULT|npm)_/.test(name)),
+  )
+
+/** The server of an installation, as a service manager runs it. */
+class Service implements AsyncDisposable {
+  log = ''
+  #child: ChildProcess | undefined
+  #port = 0
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** The port of the running server; 0 if none runs. */
+  get port(): number {
+    return this.#child === undefined ? 0 : this.#port
+  }
+
+  async do([verb, ...words]: readonly string[]): Promise<void> {
+    if (words.at(-1) !== 'gatehouse') throw new Error('there is only the service gatehouse')
+    if (verb === 'stop' || verb === 'restart') await this.#stop('SIGTERM')
+    if (verb === 'start' || verb === 'restart') await this.#start()
+    if (verb === 'kill') this.#child?.kill(words[0]?.replace('--signal=', 'SIG') as NodeJS.Signals)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stop('SIGKILL')
+  }
+
+  /** Resolves once the server listens. */
+  async #start(): Promise<void> {
+    const child = spawn('sh', ['bin/gatehouse'], {
+      cwd: this.#folder,
+      env: { ...withoutSettings(process.env), GATEHOUSE_LISTEN: '127.0.0.1:0' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 120_000,
+      killSignal: 'SIGKILL',
+    })
+    this.#child = child
+    const ended = once(child, 'close').then(([code]) => {
+      this.#child = undefined
+      throw new Error(`the service ended with ${code}:\n${log}`)
+    })
+    ended.catch(() => {})
+    let log = ''
+    child.stdout.resume()
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text
+      this.log += text
+    })
+    const port = () => Number(/listening on http:\/\/[^:]+:(\d+)/.exec(log)?.[1] ?? 0)
+    while (port() === 0) await Promise.race([once(child.stderr, 'data'), ended])
+    this.#port = port()
+  }
+
+  async #stop(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child
+    if (child === undefined) return
+    const closed = once(child, 'close')
+    child.kill(signal)
+    await closed
+  }
+}
+
+/** An address that leads to the server in each of its lives. */
+async function frontOf(portNow: () => number): Promise<AsyncDisposable & { url: string }> {
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const port = portNow()
+    if (port === 0) return client.destroy()
+    const upstream = connect(port, '127.0.0.1')
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {}).on('close', () => sockets.delete(socket))
+    }
+    client.pipe(upstream).pipe(client)
+    return undefined
+  })
+  const url = await listening(server)
+  return {
+    url,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((done) => server.close(done))
+    },
+  }
+}
+
+/** Does what the stand-in for systemctl is asked for. */
+async function controlOf(service: Service): Promise<AsyncDisposable & { url: string }> {
+  const server = createHttpServer(async (request, response) => {
+    try {
+      await service.do(JSON.parse(await text(request)))
+      response.end()
+    } catch (error) {
+      response.writeHead(500).end(`${error instanceof Error ? error.message : error}\n`)
+    }
+  })
+  const url = await listening(server)
+  return {
+    url,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      await new Promise((done) => server.close(done))
+    },
+  }
+}
+
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  // a listening TCP server has an address with a port
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const page = readFileSync(join(project, 'docs/operations.md'), 'utf8')
+
+/** The headings of the sections that have shell blocks. */
+export const sectionsWithBlocks = (): string[] =>
+  sections().flatMap(({ heading, blocks }) => (blocks.length > 0 ? [heading] : []))
+
+function blocksOf(wanted: string): string {
+  const section = sections().find(({ heading }) => heading === wanted)
+  if (section === undefined || section.blocks.length === 0)
+    throw new Error(`docs/operations.md has no recipe "${wanted}"`)
+  return section.blocks.join('\n')
+}
+
+const sections = () =>
+  page.split(/^(?=#{2,} )/m).map((section) => ({
+    heading: /^#+ (.*)$/m.exec(section)?.[1] ?? '',
+    blocks: [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block),
+  }))

@@ -1,0 +1,74 @@
+import { readFile, stat } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Followed, type Installation, installation, sectionsWithBlocks } from './installation.ts'
+
+const followed = new Set<string>()
+
+/** Follows a recipe of docs/operations.md. All its requests must succeed. */
+async function follow(gatehouse: Installation, section: string): Promise<Followed> {
+  followed.add(section)
+  const outcome = await gatehouse.follow(section)
+  expect(outcome.requests.filter((line) => !line.startsWith('20'))).toEqual([])
+  return outcome
+}
+
+const textOf = async (gatehouse: Installation, file: string) =>
+  (await readFile(gatehouse.file(file), 'utf8')).trim()
+
+const modeOf = async (gatehouse: Installation, file: string) =>
+  (await stat(gatehouse.file(file))).mode & 0o777
+
+/** Makes a recipe assume that the operator has the root token. */
+async function takeRootToken(gatehouse: Installation): Promise<void> {
+  gatehouse.variables['VAULT_TOKEN'] = await textOf(gatehouse, 'data/root-token')
+}
+
+describe('on a server with a key file', () => {
+  let gatehouse: Installation
+  beforeAll(async () => {
+    gatehouse = await installation()
+    await follow(gatehouse, 'First start')
+    await takeRootToken(gatehouse)
+  })
+  afterAll(() => gatehouse[Symbol.asyncDispose]())
+
+  test('the first start leaves a seal key and a root token that only the operator can read', async () => {
+    expect(await modeOf(gatehouse, 'data/seal.key')).toBe(0o600)
+    expect(await modeOf(gatehouse, 'data/root-token')).toBe(0o600)
+  })
+
+  test('pages of other origins are allowed', async () => {
+    const { requests } = await follow(gatehouse, 'Pages of other origins')
+
+    expect(requests).toEqual(['204 POST /v1/sys/config/cors'])
+  })
+
+  test('a rotation begins a new term', async () => {
+    const { output } = await follow(gatehouse, 'Rotate the data keys')
+
+    expect(output).toContain('"term":2')
+  })
+
+  test('the seal key changes, and a start with the new one alone opens the store', async () => {
+    const before = await textOf(gatehouse, 'data/seal.key')
+    await follow(gatehouse, 'Change the seal key')
+    const { output } = await gatehouse.shell(
+      'systemctl restart gatehouse; curl $VAULT_ADDR/v1/sys/seal-status',
+    )
+
+    expect(gatehouse.log).toContain('"event":"key_rotated"')
+    expect(await textOf(gatehouse, 'data/seal.key')).not.toBe(before)
+    expect(output).toContain('"sealed":false')
+  })
+
+  test('a lost root token is replaced', async () => {
+    const { output } = await follow(gatehouse, 'Replace a lost root token')
+
+    expect(output).toContain('"policies":["root"]')
+    expect(await modeOf(gatehouse, 'data/new-root-token')).toBe(0o600)
+  })
+})
+
+test('each recipe of docs/operations.md is followed by a test', () => {
+  expect([...followed].sort()).toEqual(sectionsWithBlocks().sort())
+})
