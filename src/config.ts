@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { shownPath, tableOf } from './core/mounts/mount-path.ts'
 import { isLoopbackHost } from './lib/address.ts'
 import { isNetwork } from './lib/cidr.ts'
 import { type EnvironmentSettings, isEnvironmentName } from './plugins/cloud/upstream/environments.ts'
-import { shownPath, tableOf } from './core/mounts/mount-path.ts'
 
 /** A setting is invalid. The process logs the message and exits with code 2. */
 export class SettingError extends Error {
@@ -192,6 +192,18 @@ export const settings = {
     'BACKGROUND',
     'on',
     'off: disable background jobs (expiry, rotation, clean-up), e.g. to inspect a backup',
+  ),
+  seal: setting(
+    z.enum(['static', 'shamir']),
+    'SEAL',
+    'static',
+    'static: the server unseals itself with its seal key; shamir: people unseal it with their shares',
+  ),
+  autoInit: setting(
+    flag,
+    'AUTO_INIT',
+    'true',
+    'false: a server with a static seal waits for sys/init instead of creating its store',
   ),
   sealKeyFile: setting(
     text,
@@ -493,6 +505,10 @@ function parseSetting(entry: Setting, name: string, text: string): unknown {
 }
 
 function checkCombinations(config: Config, environment: Readonly<Record<string, string | undefined>>): void {
+  if (config.dev && (config.seal === 'shamir' || !config.autoInit)) {
+    const name = config.seal === 'shamir' ? 'SEAL' : 'AUTO_INIT'
+    throw new SettingError(`GATEHOUSE_${name}: npm run dev initializes and unseals itself`)
+  }
   if (!config.dev && environment['GATEHOUSE_ROOT_TOKEN'] !== undefined) {
     throw new SettingError('GATEHOUSE_ROOT_TOKEN: only npm run dev accepts a root token from the environment')
   }

@@ -1,5 +1,7 @@
-import type { Core } from './core/core.ts'
-import type { NodeState } from './plugins/sys/plugin.ts'
+import { rootKeyKey } from './core/barrier/root-key.ts'
+import type { Clock } from './lib/clock.ts'
+import type { LifeCycle, NodeState } from './plugins/sys/plugin.ts'
+import type { Storage } from './storage/storage.ts'
 import type { StorageWatch } from './storage-watch.ts'
 import { gatehouseVersion } from './version.ts'
 
@@ -8,13 +10,17 @@ export type ProcessParts = {
   /** The version reported to clients. */
   readonly version: string
   readonly storageType: string
+  readonly sealType: string
+  readonly clock: Clock
 }
+
+type Served = { readonly life: LifeCycle; readonly storage: Pick<Storage, 'get'> }
 
 /** The phase of this process: starting, serving or stopping. */
 export class ProcessState {
   readonly #parts: ProcessParts
   /** Undefined until the server serves requests. */
-  #served: Core | undefined
+  #served: Served | undefined
   #isStopping = false
 
   constructor(parts: ProcessParts) {
@@ -25,36 +31,43 @@ export class ProcessState {
     return this.#served !== undefined
   }
 
-  started(core: Core): void {
-    this.#served = core
+  started(served: Served): void {
+    this.#served = served
   }
 
   stopping(): void {
     this.#isStopping = true
   }
 
-  async readiness(): ReturnType<NodeState['readiness']> {
-    if (this.#served === undefined) return 'starting'
-    if (this.#isStopping) return 'stopping'
-    if (this.#served.barrier.isSealed()) return 'sealed'
-    return (await this.#isStorageUp(this.#served)) ? 'ready' : 'storage'
-  }
-
-  /** The state of this process and its core for health checks and clients. */
-  with(core: Core): NodeState {
-    const { version, storageType } = this.#parts
-    const { barrier, clusterId, clock } = core
+  /** The state of this process for health checks and clients. */
+  of(served: Served): NodeState {
+    const { version, storageType, sealType, clock } = this.#parts
+    const { life } = served
     return {
-      ...{ version, gatehouseVersion, clusterId, storageType },
-      isInitialized: () => true,
-      isSealed: () => barrier.isSealed(),
-      isStorageUp: () => this.#isStorageUp(core),
+      ...{ version, gatehouseVersion, storageType, sealType, life },
+      isInitialized: () => life.seal !== undefined,
+      isSealed: () => life.core?.barrier.isSealed() !== false,
+      isStorageUp: () => this.#isStorageUp(served),
       readiness: () => this.readiness(),
       now: () => clock.now(),
     }
   }
 
-  async #isStorageUp({ isStorageReadable }: Core): Promise<boolean> {
-    return this.#parts.watch.isSound() && (await isStorageReadable())
+  async readiness(): ReturnType<NodeState['readiness']> {
+    if (this.#served === undefined) return 'starting'
+    if (this.#isStopping) return 'stopping'
+    const state = this.of(this.#served)
+    if (!state.isInitialized()) return 'uninitialized'
+    if (state.isSealed()) return 'sealed'
+    return (await state.isStorageUp()) ? 'ready' : 'storage'
+  }
+
+  /** Never rejects. */
+  async #isStorageUp({ storage }: Served): Promise<boolean> {
+    if (!this.#parts.watch.isSound()) return false
+    return await storage.get(rootKeyKey).then(
+      (key) => key !== undefined,
+      () => false,
+    )
   }
 }

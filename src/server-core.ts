@@ -2,12 +2,15 @@ import type { Config } from './config.ts'
 import { isEmpty } from './core/barrier/barrier.ts'
 import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
 import { type Core, type CoreSettings, openCore } from './core/core.ts'
+import { createStore, type NewSeal } from './core/first-store.ts'
 import { authPrefix } from './core/mounts/mount-path.ts'
-import type { MountTypeRegistry } from './core/mounts/mount-type-registry.ts'
+import type { MountTypeNames } from './core/mounts/mount-type.ts'
+import { MountTypeRegistry } from './core/mounts/mount-type-registry.ts'
 import { OutboundClient } from './core/outbound.ts'
+import { readSealConfig, type SealConfig } from './core/seal/seal-config.ts'
 import type { RootTokenTeller } from './core/tokens/root-token.ts'
 import { StartError } from './errors.ts'
-import { type Clock, machineClock } from './lib/clock.ts'
+import type { Clock } from './lib/clock.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import type { Log } from './log.ts'
 import type { StorageFaults } from './storage/faults.ts'
@@ -15,13 +18,18 @@ import { openMemory, openSqlite, type SqliteStorage } from './storage/sqlite.ts'
 import type { StorageWatch } from './storage-watch.ts'
 
 export type ServerCoreParts = {
+  readonly config: Config
+  readonly storage: SqliteStorage
   readonly log: Log
-  readonly rootToken: RootTokenTeller & { check?(): void }
-  readonly clock?: Clock
-  readonly random?: Random
-  readonly mountTypes: MountTypeRegistry
+  readonly rootToken: RootTokenTeller
+  readonly clock: Clock
+  readonly random: Random
+  readonly outbound: OutboundClient
   readonly watch: StorageWatch
 }
+
+/** A key that opens the store. `previous` opens it if `key` does not; then the store is sealed with `key`. */
+export type UnsealKeys = { readonly key: Uint8Array; readonly previous?: Uint8Array | undefined }
 
 export const openStorage = (
   { storage, allowNetworkDisk }: Config,
@@ -32,66 +40,84 @@ export const openStorage = (
     ? openMemory({ faults, events })
     : openSqlite({ path: storage.path, allowNetworkDisk, events, faults })
 
-/**
- * Opens the core over a storage, according to the settings. Throws a StartError before it creates a store.
- */
-export async function openServerCore(
-  config: Config,
-  storage: SqliteStorage,
-  { clock = machineClock(), random = systemRandom, watch, ...parts }: ServerCoreParts,
-): Promise<Core> {
-  // a wrong proxy setting must be found before a store is created
-  const outbound = new OutboundClient({
+export const outboundClient = (config: Config): OutboundClient =>
+  new OutboundClient({
     deny: config.outboundDeny,
     httpsProxy: config.httpsProxy,
     noProxy: config.noProxy,
   })
-  const isNew = await isEmpty(storage)
-  if (isNew && !config.dev) parts.rootToken.check?.()
-  await using staging = isNew ? await openMemory() : undefined
-  const settings = await coreSettings(config, isNew, parts.log)
-  try {
-    return await openCore(settings, {
-      ...{ ...parts, storage, staging, clock, random, outbound },
-      onUnreadable: () => watch.recordUnreadable(),
-    })
-  } finally {
-    settings.sealKey.fill(0)
-    settings.previousSealKey?.fill(0)
-  }
+
+/**
+ * How the store is sealed; undefined for an empty one. Throws a StartError if the settings say otherwise.
+ */
+export async function storedSeal(config: Config, storage: SqliteStorage): Promise<SealConfig | undefined> {
+  if (await isEmpty(storage)) return undefined
+  const seal = await readSealConfig(storage)
+  if (seal.type !== config.seal)
+    throw new StartError(2, `GATEHOUSE_SEAL: the seal of this store is ${seal.type}, not ${config.seal}`)
+  return seal
 }
 
-/** The settings of the core. Reads the seal key, or creates one for a new store. */
-async function coreSettings(config: Config, isNewStore: boolean, log: Log): Promise<CoreSettings> {
-  return {
-    ...(await sealKeys(config, isNewStore, log)),
-    systemTtl: { defaultTtl: seconds(config.defaultLeaseTtlMs), maxTtl: seconds(config.maxLeaseTtlMs) },
-    defaultMounts: config.defaultMounts,
-    devRootToken: config.dev ? config.rootToken : undefined,
-    apiAddr: config.apiAddr ?? '',
-    background: config.background === 'on',
-  }
+/** Opens the core over the storage, according to the settings. An empty store is created. */
+export async function openServerCore(
+  keys: UnsealKeys,
+  parts: ServerCoreParts & { readonly mountTypes: MountTypeRegistry },
+): Promise<Core> {
+  await using staging = (await isEmpty(parts.storage)) ? await openMemory() : undefined
+  return await openCore(coreSettings(parts.config, keys), { ...storeParts(parts), staging })
 }
+
+/** Creates an empty store with a seal, and returns its root token. */
+export async function createServerStore(
+  seal: NewSeal,
+  key: Uint8Array,
+  { types, ...parts }: ServerCoreParts & { readonly types: readonly MountTypeNames[] },
+): Promise<string> {
+  await using staging = await openMemory()
+  const mountTypes = new MountTypeRegistry(types)
+  return await createStore(
+    { ...coreSettings(parts.config, { key }), seal },
+    { ...storeParts(parts), staging, mountTypes },
+  )
+}
+
+const storeParts = <Parts extends ServerCoreParts>(parts: Parts) => ({
+  ...parts,
+  onUnreadable: () => parts.watch.recordUnreadable(),
+})
+
+const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettings => ({
+  sealKey: key,
+  ...(previous === undefined ? {} : { previousSealKey: previous }),
+  systemTtl: { defaultTtl: seconds(config.defaultLeaseTtlMs), maxTtl: seconds(config.maxLeaseTtlMs) },
+  defaultMounts: config.defaultMounts,
+  devRootToken: config.dev ? config.rootToken : undefined,
+  apiAddr: config.apiAddr ?? '',
+  background: config.background === 'on',
+})
 
 const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
 
-/** The seal keys according to the settings; an in-memory store gets one that ends with it. */
-async function sealKeys(
+/**
+ * The keys of a static seal according to the settings, created for an empty store; an in-memory store gets
+ * one that ends with it. The caller must erase them.
+ */
+export async function staticKeys(
   config: Config,
-  storeIsEmpty: boolean,
-  log: Log,
-): Promise<Pick<CoreSettings, 'sealKey' | 'previousSealKey'>> {
-  if (config.storage.kind === 'memory') return { sealKey: systemRandom.bytes(32) }
+  { storeIsEmpty, log }: { storeIsEmpty: boolean; log: Log },
+): Promise<UnsealKeys> {
+  if (config.storage.kind === 'memory') return { key: systemRandom.bytes(32) }
   const { sealKey: text, sealKeyFile: file, allowOpenKeyFile: allowOpen } = config
   const { key, made } = await loadSealKey({ text, file, allowOpen, storeIsEmpty })
   if (made)
     log.warn({ file }, `created seal key ${file}; in production, keep it on another disk than the database`)
-  if (config.sealPreviousKeyFile === undefined) return { sealKey: key }
-  return { sealKey: key, previousSealKey: await readSealKeyFile(config.sealPreviousKeyFile, { allowOpen }) }
+  if (config.sealPreviousKeyFile === undefined) return { key }
+  return { key, previous: await readSealKeyFile(config.sealPreviousKeyFile, { allowOpen }) }
 }
 
 /** Throws a StartError if a default mount has an unknown type. */
-export function checkDefaultMounts({ defaultMounts }: Config, mountTypes: MountTypeRegistry): void {
+export function checkDefaultMounts({ defaultMounts }: Config, types: readonly MountTypeNames[]): void {
+  const mountTypes = new MountTypeRegistry(types)
   for (const { table, path, type } of defaultMounts) {
     if (mountTypes.offeredPlugin(table, type) !== undefined) continue
     const item = `${table === 'auth' ? authPrefix : ''}${path}=${type}`

@@ -1,36 +1,48 @@
+import type { Server } from 'node:http'
 import type { Core } from './core/core.ts'
-import type { Http } from './http/http.ts'
 import type { Plugin } from './http/plugin.ts'
-import { MachineClock } from './lib/clock.ts'
+import { type Clock, MachineClock } from './lib/clock.ts'
 import type { ReadGauge } from './metrics/instruments.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { mountGauge } from './metrics/mount-gauges.ts'
-import { serverGauges } from './metrics/server-gauges.ts'
+import { serverGauges, storeGauges } from './metrics/server-gauges.ts'
 import type { NodeState } from './plugins/sys/plugin.ts'
 import type { SqliteStorage } from './storage/sqlite.ts'
 
-export type GaugeParts = {
-  readonly core: Core
-  readonly plugins: readonly Plugin[]
-  readonly http: Http
-  readonly storage: SqliteStorage
+export type ProcessGaugeParts = {
   readonly node: NodeState
-  readonly metrics: Pick<Metrics, 'mountLabel'>
+  readonly life: { readonly inFlight: number }
+  readonly storage: SqliteStorage
+  readonly server: Server
+  readonly clock: Clock
 }
 
-/** The gauges of a server: its own, and those of its plugins. */
-export function gauges({ core, plugins, http, storage, node, metrics }: GaugeParts): ReadGauge[] {
-  const { clock, counts, barrier } = core
-  const own = serverGauges({
+/** The gauges of the process. */
+export const processGauges = ({ node, life, storage, server, clock }: ProcessGaugeParts): ReadGauge[] =>
+  serverGauges({
     version: node.gatehouseVersion,
     storageType: node.storageType,
-    isSealed: () => barrier.isSealed(),
+    sealType: node.sealType,
+    isInitialized: () => node.isInitialized(),
+    isSealed: () => node.isSealed(),
     isStorageUp: () => node.isStorageUp(),
     storageSize: () => storage.size(),
-    barrierTerm: () => barrier.keyStatus().term,
     clockOffset: () => (clock instanceof MachineClock ? clock.offset() / 1000 : 0),
-    inFlight: () => http.pipeline.inFlight,
-    connections: () => connectionsOf(http),
+    inFlight: () => life.inFlight,
+    connections: () =>
+      new Promise((settle, reject) =>
+        server.getConnections((error, count) => (error === null ? settle(count) : reject(error))),
+      ),
+  })
+
+/** The gauges of an open server: those of its store, and those of its plugins. */
+export function coreGauges(
+  { counts, barrier, fullPathOf }: Core,
+  plugins: readonly Plugin[],
+  metrics: Pick<Metrics, 'mountLabel'>,
+): ReadGauge[] {
+  const own = storeGauges({
+    barrierTerm: () => barrier.keyStatus().term,
     serviceTokens: () => counts.serviceTokens.total(),
     entities: () => counts.entities.total(),
   })
@@ -40,7 +52,7 @@ export function gauges({ core, plugins, http, storage, node, metrics }: GaugePar
         ...gauge,
         read: async () =>
           (await read()).map(({ mount, value }) => ({
-            label: metrics.mountLabel(core.fullPathOf(mount)),
+            label: metrics.mountLabel(fullPathOf(mount)),
             value,
           })),
       }),
@@ -48,8 +60,3 @@ export function gauges({ core, plugins, http, storage, node, metrics }: GaugePar
   )
   return [...own, ...ofPlugins]
 }
-
-const connectionsOf = ({ app }: Http): Promise<number> =>
-  new Promise((settle, reject) =>
-    app.server.getConnections((error, count) => (error === null ? settle(count) : reject(error))),
-  )

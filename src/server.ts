@@ -1,28 +1,39 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { keepTime } from './clock-keeping.ts'
 import type { Config } from './config.ts'
-import { MountTypeRegistry } from './core/mounts/mount-type-registry.ts'
+import { isEmpty } from './core/barrier/barrier.ts'
 import type { RootTokenTeller } from './core/tokens/root-token.ts'
-import { checkDefaultMounts, openServerCore, openStorage } from './server-core.ts'
 import { openHttp } from './http/http.ts'
-import { httpParts, jsonLimits } from './http/http-parts.ts'
+import { closedHttpParts, type HttpBase, jsonLimits, listServerOptions } from './http/http-parts.ts'
+import { createListServer } from './http/list-verb.ts'
 import { ApiDocument } from './http/openapi.ts'
-import { openPlugins, type PluginDefinition } from './http/plugin.ts'
-import type { Clock } from './lib/clock.ts'
-import type { Random } from './lib/random.ts'
+import type { PluginDefinition } from './http/plugin.ts'
+import { type Clock, machineClock } from './lib/clock.ts'
+import { type Random, systemRandom } from './lib/random.ts'
+import { LifeCycle } from './life-cycle.ts'
 import type { Log } from './log.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { ProcessState } from './node-state.ts'
+import { openServer } from './open-server.ts'
 import { type CloudTimes, cloudPlugins, operatorSettings } from './plugins/cloud/plugin.ts'
 import { cubbyholePlugin } from './plugins/cubbyhole/plugin.ts'
 import { customMessages } from './plugins/custom-messages/plugin.ts'
 import { identityPlugin } from './plugins/identity/plugin.ts'
 import { jwtPlugin } from './plugins/jwt-auth/plugin.ts'
-import { sysPlugin } from './plugins/sys/plugin.ts'
+import { nodeResources, sysPlugin } from './plugins/sys/plugin.ts'
 import { tokenPlugin } from './plugins/token/plugin.ts'
-import { gauges } from './server-gauges.ts'
+import {
+  checkDefaultMounts,
+  createServerStore,
+  openServerCore,
+  openStorage,
+  outboundClient,
+  staticKeys,
+  storedSeal,
+} from './server-core.ts'
+import { processGauges } from './server-gauges.ts'
 import { bindListeners } from './server-listeners.ts'
 import type { StorageFaults } from './storage/faults.ts'
+import type { SqliteStorage } from './storage/sqlite.ts'
 import { StorageWatch } from './storage-watch.ts'
 import { gatehouseVersion } from './version.ts'
 
@@ -59,12 +70,7 @@ const lingerMs = 1_000
 
 /** The list of all mount types. */
 const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
-  sysPlugin({
-    ...{ document: given.document, metrics: given.metrics, metricsAccess: config.metrics },
-    version: config.reportedVersion,
-    jsonLimits: jsonLimits(config).open,
-    nodeState: (core) => given.state.with(core),
-  }),
+  sysPlugin({ document: given.document, version: config.reportedVersion }),
   customMessages({ edition: config.edition, maxWaiters: config.messageWaiters }),
   tokenPlugin,
   identityPlugin,
@@ -79,50 +85,86 @@ const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
 ]
 
 /** The parts that are created before anything is opened. */
-type Built = ServerParts & Awaited<ReturnType<typeof build>>
+type Built = Awaited<ReturnType<typeof build>>
 
-async function build(config: Config, { log }: ServerParts) {
+async function build(config: Config, parts: ServerParts) {
+  const { log, clock = machineClock(), random = systemRandom } = parts
   const watch = new StorageWatch(log)
   const storageType = config.storage.kind === 'memory' ? 'inmem' : 'sqlite'
+  const metrics = new Metrics(watch.counters)
+  const version = config.reportedVersion
   return {
-    watch,
-    metrics: new Metrics(watch.counters),
+    ...{ ...parts, clock, random, watch, metrics },
+    measure: config.metrics === 'off' && config.metricsListen === undefined ? undefined : metrics,
     document: new ApiDocument(gatehouseVersion),
-    state: new ProcessState({ watch, version: config.reportedVersion, storageType }),
+    state: new ProcessState({ watch, version, storageType, sealType: config.seal, clock }),
     operator: await operatorSettings(config.cloud),
+    // a wrong proxy setting must be found before a store is created
+    outbound: outboundClient(config),
   }
 }
+
+type LifeParts = Built & {
+  readonly config: Config
+  readonly storage: SqliteStorage
+  readonly definitions: readonly PluginDefinition[]
+}
+
+/** Opens the store, unless somebody has to initialize or unseal it. Throws a StartError. */
+async function openLife(given: LifeParts): Promise<LifeCycle> {
+  const { config, storage, log, random, state, metrics, measure, definitions, document } = given
+  const seal = await storedSeal(config, storage)
+  if (seal === undefined && opensItself(config) && !config.dev) given.rootToken.check?.()
+  const baseOf = (life: LifeCycle): HttpBase => ({
+    ...{ settings: config, measure },
+    node: nodeResources({
+      ...{ state: state.of({ life, storage }), metrics, metricsAccess: config.metrics },
+      jsonLimits: jsonLimits(config).open,
+    }),
+  })
+  const life = await LifeCycle.start({
+    ...{ storage, log, seal },
+    openClosed: (life) =>
+      openHttp(closedHttpParts({ ...baseOf(life), random, log, corsSettings: () => life.corsSettings })),
+    staticKeys: async () => staticKeys(config, { storeIsEmpty: await isEmpty(storage), log }),
+    open: (life, keys) =>
+      openServer({
+        ...{ ...baseOf(life), definitions, document, metrics },
+        openCore: (mountTypes) => openServerCore(keys, { ...given, mountTypes }),
+      }),
+    create: (created, key) => createServerStore(created, key, { ...given, types: definitions }),
+  })
+  if (seal?.type === 'static' || (seal === undefined && opensItself(config))) await life.openByItself()
+  return life
+}
+
+const opensItself = ({ seal, autoInit }: Config): boolean => seal === 'static' && autoInit
 
 /**
  * Starts a server. Throws a StartError, and closes everything, if settings, storage or seal key prevent a
  * start.
  */
 export async function startServer(config: Config, parts: ServerParts): Promise<Server> {
-  const given = { ...parts, ...(await build(config, parts)) }
-  const { metrics, state, document } = given
+  const given = await build(config, parts)
+  const { metrics, state } = given
   const definitions = mountTypesOf(config, given)
-  const mountTypes = new MountTypeRegistry(definitions)
-  checkDefaultMounts(config, mountTypes)
+  checkDefaultMounts(config, definitions)
 
   await using opened = new AsyncDisposableStack()
   // bind before a store is created: an address in use must not lose the first root token
   const { listener, watching } = opened.use(await bindListeners(config, { metrics, state }))
   const storage = opened.use(await openStorage(config, given.watch, given.faults))
-  const core = opened.use(await openServerCore(config, storage, { ...given, mountTypes }))
-  const plugins = openPlugins(definitions, core)
-  const measure = config.metrics === 'off' && config.metricsListen === undefined ? undefined : metrics
-  const http = await openHttp(httpParts(core, plugins, { settings: config, document, measure }))
-  metrics.add(gauges({ core, plugins, http, storage, metrics, node: state.with(core) }))
+  const apiAddr = config.apiAddr ?? listener.url
+  const life = opened.use(await openLife({ ...given, config: { ...config, apiAddr }, storage, definitions }))
+  const server = createListServer(listServerOptions(config, given.measure), life.receive)
+  metrics.add(processGauges({ node: state.of({ life, storage }), life, storage, server, clock: given.clock }))
 
-  core.start()
-  opened.use(await keepTime(core, metrics))
-  // close both at once: the listener waits for long polls, which end when the app closes
+  // close both at once: the listener waits for long polls, which end when the requests do
   opened.defer(async () => {
-    await Promise.all([http.app.close(), listener.close()])
+    await Promise.all([life.endRequests(), listener.close()])
   })
-  await listener.serve(http.app.server)
-  if (config.apiAddr === undefined) core.reached.url = listener.url
-  state.started(core)
+  await listener.serve(server)
+  state.started({ life, storage })
   // disposal is in reverse order: requests first, storage last
   const held = opened.move()
   return {
@@ -132,7 +174,7 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
       state.stopping()
       if (delayMs > 0) await pause(delayMs)
       await listener.stopListening()
-      http.pipeline.endConnections()
+      life.endConnections()
       await listener.linger(Math.min(lingerMs, config.stopTimeoutMs / 2))
     },
     [Symbol.asyncDispose]: () => held.disposeAsync(),

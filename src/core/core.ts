@@ -1,7 +1,6 @@
 import { Access } from './access.ts'
 import { backgroundJobs } from './background-jobs.ts'
 import type { Barrier } from './barrier/barrier.ts'
-import { rootKeyKey } from './barrier/root-key.ts'
 import type { View } from './barrier/view.ts'
 import { CorsStore } from './cors/cors-store.ts'
 import { openStore, type StoreParts, type StoreSettings } from './first-store.ts'
@@ -14,7 +13,7 @@ import { openStores } from './stores.ts'
 import { storeRootToken } from './tokens/root-token.ts'
 
 export type CoreSettings = StoreSettings & {
-  /** Where clients reach the server, without a trailing slash; empty if known only once it listens. */
+  /** Where clients reach the server, without a trailing slash. */
   readonly apiAddr: string
   /** Whether background jobs run. */
   readonly background: boolean
@@ -31,7 +30,7 @@ export type Core = Awaited<ReturnType<typeof openCore>>
  */
 export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const barrier = await openStore(settings, parts)
-  const { clock, random, log, outbound, mountTypes, storage, rootToken } = parts
+  const { clock, random, log, outbound, mountTypes, rootToken } = parts
   const { systemTtl, apiAddr, background, devRootToken } = settings
   const stores = await openStores({ barrier, clock, random, log, outbound, mountTypes, systemTtl, apiAddr })
   const { root, view, namespaces, mounts, tokens, identities, policies } = stores
@@ -58,12 +57,6 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     fullPathOf: (mount: Mount) => `${namespaces.byId(mount.namespace)?.path ?? ''}${mount.path}`,
     policyExists: async (name: string, namespace: string) =>
       (await policies.get(namespace, name)) !== undefined,
-    /** Never rejects. */
-    isStorageReadable: () =>
-      storage.get(rootKeyKey).then(
-        (key) => key !== undefined,
-        () => false,
-      ),
     /**
      * Resumes interrupted removals and moves, and starts the background jobs if they are on. Must be called
      * once, after the mount types are added.

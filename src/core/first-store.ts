@@ -1,19 +1,21 @@
-import { ServiceError, StartError } from '../errors.ts'
+import { refuse, ServiceError, StartError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type Barrier, openBarrier } from './barrier/barrier.ts'
+import { corePrefix } from './barrier/view.ts'
 import type { CoreLog } from './core-log.ts'
 import { type DefaultMount, firstMounts } from './mounts/first-mounts.ts'
 import type { Mount } from './mounts/mount.ts'
 import type { SystemTtls } from './mounts/mount-config.ts'
+import { fixedPaths } from './mounts/mount-path.ts'
 import { entriesFor } from './mounts/mount-record.ts'
 import type { MountTypeRegistry } from './mounts/mount-type-registry.ts'
 import { PolicyStore } from './policies/policy-store.ts'
+import { writeRecoveryKey } from './seal/recovery-key.ts'
+import { type SealConfig, sealConfigRecord } from './seal/seal-config.ts'
 import { createInitialRootToken, type RootTokenTeller } from './tokens/root-token.ts'
 import { TokenStore } from './tokens/token-store.ts'
-import { fixedPaths } from './mounts/mount-path.ts'
-import { corePrefix } from './barrier/view.ts'
 
 export type StoreSettings = {
   readonly sealKey: Uint8Array
@@ -23,7 +25,12 @@ export type StoreSettings = {
   readonly defaultMounts: readonly DefaultMount[]
   /** Root token of a development server, stored at each start; a new store gets no other one. */
   readonly devRootToken?: string | undefined
+  /** How a new store is sealed; by default, with a static seal without recovery keys. */
+  readonly seal?: NewSeal
 }
+
+/** The seal of a store that a client initializes. The client gets its root token. */
+export type NewSeal = { readonly config: SealConfig; readonly recoveryKey?: Uint8Array }
 
 export type StoreParts = {
   readonly storage: Storage
@@ -56,6 +63,7 @@ export async function openStore(settings: StoreSettings, parts: StoreParts): Pro
     },
     first: staging && {
       staging,
+      plain: settings.seal === undefined ? [] : [sealConfigRecord(settings.seal.config)],
       fill: async (fresh) => {
         const rootToken = await fill(fresh, settings, parts)
         if (rootToken !== undefined) parts.rootToken.keep(rootToken)
@@ -63,14 +71,25 @@ export async function openStore(settings: StoreSettings, parts: StoreParts): Pro
     },
   })
   if (barrier.initialized) log.info({ event: 'initialized' }, 'a new store was initialized')
-  log.info({ event: 'unsealed' }, 'the seal key opened the store')
   return barrier
+}
+
+/** Creates an empty store, which stays sealed, and returns its root token. */
+export async function createStore(settings: StoreSettings, parts: StoreParts): Promise<string> {
+  let rootToken = ''
+  const keep = (id: string) => {
+    rootToken = id
+  }
+  const barrier = await openStore(settings, { ...parts, rootToken: { ...parts.rootToken, keep } })
+  barrier.seal()
+  if (!barrier.initialized) throw refuse('invalid', 'Vault is already initialized')
+  return rootToken
 }
 
 /** Returns the id of the root token; undefined for a development server, which stores its own at each start. */
 async function fill(
   barrier: Barrier,
-  { devRootToken, ...settings }: StoreSettings,
+  { devRootToken, seal, ...settings }: StoreSettings,
   parts: StoreParts,
 ): Promise<string | undefined> {
   const { clock, random } = parts
@@ -79,12 +98,13 @@ async function fill(
   await root.write(entriesFor(mounts))
   await PolicyStore.open({ view: root.view('policy/'), clock })
   await root.write([{ key: 'cluster-id', value: random.uuid() }])
+  if (seal?.recoveryKey !== undefined) await writeRecoveryKey(root, seal.recoveryKey)
   if (devRootToken !== undefined) return undefined
   const view = root.view(corePrefix)
   const tokens = await TokenStore.open({ view, clock, random, sealer: barrier, mountOf: () => undefined })
   const tokenMount = mounts.find((mount) => mount.path === fixedPaths.token)
   if (tokenMount === undefined) throw new Error('the fixed mounts have no token mount')
-  return createInitialRootToken({ tokens, view, tokenMount })
+  return createInitialRootToken({ tokens, view, tokenMount }, { isTold: seal !== undefined })
 }
 
 function mountsOf(

@@ -33,7 +33,7 @@ type StoreBase = {
   readonly outbound: OutboundClient
   readonly mountTypes: MountTypeRegistry
   readonly systemTtl: SystemTtls
-  /** Where clients reach the server, without a trailing slash; empty if known only once it listens. */
+  /** Where clients reach the server, without a trailing slash. */
   readonly apiAddr: string
 }
 
@@ -87,14 +87,12 @@ async function openIdentity({ root, view, clock, random, log, namespaces, mountO
     IdentityStore.open({ ...parts, memberships: groups }),
   )
   groups.onChange((affected) => identities.forget(affected === 'all' ? 'all' : [...affected]))
-  /** The public address, by default the listen address, which is known once the server listens. */
-  const reached = { url: apiAddr }
   const identityTokens = new IdentityTokens({
     ...{ root, clock, random },
-    apiAddr: () => reached.url,
+    apiAddr,
     identityOf: (entityId) => identities.identityOf(entityId),
   })
-  return { groups, identities, reached, identityTokens }
+  return { groups, identities, identityTokens }
 }
 
 async function openTokens(opened: Mounted) {

@@ -54,6 +54,7 @@ export class TimeKeeper implements AsyncDisposable {
     clearInterval(this.#timer)
     await this.#work
     await this.#store()
+    this.#parts.clock.forgetListener()
   }
 
   #check(): void {

@@ -50,16 +50,8 @@ export function admission(parts: AdmissionParts): Admit {
   return async (request, rules) => {
     const call = callOf(request.raw)
     const isOfStranger = !rules.open && isLarge(request.body) && !(await isKnown(request.raw, call))
-    call.sent = fieldsOf(
-      call,
-      isOfStranger ? undefined : request.body,
-      rules.open ? parts.openJsonLimits : parts.jsonLimits,
-    )
-    request.body = undefined
-    call.wrapTtl = wrapTtlOf(request.raw)
-    checkMfaHeader(request.raw)
-    if (isRelative(call.path)) throw refuse('invalid', 'relative paths not supported')
-    if (isSealed()) throw refuse('sealed', 'Vault is sealed')
+    readRequest(request, call, { limits: rules.open ? parts.openJsonLimits : parts.jsonLimits, isOfStranger })
+    if (isSealed()) throw sealedRefusal()
     if (call.namespace === undefined) throw refuse('missing', 'namespace not found')
     if (call.namespace.id !== 'root') {
       checkServed(call, call.namespace)
@@ -130,6 +122,29 @@ export function admission(parts: AdmissionParts): Admit {
     call.mount = mount
     if (namespace.id !== 'root') checkServed(call, namespace)
   }
+}
+
+/** Admits nobody, because the server is sealed. What `admission` checks before that, it checks too. */
+export const closedAdmission =
+  (limits: JsonLimits): Admit =>
+  async (request) => {
+    readRequest(request, callOf(request.raw), { limits, isOfStranger: isLarge(request.body) })
+    throw sealedRefusal()
+  }
+
+const sealedRefusal = () => refuse('sealed', 'Vault is sealed')
+
+/** Reads fields and headers. A large body of a stranger is not parsed. */
+function readRequest(
+  request: UnreadRequest,
+  call: Call,
+  { limits, isOfStranger }: { limits: JsonLimits; isOfStranger: boolean },
+): void {
+  call.sent = fieldsOf(call, isOfStranger ? undefined : request.body, limits)
+  request.body = undefined
+  call.wrapTtl = wrapTtlOf(request.raw)
+  checkMfaHeader(request.raw)
+  if (isRelative(call.path)) throw refuse('invalid', 'relative paths not supported')
 }
 
 const isLarge = (body: Uint8Array | undefined): boolean => body !== undefined && body.length > 64 * 1024

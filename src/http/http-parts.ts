@@ -1,15 +1,20 @@
 import type { Core } from '../core/core.ts'
+import type { CorsSettings } from '../core/cors/cors-settings.ts'
 import { fixedPathOf } from '../core/mounts/first-mounts.ts'
 import { effectiveMaxTtl } from '../core/mounts/mount-info.ts'
 import type { JsonLimits } from '../lib/json.ts'
-import { admission } from './admission.ts'
+import type { AccessLine } from './access-log.ts'
+import { admission, closedAdmission } from './admission.ts'
 import { clientAddressReader, connectionCounting } from './client-address.ts'
 import { corsReader } from './cors.ts'
 import { coreHost } from './host.ts'
 import type { HttpParts } from './http.ts'
+import type { ListServerOptions } from './list-verb.ts'
 import { mountRouter } from './mount-router.ts'
+import type { ApiDocument } from './openapi.ts'
 import { genericPlaces } from './openapi-places.ts'
 import type { Plugin } from './plugin.ts'
+import type { RawStatus } from './raw-errors.ts'
 
 /** Settings of the server, by name. */
 export type HttpSettings = {
@@ -30,8 +35,11 @@ export type HttpSettings = {
   readonly accessLog: boolean
 }
 
-type Given = Pick<HttpParts, 'document'> &
+/** What HTTP needs whether or not a core is open. */
+export type HttpBase = Pick<HttpParts, 'node'> &
   Pick<HttpParts['pipeline'], 'measure'> & { readonly settings: HttpSettings }
+
+type Given = HttpBase & { readonly document: ApiDocument }
 
 /** Limits of JSON bodies: with a token, and on paths that need none. */
 export function jsonLimits({ maxJsonStrings, maxJsonMemory }: HttpSettings) {
@@ -42,16 +50,14 @@ export function jsonLimits({ maxJsonStrings, maxJsonMemory }: HttpSettings) {
 /** What HTTP needs to serve plugins over a core. */
 export function httpParts(core: Core, plugins: readonly Plugin[], given: Given): HttpParts {
   const { access, namespaces, mounts, random, systemTtl } = core
-  const { settings, document, measure } = given
+  const { settings, document, node } = given
   const clientAddress = clientAddressReader(proxiesOf(settings))
   const resolve = (namespace: string, path: string) => mounts.table.resolve(namespace, path)
   const isSealed = () => core.barrier.isSealed()
   const json = jsonLimits(settings)
   return {
-    document,
     plugins: served(plugins),
-    node: plugins.flatMap(({ node = [] }) => node),
-    server: listServer(settings, measure),
+    node,
     route: mountRouter({
       ...{ random, resolve, clientAddress },
       namespaceOf: (header, path) => namespaces.resolve(header, path),
@@ -63,12 +69,19 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
       maxTtlOf: (mount) => effectiveMaxTtl(mount, systemTtl),
     }),
     host: coreHost(core),
-    pipeline: pipelineParts(core, given),
+    pipeline: {
+      ...pipelineParts(core.log, given),
+      cors: corsReader(() => core.cors.current),
+      afterRequest: (call) => {
+        const spent = call.caller?.token
+        if (spent?.num_uses === -1) core.discard(spent.accessor)
+      },
+    },
     prepared: { resolve, namespaces, clientAddress, random, isSealed },
     onClosing: () => {
       for (const plugin of plugins) plugin.onClosing?.()
     },
-    shownDocument: () => document.describe(genericPlaces(mounts, 'root')),
+    documents: { all: document, shown: () => document.describe(genericPlaces(mounts, 'root')) },
   }
 }
 
@@ -78,7 +91,33 @@ const proxiesOf = (settings: HttpSettings) => ({
   required: settings.trustedProxyRequired,
 })
 
-function listServer(settings: HttpSettings, measure: Given['measure']): HttpParts['server'] {
+type ClosedHttp = HttpBase &
+  Pick<Core, 'random' | 'log'> & {
+    /** The CORS settings from before the server was sealed, if it was open. */
+    corsSettings(): CorsSettings | undefined
+  }
+
+/** What HTTP serves while the server is sealed: node-level paths, and a refusal of all others. */
+export function closedHttpParts({ random, log, corsSettings, ...given }: ClosedHttp): HttpParts {
+  const { settings, node } = given
+  const clientAddress = clientAddressReader(proxiesOf(settings))
+  const nothing = () => undefined
+  const unreachable = () => {
+    throw new Error('a sealed server has no mounts')
+  }
+  return {
+    ...{ plugins: [], node },
+    route: mountRouter({ random, clientAddress, resolve: nothing, namespaceOf: nothing }),
+    admit: closedAdmission(jsonLimits(settings).withToken),
+    host: { enter: unreachable, lease: unreachable, wrap: unreachable },
+    pipeline: { ...pipelineParts(log, given), cors: corsReader(corsSettings), afterRequest: nothing },
+    prepared: undefined,
+    onClosing: nothing,
+  }
+}
+
+/** How the server accepts connections and reads requests. */
+export function listServerOptions(settings: HttpSettings, measure: HttpBase['measure']): ListServerOptions {
   const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs, maxConnections, maxConnectionShare } = settings
   return {
     ...{ headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs },
@@ -88,10 +127,17 @@ function listServer(settings: HttpSettings, measure: Given['measure']): HttpPart
       ...connectionCounting(proxiesOf(settings)),
       onCrowded: () => measure?.refused('overload'),
     },
+    onRefused: (status) => measure?.refused(refusedReason[status]),
   }
 }
 
-function pipelineParts({ cors, log, discard }: Core, { settings, measure }: Given): HttpParts['pipeline'] {
+/** Metric label of requests that are refused before a handler sees them. */
+const refusedReason: Record<RawStatus, 'size' | 'timeout' | 'malformed'> = {
+  ...{ 400: 'malformed', 405: 'malformed', 417: 'malformed', 408: 'timeout' },
+  ...{ 413: 'size', 414: 'size', 431: 'size' },
+}
+
+function pipelineParts(log: Core['log'], { settings, measure }: Pick<HttpBase, 'settings' | 'measure'>) {
   const maxBodyBytes = settings.maxRequestSize || Number.POSITIVE_INFINITY
   return {
     limits: {
@@ -100,13 +146,8 @@ function pipelineParts({ cors, log, discard }: Core, { settings, measure }: Give
       maxBufferedBytes: settings.maxBuffered,
       maxInFlight: settings.maxInFlight,
     },
-    cors: corsReader(() => cors.current),
-    onBug: (err, requestId) => log.error({ err, request_id: requestId }, 'a request failed'),
-    afterRequest: (call) => {
-      const spent = call.caller?.token
-      if (spent?.num_uses === -1) discard(spent.accessor)
-    },
-    onAccess: settings.accessLog ? (line) => log.info(line, 'request') : undefined,
+    onBug: (err: unknown, requestId: string) => log.error({ err, request_id: requestId }, 'a request failed'),
+    onAccess: settings.accessLog ? (line: AccessLine) => log.info(line, 'request') : undefined,
     measure,
   }
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import sensible from '@fastify/sensible'
 import fastify, {
   type FastifyInstance,
@@ -6,20 +6,18 @@ import fastify, {
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify'
+import { ServiceError } from '../errors.ts'
 import type { Admit } from './admission.ts'
 import type { Host } from './answer.ts'
-import { ServiceError } from '../errors.ts'
 import { type Call, callOf } from './call.ts'
 import { type Endpoint, failingEndpoint, mountEndpoint, nodeEndpoint, nowhereEndpoint } from './endpoint.ts'
 import { explorerResource } from './explorer.ts'
 import { HelpPages } from './help.ts'
-import { createListServer, type ListServerOptions } from './list-verb.ts'
-import { carrier, isSysPath, noRoute } from './mount-router.ts'
+import { carrier, explorerUrl, isSysPath, noRoute } from './mount-router.ts'
 import type { NodeResource } from './node-resource.ts'
 import type { ApiDocument } from './openapi.ts'
 import { Pipeline, type PipelineParts } from './pipeline.ts'
-import { type PreparedAnswersParts, PreparedAnswers, type PreparedRead } from './prepared-answers.ts'
-import type { RawStatus } from './raw-errors.ts'
+import { PreparedAnswers, type PreparedAnswersParts, type PreparedRead } from './prepared-answers.ts'
 import { helpOnly, type Resource, unknownPaths } from './resource.ts'
 
 /** What one plugin serves below its mounts. */
@@ -34,23 +32,22 @@ type ServedPlugin = {
 export type HttpParts = {
   readonly plugins: readonly ServedPlugin[]
   readonly node: readonly NodeResource[]
-  readonly server: ListServerOptions
-  readonly document: ApiDocument
   /** The mount router. */
   route(request: IncomingMessage): string
   /** docs/contract/http.md#the-order-of-refusals */
   readonly admit: Admit
   readonly host: Omit<Host, 'hold'>
   readonly pipeline: Omit<PipelineParts, 'prepared'>
-  readonly prepared: PreparedAnswersParts
-  /** Called when the server begins to close: waiting requests must end. */
+  /** Absent: no response is prepared. */
+  readonly prepared: PreparedAnswersParts | undefined
+  /** Called when it begins to close: waiting requests must end. */
   onClosing(): void
-  /** The document that `/docs` shows. */
-  shownDocument(): object
+  /** The API document, and what `/docs` shows of it. Absent: neither is served. */
+  readonly documents?: { readonly all: ApiDocument; shown(): object }
 }
 
-/** The HTTP side of a server, not yet listening. */
-export type Http = { readonly app: FastifyInstance; readonly pipeline: Pipeline }
+/** Serves requests; owns no connection. Disposing it ends waiting requests. */
+export type Http = AsyncDisposable & { readonly pipeline: Pipeline; readonly receive: RequestListener }
 
 /**
  * Fastify neither validates nor serialises here. Passing these keeps it from loading its own compilers, which
@@ -67,64 +64,67 @@ const noCompilers = {
  */
 const routerOptions = { maxParamLength: 1 << 16, allowUnsafeRegex: true }
 
-/**
- * Serves plugins. Fastify keeps their routes and the server's lifecycle; every route leads to the pipeline.
- */
+/** Serves plugins. Fastify keeps their routes; every route leads to the pipeline. */
 export async function openHttp(parts: HttpParts): Promise<Http> {
   const plugins = parts.plugins.map((plugin) => ({ ...plugin, resources: completed(plugin, parts.node) }))
-  const prepared = new PreparedAnswers(parts.prepared, plugins.flatMap(preparedReads))
+  const prepared = parts.prepared && new PreparedAnswers(parts.prepared, plugins.flatMap(preparedReads))
   const pipeline = new Pipeline({ ...parts.pipeline, prepared })
-  const app = openFastify(parts, pipeline)
+  const { app, route } = openFastify(parts, pipeline)
   await app.register(sensible)
   describe(plugins, parts)
   await addRoutes(app, plugins, pipeline, parts)
   await app.ready()
-  return { app, pipeline }
+  return {
+    pipeline,
+    receive: (request: IncomingMessage, response: ServerResponse) =>
+      pipeline.receive(request, response, route),
+    [Symbol.asyncDispose]: async () => app.close(),
+  }
 }
 
 /** A Fastify that never responds itself: it routes every request to the pipeline. */
 function openFastify(
-  { server, route, onClosing, pipeline: { measure } }: HttpParts,
+  { route: rewriteUrl, onClosing }: HttpParts,
   pipeline: Pipeline,
-): FastifyInstance {
-  const onRefused = (status: RawStatus) => measure?.refused(refusedReason[status])
+): { app: FastifyInstance; route: RequestListener } {
+  let route: RequestListener = () => {}
   const app = fastify({
-    serverFactory: (handler) =>
-      createListServer({ ...server, onRefused }, (request, response) =>
-        pipeline.receive(request, response, handler),
-      ),
-    // the server answers malformed requests itself
-    clientErrorHandler: () => {},
-    rewriteUrl: route,
+    // connections belong to the server's listener, so this one never listens
+    serverFactory: (handler) => {
+      route = handler
+      return createServer()
+    },
+    rewriteUrl,
     routerOptions,
     exposeHeadRoutes: false,
     genReqId: (raw: IncomingMessage) => callOf(raw).requestId,
     requestIdHeader: false,
     frameworkErrors: (_error, request, reply) => malformed(pipeline)(request, reply),
     schemaController: noCompilers,
-    forceCloseConnections: 'idle',
     return503OnClosing: false,
   })
   app.addHook('preClose', (done) => {
-    pipeline.endConnections()
     onClosing()
     done()
   })
   app.setNotFoundHandler(handlerOf(pipeline, failingEndpoint(new ServiceError('missing', ''))))
   app.setErrorHandler((error, request, reply) => handlerOf(pipeline, failingEndpoint(error))(request, reply))
-  return app
+  return { app, route }
 }
 
 async function addRoutes(
   app: FastifyInstance,
   plugins: readonly ServedPlugin[],
   pipeline: Pipeline,
-  { admit, host, node, document, shownDocument }: HttpParts,
+  { admit, host, node, documents }: HttpParts,
 ): Promise<void> {
   const pages = plugins.map(
     ({ name, resources }) => [name, resources.flatMap(({ page }) => page ?? [])] as const,
   )
-  const help = new HelpPages(new Map(pages), (place, path) => document.describePath(place, path))
+  const help = new HelpPages(
+    new Map(pages),
+    (place, path) => documents?.all.describePath(place, path) ?? null,
+  )
   const parts = {
     admit,
     help,
@@ -141,15 +141,20 @@ async function addRoutes(
     }
     await app.register(plugin, { prefix: `/${name}` })
   }
-  for (const route of [...node, explorerResource(app, shownDocument)])
-    serve(app, route.url, nodeEndpoint(route))
-  serve(app, noRoute, nowhereEndpoint(admit))
+  for (const route of node) serve(app, route.url, nodeEndpoint(route))
+  const nowhere = nowhereEndpoint(admit)
+  serve(app, noRoute, nowhere)
+  serve(
+    app,
+    explorerUrl,
+    documents === undefined ? nowhere : nodeEndpoint(explorerResource(app, () => documents.shown())),
+  )
 }
 
-function describe(plugins: readonly ServedPlugin[], { node, document }: HttpParts): void {
+function describe(plugins: readonly ServedPlugin[], { node, documents }: HttpParts): void {
   const ofPlugin = ({ name, resources }: ServedPlugin) =>
     resources.flatMap(({ documented }) => documented.map((one) => ({ ...one, group: name })))
-  document.cover([...node.map(({ documented }) => documented), ...plugins.flatMap(ofPlugin)])
+  documents?.all.cover([...node.map(({ documented }) => documented), ...plugins.flatMap(ofPlugin)])
 }
 
 /** Takes a request over from Fastify. */
@@ -183,9 +188,3 @@ const preparedReads = ({ name, resources, fixedAt }: ServedPlugin): PreparedRead
       ? []
       : [{ path: `${fixedAt}${path.slice(1)}`, label: `/${name}${path}`, find: prepared }],
   )
-
-/** Metric label of requests that are refused before a handler sees them. */
-const refusedReason: Record<RawStatus, 'size' | 'timeout' | 'malformed'> = {
-  ...{ 400: 'malformed', 405: 'malformed', 417: 'malformed', 408: 'timeout' },
-  ...{ 413: 'size', 414: 'size', 431: 'size' },
-}

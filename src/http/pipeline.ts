@@ -4,7 +4,7 @@ import { refuse, ServiceError } from '../errors.ts'
 import { type AccessLine, accessLine } from './access-log.ts'
 import type { UnreadRequest } from './admission.ts'
 import { writeAnswer } from './answer-writer.ts'
-import { checkAnnouncedSize, BodyBudget, largeAnswer, overloaded, readBody } from './body-reader.ts'
+import { BodyBudget, checkAnnouncedSize, largeAnswer, overloaded, readBody } from './body-reader.ts'
 import { answerIsMade, type Call, callOf, type EarlyReply } from './call.ts'
 import { type CorsRules, lookAtOrigin } from './cors.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -14,7 +14,7 @@ import { isKnownVerb } from './mount-router.ts'
 import type { PreparedAnswers } from './prepared-answers.ts'
 
 export type PipelineParts = {
-  readonly prepared: Pick<PreparedAnswers, 'send'>
+  readonly prepared: Pick<PreparedAnswers, 'send'> | undefined
   readonly limits: {
     readonly maxBodyBytes: number
     /** On paths that need no token. */
@@ -99,7 +99,8 @@ export class Pipeline {
   /** Sends a prepared response, skipping all further steps. */
   #answersAtOnce(request: IncomingMessage, response: ServerResponse): boolean {
     const { onAccess, measure, prepared } = this.#parts
-    if (onAccess !== undefined || this.#isBusy || request.isBeyondLimits === true) return false
+    if (prepared === undefined || onAccess !== undefined || this.#isBusy) return false
+    if (request.isBeyondLimits === true) return false
     const started = performance.now()
     const route = prepared.send(request, response)
     if (route === undefined) return false

@@ -1,7 +1,6 @@
 import type { Core } from '../core/core.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import type { MountType, MountTypeNames } from '../core/mounts/mount-type.ts'
-import type { NodeResource } from './node-resource.ts'
 import type { Resource } from './resource.ts'
 
 /** A metric with a value for each mount. Mounts may share a label: then their values are combined. */
@@ -21,8 +20,6 @@ export type MountGauge = {
 export type Plugin = MountType & {
   /** The paths below its mounts. */
   readonly resources: readonly Resource[]
-  /** Paths outside of mounts. */
-  readonly node?: readonly NodeResource[]
   readonly gauges?: readonly MountGauge[]
   /** Ends waiting requests: the server is about to close. */
   onClosing?(): void

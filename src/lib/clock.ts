@@ -66,6 +66,12 @@ export class MachineClock implements Clock {
     this.#stepped = listener
   }
 
+  /** Removes the listener. A step that it has not adopted is adopted. */
+  forgetListener(): void {
+    this.#stepped = undefined
+    if (this.#isStepPending) this.adopt()
+  }
+
   get stepsBack(): readonly ClockStep[] {
     return this.#stepsBack
   }

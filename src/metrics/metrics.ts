@@ -1,9 +1,15 @@
 import type { Registry } from 'prom-client'
-import { type ReadGauge, registerCounter, registerGauge, registerHistogram } from './instruments.ts'
+import { Counter, Histogram } from './counters.ts'
+import {
+  type Library,
+  type ReadGauge,
+  registerCounter,
+  registerGauge,
+  registerHistogram,
+} from './instruments.ts'
 import { metricsJson } from './metrics-json.ts'
 import { registerRuntimeMetrics } from './runtime.ts'
 import type { StorageCounters } from './storage-counters.ts'
-import { Counter, Histogram } from './counters.ts'
 
 /** A completed request. */
 export type MeasuredRequest = {
@@ -30,7 +36,7 @@ const maxMounts = 200
  * freely by a client. docs/operations.md#metrics
  */
 export class Metrics {
-  readonly #gauges: ReadGauge[] = []
+  readonly #gauges = new Map<string, ReadGauge>()
   readonly #storage: StorageCounters
   readonly #mounts = new Set<string>()
   readonly #requests = new Counter()
@@ -41,15 +47,22 @@ export class Metrics {
   readonly #lookalikes = new Counter()
   readonly #keyFetches = new Counter()
   readonly #clockSteps = new Counter()
-  #registry: Promise<Registry> | undefined
+  #registry: Registry | undefined
 
   constructor(storage: StorageCounters) {
     this.#storage = storage
   }
 
-  /** Adds gauges, before the first export. */
-  add(gauges: readonly ReadGauge[]): void {
-    this.#gauges.push(...gauges)
+  /** Adds gauges until they are disposed; gauges of the same name may then follow. */
+  add(gauges: readonly ReadGauge[]): Disposable {
+    for (const gauge of gauges) this.#gauges.set(gauge.name, gauge)
+    return {
+      [Symbol.dispose]: () => {
+        for (const gauge of gauges)
+          if (this.#gauges.get(gauge.name) === gauge)
+            this.#gauges.set(gauge.name, { ...gauge, read: () => [] })
+      },
+    }
   }
 
   request({ method, route, code, seconds }: MeasuredRequest): void {
@@ -101,13 +114,19 @@ export class Metrics {
     return metricsJson(await registry.getMetricsAsJSON(), now)
   }
 
-  #loaded(): Promise<Registry> {
-    this.#registry ??= this.#load()
-    return this.#registry
+  async #loaded(): Promise<Registry> {
+    const library = await import('prom-client')
+    this.#registry ??= this.#load(library)
+    const registry = this.#registry
+    for (const { name, help, labels } of this.#gauges.values())
+      if (registry.getSingleMetric(`gatehouse_${name}`) === undefined) {
+        const read = () => this.#gauges.get(name)?.read() ?? []
+        registerGauge(library, registry, { name, help, labels, read })
+      }
+    return registry
   }
 
-  async #load(): Promise<Registry> {
-    const library = await import('prom-client')
+  #load(library: Library): Registry {
     const registry = new library.Registry()
     const requestLabels = ['method', 'route']
     const requests = {
@@ -158,7 +177,6 @@ export class Metrics {
     }
     registerCounter(library, registry, steps, this.#clockSteps)
     this.#storage.register(library, registry)
-    for (const gauge of this.#gauges) registerGauge(library, registry, gauge)
     registerRuntimeMetrics(library, registry)
     return registry
   }

@@ -1,35 +1,46 @@
 import type { ReadGauge, Reading } from './instruments.ts'
 
-/** Where the gauges read their values. */
-export type GaugeSources = {
+/** Where the gauges of the process read their values. */
+export type ServerSources = {
   readonly version: string
   readonly storageType: string
+  readonly sealType: string
+  isInitialized(): boolean
   isSealed(): boolean
   isStorageUp(): Promise<boolean>
   storageSize(): { readonly databaseBytes: number; readonly logBytes: number; readonly freeBytes: number }
-  /** The term of the data key that seals new records. */
-  barrierTerm(): number
   /** Seconds the machine's clock is ahead of the server's time. */
   clockOffset(): number
   inFlight(): number
   connections(): Promise<number>
+}
+
+/** Where the gauges of an open store read their values. */
+export type StoreSources = {
+  /** The term of the data key that seals new records. */
+  barrierTerm(): number
   serviceTokens(): Promise<number>
   entities(): Promise<number>
 }
 
 const one = (value: number | boolean): Reading => [{ labels: {}, value: Number(value) }]
 
-/** The gauges of docs/operations.md#metrics */
-export function serverGauges(sources: GaugeSources): ReadGauge[] {
-  const { version, storageType: storage } = sources
+/** docs/operations.md#metrics */
+export function serverGauges(sources: ServerSources): ReadGauge[] {
+  const { version, storageType: storage, sealType: seal } = sources
   return [
     {
       name: 'build_info',
       help: 'Version, storage and seal of this server',
       labels: ['version', 'storage', 'seal'],
-      read: () => [{ labels: { version, storage, seal: 'static' }, value: 1 }],
+      read: () => [{ labels: { version, storage, seal }, value: 1 }],
     },
-    { name: 'initialized', help: '1 once the store exists', labels: [], read: () => one(1) },
+    {
+      name: 'initialized',
+      help: '1 once the store exists',
+      labels: [],
+      read: () => one(sources.isInitialized()),
+    },
     { name: 'sealed', help: '1 while the server is sealed', labels: [], read: () => one(sources.isSealed()) },
     {
       name: 'storage_up',
@@ -49,12 +60,6 @@ export function serverGauges(sources: GaugeSources): ReadGauge[] {
       },
     },
     {
-      name: 'barrier_term',
-      help: 'Term of the data key that seals new records',
-      labels: [],
-      read: () => one(sources.barrierTerm()),
-    },
-    {
       name: 'clock_offset_seconds',
       help: 'Seconds by which the system clock is ahead of the server’s time',
       labels: ['source'],
@@ -71,6 +76,18 @@ export function serverGauges(sources: GaugeSources): ReadGauge[] {
       help: 'Open connections',
       labels: ['protocol'],
       read: async () => [{ labels: { protocol: 'http/1.1' }, value: await sources.connections() }],
+    },
+  ]
+}
+
+/** docs/operations.md#metrics */
+export function storeGauges(sources: StoreSources): ReadGauge[] {
+  return [
+    {
+      name: 'barrier_term',
+      help: 'Term of the data key that seals new records',
+      labels: [],
+      read: () => one(sources.barrierTerm()),
     },
     {
       name: 'tokens',

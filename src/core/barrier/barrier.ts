@@ -13,6 +13,8 @@ import type { View } from './view.ts'
 type FirstStart = {
   /** An empty storage for the first records, which are then written to the real storage in one step. */
   staging: Storage
+  /** Further records in clear text. */
+  readonly plain?: readonly Pick<StoredRecord, 'key' | 'value'>[]
   /** Writes the first records through an open barrier. */
   fill(barrier: Barrier): Promise<void>
 }
@@ -186,10 +188,10 @@ function firstKeys({ sealKey, clock, random }: BarrierParts): Pick<StoredRecord,
 /** Creates the first records in the staging storage, encrypted as for the real storage. */
 async function stage(
   parts: BarrierParts,
-  { staging, fill }: FirstStart,
+  { staging, plain = [], fill }: FirstStart,
   keys: ReturnType<typeof firstKeys>,
 ): Promise<StoredRecord[]> {
-  await staging.write(keys)
+  await staging.write([...keys, ...plain])
   const barrier = await openBarrier({ ...parts, storage: staging })
   await fill(barrier)
   barrier.seal()

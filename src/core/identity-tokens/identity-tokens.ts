@@ -1,26 +1,26 @@
 import { refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { quoted } from '../../lib/go/text.ts'
+import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View } from '../barrier/view.ts'
 import type { Identity } from '../identity/identity-store.ts'
 import { RecordCache } from '../record-cache.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
-import { type IssuedIdentityToken, issueIdentityToken } from './issue-identity-token.ts'
+import { IdentityTokenRoleStore } from './identity-token-role-store.ts'
 import { identityTokenProblem } from './introspect.ts'
+import { type IssuedIdentityToken, issueIdentityToken } from './issue-identity-token.ts'
 import { configKey } from './issuer-keys.ts'
 import { checkIssuer, issuerUrl } from './issuer-url.ts'
 import { NamedKeyStore } from './named-key-store.ts'
 import { PublishedKeys } from './published-keys.ts'
-import { IdentityTokenRoleStore } from './identity-token-role-store.ts'
 
 export type IdentityTokensParts = {
   /** The storage root. */
   readonly root: View
   readonly clock: Clock
   readonly random: Random
-  /** The server's public base URL, without a trailing slash; known once it listens. */
-  apiAddr(): string
+  /** The server's public base URL, without a trailing slash. */
+  readonly apiAddr: string
   identityOf(entityId: string): Promise<Identity | undefined>
 }
 
@@ -77,7 +77,7 @@ export class IdentityTokens {
 
   /** The value of `iss`. */
   async issuerOf({ mount, namespace }: IssuerMount): Promise<string> {
-    return issuerUrl((await this.configuredIssuer(mount)) || this.#parts.apiAddr(), namespace.path)
+    return issuerUrl((await this.configuredIssuer(mount)) || this.#parts.apiAddr, namespace.path)
   }
 
   /**

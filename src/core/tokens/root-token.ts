@@ -1,9 +1,9 @@
 import type { View } from '../barrier/view.ts'
 import type { CoreLog } from '../core-log.ts'
 import type { Mount } from '../mounts/mount.ts'
+import { fixedPaths } from '../mounts/mount-path.ts'
 import type { MountStore } from '../mounts/mount-store.ts'
 import type { TokenDraft, TokenStore } from './token-store.ts'
-import { fixedPaths } from '../mounts/mount-path.ts'
 
 const rootDraft = (mount: Mount): TokenDraft => ({
   parent: '',
@@ -34,10 +34,16 @@ export type RootTokenTeller = {
 
 export type RootTokenParts = { readonly tokens: TokenStore; readonly view: View; readonly tokenMount: Mount }
 
-/** Creates the root token of a new server and returns its id. docs/contract/tokens-and-policies.md#tokens */
-export async function createInitialRootToken({ tokens, view, tokenMount }: RootTokenParts): Promise<string> {
+/**
+ * Creates the root token of a new server and returns its id. Unless the caller tells it (`isTold`), the next
+ * start does. docs/contract/tokens-and-policies.md#tokens
+ */
+export async function createInitialRootToken(
+  { tokens, view, tokenMount }: RootTokenParts,
+  { isTold = false }: { isTold?: boolean } = {},
+): Promise<string> {
   const minted = tokens.mint({ ...rootDraft(tokenMount), initial_root: true })
-  await view.write([...minted.entries, { key: untoldKey, value: { id: minted.id } }])
+  await view.write([...minted.entries, ...(isTold ? [] : [{ key: untoldKey, value: { id: minted.id } }])])
   return minted.id
 }
 

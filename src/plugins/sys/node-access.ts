@@ -5,11 +5,10 @@ import { metricsPath } from './metrics.ts'
 
 /** Throws unless the caller may read `sys/metrics`, by whichever path. docs/settings.md */
 export async function checkMetricsReader(
-  { access, barrier }: Pick<Core, 'access' | 'barrier'>,
+  core: Pick<Core, 'access'> | undefined,
   { call, presented }: NodeExchange,
 ): Promise<void> {
-  if (barrier.isSealed()) throw refuse('sealed', 'Vault is sealed')
-  const caller = await access.authenticate(presented(), call.remoteAddress)
+  const caller = await unsealed(core).access.authenticate(presented(), call.remoteAddress)
   call.caller = caller
   if (!caller.acl.decide({ operation: 'read', path: metricsPath }).allowed)
     throw fail('denied', 'permission denied')
@@ -20,11 +19,16 @@ export async function checkMetricsReader(
  * docs/contract/tokens-and-policies.md#protected-paths
  */
 export async function checkSudo(
-  { access }: Pick<Core, 'access'>,
+  core: Pick<Core, 'access'> | undefined,
   { call, presented }: NodeExchange,
 ): Promise<void> {
-  const caller = await access.authenticate(presented(), call.remoteAddress)
+  const caller = await unsealed(core).access.authenticate(presented(), call.remoteAddress)
   call.caller = caller
   const verdict = caller.acl.decide({ operation: 'update', path: call.path })
   if (!verdict.allowed || !verdict.sudo) throw fail('denied', 'permission denied')
+}
+
+function unsealed<Opened extends object>(core: Opened | undefined): Opened {
+  if (core === undefined) throw refuse('sealed', 'Vault is sealed')
+  return core
 }

@@ -1,4 +1,8 @@
+import { Buffer } from 'node:buffer'
 import { z } from 'zod'
+import type { Core } from '../../core/core.ts'
+import type { NewSeal } from '../../core/first-store.ts'
+import type { SealConfig, ShareCounts } from '../../core/seal/seal-config.ts'
 import { readFields } from '../../http/body.ts'
 import {
   type Answer,
@@ -12,20 +16,39 @@ import { jsonTypeName } from '../../lib/go/type-names.ts'
 import type { JsonLimits, JsonValue } from '../../lib/json.ts'
 import { nodeAnswers } from './node-answers.ts'
 
+/** Seals and unseals the server. */
+export type LifeCycle = {
+  /** How the store is sealed; undefined while it is not initialized. */
+  readonly seal: SealConfig | undefined
+  /** Undefined while the server is sealed. */
+  readonly core: Core | undefined
+  /**
+   * Creates the store, and returns its root token. With a static seal, the key is the server's own. Throws
+   * `invalid` if the store exists.
+   */
+  initialize(seal: NewSeal, key?: Uint8Array): Promise<string>
+  /** No effect on an open server. Throws `invalid` for a wrong key. */
+  unseal(key: Uint8Array): Promise<void>
+  /** Seals the server. */
+  close(): Promise<void>
+}
+
 /** The state of this process as health checks and clients see it. */
 export type NodeState = {
+  readonly life: LifeCycle
   isInitialized(): boolean
   isSealed(): boolean
   /** `ready`, or the first reason why not. docs/operations.md#start-stop-restart */
-  readiness(): Promise<'ready' | 'starting' | 'sealed' | 'storage' | 'stopping'>
+  readiness(): Promise<'ready' | 'starting' | 'uninitialized' | 'sealed' | 'storage' | 'stopping'>
   /** Whether the storage can be read. */
   isStorageUp(): Promise<boolean>
   /** The Vault version that clients compare with. */
   readonly version: string
   /** The version of Gatehouse. */
   readonly gatehouseVersion: string
-  readonly clusterId: string
   readonly storageType: string
+  /** The seal of the store, or of the one to be created. */
+  readonly sealType: string
   now(): number
 }
 
@@ -37,7 +60,12 @@ export type NodeStateParts = {
   seal(exchange: NodeExchange): Promise<void>
 }
 
-const clusterName = (state: NodeState) => `vault-cluster-${state.clusterId.slice(0, 8)}`
+/** Shown once the server is unsealed. */
+function clusterOf({ life: { core } }: NodeState): object {
+  if (core === undefined || core.barrier.isSealed()) return {}
+  const { clusterId } = core
+  return { cluster_name: `vault-cluster-${clusterId.slice(0, 8)}`, cluster_id: clusterId }
+}
 const code = (what: string) => z.int().optional().describe(`Status to answer with ${what}`)
 const healthQuery = z.object({
   activecode: code('when active (200)'),
@@ -107,7 +135,7 @@ export function nodeStateResources({ state, jsonLimits, seal }: NodeStateParts):
     }),
     nodeResource('/sys/seal', {
       verbs: ['POST', 'PUT'],
-      summary: 'Seal the server until its next start',
+      summary: 'Seal the server',
       answer: nodeAnswers.done,
       needs: 'sudo',
       handle: async (exchange) => {
@@ -178,33 +206,38 @@ async function health(query: URLSearchParams, state: NodeState): Promise<Answer>
     version: state.version,
     gatehouse_version: state.gatehouseVersion,
     enterprise: state.version.includes('ent'),
-    ...(open ? { cluster_name: clusterName(state), cluster_id: state.clusterId } : {}),
+    ...clusterOf(state),
     ...storage,
   })
 }
 
 function sealStatus(state: NodeState): object {
-  const sealed = state.isSealed()
+  const { shares, threshold } = shareCounts(state.life.seal)
   return {
-    type: 'static',
+    type: state.sealType,
     initialized: state.isInitialized(),
-    sealed,
-    t: 0,
-    n: 0,
+    sealed: state.isSealed(),
+    t: threshold,
+    n: shares,
     progress: 0,
     nonce: '',
     version: state.version,
     build_date: '2026-01-01T00:00:00Z',
     commit_date: '2026-01-01T00:00:00Z',
     migration: false,
-    ...(sealed ? {} : { cluster_name: clusterName(state), cluster_id: state.clusterId }),
-    recovery_seal: true,
+    ...clusterOf(state),
+    recovery_seal: state.sealType === 'static',
     storage_type: state.storageType,
   }
 }
 
-/** A static seal has no shares: the server unseals itself when it starts. */
-function unseal(fields: ReadonlyMap<string, JsonValue>, state: NodeState): Answer {
+/** Of a static seal, those of the recovery keys. */
+function shareCounts(seal: SealConfig | undefined): ShareCounts {
+  const counts = seal?.type === 'shamir' ? seal : seal?.recovery
+  return counts ?? { shares: 0, threshold: 0 }
+}
+
+async function unseal(fields: ReadonlyMap<string, JsonValue>, state: NodeState): Promise<Answer> {
   const key = fields.get('key')
   const reset = fields.get('reset')
   for (const [value, type, name] of [
@@ -220,21 +253,27 @@ function unseal(fields: ReadonlyMap<string, JsonValue>, state: NodeState): Answe
     return state.isSealed()
       ? jsonAnswer(200, sealStatus(state))
       : jsonAnswer(400, { errors: ['vault is unsealed'] })
-  if (state.isSealed())
-    return jsonAnswer(400, { errors: ['restart the server to unseal: this store opens with its key file'] })
   if (typeof key !== 'string' || key === '') {
     return jsonAnswer(400, {
       errors: ["'key' must be specified in request body as JSON, or 'reset' set to true"],
     })
   }
-  if (!isShare(key)) return jsonAnswer(400, { errors: ["'key' must be a valid hex or base64 string"] })
+  const share = shareOf(key)
+  if (share === undefined) return jsonAnswer(400, { errors: ["'key' must be a valid hex or base64 string"] })
+  if (!state.isInitialized()) return jsonAnswer(400, { errors: ['Vault is not initialized'] })
+  try {
+    await state.life.unseal(share)
+  } finally {
+    share.fill(0)
+  }
   return jsonAnswer(200, sealStatus(state))
 }
 
-const isShare = (key: string): boolean =>
-  key.length % 2 === 0 && key.length >= 32 && /^[0-9a-fA-F]+$/.test(key)
-    ? true
-    : key.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(key)
+function shareOf(text: string): Buffer | undefined {
+  const isHex = text.length % 2 === 0 && text.length >= 32 && /^[0-9a-fA-F]+$/.test(text)
+  if (!isHex && (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text))) return undefined
+  return Buffer.from(text, isHex ? 'hex' : 'base64')
+}
 
 /**
  * A body read into a fixed struct: keys match in any case, unknown ones are ignored.

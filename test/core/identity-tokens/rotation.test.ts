@@ -51,7 +51,7 @@ async function anIssuer() {
       root,
       clock,
       random: systemRandom,
-      apiAddr: () => 'https://gate',
+      apiAddr: 'https://gate',
       identityOf,
     })
     const rotator = keyRotator({
@@ -186,7 +186,7 @@ test('two processes over one store rotate a key once', async () => {
     root: issuer.root,
     clock: issuer.clock,
     random: systemRandom,
-    apiAddr: () => '',
+    apiAddr: '',
     identityOf,
   })
   const due = async () => {
@@ -244,7 +244,7 @@ test('a role written while its key is removed either keeps its key or is refused
     root: issuer.root,
     clock: issuer.clock,
     random: systemRandom,
-    apiAddr: () => '',
+    apiAddr: '',
     identityOf,
   })
   for (let round = 0; round < 5; round++) {

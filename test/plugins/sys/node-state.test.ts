@@ -329,20 +329,6 @@ describe('unseal', () => {
     else expect(errorText(answer.body).startsWith(text)).toBe(true)
   })
 
-  test.each(['{"key":"0123456789abcdef0123456789abcdef"}', '{"key":"no key!"}', '{}'])(
-    'a sealed server says how to unseal it: %s',
-    async (sent) => {
-      const server = await sealedOne()
-
-      const answer = await server.anonymous.call('PUT', 'sys/unseal', undefined, { raw: sent })
-
-      expect(answer).toMatchObject({
-        status: 400,
-        body: errors('restart the server to unseal: this store opens with its key file'),
-      })
-    },
-  )
-
   test('a sealed server discards shares on reset', async () => {
     await using server = await sealedServer()
 

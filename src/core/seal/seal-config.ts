@@ -1,0 +1,46 @@
+import { Buffer } from 'node:buffer'
+import { z } from 'zod'
+import { StartError } from '../../errors.ts'
+import type { Storage } from '../../storage/storage.ts'
+
+/** A number of shares, and how many of them are needed. */
+export type ShareCounts = { readonly shares: number; readonly threshold: number }
+
+/**
+ * How the root key of a store is protected. `static`: by the seal key of the server; `recovery` counts the
+ * recovery keys, if there are any. `shamir`: by a key that people hold in shares. docs/contract/seal.md
+ */
+export type SealConfig =
+  | { readonly type: 'static'; readonly recovery?: ShareCounts | undefined }
+  | ({ readonly type: 'shamir' } & ShareCounts)
+
+/** Key of the seal configuration. The only record that is stored in clear text: a sealed server shows it. */
+const sealConfigKey = 'barrier/seal-config'
+
+const counts = z.object({ shares: z.int().min(0).max(255), threshold: z.int().min(0).max(255) })
+const schema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('static'), recovery: counts.optional() }),
+  counts.extend({ type: z.literal('shamir') }),
+])
+
+/** The configuration of an initialized store. Older versions stored none: they only had the static seal. */
+export async function readSealConfig(storage: Pick<Storage, 'get'>): Promise<SealConfig> {
+  const record = await storage.get(sealConfigKey)
+  if (record === undefined) return { type: 'static' }
+  const parsed = schema.safeParse(jsonOf(record.value))
+  if (!parsed.success) throw new StartError(1, `the record ${sealConfigKey} is damaged`)
+  return parsed.data
+}
+
+export const sealConfigRecord = (config: SealConfig) => ({
+  key: sealConfigKey,
+  value: Buffer.from(JSON.stringify(config)),
+})
+
+function jsonOf(value: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(value).toString('utf8'))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,187 @@
+import type { RequestListener } from 'node:http'
+import { rootKeyKey } from './core/barrier/root-key.ts'
+import type { CorsSettings } from './core/cors/cors-settings.ts'
+import type { NewSeal } from './core/first-store.ts'
+import type { SealConfig } from './core/seal/seal-config.ts'
+import { refuse, StartError } from './errors.ts'
+import type { Http } from './http/http.ts'
+import { KeyedMutex } from './lib/keyed-mutex.ts'
+import type { Log } from './log.ts'
+import type { OpenServer } from './open-server.ts'
+import type { LifeCycle as SysLifeCycle } from './plugins/sys/plugin.ts'
+import type { UnsealKeys } from './server-core.ts'
+import { keep, type Storage } from './storage/storage.ts'
+
+export type LifeCycleParts = {
+  readonly storage: Storage
+  readonly log: Log
+  /** How the store is sealed; undefined while it is not initialized. */
+  readonly seal: SealConfig | undefined
+  /** What a sealed server serves. */
+  openClosed(life: LifeCycle): Promise<Http>
+  /** The keys of a static seal. */
+  staticKeys(): Promise<UnsealKeys>
+  /** Opens the store, and creates an empty one. Throws a StartError: 5 for a wrong key. */
+  open(life: LifeCycle, keys: UnsealKeys): Promise<OpenServer>
+  /** Writes the first records of an empty store, and returns its root token. */
+  create(seal: NewSeal, key: Uint8Array): Promise<string>
+}
+
+/**
+ * The states of a server: not initialized, sealed, open. Sealing discards all that an open server holds, and
+ * unsealing opens the store like a start does. docs/contract/seal.md#states
+ */
+export class LifeCycle implements SysLifeCycle, AsyncDisposable {
+  readonly #parts: LifeCycleParts
+  readonly #changes = new KeyedMutex()
+  readonly #closing = new Set<Promise<void>>()
+  #seal: SealConfig | undefined
+  #closed: Http | undefined
+  #open: OpenServer | undefined
+  #lastCors: CorsSettings | undefined
+  #isStopping = false
+
+  private constructor(parts: LifeCycleParts) {
+    this.#parts = parts
+    this.#seal = parts.seal
+  }
+
+  /** Starts sealed. */
+  static async start(parts: LifeCycleParts): Promise<LifeCycle> {
+    const life = new LifeCycle(parts)
+    life.#closed = await parts.openClosed(life)
+    return life
+  }
+
+  /** Undefined while not initialized. */
+  get seal(): SealConfig | undefined {
+    return this.#seal
+  }
+
+  /** The CORS settings, also those from before the server was sealed: they are no secret. */
+  get corsSettings(): CorsSettings | undefined {
+    return this.#open === undefined ? this.#lastCors : this.#open.core.cors.current
+  }
+
+  get core(): OpenServer['core'] | undefined {
+    return this.#open?.core
+  }
+
+  /** Serves a request in the present state. */
+  readonly receive: RequestListener = (request, response) => this.#serving.receive(request, response)
+
+  /** Number of requests in progress. */
+  get inFlight(): number {
+    return this.#serving.pipeline.inFlight
+  }
+
+  get #serving(): Http {
+    const http = this.#open?.http ?? this.#closed
+    if (http === undefined) throw new Error('the server has not started')
+    return http
+  }
+
+  /** Opens a store with a static seal, and creates an empty one. Throws a StartError. */
+  async openByItself(): Promise<void> {
+    const keys = await this.#parts.staticKeys()
+    await this.#change(() => this.#openWith(keys)).finally(() => erase(keys))
+    this.#seal ??= { type: 'static' }
+  }
+
+  /**
+   * Creates the store, and returns its root token. With a static seal, the key is the server's own, and the
+   * store is opened. Throws `invalid` if the store exists.
+   */
+  initialize(seal: NewSeal, key?: Uint8Array): Promise<string> {
+    return this.#change(async () => {
+      if (this.#seal !== undefined) throw refuse('invalid', 'Vault is already initialized')
+      if (key !== undefined) return await this.#create(seal, key)
+      const keys = await this.#parts.staticKeys()
+      try {
+        const rootToken = await this.#create(seal, keys.key)
+        await this.#openWith(keys)
+        return rootToken
+      } finally {
+        erase(keys)
+      }
+    })
+  }
+
+  /** No effect on an open server. Throws `invalid` for a wrong key. */
+  async unseal(key: Uint8Array): Promise<void> {
+    try {
+      await this.#change(() => this.#openWith({ key }))
+    } catch (cause) {
+      if (!(cause instanceof StartError)) throw cause
+      if (cause.exitCode === 5)
+        throw refuse('invalid', 'unable to retrieve stored keys: invalid key: it does not open this store')
+      throw new Error('the store cannot be unsealed', { cause })
+    }
+  }
+
+  /** Discards the keys at once; what was open closes in the background. No effect on a sealed server. */
+  async close(): Promise<void> {
+    const open = this.#open
+    if (open === undefined) return
+    this.#lastCors = open.core.cors.current
+    this.#open = undefined
+    open.core.seal()
+    this.#parts.log.warn({ event: 'sealed' }, 'sealed: no data can be read until the server is unsealed')
+    const closing = closeInOrder(open)
+      .catch((err: unknown) => this.#parts.log.error({ err }, 'could not close a sealed store in order'))
+      .finally(() => this.#closing.delete(closing))
+    this.#closing.add(closing)
+  }
+
+  /** From now on each response closes its connection, and the state stays as it is. */
+  endConnections(): void {
+    this.#isStopping = true
+    this.#serving.pipeline.endConnections()
+  }
+
+  /** Ends requests that wait. Must be called before disposing. */
+  async endRequests(): Promise<void> {
+    this.endConnections()
+    await this.#changes.pending(oneAtATime)
+    await this.#serving[Symbol.asyncDispose]()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#closing)
+    await this.#open?.[Symbol.asyncDispose]()
+  }
+
+  async #create(seal: NewSeal, key: Uint8Array): Promise<string> {
+    const rootToken = await this.#parts.create(seal, key)
+    this.#seal = seal.config
+    return rootToken
+  }
+
+  async #openWith(keys: UnsealKeys): Promise<void> {
+    if (this.#open !== undefined) return
+    const { storage, open, log } = this.#parts
+    // what was written before the server was sealed must be there when the store is read
+    await storage.update(rootKeyKey, () => keep)
+    this.#open = await open(this, keys)
+    log.info({ event: 'unsealed' }, 'the store is unsealed')
+  }
+
+  #change<T>(work: () => Promise<T>): Promise<T> {
+    return this.#changes.runExclusive(oneAtATime, () => {
+      if (this.#isStopping) throw refuse('unavailable', 'server is stopping')
+      return work()
+    })
+  }
+}
+
+function erase({ key, previous }: UnsealKeys): void {
+  key.fill(0)
+  previous?.fill(0)
+}
+
+async function closeInOrder(open: OpenServer): Promise<void> {
+  await open.http[Symbol.asyncDispose]()
+  await open[Symbol.asyncDispose]()
+}
+
+const oneAtATime = 'state'

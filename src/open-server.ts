@@ -1,0 +1,37 @@
+import { keepTime } from './clock-keeping.ts'
+import type { Core } from './core/core.ts'
+import { MountTypeRegistry } from './core/mounts/mount-type-registry.ts'
+import { type Http, openHttp } from './http/http.ts'
+import { type HttpBase, httpParts } from './http/http-parts.ts'
+import type { ApiDocument } from './http/openapi.ts'
+import { openPlugins, type PluginDefinition } from './http/plugin.ts'
+import type { Metrics } from './metrics/metrics.ts'
+import { coreGauges } from './server-gauges.ts'
+
+export type OpenServerParts = HttpBase & {
+  readonly definitions: readonly PluginDefinition[]
+  readonly document: ApiDocument
+  readonly metrics: Metrics
+  openCore(mountTypes: MountTypeRegistry): Promise<Core>
+}
+
+/** A server while it is not sealed. Disposing closes the core; `http` must be disposed before. */
+export type OpenServer = AsyncDisposable & { readonly core: Core; readonly http: Http }
+
+/** Opens the core, the plugins and what serves them, and starts the background jobs. Throws a StartError. */
+export async function openServer({
+  definitions,
+  metrics,
+  openCore,
+  ...parts
+}: OpenServerParts): Promise<OpenServer> {
+  await using opened = new AsyncDisposableStack()
+  const core = opened.use(await openCore(new MountTypeRegistry(definitions)))
+  const plugins = openPlugins(definitions, core)
+  const http = await openHttp(httpParts(core, plugins, parts))
+  opened.use(metrics.add(coreGauges(core, plugins, metrics)))
+  core.start()
+  opened.use(await keepTime(core, metrics))
+  const held = opened.move()
+  return { core, http, [Symbol.asyncDispose]: () => held.disposeAsync() }
+}

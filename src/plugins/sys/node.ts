@@ -1,0 +1,27 @@
+import type { NodeResource } from '../../http/node-resource.ts'
+import { type MetricsRouteParts, metricsResource } from './metrics.ts'
+import { checkMetricsReader, checkSudo } from './node-access.ts'
+import { type NodeStateParts, nodeStateResources } from './node-state.ts'
+
+type NodeOptions = Pick<NodeStateParts, 'state' | 'jsonLimits'> &
+  Pick<MetricsRouteParts, 'metrics'> & { readonly metricsAccess: MetricsRouteParts['access'] }
+
+/** The paths outside of mounts, which are also served while the server is sealed. */
+export function nodeResources({ state, jsonLimits, metrics, metricsAccess }: NodeOptions): NodeResource[] {
+  const { life } = state
+  return [
+    ...nodeStateResources({
+      ...{ state, jsonLimits },
+      seal: async (exchange) => {
+        await checkSudo(life.core, exchange)
+        await life.close()
+      },
+    }),
+    metricsResource({
+      metrics,
+      access: metricsAccess,
+      authorize: (exchange) => checkMetricsReader(life.core, exchange),
+      now: () => state.now(),
+    }),
+  ]
+}
