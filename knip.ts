@@ -3,7 +3,8 @@ import type { KnipConfig } from 'knip'
 /** Programs that other programs start by their path, which no import shows. `!`: part of the product. */
 const programs = [
   'src/main.ts!',
-  'src/commands/{root-token,seal-key}.ts!',
+  'src/commands/{backup,restore,root-token,seal-key,verify}.ts!',
+  'src/storage/backup-program.ts!',
   'simulators/{demo,*/main}.ts',
   'bench/{run,crash,chaos,hostile,list-verb}.ts',
   'bench/{bare,floor,hello,load-process,only-reads,server}.ts',

@@ -7,6 +7,7 @@ import type { Metrics } from './metrics/metrics.ts'
 import { mountGauge } from './metrics/mount-gauges.ts'
 import { serverGauges, storeGauges } from './metrics/server-gauges.ts'
 import type { NodeState } from './plugins/sys/plugin.ts'
+import { lastBackup } from './storage/last-backup.ts'
 import type { SqliteStorage } from './storage/sqlite.ts'
 
 export type ProcessGaugeParts = {
@@ -15,10 +16,19 @@ export type ProcessGaugeParts = {
   readonly storage: SqliteStorage
   readonly server: Server
   readonly clock: Clock
+  /** Path of the database; undefined for one in memory. */
+  readonly database: string | undefined
 }
 
 /** The gauges of the process. */
-export const processGauges = ({ node, life, storage, server, clock }: ProcessGaugeParts): ReadGauge[] =>
+export const processGauges = ({
+  node,
+  life,
+  storage,
+  server,
+  clock,
+  database,
+}: ProcessGaugeParts): ReadGauge[] =>
   serverGauges({
     version: node.gatehouseVersion,
     storageType: node.storageType,
@@ -27,6 +37,7 @@ export const processGauges = ({ node, life, storage, server, clock }: ProcessGau
     isSealed: () => node.isSealed(),
     isStorageUp: () => node.isStorageUp(),
     storageSize: () => storage.size(),
+    lastBackup: () => (database === undefined ? undefined : lastBackup(database)),
     clockOffset: () => (clock instanceof MachineClock ? clock.offset() / 1000 : 0),
     inFlight: () => life.inFlight,
     connections: () =>

@@ -157,7 +157,9 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   const apiAddr = config.apiAddr ?? listener.url
   const life = opened.use(await openLife({ ...given, config: { ...config, apiAddr }, storage, definitions }))
   const server = createListServer(listServerOptions(config, given.measure), life.receive)
-  metrics.add(processGauges({ node: state.of({ life, storage }), life, storage, server, clock: given.clock }))
+  const database = config.storage.kind === 'sqlite' ? config.storage.path : undefined
+  const node = state.of({ life, storage })
+  metrics.add(processGauges({ node, life, storage, server, database, clock: given.clock }))
 
   // close both at once: the listener waits for long polls, which end when the requests do
   opened.defer(async () => {

@@ -26,6 +26,12 @@ export async function runCommand(work: () => Promise<void>): Promise<void> {
   }
 }
 
+/** An error of the system or of the storage engine, as a failure of the command. Returns any other error. */
+export function commandFailure(what: string, cause: unknown): unknown {
+  if (!(cause instanceof Error) || !('code' in cause)) return cause
+  return new CommandError(`${what}: ${cause.message}`, { cause })
+}
+
 function exitCodeOf(error: unknown): 1 | 2 | 3 | undefined {
   if (error instanceof CommandError) return 1
   if (error instanceof UsageError || error instanceof SettingError) return 2

@@ -1,6 +1,5 @@
-import { access } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { type Config, isStoreFile, readConfig } from '../config.ts'
+import { type Config, isStoreFile } from '../config.ts'
 import { type Barrier, isEmpty, openBarrier } from '../core/barrier/barrier.ts'
 import { loadSealKey } from '../core/barrier/seal.ts'
 import { corePrefix, type View } from '../core/barrier/view.ts'
@@ -15,6 +14,7 @@ import { openSqlite } from '../storage/sqlite.ts'
 import type { Storage } from '../storage/storage.ts'
 import { CommandError, runCommand, UsageError } from './command.ts'
 import { fixedPaths } from '../core/mounts/mount-path.ts'
+import { databaseOf, settingsOf } from './stored-database.ts'
 
 /**
  * `npm run root-token -- [--out FILE]` creates a new root token if the first one was lost. It uses the
@@ -23,10 +23,7 @@ import { fixedPaths } from '../core/mounts/mount-path.ts'
  */
 await runCommand(async () => {
   const { out } = readArguments(process.argv.slice(2))
-  const config = readConfig(process.env, {
-    dev: false,
-    warn: (text) => process.stderr.write(`warning: ${text}\n`),
-  })
+  const config = settingsOf(process.env)
   if (out !== undefined && isStoreFile(config, out))
     throw new UsageError(`${out} is a database file or a seal key file`)
   await using storage = await openStore(config)
@@ -56,14 +53,9 @@ function readArguments(args: string[]): { out?: string | undefined } {
 }
 
 /** Opens the server's storage; never creates one. */
-async function openStore({ storage, allowNetworkDisk }: Config): Promise<Storage & AsyncDisposable> {
-  if (storage.kind === 'memory')
-    throw new UsageError('GATEHOUSE_STORAGE: memory: storage has no root token to replace')
-  const { path } = storage
-  await access(path).catch((cause: unknown) => {
-    throw new CommandError(`cannot open ${path}: ${systemCode(cause)}`, { cause })
-  })
-  return openSqlite({ path, allowNetworkDisk })
+function openStore(config: Config): Promise<Storage & AsyncDisposable> {
+  const path = databaseOf(config, 'no root token to replace')
+  return openSqlite({ path, allowNetworkDisk: config.allowNetworkDisk })
 }
 
 async function openSealed(config: Config, storage: Storage): Promise<Barrier> {

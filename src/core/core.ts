@@ -8,6 +8,7 @@ import { LongLists } from './long-lists.ts'
 import type { Mount } from './mounts/mount.ts'
 import { namespaceRemoval } from './namespaces/namespace-removal.ts'
 import type { OutboundClient } from './outbound.ts'
+import { completeRestoration } from './restoration.ts'
 import { storedCounts } from './stored-counts.ts'
 import { openStores } from './stores.ts'
 import { storeRootToken } from './tokens/root-token.ts'
@@ -30,10 +31,11 @@ export type Core = Awaited<ReturnType<typeof openCore>>
  */
 export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const barrier = await openStore(settings, parts)
-  const { clock, random, log, outbound, mountTypes, rootToken } = parts
+  const { storage, clock, random, log, outbound, mountTypes, rootToken } = parts
   const { systemTtl, apiAddr, background, devRootToken } = settings
   const stores = await openStores({ barrier, clock, random, log, outbound, mountTypes, systemTtl, apiAddr })
   const { root, view, namespaces, mounts, tokens, identities, policies } = stores
+  await completeRestoration({ ...stores, storage })
   await storeRootToken({ tokens, view, mounts, barrier, rootToken, log }, devRootToken)
   const namespaceLife = namespaceRemoval(stores)
   const jobs = backgroundJobs(stores)

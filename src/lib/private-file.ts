@@ -87,7 +87,7 @@ function writeDurably(path: string, text: string | Uint8Array, flags: 'w' | 'wx'
   }
 }
 
-function syncFolder(path: string): void {
+export function syncFolder(path: string): void {
   const folder = openSync(path, 'r')
   try {
     fsyncSync(folder)

@@ -9,6 +9,8 @@ export type ServerSources = {
   isSealed(): boolean
   isStorageUp(): Promise<boolean>
   storageSize(): { readonly databaseBytes: number; readonly logBytes: number; readonly freeBytes: number }
+  /** Time of the last backup in milliseconds; undefined if there was none. */
+  lastBackup(): number | undefined
   /** Seconds the machine's clock is ahead of the server's time. */
   clockOffset(): number
   inFlight(): number
@@ -57,6 +59,15 @@ export function serverGauges(sources: ServerSources): ReadGauge[] {
         return Object.entries({ database: databaseBytes, wal: logBytes, free: freeBytes }).map(
           ([part, value]) => ({ labels: { part }, value }),
         )
+      },
+    },
+    {
+      name: 'last_backup_timestamp_seconds',
+      help: 'Time of the last backup, by the command or from the API',
+      labels: [],
+      read: () => {
+        const time = sources.lastBackup()
+        return time === undefined ? [] : one(time / 1000)
       },
     },
     {

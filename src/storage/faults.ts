@@ -1,7 +1,13 @@
 /**
  * Fail points; storage passes each once per group or checkpoint. docs/storage.md#what-the-tests-would-notice
  */
-const failPoints = ['storage.before-commit', 'storage.after-commit', 'storage.checkpoint'] as const
+const failPoints = [
+  'storage.before-commit',
+  'storage.after-commit',
+  'storage.checkpoint',
+  'backup.before-rename',
+  'restore.before-rename',
+] as const
 export type FailPoint = (typeof failPoints)[number]
 
 /**

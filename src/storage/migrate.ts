@@ -10,10 +10,8 @@ const sqliteMigrations = new URL('../../migrations/sqlite/', import.meta.url)
  * docs/operations.md#backup-and-restore
  */
 export function migrate(connection: Database.Database, folder: URL = sqliteMigrations): void {
-  const files = readdirSync(folder)
-    .filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
-    .sort()
-  const newest = files.reduce((highest, name) => Math.max(highest, schemaOf(name)), 0)
+  const files = migrationsIn(folder)
+  const newest = newestSchema(folder)
   prepareMeta(connection)
   const compatibleFrom = readMeta(connection, 'compatible_from') ?? 0
   if (newest < compatibleFrom) {
@@ -26,10 +24,19 @@ export function migrate(connection: Database.Database, folder: URL = sqliteMigra
     apply(connection, schemaOf(name), () => readFileSync(new URL(name, folder), 'utf8'))
 }
 
+const migrationsIn = (folder: URL): string[] =>
+  readdirSync(folder)
+    .filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
+    .sort()
+
+/** The newest schema that this program knows. */
+export const newestSchema = (folder: URL = sqliteMigrations): number =>
+  migrationsIn(folder).reduce((highest, name) => Math.max(highest, schemaOf(name)), 0)
+
 const schemaOf = (fileName: string) => Number(fileName.slice(0, 4))
 
 /** Reads a number from the table `meta`. */
-function readMeta(connection: Database.Database, name: string): number | undefined {
+export function readMeta(connection: Database.Database, name: string): number | undefined {
   return connection.prepare<[string], number>('SELECT value FROM meta WHERE name = ?').pluck().get(name)
 }
 

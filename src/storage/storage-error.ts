@@ -11,6 +11,8 @@ export const ownCodes = {
   damaged: 'DATABASE_DAMAGED',
   /** The file at the database's path is not the one that was opened. */
   replaced: 'FILE_REPLACED',
+  /** A copy of the database was ended early. */
+  aborted: 'COPY_ABORTED',
 } as const
 
 const explainedFull: ReadonlySet<string> = new Set([ownCodes.logFull, ownCodes.roomKept])

@@ -61,6 +61,17 @@ describe('on a server with a key file', () => {
     expect(output).toContain('"sealed":false')
   })
 
+  test('a backup is made while the server runs, and restored', async () => {
+    const { output } = await follow(gatehouse, 'Make a backup')
+    await gatehouse.shell('curl -H "X-Vault-Token: $VAULT_TOKEN" $VAULT_ADDR/v1/sys/auth/later -d type=jwt')
+    await follow(gatehouse, 'Restore a backup')
+
+    const mounts = await gatehouse.as(gatehouse.variables['VAULT_TOKEN'] ?? '').read('sys/auth')
+    expect(output).toContain('intact; every seal opened')
+    expect(Object.keys(mounts.body.data ?? {})).not.toContain('later/')
+    expect(gatehouse.log).toContain('"event":"restored"')
+  })
+
   test('a lost root token is replaced', async () => {
     const { output } = await follow(gatehouse, 'Replace a lost root token')
 

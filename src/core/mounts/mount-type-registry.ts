@@ -12,8 +12,10 @@ import type { MountType, MountTypeNames, Removal } from './mount-type.ts'
 export class MountTypeRegistry implements AsyncDisposable {
   readonly #offered: Record<MountTable, Map<string, string>> = { auth: new Map(), secret: new Map() }
   readonly #types: MountType[] = []
+  readonly #declared: readonly MountTypeNames[]
 
   constructor(declared: readonly MountTypeNames[]) {
+    this.#declared = declared
     for (const { table, names } of declared) {
       if (fixedPlugin(table, names[0]) !== undefined) continue
       for (const name of names) {
@@ -45,6 +47,11 @@ export class MountTypeRegistry implements AsyncDisposable {
   /** The plugin behind any type that a stored mount may have. */
   pluginOf(table: MountTable, type: string): string | undefined {
     return this.offeredPlugin(table, type) ?? fixedPlugin(table, type)
+  }
+
+  /** The prefixes of the records that are used once in the mounts of a plugin. */
+  usedOnce(plugin: string): readonly string[] {
+    return this.#declared.flatMap(({ names, usedOnce = [] }) => (names[0] === plugin ? usedOnce : []))
   }
 
   leaseBackend(plugin: string): LeaseBackend | undefined {

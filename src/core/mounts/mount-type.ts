@@ -11,6 +11,8 @@ export type MountTypeNames = {
   readonly table: MountTable
   /** The type names that clients may use to mount it; the first one is the name of the plugin. */
   readonly names: readonly [string, ...string[]]
+  /** Prefixes of the records in a mount that are used once, such as pending logins: a backup must not revive them. */
+  readonly usedOnce?: readonly string[]
 }
 
 /** A mount type as the core sees it. Methods that a type does not need are absent. */

@@ -15,7 +15,7 @@ export type SealConfig =
   | ({ readonly type: 'shamir' } & ShareCounts)
 
 /** Key of the seal configuration. The only record that is stored in clear text: a sealed server shows it. */
-const sealConfigKey = 'barrier/seal-config'
+export const sealConfigKey = 'barrier/seal-config'
 
 const counts = z.object({ shares: z.int().min(0).max(255), threshold: z.int().min(0).max(255) })
 const schema = z.discriminatedUnion('type', [

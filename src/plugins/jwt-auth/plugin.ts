@@ -5,6 +5,7 @@ import type { PluginDefinition } from '../../http/plugin.ts'
 import type { LoginCounter } from './explain/login-reports.ts'
 import { jwtGauges } from './gauges.ts'
 import { JwtMethod } from './method.ts'
+import { pendingLoginPrefixes } from './oidc/pending-logins.ts'
 import { jwtAuthResources } from './resources.ts'
 
 export type JwtOptions = {
@@ -25,6 +26,7 @@ const sweepIntervalMs = 60_000
 export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
   table: 'auth',
   names: ['jwt', 'oidc'],
+  usedOnce: pendingLoginPrefixes,
   open: (core) => {
     const { log, metrics } = { log: core.log, ...options }
     const method = new JwtMethod({

@@ -51,8 +51,11 @@ const maxVictims = 1_000
 /** A login to be removed may just have ended elsewhere; then the next one is tried, this many times. */
 const victimTries = 5
 
-const stateKey = (state: string): string => `oidc/login/${digest(state)}`
+const loginRoot = 'oidc/login/'
+const stateKey = (state: string): string => `${loginRoot}${digest(state)}`
 const listRoot = 'oidc/from/'
+/** The prefixes of all records of pending logins. */
+export const pendingLoginPrefixes: readonly string[] = [loginRoot, listRoot]
 const pageSize = 1000
 /** Maximum age of a count of the whole mount; changes by this process are counted at once. */
 const recountAfterMs = 10_000
@@ -268,7 +271,7 @@ export class PendingLogins {
         await view.write(
           over.flatMap((key) => [
             { key, value: undefined },
-            { key: `oidc/login/${idOf(key)}`, value: undefined },
+            { key: loginRoot + idOf(key), value: undefined },
           ]),
         )
       for (const key of keys) if (!this.#isOver(key)) add(count, prefixOf(key), 1)
@@ -324,6 +327,6 @@ const timeOf = (listed: string): number => Number(listed.split('/').at(-2))
 /** The two records of a login. */
 const removalOf = (listed: string): ViewEntry[] => [
   { key: listed, value: undefined },
-  { key: `oidc/login/${idOf(listed)}`, value: undefined },
+  { key: loginRoot + idOf(listed), value: undefined },
 ]
 const idOf = (listed: string): string => listed.slice(listed.lastIndexOf('/') + 1)

@@ -1,0 +1,37 @@
+import { isStoreFile } from '../config.ts'
+import { readSealConfig } from '../core/seal/seal-config.ts'
+import { backUp } from '../storage/backup.ts'
+import { noteBackup } from '../storage/last-backup.ts'
+import { openReadOnly } from '../storage/read-only.ts'
+import { gatehouseVersion } from '../version.ts'
+import { commandFailure, runCommand, UsageError } from './command.ts'
+import { clusterIdOf, databaseOf, settingsOf } from './stored-database.ts'
+
+/**
+ * `npm run backup -- FILE` writes a backup of the database that the settings name, whether its server runs or
+ * not. docs/operations.md#backup-and-restore
+ */
+await runCommand(async () => {
+  const [file, ...more] = process.argv.slice(2)
+  if (file === undefined || file.startsWith('-') || more.length > 0)
+    throw new UsageError('usage: npm run backup -- FILE')
+  const config = settingsOf(process.env)
+  for (const written of [file, `${file}.part`])
+    if (isStoreFile(config, written)) throw new UsageError(`${written} is a database file or a seal key file`)
+  const source = databaseOf(config, 'nothing to back up')
+  try {
+    using reader = openReadOnly(source)
+    const { type: seal_type } = await readSealConfig({ get: async (key) => reader.get(key) })
+    const given = {
+      product_version: gatehouseVersion,
+      cluster_id: await clusterIdOf(config, reader.get),
+      created_time: new Date().toISOString(),
+      seal_type,
+    }
+    const { records, digest } = await backUp(file, { source, given })
+    noteBackup(source)
+    process.stdout.write(`Backup written to ${file}: ${records} records, digest ${digest}\n`)
+  } catch (cause) {
+    throw commandFailure(`cannot back up ${source} to ${file}`, cause)
+  }
+})

@@ -1,0 +1,34 @@
+import { rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { syncFolder } from '../lib/private-file.ts'
+import { type CopyOptions, copyDatabase } from './backup-copy.ts'
+import type { BackupFacts } from './backup-facts.ts'
+import type { StorageFaults } from './faults.ts'
+import { identityOf, isSameFile } from './file-watch.ts'
+import { engineCode, ownCodes } from './storage-error.ts'
+
+/**
+ * Writes a backup to `file`, which exists completely or not at all; an existing one is replaced. Rejects with
+ * an error that has a `code`. docs/operations.md#backup-and-restore
+ */
+export async function backUp(
+  file: string,
+  options: Omit<CopyOptions, 'target'>,
+  faults?: StorageFaults,
+): Promise<BackupFacts> {
+  const target = `${file}.part`
+  const { facts, handle } = await copyDatabase({ ...options, target })
+  try {
+    faults?.pass('backup.before-rename')
+    if (!isSameFile(await handle.stat({ bigint: true }), identityOf(target)))
+      throw Object.assign(new Error(`another backup is writing ${target}`), { code: ownCodes.replaced })
+    await rename(target, file)
+  } catch (cause) {
+    if (engineCode(cause) !== ownCodes.replaced) await rm(target, { force: true })
+    throw cause
+  } finally {
+    await handle.close()
+  }
+  syncFolder(dirname(file))
+  return facts
+}
