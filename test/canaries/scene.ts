@@ -1,0 +1,215 @@
+import { randomBytes } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { exportPKCS8, exportSPKI, generateKeyPair, SignJWT } from 'jose'
+import type { Directory } from '../../simulators/directory/directory.ts'
+import { calls, type DocumentedCall } from '../http/documented-calls.ts'
+import type { Answer, Client, Json } from '../support/client.ts'
+import type { ServerProcess } from '../support/process.ts'
+import { type Place, placeOf } from './search.ts'
+
+/** A secret with characters that most encodings change. */
+const aSecret = (): string => `a+b/c d~"ö?${randomBytes(9).toString('hex')}>`
+
+/** Members of responses that hold a secret, wherever they are. */
+const secretMembers = new Set([
+  ...['client_token', 'client_secret', 'token', 'wrapped_accessor', 'access_token', 'id_token', 'unlock_key'],
+  ...['keys_base64', 'recovery_keys', 'recovery_keys_base64', 'encoded_token', 'otp', 'root_token'],
+])
+
+/** In most responses `keys` are names, and `accessor` is that of a mount. */
+const isSecretMember = (name: string, beside: readonly string[]): boolean =>
+  secretMembers.has(name) ||
+  (name === 'keys' && beside.includes('keys_base64')) ||
+  (name === 'accessor' && (beside.includes('client_token') || beside.includes('creation_path')))
+
+/** It ends the server's work, and a document whose examples look like secrets. */
+const notPlayed = ['post /sys/seal', 'get /sys/internal/specs/openapi']
+
+/** What a server did, and every secret that it was sent or gave out, by name. */
+export class Scene {
+  readonly secrets = new Map<string, string>()
+  readonly #kept = new Map<string, string>()
+  readonly #server: ServerProcess
+  readonly #rootToken: string
+  /** The bodies of all refusals. */
+  errors = ''
+
+  constructor(server: ServerProcess, rootToken: string) {
+    this.#server = server
+    this.#rootToken = rootToken
+    this.secrets.set('root token', rootToken)
+  }
+
+  keep(name: string, value: string): void {
+    this.#kept.set(name, value)
+  }
+
+  /** A new secret with this name. */
+  secret(name: string, value = aSecret()): string {
+    this.secrets.set(name, value)
+    return value
+  }
+
+  get root(): Client {
+    return this.#server.as(this.#rootToken)
+  }
+
+  /** Remembers the secrets in a response, or its text if it is a refusal. */
+  note(what: string, answer: Answer): Answer {
+    if (answer.status >= 400) this.errors += answer.text
+    else this.#noteSecrets(what, answer.body)
+    return answer
+  }
+
+  #noteSecrets(what: string, value: unknown, isSecret = false): void {
+    if (typeof value === 'string') {
+      if (isSecret && value !== '') this.secrets.set(what, value)
+    } else if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) this.#noteSecrets(`${what} ${index}`, item, isSecret)
+    } else if (typeof value === 'object' && value !== null) {
+      const beside = Object.keys(value)
+      for (const [name, item] of Object.entries(value))
+        this.#noteSecrets(`${name} of ${what}`, item, isSecretMember(name, beside))
+    }
+  }
+
+  /** Sends the calls of the API document's tests, which succeed. */
+  async playDocumentedCalls(): Promise<void> {
+    for (const call of calls) {
+      if (notPlayed.includes(call.ask)) continue
+      const answer = this.note(call.ask, await this.#send(call))
+      for (const [name, at] of Object.entries(call.keep ?? {})) {
+        const value = at.split('.').reduce<Json | undefined>((part, key) => part?.[key], answer.body)
+        this.keep(name, String(value))
+      }
+    }
+  }
+
+  #filled<T>(value: T): T {
+    return JSON.parse(
+      JSON.stringify(value).replaceAll(/\$(\w+)/g, (all, name: string) =>
+        JSON.stringify(this.#kept.get(name) ?? all).slice(1, -1),
+      ),
+    )
+  }
+
+  #send({
+    ask,
+    params = {},
+    query = '',
+    body,
+    token,
+    ns,
+    raw,
+    verb,
+    headers,
+  }: DocumentedCall): Promise<Answer> {
+    const [method = '', at = ''] = ask.split(' ')
+    const path = this.#filled(at.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name] ?? ''))
+    const client =
+      token === undefined
+        ? this.root
+        : token === ''
+          ? this.#server.anonymous
+          : this.#server.as(this.#filled(token))
+    return client.call(
+      verb ?? method.toUpperCase(),
+      `${at.startsWith('/health') ? '' : '/v1'}${path}${query}`,
+      body === undefined ? undefined : this.#filled(body),
+      {
+        headers: {
+          ...(ns === undefined ? {} : { 'X-Vault-Namespace': ns }),
+          ...(method === 'patch' ? { 'Content-Type': 'application/merge-patch+json' } : {}),
+          ...headers,
+        },
+        ...(raw === undefined ? {} : { raw }),
+      },
+    )
+  }
+}
+
+/** What the documented calls assume, made with the cloud as the engine that issues leases. */
+export async function prepare(scene: Scene, directory: Directory): Promise<void> {
+  const { root } = scene
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
+  scene.secret('private key', await exportPKCS8(privateKey))
+  scene.keep('publicKey', await exportSPKI(publicKey))
+  const jwt = await new SignJWT({})
+    .setProtectedHeader({ alg: 'ES256' })
+    .setIssuedAt()
+    .setSubject('build-7')
+    .setAudience('here')
+    .setExpirationTime('1h')
+    .sign(privateKey)
+  scene.keep('jwt', scene.secret('JWT', jwt))
+  scene.secret('payload of the JWT', jwt.split('.')[1])
+  scene.secret('signature of the JWT', jwt.split('.')[2])
+  scene.keep('subscription', directory.subscriptionId)
+  scene.keep('tenant', directory.tenantId)
+  scene.keep('rootClient', directory.rootClientId)
+  scene.keep('rootSecret', scene.secret('root secret of the cloud', directory.rootClientSecret))
+  await root.write('sys/mounts/practice', { type: 'cloud' })
+  await root.write('practice/config', {
+    subscription_id: directory.subscriptionId,
+    tenant_id: directory.tenantId,
+    client_id: directory.rootClientId,
+    client_secret: directory.rootClientSecret,
+  })
+  await root.write('practice/roles/ci', { cloud_groups: '[{"group_name":"foo"}]', ttl: '1h' })
+  for (let at = 0; at < 6; at++) {
+    const issued = scene.note('practice/creds/ci', await root.read('practice/creds/ci'))
+    scene.keep(`lease${at}`, String(issued.body.lease_id))
+  }
+}
+
+/** Sends secrets where they belong, and where they do not. */
+export async function sendSecrets(scene: Scene): Promise<void> {
+  const { root } = scene
+  const send = async (path: string, body: object, headers: Record<string, string> = {}) =>
+    scene.note(path, await root.write(path, body, { headers }))
+  const pem = scene.secrets.get('private key')
+  await send('cubbyhole/mine', { password: scene.secret('cubbyhole data'), pem })
+  await send('cubbyhole/mine/deep', { list: [{ deep: scene.secret('deep cubbyhole data') }] })
+  await send(
+    'sys/wrapping/wrap',
+    { password: scene.secret('wrapped data'), pem },
+    { 'X-Vault-Wrap-TTL': '60' },
+  )
+  await send('auth/oidc/config', {
+    oidc_discovery_url: 'http://127.0.0.1:1',
+    oidc_client_id: 'gatehouse',
+    oidc_client_secret: scene.secret('OIDC client secret'),
+  })
+  await send('auth/jwt/config', { jwt_validation_pubkeys: [pem] })
+  await send('auth/jwt/config', {
+    jwks_url: `http://user:${scene.secret('password of a URL', 'pw-5Jq8Tz0vXr')}@127.0.0.1:1/`,
+  })
+  await send('auth/jwt/login', { role: 'ci', jwt: pem })
+  await send('auth/jwt/role/ci', { role_type: 'jwt', user_claim: 'sub', jwt: pem })
+  await send('auth/token/create', { id: scene.secret('own id of a token', 'own-id-7Hs2Lq9wPz') })
+  await send('auth/token/lookup', { token: scene.secret('token of nobody') })
+  await send('sys/policies/acl/broken', {
+    policy: `path "${scene.secret('policy text', 'policy-4Gd7Kx1mWn')}" {`,
+  })
+  await send('sys/tools/hash', { input: Buffer.from(scene.secret('hashed input')).toString('base64') })
+  const text = Buffer.from(scene.secret('message text')).toString('base64')
+  await send('sys/config/ui/custom-messages', {
+    title: 't',
+    message: text,
+    start_time: '2026-01-01T00:00:00Z',
+  })
+  await send('sys/config/ui/custom-messages', { title: 't', message: text, start_time: 'never' })
+}
+
+/** The files of a server, except those that are meant to hold a secret. */
+export async function filesOf(folder: string, prefix = ''): Promise<Place[]> {
+  const names = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  )
+  const isMeant = (name: string) => ['seal.key', 'root-token'].includes(name)
+  return Promise.all(
+    names
+      .filter(({ name }) => !isMeant(name))
+      .map(async ({ name, parentPath }) => placeOf(prefix + name, await readFile(`${parentPath}/${name}`))),
+  )
+}

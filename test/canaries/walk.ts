@@ -1,0 +1,125 @@
+import type { Answer, Client, Json } from '../support/client.ts'
+import { canary } from './search.ts'
+
+/** Where a canary was sent. */
+export type Sent = {
+  /** Verb and path as in the API document, and the field: `post /auth/jwt/login jwt`. */
+  readonly what: string
+  /** The document says that the field is only written. */
+  readonly isSecret: boolean
+}
+
+/** Every canary that was sent, by its number. */
+export class CanaryBook {
+  readonly #sent: Sent[] = []
+
+  /** A new canary for this place. */
+  next(sent: Sent): string {
+    this.#sent.push(sent)
+    return canary(this.#sent.length - 1)
+  }
+
+  at(number: number): Sent {
+    const sent = this.#sent[number]
+    if (sent === undefined) throw new Error(`canary ${number} was never sent`)
+    return sent
+  }
+
+  get size(): number {
+    return this.#sent.length
+  }
+}
+
+export type Operation = {
+  readonly name: string
+  readonly verb: string
+  readonly path: string
+  readonly fields: readonly Field[]
+}
+type Field = { readonly name: string; readonly isText: boolean; readonly isSecret: boolean }
+
+/** The operations of an API document. */
+export function operationsOf(document: Json): Operation[] {
+  return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(([verb]) => verb !== 'servers')
+      .map(([verb, operation]) => ({
+        name: `${verb} ${path}`,
+        verb: verb.toUpperCase(),
+        path: (item.servers === undefined ? '/v1' : '') + path.replaceAll(/\{\w+\}/g, 'walked'),
+        fields: fieldsOf(document, operation),
+      })),
+  )
+}
+
+function fieldsOf(document: Json, operation: Json): Field[] {
+  const contents = Object.values(operation['requestBody']?.['content'] ?? {})
+  return contents.flatMap((content) => {
+    const reference = String(content['schema']?.['$ref'] ?? '')
+    const schema = document.components?.['schemas']?.[reference.split('/').at(-1) ?? ''] ?? content['schema']
+    return Object.entries(schema?.['properties'] ?? {}).map(([name, field]) => ({
+      name,
+      isText:
+        String(field['type']) === 'string' && field['enum'] === undefined && field['format'] === undefined,
+      // a member of a schema
+      isSecret: (field['writeOnly'] as unknown) === true,
+    }))
+  })
+}
+
+/** The ways in which a caller can be wrong about a body. */
+const bodies: readonly ((fields: readonly Field[], say: (field: Field) => string) => unknown)[] = [
+  (fields, say) =>
+    Object.fromEntries(fields.filter(({ isText }) => isText).map((field) => [field.name, say(field)])),
+  (fields, say) => Object.fromEntries(fields.map((field) => [field.name, say(field)])),
+  (fields, say) => Object.fromEntries(fields.map((field) => [field.name, [say(field)]])),
+  (fields, say) => Object.fromEntries(fields.map((field) => [field.name, { [say(field)]: say(field) }])),
+]
+
+export type Callers = {
+  readonly anonymous: Client
+  /** A client whose token may do everything; it may have ended since. */
+  root(): Promise<Client>
+  as(token: string): Client
+}
+
+/** Sends canaries to an operation in every way. Returns the responses. */
+export async function walk(
+  { name, verb, path, fields }: Operation,
+  { anonymous, root, as }: Callers,
+  book: CanaryBook,
+): Promise<Answer[]> {
+  const say = (field: Field) => book.next({ what: `${name} ${field.name}`, isSecret: field.isSecret })
+  const hidden = (what: string) => book.next({ what: `${name} (${what})`, isSecret: true })
+  const merge: Record<string, string> =
+    verb === 'PATCH' ? { 'Content-Type': 'application/merge-patch+json' } : {}
+  const answers: Answer[] = []
+  const send = async (
+    client: Client,
+    body: unknown,
+    options: { headers?: Record<string, string>; raw?: string; query?: string } = {},
+  ) => {
+    const { raw, query = '', headers = {} } = options
+    answers.push(
+      await client.call(verb, path + query, body, {
+        headers: { ...merge, ...headers },
+        ...(raw === undefined ? {} : { raw }),
+      }),
+    )
+  }
+  for (const make of fields.length === 0 ? [] : bodies) {
+    await send(await root(), make(fields, say))
+    await send(anonymous, make(fields, say))
+  }
+  await send(as(hidden('token')), undefined)
+  await send(anonymous, undefined, { headers: { Authorization: `Bearer ${hidden('bearer')}` } })
+  await send(await root(), undefined, { query: `?note=${hidden('query')}` })
+  await send(await root(), undefined, {
+    headers: { 'X-Vault-Wrap-TTL': book.next({ what: `${name} (wrap header)`, isSecret: false }) },
+  })
+  if (verb !== 'GET') {
+    await send(await root(), undefined, { raw: `{"note": "${hidden('broken JSON')}` })
+    await send(await root(), { note: hidden('unknown field') })
+  }
+  return answers
+}
