@@ -4,6 +4,7 @@ import { exitOnSignals } from '../simulators/exit.ts'
 import { startServerProcess } from '../simulators/server-process.ts'
 import { measureAcl } from './acl.ts'
 import { measureAttacks } from './attacks.ts'
+import { measureAudit } from './audit.ts'
 import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { measureCloud } from './cloud.ts'
@@ -21,6 +22,7 @@ import { measureOpenId } from './openid.ts'
 import { configureLogins } from './pipeline-logins.ts'
 import { startProgram } from './program.ts'
 import { roleReadCases } from './role-read.ts'
+import { measureSilentNames } from './silent-names.ts'
 import { measureSlowCommits } from './slow-commits.ts'
 import { measureStart } from './start.ts'
 import { megabytes, renderTable, verdict } from './table.ts'
@@ -31,10 +33,12 @@ import { megabytes, renderTable, verdict } from './table.ts'
  *
  * Options: `--quick` for a first impression, `--only login,lookup-self`, `--seconds 3` per round, `--rounds
  * 3`, `--fresh 3000` new subjects per round, `--generator own|wrk`. `--only acl` measures access decisions
- * alone, `--only attacks` logins while other clients leave requests unfinished or connections idle.
+ * alone, `--only attacks` logins while other clients leave requests unfinished or connections idle, `--only
+ * silent-names` logins while others wait for a name server that never answers.
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
- * 1000000` or `--entities 500000` in the store; `--cloud 10000` cloud credentials issued and revoked.
+ * 1000000` or `--entities 500000` in the store; `--cloud 10000` cloud credentials issued and revoked; `--audit`
+ * for logins with and without an audit device, also with `--commit-delay`.
  */
 const { values } = parseArgs({
   options: {
@@ -49,6 +53,7 @@ const { values } = parseArgs({
     entities: { type: 'string' },
     cloud: { type: 'string' },
     openid: { type: 'boolean', default: false },
+    audit: { type: 'boolean', default: false },
     generator: { type: 'string' },
   },
 })
@@ -84,6 +89,10 @@ async function runAll(): Promise<number> {
   )
   print(`load by ${generator.name}, ${options.rounds} × ${options.seconds} s, node ${process.version}`)
   const commitDelayMs = Number(values['commit-delay'] ?? 0)
+  if (values.audit) {
+    print(await measureAudit({ commitDelayMs, generator, options }))
+    return 0
+  }
   if (commitDelayMs > 0) {
     print(await measureSlowCommits({ commitDelayMs, generator, options }))
     return 0
@@ -112,6 +121,7 @@ async function runAll(): Promise<number> {
   if (measured.length > 0) print(renderTable(measured))
   if (isWanted('acl')) print(await measureAcl({ policies: 1000, rounds: options.rounds }))
   if (isWanted('attacks')) print(await measureAttacks({ generator, options }))
+  if (isWanted('silent-names')) print(await measureSilentNames({ generator, options }))
   if (isWanted('start')) print(await describeStart())
   const failures = measured.flatMap(({ case: one, ours, theirs }) =>
     [ours, theirs]
