@@ -103,6 +103,10 @@ const mounts = list.transform((items, context) =>
   }),
 )
 
+const ceremonies = list.pipe(
+  z.array(z.enum(['rekey', 'generate-root'], 'must be a list of rekey and generate-root')),
+)
+
 const cloudName = z
   .string()
   .refine(isEnvironmentName, 'must be CloudPublicCloud, CloudUSGovernmentCloud or CloudChinaCloud')
@@ -223,6 +227,12 @@ export const settings = {
     'ALLOW_OPEN_KEY_FILE',
     'false',
     'true: accept a seal key file that users other than its owner can read or change',
+  ),
+  openCeremonies: setting(
+    ceremonies,
+    'OPEN_CEREMONIES',
+    '',
+    'list of rekey and generate-root: served to callers without a token too',
   ),
   rootToken: setting(
     z.string().regex(/^[^\s.]+$/, 'must not contain spaces or dots'),

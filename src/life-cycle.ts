@@ -163,6 +163,9 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     // what was written before the server was sealed must be there when the store is read
     await storage.update(rootKeyKey, () => keep)
     this.#open = await open(this, keys)
+    this.#open.core.ceremonies.onSealChanged((seal) => {
+      this.#seal = seal
+    })
     log.info({ event: 'unsealed' }, 'the store is unsealed')
   }
 

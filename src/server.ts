@@ -120,6 +120,7 @@ async function openLife(given: LifeParts): Promise<LifeCycle> {
     node: nodeResources({
       ...{ state: state.of({ life, storage }), metrics, metricsAccess: config.metrics },
       jsonLimits: jsonLimits(config).open,
+      openCeremonies: config.openCeremonies,
     }),
   })
   const life = await LifeCycle.start({

@@ -9,6 +9,7 @@ import type { Mount } from './mounts/mount.ts'
 import { namespaceRemoval } from './namespaces/namespace-removal.ts'
 import type { OutboundClient } from './outbound.ts'
 import { completeRestoration } from './restoration.ts'
+import { openCeremonies } from './seal/ceremonies.ts'
 import { storedCounts } from './stored-counts.ts'
 import { openStores } from './stores.ts'
 import { storeRootToken } from './tokens/root-token.ts'
@@ -43,15 +44,22 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     log.error({ err }, 'could not read the CORS settings; no origin is allowed until they are written again')
   const cors = await CorsStore.open({ view, onFailure })
   const clusterId = await clusterIdOf(root)
+  const rechecks = rechecking(barrier)
+  const ceremonies = openCeremonies({ ...stores, storage })
+  // no share may stay in memory
+  rechecks.onRecheck(() => {
+    if (barrier.isSealed()) ceremonies[Symbol.dispose]()
+  })
   const held = new AsyncDisposableStack()
   held.defer(() => barrier.seal())
   for (const one of [mounts, namespaceLife, mountTypes, stores.leases]) held.use(one)
   held.defer(() => mounts.stopMoves())
   for (const one of [stores.tidy, jobs]) held.use(one)
+  held.use(ceremonies)
   return {
     ...stores,
-    ...rechecking(barrier),
-    ...{ namespaceLife, cors, clusterId },
+    ...rechecks,
+    ...{ namespaceLife, cors, clusterId, ceremonies },
     access: new Access({ tokens, identities, policies, namespaces, clock }),
     longLists: new LongLists(),
     counts: storedCounts(stores),

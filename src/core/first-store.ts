@@ -12,7 +12,7 @@ import { fixedPaths } from './mounts/mount-path.ts'
 import { entriesFor } from './mounts/mount-record.ts'
 import type { MountTypeRegistry } from './mounts/mount-type-registry.ts'
 import { PolicyStore } from './policies/policy-store.ts'
-import { writeRecoveryKey } from './seal/recovery-key.ts'
+import { recoveryKeyEntry } from './seal/recovery-key.ts'
 import { type SealConfig, sealConfigRecord } from './seal/seal-config.ts'
 import { createInitialRootToken, type RootTokenTeller } from './tokens/root-token.ts'
 import { TokenStore } from './tokens/token-store.ts'
@@ -98,7 +98,7 @@ async function fill(
   await root.write(entriesFor(mounts))
   await PolicyStore.open({ view: root.view('policy/'), clock })
   await root.write([{ key: 'cluster-id', value: random.uuid() }])
-  if (seal?.recoveryKey !== undefined) await writeRecoveryKey(root, seal.recoveryKey)
+  if (seal?.recoveryKey !== undefined) await root.write([recoveryKeyEntry(seal.recoveryKey)])
   if (devRootToken !== undefined) return undefined
   const view = root.view(corePrefix)
   const tokens = await TokenStore.open({ view, clock, random, sealer: barrier, mountOf: () => undefined })

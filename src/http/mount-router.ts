@@ -75,6 +75,9 @@ const nodePaths = new Set([
   'leader',
   'health',
   'metrics',
+  ...['rekey', 'rekey-recovery-key'].flatMap((key) => [`${key}/init`, `${key}/update`, `${key}/verify`]),
+  'generate-root/attempt',
+  'generate-root/update',
 ])
 const isNodePath = (path: string): boolean =>
   path.startsWith(fixedPaths.system) && nodePaths.has(belowSys(path))

@@ -36,6 +36,55 @@ const node: DocumentedCall[] = [
   { ask: 'post /sys/unseal', body: { key: '00'.repeat(32) }, token: '' },
 ]
 
+/** A public key that does not expire. */
+const pgpKey =
+  'xjMEaVW5ABYJKwYBBAHaRw8BAQdAdno18q6p/4I6t1N9dex+Fy+hSFYeaa9bv4mo1aJlumTNBmhvbGRlcsLAEwQTFg' +
+  'oAhQWCaVW5AAMLCQcJEOM5/6siJcwKRRQAAAAAABwAIHNhbHRAbm90YXRpb25zLm9wZW5wZ3Bqcy5vcmfsWsxftLop' +
+  'ZnmumlNEtsZfWZpSkLS++8UIjti+pNp2kwUVCggODAQWAAIBAhkBApsDAh4BFiEE6AjtxfR5cfLKRT9e4zn/qyIlzA' +
+  'oAACdVAQDLx/NDkIDC68ygusJhRmh8BOCAQOYtD6R5eIl+IZs8JAD/WzYsQXlQpL0WzKxV8Gc3kVn4asPPnG0FIgvh' +
+  'P+Su7AbOOARpVbkAEgorBgEEAZdVAQUBAQdAWakgOcImmiGRcIumrrpzrm4ysw7AScWkA0P9fSRwgxwDAQgHwr0EGB' +
+  'YKAHAFgmlVuQAJEOM5/6siJcwKRRQAAAAAABwAIHNhbHRAbm90YXRpb25zLm9wZW5wZ3Bqcy5vcmdQaBQoLZiaAqXl' +
+  '+7M8UV9NkqxtSC3CUL3dv7XgRU+WxgKbDBYhBOgI7cX0eXHyykU/XuM5/6siJcwKAADAbwEA8seR0ujIZcxP/DZTQM' +
+  'LmgzFxlSpsbv5avEjlyqwNAvMA92Eop0WdD4aoPJNeHfWcQNtw0XH04v07VkJr8KmvQQw='
+
+const oneShare = { secret_shares: 1, secret_threshold: 1 }
+const recovery = 'post /sys/rekey-recovery-key'
+
+const ceremonies: DocumentedCall[] = [
+  { ask: `${recovery}/init`, name: 'for the first key', body: oneShare, keep: { share: 'keys.0' } },
+  { ask: 'post /sys/generate-root/attempt', keep: { nonce: 'nonce', otp: 'otp' } },
+  {
+    ask: 'post /sys/generate-root/update',
+    body: { key: '$share', nonce: '$nonce' },
+    keep: { encoded: 'encoded_token' },
+  },
+  { ask: 'post /sys/decode-token', body: { encoded_token: '$encoded', otp: '$otp' }, token: '' },
+  {
+    ask: `${recovery}/init`,
+    body: { ...oneShare, require_verification: true },
+    keep: { nonce: 'nonce' },
+  },
+  {
+    ask: `${recovery}/update`,
+    body: { key: '$share', nonce: '$nonce' },
+    keep: { share: 'keys.0', nonce: 'verification_nonce' },
+  },
+  { ask: `${recovery}/verify`, name: 'to read', verb: 'GET' },
+  { ask: `${recovery}/verify`, body: { key: '$share', nonce: '$nonce' } },
+  {
+    ask: `${recovery}/init`,
+    name: 'for PGP',
+    body: { ...oneShare, pgp_keys: [pgpKey], backup: true },
+    keep: { nonce: 'nonce' },
+  },
+  { ask: `${recovery}/init`, name: 'to read', verb: 'GET' },
+  { ask: `${recovery}/update`, name: 'for PGP', body: { key: '$share', nonce: '$nonce' } },
+  { ask: 'get /sys/rekey-recovery-key/backup' },
+  { ask: 'get /sys/rekey/recovery-key-backup' },
+  { ask: 'delete /sys/rekey-recovery-key/backup', status: 204 },
+  { ask: 'delete /sys/rekey/recovery-key-backup', status: 204 },
+]
+
 const system: DocumentedCall[] = [
   { ask: 'post /sys/policies/acl/{path}', params: { path: 'deploy' }, body: { policy: rules }, status: 204 },
   { ask: 'get /sys/policies/acl', query: '?list=true' },
@@ -520,6 +569,7 @@ const last: DocumentedCall[] = [
  */
 export const calls: readonly DocumentedCall[] = [
   ...node,
+  ...ceremonies,
   ...system,
   ...wrapping,
   ...tokens,

@@ -8,7 +8,7 @@ import { keyringKey, type RotationRules } from './keyring-record.ts'
 import { Resealer, type ResealerLog } from './resealer.ts'
 import { newKey, openRootKey, rootKeyKey, sealRootKey } from './root-key.ts'
 import { type BarrierLog, type Numbers, SealedView } from './sealed-view.ts'
-import type { View } from './view.ts'
+import type { View, ViewEntry } from './view.ts'
 
 type FirstStart = {
   /** An empty storage for the first records, which are then written to the real storage in one step. */
@@ -79,7 +79,22 @@ export class Barrier {
 
   /** All records under `prefix`. */
   view(prefix: string, { numbers = 'plain' }: { numbers?: Numbers } = {}): View {
+    return this.#view(prefix, numbers)
+  }
+
+  #view(prefix: string, numbers: Numbers): SealedView {
     return new SealedView({ storage: this.#storage, keyring: this.#keyring, log: this.#log }, prefix, numbers)
+  }
+
+  /**
+   * Passes encrypted entries, with keys from the root of the storage, to `write`, which writes them together
+   * with others. Throws `sealed` or `unavailable`.
+   */
+  sealing<T>(
+    entries: readonly ViewEntry[],
+    write: (records: readonly BatchEntry[]) => Promise<T>,
+  ): Promise<T> {
+    return this.#view('', 'plain').sealing(entries, write)
   }
 
   /**

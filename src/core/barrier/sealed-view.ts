@@ -80,11 +80,19 @@ export class SealedView implements View {
     return taken
   }
 
-  async write(batch: readonly ViewEntry[]): Promise<boolean> {
+  write(batch: readonly ViewEntry[]): Promise<boolean> {
+    return this.sealing(batch, (records) => this.#storage.write(records))
+  }
+
+  /** Passes encrypted entries to `write`. Their data key is kept until it has settled. */
+  async sealing<T>(
+    batch: readonly ViewEntry[],
+    write: (records: readonly BatchEntry[]) => Promise<T>,
+  ): Promise<T> {
     await this.#parts.keyring.ensure(batch.length)
     const written = this.#parts.keyring.beginWrite()
     try {
-      return await this.#storage.write(this.#sealed(batch))
+      return await write(this.#sealed(batch))
     } finally {
       written()
     }

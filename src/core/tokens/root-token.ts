@@ -4,6 +4,7 @@ import type { Mount } from '../mounts/mount.ts'
 import { fixedPaths } from '../mounts/mount-path.ts'
 import type { MountStore } from '../mounts/mount-store.ts'
 import type { TokenDraft, TokenStore } from './token-store.ts'
+import { writeMinted } from './write-minted.ts'
 
 const rootDraft = (mount: Mount): TokenDraft => ({
   parent: '',
@@ -92,6 +93,17 @@ export async function createFurtherRootToken(
   const minted = tokens.mint(rootDraft(tokenMount))
   keep(minted.id)
   await view.write([...minted.entries, { key: noteKey, value: { time: new Date(now).toISOString() } }])
+}
+
+/** Creates a further root token. Returns what `encode` makes of its id before the token becomes valid. */
+export async function createRootToken(
+  { tokens, view, tokenMount }: RootTokenParts,
+  encode: (id: string) => Promise<string>,
+): Promise<string> {
+  const minted = tokens.mint(rootDraft(tokenMount))
+  const encoded = await encode(minted.id)
+  await writeMinted(view, minted)
+  return encoded
 }
 
 /** Returns and deletes the time at which a further root token was created since the last start, if any. */

@@ -28,7 +28,8 @@ export async function checkSudo(
   if (!verdict.allowed || !verdict.sudo) throw fail('denied', 'permission denied')
 }
 
-function unsealed<Opened extends object>(core: Opened | undefined): Opened {
+/** Throws `sealed` without an open core. */
+export function unsealed<Opened extends object>(core: Opened | undefined): Opened {
   if (core === undefined) throw refuse('sealed', 'Vault is sealed')
   return core
 }

@@ -1,13 +1,16 @@
 import type { NodeResource } from '../../http/node-resource.ts'
+import { type CeremonyRouteParts, ceremonyResources } from './ceremonies.ts'
 import { type MetricsRouteParts, metricsResource } from './metrics.ts'
-import { checkMetricsReader, checkSudo } from './node-access.ts'
+import { checkMetricsReader, checkSudo, unsealed } from './node-access.ts'
 import { type NodeStateParts, nodeStateResources } from './node-state.ts'
 
 type NodeOptions = Pick<NodeStateParts, 'state' | 'jsonLimits'> &
+  Pick<CeremonyRouteParts, 'openCeremonies'> &
   Pick<MetricsRouteParts, 'metrics'> & { readonly metricsAccess: MetricsRouteParts['access'] }
 
 /** The paths outside of mounts, which are also served while the server is sealed. */
-export function nodeResources({ state, jsonLimits, metrics, metricsAccess }: NodeOptions): NodeResource[] {
+export function nodeResources(options: NodeOptions): NodeResource[] {
+  const { state, jsonLimits, metrics, metricsAccess } = options
   const { life } = state
   return [
     ...nodeStateResources({
@@ -17,6 +20,7 @@ export function nodeResources({ state, jsonLimits, metrics, metricsAccess }: Nod
         await life.close()
       },
     }),
+    ...ceremonyResources({ ...options, core: () => unsealed(life.core) }),
     metricsResource({
       metrics,
       access: metricsAccess,

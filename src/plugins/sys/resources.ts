@@ -1,4 +1,5 @@
 import type { Resource } from '../../http/resource.ts'
+import { afterCeremonyResources } from './after-ceremony.ts'
 import { type ApiDocumentParts, apiDocumentResources } from './api-document.ts'
 import { capabilityResources } from './capabilities.ts'
 import { corsResources } from './cors.ts'
@@ -22,7 +23,8 @@ export type SysParts = MountRouteParts &
   Parameters<typeof policyResources>[0] &
   Parameters<typeof capabilityResources>[0] &
   Parameters<typeof keyResources>[0] &
-  Parameters<typeof toolResources>[0]
+  Parameters<typeof toolResources>[0] &
+  Parameters<typeof afterCeremonyResources>[0]
 
 /** The fixed paths below `sys/`. */
 export function sysResources(parts: SysParts): Resource[] {
@@ -35,6 +37,7 @@ export function sysResources(parts: SysParts): Resource[] {
     ...uiResources(),
     ...keyResources(parts),
     ...toolResources(parts),
+    ...afterCeremonyResources(parts),
     ...wrappingResources(parts),
     ...counterResources(parts),
     ...corsResources(parts),

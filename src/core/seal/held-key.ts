@@ -1,0 +1,102 @@
+import { refuse } from '../../errors.ts'
+import type { BatchEntry, Storage } from '../../storage/storage.ts'
+import type { Barrier } from '../barrier/barrier.ts'
+import type { View, ViewEntry } from '../barrier/view.ts'
+import { isRecoveryKey, recoveryKeyEntry } from './recovery-key.ts'
+import { readSealConfig, type SealConfig, type ShareCounts, sealConfigRecord } from './seal-config.ts'
+
+/** PGP messages with the shares of a key, in hexadecimal, by the fingerprints of their readers. */
+export type ShareBackup = {
+  readonly nonce: string
+  readonly keys: Readonly<Record<string, readonly string[]>>
+}
+
+/** A key that people hold in shares. */
+export type HeldKey = {
+  /** The beginning of a refusal of its shares' number. */
+  readonly planPrefix: string
+  /** Undefined if nobody holds such a key yet. Throws a refusal if the seal of the store has none. */
+  counts(): Promise<ShareCounts | undefined>
+  matches(key: Buffer): Promise<boolean>
+  /** Replaces the key and, if there is a new one, the backup of its shares, in one write. */
+  replace(key: Buffer, counts: ShareCounts, backup: ShareBackup | undefined): Promise<void>
+  backup(): Promise<ShareBackup | undefined>
+  deleteBackup(): Promise<void>
+}
+
+export type HeldKeyParts = {
+  readonly storage: Pick<Storage, 'get' | 'write'>
+  readonly barrier: Pick<Barrier, 'opensRootKey' | 'resealRootKey' | 'sealing'>
+  /** The view of all storage. */
+  readonly root: View
+  /** Called once another configuration is stored. */
+  onSealChanged(seal: SealConfig): void
+}
+
+/** The key that unseals a store with a shamir seal. docs/contract/seal.md#rekey */
+export function unsealKey(parts: HeldKeyParts): HeldKey {
+  const { storage, barrier } = parts
+  return {
+    planPrefix: 'invalid rekey seal configuration: ',
+    counts: async () => {
+      const seal = await readSealConfig(storage)
+      if (seal.type === 'shamir') return seal
+      throw refuse('invalid', `rekey is not available with seal type ${seal.type}`)
+    },
+    matches: (key) => barrier.opensRootKey(key),
+    replace: (key, counts, backup) =>
+      replace(parts, { type: 'shamir', ...counts }, [...backups.unsealKey.entries(backup)], (records) =>
+        barrier.resealRootKey(key, records),
+      ),
+    ...backups.unsealKey.over(parts.root),
+  }
+}
+
+/** The key that authorizes ceremonies of a store with a static seal. docs/contract/seal.md#recovery-keys */
+export function recoveryKey(parts: HeldKeyParts): HeldKey {
+  const { storage, root } = parts
+  return {
+    planPrefix: 'invalid recovery configuration: ',
+    counts: async () => {
+      const seal = await readSealConfig(storage)
+      if (seal.type === 'static') return seal.recovery
+      throw refuse('invalid', 'recovery rekeying not supported')
+    },
+    matches: (key) => isRecoveryKey(root, key),
+    replace: (key, counts, backup) =>
+      replace(
+        parts,
+        { type: 'static', recovery: counts },
+        [recoveryKeyEntry(key), ...backups.recoveryKey.entries(backup)],
+        (records) => storage.write(records),
+      ),
+    ...backups.recoveryKey.over(root),
+  }
+}
+
+/** Stores another configuration of the seal with what belongs to it. */
+async function replace(
+  { barrier, onSealChanged }: HeldKeyParts,
+  seal: SealConfig,
+  entries: readonly ViewEntry[],
+  write: (records: readonly BatchEntry[]) => Promise<boolean>,
+): Promise<void> {
+  const isWritten = await barrier.sealing(entries, (sealed) => write([sealConfigRecord(seal), ...sealed]))
+  if (!isWritten) throw refuse('unavailable', 'the root key was changed meanwhile')
+  onSealChanged(seal)
+}
+
+const backupAt = (key: string) => ({
+  entries: (backup: ShareBackup | undefined): ViewEntry[] =>
+    backup === undefined ? [] : [{ key, value: backup }],
+  over: (root: View): Pick<HeldKey, 'backup' | 'deleteBackup'> => ({
+    // `entries` is all that writes it
+    backup: async () => (await root.get(key)) as ShareBackup | undefined,
+    deleteBackup: async () => void (await root.write([{ key, value: undefined }])),
+  }),
+})
+
+const backups = {
+  unsealKey: backupAt('rekey-backup'),
+  recoveryKey: backupAt('recovery-rekey-backup'),
+}

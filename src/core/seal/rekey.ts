@@ -1,0 +1,281 @@
+import { timingSafeEqual } from 'node:crypto'
+import { refuse } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { quoted } from '../../lib/go/text.ts'
+import { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import type { Random } from '../../lib/random.ts'
+import { newKey } from '../barrier/root-key.ts'
+import type { HeldKey, ShareBackup } from './held-key.ts'
+import { type IssuedShares, issueShares, type KeyPlan, type KeyPlanRequest, readKeyPlan } from './key-plan.ts'
+import { ShareProgress } from './share-progress.ts'
+
+export type RekeyParts = { readonly held: HeldKey; readonly clock: Clock; readonly random: Random }
+
+export type RekeyRequest = KeyPlanRequest & {
+  /** Keep the shares, encrypted by PGP, for `backup`. */
+  readonly backup: boolean
+  /** The new key replaces the old one only once its shares were offered. */
+  readonly requiresVerification: boolean
+}
+
+/** What a client is told about a rekey, in the words of the API. */
+export type RekeyStatus = {
+  readonly nonce: string
+  readonly started: boolean
+  readonly t: number
+  readonly n: number
+  readonly progress: number
+  readonly required: number
+  readonly pgp_fingerprints: readonly string[] | null
+  readonly backup: boolean
+  readonly verification_required: boolean
+  readonly verification_nonce?: string
+}
+
+/** The new shares, which are told once. */
+export type RekeyResult = Pick<
+  RekeyStatus,
+  'nonce' | 'pgp_fingerprints' | 'backup' | 'verification_required' | 'verification_nonce'
+> & { readonly complete: true; readonly keys: readonly string[]; readonly keys_base64: readonly string[] }
+
+export type VerificationStatus = Pick<RekeyStatus, 'nonce' | 'started' | 't' | 'n' | 'progress'>
+
+type Attempt = {
+  readonly nonce: string
+  readonly plan: KeyPlan
+  readonly request: RekeyRequest
+  /** The new key, once it waits for its verification. */
+  made?: { readonly key: Buffer; readonly backup: ShareBackup | undefined }
+}
+
+const turn = 'rekey'
+
+/**
+ * Replaces a key that people hold: the holders of the old one authorize it share by share. One at a time; it
+ * ends after a while without progress. docs/contract/seal.md#rekey
+ */
+export class Rekey implements Disposable {
+  readonly #parts: RekeyParts
+  readonly #turns = new KeyedMutex()
+  /** The shares of the old key, and then those for the verification. */
+  readonly #progress: ShareProgress
+  #attempt: Attempt | undefined
+
+  constructor(parts: RekeyParts) {
+    this.#parts = parts
+    this.#progress = new ShareProgress({ ...parts, onExpired: () => this.#end() })
+  }
+
+  async status(): Promise<RekeyStatus> {
+    const required = (await this.#parts.held.counts())?.threshold ?? 0
+    const attempt = this.#current()
+    if (attempt === undefined) return { ...noAttempt, required }
+    const { nonce, plan, request, made } = attempt
+    return {
+      ...{ nonce, started: true, t: plan.threshold, n: plan.shares, required },
+      progress: made === undefined ? this.#progress.count : 0,
+      ...outcomeOf(request, plan),
+      ...(made === undefined ? {} : { verification_nonce: this.#progress.nonce }),
+    }
+  }
+
+  /** Whether there is no key yet whose holders could authorize another. */
+  async isFirst(): Promise<boolean> {
+    return (await this.#parts.held.counts()) === undefined
+  }
+
+  /** Begins a rekey. Nobody can authorize the first key, so its shares are returned. Throws a refusal. */
+  start(request: RekeyRequest): Promise<RekeyResult | undefined> {
+    return this.#turns.runExclusive(turn, async () => {
+      const { held, clock } = this.#parts
+      const counts = await held.counts()
+      checkRequest(request)
+      const plan = await readKeyPlan(request, held.planPrefix, clock.now())
+      if (this.#current() !== undefined) throw refuse('invalid', 'rekey already in progress')
+      this.#progress.begin()
+      const attempt: Attempt = { nonce: this.#progress.nonce, plan, request }
+      this.#attempt = attempt
+      return counts === undefined ? await this.#issue(attempt) : undefined
+    })
+  }
+
+  /** Takes over a share of the old key; the last one gets the new shares. Throws a refusal. */
+  update(share: Buffer, nonce: string): Promise<RekeyResult | undefined> {
+    return this.#turns.runExclusive(turn, async () => {
+      const counts = await this.#parts.held.counts()
+      const attempt = this.#current()
+      if (attempt === undefined || counts === undefined) throw refuse('invalid', 'no rekey in progress')
+      if (attempt.made !== undefined) {
+        const text =
+          'rekey operation already finished; verification must be performed; nonce for the verification operation is'
+        throw refuse('invalid', `${text} ${quoted(this.#progress.nonce)}`)
+      }
+      this.#add(share, { nonce, name: 'rekey' })
+      if (this.#progress.count < counts.threshold) return undefined
+      await this.#authorize()
+      return await this.#issue(attempt)
+    })
+  }
+
+  /** Forgets the rekey in progress, if any; the old key stays. */
+  cancel(): Promise<void> {
+    return this.#turns.runExclusive(turn, async () => {
+      await this.#parts.held.counts()
+      this.#end()
+    })
+  }
+
+  async verification(): Promise<VerificationStatus> {
+    await this.#parts.held.counts()
+    const attempt = this.#current()
+    if (attempt === undefined) throw refuse('invalid', 'no rekey configuration found')
+    const { plan, made } = attempt
+    const isWaiting = made !== undefined
+    return {
+      nonce: isWaiting ? this.#progress.nonce : '',
+      started: isWaiting,
+      ...{ t: plan.threshold, n: plan.shares },
+      progress: isWaiting ? this.#progress.count : 0,
+    }
+  }
+
+  /** Takes over a share of the new key; the last one makes it valid. Throws a refusal. */
+  verify(share: Buffer, nonce: string): Promise<{ nonce: string; complete: true } | undefined> {
+    return this.#turns.runExclusive(turn, async () => {
+      await this.#parts.held.counts()
+      const attempt = this.#current()
+      if (attempt === undefined) throw refuse('invalid', 'no rekey in progress')
+      const { made, plan } = attempt
+      if (made === undefined) throw refuse('invalid', 'no rekey verification in progress')
+      this.#add(share, { nonce, name: 'verify' })
+      if (this.#progress.count < plan.threshold) return undefined
+      const key = await this.#progress.combine()
+      try {
+        if (key === undefined || !timingSafeEqual(key, made.key)) {
+          this.#progress.begin()
+          throw refuse('invalid', 'rekey verification failed; incorrect key shares supplied')
+        }
+        await this.#parts.held.replace(key, plan, made.backup)
+      } finally {
+        key?.fill(0)
+      }
+      this.#end()
+      return { nonce, complete: true }
+    })
+  }
+
+  /** Forgets the shares for the verification. */
+  restartVerification(): Promise<VerificationStatus> {
+    return this.#turns.runExclusive(turn, async () => {
+      if (this.#current()?.made !== undefined) this.#progress.begin()
+      return await this.verification()
+    })
+  }
+
+  /** Throws a refusal if there is none. */
+  async backup(): Promise<ShareBackup> {
+    await this.#parts.held.counts()
+    const backup = await this.#parts.held.backup()
+    if (backup === undefined) throw refuse('invalid', 'no backed-up keys found')
+    return backup
+  }
+
+  async deleteBackup(): Promise<void> {
+    await this.#parts.held.counts()
+    await this.#parts.held.deleteBackup()
+  }
+
+  [Symbol.dispose](): void {
+    this.#end()
+    this.#progress[Symbol.dispose]()
+  }
+
+  /** The rekey in progress, unless it has expired. */
+  #current(): Attempt | undefined {
+    return this.#progress.nonce === '' ? undefined : this.#attempt
+  }
+
+  #add(share: Buffer, { nonce, name }: { nonce: string; name: 'rekey' | 'verify' }): void {
+    if (nonce !== this.#progress.nonce)
+      throw refuse(
+        'invalid',
+        `incorrect nonce supplied; nonce for this ${name} operation is ${quoted(this.#progress.nonce)}`,
+      )
+    if (!this.#progress.add(share))
+      throw refuse('invalid', `given key has already been provided during this ${name} operation`)
+  }
+
+  /** Throws a refusal, and the shares are gone, unless they are those of the old key. */
+  async #authorize(): Promise<void> {
+    const key = await this.#progress.combine()
+    try {
+      if (key === undefined || !(await this.#parts.held.matches(key)))
+        throw refuse('invalid', 'rekey failed: invalid key: the shares are not those of the present key')
+    } finally {
+      key?.fill(0)
+    }
+  }
+
+  async #issue(attempt: Attempt): Promise<RekeyResult> {
+    const { held, random } = this.#parts
+    const { plan, request, nonce } = attempt
+    const key = newKey(random)
+    let isHeld = false
+    try {
+      const issued = await issueShares(key, plan)
+      const backup = request.backup ? { nonce, keys: byFingerprint(issued, plan) } : undefined
+      if (request.requiresVerification) {
+        this.#progress.begin()
+        attempt.made = { key, backup }
+        isHeld = true
+        return { ...resultOf(attempt, issued), verification_nonce: this.#progress.nonce }
+      }
+      await held.replace(key, plan, backup)
+      this.#end()
+      return resultOf(attempt, issued)
+    } finally {
+      if (!isHeld) key.fill(0)
+    }
+  }
+
+  #end(): void {
+    this.#attempt?.made?.key.fill(0)
+    this.#attempt = undefined
+    this.#progress.discard()
+  }
+}
+
+const noAttempt = {
+  ...{ nonce: '', started: false, t: 0, n: 0, progress: 0 },
+  ...{ pgp_fingerprints: null, backup: false, verification_required: false },
+}
+
+function checkRequest({ backup, pgpKeys, shares, threshold }: RekeyRequest): void {
+  if (backup && pgpKeys.length === 0)
+    throw refuse(
+      'invalid',
+      'cannot request a backup of the new keys without providing PGP keys for encryption',
+    )
+  if (pgpKeys.length > 0 && pgpKeys.length !== shares)
+    throw refuse('invalid', 'incorrect number of PGP keys for rekey')
+  if (threshold > shares) throw refuse('invalid', 'provided threshold greater than the total shares')
+}
+
+const outcomeOf = ({ backup, requiresVerification }: RekeyRequest, { pgpKeys }: KeyPlan) => ({
+  pgp_fingerprints: pgpKeys.length === 0 ? null : pgpKeys.map(({ fingerprint }) => fingerprint),
+  backup,
+  verification_required: requiresVerification,
+})
+
+const resultOf = ({ nonce, request, plan }: Attempt, { keys, keysBase64 }: IssuedShares): RekeyResult => ({
+  ...{ nonce, complete: true, keys, keys_base64: keysBase64 },
+  ...outcomeOf(request, plan),
+})
+
+const byFingerprint = ({ keys }: IssuedShares, { pgpKeys }: KeyPlan): ShareBackup['keys'] =>
+  Object.fromEntries(
+    pgpKeys.map(({ fingerprint }) => [
+      fingerprint,
+      keys.filter((_, index) => pgpKeys[index]?.fingerprint === fingerprint),
+    ]),
+  )
