@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { startDirectory } from '../../simulators/directory/start-directory.ts'
-import { startProcess } from '../support/process.ts'
+import { runProcess, startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { filesOf, prepare, Scene, sendSecrets } from './scene.ts'
 import { canariesIn, type Place, placeOf, sightings } from './search.ts'
@@ -63,7 +63,10 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
           echoed.push(`${book.at(number).what} in a response to ${operation.name}`)
     }
 
+  const backup = await runProcess('src/commands/backup.ts', { folder: folder.path, args: ['data/backup'] })
+  expect(backup).toMatchObject({ code: 0 })
   const places: Place[] = [
+    placeOf('output of the backup', backup.stdout + backup.stderr),
     placeOf('metrics', (await server.anonymous.read('/metrics')).text),
     ...(await filesOf(folder.file('data'))),
   ]
@@ -82,6 +85,6 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
   // it did look at what it was meant to
   expect(book.size).toBeGreaterThan(5000)
   expect(places.map(({ name }) => name)).toEqual(
-    expect.arrayContaining(['gatehouse.db', 'gatehouse.db-wal', 'stopped gatehouse.db']),
+    expect.arrayContaining(['gatehouse.db', 'gatehouse.db-wal', 'backup', 'stopped gatehouse.db']),
   )
 })

@@ -23,8 +23,12 @@ const [address, ...others] = positionals
 const url = URL.parse(address ?? '')
 if (url === null || others.length > 0) throw new Error(`not one address: ${positionals.join(' ')}`)
 
+/** The content that `@FILE` stands for, or standard input for `@-`. */
+const contentOf = (text: string): string =>
+  text.startsWith('@') ? readFileSync(text === '@-' ? 0 : text.slice(1), 'utf8').replaceAll('\n', '') : text
+
 const encoded = values['data-urlencode'].map((pair) => pair.replace(/(?<==).*/s, encodeURIComponent))
-const data = [...values.data, ...encoded].join('&')
+const data = [...values.data.map(contentOf), ...encoded].join('&')
 if (values.get === true) url.search = data
 const sendsData = data !== '' && values.get !== true
 

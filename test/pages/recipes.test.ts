@@ -49,6 +49,14 @@ describe('on a server with a key file', () => {
     expect(output).toContain('"term":2')
   })
 
+  test('the server is sealed, and unsealed with its key file', async () => {
+    const sealed = await follow(gatehouse, 'Seal in an emergency')
+    const unsealed = await follow(gatehouse, 'Unseal with the key file')
+
+    expect(sealed.output).toContain('"sealed":true')
+    expect(unsealed.output).toContain('"sealed":false')
+  })
+
   test('the seal key changes, and a start with the new one alone opens the store', async () => {
     const before = await textOf(gatehouse, 'data/seal.key')
     await follow(gatehouse, 'Change the seal key')
