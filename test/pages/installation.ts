@@ -35,8 +35,8 @@ export type Installation = AsyncDisposable & {
   readonly log: string
   /** Runs a shell block that is not on the page, for instance to prepare what a recipe assumes. */
   shell(script: string): Promise<Followed>
-  /** Runs the blocks of a section as they are. */
-  follow(section: string): Promise<Followed>
+  /** Runs the blocks of a section as they are: all in one shell, or only the one with this index. */
+  follow(section: string, block?: number): Promise<Followed>
 }
 
 /** An installation with its settings in `.env`; nothing is started. */
@@ -85,7 +85,7 @@ export async function installation(settings: Readonly<Record<string, string>> = 
       return service.log
     },
     shell,
-    follow: (section) => shell(blocksOf(section)),
+    follow: (section, block) => shell(blocksOf(section, block)),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   }
 }
@@ -213,11 +213,11 @@ const page = readFileSync(join(project, 'docs/operations.md'), 'utf8')
 export const sectionsWithBlocks = (): string[] =>
   sections().flatMap(({ heading, blocks }) => (blocks.length > 0 ? [heading] : []))
 
-function blocksOf(wanted: string): string {
+function blocksOf(wanted: string, index?: number): string {
   const section = sections().find(({ heading }) => heading === wanted)
   if (section === undefined || section.blocks.length === 0)
     throw new Error(`docs/operations.md has no recipe "${wanted}"`)
-  return section.blocks.join('\n')
+  return index === undefined ? section.blocks.join('\n') : (section.blocks[index] ?? '')
 }
 
 const sections = () =>

@@ -1,13 +1,14 @@
-import { text } from 'node:stream/consumers'
+import { readFileSync } from 'node:fs'
 
 /**
- * The part of jq that our pages use, for machines without it: `jq -r .a.b` prints one member as plain text.
+ * The part of jq that our pages use, for machines without it: `jq -r .a.b` prints one member of standard input, or of a file,
+ * as plain text.
  */
-const [flag, path = '', ...others] = process.argv.slice(2)
+const [flag, path = '', file = '/dev/stdin', ...others] = process.argv.slice(2)
 if (flag !== '-r' || !/^(?:\.\w+)+$/.test(path) || others.length > 0)
   throw new Error(`not a call of this page's: jq ${process.argv.slice(2).join(' ')}`)
 
-const document: unknown = JSON.parse(await text(process.stdin))
+const document: unknown = JSON.parse(readFileSync(file, 'utf8'))
 const value = path
   .slice(1)
   .split('.')

@@ -1,13 +1,13 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, rm, stat } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Followed, type Installation, installation, sectionsWithBlocks } from './installation.ts'
 
 const followed = new Set<string>()
 
 /** Follows a recipe of docs/operations.md. All its requests must succeed. */
-async function follow(gatehouse: Installation, section: string): Promise<Followed> {
+async function follow(gatehouse: Installation, section: string, block?: number): Promise<Followed> {
   followed.add(section)
-  const outcome = await gatehouse.follow(section)
+  const outcome = await gatehouse.follow(section, block)
   expect(outcome.requests.filter((line) => !line.startsWith('20'))).toEqual([])
   return outcome
 }
@@ -17,6 +17,20 @@ const textOf = async (gatehouse: Installation, file: string) =>
 
 const modeOf = async (gatehouse: Installation, file: string) =>
   (await stat(gatehouse.file(file))).mode & 0o777
+
+/** What people do who have shares: begin, offer one share after the other, and take the token. */
+async function generateRoot(gatehouse: Installation, shares: readonly string[]): Promise<string> {
+  const begun = await follow(gatehouse, 'Make a root token with shares', 0)
+  gatehouse.variables['NONCE'] = begun.output.trim()
+  let output = ''
+  for (const share of shares) {
+    gatehouse.variables['SHARE'] = share
+    ;({ output } = await follow(gatehouse, 'Make a root token with shares', 1))
+  }
+  gatehouse.variables['ENCODED_TOKEN'] = JSON.parse(output).encoded_token
+  await follow(gatehouse, 'Make a root token with shares', 2)
+  return textOf(gatehouse, 'data/new-root-token')
+}
 
 /** Makes a recipe assume that the operator has the root token. */
 async function takeRootToken(gatehouse: Installation): Promise<void> {
@@ -67,6 +81,18 @@ describe('on a server with a key file', () => {
     expect(gatehouse.log).toContain('"event":"key_rotated"')
     expect(await textOf(gatehouse, 'data/seal.key')).not.toBe(before)
     expect(output).toContain('"sealed":false')
+  })
+
+  test('three of five people with recovery keys make a root token', async () => {
+    await follow(gatehouse, 'Give recovery keys to people')
+    expect(await modeOf(gatehouse, 'recovery-keys.json')).toBe(0o600)
+    const { keys_base64: shares } = JSON.parse(await textOf(gatehouse, 'recovery-keys.json'))
+
+    const token = await generateRoot(gatehouse, shares.slice(1, 4))
+
+    const self = await gatehouse.as(token).read('auth/token/lookup-self')
+    expect(self.body.data?.policies).toEqual(['root'])
+    await rm(gatehouse.file('data/new-root-token'))
   })
 
   test('a backup is made while the server runs, and restored', async () => {
