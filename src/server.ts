@@ -34,6 +34,7 @@ import { processGauges } from './server-gauges.ts'
 import { bindListeners } from './server-listeners.ts'
 import type { StorageFaults } from './storage/faults.ts'
 import type { SqliteStorage } from './storage/sqlite.ts'
+import { snapshotTaker } from './snapshot-taker.ts'
 import { StorageWatch } from './storage-watch.ts'
 import { gatehouseVersion } from './version.ts'
 
@@ -70,7 +71,10 @@ const lingerMs = 1_000
 
 /** The list of all mount types. */
 const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
-  sysPlugin({ document: given.document, version: config.reportedVersion }),
+  sysPlugin({
+    ...{ document: given.document, version: config.reportedVersion },
+    takeSnapshot: snapshotTaker(config, given.clock),
+  }),
   customMessages({ edition: config.edition, maxWaiters: config.messageWaiters }),
   tokenPlugin,
   identityPlugin,

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream'
 import { callOf, type CrossOrigin } from './call.ts'
 import { firstHeaders } from './common-headers.ts'
 import type { Answer } from './exchange.ts'
@@ -8,7 +9,7 @@ import type { Answer } from './exchange.ts'
 export function writeAnswer(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, contentType, headers, body: made }: Answer,
+  { status, contentType, headers, body: made, stream }: Answer,
   { closes }: { closes: boolean },
 ): void {
   if (response.destroyed) return
@@ -19,11 +20,15 @@ export function writeAnswer(
   const all = firstHeaders(requestId, namespace)
   if (headers !== undefined) Object.assign(all, headers)
   if (contentType !== undefined) all['content-type'] = contentType
-  if (body !== undefined) all['content-length'] = String(Buffer.byteLength(body))
+  if (stream !== undefined) all['content-length'] = String(stream.bytes)
+  else if (body !== undefined) all['content-length'] = String(Buffer.byteLength(body))
   else if (status !== 204 && status !== 304) all['content-length'] = '0'
   if (crossOrigin !== undefined) allowOrigin(all, crossOrigin)
   if (closes) all['connection'] = 'close'
-  response.writeHead(status, all).end(bodyBeside(namespace, body))
+  response.writeHead(status, all)
+  if (stream === undefined) response.end(bodyBeside(namespace, body))
+  // on a failure it ends the connection: the client sees that the body is incomplete
+  else pipeline(stream.stream, response, () => {})
 }
 
 /** Allows the page to read this response. */

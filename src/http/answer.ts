@@ -163,14 +163,16 @@ async function wrapped(host: Host, call: Call, body: string, made: MadeByCall = 
 async function rawAnswer(
   host: Host,
   call: Call,
-  { status, contentType, body, cacheControl, headers }: NonNullable<Reply['raw']>,
+  { status, contentType, body, cacheControl, headers, stream }: NonNullable<Reply['raw']>,
 ): Promise<Answer> {
+  // whatever becomes of the answer, the stream ends with the request
+  if (stream !== undefined) call.release = () => stream.stream.destroy()
   if (call.wrapTtl > 0 && status === 200 && contentType === 'application/json')
     return wrapped(host, call, body)
   return {
     status,
     contentType,
     headers: cacheControl === undefined ? headers : { ...headers, 'cache-control': cacheControl },
-    body,
+    ...(stream === undefined ? { body } : { stream }),
   }
 }

@@ -72,6 +72,8 @@ export type Call = {
   reason: string
   /** Bytes held for its body, and for its response if that is large. */
   bodyBytes: number
+  /** Called when the request has ended, sent or not. */
+  release: (() => void) | undefined
   /** Called when its response is complete. */
   answered: (() => void) | undefined
   /** Whether it counts as in progress: it has arrived completely and is being handled. */

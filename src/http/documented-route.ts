@@ -8,9 +8,10 @@ export type DocumentedAnswer = {
   /** An example of `output`. */
   readonly example?: object
   /**
-   * `auth`: returns a token; `wrapped`: returns a wrapping token; `bare`: has no envelope; `page`: is HTML.
+   * `auth`: returns a token; `wrapped`: returns a wrapping token; `bare`: has no envelope; `page`: is HTML;
+   * `file`: is binary.
    */
-  readonly form?: 'auth' | 'wrapped' | 'bare' | 'page'
+  readonly form?: 'auth' | 'wrapped' | 'bare' | 'page' | 'file'
   /**
    * Statuses of successful responses. By default 200 if something is read, listed or documented as output,
    * else 204.

@@ -1,9 +1,13 @@
+import type { Readable } from 'node:stream'
 import type { LeasedSecret } from '../core/leases/lease.ts'
 import type { AuthBlock } from '../core/tokens/auth-block.ts'
 import type { WrapInfo } from '../core/wrapping/wrapper.ts'
 import { stringifyJson } from '../lib/json.ts'
 import type { Call } from './call.ts'
 import { fixedPaths } from '../core/mounts/mount-path.ts'
+
+/** Whoever gets one destroys its stream or reads it to the end. */
+export type StreamedBody = { readonly bytes: number; readonly stream: Readable }
 
 /** What a handler returns; `undefined` means nothing. docs/contract/http.md#answers */
 export type Reply = {
@@ -34,6 +38,8 @@ export type Reply = {
     body: string
     cacheControl?: string
     headers?: Readonly<Record<string, string>>
+    /** Sent instead of `body`. */
+    stream?: StreamedBody
   }
 }
 

@@ -4,7 +4,7 @@ import type { Mount } from '../core/mounts/mount.ts'
 import type { ServiceError } from '../errors.ts'
 import type { JsonValue } from '../lib/json.ts'
 import type { Call, Converted } from './call.ts'
-import type { Reply } from './envelope.ts'
+import type { Reply, StreamedBody } from './envelope.ts'
 import type { Follows } from './follow.ts'
 
 export const verbs = ['read', 'write', 'list', 'scan', 'patch', 'delete'] as const
@@ -72,6 +72,8 @@ export type Answer = {
   /** In addition to the common headers, or instead of them. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: string | Buffer
+  /** A body that is sent as it is read, instead of `body`. */
+  readonly stream?: StreamedBody | undefined
 }
 
 /** A request and the captures of its route. */

@@ -133,6 +133,7 @@ export function mountRouter({
       converted: undefined,
       reason: '',
       bodyBytes: 0,
+      release: undefined,
       answered: undefined,
       isUnderWay: false,
       setAside: undefined,

@@ -48,6 +48,7 @@ type DocumentedResponse = {
   readonly content?: {
     readonly 'application/json'?: DocumentedContent
     readonly 'text/html'?: DocumentedContent
+    readonly 'application/octet-stream'?: DocumentedContent
   }
 }
 
@@ -218,12 +219,16 @@ const wordless = {
   304: { $ref: '#/components/responses/NotModified' },
 } as const
 
+const binary = { type: 'string', format: 'binary' } as const
+
 function answerOf(
   { form, example, headers }: Omit<DocumentedAnswer, 'output'>,
   { data, mountType, share }: { data: Schema | undefined; mountType: string; share: Share },
 ): DocumentedResponse {
   if (form === 'page')
     return { description: 'A page for a browser', content: { 'text/html': { schema: text } } }
+  if (form === 'file')
+    return { description: 'A file', content: { 'application/octet-stream': { schema: binary } } }
   const shown = form === 'bare' ? example : exampleEnvelope(form, example, mountType)
   const schema = form === 'bare' ? (data ?? { type: 'object' }) : share(envelopeOf(form, data), 'answer')
   return {

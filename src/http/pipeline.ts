@@ -125,6 +125,7 @@ export class Pipeline {
       if (pending > 0) return
       if (call.isUnderWay) this.#inFlight -= 1
       this.#budget.give(call.bodyBytes)
+      call.release?.()
       this.#report(call, { route, status: response.statusCode, ms: performance.now() - started })
       this.#parts.afterRequest(call)
     }

@@ -9,7 +9,7 @@ import {
   documentedMethod,
   tokenKind,
 } from './documented-route.ts'
-import type { Reply, WrittenReply } from './envelope.ts'
+import type { Reply, StreamedBody, WrittenReply } from './envelope.ts'
 import { errorReply } from './error-reply.ts'
 import {
   type Exchange,
@@ -25,7 +25,7 @@ import { answerOf, pageOf, schemasOf } from './resource-document.ts'
 import type { AnySpec, Captures, none, ResourceSpec } from './resource-spec.ts'
 import { rulesOf } from './route-rules.ts'
 
-export type { Call, DocumentedAnswer, Exchange, Follows, Precheck, Reply, WrittenReply }
+export type { Call, DocumentedAnswer, Exchange, Follows, Precheck, Reply, StreamedBody, WrittenReply }
 export { errorReply, followsCaller, followsField, followsFieldOrCaller, limitOf }
 
 /** The namespace of a call that has reached a handler. */

@@ -132,6 +132,7 @@ const notHere = [
   'post /sys/rekey/verify',
   'get /sys/rekey/backup',
   'delete /sys/rekey/backup',
+  'get /sys/storage/snapshot',
   'post /auth/jwt/oidc/auth_url',
   'get /auth/jwt/oidc/callback',
   'post /auth/jwt/oidc/callback',

@@ -106,6 +106,14 @@ describe('on a server with a key file', () => {
     expect(gatehouse.log).toContain('"event":"restored"')
   })
 
+  test('a backup is made over HTTP', async () => {
+    const { output, requests } = await follow(gatehouse, 'Make a backup from elsewhere')
+
+    expect(requests).toEqual(['200 GET /v1/sys/storage/snapshot'])
+    expect(output).toContain('intact; every seal opened')
+    expect(await modeOf(gatehouse, 'backup.db')).toBe(0o600)
+  })
+
   test('a lost root token is replaced', async () => {
     const { output } = await follow(gatehouse, 'Replace a lost root token')
 

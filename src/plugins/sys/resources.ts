@@ -9,6 +9,7 @@ import { type LeaseRouteParts, leaseResources } from './leases.ts'
 import { type MountRouteParts, mountResources } from './mounts.ts'
 import { type NamespaceRouteParts, namespaceResources } from './namespaces.ts'
 import { policyResources } from './policies.ts'
+import { type SnapshotParts, snapshotResources } from './snapshot.ts'
 import { toolResources } from './tools.ts'
 import { uiResources } from './ui.ts'
 import { type WrappingParts, wrappingResources } from './wrapping.ts'
@@ -18,6 +19,7 @@ export type SysParts = MountRouteParts &
   LeaseRouteParts &
   WrappingParts &
   CounterParts &
+  SnapshotParts &
   ApiDocumentParts &
   Parameters<typeof corsResources>[0] &
   Parameters<typeof policyResources>[0] &
@@ -40,6 +42,7 @@ export function sysResources(parts: SysParts): Resource[] {
     ...afterCeremonyResources(parts),
     ...wrappingResources(parts),
     ...counterResources(parts),
+    ...snapshotResources(parts),
     ...corsResources(parts),
     ...apiDocumentResources(parts),
   ]
