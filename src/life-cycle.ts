@@ -2,10 +2,14 @@ import type { RequestListener } from 'node:http'
 import { rootKeyKey } from './core/barrier/root-key.ts'
 import type { CorsSettings } from './core/cors/cors-settings.ts'
 import type { NewSeal } from './core/first-store.ts'
+import { alreadyInitialized } from './core/seal/init-request.ts'
 import type { SealConfig } from './core/seal/seal-config.ts'
+import { ShareProgress } from './core/seal/share-progress.ts'
 import { refuse, StartError } from './errors.ts'
 import type { Http } from './http/http.ts'
+import type { Clock } from './lib/clock.ts'
 import { KeyedMutex } from './lib/keyed-mutex.ts'
+import type { Random } from './lib/random.ts'
 import type { Log } from './log.ts'
 import type { OpenServer } from './open-server.ts'
 import type { LifeCycle as SysLifeCycle } from './plugins/sys/plugin.ts'
@@ -15,6 +19,8 @@ import { keep, type Storage } from './storage/storage.ts'
 export type LifeCycleParts = {
   readonly storage: Storage
   readonly log: Log
+  readonly clock: Clock
+  readonly random: Random
   /** How the store is sealed; undefined while it is not initialized. */
   readonly seal: SealConfig | undefined
   /** What a sealed server serves. */
@@ -35,6 +41,8 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
   readonly #parts: LifeCycleParts
   readonly #changes = new KeyedMutex()
   readonly #closing = new Set<Promise<void>>()
+  /** Of the unseal key. */
+  readonly #shares: ShareProgress
   #seal: SealConfig | undefined
   #closed: Http | undefined
   #open: OpenServer | undefined
@@ -44,6 +52,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
   private constructor(parts: LifeCycleParts) {
     this.#parts = parts
     this.#seal = parts.seal
+    this.#shares = new ShareProgress(parts)
   }
 
   /** Starts sealed. */
@@ -94,7 +103,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
    */
   initialize(seal: NewSeal, key?: Uint8Array): Promise<string> {
     return this.#change(async () => {
-      if (this.#seal !== undefined) throw refuse('invalid', 'Vault is already initialized')
+      if (this.#seal !== undefined) throw alreadyInitialized()
       if (key !== undefined) return await this.#create(seal, key)
       const keys = await this.#parts.staticKeys()
       try {
@@ -107,14 +116,39 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     })
   }
 
-  /** No effect on an open server. Throws `invalid` for a wrong key. */
-  async unseal(key: Uint8Array): Promise<void> {
+  get unsealProgress(): { progress: number; nonce: string } {
+    return { progress: this.#shares.count, nonce: this.#shares.nonce }
+  }
+
+  /**
+   * Takes over a share of the unseal key, or the key of a static seal; the last share opens the store. No
+   * effect on an open server. Throws `invalid` for wrong ones, which are forgotten then.
+   */
+  async unseal(share: Buffer): Promise<void> {
+    if (this.#open !== undefined) return void share.fill(0)
+    if (this.#shares.nonce === '') this.#shares.begin()
+    this.#shares.add(share)
+    if (this.#shares.count < (this.#seal?.type === 'shamir' ? this.#seal.threshold : 1)) return
+    const key = await this.#shares.combine()
+    this.#shares.discard()
+    if (key === undefined) throw wrongKey('the shares are not those of one key')
+    try {
+      await this.#openWithKey(key)
+    } finally {
+      key.fill(0)
+    }
+  }
+
+  resetUnseal(): void {
+    this.#shares.discard()
+  }
+
+  async #openWithKey(key: Buffer): Promise<void> {
     try {
       await this.#change(() => this.#openWith({ key }))
     } catch (cause) {
       if (!(cause instanceof StartError)) throw cause
-      if (cause.exitCode === 5)
-        throw refuse('invalid', 'unable to retrieve stored keys: invalid key: it does not open this store')
+      if (cause.exitCode === 5) throw wrongKey('it does not open this store')
       throw new Error('the store cannot be unsealed', { cause })
     }
   }
@@ -147,6 +181,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#shares[Symbol.dispose]()
     await Promise.all(this.#closing)
     await this.#open?.[Symbol.asyncDispose]()
   }
@@ -186,5 +221,8 @@ async function closeInOrder(open: OpenServer): Promise<void> {
   await open.http[Symbol.asyncDispose]()
   await open[Symbol.asyncDispose]()
 }
+
+const wrongKey = (reason: string) =>
+  refuse('invalid', `unable to retrieve stored keys: invalid key: ${reason}`)
 
 const oneAtATime = 'state'

@@ -10,7 +10,7 @@ export type ProcessParts = {
   /** The version reported to clients. */
   readonly version: string
   readonly storageType: string
-  readonly sealType: string
+  readonly sealType: NodeState['sealType']
   readonly clock: Clock
 }
 

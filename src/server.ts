@@ -116,7 +116,7 @@ type LifeParts = Built & {
 
 /** Opens the store, unless somebody has to initialize or unseal it. Throws a StartError. */
 async function openLife(given: LifeParts): Promise<LifeCycle> {
-  const { config, storage, log, random, state, metrics, measure, definitions, document } = given
+  const { config, storage, log, clock, random, state, metrics, measure, definitions, document } = given
   const seal = await storedSeal(config, storage)
   if (seal === undefined && opensItself(config) && !config.dev) given.rootToken.check?.()
   const baseOf = (life: LifeCycle): HttpBase => ({
@@ -124,11 +124,11 @@ async function openLife(given: LifeParts): Promise<LifeCycle> {
     node: nodeResources({
       ...{ state: state.of({ life, storage }), metrics, metricsAccess: config.metrics },
       jsonLimits: jsonLimits(config).open,
-      openCeremonies: config.openCeremonies,
+      ...{ openCeremonies: config.openCeremonies, random },
     }),
   })
   const life = await LifeCycle.start({
-    ...{ storage, log, seal },
+    ...{ storage, log, seal, clock, random },
     openClosed: (life) =>
       openHttp(closedHttpParts({ ...baseOf(life), random, log, corsSettings: () => life.corsSettings })),
     staticKeys: async () => staticKeys(config, { storeIsEmpty: await isEmpty(storage), log }),

@@ -1,4 +1,4 @@
-import { refuse, ServiceError, StartError } from '../errors.ts'
+import { ServiceError, StartError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -12,6 +12,7 @@ import { fixedPaths } from './mounts/mount-path.ts'
 import { entriesFor } from './mounts/mount-record.ts'
 import type { MountTypeRegistry } from './mounts/mount-type-registry.ts'
 import { PolicyStore } from './policies/policy-store.ts'
+import { alreadyInitialized } from './seal/init-request.ts'
 import { recoveryKeyEntry } from './seal/recovery-key.ts'
 import { type SealConfig, sealConfigRecord } from './seal/seal-config.ts'
 import { createInitialRootToken, type RootTokenTeller } from './tokens/root-token.ts'
@@ -82,7 +83,7 @@ export async function createStore(settings: StoreSettings, parts: StoreParts): P
   }
   const barrier = await openStore(settings, { ...parts, rootToken: { ...parts.rootToken, keep } })
   barrier.seal()
-  if (!barrier.initialized) throw refuse('invalid', 'Vault is already initialized')
+  if (!barrier.initialized) throw alreadyInitialized()
   return rootToken
 }
 

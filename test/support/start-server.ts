@@ -15,6 +15,8 @@ export type TestServerOptions = Partial<ServerParts> & {
   settings?: Record<string, string>
   /** Passed to the server in addition to the settings. */
   environment?: Record<string, string>
+  /** False: a durable server's defaults, except for storage in memory. */
+  dev?: boolean
 }
 
 export const quietLog = pino({ level: 'silent' })
@@ -26,15 +28,16 @@ export const quietLog = pino({ level: 'silent' })
 export async function startTestServer({
   settings = {},
   environment = {},
+  dev = true,
   ...parts
 }: TestServerOptions = {}): Promise<TestServer> {
   const named = Object.fromEntries(
-    Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(([name, value]) => [
+    Object.entries({ LISTEN: '127.0.0.1:0', STORAGE: 'memory:', ...settings }).map(([name, value]) => [
       `GATEHOUSE_${name}`,
       value,
     ]),
   )
-  const config = readConfig({ ...environment, ...named }, { dev: true, warn: () => {} })
+  const config = readConfig({ ...environment, ...named }, { dev, warn: () => {} })
   const server = await startServer(config, {
     log: quietLog,
     rootToken: { keep: () => {}, tell: () => {} },

@@ -51,15 +51,27 @@ export async function combineShares(shares: readonly Buffer[]): Promise<Buffer |
   )
 }
 
-/**
- * Reads a share as clients send it: hexadecimal, or base64 if that does not give a share's length. Throws a
- * refusal; `prefix` precedes its texts about the length. docs/contract/seal.md#shares
- */
+/** Reads a share as clients send it, and checks its length; see `decodeShare` and `checkLength`. */
 export function readShare(text: string, prefix = ''): Buffer {
+  const share = decodeShare(text)
+  checkLength(share, prefix)
+  return share
+}
+
+/**
+ * Decodes hexadecimal, or base64 if that does not give a share's length. Throws a refusal.
+ * docs/contract/seal.md#shares
+ */
+export function decodeShare(text: string): Buffer {
   const share = ofHex(text) ?? ofBase64(text)
   if (share === undefined) throw refuse('invalid', "'key' must be a valid hex or base64 string")
+  return share
+}
+
+/** Throws a refusal, whose text begins with `prefix`, if it cannot be a share; it is wiped then. */
+export function checkLength(share: Buffer, prefix: string): void {
   const isShort = share.length < leastBytes
-  if (!isShort && share.length <= shareBytes) return share
+  if (!isShort && share.length <= shareBytes) return
   share.fill(0)
   throw refuse(
     'invalid',

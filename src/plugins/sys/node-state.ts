@@ -1,9 +1,9 @@
-import { Buffer } from 'node:buffer'
 import { z } from 'zod'
 import type { Core } from '../../core/core.ts'
 import type { NewSeal } from '../../core/first-store.ts'
 import type { SealConfig, ShareCounts } from '../../core/seal/seal-config.ts'
-import { readFields } from '../../http/body.ts'
+import { checkLength, decodeShare } from '../../core/seal/shares.ts'
+import { refuse } from '../../errors.ts'
 import {
   type Answer,
   jsonAnswer,
@@ -12,9 +12,9 @@ import {
   nodeResource,
 } from '../../http/node-resource.ts'
 import { parseBool } from '../../lib/go/bool.ts'
-import { jsonTypeName } from '../../lib/go/type-names.ts'
-import type { JsonLimits, JsonValue } from '../../lib/json.ts'
+import type { JsonLimits } from '../../lib/json.ts'
 import { nodeAnswers } from './node-answers.ts'
+import { readStruct, type StructOf } from './struct-body.ts'
 
 /** Seals and unseals the server. */
 export type LifeCycle = {
@@ -27,8 +27,15 @@ export type LifeCycle = {
    * `invalid` if the store exists.
    */
   initialize(seal: NewSeal, key?: Uint8Array): Promise<string>
-  /** No effect on an open server. Throws `invalid` for a wrong key. */
-  unseal(key: Uint8Array): Promise<void>
+  /** The shares of the unseal key so far. */
+  readonly unsealProgress: { readonly progress: number; readonly nonce: string }
+  /**
+   * Takes over a share of the unseal key, or the key of a static seal; the last share opens the store. No
+   * effect on an open server. Throws `invalid` for wrong ones, which are forgotten then.
+   */
+  unseal(share: Buffer): Promise<void>
+  /** Forgets the shares so far. */
+  resetUnseal(): void
   /** Seals the server. */
   close(): Promise<void>
 }
@@ -48,7 +55,7 @@ export type NodeState = {
   readonly gatehouseVersion: string
   readonly storageType: string
   /** The seal of the store, or of the one to be created. */
-  readonly sealType: string
+  readonly sealType: SealConfig['type']
   now(): number
 }
 
@@ -75,6 +82,7 @@ const healthQuery = z.object({
   uninitcode: code('when not initialized (501)'),
   storagecode: code('when the storage is unavailable (503)'),
 })
+const unsealStruct = { name: 'UnsealRequest', fields: { key: 'string', reset: 'bool' } } as const
 const unsealBody = z.object({
   key: z
     .string()
@@ -112,15 +120,6 @@ export function nodeStateResources({ state, jsonLimits, seal }: NodeStateParts):
       answer: nodeAnswers.health,
       handle: ({ call }) => health(new URLSearchParams(call.query), state),
     }),
-    nodeResource('/sys/init', {
-      verbs: ['GET', 'POST', 'PUT'],
-      summary: 'Is the server initialized?',
-      answer: nodeAnswers.init,
-      handle: ({ call }) => {
-        if (call.verb === 'GET') return jsonAnswer(200, { initialized: state.isInitialized() })
-        return jsonAnswer(400, { errors: ['Vault is already initialized'] })
-      },
-    }),
     nodeResource('/sys/seal-status', {
       verbs: ['GET'],
       summary: 'Is the server sealed?',
@@ -156,7 +155,7 @@ export function nodeStateResources({ state, jsonLimits, seal }: NodeStateParts):
       summary: 'Offer a share of the seal key',
       body: unsealBody,
       answer: nodeAnswers.sealStatus,
-      handle: ({ body }) => unseal(structOf(body, jsonLimits), state),
+      handle: ({ body }) => unseal(readStruct(body, jsonLimits, unsealStruct), state),
     }),
   ]
 }
@@ -219,8 +218,7 @@ function sealStatus(state: NodeState): object {
     sealed: state.isSealed(),
     t: threshold,
     n: shares,
-    progress: 0,
-    nonce: '',
+    ...state.life.unsealProgress,
     version: state.version,
     build_date: '2026-01-01T00:00:00Z',
     commit_date: '2026-01-01T00:00:00Z',
@@ -237,49 +235,22 @@ function shareCounts(seal: SealConfig | undefined): ShareCounts {
   return counts ?? { shares: 0, threshold: 0 }
 }
 
-async function unseal(fields: ReadonlyMap<string, JsonValue>, state: NodeState): Promise<Answer> {
-  const key = fields.get('key')
-  const reset = fields.get('reset')
-  for (const [value, type, name] of [
-    [key, 'string', 'key'],
-    [reset, 'boolean', 'reset'],
-  ] as const) {
-    if (value !== undefined && value !== null && typeof value !== type) {
-      const text = `failed to parse JSON input: json: cannot unmarshal ${jsonTypeName(value)} into Go struct field UnsealRequest.${name} of type ${type === 'boolean' ? 'bool' : type}`
-      return jsonAnswer(400, { errors: [text] })
-    }
-  }
-  if (reset === true)
-    return state.isSealed()
-      ? jsonAnswer(200, sealStatus(state))
-      : jsonAnswer(400, { errors: ['vault is unsealed'] })
-  if (typeof key !== 'string' || key === '') {
-    return jsonAnswer(400, {
-      errors: ["'key' must be specified in request body as JSON, or 'reset' set to true"],
-    })
-  }
-  const share = shareOf(key)
-  if (share === undefined) return jsonAnswer(400, { errors: ["'key' must be a valid hex or base64 string"] })
-  if (!state.isInitialized()) return jsonAnswer(400, { errors: ['Vault is not initialized'] })
-  try {
+/** Takes over a share; the last one unseals the server. docs/contract/seal.md#unseal */
+async function unseal(
+  { key, reset }: StructOf<typeof unsealStruct.fields>,
+  state: NodeState,
+): Promise<Answer> {
+  if (reset) {
+    if (!state.isSealed()) throw refuse('invalid', 'vault is unsealed')
+    state.life.resetUnseal()
+  } else {
+    if (key === '')
+      throw refuse('invalid', "'key' must be specified in request body as JSON, or 'reset' set to true")
+    const share = decodeShare(key)
+    if (!state.isInitialized()) throw refuse('invalid', 'Vault is not initialized')
+    // an open server ignores what is sent
+    if (state.isSealed()) checkLength(share, 'invalid key: ')
     await state.life.unseal(share)
-  } finally {
-    share.fill(0)
   }
   return jsonAnswer(200, sealStatus(state))
-}
-
-function shareOf(text: string): Buffer | undefined {
-  const isHex = text.length % 2 === 0 && text.length >= 32 && /^[0-9a-fA-F]+$/.test(text)
-  if (!isHex && (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text))) return undefined
-  return Buffer.from(text, isHex ? 'hex' : 'base64')
-}
-
-/**
- * A body read into a fixed struct: keys match in any case, unknown ones are ignored.
- * docs/contract/http.md#bodies
- */
-function structOf(body: Uint8Array | undefined, limits: JsonLimits): Map<string, JsonValue> {
-  const fields = readFields(body, undefined, limits)
-  return new Map(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]))
 }

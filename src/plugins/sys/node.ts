@@ -1,25 +1,27 @@
 import type { NodeResource } from '../../http/node-resource.ts'
 import { type CeremonyRouteParts, ceremonyResources } from './ceremonies.ts'
+import { type InitParts, initResource } from './init.ts'
 import { type MetricsRouteParts, metricsResource } from './metrics.ts'
 import { checkMetricsReader, checkSudo, unsealed } from './node-access.ts'
-import { type NodeStateParts, nodeStateResources } from './node-state.ts'
+import { nodeStateResources } from './node-state.ts'
 
-type NodeOptions = Pick<NodeStateParts, 'state' | 'jsonLimits'> &
+type NodeOptions = InitParts &
   Pick<CeremonyRouteParts, 'openCeremonies'> &
   Pick<MetricsRouteParts, 'metrics'> & { readonly metricsAccess: MetricsRouteParts['access'] }
 
 /** The paths outside of mounts, which are also served while the server is sealed. */
 export function nodeResources(options: NodeOptions): NodeResource[] {
-  const { state, jsonLimits, metrics, metricsAccess } = options
+  const { state, metrics, metricsAccess } = options
   const { life } = state
   return [
     ...nodeStateResources({
-      ...{ state, jsonLimits },
+      ...options,
       seal: async (exchange) => {
         await checkSudo(life.core, exchange)
         await life.close()
       },
     }),
+    initResource(options),
     ...ceremonyResources({ ...options, core: () => unsealed(life.core) }),
     metricsResource({
       metrics,

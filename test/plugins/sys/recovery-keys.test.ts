@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { decrypt, generateKey, type PrivateKey, readMessage } from 'openpgp'
 import { describe, expect, test } from 'vitest'
-import type { Client, Json } from '../../support/client.ts'
+import { aPgpHolder, offer, openedBy, textsOf, unhidden } from '../../support/ceremonies.ts'
+import type { Client } from '../../support/client.ts'
 import { errors, notAccepted, notAllowed } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { shared } from '../../support/shared.ts'
@@ -9,38 +9,12 @@ import { startTestServer, type TestServer, type TestServerOptions } from '../../
 
 const base = 'sys/rekey-recovery-key'
 const init = (client: Client, body: object) => client.call('PUT', `${base}/init`, body)
-const textsOf = (list: Json | undefined): string[] => Object.values(list ?? {}).map(String)
 
 /** A server with recovery keys, and their shares. */
 async function openWithKeys(options: TestServerOptions = {}): Promise<TestServer & { keys: string[] }> {
   const server = await startTestServer(options)
   const { body } = await init(server.root, { secret_shares: 5, secret_threshold: 3 })
   return { ...server, keys: textsOf(body['keys']) }
-}
-
-/** Offers the shares to a ceremony, and returns the last answer. */
-async function offer(client: Client, path: string, nonce: unknown, keys: readonly string[]) {
-  const answers = []
-  for (const key of keys) answers.push(await client.call('PUT', path, { nonce, key }))
-  return answers.at(-1) ?? (await client.read(path))
-}
-
-const unhidden = (encoded: unknown, otp: unknown): string => {
-  const pad = Buffer.from(String(otp))
-  return Buffer.from(
-    Buffer.from(String(encoded), 'base64').map((byte, at) => byte ^ (pad[at] ?? 0)),
-  ).toString()
-}
-
-const date = new Date(Date.now() - 60_000)
-const aPgpKey = async () => {
-  const { privateKey } = await generateKey({ userIDs: [{ name: 'holder' }], date, format: 'object' })
-  return { privateKey, text: Buffer.from(privateKey.toPublic().write()).toString('base64') }
-}
-async function opened(message: string, privateKey: PrivateKey): Promise<string> {
-  const read = await readMessage({ binaryMessage: Buffer.from(message, 'base64') })
-  const { data } = await decrypt({ message: read, decryptionKeys: privateKey, format: 'binary' })
-  return Buffer.from(data).toString()
 }
 
 describe('recovery keys', () => {
@@ -152,8 +126,8 @@ describe('recovery keys', () => {
   test('with PGP keys, each share is readable by its holder, and the backup keeps it', async () => {
     await using server = await openWithKeys()
     const { root, keys } = server
-    const holders = [await aPgpKey(), await aPgpKey()]
-    const fingerprints = holders.map(({ privateKey }) => privateKey.getFingerprint())
+    const holders = [await aPgpHolder(), await aPgpHolder()]
+    const fingerprints = holders.map(({ fingerprint }) => fingerprint)
     const plan = {
       secret_shares: 2,
       secret_threshold: 2,
@@ -168,7 +142,7 @@ describe('recovery keys', () => {
     expect(body).toMatchObject({ complete: true, pgp_fingerprints: fingerprints, backup: true })
     const messages = textsOf(body['keys_base64'])
     const shares = await Promise.all(
-      holders.map(({ privateKey }, at) => opened(messages[at] ?? '', privateKey)),
+      holders.map(({ privateKey }, at) => openedBy(privateKey, messages[at] ?? '')),
     )
     expect(shares).toEqual(Array(2).fill(expect.stringMatching(/^[0-9a-f]{66}$/)))
     for (const path of [`${base}/backup`, 'sys/rekey/recovery-key-backup']) {
@@ -342,14 +316,14 @@ describe('generating a root token', () => {
 
   test('with a PGP key, only its owner can read the token', async () => {
     await using server = await openWithKeys()
-    const { privateKey, text } = await aPgpKey()
+    const { privateKey, fingerprint, text } = await aPgpHolder()
     const begun = await server.root.call('PUT', attempt, { pgp_key: text })
-    expect(begun.body).toMatchObject({ pgp_fingerprint: privateKey.getFingerprint(), otp: '' })
+    expect(begun.body).toMatchObject({ pgp_fingerprint: fingerprint, otp: '' })
 
     const { body } = await offer(server.root, update, begun.body['nonce'], server.keys.slice(0, 3))
 
-    expect(body).toMatchObject({ complete: true, pgp_fingerprint: privateKey.getFingerprint() })
-    const token = await opened(String(body['encoded_token']), privateKey)
+    expect(body).toMatchObject({ complete: true, pgp_fingerprint: fingerprint })
+    const token = await openedBy(privateKey, String(body['encoded_token']))
     expect(await server.as(token).read('sys/mounts')).toMatchObject({ status: 200 })
   })
 
