@@ -5,18 +5,15 @@ import { type ServerProcess, startServerProcess } from '../simulators/server-pro
 import { type BenchOptions, usualConnections } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import type { Generator } from './generator.ts'
-import type { LoadResult } from './load.ts'
-import { jobOf, median } from './measure.ts'
+import { measureCase } from './measure.ts'
 import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
-import { verdict } from './table.ts'
+import { renderTable } from './table.ts'
 
 const aim = 0.85
 const knownJwts = 256
-const warmUpMs = 5000
 
 /**
- * Measures logins on two servers in turns: one without an audit device, one with a file device. Each login is
- * two lines.
+ * Measures logins at a server with a file device against one without, in turns. Each login is two lines.
  */
 export async function measureAudit({
   commitDelayMs,
@@ -31,8 +28,8 @@ export async function measureAudit({
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
   const file = join(folder.path, 'audit/audit.log')
   const device = { path: 'file', type: 'file', options: { file_path: file } }
-  await using without = await startContender(join(folder.path, 'without'), commitDelayMs, issuer, {})
-  await using audited = await startContender(join(folder.path, 'audited'), commitDelayMs, issuer, {
+  await using unaudited = await startContender(join(folder.path, 'unaudited'), commitDelayMs, issuer, {})
+  await using gatehouse = await startContender(join(folder.path, 'audited'), commitDelayMs, issuer, {
     GATEHOUSE_AUDIT: JSON.stringify([device]),
     GATEHOUSE_AUDIT_DIRS: join(folder.path, 'audit'),
   })
@@ -42,23 +39,20 @@ export async function measureAudit({
     subject: () => 'repo:acme/shop:ref:refs/heads/main',
   })
   const requests = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
-  const sides = [without, audited].map((contender) => ({ contender, results: [] as LoadResult[] }))
-  for (let round = 0; round <= options.rounds; round++)
-    for (const { contender, results } of sides) {
-      const forMs = round === 0 ? warmUpMs : options.seconds * 1000
-      const job = jobOf({ contender, requests, connections: usualConnections, forMs })
-      const done = await generator.run([job])
-      if (round > 0) results.push(...done)
-    }
-  const logins = sides[1]?.results.reduce((sum, result) => sum + result.requests, 0) ?? 0
-  await mustHaveWritten(file, 2 * logins)
-  const [plain = 0, withDevice = 0] = sides.map(({ results }) => rateOf(results))
-  const ratio = withDevice / plain
-  return [
-    `commits slowed by ${commitDelayMs} ms, ${usualConnections} connections`,
-    `logins without a device     ${lineOf(sides[0]?.results ?? [])}`,
-    `logins with a file device   ${lineOf(sides[1]?.results ?? [])}  ratio ${ratio.toFixed(2)} (${verdict(ratio >= aim, `≥ ${aim}`)})`,
-  ].join('\n')
+  const measured = await measureCase(
+    {
+      name: `audited login, commits slowed by ${commitDelayMs} ms`,
+      connections: usualConnections,
+      ours: requests,
+      against: { contender: 'unaudited', requests },
+      aim,
+    },
+    { gatehouse, unaudited },
+    generator,
+    options,
+  )
+  await mustHaveWritten(file, 2 * measured.ours.requests)
+  return renderTable([measured])
 }
 
 async function startContender(
@@ -82,15 +76,4 @@ async function mustHaveWritten(file: string, wanted: number): Promise<void> {
   const text = await readFile(file, 'latin1')
   const lines = text.match(/"type":"(?:request|response)"/g)?.length ?? 0
   if (lines < wanted) throw new Error(`${file} has ${lines} lines instead of ${wanted}`)
-}
-
-const rateOf = (results: readonly LoadResult[]) =>
-  median(results.map(({ requests, seconds }) => requests / seconds))
-
-function lineOf(results: readonly LoadResult[]): string {
-  const failures = Object.assign({}, ...results.map((result) => result.failures))
-  const failed = Object.keys(failures).length === 0 ? '' : `  failures ${JSON.stringify(failures)}`
-  const p50 = median(results.map(({ p50Ms }) => p50Ms))
-  const p99 = median(results.map(({ p99Ms }) => p99Ms))
-  return `${Math.round(rateOf(results))}/s  p50 ${p50.toFixed(2)} ms  p99 ${p99.toFixed(2)} ms${failed}`
 }
