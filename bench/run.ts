@@ -22,6 +22,7 @@ import { measureOpenId } from './openid.ts'
 import { configureLogins } from './pipeline-logins.ts'
 import { startProgram } from './program.ts'
 import { roleReadCases } from './role-read.ts'
+import { measureRotation } from './rotation.ts'
 import { measureSilentNames } from './silent-names.ts'
 import { measureSlowCommits } from './slow-commits.ts'
 import { measureStart } from './start.ts'
@@ -37,8 +38,9 @@ import { megabytes, renderTable, verdict } from './table.ts'
  * silent-names` logins while others wait for a name server that never answers.
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
- * 1000000` or `--entities 500000` in the store; `--cloud 10000` cloud credentials issued and revoked; `--audit`
- * for logins with and without an audit device, also with `--commit-delay`.
+ * 1000000` or `--entities 500000` in the store; `--rotation 1000000` records sealed again under a new data
+ * key during logins; `--cloud 10000` cloud credentials issued and revoked; `--audit` for logins with and
+ * without an audit device, also with `--commit-delay`.
  */
 const { values } = parseArgs({
   options: {
@@ -51,6 +53,7 @@ const { values } = parseArgs({
     fill: { type: 'string' },
     leases: { type: 'string' },
     entities: { type: 'string' },
+    rotation: { type: 'string' },
     cloud: { type: 'string' },
     openid: { type: 'boolean', default: false },
     audit: { type: 'boolean', default: false },
@@ -107,6 +110,10 @@ async function runAll(): Promise<number> {
   }
   if (values.entities !== undefined) {
     print(await measureManyEntities({ entities: Number(values.entities), generator, options }))
+    return 0
+  }
+  if (values.rotation !== undefined) {
+    print(await measureRotation({ records: Number(values.rotation), generator, options }))
     return 0
   }
   if (values.cloud !== undefined) {

@@ -48,12 +48,13 @@ export const processGauges = ({
 
 /** The gauges of an open server: those of its store, and those of its plugins. */
 export function coreGauges(
-  { counts, barrier, fullPathOf }: Core,
+  { counts, barrier, fullPathOf, resealRemaining }: Core,
   plugins: readonly Plugin[],
   metrics: Pick<Metrics, 'mountLabel'>,
 ): ReadGauge[] {
   const own = storeGauges({
-    barrierTerm: () => barrier.keyStatus().term,
+    keyStatus: () => barrier.keyStatus(),
+    resealRemaining,
     serviceTokens: () => counts.serviceTokens.total(),
     entities: () => counts.entities.total(),
   })

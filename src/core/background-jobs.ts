@@ -39,6 +39,8 @@ export function backgroundJobs({
     }),
   )
   return {
+    /** Number of records that may still be encrypted with an older data key. */
+    resealRemaining: () => resealer.remaining,
     start: () => {
       resealer.start()
       dataKeys.start()

@@ -63,6 +63,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     access: new Access({ tokens, identities, policies, namespaces, clock }),
     longLists: new LongLists(),
     counts: storedCounts(stores),
+    resealRemaining: jobs.resealRemaining,
     /** The path of a mount, including that of its namespace. */
     fullPathOf: (mount: Mount) => `${namespaces.byId(mount.namespace)?.path ?? ''}${mount.path}`,
     policyExists: async (name: string, namespace: string) =>

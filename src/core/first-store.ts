@@ -58,6 +58,8 @@ export async function openStore(settings: StoreSettings, parts: StoreParts): Pro
         { event: 'key_rotated' },
         'the seal key was changed: the previous key no longer opens this store',
       ),
+    newTerm: (term) =>
+      log.info({ event: 'key_rotated', term }, 'new records are encrypted with a new data key'),
     log: {
       error: (fields, text) => log.error(fields, text),
       recordUnreadable: () => parts.onUnreadable?.(),

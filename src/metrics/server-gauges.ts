@@ -19,8 +19,10 @@ export type ServerSources = {
 
 /** Where the gauges of an open store read their values. */
 export type StoreSources = {
-  /** The term of the data key that seals new records. */
-  barrierTerm(): number
+  /** The data key that seals new records. */
+  keyStatus(): { readonly term: number; readonly encryptions: number }
+  /** Number of records that may still be sealed under an older data key. */
+  resealRemaining(): number
   serviceTokens(): Promise<number>
   entities(): Promise<number>
 }
@@ -98,7 +100,19 @@ export function storeGauges(sources: StoreSources): ReadGauge[] {
       name: 'barrier_term',
       help: 'Term of the data key that seals new records',
       labels: [],
-      read: () => one(sources.barrierTerm()),
+      read: () => one(sources.keyStatus().term),
+    },
+    {
+      name: 'barrier_encryptions',
+      help: 'Encryptions with that key, including those reserved by earlier starts',
+      labels: [],
+      read: () => one(sources.keyStatus().encryptions),
+    },
+    {
+      name: 'reseal_remaining_records',
+      help: 'Records that the background pass after a rotation has still to visit',
+      labels: [],
+      read: () => one(sources.resealRemaining()),
     },
     {
       name: 'tokens',

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { closeSync, openSync, realpathSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
@@ -127,8 +128,11 @@ export class DatabaseFile implements AsyncDisposable {
     this.#files.add(this.#logPath)
   }
 
+  /** Compares the values, because a row that keeps its revision has it in any case. */
   #isWritten({ key, value, revision }: RowWrite): boolean {
-    return this.reader.get(key)?.revision === (value === undefined ? undefined : revision)
+    const row = this.reader.get(key)
+    if (row === undefined || value === undefined) return row === value
+    return row.revision === revision && Buffer.compare(row.value, value) === 0
   }
 
   /**

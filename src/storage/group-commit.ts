@@ -6,6 +6,8 @@ export type RowWrite = {
   readonly key: string
   readonly value: Uint8Array | undefined
   readonly revision: number
+  /** The stored row has this revision already. */
+  readonly keepsRevision: boolean
 }
 
 /** The state that a step sees: committed rows, overlaid with the writes of earlier steps of its group. */
@@ -131,8 +133,9 @@ export class GroupCommit {
         return row.value === undefined ? undefined : { key, value: row.value, revision: row.revision }
       },
       put: (key, value, kept) => {
+        const keepsRevision = kept !== undefined && overlay.get(key)?.keepsRevision !== false
         if (kept === undefined) this.#revision += 1
-        overlay.set(key, { key, value, revision: kept ?? this.#revision })
+        overlay.set(key, { key, value, revision: kept ?? this.#revision, keepsRevision })
         bytes += key.length + (value?.length ?? 0)
       },
       keysUnder: (prefix, limit) => {

@@ -21,6 +21,7 @@ export class RowReader {
   readonly #get: Database.Statement<[string], StoredRecord>
   readonly #from: Database.Statement<[string, Buffer, number], StoredRecord>
   readonly #after: Database.Statement<[string, Buffer, number], StoredRecord>
+  readonly #latest: Database.Statement<[number, number], StoredRecord>
   readonly #keysFrom: Database.Statement<[string, Buffer, number], string>
   readonly #keysAfter: Database.Statement<[string, Buffer, number], string>
   readonly #lastRevision: Database.Statement<[], number | null>
@@ -33,6 +34,9 @@ export class RowReader {
     this.#get = connection.prepare('SELECT key, value, revision FROM records WHERE key = ?')
     this.#from = connection.prepare(range('key, value, revision', '>='))
     this.#after = connection.prepare(range('key, value, revision', '>'))
+    this.#latest = connection.prepare(
+      'SELECT key, value, revision FROM records WHERE revision < ? ORDER BY revision DESC LIMIT ?',
+    )
     this.#keysFrom = connection.prepare<[string, Buffer, number], string>(range('key', '>=')).pluck()
     this.#keysAfter = connection.prepare<[string, Buffer, number], string>(range('key', '>')).pluck()
     this.#lastRevision = connection
@@ -51,6 +55,10 @@ export class RowReader {
   list(prefix: string, { after, limit = -1 }: Range): StoredRecord[] {
     const isAfter = after !== undefined && startsInside(prefix, after)
     return (isAfter ? this.#after : this.#from).all(isAfter ? after : prefix, upperBound(prefix), limit)
+  }
+
+  latest(before: number, limit: number): StoredRecord[] {
+    return this.#latest.all(before, limit)
   }
 
   keys(prefix: string, { after, limit = -1 }: Range): string[] {
@@ -81,6 +89,7 @@ export class RowWriter {
   readonly #connection: Database.Database
   readonly #faults: StorageFaults | undefined
   readonly #put: Database.Statement<[number, string, Uint8Array]>
+  readonly #rewrite: Database.Statement<[Uint8Array, number]>
   readonly #delete: Database.Statement<[string]>
   readonly #begin: Database.Statement<[]>
   readonly #commit: Database.Statement<[]>
@@ -89,6 +98,8 @@ export class RowWriter {
     this.#connection = connection
     this.#faults = faults
     this.#put = connection.prepare('INSERT OR REPLACE INTO records (revision, key, value) VALUES (?, ?, ?)')
+    // leaves the index of keys alone
+    this.#rewrite = connection.prepare('UPDATE records SET value = ? WHERE revision = ?')
     this.#delete = connection.prepare('DELETE FROM records WHERE key = ?')
     this.#begin = connection.prepare('BEGIN IMMEDIATE')
     this.#commit = connection.prepare('COMMIT')
@@ -98,8 +109,9 @@ export class RowWriter {
   apply(rows: Iterable<RowWrite>): void {
     this.#begin.run()
     try {
-      for (const { key, value, revision } of rows) {
+      for (const { key, value, revision, keepsRevision } of rows) {
         if (value === undefined) this.#delete.run(key)
+        else if (keepsRevision) this.#rewrite.run(value, revision)
         else this.#put.run(revision, key, value)
       }
       this.#faults?.pass('storage.before-commit')

@@ -7,7 +7,7 @@ const deleted = 0xffffffff
 
 /**
  * Packs the rows of a group into one block that can be transferred to another thread without a copy. Format:
- * the number of rows; then for each row its revision (float64), the lengths of key and value (uint32 each;
+ * the number of rows; then for each row its revision (float64, negative if the row keeps it), the lengths of key and value (uint32 each;
  * value length 0xffffffff means a deletion), key and value.
  */
 export function packRows(rows: readonly RowWrite[]): ArrayBuffer {
@@ -15,8 +15,8 @@ export function packRows(rows: readonly RowWrite[]): ArrayBuffer {
   for (const { key, value } of rows) size += rowHeadBytes + Buffer.byteLength(key) + (value?.length ?? 0)
   const packed = Buffer.from(new ArrayBuffer(size))
   let at = packed.writeUInt32LE(rows.length, 0)
-  for (const { key, value, revision } of rows) {
-    packed.writeDoubleLE(revision, at)
+  for (const { key, value, revision, keepsRevision } of rows) {
+    packed.writeDoubleLE(keepsRevision ? -revision : revision, at)
     const keyBytes = packed.write(key, at + rowHeadBytes)
     packed.writeUInt32LE(keyBytes, at + 8)
     packed.writeUInt32LE(value?.length ?? deleted, at + 12)
@@ -35,11 +35,12 @@ export function* unpackRows(block: ArrayBuffer): Generator<RowWrite> {
   const count = packed.readUInt32LE(0)
   let at = headBytes
   for (let row = 0; row < count; row += 1) {
-    const revision = packed.readDoubleLE(at)
+    const signed = packed.readDoubleLE(at)
     const valueAt = at + rowHeadBytes + packed.readUInt32LE(at + 8)
     const valueBytes = packed.readUInt32LE(at + 12)
     const key = packed.toString('utf8', at + rowHeadBytes, valueAt)
     at = valueBytes === deleted ? valueAt : valueAt + valueBytes
-    yield { key, value: valueBytes === deleted ? undefined : packed.subarray(valueAt, at), revision }
+    const value = valueBytes === deleted ? undefined : packed.subarray(valueAt, at)
+    yield { key, value, revision: Math.abs(signed), keepsRevision: signed < 0 }
   }
 }

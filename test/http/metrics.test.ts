@@ -67,6 +67,7 @@ describe('what is counted', () => {
     ['gatehouse_initialized', {}, 1],
     ['gatehouse_storage_up', {}, 1],
     ['gatehouse_barrier_term', {}, 1],
+    ['gatehouse_reseal_remaining_records', {}, 0],
     ['gatehouse_storage_bytes', { part: 'wal' }, 0],
     ['gatehouse_storage_bytes', { part: 'free' }, 0],
     ['gatehouse_build_info', { version: productVersion, storage: 'inmem', seal: 'static' }, 1],
@@ -79,6 +80,10 @@ describe('what is counted', () => {
     expect(readingOf(text, 'gatehouse_http_connections')).toBeGreaterThanOrEqual(1)
     expect(readingOf(text, 'process_resident_memory_bytes')).toBeGreaterThan(0)
     expect(readingOf(text, 'nodejs_heap_size_used_bytes')).toBeGreaterThan(0)
+  })
+
+  test('encryptions with the data key', () => {
+    expect(readingOf(text, 'gatehouse_barrier_encryptions')).toBeGreaterThan(3)
   })
 
   test('storage commits, the number of writes in each, and the size of the database', () => {

@@ -51,6 +51,53 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       expect(await revisionOf(opened.storage, 'a')).toBeGreaterThan(b)
     })
 
+    test('records are listed by their revision, latest first, each once while others are written', async () => {
+      await using opened = await open()
+      const { storage } = opened
+      await fill(storage, ['c', 'a', 'b', 'd', 'e'])
+      await storage.write([{ key: 'c', value: bytes('again') }])
+      await storage.write([{ key: 'd', value: undefined }])
+      const kept = await revisionOf(storage, 'a')
+
+      const first = await storage.listLatest(Number.MAX_SAFE_INTEGER, 2)
+      await fill(storage, ['b', 'new'])
+      await storage.write([{ key: 'a', value: bytes('x'), expect: kept, keepsRevision: true }])
+      const rest = await storage.listLatest(first.at(-1)?.revision ?? 0, 2)
+      const end = await storage.listLatest(rest.at(-1)?.revision ?? 0, 2)
+
+      expect(first.map(({ key }) => key)).toEqual(['c', 'e'])
+      expect(rest.map(({ key, value, revision }) => [key, text(value), revision])).toEqual([['a', 'x', kept]])
+      expect(end).toEqual([])
+    })
+
+    test('a write that keeps a revision may share a commit with others', async () => {
+      await using opened = await open()
+      const { storage } = opened
+      await fill(storage, ['a', 'b', 'c'])
+      const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((key) => revisionOf(storage, key)))
+      const keeping = (key: string, expect = 0) =>
+        storage.write([{ key, value: bytes(`${key} kept`), expect, keepsRevision: true }])
+
+      const results = await Promise.all([
+        keeping('a', a),
+        storage.update('a', () => bytes('a later')),
+        storage.update('b', () => bytes('b first')),
+        keeping('b', b),
+        keeping('c', c),
+        storage.update('d', () => bytes('d')),
+      ])
+
+      expect(results.filter((result) => typeof result === 'boolean')).toEqual([true, false, true])
+      expect((await storage.list('')).map(({ key, value }) => [key, text(value)])).toEqual([
+        ['a', 'a later'],
+        ['b', 'b first'],
+        ['c', 'c kept'],
+        ['d', 'd'],
+      ])
+      expect(await revisionOf(storage, 'c')).toBe(c)
+      expect(await revisionOf(storage, 'a')).toBeGreaterThan(c ?? 0)
+    })
+
     test('a record that was never written is absent', async () => {
       await using opened = await open()
 

@@ -167,6 +167,20 @@ describe('the SQLite writer', () => {
     },
   )
 
+  test('knows that a write which keeps its revision did not happen if its thread ends before the commit', async () => {
+    await using folder = await temporaryFolder()
+    const faults = new StorageFaults()
+    await using storage = await openSqlite({ path: folder.file('gatehouse.db'), faults })
+    await storage.update('a', () => value('first'))
+    const expected = (await storage.get('a'))?.revision ?? 0
+    faults.arm('storage.before-commit', 'end-thread')
+
+    const lost = storage.write([{ key: 'a', value: value('second'), expect: expected, keepsRevision: true }])
+
+    await expect(lost).rejects.toMatchObject({ kind: 'unavailable' })
+    expect((await storage.get('a'))?.value.toString()).toBe('first')
+  })
+
   test('commits the steps of one event loop turn together', async () => {
     await using folder = await temporaryFolder()
     await using storage = await openSqlite({ path: folder.file('gatehouse.db') })

@@ -30,6 +30,8 @@ export type BarrierParts = {
   previousSealKey?: Uint8Array
   /** Called once the re-encrypted root key is durable. */
   sealKeyChanged?: () => void
+  /** Called for each new term of the data keys. */
+  newTerm?: (term: number) => void
   clock: Clock
   random: Random
   log: BarrierLog
@@ -55,6 +57,7 @@ export async function openBarrier(parts: BarrierParts): Promise<Barrier> {
     keyring.drop()
     throw new StartError(5, 'seal key does not open this store', { cause })
   })
+  if (parts.newTerm !== undefined) keyring.onNewTerm(parts.newTerm)
   // a store that cannot be written can still be read
   await keyring
     .reserve()

@@ -76,12 +76,16 @@ export class Keyring {
   readonly #writing = [0, 0]
   #epoch = 0
   #drained: (() => void) | undefined
-  /** Called when there is a new term. */
-  onNewTerm: () => void = () => {}
+  readonly #newTermListeners: ((term: number) => void)[] = []
 
   constructor({ rootKey, ...parts }: KeyringParts) {
     this.#parts = parts
     this.#rootKey = rootKey
+  }
+
+  /** Calls the listener for each new term. */
+  onNewTerm(listener: (term: number) => void): void {
+    this.#newTermListeners.push(listener)
   }
 
   /** Reads the keyring. Throws if it is missing or the root key does not decrypt it. */
@@ -279,9 +283,13 @@ export class Keyring {
       activeTerm(ring).reserved += limits.block
     })
     if (this.isDropped) return
-    const isNewTerm = before !== this.#active?.term
-    this.#left = (isNewTerm ? 0 : this.#left) + limits.block
-    if (isNewTerm && before !== undefined) this.onNewTerm()
+    const active = this.#active?.term
+    if (active === before || active === undefined) {
+      this.#left += limits.block
+      return
+    }
+    this.#left = limits.block
+    for (const listener of this.#newTermListeners) listener(active)
   }
 
   #markOut(until: number): Promise<void> {

@@ -1,9 +1,12 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { BatchEntry, Storage, StoredRecord } from '../../storage/storage.ts'
 import type { Keyring } from './keyring.ts'
 import { termOf } from './sealed-value.ts'
 
-export type ResealerLog = { error(fields: object, text: string): void }
+export type ResealerLog = {
+  info(fields: object, text: string): void
+  error(fields: object, text: string): void
+}
 
 export type ResealerParts = {
   readonly storage: Storage
@@ -11,31 +14,55 @@ export type ResealerParts = {
   readonly log: ResealerLog
 }
 
-const pageSize = 32
+const pageSize = 256
+/** Number of records that are encrypted without a break: about half a millisecond. */
+const recordsPerTurn = 32
+const keysPerTurn = 1_000
+/**
+ * Pause after each page, as a multiple of the time that the page took. A busy server takes longer for a page,
+ * so the pauses grow with the load.
+ */
+const pausePerWork = 4
 /** Delay before a retry, and before the next check whether client-held texts still need an older term. */
 const retryMs = 60_000
 
+const fromLatest = Number.MAX_SAFE_INTEGER
+
+/** A pass over the records that were written before `term` began, from the latest to the first. */
+type Pass = { readonly term: number; before: number; remaining: number }
+
 /**
- * Re-encrypts all records with the newest term and then removes older terms. Scans all records once per new
+ * Re-encrypts all records with the newest term and then removes older terms. Visits all records once per new
  * term; each record is rewritten only if it has not changed, and keeps its revision. The next start repeats
- * an interrupted scan. A term is kept while a record of it cannot be decrypted or client-held texts need it.
+ * an interrupted pass. A term is kept while a record of it cannot be decrypted or client-held texts need it.
  */
 export class Resealer implements AsyncDisposable {
   readonly #parts: ResealerParts
+  readonly #stopping = new AbortController()
   /** Terms with records that cannot be decrypted. */
   readonly #stuck = new Set<number>()
   /** No readable record uses a term before this one. */
   #cleanBelow = 0
+  #pass: Pass | undefined
   #running: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
-  #isStopped = false
+  #isOn = false
 
   constructor(parts: ResealerParts) {
     this.#parts = parts
-    parts.keyring.onNewTerm = () => this.start()
+    parts.keyring.onNewTerm(() => {
+      if (this.#isOn) this.start()
+    })
   }
 
+  /** Number of records that are still to be visited. */
+  get remaining(): number {
+    return this.#pass?.remaining ?? 0
+  }
+
+  /** Starts a pass if one is needed, now and after each new term. */
   start(): void {
+    this.#isOn = true
     clearTimeout(this.#timer)
     if (this.#isStopped) return
     this.#running ??= this.#run()
@@ -56,9 +83,13 @@ export class Resealer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isStopped = true
+    this.#stopping.abort()
     clearTimeout(this.#timer)
     await this.settled()
+  }
+
+  get #isStopped(): boolean {
+    return this.#stopping.signal.aborted
   }
 
   async #run(): Promise<void> {
@@ -66,39 +97,76 @@ export class Resealer implements AsyncDisposable {
     for (;;) {
       const active = keyring.activeTerm
       if (active === undefined || !keyring.hasOlderTerms || this.#isStopped) return
-      if (this.#cleanBelow < active) {
-        // a write encrypted with an older term must not be committed after the scan has passed its key
-        await keyring.writesSettled()
-        if (!(await this.#resealAll(active))) return
-        this.#cleanBelow = active
-      }
+      if (this.#cleanBelow < active && !(await this.#resealAll(active))) return
+      this.#cleanBelow = active
       await keyring.retire(active, this.#stuck)
       if (keyring.activeTerm === active) return
     }
   }
 
-  /** Scans all records. False if interrupted. */
+  /** Visits all records, or those that a pass which failed has left. False if interrupted. */
   async #resealAll(active: number): Promise<boolean> {
-    this.#stuck.clear()
-    for (let after: string | undefined; ; await nextTurn()) {
-      if (this.#isStopped || this.#parts.keyring.isDropped) return false
-      const page: StoredRecord[] = await this.#parts.storage.list('', {
-        limit: pageSize,
-        ...(after === undefined ? {} : { after }),
-      })
+    const { storage, log } = this.#parts
+    const failed = this.#pass
+    const isBegun = failed?.term === active && failed.before < fromLatest
+    const pass = isBegun ? failed : await this.#newPass(active)
+    while (!this.#isStopped && !this.#parts.keyring.isDropped) {
+      const started = performance.now()
+      const page = await storage.listLatest(pass.before, pageSize)
       await this.#resealPage(page, active)
-      after = page.at(-1)?.key
-      if (after === undefined) return true
+      const last = page.at(-1)
+      if (last === undefined) {
+        this.#pass = undefined
+        log.info({ term: active }, 'all readable records are encrypted with the newest data key')
+        return true
+      }
+      pass.before = last.revision
+      pass.remaining = Math.max(0, pass.remaining - page.length)
+      await this.#pause(performance.now() - started)
     }
+    return false
+  }
+
+  async #newPass(term: number): Promise<Pass> {
+    this.#stuck.clear()
+    // a write encrypted with an older term must be durable before the pass begins: it would not visit it
+    await this.#parts.keyring.writesSettled()
+    const pass: Pass = { term, before: fromLatest, remaining: 0 }
+    this.#pass = pass
+    await this.#count(pass)
+    return pass
+  }
+
+  async #count(pass: Pass): Promise<void> {
+    for (let after: string | undefined; !this.#isStopped; ) {
+      const started = performance.now()
+      const range = { limit: keysPerTurn, ...(after === undefined ? {} : { after }) }
+      const keys = await this.#parts.storage.listKeys('', range)
+      pass.remaining += keys.length
+      after = keys.at(-1)
+      if (after === undefined) return
+      await this.#pause(performance.now() - started)
+    }
+  }
+
+  /** Leaves the processor and the disk to requests for a while. */
+  async #pause(workMs: number): Promise<void> {
+    await nextTurn()
+    const { signal } = this.#stopping
+    await pause(workMs * pausePerWork, undefined, { signal, ref: false }).catch(() => {})
   }
 
   async #resealPage(page: readonly StoredRecord[], active: number): Promise<void> {
     const { storage, keyring } = this.#parts
-    const old = page.flatMap((record) => this.#openOld(record, active) ?? [])
-    if (old.length === 0) return
-    await keyring.ensure(old.length)
-    if (await storage.write(old.map((record) => this.#resealed(record)))) return
-    for (const { key } of old) await this.#resealOne(key, active)
+    const entries: BatchEntry[] = []
+    for (let at = 0; at < page.length; at += recordsPerTurn) {
+      if (at > 0) await nextTurn()
+      const old = page.slice(at, at + recordsPerTurn).flatMap((record) => this.#openOld(record, active) ?? [])
+      await keyring.ensure(old.length)
+      for (const record of old) entries.push(this.#resealed(record))
+    }
+    if (entries.length === 0 || (await storage.write(entries))) return
+    for (const { key } of entries) await this.#resealOne(key, active)
   }
 
   /**

@@ -104,7 +104,8 @@ test('a data key is overwritten once nothing needs it any more', async () => {
   const barrier = await fixture.open()
   await use(barrier)
   const before = keys.left()
-  await using resealer = barrier.resealing({ error: () => {} })
+  await using resealer = barrier.resealing({ info: () => {}, error: () => {} })
+  resealer.start()
 
   await barrier.rotate()
   await resealer.settled()

@@ -7,7 +7,7 @@ import { aBarrierFixture, type BarrierFixture } from './barrier-fixture.ts'
 
 const daySeconds = 86_400
 const day = daySeconds * 1000
-const quiet = { error: () => {} }
+const quiet = { info: () => {}, error: () => {} }
 
 /** The terms under which the stored records are sealed. */
 async function termsOf({ storage }: BarrierFixture): Promise<(number | undefined)[]> {
@@ -34,6 +34,7 @@ test('after a rotation all records are unchanged under the new term, and the old
   await fill(barrier, 100)
   const [before, size] = [await fixture.storage.list('n/'), await ringBytes(fixture)]
   await using resealer = barrier.resealing(quiet)
+  resealer.start()
 
   await barrier.rotate()
   await resealer.settled()
@@ -54,6 +55,7 @@ test('the keyring does not grow with the number of rotations', async () => {
   await fill(barrier, 10)
   const size = await ringBytes(fixture)
   await using resealer = barrier.resealing(quiet)
+  resealer.start()
 
   for (let rotation = 0; rotation < 300; rotation += 1) await barrier.rotate()
   await resealer.settled()
@@ -69,6 +71,7 @@ test('concurrent writes are neither lost nor undone', async () => {
   await fill(barrier, 40)
   const view = barrier.view('n/')
   await using resealer = barrier.resealing(quiet)
+  resealer.start()
   const count = async (key: string) => {
     for (let at = 0; at < 25; at += 1)
       await view.update(key, (current) => ({ ...Object(current), count: (Object(current).count ?? 0) + 1 }))
@@ -96,6 +99,7 @@ test('a reader that knows the revision may write against it', async () => {
   await view.write([{ key: 'a', value: 1 }])
   const known = await view.read('a')
   await using resealer = barrier.resealing(quiet)
+  resealer.start()
   await barrier.rotate()
   await resealer.settled()
 
@@ -103,16 +107,16 @@ test('a reader that knows the revision may write against it', async () => {
   expect(await view.write([{ key: 'a', value: 3, expect: known?.revision ?? 0 }])).toBe(false)
 })
 
-test.each([0, 1, 2, 5])(
+test.each([0, 1, 2, 3])(
   'resealing that stopped after %i commits resumes at the next start',
   async (commits) => {
     await using fixture = await aBarrierFixture()
     const barrier = await fixture.open()
-    await fill(barrier, 150)
+    await fill(barrier, 600)
     await barrier.rotate()
     const size = await ringBytes(fixture)
     const failures: unknown[] = []
-    const cut = barrier.resealing({ error: (fields) => void failures.push(fields) })
+    const cut = barrier.resealing({ ...quiet, error: (fields) => void failures.push(fields) })
     fixture.faults.arm('storage.before-commit', 'full', commits)
     cut.start()
     await cut.settled()
@@ -126,7 +130,7 @@ test.each([0, 1, 2, 5])(
 
     expect(await termsOf(fixture)).toEqual([2])
     expect(await ringBytes(fixture)).toBeLessThan(size)
-    expect(await contentOf(next)).toHaveLength(150)
+    expect(await contentOf(next)).toHaveLength(600)
   },
 )
 
@@ -137,7 +141,11 @@ test('the term of a record that cannot be opened stays', async () => {
   const moved = await fixture.storage.get('n/1')
   await fixture.storage.write([{ key: 'n/elsewhere', value: moved?.value ?? new Uint8Array() }])
   const keys: string[] = []
-  await using resealer = barrier.resealing({ error: (fields) => void keys.push(String(Object(fields).key)) })
+  await using resealer = barrier.resealing({
+    ...quiet,
+    error: (fields) => void keys.push(String(Object(fields).key)),
+  })
+  resealer.start()
 
   await barrier.rotate()
   await resealer.settled()
@@ -152,6 +160,7 @@ test('a term stays while something issued under it must still open', async () =>
   await using fixture = await aBarrierFixture()
   const barrier = await fixture.open()
   await using resealer = barrier.resealing(quiet)
+  resealer.start()
   const until = fixture.clock.now() + 10 * day
   const sealed = await barrier.sealText('out/x', 'text', until)
   await barrier.rotate()
@@ -184,4 +193,56 @@ test('issuing many values does not write the keyring each time', async () => {
   )
 
   expect((await fixture.storage.get(keyringKey))?.revision).toBe(before?.revision)
+})
+
+test('nothing is re-encrypted before the first start, even after a rotation', async () => {
+  await using fixture = await aBarrierFixture()
+  const barrier = await fixture.open()
+  await fill(barrier, 10)
+  await using resealer = barrier.resealing(quiet)
+
+  await barrier.rotate()
+  await resealer.settled()
+
+  expect(await termsOf(fixture)).toEqual([1])
+})
+
+test('the number of remaining records falls to zero, and the end is logged', async () => {
+  await using fixture = await aBarrierFixture()
+  const barrier = await fixture.open()
+  await fill(barrier, 600)
+  const ends: object[] = []
+  await using resealer = barrier.resealing({ ...quiet, info: (fields) => void ends.push(fields) })
+  await barrier.rotate()
+  fixture.faults.arm('storage.before-commit', 'full', 1)
+
+  resealer.start()
+  await resealer.settled()
+  const afterFailure = resealer.remaining
+  resealer.start()
+  await resealer.settled()
+
+  // a page of 256 was re-encrypted before the failure, and keyring and root key are records too
+  expect([afterFailure, resealer.remaining]).toEqual([602 - 256, 0])
+  expect(ends).toEqual([{ term: 2 }])
+})
+
+test('records that are written during a pass are not visited, so that it ends under any load', async () => {
+  await using fixture = await aBarrierFixture()
+  const barrier = await fixture.open()
+  await fill(barrier, 200)
+  await using resealer = barrier.resealing(quiet)
+  const pass = { isOver: false }
+  const write = async () => {
+    for (let at = 0; !pass.isOver; at += 1) await barrier.view(`w/${at}/`).update('a', () => at)
+  }
+  const writing = Promise.all([write(), write(), write(), write()])
+
+  resealer.start()
+  await barrier.rotate()
+  await resealer.settled()
+  pass.isOver = true
+  await writing
+
+  expect(await termsOf(fixture)).toEqual([2])
 })
