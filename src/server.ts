@@ -30,6 +30,7 @@ import {
   staticKeys,
   storedSeal,
 } from './server-core.ts'
+import { rootTokenRequests } from './root-token-requests.ts'
 import { processGauges } from './server-gauges.ts'
 import { bindListeners } from './server-listeners.ts'
 import type { StorageFaults } from './storage/faults.ts'
@@ -170,6 +171,10 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   opened.defer(async () => {
     await Promise.all([life.endRequests(), listener.close()])
   })
+  if (database !== undefined) {
+    const requests = opened.use(rootTokenRequests({ database, core: () => life.core, log: given.log }))
+    requests.start()
+  }
   await listener.serve(server)
   state.started({ life, storage })
   // disposal is in reverse order: requests first, storage last

@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, openSync, statSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { type Config, isStoreFile } from '../config.ts'
 import { type Barrier, isEmpty, openBarrier } from '../core/barrier/barrier.ts'
@@ -5,44 +8,93 @@ import { loadSealKey } from '../core/barrier/seal.ts'
 import { corePrefix, type View } from '../core/barrier/view.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import { mountRecords, readMount } from '../core/mounts/mount-record.ts'
+import { readSealConfig } from '../core/seal/seal-config.ts'
 import { createFurtherRootToken } from '../core/tokens/root-token.ts'
+import { placeRequest, takeAnswer, unsafeFolder, withdrawRequest } from '../core/tokens/root-token-request.ts'
 import { TokenStore } from '../core/tokens/token-store.ts'
+import { StartError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import { systemCode, writePrivateFile } from '../lib/private-file.ts'
 import { systemRandom } from '../lib/random.ts'
-import { openSqlite } from '../storage/sqlite.ts'
+import { openSqlite, type SqliteStorage } from '../storage/sqlite.ts'
 import type { Storage } from '../storage/storage.ts'
 import { CommandError, runCommand, UsageError } from './command.ts'
 import { fixedPaths } from '../core/mounts/mount-path.ts'
 import { databaseOf, settingsOf } from './stored-database.ts'
 
+const maxWaitMs = 15_000
+const checkMs = 50
+
 /**
- * `npm run root-token -- [--out FILE]` creates a new root token if the first one was lost. It uses the
- * settings of the server, which must be stopped. Existing tokens remain valid. The next start logs that the
- * token was created. docs/storage.md#seal-key, docs/operations.md#commands
+ * `npm run root-token -- [--out FILE]` creates a new root token if the first one was lost, with the settings of
+ * the server. A running server makes it; otherwise the seal key opens the store. Existing tokens remain valid.
+ * docs/operations.md#replace-a-lost-root-token
  */
 await runCommand(async () => {
   const { out } = readArguments(process.argv.slice(2))
   const config = settingsOf(process.env)
   if (out !== undefined && isStoreFile(config, out))
     throw new UsageError(`${out} is a database file or a seal key file`)
-  await using storage = await openStore(config)
+  const path = databaseOf(config, 'no root token to replace')
+  const storage = await openUnlessHeld(path, config)
+  if (storage === undefined) await askServer(path, out)
+  else await createStopped(config, storage, out)
+})
+
+/** Undefined if a server holds the database. */
+async function openUnlessHeld(
+  path: string,
+  { allowNetworkDisk }: Config,
+): Promise<SqliteStorage | undefined> {
+  try {
+    return await openSqlite({ path, allowNetworkDisk })
+  } catch (error) {
+    if (error instanceof StartError && error.exitCode === 3) return undefined
+    throw error
+  }
+}
+
+/** Has the running server make the token. */
+async function askServer(path: string, out: string | undefined): Promise<void> {
+  const unsafe = await unsafeFolder(path)
+  if (unsafe !== undefined)
+    throw new CommandError(`a running server makes no root token, because ${unsafe}; stop it and try again`)
+  const { uid } = statSync(`${path}.lock`)
+  if (process.geteuid?.() !== uid)
+    throw new CommandError(`a running server makes no root token for another user: run this as user ${uid}`)
+  checkOutput(out)
+  const id = randomBytes(16).toString('hex')
+  await placeRequest(path, id)
+  try {
+    output(await answerTo(path, id), out)
+  } finally {
+    await withdrawRequest(path)
+  }
+}
+
+async function answerTo(path: string, id: string): Promise<string> {
+  for (let waited = 0; waited < maxWaitMs; waited += checkMs) {
+    await pause(checkMs)
+    const answer = await takeAnswer(path, id)
+    if (answer === undefined) continue
+    if ('token' in answer) return answer.token
+    throw new CommandError(`the server made no root token: ${answer.error}`)
+  }
+  throw new CommandError('the server did not answer; its log may say why')
+}
+
+/** Opens the store of a stopped server with the seal key. */
+async function createStopped(config: Config, opened: SqliteStorage, out: string | undefined): Promise<void> {
+  await using storage = opened
   const sealer = await openSealed(config, storage)
   const root = sealer.view('')
-  const parts = {
-    view: root.view(corePrefix),
-    clock: systemClock,
-    random: systemRandom,
-    sealer,
-    mountOf: () => undefined,
-  }
+  const view = root.view(corePrefix)
+  const parts = { view, clock: systemClock, random: systemRandom, sealer, mountOf: () => undefined }
   const tokens = await TokenStore.open(parts)
-  await createFurtherRootToken(
-    { tokens, view: parts.view, tokenMount: await tokenMountOf(root) },
-    systemClock.now(),
-    (token) => output(token, out),
-  )
-})
+  const tokenMount = await tokenMountOf(root)
+  const noteAt = systemClock.now()
+  await createFurtherRootToken({ tokens, view, tokenMount }, (token) => output(token, out), { noteAt })
+}
 
 function readArguments(args: string[]): { out?: string | undefined } {
   try {
@@ -52,15 +104,13 @@ function readArguments(args: string[]): { out?: string | undefined } {
   }
 }
 
-/** Opens the server's storage; never creates one. */
-function openStore(config: Config): Promise<Storage & AsyncDisposable> {
-  const path = databaseOf(config, 'no root token to replace')
-  return openSqlite({ path, allowNetworkDisk: config.allowNetworkDisk })
-}
-
 async function openSealed(config: Config, storage: Storage): Promise<Barrier> {
   if (await isEmpty(storage))
     throw new CommandError('the store is empty: the first start of the server creates its root token')
+  if ((await readSealConfig(storage)).type === 'shamir')
+    throw new CommandError(
+      'shares open this store: start and unseal the server, then run this again, or use sys/generate-root',
+    )
   const { key } = await loadSealKey({
     text: config.sealKey,
     file: config.sealKeyFile,
@@ -83,6 +133,16 @@ async function tokenMountOf(root: View): Promise<Mount> {
   const found = mounts.find(({ namespace, path }) => namespace === 'root' && path === fixedPaths.token)
   if (found === undefined) throw new CommandError('the mount table has no auth/token/')
   return found
+}
+
+/** Finds out before the token exists whether the file can be written. */
+function checkOutput(out: string | undefined): void {
+  if (out === undefined) return
+  try {
+    closeSync(openSync(out, 'a', 0o600))
+  } catch (cause) {
+    throw new CommandError(`cannot write ${out}: ${systemCode(cause)}`, { cause })
+  }
 }
 
 /** Prints or writes the token before it becomes valid, so that every valid token has been delivered. */

@@ -1,6 +1,7 @@
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { startInFolder } from '../support/folder-server.ts'
+import { logLines } from '../support/log-lines.ts'
 import { runProcess } from '../support/process.ts'
 import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -76,17 +77,48 @@ test('root-token creates no token if it cannot write the file', async () => {
   expect(server.stderr).not.toContain('root_token_made')
 })
 
-test('root-token exits with 3 while a server is running', async () => {
+test('root-token has a running server make the token, which logs it at once and leaves no file', async () => {
   await using folder = await temporaryFolder()
-  await using _server = await startInFolder({ folder: folder.path })
+  await using server = await startInFolder({ folder: folder.path })
+  const before = (await readdir(folder.file('data'))).toSorted()
 
-  const refused = await rootToken(folder.path)
+  const made = await rootToken(folder.path, ['--out', 'token'])
+  const token = (await readFile(folder.file('token'), 'utf8')).trim()
+  const self = await server.as(token).read('auth/token/lookup-self')
+  const after = (await readdir(folder.file('data'))).toSorted()
+  await server.stop()
+  await using later = await startInFolder({ folder: folder.path })
 
-  expect(refused).toEqual({
-    code: 3,
+  expect(made).toEqual({ code: 0, stdout: 'Root token written to token\n', stderr: '' })
+  expect((await stat(folder.file('token'))).mode & 0o777).toBe(0o600)
+  expect([self.status, self.body.data?.['policies']]).toEqual([200, ['root']])
+  expect(after).toEqual(before)
+  expect(logLines(server).filter(({ event }) => event === 'root_token_made')).toHaveLength(1)
+  expect(server.stderr).not.toContain(token)
+  expect(later.stderr).not.toContain('root_token_made')
+})
+
+test('a running server makes no root token while it is sealed, or if others can write its folder', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await startInFolder({ folder: folder.path })
+  await server.as(server.rootToken).write('sys/seal')
+
+  const sealed = await rootToken(folder.path)
+  const unwritable = await rootToken(folder.path, ['--out', 'no/folder/token'])
+  await chmod(folder.file('data'), 0o770)
+  const open = await rootToken(folder.path)
+
+  expect(sealed).toEqual({
+    code: 1,
     stdout: '',
-    stderr: `cannot open data/gatehouse.db: in use by process ${process.pid}\n`,
+    stderr: 'the server made no root token: Vault is sealed\n',
   })
+  expect(unwritable).toEqual({ code: 1, stdout: '', stderr: 'cannot write no/folder/token: ENOENT\n' })
+  expect([open.code, open.stderr]).toEqual([
+    1,
+    'a running server makes no root token, because data can be written by other users (mode 0770); stop it and try again\n',
+  ])
+  expect(server.stderr).not.toContain('root_token_made')
 })
 
 test('root-token exits with 1 without the seal key', async () => {

@@ -82,17 +82,18 @@ export async function ensureDevRootToken(
 const noteKey = 'root-token-made'
 
 /**
- * Creates a further root token. Calls `keep` with its id before the token becomes valid. `now` is in
- * milliseconds. docs/storage.md#seal-key (lost root token)
+ * Creates a further root token. Calls `keep` with its id before the token becomes valid. With `noteAt`, a time in
+ * milliseconds, the next start logs it. docs/storage.md#seal-key (lost root token)
  */
 export async function createFurtherRootToken(
   { tokens, view, tokenMount }: RootTokenParts,
-  now: number,
   keep: (id: string) => void,
+  { noteAt }: { noteAt?: number } = {},
 ): Promise<void> {
   const minted = tokens.mint(rootDraft(tokenMount))
   keep(minted.id)
-  await view.write([...minted.entries, { key: noteKey, value: { time: new Date(now).toISOString() } }])
+  const note = noteAt === undefined ? [] : [{ key: noteKey, value: { time: new Date(noteAt).toISOString() } }]
+  await view.write([...minted.entries, ...note])
 }
 
 /** Creates a further root token. Returns what `encode` makes of its id before the token becomes valid. */
