@@ -1,0 +1,140 @@
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import type { ChainHead } from '../core/audit/chain.ts'
+import { type Break, ChainCheck, type ChainCounts, type KnownKey } from '../core/audit/chain-check.ts'
+import { LineSplitter } from '../lib/line-splitter.ts'
+import { systemCode } from '../lib/private-file.ts'
+import { CommandError, runCommand, UsageError } from './command.ts'
+
+const usage = 'usage: npm run audit:verify -- FILE… [--keys FILE] [--head ID:SEQ:HASH] [--mixed] [--json]'
+/** Much more than the largest entry. */
+const maxLineBytes = 256 * 1024 * 1024
+const chunkBytes = 1024 * 1024
+
+/** What one file holds of one chain. `id` is undefined if the file has no line of a chain. */
+type ChainReport = ChainCounts & { readonly id: string | undefined; readonly unsigned: number }
+type FileReport = {
+  readonly file: string
+  readonly chains: readonly ChainReport[]
+  broken: Break | undefined
+}
+
+/**
+ * `npm run audit:verify` checks the chain of audit files, which it reads in the given order.
+ * docs/contract/audit.md#verification
+ */
+await runCommand(async () => {
+  const { files, keys, heads, isMixed, isJson } = readArguments(process.argv.slice(2))
+  const check = new ChainCheck({
+    isMixed,
+    keys: keys === undefined ? undefined : await readKeys(keys),
+    heads,
+  })
+  const reports: FileReport[] = []
+  for (const file of files) {
+    const report = await verifyFile(file, check)
+    reports.push(report)
+    if (reports.length === files.length) report.broken ??= check.endAll()
+    if (!isJson) process.stdout.write(textOf(report, isMixed))
+    if (report.broken !== undefined) break
+  }
+  const isIntact = reports.every(({ broken }) => broken === undefined)
+  if (isJson) process.stdout.write(`${JSON.stringify({ intact: isIntact, files: reports.map(jsonOf) })}\n`)
+  if (!isIntact) process.exitCode = 1
+})
+
+function readArguments(args: string[]) {
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        keys: { type: 'string' },
+        head: { type: 'string', multiple: true, default: [] },
+        mixed: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+      },
+    })
+    if (positionals.length === 0) throw new UsageError(usage)
+    const heads = values.head.map(readHead)
+    return { files: positionals, keys: values.keys, heads, isMixed: values.mixed, isJson: values.json }
+  } catch (cause) {
+    throw cause instanceof UsageError ? cause : new UsageError(usage, { cause })
+  }
+}
+
+function readHead(text: string): ChainHead {
+  const [, id = '', seq = '', hash] = /^([0-9a-f]{32}):([1-9][0-9]{0,15}):([0-9a-f]{64})$/.exec(text) ?? []
+  if (hash === undefined) throw new UsageError('--head: not ID:SEQ:HASH')
+  return { id, seq: Number(seq), hash }
+}
+
+const keyList = z.object({ keys: z.array(z.object({ key_id: z.string(), public_key: z.string() })) })
+
+/** Reads a response of `GET sys/audit-chain`, or its `data`. */
+async function readKeys(file: string): Promise<KnownKey[]> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new CommandError(`cannot read ${file}: ${systemCode(cause)}`, { cause })
+  })
+  const found = z.union([keyList, z.object({ data: keyList }).transform(({ data }) => data)])
+  const { data } = found.safeParse(parsed(text))
+  if (data === undefined) throw new UsageError(`${file} is not a response of sys/audit-chain`)
+  return data.keys
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+async function verifyFile(file: string, check: ChainCheck): Promise<FileReport> {
+  check.beginFile()
+  const splitter = new LineSplitter(maxLineBytes, (line) => check.add(line))
+  try {
+    for await (const chunk of createReadStream(file, { highWaterMark: chunkBytes })) splitter.add(chunk)
+  } catch (cause) {
+    throw new CommandError(`cannot read ${file}: ${systemCode(cause)}`, { cause })
+  }
+  const broken = check.endFile(splitter.rest)
+  const chains = check.chains.filter(({ counts }) => counts.lines > 0)
+  return { file, broken, chains: chains.map(({ id, counts, unsigned }) => ({ id, ...counts, unsigned })) }
+}
+
+const emptyReport: ChainReport = {
+  ...{ id: undefined, lines: 0, firstSeq: 0, lastSeq: 0, checkpoints: 0, unsigned: 0, torn: 0, gaps: 0 },
+}
+
+function textOf({ file, chains, broken }: FileReport, isMixed: boolean): string {
+  const reports = chains.length === 0 ? [emptyReport] : chains
+  const lines = reports.map(
+    (chain) => `${isMixed && chain.id ? `${file} ${chain.id}` : file}: ${countsOf(chain)}`,
+  )
+  const verdict = broken === undefined ? 'intact' : `broken at line ${broken.line}: ${broken.reason}`
+  return [...lines, verdict, ''].join('\n')
+}
+
+const countsOf = ({ lines, firstSeq, lastSeq, checkpoints, unsigned, torn, gaps }: ChainReport): string =>
+  `lines ${lines}, first seq ${firstSeq}, last seq ${lastSeq}, check points ${checkpoints}, ` +
+  `unsigned tail ${unsigned}, torn ${torn}, gaps ${gaps}`
+
+const jsonOf = ({ file, chains, broken }: FileReport) => ({
+  file,
+  chains: chains.map(({ id, lines, firstSeq, lastSeq, checkpoints, unsigned, torn, gaps }) => ({
+    ...{
+      id,
+      lines,
+      first_seq: firstSeq,
+      last_seq: lastSeq,
+      checkpoints,
+      unsigned_tail: unsigned,
+      torn,
+      gaps,
+    },
+  })),
+  broken: broken ?? null,
+})

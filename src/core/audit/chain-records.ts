@@ -1,0 +1,59 @@
+import { createPublicKey, verify } from 'node:crypto'
+import type { ChainHead } from './chain.ts'
+
+/** Why a writer continues a chain in a file that it has opened. */
+export type ResumeReason = 'restart' | 'reopened' | 'file_missing'
+
+/** What happened to a chain. docs/contract/audit.md#chain-records */
+export type ChainEvent =
+  | { readonly event: 'start' | 'rotate' | 'close' }
+  | { readonly event: 'resume'; readonly reason: ResumeReason }
+  | { readonly event: 'torn'; readonly torn_bytes: number }
+  | { readonly event: 'gap'; readonly missed: number }
+
+/** The text of a record about the chain itself. */
+export const chainRecord = (time: string, event: ChainEvent): string =>
+  JSON.stringify({ time, type: 'chain', ...event })
+
+/** A signature and the key that verifies it. */
+export type Signature = { readonly key_id: string; readonly public_key: string; readonly signature: string }
+
+export type Sign = (text: string) => Signature
+
+/** `seq` and `hash` are those of the preceding record. */
+export type Checkpoint = Signature & {
+  readonly seq: number
+  readonly hash: string
+  readonly device: string
+  readonly replica: string
+}
+
+type Signed = Omit<Checkpoint, keyof Signature> & { readonly id: string; readonly time: string }
+
+/** The text of a record that signs the chain up to `head`. */
+export function checkpointRecord(
+  head: ChainHead,
+  { time, device, replica }: { time: string; device: string; replica: string },
+  sign: Sign,
+): string {
+  const { id, seq, hash } = head
+  const { key_id, public_key, signature } = sign(signedText({ id, seq, hash, time, device, replica }))
+  const checkpoint: Checkpoint = { seq, hash, device, replica, key_id, public_key, signature }
+  return JSON.stringify({ time, type: 'checkpoint', checkpoint })
+}
+
+/** Whether the signature is that of the checkpoint's own key. */
+export function isSignatureRight(id: string, time: string, checkpoint: Checkpoint): boolean {
+  const { public_key, signature } = checkpoint
+  try {
+    const key = createPublicKey({ key: Buffer.from(public_key, 'base64'), format: 'der', type: 'spki' })
+    const signed = Buffer.from(signedText({ ...checkpoint, id, time }))
+    return key.asymmetricKeyType === 'ed25519' && verify(null, signed, key, Buffer.from(signature, 'base64'))
+  } catch {
+    // not a public key
+    return false
+  }
+}
+
+const signedText = ({ id, seq, hash, time, device, replica }: Signed): string =>
+  `gatehouse-checkpoint-1\n${id}\n${seq}\n${hash}\n${time}\n${device}\n${replica}`

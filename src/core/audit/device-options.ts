@@ -1,0 +1,100 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { refuse } from '../../errors.ts'
+import { isLoopbackHost } from '../../lib/address.ts'
+import { isInDirectories } from './file-sink.ts'
+import type { SinkTarget } from './sink.ts'
+
+/** Where devices may write. */
+export type DeviceLimits = {
+  /** The folders of file devices. */
+  readonly directories: readonly string[]
+  /** The `host:port` of HTTP devices. */
+  readonly hosts: readonly string[]
+}
+
+const executable = 0o111
+const permissions = 0o777
+const maxHeaders = 50
+/** Set by the device itself, or a way to change what a request is. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** Where a device of this type writes. Throws `invalid`. docs/contract/audit.md#devices */
+export function sinkTarget(
+  type: string,
+  options: Readonly<Record<string, string>>,
+  limits: DeviceLimits,
+): SinkTarget {
+  if (type === 'file') return fileTarget(options, limits)
+  if (type === 'http') return httpTarget(options, limits)
+  throw refuse('invalid', `unknown backend type: "${type}"`)
+}
+
+function fileTarget(
+  { file_path, path = file_path, mode }: Readonly<Record<string, string>>,
+  { directories }: DeviceLimits,
+): SinkTarget {
+  if (path === undefined || path === '') throw refuse('invalid', 'file_path is required')
+  if (path === 'stdout' || path === 'discard') return { kind: path }
+  if (!isInDirectories(path, directories)) throw refuse('invalid', 'file_path is not in an allowed directory')
+  return { kind: 'file', path, mode: modeOf(mode), directories }
+}
+
+/** Octal digits; never executable. */
+function modeOf(text = '0600'): number {
+  if (!/^[0-7]{1,5}$/.test(text)) throw refuse('invalid', 'mode is not an octal number')
+  return Number.parseInt(text, 8) & permissions & ~executable
+}
+
+function httpTarget({ uri, headers }: Readonly<Record<string, string>>, { hosts }: DeviceLimits): SinkTarget {
+  const url = uri === undefined ? null : URL.parse(uri)
+  if (url === null) throw refuse('invalid', 'uri is not a URL')
+  const isPlain = url.protocol === 'http:'
+  if (!isPlain && url.protocol !== 'https:') throw refuse('invalid', 'uri must begin with https://')
+  if (isPlain && !isLoopbackHost(bareHost(url)))
+    throw refuse('invalid', 'uri must begin with https:// unless its host is a loopback address')
+  if (url.username !== '' || url.password !== '') throw refuse('invalid', 'uri must not contain a password')
+  const port = url.port === '' ? (isPlain ? '80' : '443') : url.port
+  if (!hosts.includes(`${url.hostname}:${port}`)) throw refuse('invalid', 'uri is not an allowed host')
+  return { kind: 'http', uri: url.href, headers: headersOf(headers) }
+}
+
+/** Without the brackets of an IPv6 address. */
+const bareHost = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
+
+function headersOf(text: string | undefined): Record<string, string> {
+  const found = text === undefined || text === '' ? {} : parsedObject(text)
+  const entries = Object.entries(found)
+  if (entries.length > maxHeaders) throw refuse('invalid', `headers has more than ${maxHeaders} entries`)
+  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), headerValue(name, value)]))
+}
+
+function parsedObject(text: string): object {
+  try {
+    const found: unknown = JSON.parse(text)
+    if (typeof found === 'object' && found !== null && !Array.isArray(found)) return found
+  } catch {
+    // refused below
+  }
+  throw refuse('invalid', 'headers is not a JSON object')
+}
+
+function headerValue(name: string, value: unknown): string {
+  try {
+    if (typeof value !== 'string' || ownHeaders.has(name.toLowerCase())) throw new TypeError(name)
+    validateHeaderName(name)
+    validateHeaderValue(name, value)
+    return value
+  } catch (cause) {
+    throw refuse('invalid', 'headers has a name or value that is not allowed', { cause })
+  }
+}

@@ -1,0 +1,125 @@
+import { Agent as PlainAgent, type IncomingMessage, request as requestPlain } from 'node:http'
+import { Agent as TlsAgent, request as requestTls } from 'node:https'
+import { systemCode } from '../../lib/private-file.ts'
+import { type Sink, type SinkEnd, SinkError, type SinkTarget } from './sink.ts'
+
+const maxAnswerBytes = 64 * 1024
+
+/** Failures that occur before anything is sent. */
+const unsent: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+])
+
+/** Sends each line as a POST, one after the other, over one connection. */
+export class HttpSink implements Sink {
+  readonly isReadable = false
+  readonly #target: SinkTarget & { kind: 'http' }
+  readonly #deadlineMs: number
+  readonly #agent: PlainAgent | TlsAgent
+
+  constructor(target: SinkTarget & { kind: 'http' }, deadlineMs: number) {
+    this.#target = target
+    this.#deadlineMs = deadlineMs
+    const options = { keepAlive: true, maxSockets: 1 }
+    this.#agent = isTls(target.uri) ? new TlsAgent(options) : new PlainAgent(options)
+  }
+
+  open(): SinkEnd {
+    return { isNew: false }
+  }
+
+  async write(lines: readonly string[]): Promise<void> {
+    let written = 0
+    try {
+      for (const line of lines) {
+        await this.#post(line)
+        written += 1
+      }
+    } catch (cause) {
+      const code = codeOf(cause)
+      throw new SinkError(cause, {
+        code,
+        written,
+        isUncertain: !(unsent.has(code) || cause instanceof RefusedByCollector),
+      })
+    }
+  }
+
+  async sync(): Promise<void> {}
+
+  isReplaced(): boolean {
+    return false
+  }
+
+  /** Ends connections only: the agent opens new ones. */
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  async #post(line: string): Promise<void> {
+    const signal = AbortSignal.timeout(this.#deadlineMs)
+    try {
+      await this.#postOnce(line, signal)
+    } catch (cause) {
+      // the collector closed the idle connection at the moment of this request
+      if (!(cause instanceof StaleConnection)) throw cause
+      await this.#postOnce(line, signal)
+    }
+  }
+
+  #postOnce(line: string, signal: AbortSignal): Promise<void> {
+    const { uri, headers } = this.#target
+    const body = Buffer.from(line)
+    return new Promise((resolve, reject) => {
+      const request = (isTls(uri) ? requestTls : requestPlain)(uri, {
+        method: 'POST',
+        agent: this.#agent,
+        headers: { 'content-type': 'application/json', ...headers, 'content-length': body.length },
+        signal,
+      })
+      request.once('response', (answer) => {
+        const status = answer.statusCode ?? 0
+        const settle = () =>
+          status >= 200 && status < 300 ? resolve() : reject(new RefusedByCollector(status))
+        drop(answer, settle)
+      })
+      request.once('error', (cause) =>
+        reject(request.reusedSocket && systemCode(cause) === 'ECONNRESET' ? new StaleConnection() : cause),
+      )
+      request.end(body)
+    })
+  }
+}
+
+class StaleConnection extends Error {}
+
+/** The collector answered, but not with success. */
+class RefusedByCollector extends Error {
+  readonly code: string
+
+  constructor(status: number) {
+    super(`the collector answered ${status}`)
+    this.code = `HTTP_${status}`
+  }
+}
+
+const isTls = (uri: string): boolean => uri.startsWith('https:')
+
+const codeOf = (cause: unknown): string => {
+  const code = systemCode(cause)
+  return code === 'ABORT_ERR' || code === 'TimeoutError' ? 'ETIMEDOUT' : code
+}
+
+/** Reads the body to its end, so that the connection can be used again, and drops it. */
+function drop(answer: IncomingMessage, done: () => void): void {
+  let bytes = 0
+  answer.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > maxAnswerBytes) answer.destroy()
+  })
+  answer.once('close', done)
+}
