@@ -21,6 +21,12 @@ type FileReport = {
   broken: Break | undefined
 }
 
+const keyList = z.object({ keys: z.array(z.object({ key_id: z.string(), public_key: z.string() })) })
+
+const emptyReport: ChainReport = {
+  ...{ id: undefined, lines: 0, firstSeq: 0, lastSeq: 0, checkpoints: 0, unsigned: 0, torn: 0, gaps: 0 },
+}
+
 /**
  * `npm run audit:verify` checks the chain of audit files, which it reads in the given order.
  * docs/contract/audit.md#verification
@@ -71,8 +77,6 @@ function readHead(text: string): ChainHead {
   return { id, seq: Number(seq), hash }
 }
 
-const keyList = z.object({ keys: z.array(z.object({ key_id: z.string(), public_key: z.string() })) })
-
 /** Reads a response of `GET sys/audit-chain`, or its `data`. */
 async function readKeys(file: string): Promise<KnownKey[]> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
@@ -105,10 +109,6 @@ async function verifyFile(file: string, check: ChainCheck): Promise<FileReport> 
   return { file, broken, chains: chains.map(({ id, counts, unsigned }) => ({ id, ...counts, unsigned })) }
 }
 
-const emptyReport: ChainReport = {
-  ...{ id: undefined, lines: 0, firstSeq: 0, lastSeq: 0, checkpoints: 0, unsigned: 0, torn: 0, gaps: 0 },
-}
-
 function textOf({ file, chains, broken }: FileReport, isMixed: boolean): string {
   const reports = chains.length === 0 ? [emptyReport] : chains
   const lines = reports.map(
@@ -118,13 +118,14 @@ function textOf({ file, chains, broken }: FileReport, isMixed: boolean): string 
   return [...lines, verdict, ''].join('\n')
 }
 
-const countsOf = ({ lines, firstSeq, lastSeq, checkpoints, unsigned, torn, gaps }: ChainReport): string =>
-  `lines ${lines}, first seq ${firstSeq}, last seq ${lastSeq}, check points ${checkpoints}, ` +
-  `unsigned tail ${unsigned}, torn ${torn}, gaps ${gaps}`
+function countsOf(chain: ChainReport): string {
+  const { lines, firstSeq, lastSeq, checkpoints, unsigned, torn, gaps } = chain
+  const size = `lines ${lines}, first seq ${firstSeq}, last seq ${lastSeq}`
+  return `${size}, check points ${checkpoints}, unsigned tail ${unsigned}, torn ${torn}, gaps ${gaps}`
+}
 
-const jsonOf = ({ file, chains, broken }: FileReport) => ({
-  file,
-  chains: chains.map(({ id, lines, firstSeq, lastSeq, checkpoints, unsigned, torn, gaps }) => ({
+function jsonOf({ file, chains, broken }: FileReport) {
+  const listed = chains.map(({ id, lines, firstSeq, lastSeq, checkpoints, unsigned, torn, gaps }) => ({
     ...{
       id,
       lines,
@@ -135,6 +136,6 @@ const jsonOf = ({ file, chains, broken }: FileReport) => ({
       torn,
       gaps,
     },
-  })),
-  broken: broken ?? null,
-})
+  }))
+  return { file, chains: listed, broken: broken ?? null }
+}

@@ -32,34 +32,33 @@ const storedHead = z.object({
 })
 type DeviceHead = z.output<typeof storedHead>
 
-const keysKey = 'audit/chain-keys'
-const headPrefix = 'audit/chain-heads/'
+const keysKey = 'chain-keys'
+const headPrefix = 'chain-heads/'
 
 /** Signs checkpoints, and stores the keys and the last signed position of each chain behind the barrier. */
 export class AuditChainKeys {
   readonly #view: View
   readonly #clock: Clock
-  #keys: readonly ChainKey[]
-  #privateKey: KeyObject
+  #keys: readonly ChainKey[] = []
+  #privateKey: KeyObject | undefined
 
-  private constructor({ view, clock }: ChainKeyParts, stored: StoredKeys) {
+  private constructor({ view, clock }: ChainKeyParts) {
     this.#view = view
     this.#clock = clock
-    this.#keys = stored.keys
-    this.#privateKey = privateKeyOf(stored)
   }
 
-  /** Creates the first key if there is none. */
   static async open(parts: ChainKeyParts): Promise<AuditChainKeys> {
-    const { view, clock } = parts
-    const first = (current: unknown) => (current === undefined ? withNewKey(undefined, isoTime(clock)) : keep)
-    const stored = await view.update(keysKey, first)
-    return new AuditChainKeys(parts, storedKeys.parse(stored))
+    const opened = new AuditChainKeys(parts)
+    const stored = await parts.view.get(keysKey)
+    if (stored !== undefined) opened.#use(stored)
+    return opened
   }
 
   /** Signs with the current key. */
   sign(text: string): Signature {
-    const { key_id = '', public_key = '' } = this.#keys.at(-1) ?? {}
+    const current = this.#keys.at(-1)
+    if (current === undefined || this.#privateKey === undefined) throw new Error('no device has been opened')
+    const { key_id, public_key } = current
     return {
       key_id,
       public_key,
@@ -76,9 +75,7 @@ export class AuditChainKeys {
   async rotate(): Promise<void> {
     const time = isoTime(this.#clock)
     const change = (current: unknown) => withNewKey(storedKeys.optional().parse(current), time)
-    const stored = storedKeys.parse(await this.#view.update(keysKey, change))
-    this.#keys = stored.keys
-    this.#privateKey = privateKeyOf(stored)
+    this.#use(await this.#view.update(keysKey, change))
   }
 
   async heads(): Promise<DeviceHead[]> {
@@ -86,7 +83,11 @@ export class AuditChainKeys {
     return records.map(({ value }) => storedHead.parse(value))
   }
 
+  /** Where a device that is being opened continues. Creates the key if it is the first device. */
   async headOf(device: string, replica: string): Promise<StoredHead | undefined> {
+    const first = (current: unknown) =>
+      current === undefined ? withNewKey(undefined, isoTime(this.#clock)) : keep
+    if (this.#privateKey === undefined) this.#use(await this.#view.update(keysKey, first))
     return storedHead.optional().parse(await this.#view.get(headKey(device, replica)))
   }
 
@@ -100,9 +101,20 @@ export class AuditChainKeys {
   async forget(device: string): Promise<void> {
     await this.#view.deletePrefix(headPrefixOf(device))
   }
+
+  #use(record: unknown): void {
+    const { keys, private_key } = storedKeys.parse(record)
+    this.#keys = keys
+    const key = Buffer.from(private_key, 'base64')
+    this.#privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' })
+  }
 }
 
-export type ChainKeyParts = { readonly view: View; readonly clock: Clock }
+export type ChainKeyParts = {
+  /** The records of the audit log. */
+  readonly view: View
+  readonly clock: Clock
+}
 
 const isoTime = (clock: Clock): string => new Date(clock.now()).toISOString()
 
@@ -123,6 +135,3 @@ function withNewKey(before: StoredKeys | undefined, time: string): StoredKeys {
     private_key: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'),
   }
 }
-
-const privateKeyOf = ({ private_key }: StoredKeys): KeyObject =>
-  createPrivateKey({ key: Buffer.from(private_key, 'base64'), format: 'der', type: 'pkcs8' })
