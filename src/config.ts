@@ -107,6 +107,38 @@ const ceremonies = list.pipe(
   z.array(z.enum(['rekey', 'generate-root'], 'must be a list of rekey and generate-root')),
 )
 
+const auditDevice = z.strictObject({
+  path: z.string().regex(/^[\w.-]+(?:\/[\w.-]+)*\/?$/, 'path: must be a path like file'),
+  type: z.string(),
+  description: z.string().default(''),
+  options: z.record(z.string(), z.string()).default({}),
+})
+/** Whether types and options are valid is up to the audit log, which knows them. */
+const auditDevices = z.string().transform((text, context) => {
+  const parsed = z.array(auditDevice).safeParse(parsedJson(text))
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    // the text is secret: name the place, not the value
+    const place = issue?.path.join('.') ?? ''
+    const message = place === '' ? 'must be a JSON list of audit devices' : `${place}: is missing or invalid`
+    context.issues.push({ code: 'custom', message, input: text })
+    return z.NEVER
+  }
+  return parsed.data.map(({ path, ...device }) => ({
+    ...device,
+    path: path.endsWith('/') ? path : `${path}/`,
+    local: false,
+  }))
+})
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 const cloudName = z
   .string()
   .refine(isEnvironmentName, 'must be CloudPublicCloud, CloudUSGovernmentCloud or CloudChinaCloud')
@@ -260,6 +292,27 @@ export const settings = {
     'lifetime of tokens and leases that request none',
   ),
   maxLeaseTtlMs: setting(lifetime, 'MAX_LEASE_TTL', '768h', 'maximum lifetime, unless a mount has its own'),
+  audit: setting(
+    auditDevices,
+    'AUDIT',
+    '[]',
+    'audit devices, a JSON list of {"path","type","description","options"}; the API can only read them',
+    true,
+  ),
+  auditApi: setting(flag, 'AUDIT_API', 'true', 'whether the API may enable and disable audit devices'),
+  auditDirs: setting(list, 'AUDIT_DIRS', 'data/audit', 'folders that audit devices may write files to'),
+  auditHttpHosts: setting(
+    list,
+    'AUDIT_HTTP_HOSTS',
+    '',
+    'list of host:port that audit devices may send entries to',
+  ),
+  auditSync: setting(
+    z.enum(['interval', 'always']),
+    'AUDIT_SYNC',
+    'interval',
+    'interval: an entry is written before the response, and synced within a second; always: synced before the response',
+  ),
   logLevel: setting(
     z.enum(['trace', 'debug', 'info', 'warn', 'error']),
     'LOG_LEVEL',

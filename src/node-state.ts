@@ -59,7 +59,8 @@ export class ProcessState {
     const state = this.of(this.#served)
     if (!state.isInitialized()) return 'uninitialized'
     if (state.isSealed()) return 'sealed'
-    return (await state.isStorageUp()) ? 'ready' : 'storage'
+    if (!(await state.isStorageUp())) return 'storage'
+    return this.#served.life.core?.audit.log.isUp === false ? 'audit' : 'ready'
   }
 
   /** Never rejects. */

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import type { Config } from './config.ts'
 import { isEmpty } from './core/barrier/barrier.ts'
 import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
@@ -64,7 +65,11 @@ export async function openServerCore(
   parts: ServerCoreParts & { readonly mountTypes: MountTypeRegistry },
 ): Promise<Core> {
   await using staging = (await isEmpty(parts.storage)) ? await openMemory() : undefined
-  return await openCore(coreSettings(parts.config, keys), { ...storeParts(parts), staging })
+  const { config, log } = parts
+  const core = await openCore(coreSettings(config, keys), { ...storeParts(parts), staging })
+  if (config.storage.kind !== 'memory' && !core.audit.log.isOn)
+    log.warn('no audit device is enabled: requests leave no trace')
+  return core
 }
 
 /** Creates an empty store with a seal, and returns its root token. */
@@ -94,6 +99,14 @@ const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettin
   devRootToken: config.dev ? config.rootToken : undefined,
   apiAddr: config.apiAddr ?? '',
   background: config.background === 'on',
+  audit: {
+    fixed: config.audit,
+    isOpenToApi: config.auditApi,
+    limits: { directories: config.auditDirs, hosts: config.auditHttpHosts },
+    sync: config.auditSync,
+    replica: config.replicaName ?? hostname(),
+    version: config.reportedVersion,
+  },
 })
 
 const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)

@@ -17,6 +17,8 @@ export type Caller = {
   /** The id as presented; held only during the request. */
   readonly tokenId: string
   readonly identityPolicies: readonly string[]
+  /** Of its entity, if it has one. */
+  readonly identity?: Identity
   /** For paths relative to the namespace of the request. */
   readonly acl: Acl
 }
@@ -100,11 +102,11 @@ export class Access {
     }
     const rights = await this.#rightsOf(token)
     if (rights === undefined) throw denied()
-    const { identityPolicies, acl } = rights
+    const { acl, ...held } = rights
     return {
       token,
       tokenId,
-      identityPolicies,
+      ...held,
       acl: token.namespace === namespace.id ? acl : this.#seenFrom(namespace, token, acl),
     }
   }
@@ -164,7 +166,7 @@ export class Access {
   }
 
   /** Undefined if the token's entity is disabled or deleted. */
-  async #rightsOf(token: Token): Promise<Pick<Caller, 'identityPolicies' | 'acl'> | undefined> {
+  async #rightsOf(token: Token): Promise<Pick<Caller, 'identityPolicies' | 'identity' | 'acl'> | undefined> {
     const { identities, policies, clock } = this.#parts
     if (token.entity_id === '') {
       return {
@@ -186,7 +188,7 @@ export class Access {
           { ...context, groupsOf: (id) => groupsOf(identity, id) },
           [...own, ...this.#policiesBelow(token, identity)],
         ))
-    return { identityPolicies: here.policies, acl }
+    return { identityPolicies: here.policies, identity, acl }
   }
 
   /** Policies of groups in namespaces below the token's. docs/contract/namespaces.md#isolation */

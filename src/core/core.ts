@@ -1,4 +1,6 @@
 import { Access } from './access.ts'
+import type { AuditLogParts } from './audit/audit-log.ts'
+import { type AuditSettings, openAudit } from './audit/open-audit.ts'
 import { backgroundJobs } from './background-jobs.ts'
 import type { Barrier } from './barrier/barrier.ts'
 import type { View } from './barrier/view.ts'
@@ -19,9 +21,14 @@ export type CoreSettings = StoreSettings & {
   readonly apiAddr: string
   /** Whether background jobs run. */
   readonly background: boolean
+  readonly audit?: AuditSettings
 }
 
-export type CoreParts = StoreParts & { readonly outbound: OutboundClient }
+export type CoreParts = StoreParts & {
+  readonly outbound: OutboundClient
+  /** Called after each write of an audit entry. */
+  readonly onAudited?: AuditLogParts['onWrite']
+}
 
 /** All layers below HTTP. */
 export type Core = Awaited<ReturnType<typeof openCore>>
@@ -52,6 +59,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   })
   const held = new AsyncDisposableStack()
   held.defer(() => barrier.seal())
+  const audit = held.use(await openAudit(settings.audit, { ...stores, onWrite: parts.onAudited }))
   for (const one of [mounts, namespaceLife, mountTypes, stores.leases]) held.use(one)
   held.defer(() => mounts.stopMoves())
   for (const one of [stores.tidy, jobs]) held.use(one)
@@ -59,7 +67,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   return {
     ...stores,
     ...rechecks,
-    ...{ namespaceLife, cors, clusterId, ceremonies },
+    ...{ namespaceLife, cors, clusterId, ceremonies, audit },
     access: new Access({ tokens, identities, policies, namespaces, clock }),
     longLists: new LongLists(),
     counts: storedCounts(stores),

@@ -4,14 +4,14 @@ import type { Mount } from '../core/mounts/mount.ts'
 import type { Namespace } from '../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
 import type { AclRequest } from '../core/policies/acl.ts'
-import type { AclOperation } from '../core/policies/capabilities.ts'
 import { isWrapping } from '../core/wrapping/wrapper.ts'
 import { fail, refuse, ServiceError } from '../errors.ts'
 import { FieldError } from '../lib/fields.ts'
 import type { JsonLimits, JsonValue } from '../lib/json.ts'
 import { queryFields, readFields, readPatchFields } from './body.ts'
-import { type Call, callOf, type Operation } from './call.ts'
+import { type Call, callOf } from './call.ts'
 import type { RoutedRequest, RouteRules } from './exchange.ts'
+import { aclOperationOf } from './operation.ts'
 import { checkMfaHeader, tokenOf, wrapTtlOf } from './request-headers.ts'
 import { isRelative } from './target.ts'
 
@@ -70,10 +70,12 @@ export function admission(parts: AdmissionParts): Admit {
       follow(call, rules.follows(call.sent, tokenOf(request.raw)))
     const checked = rules.precheck?.(call.sent, { call, presented: tokenOf(request.raw) })
     if (checked !== undefined) await checked
+    if (call.trail !== undefined) call.trail.isReached = true
     if (rules.open) await admitOpen(call, rules, request, access)
     else await admitCaller(call, rules, request, access)
     // the token became valid since; its fields were not read, so nothing may act on them
     if (isOfStranger) throw refuse('denied', 'permission denied')
+    if (call.trail !== undefined) call.trail.isAllowed = true
     if (call.wrapTtl > 0 && call.operation !== 'help') await admitWrapping(call, rules, request)
     if (call.mount?.tainted === true && !rules.whileRemoved) throw taintedRefusal(call)
   }
@@ -201,9 +203,8 @@ async function admitCaller(
   call.caller = caller
   if (rules.exists !== undefined) await lookForTarget(call, rules, rules.exists, request, caller)
   if (call.operation === 'help') return
-  const operation = aclOperation[call.operation ?? 'read']
   const verdict = caller.acl.decide({
-    operation: operation === 'update' && call.creates ? 'create' : operation,
+    operation: aclOperationOf(call),
     path: call.path,
     canonicalize: canonicalizerOf(call, rules),
     fields: call.sent,
@@ -235,18 +236,6 @@ function canonicalizerOf({ path, below }: Call, { canonical }: RouteRules): AclR
   if (canonical === undefined) return undefined
   const mountPath = path.slice(0, path.length - below.length)
   return (text) => (text.startsWith(mountPath) ? mountPath + canonical(text.slice(mountPath.length)) : text)
-}
-
-const aclOperation: Record<Operation, AclOperation> = {
-  read: 'read',
-  header: 'read',
-  list: 'list',
-  scan: 'scan',
-  write: 'update',
-  patch: 'patch',
-  delete: 'delete',
-  help: 'help',
-  preflight: 'read',
 }
 
 /**

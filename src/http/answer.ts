@@ -5,7 +5,8 @@ import { refuse } from '../errors.ts'
 import { FieldError } from '../lib/fields.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
 import { type Call, type Converted, callOf } from './call.ts'
-import { envelope, type MadeByCall, type Reply, wrappedEnvelope } from './envelope.ts'
+import { type MadeByCall, madeBy, note, noteRaw } from './audit-trail.ts'
+import { envelope, type Reply, wrappedEnvelope } from './envelope.ts'
 import type { Answer, RoutedRequest, Served } from './exchange.ts'
 
 /** What a request needs around its handler. */
@@ -18,6 +19,8 @@ export type Host = {
   lease(call: Call, secret: LeasedSecret): Promise<IssuedLease>
   /** Stores a response behind a wrapping token. If that fails, revokes what the call has created. */
   wrap(call: Call, body: string, made: MadeByCall): Promise<WrapInfo>
+  /** Revokes a new token or secret that its caller will not receive. */
+  takeBack(call: Call, made: MadeByCall): Promise<void>
   /** Counts a large response until its client has received it. Throws if too many bytes are held already. */
   hold(call: Call, body: string): void
 }
@@ -46,11 +49,12 @@ export async function answerRequest(
     leave()
   }
   if (result?.raw !== undefined) return rawAnswer(host, call, result.raw)
-  if (result?.wrapInfo !== undefined) return json(wrappedEnvelope(result.wrapInfo))
+  if (result?.wrapInfo !== undefined) return wrappedAnswer(call, result.wrapInfo, {})
   const own = warningsOf(call.converted)
   const warnings = result?.warnings === undefined ? own : [...result.warnings, ...own]
   if (operation === 'list') return listAnswer(host, call, result, warnings)
   if (operation === 'scan' && result?.data) result = { ...result, data: page(result.data, call.sent) }
+  if (result !== undefined && call.trail !== undefined) note(call.trail, result, warnings)
   if (result === undefined) {
     if (operation === 'read') throw refuse('missing', '')
     return { status: 204, contentType: 'application/json' }
@@ -61,10 +65,7 @@ export async function answerRequest(
   const body = envelope(call, { ...result, warnings })
   host.hold(call, body)
   if (call.wrapTtl > 0)
-    return wrapped(host, call, body, {
-      accessor: result.auth?.accessor,
-      leaseId: result.secret && result.lease?.id,
-    })
+    return wrapped(host, call, body, madeBy(result))
   return { status: result.status ?? 200, contentType: 'application/json', headers: result.headers, body }
 }
 
@@ -107,6 +108,7 @@ async function listAnswer(
   const empty =
     (!Array.isArray(keys) || keys.length === 0) && Object.keys(data).every((key) => key === 'keys')
   if (empty && warnings.length === 0) throw refuse('missing', '')
+  if (call.trail !== undefined) note(call.trail, { ...result, data }, warnings)
   const body = envelope(call, { ...result, data: empty ? {} : data, warnings })
   host.hold(call, body)
   return call.wrapTtl > 0 ? wrapped(host, call, body) : json(body)
@@ -156,7 +158,17 @@ const json = (body: string): Answer => ({ status: 200, contentType: 'application
 
 /** Stores the response and returns a wrapping token for it. docs/contract/wrapping.md#wrapping */
 async function wrapped(host: Host, call: Call, body: string, made: MadeByCall = {}): Promise<Answer> {
-  return json(wrappedEnvelope(await host.wrap(call, body, made)))
+  return wrappedAnswer(call, await host.wrap(call, body, made), made)
+}
+
+/** The audit log shows neither content nor lease of a wrapped response. */
+function wrappedAnswer(call: Call, wrapInfo: WrapInfo, made: MadeByCall): Answer {
+  const { trail } = call
+  if (trail !== undefined) {
+    trail.reply = { wrapInfo, ...(trail.reply.warnings && { warnings: trail.reply.warnings }) }
+    trail.made = { ...made, wrappingAccessor: wrapInfo.accessor }
+  }
+  return json(wrappedEnvelope(wrapInfo))
 }
 
 /** Wraps a JSON document with status 200 like any response; other raw responses cannot be wrapped. */
@@ -167,6 +179,7 @@ async function rawAnswer(
 ): Promise<Answer> {
   // whatever becomes of the answer, the stream ends with the request
   if (stream !== undefined) call.release = () => stream.stream.destroy()
+  if (call.trail !== undefined) noteRaw(call.trail, call.path, { status, contentType, body })
   if (call.wrapTtl > 0 && status === 200 && contentType === 'application/json')
     return wrapped(host, call, body)
   return {

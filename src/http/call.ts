@@ -3,6 +3,7 @@ import type { Caller } from '../core/access.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import type { Namespace } from '../core/namespaces/namespace.ts'
 import type { JsonValue } from '../lib/json.ts'
+import type { AuditTrail } from './audit-trail.ts'
 
 /**
  * What a verb asks for. docs/contract/http.md#verbs-and-paths. `write` becomes create or update once the
@@ -70,6 +71,8 @@ export type Call = {
   converted: Converted | undefined
   /** The reason for the refusal, a stable code; empty for most requests. docs/explain.md#reasons */
   reason: string
+  /** What its audit entries need; undefined while auditing is off. */
+  trail: AuditTrail | undefined
   /** Bytes held for its body, and for its response if that is large. */
   bodyBytes: number
   /** Called when the request has ended, sent or not. */

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { LeasedSecret } from '../core/leases/lease.ts'
-import type { AuthBlock } from '../core/tokens/auth-block.ts'
+import type { AuthBlock, IssuedToken } from '../core/tokens/auth-block.ts'
 import type { WrapInfo } from '../core/wrapping/wrapper.ts'
 import { stringifyJson } from '../lib/json.ts'
 import type { Call } from './call.ts'
@@ -18,6 +18,8 @@ export type Reply = {
   auth?: AuthBlock
   /** A revocable secret: it gets a lease before it is sent. */
   secret?: LeasedSecret
+  /** The token of `auth`, for the audit log. */
+  issued?: IssuedToken
   /** A created or renewed lease; `duration` in seconds. */
   lease?: ShownLease
   /**
@@ -48,9 +50,6 @@ export type WrittenReply = Reply & {
   readonly dataText: string
   readonly headers: Readonly<Record<string, string>> & { readonly etag: string }
 }
-
-/** What a call has created and its response names: without the response it belongs to nobody. */
-export type MadeByCall = { readonly accessor?: string | undefined; readonly leaseId?: string | undefined }
 
 /** The parts of a request that its response repeats. */
 export type Answered = Pick<Call, 'requestId' | 'path' | 'namespaceInPath'> & {

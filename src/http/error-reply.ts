@@ -1,3 +1,4 @@
+import { HttpError } from '@fastify/sensible'
 import { causeList, type ErrorKind, ServiceError } from '../errors.ts'
 
 /**
@@ -28,16 +29,25 @@ export const errorBody = (...errors: string[]): string => `${JSON.stringify({ er
  * docs/contract/http.md#errors
  */
 export function errorReply(error: ServiceError, open: boolean): ErrorReply {
-  const text = error.wrapped && !open ? causeList(error.message) : error.message
+  const text = failureText(error, open)
   const status = statusOf[error.kind]
   const retryAfter =
     error.retryAfterSeconds?.toString() ?? (mayPass.has(error.kind) ? retrySeconds(error) : undefined)
   return { status, body: text === '' ? errorBody() : errorBody(text), retryAfter }
 }
 
+/** The text of a failure in its response; empty without one. */
+export function failureText(error: unknown, open: boolean): string {
+  if (error instanceof HttpError && error.statusCode < 500) return ''
+  const { wrapped, message } = error instanceof ServiceError ? error : bug
+  return wrapped && !open ? causeList(message) : message
+}
+
+const bug = new ServiceError('internal', 'internal error')
+
 /** What is thrown and no ServiceError is a bug: no detail leaves the server. */
 export const bugReply = (open: boolean): ErrorReply =>
-  errorReply(new ServiceError('internal', 'internal error'), open)
+  errorReply(bug, open)
 
 /** Worth retrying a little later. */
 const mayPass: ReadonlySet<ErrorKind> = new Set(['throttled', 'unavailable', 'overloaded'])

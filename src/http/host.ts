@@ -8,7 +8,7 @@ import type { Clock } from '../lib/clock.ts'
 import { taintedRefusal } from './admission.ts'
 import type { Host } from './answer.ts'
 import type { Call } from './call.ts'
-import type { MadeByCall } from './envelope.ts'
+import type { MadeByCall } from './audit-trail.ts'
 import { fixedPaths } from '../core/mounts/mount-path.ts'
 
 export type HostParts = {
@@ -29,8 +29,11 @@ export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostP
   /** Responses wrapped for clients without a token, by address. */
   const wrapsOfStrangers = new Buckets(clock, { capacity: 10, refillMs: 6000 })
 
-  /** Revokes a new token or secret that its caller will not receive. */
-  async function takeBack(call: Call, { accessor = '', leaseId }: MadeByCall): Promise<void> {
+  async function takeBack(
+    call: Call,
+    { accessor = '', leaseId, wrappingAccessor }: MadeByCall,
+  ): Promise<void> {
+    if (wrappingAccessor !== undefined) discard(wrappingAccessor)
     const isNew = call.caller === undefined || call.path.startsWith(tokenCreation)
     if (isNew && accessor !== '') discard(accessor)
     if (leaseId === undefined) return
@@ -40,6 +43,7 @@ export function coreHost({ mounts, leases, wrapper, clock, discard, log }: HostP
   }
 
   return {
+    takeBack,
     enter: (call) => {
       const { mount } = call
       // a mount that is being removed only gets the requests that it still serves

@@ -5,6 +5,8 @@ import { effectiveMaxTtl } from '../core/mounts/mount-info.ts'
 import type { JsonLimits } from '../lib/json.ts'
 import type { AccessLine } from './access-log.ts'
 import { admission, closedAdmission } from './admission.ts'
+import type { Host } from './answer.ts'
+import { Auditing } from './auditing.ts'
 import { clientAddressReader, connectionCounting } from './client-address.ts'
 import { corsReader } from './cors.ts'
 import { coreHost } from './host.ts'
@@ -55,6 +57,7 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
   const resolve = (namespace: string, path: string) => mounts.table.resolve(namespace, path)
   const isSealed = () => core.barrier.isSealed()
   const json = jsonLimits(settings)
+  const host = coreHost(core)
   return {
     plugins: served(plugins),
     node,
@@ -68,9 +71,10 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
       openJsonLimits: json.open,
       maxTtlOf: (mount) => effectiveMaxTtl(mount, systemTtl),
     }),
-    host: coreHost(core),
+    host,
     pipeline: {
       ...pipelineParts(core.log, given),
+      audit: auditing(core, host.takeBack),
       cors: corsReader(() => core.cors.current),
       afterRequest: (call) => {
         const spent = call.caller?.token
@@ -109,8 +113,11 @@ export function closedHttpParts({ random, log, corsSettings, ...given }: ClosedH
     ...{ plugins: [], node },
     route: mountRouter({ random, clientAddress, resolve: nothing, namespaceOf: nothing }),
     admit: closedAdmission(jsonLimits(settings).withToken),
-    host: { enter: unreachable, lease: unreachable, wrap: unreachable },
-    pipeline: { ...pipelineParts(log, given), cors: corsReader(corsSettings), afterRequest: nothing },
+    host: { enter: unreachable, lease: unreachable, wrap: unreachable, takeBack: unreachable },
+    pipeline: {
+      ...pipelineParts(log, given),
+      ...{ audit: undefined, cors: corsReader(corsSettings), afterRequest: nothing },
+    },
     prepared: undefined,
     onClosing: nothing,
   }
@@ -136,6 +143,12 @@ const refusedReason: Record<RawStatus, 'size' | 'timeout' | 'malformed'> = {
   ...{ 400: 'malformed', 405: 'malformed', 417: 'malformed', 408: 'timeout' },
   ...{ 413: 'size', 414: 'size', 431: 'size' },
 }
+
+const auditing = ({ audit, namespaces }: Core, takeBack: Host['takeBack']) =>
+  new Auditing({
+    ...{ log: audit.log, headers: audit.headers, takeBack },
+    namespacePathOf: (id) => namespaces.byId(id)?.path ?? '',
+  })
 
 function pipelineParts(log: Core['log'], { settings, measure }: Pick<HttpBase, 'settings' | 'measure'>) {
   const maxBodyBytes = settings.maxRequestSize || Number.POSITIVE_INFINITY

@@ -132,6 +132,7 @@ export function mountRouter({
       creates: false,
       converted: undefined,
       reason: '',
+      trail: undefined,
       bodyBytes: 0,
       release: undefined,
       answered: undefined,

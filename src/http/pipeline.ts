@@ -8,7 +8,8 @@ import { BodyBudget, checkAnnouncedSize, largeAnswer, overloaded, readBody } fro
 import { answerIsMade, type Call, callOf, type EarlyReply } from './call.ts'
 import { type CorsRules, lookAtOrigin } from './cors.ts'
 import type { Endpoint } from './endpoint.ts'
-import { bugReply, type ErrorReply, errorBody, errorReply } from './error-reply.ts'
+import { bugReply, type ErrorReply, errorBody, errorReply, failureText } from './error-reply.ts'
+import type { Auditing } from './auditing.ts'
 import type { Answer } from './exchange.ts'
 import { isKnownVerb } from './mount-router.ts'
 import type { PreparedAnswers } from './prepared-answers.ts'
@@ -22,6 +23,8 @@ export type PipelineParts = {
     readonly maxBufferedBytes: number
     readonly maxInFlight: number
   }
+  /** Writes the audit entries; undefined while the server is sealed. */
+  readonly audit: Pick<Auditing, 'isOn' | 'around'> | undefined
   /** The CORS rules; undefined while CORS is off. docs/contract/http.md#pages-of-other-origins */
   cors(): CorsRules | undefined
   /** Called for every internal error. */
@@ -98,9 +101,9 @@ export class Pipeline {
 
   /** Sends a prepared response, skipping all further steps. */
   #answersAtOnce(request: IncomingMessage, response: ServerResponse): boolean {
-    const { onAccess, measure, prepared } = this.#parts
-    if (prepared === undefined || onAccess !== undefined || this.#isBusy) return false
-    if (request.isBeyondLimits === true) return false
+    const { onAccess, measure, prepared, audit } = this.#parts
+    if (prepared === undefined || onAccess !== undefined || audit?.isOn === true) return false
+    if (this.#isBusy || request.isBeyondLimits === true) return false
     const started = performance.now()
     const route = prepared.send(request, response)
     if (route === undefined) return false
@@ -152,13 +155,25 @@ export class Pipeline {
       if (answer === undefined) {
         if (announcesBody(request.raw)) await this.#awaitBody(request, response, call, endpoint)
         if (!endpoint.isExempt(call)) this.#countInFlight(call)
-        await endpoint.admit?.(request, call)
-        answer = await endpoint.answer(request, call)
+        answer = await this.#served(request, call, endpoint)
       }
     } catch (error) {
       answer = this.#refusal(error, call, endpoint)
     }
     this.#send(request.raw, response, answer)
+  }
+
+  /** Admission and the endpoint's response, with their audit entries. */
+  async #served(request: UnreadRequest, call: Call, endpoint: Endpoint): Promise<Answer> {
+    const { audit } = this.#parts
+    if (audit?.isOn === true)
+      return audit.around(request.raw, call, {
+        admit: () => endpoint.admit?.(request, call),
+        answer: () => endpoint.answer(request, call),
+        textOf: (error) => failureText(error, endpoint.showsBareCauses(call)),
+      })
+    await endpoint.admit?.(request, call)
+    return endpoint.answer(request, call)
   }
 
   async #awaitBody(

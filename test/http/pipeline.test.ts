@@ -569,6 +569,7 @@ describe('a bug before the endpoint is logged, and costs only its request', () =
           return undefined
         },
       },
+      audit: undefined,
       cors: () => undefined,
       onBug: (error) => bugs.push(error),
       afterRequest: () => {},

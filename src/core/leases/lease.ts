@@ -11,6 +11,8 @@ export type LeasedSecret = {
   readonly renewable: boolean
   /** Data that the engine needs for renewal and revocation; never shown. */
   readonly internal: Readonly<Record<string, unknown>>
+  /** Identifies its creation in logs of the upstream service; the audit log shows it. */
+  readonly correlationId?: string
   /** The engine's entries to write together with the lease, with keys from the storage root. */
   alongside?(lease: LeaseRef): readonly ViewEntry[]
   /** Called if its lease could not be stored: the engine must make sure that the secret is removed. */

@@ -10,10 +10,11 @@ import type { Grants, ParameterRules } from './grants.ts'
 import { parametersAllow, type RequestFields } from './parameters.ts'
 import { compareRank, matches, type Pattern, patternOf, reachesBelow, SegmentedPath } from './pattern.ts'
 import type { ParsedPolicy, PolicyStanza } from './policy.ts'
-import { type Rule, RuleTable } from './rule-table.ts'
+import { type PolicyRef, type Rule, RuleTable } from './rule-table.ts'
 import { fillTemplate, type TemplateContext } from './templates.ts'
 
 export type { AclOperation } from './capabilities.ts'
+export type { PolicyRef } from './rule-table.ts'
 
 /**
  * An operation to authorize. `path` is relative to the namespace of the policies and has no leading slash; a
@@ -51,6 +52,8 @@ export interface Acl {
    * docs/contract/tokens-and-policies.md#parameters-wrapping-expiration
    */
   decide(request: AclRequest): Decision
+  /** The policies whose rules grant an allowed operation, for the audit log. */
+  granting(request: Pick<AclRequest, 'operation' | 'path'>): readonly PolicyRef[]
   /** Sorted; `["deny"]` if empty. docs/contract/tokens-and-policies.md#asking-for-capabilities */
   capabilities(path: string): string[]
   /**
@@ -74,9 +77,12 @@ const allowedPlain: Decision = { allowed: true, sudo: false }
 const deniedWithSudo: Decision = { allowed: false, sudo: true }
 const deniedPlain: Decision = { allowed: false, sudo: false }
 
+const rootPolicies: readonly PolicyRef[] = [{ name: 'root', namespace: 'root' }]
+
 /** Policy `root`: everything on every path. docs/contract/tokens-and-policies.md#built-in-policies */
 export const rootAcl: Acl = {
   decide: () => allowedWithSudo,
+  granting: () => rootPolicies,
   capabilities: () => ['root'],
   resultant: () => ({ root: true }),
   mountAccess: () => true,
@@ -87,20 +93,30 @@ export const rootAcl: Acl = {
 export type CompiledPolicies = {
   readonly table: RuleTable
   /** Stanzas that depend on the caller or the time. */
-  readonly conditional: readonly PolicyStanza[]
+  readonly conditional: readonly (PolicyStanza & { readonly policy: PolicyRef })[]
 }
 
 /** Does the work that does not depend on the caller. */
-export function compilePolicies(policies: readonly ParsedPolicy[]): CompiledPolicies {
+export function compilePolicies(
+  policies: readonly (ParsedPolicy & { readonly policy: PolicyRef })[],
+): CompiledPolicies {
   const rules: Rule[] = []
-  const conditional: PolicyStanza[] = []
-  for (const stanza of policies.flatMap(({ stanzas }) => stanzas)) {
-    if ('pattern' in stanza.label && stanza.expiresAt === undefined)
-      rules.push({ pattern: stanza.label.pattern, grants: stanza.grants })
-    else conditional.push(stanza)
+  const conditional: CompiledPolicies['conditional'][number][] = []
+  for (const { stanzas, policy } of policies) {
+    for (const stanza of stanzas) {
+      if ('pattern' in stanza.label && stanza.expiresAt === undefined)
+        rules.push(ruleOf(stanza.label.pattern, stanza.grants, policy))
+      else conditional.push({ ...stanza, policy })
+    }
   }
   return { table: new RuleTable(rules), conditional }
 }
+
+const ruleOf = (pattern: Pattern, grants: Grants, policy: PolicyRef): Rule => ({
+  pattern,
+  grants,
+  sources: [{ policy, grants }],
+})
 
 /**
  * The Acl of one caller. Takes time proportional to the number of conditional stanzas only.
@@ -110,16 +126,16 @@ export function bindAcl({ table, conditional }: CompiledPolicies, context: Templ
   if (conditional.length === 0) return new RuleAcl(table)
   const rules: Rule[] = []
   let validUntil = Number.POSITIVE_INFINITY
-  for (const { label, grants, expiresAt } of conditional) {
+  for (const { label, grants, expiresAt, policy } of conditional) {
     if (expiresAt !== undefined && expiresAt <= context.now) continue
     if (expiresAt !== undefined) validUntil = Math.min(validUntil, expiresAt)
     if ('pattern' in label) {
-      rules.push({ pattern: label.pattern, grants })
+      rules.push(ruleOf(label.pattern, grants, policy))
       continue
     }
     const path = fillTemplate(label.template, context)
     if (path === undefined) continue
-    rules.push({ pattern: patternOf(path), grants })
+    rules.push(ruleOf(patternOf(path), grants, policy))
     if (label.template.isTimed) validUntil = Math.min(validUntil, nextSecond(context.now))
   }
   const until = Number.isFinite(validUntil) ? validUntil : undefined
@@ -167,6 +183,14 @@ class RuleAcl implements Acl {
       return decision
     const { allowed, sudo } = verdict(other.grants, operation, request)
     return { allowed: decision.allowed && allowed, sudo: decision.sudo && sudo }
+  }
+
+  granting({ operation, path }: Pick<AclRequest, 'operation' | 'path'>): readonly PolicyRef[] {
+    if (operation === 'help') return []
+    const sources = this.#ruleFor(operation, path)?.sources ?? []
+    return sources
+      .filter(({ grants }) => (grants.bits & requiredBit[operation]) !== 0)
+      .map(({ policy }) => policy)
   }
 
   /** Whether a rule denies another spelling of the path and would decide if it named the canonical one. */

@@ -185,8 +185,14 @@ export class PolicyStore {
 
   async #compile(key: string, sets: readonly PolicySet[]): Promise<CompiledPolicies> {
     const generation = this.#generation
-    const loaded = await Promise.all(distinctPolicies(sets).map((policy) => this.#loadBelow(policy)))
-    const compiled = compilePolicies(loaded.map(({ parsed }) => parsed).filter((one) => one !== undefined))
+    const named = distinctPolicies(sets)
+    const loaded = await Promise.all(named.map((policy) => this.#loadBelow(policy)))
+    const compiled = compilePolicies(
+      named.flatMap(({ name, namespace }, index) => {
+        const parsed = loaded[index]?.parsed
+        return parsed === undefined ? [] : [{ ...parsed, policy: { name, namespace } }]
+      }),
+    )
     const weight = loaded.reduce((sum, policy) => sum + policy.weight, entryWeight + key.length)
     // a write in the meantime may have changed what this has read
     if (generation === this.#generation) this.#compiled.set(key, compiled, { size: weight })

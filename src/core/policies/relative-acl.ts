@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts'
-import type { Acl, AclRequest, Decision } from './acl.ts'
+import type { Acl, AclRequest, Decision, PolicyRef } from './acl.ts'
 
 /**
  * Grants nothing: a token has no rights outside its namespace and the namespaces below it.
@@ -7,6 +7,7 @@ import type { Acl, AclRequest, Decision } from './acl.ts'
  */
 export const noRights: Acl = {
   decide: ({ operation }) => ({ allowed: operation === 'help', sudo: false }),
+  granting: () => [],
   capabilities: () => ['deny'],
   resultant: () => ({ root: false, exact_paths: {}, glob_paths: {} }),
   mountAccess: () => false,
@@ -41,6 +42,10 @@ export class RelativeAcl implements Acl {
         canonicalize &&
         ((text) => (text.startsWith(prefix) ? prefix + canonicalize(text.slice(prefix.length)) : text)),
     })
+  }
+
+  granting({ operation, path }: Pick<AclRequest, 'operation' | 'path'>): readonly PolicyRef[] {
+    return this.#acl.granting({ operation, path: this.#prefix + path })
   }
 
   capabilities(path: string): string[] {

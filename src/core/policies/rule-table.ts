@@ -9,8 +9,18 @@ import {
 } from './pattern.ts'
 import { PieceIndex } from './piece-index.ts'
 
+/** A policy of a namespace, by its id. */
+export type PolicyRef = { readonly name: string; readonly namespace: string }
+
+/** What one policy contributes to a rule. */
+export type RuleSource = { readonly policy: PolicyRef; readonly grants: Grants }
+
 /** A pattern and what it grants. */
-export type Rule<P extends Pattern = Pattern> = { readonly pattern: P; readonly grants: Grants }
+export type Rule<P extends Pattern = Pattern> = {
+  readonly pattern: P
+  readonly grants: Grants
+  readonly sources: readonly RuleSource[]
+}
 
 /** All wildcard rules with the same text before the first wildcard. */
 type Head = {
@@ -45,7 +55,11 @@ export class RuleTable {
         text,
         all.length === 1
           ? first
-          : { pattern: first.pattern, grants: mergeGrants(all.map(({ grants }) => grants)) },
+          : {
+              pattern: first.pattern,
+              grants: mergeGrants(all.map(({ grants }) => grants)),
+              sources: all.flatMap(({ sources }) => sources),
+            },
       )
     }
     this.#ruleByText = ruleByText

@@ -116,7 +116,11 @@ export async function createToken(parts: CreateParts, request: CreateRequest): P
     ...(input.id === '' ? [] : [customIdWarning]),
     ...(await unknownPolicies(parts, created.token)),
   ]
-  return { auth: authBlock(created.token, created.id, created.identityPolicies), warnings }
+  return {
+    auth: authBlock(created.token, created.id, created.identityPolicies),
+    issued: { token: created.token, entityCreated: false },
+    warnings,
+  }
 }
 
 type Created = { readonly id: string; readonly token: Token; readonly identityPolicies: readonly string[] }

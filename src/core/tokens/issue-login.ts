@@ -113,7 +113,11 @@ async function issue(
   const { entity } = login.identity
   const resembles = aliasOf(entity, mount.accessor, auth.alias.name)?.resembles
   if (resembles !== undefined) parts.onLookalike?.({ mount, entityId: entity.id, resembles })
-  return { auth: authBlock(minted.token, minted.id, login.identity.policies), warnings }
+  return {
+    auth: authBlock(minted.token, minted.id, login.identity.policies),
+    issued: { token: minted.token, entityCreated: login.isNew },
+    warnings,
+  }
 }
 
 const isSpent = async ({ spent }: LoginParts, { mount, auth: { proof } }: LoginRequest): Promise<boolean> =>

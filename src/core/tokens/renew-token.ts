@@ -71,6 +71,7 @@ export async function renewToken(parts: RenewParts, { token, id, increment }: Re
       id,
       identity === undefined ? [] : identityIn(identity, renewed.namespace).policies,
     ),
+    issued: { token: renewed, entityCreated: false },
     warnings,
   }
 }

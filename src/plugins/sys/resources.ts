@@ -1,6 +1,7 @@
 import type { Resource } from '../../http/resource.ts'
 import { afterCeremonyResources } from './after-ceremony.ts'
 import { type ApiDocumentParts, apiDocumentResources } from './api-document.ts'
+import { type AuditRouteParts, auditResources } from './audit.ts'
 import { capabilityResources } from './capabilities.ts'
 import { corsResources } from './cors.ts'
 import { type CounterParts, counterResources } from './counters.ts'
@@ -21,6 +22,7 @@ export type SysParts = MountRouteParts &
   CounterParts &
   SnapshotParts &
   ApiDocumentParts &
+  AuditRouteParts &
   Parameters<typeof corsResources>[0] &
   Parameters<typeof policyResources>[0] &
   Parameters<typeof capabilityResources>[0] &
@@ -44,6 +46,7 @@ export function sysResources(parts: SysParts): Resource[] {
     ...counterResources(parts),
     ...snapshotResources(parts),
     ...corsResources(parts),
+    ...auditResources(parts),
     ...apiDocumentResources(parts),
   ]
 }

@@ -4,4 +4,7 @@ import type { TemplateContext } from '../../../src/core/policies/templates.ts'
 
 /** The Acl of a caller with these policies. */
 export const buildAcl = (policies: readonly ParsedPolicy[], context: TemplateContext): Acl =>
-  bindAcl(compilePolicies(policies), context)
+  bindAcl(
+    compilePolicies(policies.map((policy) => ({ ...policy, policy: { name: 'p', namespace: 'root' } }))),
+    context,
+  )

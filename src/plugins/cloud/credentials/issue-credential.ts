@@ -169,6 +169,7 @@ function leased(
     ...issueTerms(role, data, clock.now()),
     renewable: true,
     internal: data,
+    correlationId: data.correlation_id,
     alongside: (lease) => [
       ...state.intents.settleEntries(intents),
       state.view.fromRoot(credentialEntry(lease, data, requester)),

@@ -1,0 +1,318 @@
+import { hash } from 'node:crypto'
+import { type JsonValue, parseLossless, stringifyJson } from '../../lib/json.ts'
+import { formatTime } from '../../lib/time.ts'
+import type { Caller } from '../access.ts'
+import type { LeaseRef } from '../leases/lease.ts'
+import type { Mount } from '../mounts/mount.ts'
+import type { PolicyRef } from '../policies/acl.ts'
+import type { AuthBlock, IssuedToken } from '../tokens/auth-block.ts'
+import { joined } from '../tokens/policy-names.ts'
+import type { WrapInfo } from '../wrapping/wrapper.ts'
+import { type ClearKeys, hashedCopy, type Hashing } from './hashing.ts'
+
+/** A request as the audit log shows it. docs/contract/audit.md#request-entries */
+export type AuditedRequest = {
+  readonly id: string
+  readonly operation: string
+  readonly namespace: { readonly id: string; readonly path: string }
+  readonly mount: Mount | undefined
+  readonly path: string
+  readonly data: Readonly<Record<string, JsonValue>>
+  /** Strings of `data` are hashed whatever device and mount say. */
+  readonly isSecret: boolean
+  readonly remoteAddress: string
+  readonly remotePort: number | undefined
+  /** Seconds; 0 without wrapping. */
+  readonly wrapTtl: number
+  readonly headers: readonly AuditedHeader[]
+  /** As sent, valid or not; empty without one. */
+  readonly tokenId: string
+  readonly caller: Caller | undefined
+  /** Undefined if the request was refused before its policies were looked at. */
+  readonly verdict: Verdict | undefined
+}
+
+export type AuditedHeader = {
+  readonly name: string
+  readonly values: readonly string[]
+  readonly hmac: boolean
+}
+
+/** `granting`: the policies that allow the request, with the path of their namespace. */
+export type Verdict = {
+  readonly allowed: boolean
+  readonly granting: readonly (PolicyRef & { readonly namespacePath: string })[]
+}
+
+/** A response as the audit log shows it. docs/contract/audit.md#response-entries */
+export type AuditedReply = {
+  readonly auth?: AuthBlock
+  readonly issued?: IssuedToken
+  readonly leaseId?: LeaseRef['id']
+  readonly data?: object | null
+  /** `data` as JSON text. */
+  readonly dataText?: string
+  readonly warnings?: readonly string[]
+  readonly wrapInfo?: WrapInfo
+  /** Of a cloud credential, in the logs of the cloud. */
+  readonly correlationId?: string
+}
+
+/** How a request ended. `reason`: the code of a refused login. docs/explain.md#reasons */
+export type Ending = { readonly reply: AuditedReply; readonly error: string; readonly reason: string }
+
+export type EntryParts = {
+  /** The version reported to clients. */
+  readonly version: string
+}
+
+/**
+ * The two entries of one request. What they share is hashed and written once for each device.
+ * docs/contract/audit.md
+ */
+export class Entries {
+  readonly #request: AuditedRequest
+  readonly #version: string
+  readonly #shared = new Map<Hashing, Shared>()
+
+  constructor(request: AuditedRequest, { version }: EntryParts) {
+    this.#request = request
+    this.#version = `v${version.split('+', 1)[0]}+builtin.vault`
+  }
+
+  /** The line of the request entry. `now` is milliseconds since the epoch; `error` is empty without one. */
+  requestLine(hashing: Hashing, now: number, error: string): string {
+    const { auth, request } = this.#sharedOf(hashing)
+    return `${head(now, 'request')},"auth":${auth},"request":${request}${member('error', error)}}`
+  }
+
+  responseLine(hashing: Hashing, now: number, { reply, error, reason }: Ending): string {
+    const { auth, request, hidden } = this.#sharedOf(hashing)
+    // rare
+    const shownAuth =
+      reply.issued?.entityCreated === true ? JSON.stringify(authOf(this.#request, hidden, true)) : auth
+    const response = stringifyJson(this.#response(reply, hashing))
+    const ends = member('error', error) + member('reason', reason) + member('correlation_id', reply.correlationId ?? '')
+    return `${head(now, 'response')},"auth":${shownAuth},"request":${request},"response":${response}${ends}}`
+  }
+
+  #sharedOf(hashing: Hashing): Shared {
+    const known = this.#shared.get(hashing)
+    if (known !== undefined) return known
+    const request = this.#request
+    const hidden = tokenHashes(request, hashing)
+    const made = {
+      hidden,
+      auth: JSON.stringify(authOf(request, hidden, false)),
+      request: stringifyJson(this.#requestOf(hidden, hashing)),
+    }
+    this.#shared.set(hashing, made)
+    return made
+  }
+
+  #requestOf(hidden: TokenHashes, hashing: Hashing): object {
+    const { id, operation, namespace, path, data, isSecret, remoteAddress, remotePort, wrapTtl, mount, ...rest } =
+      this.#request
+    const clear = mount?.config.audit_non_hmac_request_keys
+    return {
+      id,
+      client_id: clientIdOf(rest.caller),
+      operation,
+      ...mountMembers(mount, 'mount_running_version', this.#version),
+      client_token: hidden.id,
+      client_token_accessor: hidden.accessor,
+      namespace: { id: namespace.id, path: shown(namespace.path) },
+      path,
+      data: isEmpty(data) ? undefined : shownData(data, hashing, isSecret ? 'secret' : new Set(clear)),
+      remote_address: shown(remoteAddress),
+      remote_port: remotePort,
+      wrap_ttl: Math.floor(wrapTtl) || undefined,
+      headers: headersOf(rest.headers, hashing),
+    }
+  }
+
+  #response(reply: AuditedReply, hashing: Hashing): object {
+    const { mount, operation, isSecret } = this.#request
+    const data = reply.data ?? (reply.dataText === undefined ? undefined : parsed(reply.dataText))
+    const elided = hashing.elideListResponses && operation === 'list' ? withoutNames(data) : data
+    const clear = mount?.config.audit_non_hmac_response_keys
+    return {
+      auth: reply.auth && issuedAuthOf(reply.auth, reply.issued, hashing),
+      ...mountMembers(mount, 'mount_running_plugin_version', this.#version),
+      secret: reply.leaseId === undefined ? undefined : { lease_id: reply.leaseId },
+      data: isEmpty(elided) ? undefined : shownData(elided, hashing, isSecret ? 'secret' : new Set(clear)),
+      warnings: list(reply.warnings ?? []),
+      wrap_info: reply.wrapInfo && wrapInfoOf(reply.wrapInfo, hashing),
+    }
+  }
+}
+
+/** What both entries of a request show alike. */
+type Shared = { readonly hidden: TokenHashes; readonly auth: string; readonly request: string }
+
+type TokenHashes = { readonly id: string | undefined; readonly accessor: string | undefined }
+
+const head = (now: number, type: string): string => `{"time":"${formatTime(now)}","type":"${type}"`
+
+const member = (name: string, value: string): string =>
+  value === '' ? '' : `,"${name}":${JSON.stringify(value)}`
+
+/** `undefined`, which JSON omits, for an empty text. */
+const shown = (text: string): string | undefined => (text === '' ? undefined : text)
+
+const list = <T>(items: readonly T[]): readonly T[] | undefined => (items.length === 0 ? undefined : items)
+
+const isEmpty = (data: object | null | undefined): data is null | undefined => {
+  for (const _key in data) return false
+  return true
+}
+
+function tokenHashes({ tokenId, caller }: AuditedRequest, hashing: Hashing): TokenHashes {
+  return {
+    id: tokenId === '' ? undefined : always(tokenId, hashing),
+    accessor: caller && accessorText(caller.token.accessor, hashing),
+  }
+}
+
+const always = (text: string, { logRaw, hash }: Hashing): string => (logRaw ? text : hash(text))
+
+const accessorText = (text: string, hashing: Hashing): string =>
+  hashing.hmacAccessor ? always(text, hashing) : text
+
+/** The caller; of one who was refused before its policies were looked at, only the type. */
+function authOf(
+  { caller, verdict }: AuditedRequest,
+  hidden: TokenHashes,
+  entityCreated: boolean,
+): object {
+  if (verdict === undefined) return { token_type: 'default' }
+  const policy_results = {
+    allowed: verdict.allowed,
+    granting_policies: list(
+      verdict.granting.map(({ name, namespace, namespacePath }) => ({
+        name,
+        namespace_id: namespace,
+        namespace_path: shown(namespacePath),
+        type: 'acl',
+      })),
+    ),
+  }
+  const entity_created = entityCreated ? true : undefined
+  if (caller === undefined) return { policy_results, entity_created, token_type: 'default' }
+  const { token, identityPolicies } = caller
+  return {
+    client_token: hidden.id,
+    accessor: hidden.accessor,
+    display_name: shown(token.display_name),
+    policies: list(joined(token.policies, identityPolicies)),
+    token_policies: list(token.policies),
+    identity_policies: list(identityPolicies),
+    external_namespace_policies: externalPolicies(caller),
+    policy_results,
+    metadata: token.meta === null || isEmpty(token.meta) ? undefined : token.meta,
+    remaining_uses: token.num_uses > 0 ? token.num_uses : undefined,
+    entity_id: shown(token.entity_id),
+    entity_created,
+    token_type: token.type,
+    token_ttl: token.granted_ttl || undefined,
+    token_issue_time: issueTime(token.issue_time),
+  }
+}
+
+/** Policies of the caller's groups in other namespaces, by the namespace's id. */
+function externalPolicies({ identity, token }: Caller): Record<string, readonly string[]> | undefined {
+  const others = identity?.policiesByNamespace.filter(({ namespace }) => namespace !== token.namespace) ?? []
+  if (others.length === 0) return undefined
+  return Object.fromEntries(others.map(({ namespace, names }) => [namespace, names]))
+}
+
+const issueTime = (milliseconds: number): string => formatTime(Math.floor(milliseconds / 1000) * 1000)
+
+/** The token that a response contains. */
+function issuedAuthOf(auth: AuthBlock, issued: IssuedToken | undefined, hashing: Hashing): object {
+  const { client_token, accessor, policies, token_policies, identity_policies, metadata } = auth
+  return {
+    client_token: client_token === '' ? undefined : always(client_token, hashing),
+    accessor: shown(accessorText(accessor, hashing)),
+    display_name: shown(issued?.token.display_name ?? ''),
+    policies: list(policies),
+    token_policies,
+    identity_policies,
+    metadata: metadata === null || isEmpty(metadata) ? undefined : metadata,
+    num_uses: auth.num_uses || undefined,
+    entity_id: shown(auth.entity_id),
+    entity_created: issued?.entityCreated === true ? true : undefined,
+    token_type: auth.token_type,
+    token_ttl: auth.lease_duration || undefined,
+    token_issue_time: issued && issueTime(issued.token.issue_time),
+  }
+}
+
+function wrapInfoOf({ ttl, token, accessor, ...rest }: WrapInfo, hashing: Hashing): object {
+  const { creation_time, creation_path, wrapped_accessor } = rest
+  return {
+    ttl: ttl || undefined,
+    token: always(token, hashing),
+    accessor: accessorText(accessor, hashing),
+    creation_time,
+    creation_path,
+    wrapped_accessor: wrapped_accessor && accessorText(wrapped_accessor, hashing),
+  }
+}
+
+function mountMembers(mount: Mount | undefined, versionName: string, version: string): object | undefined {
+  return (
+    mount && {
+      mount_point: mount.path,
+      mount_type: mount.type,
+      mount_accessor: mount.accessor,
+      [versionName]: version,
+      mount_class: mount.table,
+    }
+  )
+}
+
+function headersOf(headers: readonly AuditedHeader[], hashing: Hashing): object | undefined {
+  if (headers.length === 0) return undefined
+  return Object.fromEntries(
+    headers.map(({ name, values, hmac }) => [
+      name,
+      hmac ? values.map((value) => always(value, hashing)) : values,
+    ]),
+  )
+}
+
+function shownData(data: object, hashing: Hashing, clear: ClearKeys | 'secret'): object {
+  if (clear === 'secret') return hashedCopy(data, hashing.hash, nothing)
+  return hashing.logRaw ? data : hashedCopy(data, hashing.hash, clear)
+}
+
+const nothing: ClearKeys = new Set()
+
+function parsed(text: string): object | null {
+  const value = parseLossless(text)
+  return typeof value === 'object' ? value : { value }
+}
+
+/** The counts of a list's names, instead of the names. */
+function withoutNames(data: object | null | undefined): object | null | undefined {
+  if (data === null || data === undefined) return data
+  const { keys, key_info, ...rest } = data as { keys?: unknown; key_info?: unknown }
+  return {
+    ...rest,
+    keys: Array.isArray(keys) ? keys.length : keys,
+    key_info: typeof key_info === 'object' && key_info !== null ? Object.keys(key_info).length : key_info,
+  }
+}
+
+/**
+ * Which client a request counts for: the entity of the token, or a digest of the policies and the namespace
+ * of one without an entity.
+ */
+function clientIdOf(caller: Caller | undefined): string | undefined {
+  if (caller === undefined) return undefined
+  const { entity_id, policies, namespace } = caller.token
+  if (entity_id !== '') return entity_id
+  const text = `${[...policies].sort().map((name) => `${name}\x1f`).join('')}\x1e${namespace}`
+  return hash('sha256', text, 'base64')
+}

@@ -1,0 +1,55 @@
+import { createHmac } from 'node:crypto'
+import { isJsonNumber } from '../../lib/json.ts'
+import { parseTime } from '../../lib/time.ts'
+
+/** The device options that decide what is hashed. docs/contract/audit.md#what-is-hashed */
+export type HashingOptions = {
+  readonly logRaw: boolean
+  readonly hmacAccessor: boolean
+  readonly elideListResponses: boolean
+}
+
+/** How one device hides values. */
+export type Hashing = HashingOptions & {
+  /** HMAC-SHA256 with the device's salt, as entries show it. */
+  hash(text: string): string
+}
+
+export const hashingWith = (salt: string, options: HashingOptions): Hashing => ({
+  ...options,
+  hash: (text) => `hmac-sha256:${createHmac('sha256', salt).update(text).digest('hex')}`,
+})
+
+/** Keys whose values a mount wants in clear text. */
+export type ClearKeys = ReadonlySet<string>
+
+type Container = unknown[] | { [key: string]: unknown }
+/** `key`: the nearest map key around the elements of a list. */
+type Work = { readonly source: object; readonly target: Container; readonly key: string }
+
+/**
+ * A copy of JSON data in which each string is hashed, except times and the values of clear keys. Without
+ * recursion: a body may have 10,000 levels.
+ */
+export function hashedCopy(data: object, hash: (text: string) => string, clear: ClearKeys): object {
+  const work: Work[] = []
+  const hidden = (value: unknown, key: string): unknown => {
+    if (typeof value === 'string') return clear.has(key) || isTime(value) ? value : hash(value)
+    if (typeof value !== 'object' || value === null || isJsonNumber(value)) return value
+    const target: Container = Array.isArray(value) ? [] : Object.create(null)
+    work.push({ source: value, target, key })
+    return target
+  }
+  const copy = hidden(data, '')
+  for (let next = work.pop(); next !== undefined; next = work.pop()) {
+    const { source, target, key } = next
+    if (Array.isArray(target)) for (const value of source as unknown[]) target.push(hidden(value, key))
+    else for (const [name, value] of Object.entries(source)) target[name] = hidden(value, name)
+  }
+  return copy as object
+}
+
+const timeStart = /^\d{4}-\d\d-\d\dT/
+
+/** Whether the whole text is an RFC 3339 time. */
+const isTime = (text: string): boolean => timeStart.test(text) && 'time' in parseTime(text)

@@ -1,0 +1,53 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Random } from '../../lib/random.ts'
+import type { View } from '../barrier/view.ts'
+import type { CoreLog } from '../core-log.ts'
+import { AuditLog, type AuditLogParts } from './audit-log.ts'
+import { AuditedHeaders } from './audited-headers.ts'
+import { AuditChainKeys } from './chain-keys.ts'
+import { type DeviceSettings, openDevice } from './device.ts'
+
+/** docs/settings.md */
+export type AuditSettings = Pick<AuditLogParts, 'fixed' | 'isOpenToApi' | 'limits' | 'version'> &
+  Pick<DeviceSettings, 'sync'> & { readonly replica: string }
+
+type Parts = Pick<AuditLogParts, 'onWrite'> & {
+  /** The core's view. */
+  readonly view: View
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: CoreLog
+}
+
+/** Without settings no device can be enabled. */
+const closed: AuditSettings = {
+  ...{ fixed: [], isOpenToApi: false, version: '', sync: 'interval', replica: '' },
+  limits: { directories: [], hosts: [] },
+}
+
+/**
+ * Opens the audit log: its devices with their chains, and which request headers its entries show.
+ * docs/contract/audit.md
+ */
+export async function openAudit(settings: AuditSettings = closed, parts: Parts) {
+  const { replica, sync } = settings
+  const { log: coreLog, clock } = parts
+  const view = parts.view.view('audit/')
+  const headers = await AuditedHeaders.open(view)
+  const chains = await AuditChainKeys.open({ ...parts })
+  const log = await AuditLog.open({
+    ...{ ...settings, ...parts, view },
+    forget: (path) => chains.forget(path),
+    open: async ({ path, target }) =>
+      openDevice(
+        { path, target, sync },
+        {
+          ...{ replica, clock, log: coreLog },
+          sign: (text) => chains.sign(text),
+          chainHead: await chains.headOf(path, replica),
+          storeHead: (head) => chains.storeHead(path, replica, head),
+        },
+      ),
+  })
+  return { log, headers, chains, [Symbol.asyncDispose]: () => log[Symbol.asyncDispose]() }
+}
