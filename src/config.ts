@@ -1,8 +1,10 @@
-import { resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
 import { z } from 'zod'
 import { shownPath, tableOf } from './core/mounts/mount-path.ts'
 import { isLoopbackHost } from './lib/address.ts'
 import { isNetwork } from './lib/cidr.ts'
+import { systemCode } from './lib/private-file.ts'
 import { type EnvironmentSettings, isEnvironmentName } from './plugins/cloud/upstream/environments.ts'
 
 /** A setting is invalid. The process logs the message and exits with code 2. */
@@ -295,8 +297,8 @@ export const settings = {
   audit: setting(
     auditDevices,
     'AUDIT',
-    '[]',
-    'audit devices, a JSON list of {"path","type","description","options"}; the API can only read them',
+    undefined,
+    'audit devices as a JSON list of {"path","type","description","options"}, which the API can only read; or in a file named by GATEHOUSE_AUDIT_FILE',
     true,
   ),
   auditApi: setting(flag, 'AUDIT_API', 'true', 'whether the API may enable and disable audit devices'),
@@ -538,7 +540,8 @@ export function readConfig(
   for (const [key, entry] of Object.entries(settings) as [keyof Settings, Setting][]) {
     const name = `GATEHOUSE_${entry.name}`
     known.add(name)
-    const text = environment[name] ?? (options.dev ? devFallbacks[key] : undefined) ?? entry.fallback
+    if (entry.name === inFile) known.add(`${name}_FILE`)
+    const text = given(environment, entry) ?? (options.dev ? devFallbacks[key] : undefined) ?? entry.fallback
     if (text === undefined) continue
     values[key] = parseSetting(entry, name, text)
   }
@@ -550,6 +553,23 @@ export function readConfig(
   const config = values as unknown as Config
   checkCombinations(config, environment)
   return Object.freeze(config)
+}
+
+/** The secret that may also be in a file. Other secrets have a setting of their own for it. */
+const inFile = settings.audit.name
+
+/** The text of a setting, if it is set. */
+function given(environment: Readonly<Record<string, string | undefined>>, { name }: Setting) {
+  const text = environment[`GATEHOUSE_${name}`]
+  const file = name === inFile ? environment[`GATEHOUSE_${name}_FILE`] : undefined
+  if (file === undefined) return text
+  if (text !== undefined)
+    throw new SettingError(`GATEHOUSE_${name}: must not be set together with GATEHOUSE_${name}_FILE`)
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (cause) {
+    throw new SettingError(`GATEHOUSE_${name}_FILE: cannot read ${file}: ${systemCode(cause)}`)
+  }
 }
 
 function readCloudSettings(environment: Readonly<Record<string, string | undefined>>): EnvironmentSettings {
@@ -585,15 +605,24 @@ function checkCombinations(config: Config, environment: Readonly<Record<string, 
     throw new SettingError(
       `GATEHOUSE_ROOT_TOKEN_FILE: ${config.rootTokenFile} is a database file or a seal key file`,
     )
+  const open = config.auditDirs.find((dir) => storeFiles(config).some((file) => isInside(dir, file)))
+  if (open !== undefined)
+    throw new SettingError(
+      `GATEHOUSE_AUDIT_DIRS: ${open} contains a database file or a seal key file, which audit devices could damage`,
+    )
   if (config.defaultLeaseTtlMs > config.maxLeaseTtlMs)
     throw new SettingError('GATEHOUSE_DEFAULT_LEASE_TTL: must not be above GATEHOUSE_MAX_LEASE_TTL')
 }
 
 /** Whether `path` is a database file or a seal key file; overwriting one would make the store unusable. */
-export function isStoreFile({ storage, sealKeyFile, sealPreviousKeyFile }: Config, path: string): boolean {
+export const isStoreFile = (config: Config, path: string): boolean =>
+  storeFiles(config).some((file) => resolve(file) === resolve(path))
+
+function storeFiles({ storage, sealKeyFile, sealPreviousKeyFile }: Config): string[] {
   const database =
     storage.kind === 'sqlite' ? ['', '-wal', '-shm', '.lock'].map((end) => `${storage.path}${end}`) : []
-  return [sealKeyFile, sealPreviousKeyFile ?? sealKeyFile, ...database].some(
-    (file) => resolve(file) === resolve(path),
-  )
+  return [sealKeyFile, sealPreviousKeyFile ?? sealKeyFile, ...database]
 }
+
+const isInside = (folder: string, file: string): boolean =>
+  !/^\.\.(?:\/|$)/.test(relative(resolve(folder), resolve(file)))

@@ -100,7 +100,7 @@ const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettin
   apiAddr: config.apiAddr ?? '',
   background: config.background === 'on',
   audit: {
-    fixed: config.audit,
+    fixed: config.audit ?? [],
     isOpenToApi: config.auditApi,
     limits: { directories: config.auditDirs, hosts: config.auditHttpHosts },
     sync: config.auditSync,

@@ -5,7 +5,8 @@ import { refuse } from '../errors.ts'
 import { FieldError } from '../lib/fields.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../lib/json.ts'
 import { type Call, type Converted, callOf } from './call.ts'
-import { type MadeByCall, madeBy, note, noteRaw } from './audit-trail.ts'
+import type { MadeByCall } from './audit-trail.ts'
+import { madeBy, note, noteRaw } from './audited-reply.ts'
 import { envelope, type Reply, wrappedEnvelope } from './envelope.ts'
 import type { Answer, RoutedRequest, Served } from './exchange.ts'
 
@@ -64,8 +65,7 @@ export async function answerRequest(
   if (result.status === 304) return { status: 304, headers: result.headers }
   const body = envelope(call, { ...result, warnings })
   host.hold(call, body)
-  if (call.wrapTtl > 0)
-    return wrapped(host, call, body, madeBy(result))
+  if (call.wrapTtl > 0) return wrapped(host, call, body, madeBy(result))
   return { status: result.status ?? 200, contentType: 'application/json', headers: result.headers, body }
 }
 

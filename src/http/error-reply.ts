@@ -46,8 +46,7 @@ export function failureText(error: unknown, open: boolean): string {
 const bug = new ServiceError('internal', 'internal error')
 
 /** What is thrown and no ServiceError is a bug: no detail leaves the server. */
-export const bugReply = (open: boolean): ErrorReply =>
-  errorReply(bug, open)
+export const bugReply = (open: boolean): ErrorReply => errorReply(bug, open)
 
 /** Worth retrying a little later. */
 const mayPass: ReadonlySet<ErrorKind> = new Set(['throttled', 'unavailable', 'overloaded'])

@@ -38,8 +38,8 @@ describe('audit', () => {
   test('x', async () => {
     const found = await entriesOf(() => server.root.read('auth/jwt/config'))
     console.log(readFileSync(file, 'utf8'), found)
-    console.log(await entriesOf(() => server.root.write('auth/token/create', {ttl: '1h'})))
-    console.log(await entriesOf(() => server.anonymous.write('auth/jwt/login', {jwt: 'secret'})))
+    console.log(await entriesOf(() => server.root.write('auth/token/create', { ttl: '1h' })))
+    console.log(await entriesOf(() => server.anonymous.write('auth/jwt/login', { jwt: 'secret' })))
     console.log(await entriesOf(() => server.anonymous.read('auth/jwt/config')))
   })
 })

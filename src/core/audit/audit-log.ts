@@ -35,7 +35,7 @@ export type AuditLogParts = {
 }
 
 /** An entry was written, or could not be. */
-export type AuditedWrite = { readonly device: string; readonly succeeded: boolean; readonly seconds: number }
+type AuditedWrite = { readonly device: string; readonly succeeded: boolean; readonly seconds: number }
 
 /** An enabled device. */
 type Enabled = {
@@ -309,7 +309,11 @@ function checkFixed({ path, type, options }: DeviceDescription, limits: DeviceLi
 /** Checks only what is used to open a device, since this server sealed the record. */
 function readRecord(value: unknown): DeviceRecord {
   const record = value as Partial<DeviceRecord> | null
-  if (typeof record?.salt === 'string' && typeof record.type === 'string' && typeof record.options === 'object')
+  if (
+    typeof record?.salt === 'string' &&
+    typeof record.type === 'string' &&
+    typeof record.options === 'object'
+  )
     return record as DeviceRecord
   throw fail('internal', 'internal error', { cause: new Error('the record of an audit device is damaged') })
 }

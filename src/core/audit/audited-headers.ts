@@ -62,4 +62,5 @@ export class AuditedHeaders {
 }
 
 /** Checks nothing more, since this server sealed the record. */
-const headersOf = (stored: unknown): Headers => (typeof stored === 'object' && stored !== null ? { ...stored } : {})
+const headersOf = (stored: unknown): Headers =>
+  typeof stored === 'object' && stored !== null ? { ...stored } : {}

@@ -32,7 +32,7 @@ export type AuditedRequest = {
   readonly verdict: Verdict | undefined
 }
 
-export type AuditedHeader = {
+type AuditedHeader = {
   readonly name: string
   readonly values: readonly string[]
   readonly hmac: boolean
@@ -92,7 +92,8 @@ export class Entries {
     const shownAuth =
       reply.issued?.entityCreated === true ? JSON.stringify(authOf(this.#request, hidden, true)) : auth
     const response = stringifyJson(this.#response(reply, hashing))
-    const ends = member('error', error) + member('reason', reason) + member('correlation_id', reply.correlationId ?? '')
+    const ends =
+      member('error', error) + member('reason', reason) + member('correlation_id', reply.correlationId ?? '')
     return `${head(now, 'response')},"auth":${shownAuth},"request":${request},"response":${response}${ends}}`
   }
 
@@ -111,8 +112,19 @@ export class Entries {
   }
 
   #requestOf(hidden: TokenHashes, hashing: Hashing): object {
-    const { id, operation, namespace, path, data, isSecret, remoteAddress, remotePort, wrapTtl, mount, ...rest } =
-      this.#request
+    const {
+      id,
+      operation,
+      namespace,
+      path,
+      data,
+      isSecret,
+      remoteAddress,
+      remotePort,
+      wrapTtl,
+      mount,
+      ...rest
+    } = this.#request
     const clear = mount?.config.audit_non_hmac_request_keys
     return {
       id,
@@ -180,11 +192,7 @@ const accessorText = (text: string, hashing: Hashing): string =>
   hashing.hmacAccessor ? always(text, hashing) : text
 
 /** The caller; of one who was refused before its policies were looked at, only the type. */
-function authOf(
-  { caller, verdict }: AuditedRequest,
-  hidden: TokenHashes,
-  entityCreated: boolean,
-): object {
+function authOf({ caller, verdict }: AuditedRequest, hidden: TokenHashes, entityCreated: boolean): object {
   if (verdict === undefined) return { token_type: 'default' }
   const policy_results = {
     allowed: verdict.allowed,
@@ -313,6 +321,9 @@ function clientIdOf(caller: Caller | undefined): string | undefined {
   if (caller === undefined) return undefined
   const { entity_id, policies, namespace } = caller.token
   if (entity_id !== '') return entity_id
-  const text = `${[...policies].sort().map((name) => `${name}\x1f`).join('')}\x1e${namespace}`
+  const text = `${[...policies]
+    .sort()
+    .map((name) => `${name}\x1f`)
+    .join('')}\x1e${namespace}`
   return hash('sha256', text, 'base64')
 }

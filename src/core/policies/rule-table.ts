@@ -13,7 +13,7 @@ import { PieceIndex } from './piece-index.ts'
 export type PolicyRef = { readonly name: string; readonly namespace: string }
 
 /** What one policy contributes to a rule. */
-export type RuleSource = { readonly policy: PolicyRef; readonly grants: Grants }
+type RuleSource = { readonly policy: PolicyRef; readonly grants: Grants }
 
 /** A pattern and what it grants. */
 export type Rule<P extends Pattern = Pattern> = {
