@@ -59,7 +59,7 @@ export type DeviceTiming = {
 export const deviceTiming: DeviceTiming = { deadlineMs: 2_000, checkMs: 1_000, checkpointMs: 10_000 }
 
 /** A device that did not write a line. `code` is the system's, such as `ENOSPC`, or `ETIMEDOUT`. */
-export class DeviceError extends Error {
+class DeviceError extends Error {
   override readonly name = 'DeviceError'
   readonly code: string
 

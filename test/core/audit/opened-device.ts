@@ -13,7 +13,7 @@ import { LineSplitter } from '../../../src/lib/line-splitter.ts'
 import { openCoreView } from '../../support/core-view.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-export type Logged = { readonly level: string; readonly event?: string; readonly [field: string]: unknown }
+type Logged = { readonly level: string; readonly event?: string; readonly [field: string]: unknown }
 
 export type DeviceFixture = AsyncDisposable & {
   /** A folder that file devices may write to. */
