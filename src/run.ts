@@ -3,6 +3,7 @@ import { devNull } from 'node:os'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Config, logSettings, readConfig, SettingError } from './config.ts'
 import { StartError } from './errors.ts'
+import { isThreadLeft } from './lib/blocked-threads.ts'
 import { systemCode, writePrivateFile } from './lib/private-file.ts'
 import { systemRandom } from './lib/random.ts'
 import { closeLog, type Log, openLog } from './log.ts'
@@ -133,12 +134,13 @@ async function exitNow(log: Log, code: number): Promise<void> {
 }
 
 /**
- * `process.exit` waits for threads that are in the system's resolver, and nothing interrupts those: a name
- * server that never answers would keep the process alive. A new program in its place ends them.
+ * `process.exit` waits for threads that are in the system's resolver or write to an audit device, and nothing
+ * interrupts those: a name server that never answers, or a hung disk, would keep the process alive. A new
+ * program in its place ends them.
  */
 function endProcess(): never {
   const isResolving = process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap')
-  if (isResolving && process.platform !== 'win32')
+  if ((isResolving || isThreadLeft()) && process.platform !== 'win32')
     process.execve?.('/bin/sh', ['sh', '-c', `exit ${process.exitCode ?? 0}`])
   process.exit()
 }

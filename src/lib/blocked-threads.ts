@@ -8,12 +8,5 @@ export function mayBlock(thread: Worker): void {
   thread.once('exit', () => threads.delete(thread))
 }
 
-/**
- * Ends the process with `process.exitCode`, as `process.exit` does. That waits for every thread, so a blocked
- * one would keep the process alive; replacing the program ends it.
- */
-export function exitProcess(): never {
-  if (threads.size > 0 && process.platform !== 'win32' && process.execve !== undefined)
-    process.execve(process.execPath, [process.execPath, '-e', `process.exit(${process.exitCode ?? 0})`], {})
-  process.exit()
-}
+/** Whether one of these threads has not ended. `process.exit` waits for it, perhaps for ever. */
+export const isThreadLeft = (): boolean => threads.size > 0
