@@ -10,6 +10,7 @@ const programs = [
   'bench/{bare,floor,hello,load-process,only-reads,server}.ts',
   'test/support/{cloud,practice}-server.ts',
   'test/check.ts',
+  'test/core/audit/writing-program.ts',
   'test/core/barrier/sealing-program.ts',
   'test/start/killed-start-program.ts',
   'test/pages/{curl,jq,systemctl}.ts',

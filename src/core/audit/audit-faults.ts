@@ -2,8 +2,11 @@
 const failPoints = ['audit.before-write', 'audit.after-write'] as const
 export type AuditFailPoint = (typeof failPoints)[number]
 
-/** `torn`: half of the text is written before the disk is full. `hang`: the write never returns. */
-const failures = ['ENOSPC', 'EIO', 'EROFS', 'torn', 'hang', 'kill'] as const
+/**
+ * `torn` and `cut`: only a part of the text is written before the disk is full, or the process is killed.
+ * `hang`: the write does not return.
+ */
+const failures = ['ENOSPC', 'EIO', 'EROFS', 'torn', 'cut', 'hang', 'kill'] as const
 export type AuditFailure = (typeof failures)[number]
 
 const slots = 2
@@ -43,13 +46,13 @@ export class AuditFaults {
     Atomics.notify(this.#cells, cell(point, failureSlot))
   }
 
-  /** Called by a device at `point`: may throw a system error, wait, or never return. */
-  pass(point: AuditFailPoint): 'torn' | undefined {
+  /** Called by a device at `point`: may throw a system error, wait, or never return. Returns what the caller does itself. */
+  pass(point: AuditFailPoint): 'torn' | 'cut' | undefined {
     const armed = Atomics.load(this.#cells, cell(point, failureSlot))
     const failure = failures[armed - 1]
     if (failure === undefined || Atomics.sub(this.#cells, cell(point, skipSlot), 1) > 0) return undefined
     Atomics.store(this.#cells, cell(point, skipSlot), 0)
-    if (failure === 'torn') return failure
+    if (failure === 'torn' || failure === 'cut') return failure
     if (failure === 'kill') process.kill(process.pid, 'SIGKILL')
     else if (failure === 'hang') Atomics.wait(this.#cells, cell(point, failureSlot), armed)
     else throw Object.assign(new Error(`injected at ${point}`), { code: failure })

@@ -22,8 +22,10 @@ export class FdWriter {
     const text = Buffer.from(lines.join(''))
     let done = 0
     try {
-      if (this.#faults?.pass('audit.before-write') === 'torn') {
-        done = writeSync(fd, text, 0, Math.ceil(text.length / 2))
+      const fault = this.#faults?.pass('audit.before-write')
+      if (fault !== undefined) {
+        done = writeSync(fd, text, 0, Math.ceil((text.length * 3) / 7))
+        if (fault === 'cut') process.kill(process.pid, 'SIGKILL')
         throw Object.assign(new Error('injected'), { code: 'ENOSPC' })
       }
       while (done < text.length) done += await writeSome(fd, text, done)
