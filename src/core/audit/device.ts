@@ -176,12 +176,14 @@ class ThreadDevice implements AuditDevice {
     this.#isClosed = true
     clearInterval(this.#checks)
     const closing = this.#exclusive(async () => {
+      while (this.#waiting.length > 0 && this.isUp) await this.#step({})
       await this.#step({ event: 'close' })
       await this.#step({ end: 'close' })
       await this.#storing
     })
     await this.#withinDeadline(closing)
     await this.#thread.stop(stopMs)
+    this.#refuseWaiting(this.#error('CLOSED', 'the device is closed'))
   }
 
   #exclusive(work: () => Promise<void>): Promise<void> {
@@ -282,9 +284,13 @@ class ThreadDevice implements AuditDevice {
     this.#isLate = true
     this.#failed(error)
     for (const { reject } of this.#writing) reject(error)
+    this.#refuseWaiting(error)
+  }
+
+  #refuseWaiting(error: DeviceError): void {
     this.#missed += this.#waiting.length
-    for (const { reject } of this.#waiting.splice(0)) reject(error)
     this.#waitingLength = 0
+    for (const { reject } of this.#waiting.splice(0)) reject(error)
   }
 
   #failed(error: DeviceError): void {
