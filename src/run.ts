@@ -70,6 +70,7 @@ async function serve(
   const server = await start(config, { log, rootToken: rootTokenTeller(config) })
   if (config.dev) log.warn('development mode: do not use it in production')
   returnMemoryWhenIdle()
+  process.on('SIGHUP', () => void server.reopenAudit())
   log.info(
     {
       event: 'started',
@@ -105,7 +106,9 @@ function handleStopRequests(
   process.on('SIGCONT', () => systemRandom.discard())
   // without a handler SIGHUP would kill the process, even under `nohup`: Node.js resets ignored signals
   process.on('SIGHUP', () =>
-    config.dev ? stop() : log.info({ event: 'hangup' }, 'ignored SIGHUP: settings are read only at start'),
+    config.dev
+      ? stop()
+      : log.info({ event: 'hangup' }, 'SIGHUP reopens audit files; settings are read only at start'),
   )
   // npm forwards only SIGTERM and SIGINT; any other signal ends npm, and this process would be orphaned
   const npm = environment['NPM_PID']

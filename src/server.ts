@@ -65,6 +65,8 @@ export type Server = AsyncDisposable & {
    * docs/operations.md#start-stop-restart. `metricsPort` responds until the server is disposed.
    */
   drain(delayMs: number): Promise<void>
+  /** Continues in new files if the audit files were renamed. Never rejects. */
+  reopenAudit(): Promise<void>
 }
 
 /** How long a stopping server serves clients that still use an idle connection. */
@@ -189,6 +191,7 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
       life.endConnections()
       await listener.linger(Math.min(lingerMs, config.stopTimeoutMs / 2))
     },
+    reopenAudit: async () => life.core?.audit.log.reopen(),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   }
 }

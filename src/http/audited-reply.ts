@@ -2,6 +2,7 @@ import type { AuditedReply } from '../core/audit/entry.ts'
 import { parseLossless } from '../lib/json.ts'
 import type { AuditTrail, MadeByCall } from './audit-trail.ts'
 import type { Reply } from './envelope.ts'
+import type { Answer } from './exchange.ts'
 
 /** What a reply names that belongs to nobody without it. */
 export const madeBy = ({ auth, secret, lease }: Reply): MadeByCall => ({
@@ -31,6 +32,12 @@ export function noteRaw(trail: AuditTrail, path: string, raw: NonNullable<Reply[
     path === unwrapPath
       ? unwrapped(body)
       : { data: { http_content_type: contentType, http_raw_body: body, http_status_code: status } }
+}
+
+/** Notes the response of a node-level path, a JSON object without an envelope. */
+export function noteNodeAnswer(trail: AuditTrail, { body }: Answer): void {
+  const data = typeof body === 'string' ? parseLossless(body) : null
+  if (typeof data === 'object' && data !== null) trail.reply = { data }
 }
 
 const unwrapPath = 'sys/wrapping/unwrap'

@@ -1,12 +1,16 @@
 import { refuse } from '../errors.ts'
+import type { JsonLimits } from '../lib/json.ts'
 import { routeTemplate } from './access-log.ts'
 import type { Admit, UnreadRequest } from './admission.ts'
 import { answerRequest, type Host } from './answer.ts'
+import type { AuditTrail } from './audit-trail.ts'
+import { noteNodeAnswer } from './audited-reply.ts'
+import { readFields } from './body.ts'
 import type { Call } from './call.ts'
 import { isNodeState, noRoute } from './mount-router.ts'
 import type { Answer, RouteRules, Served } from './exchange.ts'
 import type { HelpPages } from './help.ts'
-import type { NodeRoute } from './node-resource.ts'
+import type { NodeExchange, NodeRoute } from './node-resource.ts'
 import { tokenOf } from './request-headers.ts'
 import type { Resource } from './resource.ts'
 
@@ -67,20 +71,51 @@ function isRevoking({ mount, below }: Call): boolean {
 }
 
 /** A path that belongs to no mount. */
-export const nodeEndpoint = ({ url, handle }: NodeRoute): Endpoint => ({
-  label: routeTemplate(url),
-  isOpen: () => true,
-  isExempt: () => isNodeState(url),
-  showsBareCauses: () => false,
-  namesRequest: () => false,
-  answer: ({ raw, body }, call) =>
-    handle({
-      call,
-      body,
-      presented: () => tokenOf(raw),
-      header: (name) => [raw.headers[name]].flat()[0],
+export function nodeEndpoint({ url, handle, audited }: NodeRoute): Endpoint {
+  const exchangeOf = ({ raw, body }: UnreadRequest, call: Call): NodeExchange => ({
+    ...{ call, body, presented: () => tokenOf(raw) },
+    header: (name) => [raw.headers[name]].flat()[0],
+  })
+  return {
+    label: routeTemplate(url),
+    isOpen: () => true,
+    isExempt: () => isNodeState(url),
+    showsBareCauses: () => false,
+    namesRequest: () => false,
+    ...(audited && {
+      admit: async (request, call) => {
+        if (!audited.verbs.includes(call.verb)) return
+        if (call.trail !== undefined) noteCeremony(call.trail, call, request.body, audited.entries)
+        await audited.admit(exchangeOf(request, call))
+        if (call.trail !== undefined) call.trail.isAllowed = true
+      },
     }),
-})
+    answer: async (request, call) => {
+      const answer = await handle(exchangeOf(request, call))
+      if (call.trail?.isReached === true) noteNodeAnswer(call.trail, answer)
+      return answer
+    },
+  }
+}
+
+/** Of a body that cannot be read, the entries show nothing. */
+function noteCeremony(
+  trail: AuditTrail,
+  call: Call,
+  body: Uint8Array | undefined,
+  entries: 'request' | 'both',
+): void {
+  trail.isReached = true
+  trail.isCeremony = true
+  trail.isOneWay = entries === 'request'
+  try {
+    call.sent = readFields(body, undefined, ceremonyLimits)
+  } catch {
+    call.sent = {}
+  }
+}
+
+const ceremonyLimits: JsonLimits = { maxStrings: 1000, maxMemory: 1024 * 1024, maxDepth: 100 }
 
 /**
  * Requests without a mount, which are admitted like any other. docs/contract/http.md#the-order-of-refusals

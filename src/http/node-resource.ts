@@ -28,7 +28,16 @@ export type NodeResource = NodeRoute & { readonly page: HelpPage; readonly docum
 export type NodeRoute = {
   /** As returned by the mount router. */
   readonly url: string
+  /** What is recorded of requests with these verbs. */
+  readonly audited?: (NodeAudit & { readonly verbs: readonly string[] }) | undefined
   handle(exchange: NodeExchange): Answer | Promise<Answer>
+}
+
+/** A path whose requests are recorded. docs/contract/audit.md#what-is-logged */
+type NodeAudit = {
+  readonly entries: 'request' | 'both'
+  /** Checks the caller, before the request is recorded. */
+  admit(exchange: NodeExchange): Promise<void> | void
 }
 
 export type NodeSpec = {
@@ -42,12 +51,14 @@ export type NodeSpec = {
   readonly needs?: 'token' | 'sudo'
   /** While this is false, every verb gets 404. */
   isServed?(): boolean
+  /** Absent for a path that leaves no audit entries. */
+  readonly audited?: NodeAudit
   handle(exchange: NodeExchange): Answer | Promise<Answer>
 }
 
 /** Declares a node-level path: `/sys/…` is served below `/v1`, any other at the root of the server. */
 export function nodeResource(path: `/${string}`, spec: NodeSpec): NodeResource {
-  const { verbs, summary, query, body, answer, needs = 'nothing', isServed, handle } = spec
+  const { verbs, summary, query, body, answer, needs = 'nothing', isServed, audited, handle } = spec
   return {
     url: nodeUrl(path),
     page: { path, isOfNode: true, about: summary, needs, verbs: helpVerbs(spec) },
@@ -57,6 +68,7 @@ export function nodeResource(path: `/${string}`, spec: NodeSpec): NodeResource {
       ...{ summary, ...(query && { query }), ...(body && { body }), answer },
       ...(answer.output && { output: answer.output }),
     },
+    audited: audited && { ...audited, verbs },
     handle: (exchange) => {
       if (isServed?.() === false) return { ...refusal, status: 404 }
       return verbs.includes(exchange.call.verb) ? handle(exchange) : refusal

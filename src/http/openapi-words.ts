@@ -8,6 +8,7 @@ export const captures: Readonly<Record<string, Told>> = {
     description: 'Client id of an application in the cloud',
     example: '5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10',
   },
+  header: { description: 'Name of a request header', example: 'X-Request-Source' },
   id: { description: 'Id of the object', example: 'c1f5bd07-3c0a-4b52-8e5e-7b3b0f6b1f7d' },
   migration_id: {
     description: 'Id of the move, from the response that queued it',

@@ -194,6 +194,28 @@ const system: DocumentedCall[] = [
   { ask: 'delete /sys/config/cors', status: 204 },
 ]
 
+const header = { header: 'X-Request-Source' }
+const audit: DocumentedCall[] = [
+  {
+    ask: 'post /sys/audit/{path}',
+    params: { path: 'probe' },
+    body: { type: 'file', options: { file_path: 'discard' } },
+    status: 204,
+  },
+  { ask: 'get /sys/audit' },
+  { ask: 'post /sys/audit-hash/{path}', params: { path: 'probe' }, body: { input: 'a' } },
+  { ask: 'delete /sys/audit/{path}', params: { path: 'probe' }, status: 204 },
+  {
+    ask: 'post /sys/config/auditing/request-headers/{header}',
+    params: header,
+    body: { hmac: true },
+    status: 204,
+  },
+  { ask: 'get /sys/config/auditing/request-headers' },
+  { ask: 'get /sys/config/auditing/request-headers/{header}', params: header },
+  { ask: 'delete /sys/config/auditing/request-headers/{header}', params: header, status: 204 },
+]
+
 const wrapped = { 'X-Vault-Wrap-TTL': '60' }
 const wrapping: DocumentedCall[] = [
   { ask: 'post /sys/wrapping/wrap', body: { a: 1 }, headers: wrapped, keep: { wrapping: 'wrap_info.token' } },
@@ -571,6 +593,7 @@ export const calls: readonly DocumentedCall[] = [
   ...node,
   ...ceremonies,
   ...system,
+  ...audit,
   ...wrapping,
   ...tokens,
   ...people,

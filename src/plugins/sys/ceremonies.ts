@@ -8,6 +8,7 @@ import {
   jsonAnswer,
   type NodeExchange,
   type NodeResource,
+  type NodeSpec,
   nodeResource,
 } from '../../http/node-resource.ts'
 import type { JsonLimits } from '../../lib/json.ts'
@@ -90,7 +91,7 @@ function rekeyResources(
       body: rekeyBody,
       answer: ceremonyAnswers.rekeyStatus,
       needs: 'sudo',
-      handle: serve(async ({ ceremonies, access }, exchange) => {
+      ...serve(async ({ ceremonies, access }, exchange) => {
         const rekey = find(ceremonies)
         if (exchange.call.verb === 'GET') return await answer(rekey, undefined)
         if (exchange.call.verb === 'DELETE') {
@@ -115,7 +116,7 @@ function rekeyResources(
       body: shareBody,
       answer: ceremonyAnswers.rekeyStatus,
       needs: 'sudo',
-      handle: serve(async ({ ceremonies }, { body }) => {
+      ...serve(async ({ ceremonies }, { body }) => {
         const sent = readOffer(body, jsonLimits, 'RekeyUpdateRequest')
         const rekey = find(ceremonies)
         return await answer(rekey, await rekey.update(sent.share, sent.nonce))
@@ -127,7 +128,7 @@ function rekeyResources(
       body: shareBody,
       answer: ceremonyAnswers.verification,
       needs: 'sudo',
-      handle: serve(async ({ ceremonies }, { body, call: { verb } }) => {
+      ...serve(async ({ ceremonies }, { body, call: { verb } }) => {
         const rekey = find(ceremonies)
         if (verb === 'GET') return jsonAnswer(200, await rekey.verification())
         if (verb === 'DELETE') return jsonAnswer(200, await rekey.restartVerification())
@@ -149,7 +150,7 @@ function generateRootResources(parts: CeremonyRouteParts): NodeResource[] {
       body: rootBody,
       answer: ceremonyAnswers.generateRoot,
       needs: 'sudo',
-      handle: serve(async ({ ceremonies: { generateRoot } }, { body, call: { verb } }) => {
+      ...serve(async ({ ceremonies: { generateRoot } }, { body, call: { verb } }) => {
         if (verb === 'GET') return jsonAnswer(200, await generateRoot.status())
         if (verb === 'DELETE') {
           await generateRoot.cancel()
@@ -165,7 +166,7 @@ function generateRootResources(parts: CeremonyRouteParts): NodeResource[] {
       body: shareBody,
       answer: ceremonyAnswers.generateRoot,
       needs: 'sudo',
-      handle: serve(async ({ ceremonies: { generateRoot } }, { body }) => {
+      ...serve(async ({ ceremonies: { generateRoot } }, { body }) => {
         const sent = readOffer(body, jsonLimits, 'GenerateRootUpdateRequest', 'invalid key: ')
         return jsonAnswer(200, await generateRoot.update(sent.share, sent.nonce))
       }),
@@ -183,15 +184,18 @@ type Handle = (core: ReturnType<CeremonyRouteParts['core']>, exchange: NodeExcha
  */
 const serving =
   (name: OpenCeremony, { core, openCeremonies }: CeremonyRouteParts) =>
-  (handle: Handle) =>
-  async (exchange: NodeExchange): Promise<Answer> => {
-    const opened = core()
-    if (!openCeremonies.includes(name)) {
-      if (exchange.presented() === '') throw refuse('unsupported', 'unsupported operation')
-      await checkSudo(opened, exchange)
-    }
-    return await handle(opened, exchange)
-  }
+  (handle: Handle): Pick<NodeSpec, 'audited' | 'handle'> => ({
+    audited: {
+      entries: 'both',
+      admit: async (exchange) => {
+        const opened = core()
+        if (openCeremonies.includes(name)) return
+        if (exchange.presented() === '') throw refuse('unsupported', 'unsupported operation')
+        await checkSudo(opened, exchange)
+      },
+    },
+    handle: (exchange) => handle(core(), exchange),
+  })
 
 /** The share that a body offers. Its text stays in memory until the engine reuses it. */
 function readOffer(

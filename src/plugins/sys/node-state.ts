@@ -63,8 +63,8 @@ export type NodeStateParts = {
   state: NodeState
   /** Limits of bodies sent without a token. */
   jsonLimits: JsonLimits
-  /** Seals the server for a caller with `update` and `sudo` on the path; throws otherwise. */
-  seal(exchange: NodeExchange): Promise<void>
+  /** Throws unless the caller has `update` and `sudo` on the path. */
+  checkSealer(exchange: NodeExchange): Promise<void>
 }
 
 /** Shown once the server is unsealed. */
@@ -95,7 +95,7 @@ const unsealBody = z.object({
  * The node-level paths: no envelope, served while sealed; only sealing needs a token.
  * docs/operations.md#health, docs/operations.md#start-stop-restart
  */
-export function nodeStateResources({ state, jsonLimits, seal }: NodeStateParts): NodeResource[] {
+export function nodeStateResources({ state, jsonLimits, checkSealer }: NodeStateParts): NodeResource[] {
   return [
     nodeResource('/health/live', {
       verbs: ['GET', 'HEAD'],
@@ -137,8 +137,12 @@ export function nodeStateResources({ state, jsonLimits, seal }: NodeStateParts):
       summary: 'Seal the server',
       answer: nodeAnswers.done,
       needs: 'sudo',
-      handle: async (exchange) => {
-        if (!state.isSealed()) await seal(exchange)
+      audited: {
+        entries: 'request',
+        admit: (exchange) => (state.isSealed() ? undefined : checkSealer(exchange)),
+      },
+      handle: async () => {
+        await state.life.close()
         return done
       },
     }),
@@ -147,7 +151,8 @@ export function nodeStateResources({ state, jsonLimits, seal }: NodeStateParts):
       summary: 'Step down as leader',
       answer: nodeAnswers.done,
       needs: 'sudo',
-      // there is no other node to lead
+      // there is no other node to lead, so nobody's rights are checked
+      audited: { entries: 'request', admit: () => {} },
       handle: () => done,
     }),
     nodeResource('/sys/unseal', {

@@ -16,10 +16,7 @@ export function nodeResources(options: NodeOptions): NodeResource[] {
   return [
     ...nodeStateResources({
       ...options,
-      seal: async (exchange) => {
-        await checkSudo(life.core, exchange)
-        await life.close()
-      },
+      checkSealer: (exchange) => checkSudo(life.core, exchange),
     }),
     initResource(options),
     ...ceremonyResources({ ...options, core: () => unsealed(life.core) }),

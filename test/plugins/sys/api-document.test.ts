@@ -434,6 +434,8 @@ describe('operations', () => {
       'identity-entity-batch-delete-post-input': ['entity_ids'],
       'identity-entity-merge-post-input': ['to_entity_id', 'from_entity_ids'],
       'jwt-login-post-input': ['jwt'],
+      'system-audit-hash-path-post-input': ['input'],
+      'system-audit-path-post-input': ['type'],
       'system-capabilities-accessor-post-input': ['accessor'],
       'system-capabilities-post-input': ['token'],
       'system-config-cors-post-input': ['allowed_origins'],
