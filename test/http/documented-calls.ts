@@ -50,6 +50,31 @@ const pgpKey =
 const oneShare = { secret_shares: 1, secret_threshold: 1 }
 const recovery = 'post /sys/rekey-recovery-key'
 
+const rotated = 'post /sys/rotate/recovery'
+
+/** The same ceremonies with an envelope. */
+const wrappedCeremonies: DocumentedCall[] = [
+  {
+    ask: `${rotated}/init`,
+    body: { ...oneShare, require_verification: true },
+    keep: { nonce: 'data.nonce' },
+  },
+  { ask: 'get /sys/rotate/recovery/init' },
+  {
+    ask: `${rotated}/update`,
+    body: { key: '$share', nonce: '$nonce' },
+    keep: { share: 'data.keys.0' },
+  },
+  { ask: 'get /sys/rotate/recovery/verify' },
+  { ask: 'delete /sys/rotate/recovery/verify', keep: { nonce: 'data.nonce' } },
+  { ask: `${rotated}/verify`, body: { key: '$share', nonce: '$nonce' } },
+  { ask: 'delete /sys/rotate/recovery/init', status: 204 },
+  { ask: 'post /sys/generate-root-token/attempt', keep: { nonce: 'data.nonce' } },
+  { ask: 'get /sys/generate-root-token/attempt' },
+  { ask: 'post /sys/generate-root-token/update', body: { key: '$share', nonce: '$nonce' } },
+  { ask: 'delete /sys/generate-root-token/attempt', status: 204 },
+]
+
 const ceremonies: DocumentedCall[] = [
   { ask: `${recovery}/init`, name: 'for the first key', body: oneShare, keep: { share: 'keys.0' } },
   { ask: 'post /sys/generate-root/attempt', keep: { nonce: 'nonce', otp: 'otp' } },
@@ -71,6 +96,7 @@ const ceremonies: DocumentedCall[] = [
   },
   { ask: `${recovery}/verify`, name: 'to read', verb: 'GET' },
   { ask: `${recovery}/verify`, body: { key: '$share', nonce: '$nonce' } },
+  ...wrappedCeremonies,
   {
     ask: `${recovery}/init`,
     name: 'for PGP',
@@ -81,6 +107,8 @@ const ceremonies: DocumentedCall[] = [
   { ask: `${recovery}/update`, name: 'for PGP', body: { key: '$share', nonce: '$nonce' } },
   { ask: 'get /sys/rekey-recovery-key/backup' },
   { ask: 'get /sys/rekey/recovery-key-backup' },
+  { ask: 'get /sys/rotate/recovery/backup' },
+  { ask: 'delete /sys/rotate/recovery/backup', status: 204 },
   { ask: 'delete /sys/rekey-recovery-key/backup', status: 204 },
   { ask: 'delete /sys/rekey/recovery-key-backup', status: 204 },
 ]

@@ -32,7 +32,8 @@ export function afterCeremonyResources({ ceremonies }: { ceremonies: Ceremonies 
   ]
 }
 
-const backupResource = (path: `/${string}`, rekey: Rekey): Resource =>
+/** The encrypted shares of a rekey. */
+export const backupResource = (path: `/${string}`, rekey: Rekey): Resource =>
   resource(path, {
     help: 'The shares of the last rekey with a backup, encrypted by PGP.',
     sudo: true,

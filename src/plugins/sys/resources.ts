@@ -13,6 +13,7 @@ import { policyResources } from './policies.ts'
 import { type SnapshotParts, snapshotResources } from './snapshot.ts'
 import { toolResources } from './tools.ts'
 import { uiResources } from './ui.ts'
+import { wrappedCeremonyResources } from './wrapped-ceremonies.ts'
 import { type WrappingParts, wrappingResources } from './wrapping.ts'
 
 export type SysParts = MountRouteParts &
@@ -42,6 +43,7 @@ export function sysResources(parts: SysParts): Resource[] {
     ...keyResources(parts),
     ...toolResources(parts),
     ...afterCeremonyResources(parts),
+    ...wrappedCeremonyResources(parts),
     ...wrappingResources(parts),
     ...counterResources(parts),
     ...snapshotResources(parts),
