@@ -3,7 +3,7 @@ import { devNull } from 'node:os'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Config, logSettings, readConfig, SettingError } from './config.ts'
 import { StartError } from './errors.ts'
-import { isThreadLeft } from './lib/blocked-threads.ts'
+import { endProcess } from './lib/end-process.ts'
 import { systemCode, writePrivateFile } from './lib/private-file.ts'
 import { systemRandom } from './lib/random.ts'
 import { closeLog, type Log, openLog } from './log.ts'
@@ -134,18 +134,6 @@ async function exitNow(log: Log, code: number): Promise<void> {
     )
   await closeLog(log, closeLogMs)
   endProcess()
-}
-
-/**
- * `process.exit` waits for threads that are in the system's resolver or write to an audit device, and nothing
- * interrupts those: a name server that never answers, or a hung disk, would keep the process alive. A new
- * program in its place ends them.
- */
-function endProcess(): never {
-  const isResolving = process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap')
-  if ((isResolving || isThreadLeft()) && process.platform !== 'win32')
-    process.execve?.('/bin/sh', ['sh', '-c', `exit ${process.exitCode ?? 0}`])
-  process.exit()
 }
 
 const isDev = (args: readonly string[]): boolean => args.includes('--dev')

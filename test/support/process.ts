@@ -43,6 +43,8 @@ export type ServerProcess = AsyncDisposable & {
   signal(name: NodeJS.Signals): void
   /** Stops reading its log from now on. */
   ignoreLog(): void
+  /** Stops reading its standard output from now on. */
+  ignoreOutput(): void
   /** Resolves when the process has ended. */
   readonly ended: Promise<Outcome>
   /** Sends a signal, SIGTERM by default, and resolves when the process has ended. */
@@ -75,6 +77,7 @@ export async function startProcess(options: ProcessOptions): Promise<ServerProce
     logged: (text) => child.logged(text),
     signal: (name) => child.signal(name),
     ignoreLog: () => child.ignoreLog(),
+    ignoreOutput: () => child.ignoreOutput(),
     ended: child.ended,
     stop,
     [Symbol.asyncDispose]: async () => void (await stop('SIGKILL')),
@@ -141,6 +144,10 @@ export class StartedProcess {
 
   ignoreLog(): void {
     this.#child.stderr?.pause()
+  }
+
+  ignoreOutput(): void {
+    this.#child.stdout?.pause()
   }
 
   end(signal: NodeJS.Signals): Promise<Outcome> {

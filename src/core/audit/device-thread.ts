@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { mayBlock } from '../../lib/blocked-threads.ts'
+import { mayBlock } from '../../lib/end-process.ts'
 import type { WorkerData, WorkerReply, WorkerRequest } from './device-worker.ts'
 
 /** `code` of a request whose thread ended before it answered. */

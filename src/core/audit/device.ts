@@ -181,7 +181,8 @@ class ThreadDevice implements AuditDevice {
       await this.#step({ end: 'close' })
       await this.#storing
     })
-    await this.#withinDeadline(closing)
+    // a late device cannot be waited for
+    if (!this.#isLate) await this.#withinDeadline(closing)
     await this.#thread.stop(stopMs)
     this.#refuseWaiting(this.#error('CLOSED', 'the device is closed'))
   }
