@@ -128,6 +128,17 @@ export async function staticKeys(
   return { key, previous: await readSealKeyFile(config.sealPreviousKeyFile, { allowOpen }) }
 }
 
+/**
+ * The key of a static seal, which the caller must erase; undefined with another seal. Throws a StartError if
+ * it cannot be read.
+ */
+export async function staticKey(config: Config, log: Log): Promise<Uint8Array | undefined> {
+  if (config.seal !== 'static') return undefined
+  const { key, previous } = await staticKeys(config, { storeIsEmpty: false, log })
+  previous?.fill(0)
+  return key
+}
+
 /** Throws a StartError if a default mount has an unknown type. */
 export function checkDefaultMounts({ defaultMounts }: Config, types: readonly MountTypeNames[]): void {
   const mountTypes = new MountTypeRegistry(types)

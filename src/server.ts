@@ -27,6 +27,7 @@ import {
   openServerCore,
   openStorage,
   outboundClient,
+  staticKey,
   staticKeys,
   storedSeal,
 } from './server-core.ts'
@@ -77,6 +78,7 @@ const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
   sysPlugin({
     ...{ document: given.document, version: config.reportedVersion },
     takeSnapshot: snapshotTaker(config, given.clock),
+    staticKey: () => staticKey(config, given.log),
   }),
   customMessages({ edition: config.edition, maxWaiters: config.messageWaiters }),
   tokenPlugin,

@@ -203,6 +203,7 @@ const system: DocumentedCall[] = [
   { ask: 'get /sys/key-status' },
   { ask: 'post /sys/rotate', status: 204 },
   { ask: 'post /sys/rotate/keyring', status: 204 },
+  { ask: 'post /sys/rotate/root', status: 400 },
   { ask: 'get /sys/rotate/config' },
   { ask: 'post /sys/rotate/config', body: { interval: '48h' }, status: 204 },
   { ask: 'get /sys/rotate/keyring/config' },

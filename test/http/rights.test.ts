@@ -72,6 +72,8 @@ describe('what sudo is for', () => {
 
   test.each([
     { verb: 'POST', path: 'sys/rotate' },
+    { verb: 'POST', path: 'sys/rotate/keyring' },
+    { verb: 'POST', path: 'sys/rotate/root' },
     { verb: 'GET', path: 'sys/config/cors' },
     { verb: 'POST', path: 'sys/config/cors' },
   ])('$verb $path needs sudo', async ({ verb, path }) => {

@@ -3,11 +3,22 @@ import { type Resource, resource } from '../../http/resource.ts'
 import { z } from 'zod'
 import { defaultKeyLimits } from '../../core/barrier/keyring.ts'
 import type { RotationRules } from '../../core/barrier/keyring-record.ts'
-import { refuse } from '../../errors.ts'
+import type { CoreLog } from '../../core/core-log.ts'
+import { refuse, StartError } from '../../errors.ts'
 import { boolField, durationField, intField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 
-type KeyBarrier = Pick<Barrier, 'keyStatus' | 'rotate' | 'rotationRules' | 'changeRotationRules'>
+export type KeyParts = {
+  readonly barrier: Pick<
+    Barrier,
+    'keyStatus' | 'rotate' | 'rotateRootKey' | 'rotationRules' | 'changeRotationRules'
+  >
+  readonly log: Pick<CoreLog, 'info'>
+  /**
+   * The key of a static seal, which the caller must erase; undefined with another seal. Throws a StartError.
+   */
+  staticKey(): Promise<Uint8Array | undefined>
+}
 
 const rulesInput = z.object({
   enabled: boolField.optional().describe('Whether data keys rotate automatically'),
@@ -20,8 +31,8 @@ const rulesInput = z.object({
 const leastIntervalSeconds = 86_400
 const { block: leastOperations, perKey: mostOperations } = defaultKeyLimits
 
-/** The barrier's data keys. docs/contract/http.md#help-counters-tools */
-export function keyResources({ barrier }: { barrier: KeyBarrier }): Resource[] {
+/** The barrier's keys. docs/contract/http.md#help-counters-tools, docs/storage.md#terms */
+export function keyResources({ barrier, log, staticKey }: KeyParts): Resource[] {
   return [
     resource('/key-status', {
       help: 'The data key that encrypts new records.',
@@ -44,6 +55,18 @@ export function keyResources({ barrier }: { barrier: KeyBarrier }): Resource[] {
         },
       }),
     ),
+    resource('/rotate/root', {
+      help: 'Replace the root key, which encrypts the data keys. For servers that hold their seal key.',
+      sudo: true,
+      write: {
+        summary: 'Rotate the root key',
+        handle: async () => {
+          await rotateRoot(barrier, await readSealKey(staticKey))
+          log.info({ event: 'key_rotated' }, 'the root key was replaced')
+          return undefined
+        },
+      },
+    }),
     ...(['/rotate/config', '/rotate/keyring/config'] as const).map((path) =>
       resource(path, {
         help: 'When data keys rotate automatically.',
@@ -63,6 +86,22 @@ export function keyResources({ barrier }: { barrier: KeyBarrier }): Resource[] {
       }),
     ),
   ]
+}
+
+async function readSealKey(staticKey: KeyParts['staticKey']): Promise<Uint8Array> {
+  const key = await staticKey().catch((cause: unknown) => {
+    throw cause instanceof StartError ? refuse('invalid', cause.message, { cause }) : cause
+  })
+  if (key === undefined) throw refuse('invalid', 'rotate/root is not available with seal type shamir')
+  return key
+}
+
+async function rotateRoot(barrier: Pick<Barrier, 'rotateRootKey'>, sealKey: Uint8Array): Promise<void> {
+  try {
+    await barrier.rotateRootKey(sealKey)
+  } finally {
+    sealKey.fill(0)
+  }
 }
 
 /** Keeps the rules that were not sent; throws a refusal for a value out of range. */

@@ -4,7 +4,7 @@ import { type SysParts, sysResources } from './resources.ts'
 export { nodeResources } from './node.ts'
 export type { LifeCycle, NodeState } from './node-state.ts'
 
-export type SysOptions = Pick<SysParts, 'document' | 'version' | 'takeSnapshot'>
+export type SysOptions = Pick<SysParts, 'document' | 'version' | 'takeSnapshot' | 'staticKey'>
 
 /** The fixed mount `sys/`. */
 export const sysPlugin = (options: SysOptions): PluginDefinition => ({

@@ -1,9 +1,21 @@
 import Database from 'better-sqlite3'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { rm, writeFile } from 'node:fs/promises'
+import { pino } from 'pino'
+import { describe, expect, test } from 'vitest'
 import { termOf } from '../../../src/core/barrier/sealed-value.ts'
+import { errors } from '../../support/error-bodies.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+/** The sealed root key and keyring of a database file. */
+function sealedKeysOf(file: string): { root: string; ring: string } {
+  const database = new Database(file, { readonly: true })
+  const stored = database.prepare<[string], Buffer>('SELECT value FROM records WHERE key = ?').pluck()
+  const [root, ring] = ['barrier/root-key', 'barrier/keyring'].map((key) => stored.get(key)?.toString('hex'))
+  database.close()
+  return { root: root ?? '', ring: ring ?? '' }
+}
 
 /** The terms that seal the values of a database file, and the length of its keyring. */
 function sealsOf(file: string): { terms: number[]; ringBytes: number } {
@@ -90,4 +102,68 @@ test('the schedule of automatic rotation can be read and set', async () => {
   })
   expect(await set({ interval: 0, enabled: true })).toBe('204')
   expect(await rules()).toEqual({ enabled: true, interval: 0, max_operations: 1_000_000 })
+})
+
+describe('a new root key', () => {
+  test('replaces the old one at once, and everything stays readable, also after a restart', async () => {
+    await using folder = await temporaryFolder()
+    const file = folder.file('gatehouse.db')
+    const settings = { STORAGE: `sqlite:${file}`, SEAL_KEY_FILE: folder.file('seal.key') }
+    const lines: string[] = []
+    const first = await startTestServer({
+      settings,
+      log: pino({}, { write: (line) => void lines.push(line) }),
+    })
+    const before = sealedKeysOf(file)
+
+    expect((await first.root.write('sys/rotate/root')).status).toBe(204)
+
+    const after = sealedKeysOf(file)
+    expect([after.root === before.root, after.ring === before.ring]).toEqual([false, false])
+    expect(await first.root.write('sys/rotate')).toMatchObject({ status: 204 })
+    await first[Symbol.asyncDispose]()
+    await using next = await startTestServer({ settings })
+    expect(await next.root.read('sys/key-status')).toMatchObject({ status: 200, body: { data: { term: 2 } } })
+    expect(
+      lines
+        .map((line) => JSON.parse(line))
+        .filter(({ event }) => event === 'key_rotated')
+        .map(({ msg, term }) => [msg, term]),
+    ).toEqual([
+      ['the root key was replaced', undefined],
+      ['new records are encrypted with a new data key', 2],
+    ])
+  })
+
+  test('needs the seal key of the store in its file', async () => {
+    await using folder = await temporaryFolder()
+    const [file, keyFile] = [folder.file('gatehouse.db'), folder.file('seal.key')]
+    await using server = await startTestServer({
+      settings: { STORAGE: `sqlite:${file}`, SEAL_KEY_FILE: keyFile },
+    })
+    const before = sealedKeysOf(file)
+
+    await writeFile(keyFile, '00'.repeat(32))
+    const other = await server.root.write('sys/rotate/root')
+    await rm(keyFile)
+    const missing = await server.root.write('sys/rotate/root')
+
+    expect(other).toMatchObject({ status: 400, body: errors('seal key does not open this store') })
+    expect(missing).toMatchObject({ status: 400, body: errors(`seal key file ${keyFile} is missing`) })
+    expect(sealedKeysOf(file)).toEqual(before)
+  })
+
+  test('is not available where people hold the seal key; new data keys are', async () => {
+    await using server = await startTestServer({ dev: false, settings: { SEAL: 'shamir' } })
+    const { body } = await server.anonymous.call('PUT', 'sys/init', { secret_shares: 1, secret_threshold: 1 })
+    await server.anonymous.call('PUT', 'sys/unseal', { key: body['keys']?.[0] })
+    const root = server.as(String(body['root_token']))
+
+    expect(await root.write('sys/rotate/root')).toMatchObject({
+      status: 400,
+      body: errors('rotate/root is not available with seal type shamir'),
+    })
+    for (const path of ['sys/rotate', 'sys/rotate/keyring']) expect((await root.write(path)).status).toBe(204)
+    expect((await root.read('sys/key-status')).body).toMatchObject({ term: 3, data: { term: 3 } })
+  })
 })
