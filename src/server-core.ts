@@ -14,6 +14,7 @@ import { StartError } from './errors.ts'
 import type { Clock } from './lib/clock.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import type { Log } from './log.ts'
+import type { Metrics } from './metrics/metrics.ts'
 import type { StorageFaults } from './storage/faults.ts'
 import { openMemory, openSqlite, type SqliteStorage } from './storage/sqlite.ts'
 import type { StorageWatch } from './storage-watch.ts'
@@ -27,6 +28,8 @@ export type ServerCoreParts = {
   readonly random: Random
   readonly outbound: OutboundClient
   readonly watch: StorageWatch
+  /** Undefined without metrics. */
+  readonly measure: Pick<Metrics, 'audited'> | undefined
 }
 
 /** A key that opens the store. `previous` opens it if `key` does not; then the store is sealed with `key`. */
@@ -89,6 +92,7 @@ export async function createServerStore(
 const storeParts = <Parts extends ServerCoreParts>(parts: Parts) => ({
   ...parts,
   onUnreadable: () => parts.watch.recordUnreadable(),
+  ...(parts.measure && { onAudited: parts.measure.audited.bind(parts.measure) }),
 })
 
 const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettings => ({

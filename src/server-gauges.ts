@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import type { Core } from './core/core.ts'
 import type { Plugin } from './http/plugin.ts'
 import { type Clock, MachineClock } from './lib/clock.ts'
+import { timeMilliseconds } from './lib/time.ts'
 import type { ReadGauge } from './metrics/instruments.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { mountGauge } from './metrics/mount-gauges.ts'
@@ -48,7 +49,7 @@ export const processGauges = ({
 
 /** The gauges of an open server: those of its store, and those of its plugins. */
 export function coreGauges(
-  { counts, barrier, fullPathOf, resealRemaining }: Core,
+  { counts, barrier, fullPathOf, resealRemaining, audit }: Core,
   plugins: readonly Plugin[],
   metrics: Pick<Metrics, 'mountLabel'>,
 ): ReadGauge[] {
@@ -57,6 +58,17 @@ export function coreGauges(
     resealRemaining,
     serviceTokens: () => counts.serviceTokens.total(),
     entities: () => counts.entities.total(),
+    auditDevices: async () => {
+      const heads = await audit.chains.heads()
+      return audit.log.devices.map(({ description: { path }, isUp }) => {
+        const head = heads.find(({ device, replica }) => device === path && replica === audit.replica)
+        return {
+          device: metrics.mountLabel(path),
+          isUp,
+          checkpoint: head && timeMilliseconds(head.time) / 1000,
+        }
+      })
+    },
   })
   const ofPlugins = plugins.flatMap((plugin) =>
     (plugin.gauges ?? []).map(({ read, ...gauge }) =>

@@ -29,7 +29,7 @@ export type AdmissionParts = {
 }
 
 const rootOnly =
-  /^sys\/(?:audit|audit-hash|config\/(?:auditing|cors|reload|state|ui\/headers)|generate-recovery-token|generate-root|generate-root-token|health|host-info|in-flight-req|init|internal\/counters\/(?:activity|config)|internal\/inspect\/router|loggers|metrics|mfa\/method|monitor|pprof|quotas\/(?:config|lease-count|rate-limit)|raw|rekey|rekey-recovery-key|replication\/(?:merkle-check|recover|reindex|status)|rotate|seal|sealwrap\/rewrap|step-down|storage|sync\/config|unseal)(?:\/|$)/
+  /^sys\/(?:audit|audit-hash|audit-chain|config\/(?:auditing|cors|reload|state|ui\/headers)|generate-recovery-token|generate-root|generate-root-token|health|host-info|in-flight-req|init|internal\/counters\/(?:activity|config)|internal\/inspect\/router|loggers|metrics|mfa\/method|monitor|pprof|quotas\/(?:config|lease-count|rate-limit)|raw|rekey|rekey-recovery-key|replication\/(?:merkle-check|recover|reindex|status)|rotate|seal|sealwrap\/rewrap|step-down|storage|sync\/config|unseal)(?:\/|$)/
 
 /** A request before its fields are read. */
 export type UnreadRequest = RoutedRequest & {

@@ -28,7 +28,13 @@ export type MeasuredLogin = {
   readonly seconds: number
 }
 
-/** The greatest number of distinct `mount` labels: operators choose mount paths, so they are not bounded. */
+/** An entry for one audit device. */
+type AuditedEntry = { readonly device: string; readonly succeeded: boolean; readonly seconds: number }
+
+/**
+ * The greatest number of distinct `mount` and `device` labels: operators choose these paths, so they are not
+ * bounded.
+ */
 const maxMounts = 200
 
 /**
@@ -47,6 +53,8 @@ export class Metrics {
   readonly #lookalikes = new Counter()
   readonly #keyFetches = new Counter()
   readonly #clockSteps = new Counter()
+  readonly #audited = new Counter()
+  readonly #auditDurations = new Histogram()
   #registry: Registry | undefined
 
   constructor(storage: StorageCounters) {
@@ -92,6 +100,13 @@ export class Metrics {
 
   clockStepped(direction: 'back' | 'forward'): void {
     this.#clockSteps.add({ direction })
+  }
+
+  /** An audit device has written an entry, or could not. */
+  audited({ device: path, succeeded, seconds }: AuditedEntry): void {
+    const device = this.mountLabel(path)
+    this.#audited.add({ device, outcome: succeeded ? 'ok' : 'failed' })
+    this.#auditDurations.observe({ device }, seconds)
   }
 
   /** The label for a mount: its path, or `other` once there are too many. */
@@ -176,6 +191,21 @@ export class Metrics {
       labels: ['direction'],
     }
     registerCounter(library, registry, steps, this.#clockSteps)
+    registerCounter(
+      library,
+      registry,
+      { name: 'audit_records_total', help: 'Audit entries', labels: ['device', 'outcome'] },
+      this.#audited,
+    )
+    registerHistogram(
+      registry,
+      {
+        name: 'audit_write_duration_seconds',
+        help: 'Duration of writes of audit entries',
+        labels: ['device'],
+      },
+      this.#auditDurations,
+    )
     this.#storage.register(library, registry)
     registerRuntimeMetrics(library, registry)
     return registry

@@ -25,6 +25,10 @@ export type StoreSources = {
   resealRemaining(): number
   serviceTokens(): Promise<number>
   entities(): Promise<number>
+  /** `checkpoint`: time of the last one in seconds. */
+  auditDevices(): Promise<
+    readonly { readonly device: string; readonly isUp: boolean; readonly checkpoint: number | undefined }[]
+  >
 }
 
 const one = (value: number | boolean): Reading => [{ labels: {}, value: Number(value) }]
@@ -113,6 +117,25 @@ export function storeGauges(sources: StoreSources): ReadGauge[] {
       help: 'Records that the background pass after a rotation has still to visit',
       labels: [],
       read: () => one(sources.resealRemaining()),
+    },
+    {
+      name: 'audit_device_up',
+      help: '1 while the audit device can write',
+      labels: ['device'],
+      read: async () =>
+        (await sources.auditDevices()).map(({ device, isUp }) => ({
+          labels: { device },
+          value: Number(isUp),
+        })),
+    },
+    {
+      name: 'audit_checkpoint_timestamp_seconds',
+      help: 'When the chain of the audit device was signed last',
+      labels: ['device'],
+      read: async () =>
+        (await sources.auditDevices()).flatMap(({ device, checkpoint }) =>
+          checkpoint === undefined ? [] : [{ labels: { device }, value: checkpoint }],
+        ),
     },
     {
       name: 'tokens',

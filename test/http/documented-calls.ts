@@ -234,6 +234,8 @@ const audit: DocumentedCall[] = [
   { ask: 'get /sys/audit' },
   { ask: 'post /sys/audit-hash/{path}', params: { path: 'probe' }, body: { input: 'a' } },
   { ask: 'delete /sys/audit/{path}', params: { path: 'probe' }, status: 204 },
+  { ask: 'get /sys/audit-chain' },
+  { ask: 'post /sys/audit-chain/rotate', status: 204 },
   {
     ask: 'post /sys/config/auditing/request-headers/{header}',
     params: header,

@@ -49,5 +49,5 @@ export async function openAudit(settings: AuditSettings = closed, parts: Parts) 
         },
       ),
   })
-  return { log, headers, chains, [Symbol.asyncDispose]: () => log[Symbol.asyncDispose]() }
+  return { log, headers, chains, replica, [Symbol.asyncDispose]: () => log[Symbol.asyncDispose]() }
 }

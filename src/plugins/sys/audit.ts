@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { AuditLog } from '../../core/audit/audit-log.ts'
 import type { AuditedHeaders } from '../../core/audit/audited-headers.ts'
+import type { AuditChainKeys } from '../../core/audit/chain-keys.ts'
 import type { DeviceDescription } from '../../core/audit/device-rules.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource.ts'
@@ -11,6 +12,7 @@ export type AuditRouteParts = {
   readonly audit: {
     readonly log: Pick<AuditLog, 'devices' | 'enable' | 'disable' | 'hashOf'>
     readonly headers: Pick<AuditedHeaders, 'all' | 'put' | 'delete'>
+    readonly chains: Pick<AuditChainKeys, 'keys' | 'heads' | 'rotate'>
   }
 }
 
@@ -31,10 +33,13 @@ const device = z.object({
   local: z.boolean(),
 })
 const header = z.object({ hmac: z.boolean() })
+const chainKey = z.object({ key_id: text, public_key: text, created_time: text, retired_time: text })
+const chainHead = z.object({ device: text, replica: text, id: text, seq: z.int(), hash: text, time: text })
 
 /** `sys/audit`, `sys/audit-hash` and the audited request headers. docs/contract/audit.md#endpoints */
-export function auditResources({ audit: { log, headers } }: AuditRouteParts): Resource[] {
+export function auditResources({ audit: { log, headers, chains } }: AuditRouteParts): Resource[] {
   return [
+    ...chainResources(chains),
     resource('/audit', {
       help: 'The audit devices, which record every request and response.',
       sudo: true,
@@ -129,6 +134,54 @@ export function auditResources({ audit: { log, headers } }: AuditRouteParts): Re
       },
     }),
   ]
+}
+
+/** Whoever keeps what the first returns can tell whether an audit file was changed. */
+const chainResources = (chains: AuditRouteParts['audit']['chains']): Resource[] => [
+  resource('/audit-chain', {
+    help: 'The keys that sign audit files, and the last signed position of each.',
+    sudo: true,
+    read: {
+      summary: 'Read what audit files are verified with',
+      output: z.object({ keys: z.array(chainKey), heads: z.array(chainHead) }),
+      example: exampleChain,
+      handle: async () => ({
+        data: {
+          keys: chains.keys,
+          heads: (await chains.heads()).map(({ is_final, ...head }) => head),
+        },
+      }),
+    },
+  }),
+  resource('/audit-chain/rotate', {
+    help: 'Replaces the key that signs audit files.',
+    sudo: true,
+    write: {
+      summary: 'Sign audit files with a new key; the old public key stays listed',
+      handle: async () => {
+        await chains.rotate()
+        return undefined
+      },
+    },
+  }),
+]
+
+const exampleChain = {
+  keys: [
+    {
+      key_id: '5b0e1c7a9d3f4e2186b7c0d94a1f63e2',
+      public_key: 'MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=',
+      created_time: '2026-01-01T00:00:00Z',
+      retired_time: '',
+    },
+  ],
+  heads: [
+    {
+      ...{ device: 'file/', replica: 'gate-1', id: '9f1c2b3a4d5e6f708192a3b4c5d6e7f8', seq: 1000 },
+      hash: 'c4d2f1'.padEnd(64, '0'),
+      time: '2026-01-01T00:00:10Z',
+    },
+  ],
 }
 
 const withSlash = (path: string): string => (path.endsWith('/') ? path : `${path}/`)

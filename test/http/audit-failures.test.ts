@@ -1,0 +1,245 @@
+import { once } from 'node:events'
+import { mkdir } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { enableAuditFile } from '../support/audit-file.ts'
+import type { Json } from '../support/client.ts'
+import { type CredentialProvider, startCredentialProvider } from '../support/credential-provider.ts'
+import { practiceType } from '../support/practice-type.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** A collector that refuses what `refuses` says. */
+async function startCollector() {
+  const lines: Json[] = []
+  const collector = {
+    lines,
+    refuses: (_line: Json): boolean => false,
+    headers: new Set<unknown>(),
+    host: '',
+  }
+  const server = createServer(async (request, response) => {
+    const text = (await request.toArray()).join('')
+    const line: Json = JSON.parse(text)
+    collector.headers.add(request.headers['authorization'])
+    const refused = collector.refuses(line)
+    if (!refused) lines.push(line)
+    response.writeHead(refused ? 500 : 204).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  collector.host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  return Object.assign(collector, {
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  })
+}
+
+const stack = new AsyncDisposableStack()
+let collector: Awaited<ReturnType<typeof startCollector>>
+let provider: CredentialProvider
+let server: TestServer
+let folder: string
+
+beforeAll(async () => {
+  folder = stack.use(await temporaryFolder()).path
+  collector = stack.use(await startCollector())
+  provider = stack.use(await startCredentialProvider())
+  const uri = `http://${collector.host}/lines`
+  const devices = [{ path: 'http', type: 'http', options: { uri, headers: '{"Authorization":"canary"}' } }]
+  server = stack.use(
+    await startTestServer({
+      settings: {
+        AUDIT: JSON.stringify(devices),
+        AUDIT_HTTP_HOSTS: collector.host,
+        AUDIT_DIRS: folder,
+        METRICS: 'open',
+      },
+      plugins: [
+        practiceType({
+          providerUrl: provider.url,
+          roles: new Map([['ci', { ttl: 60, maxTtl: 0, renewable: true }]]),
+        }),
+      ],
+    }),
+  )
+  await server.root.write('sys/mounts/practice', { type: 'practice' })
+})
+afterEach(() => {
+  collector.refuses = () => false
+})
+afterAll(() => stack.disposeAsync())
+
+const ofType = (type: string) => (line: Json) => String(line['type']) === type
+const internal = { status: 500, body: { errors: ['internal error'] } }
+
+describe('a device of the settings', () => {
+  test('is listed without its headers, and sends each line to its collector', async () => {
+    const listed = await server.root.read('sys/audit')
+
+    expect(listed.body['data']).toEqual({
+      'http/': {
+        ...{ path: 'http/', type: 'http', description: '', local: false },
+        options: { uri: `http://${collector.host}/lines` },
+      },
+    })
+    expect(collector.headers).toEqual(new Set(['canary']))
+  })
+
+  test('cannot be disabled by the API', async () => {
+    const refused = await server.root.delete('sys/audit/http')
+
+    expect(refused.body['errors']).toEqual([
+      'cannot disable audit device via API; use declarative, config-based audit device management instead',
+    ])
+  })
+})
+
+describe('while no device can write', () => {
+  test.each([
+    { name: 'an allowed request', call: () => server.root.read('sys/mounts') },
+    { name: 'a login', call: () => server.anonymous.write('auth/jwt/login', { jwt: 'x' }) },
+    { name: 'a request without a token', call: () => server.anonymous.read('sys/mounts') },
+    { name: 'a request with a bad token', call: () => server.as('bad').read('sys/mounts') },
+    { name: 'a path that nobody serves', call: () => server.root.read('none/x') },
+    { name: 'a generated root token', call: () => server.root.write('sys/generate-root/attempt', {}) },
+    { name: 'sealing', call: () => server.root.write('sys/seal') },
+  ])('$name is refused', async ({ call }) => {
+    collector.refuses = () => true
+
+    expect(await call()).toMatchObject(internal)
+  })
+
+  test('no handler runs', async () => {
+    collector.refuses = () => true
+    await server.root.write('cubbyhole/never', { a: 'b' })
+    collector.refuses = () => false
+
+    expect((await server.root.read('cubbyhole/never')).status).toBe(404)
+  })
+
+  test('health is served, and the server is not ready', async () => {
+    collector.refuses = () => true
+    await server.root.read('sys/mounts')
+
+    expect((await server.anonymous.read('sys/health')).status).toBe(200)
+    expect(await server.anonymous.read('/health/ready')).toMatchObject({
+      status: 503,
+      body: { status: 'audit' },
+    })
+    expect((await server.anonymous.read('/metrics')).text).toContain(
+      'gatehouse_audit_device_up{device="http/"} 0',
+    )
+    collector.refuses = () => false
+    await server.root.read('sys/mounts')
+    expect((await server.anonymous.read('/health/ready')).status).toBe(200)
+    const { text } = await server.anonymous.read('/metrics')
+    expect(text).toContain('gatehouse_audit_device_up{device="http/"} 1')
+    expect(text).toMatch(/gatehouse_audit_records_total\{device="http\/",outcome="failed"\} [1-9]/)
+  })
+
+  test('if only the response entry can be written, the refusal has the form of a failure', async () => {
+    collector.refuses = ofType('request')
+
+    const refused = await server.root.read('sys/mounts')
+
+    expect(refused).toMatchObject({
+      status: 500,
+      body: { errors: ['1 error occurred:\n\t* internal error\n\n'] },
+    })
+  })
+})
+
+describe('if the response entry cannot be written', () => {
+  test('the result is withheld, and a new token is revoked', async () => {
+    const before = (await server.root.list('auth/token/accessors')).body['data']?.['keys']
+    collector.refuses = ofType('response')
+    expect(await server.root.write('auth/token/create', { ttl: '1h' })).toMatchObject(internal)
+    collector.refuses = () => false
+
+    expect((await server.root.list('auth/token/accessors')).body['data']?.['keys']).toEqual(before)
+  })
+
+  test('a new secret is revoked', async () => {
+    collector.refuses = ofType('response')
+    expect(await server.root.read('practice/creds/ci')).toMatchObject(internal)
+    collector.refuses = () => false
+
+    await provider.gone()
+    expect(provider.asked.size).toBe(1)
+  })
+
+  test('a wrapped response is withheld with its token', async () => {
+    const before = (await server.root.list('auth/token/accessors')).body['data']?.['keys']
+    collector.refuses = ofType('response')
+    const headers = { 'X-Vault-Wrap-TTL': '60' }
+    expect(await server.root.write('auth/token/create', { ttl: '1h' }, { headers })).toMatchObject(internal)
+    collector.refuses = () => false
+
+    expect((await server.root.list('auth/token/accessors')).body['data']?.['keys']).toEqual(before)
+  })
+})
+
+test('one device that writes is enough', async () => {
+  const file = await enableAuditFile(server.root, join(folder, 'audit.log'))
+  collector.refuses = () => true
+  const entries = await file.during(() => server.root.read('sys/mounts'))
+  const ready = await server.anonymous.read('/health/ready')
+  collector.refuses = () => false
+  await server.root.delete('sys/audit/file')
+
+  expect(entries.map((entry) => entry['type'])).toEqual(['request', 'response'])
+  expect(ready.status).toBe(200)
+})
+
+describe('starting', () => {
+  const startWith = (devices: unknown, settings: Record<string, string> = {}) =>
+    startTestServer({ settings: { AUDIT: JSON.stringify(devices), AUDIT_DIRS: folder, ...settings } })
+
+  test('fails if no device can write', async () => {
+    const file_path = join(folder, 'a-folder')
+    await mkdir(file_path)
+    const devices = [{ path: 'file', type: 'file', options: { file_path } }]
+
+    await expect(startWith(devices)).rejects.toMatchObject({
+      exitCode: 1,
+      message: 'cannot start: no audit device can write',
+    })
+  })
+
+  test('fails for a device that is not allowed', async () => {
+    const devices = [{ path: 'file', type: 'file', options: { file_path: '/etc/audit.log' } }]
+
+    await expect(startWith(devices)).rejects.toMatchObject({
+      exitCode: 2,
+      message: 'GATEHOUSE_AUDIT: device file/: file_path is not in an allowed directory',
+    })
+  })
+
+  test('without the API, devices can only be set', async () => {
+    await using closed = await startWith([], { AUDIT_API: 'false' })
+    const refused = await closed.root.write('sys/audit/file', {
+      type: 'file',
+      options: { file_path: 'discard' },
+    })
+
+    expect(refused.body['errors']).toEqual([
+      'cannot enable audit device via API; use declarative, config-based audit device management instead',
+    ])
+  })
+})
+
+test('the keys of the chain are listed, also those that no longer sign', async () => {
+  const before = (await server.root.read('sys/audit-chain')).body['data']
+  expect((await server.root.write('sys/audit-chain/rotate')).status).toBe(204)
+  const after = (await server.root.read('sys/audit-chain')).body['data']
+
+  expect(before?.['keys']).toHaveLength(1)
+  expect(after?.['keys']).toHaveLength(2)
+  expect(after?.['keys']?.[0]?.['key_id']).toEqual(before?.['keys']?.[0]?.['key_id'])
+  expect(after?.['keys']?.[0]?.['retired_time']).not.toBe('')
+})
