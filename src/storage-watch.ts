@@ -14,6 +14,7 @@ export class StorageWatch {
   constructor(log: Log) {
     this.#log = log
     this.events = {
+      operated: (operation, seconds) => this.counters.operated(operation, seconds),
       committed: (steps, seconds) => this.counters.committed(steps, seconds),
       failed: ({ kind, key, cause }) => {
         this.counters.failed(kind)

@@ -5,11 +5,21 @@ import { Counter, Histogram } from './counters.ts'
 /** A group has at most 256 steps. */
 const stepBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
+/** Upper bounds in seconds: a read takes microseconds, a write waits for the disk. */
+const operationBounds = [
+  0.000_01, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5,
+]
+
 /** Metrics of the storage. Separate from `Metrics`, because the storage opens first. */
 export class StorageCounters {
+  readonly #operations = new Histogram(operationBounds)
   readonly #seconds = new Histogram()
   readonly #steps = new Histogram(stepBounds)
   readonly #errors = new Counter()
+
+  operated(operation: string, seconds: number): void {
+    this.#operations.observe({ operation }, seconds)
+  }
 
   committed(steps: number, seconds: number): void {
     this.#seconds.observe({}, seconds)
@@ -21,6 +31,12 @@ export class StorageCounters {
   }
 
   register(library: Library, registry: Registry): void {
+    const operations = {
+      name: 'storage_operation_duration_seconds',
+      help: 'Duration of storage calls that succeed; of a write, until it is durable',
+      labels: ['operation'],
+    }
+    registerHistogram(registry, operations, this.#operations)
     const seconds = {
       name: 'storage_commit_duration_seconds',
       help: 'Time from the start of a group of writes to the end of its sync',

@@ -9,7 +9,7 @@ import { migrate } from './migrate.ts'
 import { RowReader, RowWriter } from './sqlite-rows.ts'
 import { type BatchEntry, type Change, keep, type Range, type Storage, type StoredRecord } from './storage.ts'
 import { engineCode, failureKind, ownCodes, storageError } from './storage-error.ts'
-import { noEvents, type StorageEvents } from './storage-events.ts'
+import { noEvents, type StorageEvents, type StorageOperation } from './storage-events.ts'
 
 export type SqliteOptions = {
   path: string
@@ -121,7 +121,7 @@ export class SqliteStorage implements Storage {
 
   async get(key: string): Promise<StoredRecord | undefined> {
     checkKey(key)
-    return this.#read(key, () => this.#engine.reader.get(key))
+    return this.#read('get', key, () => this.#engine.reader.get(key))
   }
 
   list(prefix: string, range: Range = {}): Promise<StoredRecord[]> {
@@ -134,7 +134,7 @@ export class SqliteStorage implements Storage {
   }
 
   async listLatest(before: number, limit: number): Promise<StoredRecord[]> {
-    return this.#read('', () => this.#engine.reader.latest(before, limit))
+    return this.#read('list', '', () => this.#engine.reader.latest(before, limit))
   }
 
   listKeys(prefix: string, range: Range = {}): Promise<string[]> {
@@ -195,9 +195,12 @@ export class SqliteStorage implements Storage {
     await this.#engine[Symbol.asyncDispose]()
   }
 
-  #read<T>(key: string, read: () => T): T {
+  #read<T>(operation: StorageOperation, key: string, read: () => T): T {
     if (this.#closed) throw storageError('CLOSED')
-    return this.#watchRead(key, read)
+    const started = performance.now()
+    const result = this.#watchRead(key, read)
+    this.#events.operated(operation, (performance.now() - started) / 1000)
+    return result
   }
 
   /** Reads, reports a failure and converts it to a storage error. */
@@ -233,7 +236,10 @@ export class SqliteStorage implements Storage {
 
   async #step<T>(keys: readonly string[], step: (group: Group) => T): Promise<T> {
     for (const key of keys) checkKey(key)
-    return this.#groups.run(step)
+    const started = performance.now()
+    const result = await this.#groups.run(step)
+    this.#events.operated('write', (performance.now() - started) / 1000)
+    return result
   }
 
   /** Reads a range in parts and yields to the event loop in between. The result is not a snapshot. */
@@ -250,7 +256,7 @@ export class SqliteStorage implements Storage {
     let after = range.after
     while (rows.length < total) {
       const limit = Math.min(rowsPerTurn, total - rows.length)
-      const part = this.#read(after ?? prefix, () =>
+      const part = this.#read('list', after ?? prefix, () =>
         read({ limit, ...(after === undefined ? {} : { after }) }),
       )
       for (const row of part) rows.push(row)

@@ -4,8 +4,13 @@ export type FailureKind = 'corrupt' | 'full' | 'read_only' | 'io' | 'checkpoint'
 /** `key` is the key or key prefix of a failed read. */
 type StorageFailure = { readonly kind: FailureKind; readonly key?: string; readonly cause: unknown }
 
+/** A read of one record, a read of a part of a list, or a write with the wait until it is durable. */
+export type StorageOperation = 'get' | 'list' | 'write'
+
 /** Handlers of storage events. They must not throw. */
 export type StorageEvents = {
+  /** An operation succeeded. */
+  operated(operation: StorageOperation, seconds: number): void
   /** A group of `steps` is durable. */
   committed(steps: number, seconds: number): void
   /** A call or a checkpoint failed. */
@@ -24,6 +29,7 @@ export type StorageEvents = {
 
 const ignore = () => {}
 export const noEvents: StorageEvents = {
+  operated: ignore,
   committed: ignore,
   failed: ignore,
   writesFail: ignore,

@@ -86,6 +86,14 @@ describe('what is counted', () => {
     expect(readingOf(text, 'gatehouse_barrier_encryptions')).toBeGreaterThan(3)
   })
 
+  test.each(['get', 'list', 'write'])('the duration of each storage operation: %s', (operation) => {
+    const name = 'gatehouse_storage_operation_duration_seconds'
+    const count = readingOf(text, `${name}_count`, { operation })
+    expect(count).toBeGreaterThan(3)
+    expect(readingOf(text, `${name}_bucket`, { operation, le: '5' })).toBe(count)
+    expect(readingOf(text, `${name}_sum`, { operation })).toBeGreaterThan(0)
+  })
+
   test('storage commits, the number of writes in each, and the size of the database', () => {
     const commits = readingOf(text, 'gatehouse_storage_commit_duration_seconds_count')
     expect(commits).toBeGreaterThan(3)
@@ -180,7 +188,9 @@ test('the first scrape shows only measured values, and histograms of used routes
   }
   const histograms = (text: string) =>
     new Set(
-      [...text.matchAll(/^(gatehouse_\w+)_count\{(.*)\}/gm)].map(([, name, labels]) => `${name} ${labels}`),
+      [...text.matchAll(/^(gatehouse_http_\w+)_count\{(.*)\}/gm)].map(
+        ([, name, labels]) => `${name} ${labels}`,
+      ),
     )
   expect([...histograms(first)]).toEqual([
     'gatehouse_http_request_duration_seconds method="GET",route="/system/auth"',
