@@ -70,7 +70,10 @@ export function admission(parts: AdmissionParts): Admit {
       follow(call, rules.follows(call.sent, tokenOf(request.raw)))
     const checked = rules.precheck?.(call.sent, { call, presented: tokenOf(request.raw) })
     if (checked !== undefined) await checked
-    if (call.trail !== undefined) call.trail.isReached = true
+    if (call.trail !== undefined) {
+      call.trail.isReached = true
+      call.trail.isCeremony = rules.isCeremony
+    }
     if (rules.open) await admitOpen(call, rules, request, access)
     else await admitCaller(call, rules, request, access)
     // the token became valid since; its fields were not read, so nothing may act on them

@@ -133,7 +133,7 @@ export const nowhereEndpoint = (admit: Admit): Endpoint => ({
 })
 
 const rulesOfNowhere: RouteRules = {
-  ...{ open: false, caller: 'none', sudo: false, dropsSlash: false, namesRequest: false },
+  ...{ open: false, caller: 'none', sudo: false, dropsSlash: false, namesRequest: false, isCeremony: false },
   ...{ whileRemoved: false, wrapsWithoutToken: false },
   ...{
     precheck: undefined,

@@ -59,6 +59,8 @@ export type RouteRules = {
   readonly canonical: ((below: string) => string) | undefined
   readonly dropsSlash: boolean
   readonly namesRequest: boolean
+  /** Audit entries hash all strings, whatever the device says. */
+  readonly isCeremony: boolean
   readonly whileRemoved: boolean
   readonly wrapsWithoutToken: boolean
   convert(call: Call): Converted

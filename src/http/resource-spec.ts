@@ -69,6 +69,8 @@ export type ResourceSpec<
   canonical?(below: string): string
   /** Refusals contain the `request_id`. docs/explain.md */
   namesRequest?: boolean
+  /** Audit entries hash all its strings, whatever the device says. docs/contract/audit.md#what-is-logged */
+  isCeremony?: boolean
   /** On an open path: responses may be wrapped without a token. docs/contract/wrapping.md#wrapping */
   wrapsWithoutToken?: boolean
   /** Also served in a mount whose removal was refused. */

@@ -27,6 +27,7 @@ export function rulesOf(
     canonical: spec.canonical,
     dropsSlash,
     namesRequest: spec.namesRequest === true,
+    isCeremony: spec.isCeremony === true,
     whileRemoved: spec.whileRemoved === true,
     wrapsWithoutToken: spec.wrapsWithoutToken === true,
     exists:

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { aPgpHolder, openedBy } from '../support/ceremonies.ts'
 import { startTestServer } from '../support/start-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 const programs = join(import.meta.dirname, 'seal')
@@ -14,6 +16,8 @@ const python = join(import.meta.dirname, '../../node_modules/.cache/openapi-gene
 const patience = { timeout: 120_000 }
 const shamir = { dev: false, settings: { SEAL: 'shamir' } }
 
+type Printed = { fingerprint: string; byPgp: string; tokenHash: string; keys: string[] }
+
 const isOnPath = (program: string): boolean =>
   (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
 /** With CI=true, nothing may be missing. */
@@ -21,22 +25,30 @@ const isSkipped = (isThere: boolean): boolean => !isThere && process.env['CI'] !
 const hint = 'run test/clients/generators/install.sh'
 
 test(
-  'the Go clients of OpenBao and Vault initialize, unseal, rekey and generate root tokens',
+  'the Go clients of OpenBao and Vault initialize, unseal, audit, rekey and generate root tokens',
   patience,
   async ({ skip }) => {
     skip(isSkipped(isOnPath('go')), hint)
-    await using server = await startTestServer(shamir)
+    await using folder = await temporaryFolder()
+    const file = folder.file('audit.log')
+    const settings = { ...shamir.settings, AUDIT_DIRS: folder.path }
+    await using server = await startTestServer({ ...shamir, settings })
     const holder = await aPgpHolder()
     const offline = { ...process.env, GOFLAGS: '-mod=readonly', GOPROXY: 'off', GOWORK: 'off' }
 
-    const { stdout } = await run('go', ['run', '.', server.url, holder.text], { cwd: programs, env: offline })
+    const args = ['run', '.', server.url, holder.text, file]
+    const { stdout } = await run('go', args, { cwd: programs, env: offline })
 
-    const { fingerprint, byPgp } = JSON.parse(stdout) as { fingerprint: string; byPgp: string }
+    const { fingerprint, byPgp, tokenHash, keys } = JSON.parse(stdout) as Printed
     expect(fingerprint).toBe(holder.fingerprint)
     const token = await openedBy(holder.privateKey, byPgp)
     expect((await server.as(token).read('auth/token/lookup-self')).body['data']).toMatchObject({
       policies: ['root'],
     })
+    const audited = await readFile(file, 'utf8')
+    expect(audited).toContain(`"client_token":"${tokenHash}"`)
+    expect(audited).toContain('"path":"sys/rotate/root/update"')
+    expect(keys.filter((key) => audited.includes(key))).toEqual([])
   },
 )
 

@@ -22,6 +22,7 @@ export function afterCeremonyResources({ ceremonies }: { ceremonies: Ceremonies 
     resource('/decode-token', {
       help: 'The root token of sys/generate-root.',
       open: true,
+      isCeremony: true,
       write: {
         summary: 'Decode a generated root token',
         ...ceremonyAnswers.decodedToken,

@@ -9,6 +9,9 @@ import { boolField, intField, stringField, stringListField } from '../../lib/fie
 import { backupResource } from './after-ceremony.ts'
 import { ceremonyAnswers } from './ceremony-answers.ts'
 
+/** Nobody may learn of it but its participants. */
+const secret = { sudo: true, isCeremony: true } as const
+
 const shareInput = z.object({
   key: stringField.default('').describe('A share, as hex or base64').meta({ writeOnly: true }),
   nonce: stringField.default('').describe('The nonce of what is in progress'),
@@ -47,7 +50,7 @@ function rotateResources(base: '/rotate/root' | '/rotate/recovery', rekey: Rekey
   return [
     resource(`${base}/init`, {
       help: 'Replace a key that people hold in shares.',
-      sudo: true,
+      ...secret,
       read: {
         summary: 'Read what is in progress',
         ...ceremonyAnswers.rekeyStatus,
@@ -75,7 +78,7 @@ function rotateResources(base: '/rotate/root' | '/rotate/recovery', rekey: Rekey
     }),
     resource(`${base}/update`, {
       help: 'Authorize a new key by the shares of the present one.',
-      sudo: true,
+      ...secret,
       write: {
         summary: 'Offer a share of the present key; the last one returns the new shares',
         input: shareInput,
@@ -85,7 +88,7 @@ function rotateResources(base: '/rotate/root' | '/rotate/recovery', rekey: Rekey
     }),
     resource(`${base}/verify`, {
       help: 'Prove that the shares of a new key have arrived.',
-      sudo: true,
+      ...secret,
       read: {
         summary: 'Read the progress of the verification',
         ...ceremonyAnswers.verification,
@@ -113,7 +116,7 @@ function generateRootResources(generateRoot: GenerateRoot): Resource[] {
   return [
     resource('/generate-root-token/attempt', {
       help: 'Generate a root token that the holders of a key authorize.',
-      sudo: true,
+      ...secret,
       read: {
         summary: 'Read what is in progress',
         ...ceremonyAnswers.generateRoot,
@@ -137,7 +140,7 @@ function generateRootResources(generateRoot: GenerateRoot): Resource[] {
     }),
     resource('/generate-root-token/update', {
       help: 'Authorize a root token by shares.',
-      sudo: true,
+      ...secret,
       write: {
         summary: 'Offer a share; the last one returns the encoded root token',
         input: shareInput,

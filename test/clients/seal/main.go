@@ -1,6 +1,6 @@
 // Initializes, unseals and rekeys a server with the clients of OpenBao and Vault, as their command lines do.
 //
-// usage: seal URL PGP_KEY
+// usage: seal URL PGP_KEY AUDIT_FILE
 //
 // PGP_KEY is a public key in base64, as their command lines read it from a file. Prints what the caller must
 // look at as JSON.
@@ -47,6 +47,17 @@ func unseal(client *bao.Client, keys []string) {
 		expect(status.Sealed != isLast, "sealed", status)
 		expect(isLast || status.Progress == i+1, "progress", status)
 	}
+}
+
+// enableAudit is `bao audit enable file file_path=…` and `bao audit list`.
+func enableAudit(client *bao.Client, path string) {
+	check(client.Sys().EnableAuditWithOptions("file", &bao.EnableAuditOptions{
+		Type: "file", Options: map[string]string{"file_path": path},
+	}))
+	devices, err := client.Sys().ListAudit()
+	check(err)
+	device := devices["file/"]
+	expect(device != nil && device.Type == "file" && device.Options["file_path"] == path, "devices", devices)
 }
 
 // initialize is `bao operator init`: it looks at the seal first, and sends all fields.
@@ -173,7 +184,7 @@ func isRoot(client *bao.Client, token string) bool {
 }
 
 func main() {
-	url, pgpKey := os.Args[1], os.Args[2]
+	url, pgpKey, auditFile := os.Args[1], os.Args[2], os.Args[3]
 	client, err := bao.NewClient(&bao.Config{Address: url})
 	check(err)
 	other, err := vault.NewClient(&vault.Config{Address: url})
@@ -182,6 +193,9 @@ func main() {
 	keys := initialize(client)
 	other.SetToken(client.Token())
 	unseal(client, keys[1:4])
+	enableAudit(client, auditFile)
+	hash, err := client.Sys().AuditHash("file", client.Token())
+	check(err)
 	keys = rotateKeys(client, keys)
 	fingerprint := rekeyWithPgp(other, pgpKey)
 	keys = rekey(other, keys)
@@ -194,5 +208,7 @@ func main() {
 	expect(isRoot(client, byOtp) && isRoot(client, byChosenOtp), "root tokens", nil)
 	byPgp := rootByPgp(client, keys[:2], pgpKey)
 
-	check(json.NewEncoder(os.Stdout).Encode(map[string]string{"fingerprint": fingerprint, "byPgp": byPgp}))
+	check(json.NewEncoder(os.Stdout).Encode(map[string]any{
+		"fingerprint": fingerprint, "byPgp": byPgp, "tokenHash": hash, "keys": keys,
+	}))
 }

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { aPgpHolder, offer, openedBy, textsOf, unhidden } from '../../support/ceremonies.ts'
-import type { Client } from '../../support/client.ts'
+import { enableAuditFile } from '../../support/audit-file.ts'
+import type { Client, Json } from '../../support/client.ts'
 import { errors, notAccepted, notAllowed } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const base = 'sys/rekey-recovery-key'
 const init = (client: Client, body: object) => client.call('PUT', `${base}/init`, body)
@@ -385,6 +387,52 @@ describe('sys/decode-token', () => {
     const refused = await anonymous.write('sys/decode-token', body)
 
     expect(refused).toMatchObject({ status: 400, body: { errors: [expect.stringMatching(text)] } })
+  })
+})
+
+describe('audit', () => {
+  const device = { options: { log_raw: 'true' } }
+
+  test('no share, password or token of a ceremony is in an audit file, even of one that hashes nothing', async () => {
+    await using folder = await temporaryFolder()
+    await using server = await startTestServer({ settings: { AUDIT_DIRS: folder.path } })
+    const { root, anonymous } = server
+    const file = await enableAuditFile(root, folder.file('audit.log'), device)
+    const one = { secret_shares: 1, secret_threshold: 1 }
+    const keys = textsOf((await init(root, one)).body['keys'])
+    const begun = (await init(root, { ...one, require_verification: true })).body
+    const made = (await offer(root, `${base}/update`, begun['nonce'], keys)).body
+    const second = textsOf(made['keys'])
+    await offer(root, `${base}/verify`, made['verification_nonce'], second)
+    const rotating = (await root.write('sys/rotate/recovery/init', one)).body['data']
+    const rotated = (await offer(root, 'sys/rotate/recovery/update', rotating?.['nonce'], second)).body[
+      'data'
+    ]
+    const third = textsOf(rotated?.['keys'])
+    const secrets = [...keys, ...second, ...third]
+    for (const [path, isWrapped] of [
+      ['sys/generate-root', false],
+      ['sys/generate-root-token', true],
+    ] as const) {
+      const inside = (body: Json): Json => (isWrapped ? body['data'] : body) ?? {}
+      const { nonce, otp } = inside((await root.call('PUT', `${path}/attempt`)).body)
+      const last = inside((await offer(root, `${path}/update`, nonce, third)).body)
+      const encoded_token = last['encoded_token']
+      const decoded = await anonymous.write('sys/decode-token', { encoded_token, otp })
+      secrets.push(
+        ...textsOf({ otp, encoded_token, token: decoded.body['data']?.['token'] } as unknown as Json),
+      )
+    }
+
+    const text = file.text()
+
+    expect(secrets.filter((secret) => secret === '' || secret === 'undefined')).toEqual([])
+    expect(secrets.filter((secret) => text.includes(secret))).toEqual([])
+    const inBase64 = [...keys, ...second, ...third].map((key) => Buffer.from(key, 'hex').toString('base64'))
+    expect(inBase64.filter((secret) => text.includes(secret))).toEqual([])
+    const asked = file.entries().map((entry) => `${entry['type']} ${entry['request']?.['path']}`)
+    for (const path of [`${base}/update`, 'sys/rotate/recovery/update', 'sys/generate-root-token/update'])
+      expect(asked).toEqual(expect.arrayContaining([`request ${path}`, `response ${path}`]))
   })
 })
 
