@@ -114,6 +114,15 @@ describe('on a server with a key file', () => {
     expect(await modeOf(gatehouse, 'backup.db')).toBe(0o600)
   })
 
+  test('requests are recorded, the file is rotated, and both files are intact', async () => {
+    await follow(gatehouse, 'Record every request in a file')
+    await follow(gatehouse, 'Rotate audit files')
+    const { output } = await follow(gatehouse, 'Verify audit files')
+
+    expect(output.match(/^intact$/gm)).toHaveLength(2)
+    expect(await modeOf(gatehouse, 'data/audit/audit.log.1')).toBe(0o600)
+  })
+
   test('a lost root token is replaced', async () => {
     const { output } = await follow(gatehouse, 'Replace a lost root token')
 
