@@ -82,12 +82,9 @@ class ChainWriter {
     await this.#checkOpened(request)
     if (!this.#isOpen) this.#open(request.time, undefined)
     const { checkpoint } = request
-    const records = request.records === '' ? [] : request.records.trimEnd().split('\n')
-    if (
-      checkpoint?.seq === this.#head?.seq &&
-      checkpoint !== undefined &&
-      this.#preamble.records.length === 0
-    ) {
+    const records = request.records === '' ? [] : request.records.split('\n')
+    const isNext = checkpoint?.seq === this.#head?.seq && this.#preamble.records.length === 0
+    if (checkpoint !== undefined && isNext) {
       await this.#append([checkpoint.record])
       count.checkpoint = this.#head
     }
@@ -102,7 +99,9 @@ class ChainWriter {
 
   async #checkOpened({ isCheck }: WorkerRequest): Promise<void> {
     this.#throwSyncFailure()
-    if (isCheck && this.#isOpen && this.#sink.isReplaced()) await this.#close()
+    if (!isCheck || !this.#isOpen || !this.#sink.isReplaced()) return
+    await this.#sync()
+    await this.#close()
   }
 
   /** Finds the position to continue from. docs/contract/audit.md#where-a-writer-continues */

@@ -80,7 +80,13 @@ export async function openDevice(
   return device
 }
 
-type Waiting = { readonly line: string; resolve(): void; reject(cause: DeviceError): void }
+type Waiting = {
+  readonly line: string
+  /** When it came. */
+  readonly since: number
+  resolve(): void
+  reject(cause: DeviceError): void
+}
 
 type Step = {
   /** Whether to look for the file at its path and to sync it. */
@@ -111,7 +117,6 @@ class ThreadDevice implements AuditDevice {
   #work: Promise<void> = Promise.resolve()
   #waiting: Waiting[] = []
   #waitingLength = 0
-  #waitingSince = 0
   #isFlushPending = false
   #isCheckPending = false
   #writing: readonly Waiting[] = []
@@ -154,8 +159,7 @@ class ThreadDevice implements AuditDevice {
       return Promise.reject(this.#failure ?? this.#error('EAGAIN', 'too many lines are waiting'))
     }
     return new Promise((resolve, reject) => {
-      if (this.#waiting.length === 0) this.#waitingSince = performance.now()
-      this.#waiting.push({ line, resolve, reject })
+      this.#waiting.push({ line, since: performance.now(), resolve, reject })
       this.#waitingLength += line.length
       this.#flushSoon()
     })
@@ -222,12 +226,12 @@ class ThreadDevice implements AuditDevice {
     const time = new Date(this.#parts.clock.now()).toISOString()
     const checkpoint = this.#checkpoint(time, end !== undefined)
     const missed = end === undefined ? this.#missed : 0
-    const since = this.#waiting.length > 0 ? this.#waitingSince : performance.now()
     this.#writing = end === undefined ? this.#take(checkpoint !== undefined) : []
     const gap = missed === 0 ? [] : [chainRecord(time, { event: 'gap', missed })]
     const last = event === undefined ? [] : [chainRecord(time, { event })]
     const records = [...gap, ...this.#writing.map(({ line }) => line), ...last]
-    const remainingMs = Math.max(0, since + this.#timing.deadlineMs - performance.now())
+    const elapsedMs = performance.now() - (this.#writing[0]?.since ?? performance.now())
+    const remainingMs = Math.max(0, this.#timing.deadlineMs - elapsedMs)
     const late = setTimeout(() => this.#becomeLate(), remainingMs).unref()
     const isSynced = checkpoint !== undefined || end !== undefined
     const reply = await this.#thread.ask({

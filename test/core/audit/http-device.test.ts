@@ -73,6 +73,22 @@ test('each line is one POST, in order, over one connection', async () => {
   })
 })
 
+test('lines that keep coming are not late while each is written in time', async () => {
+  await using fixture = await deviceFixture()
+  await using collector = await startCollector()
+  const device = await openHttp(fixture, collector, { deadlineMs: 500 })
+  const { answer } = collector
+  const end = performance.now() + 700
+  collector.answer = (request, response) => void setTimeout(() => answer(request, response), 5)
+
+  const caller = async () => {
+    while (performance.now() < end) await device.write(entry(1))
+  }
+  await Promise.all([caller(), caller(), caller()])
+
+  expect(device.isUp).toBe(true)
+})
+
 test('a status other than 2xx is a failure, and the chain continues behind a gap record', async () => {
   await using fixture = await deviceFixture()
   await using collector = await startCollector()
