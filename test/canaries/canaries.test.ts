@@ -7,6 +7,31 @@ import { filesOf, prepare, Scene, sendSecrets } from './scene.ts'
 import { canariesIn, type Place, placeOf, sightings } from './search.ts'
 import { CanaryBook, operationsOf, walk } from './walk.ts'
 
+type Exception = { readonly place: RegExp; readonly what: RegExp; readonly because: string }
+
+/** What may be found nevertheless, and why. */
+const exceptions: readonly Exception[] = [
+  { place: /audit\.log$/, what: / \(as a key\)$/, because: 'keys of objects are not hashed' },
+  {
+    place: /audit\.log$/,
+    what: /(?:_ttl| ttl|_period|_age)$/,
+    because: 'the text about a wrong duration repeats it, and errors are not hashed',
+  },
+  {
+    place: /^response$/,
+    what: /^post \/sys\/audit\/\{path\} options$/,
+    because: 'the text about a text that is no pair repeats it to its caller',
+  },
+  {
+    place: /audit\.log$/,
+    what: /^post \/sys\/capabilities-self paths$/,
+    because: 'the keys of the response are the paths',
+  },
+]
+
+const isExpected = (what: string, name: string): boolean =>
+  exceptions.some((exception) => exception.place.test(name) && exception.what.test(what))
+
 /** They would end the walk: sealing, and a lock on everything. */
 const notWalked = ['post /sys/seal', 'post /sys/namespaces/api-lock/lock']
 
@@ -21,6 +46,7 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
       LOG_LEVEL: 'trace',
       ACCESS_LOG: 'true',
       METRICS: 'open',
+      AUDIT: JSON.stringify([{ path: 'file', type: 'file', options: { file_path: 'data/audit/audit.log' } }]),
       ROOT_TOKEN_FILE: 'root-token',
       DEFAULT_MOUNTS: 'auth/jwt=jwt,auth/oidc=oidc,cloud=cloud,azure=azure',
     },
@@ -59,7 +85,7 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
     for (const answer of await walk(operation, callers, book)) {
       expect(answer.status, answer.text).toBeLessThan(500)
       for (const number of canariesIn(placeOf('response', answer.text)))
-        if (book.at(number).isSecret)
+        if (book.at(number).isSecret && !isExpected(book.at(number).what, 'response'))
           echoed.push(`${book.at(number).what} in a response to ${operation.name}`)
     }
 
@@ -77,7 +103,10 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
     ...(await filesOf(folder.file('data'), 'stopped ')),
   )
   const written = places.flatMap((place) =>
-    canariesIn(place).map((number) => `${book.at(number).what} in ${place.name}`),
+    canariesIn(place)
+      .map((number) => book.at(number).what)
+      .filter((what) => !isExpected(what, place.name))
+      .map((what) => `${what} in ${place.name}`),
   )
   expect(echoed).toEqual([])
   expect(written).toEqual([])
@@ -85,6 +114,12 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
   // it did look at what it was meant to
   expect(book.size).toBeGreaterThan(5000)
   expect(places.map(({ name }) => name)).toEqual(
-    expect.arrayContaining(['gatehouse.db', 'gatehouse.db-wal', 'backup', 'stopped gatehouse.db']),
+    expect.arrayContaining([
+      'audit.log',
+      'gatehouse.db',
+      'gatehouse.db-wal',
+      'backup',
+      'stopped gatehouse.db',
+    ]),
   )
 })

@@ -68,12 +68,14 @@ function fieldsOf(document: Json, operation: Json): Field[] {
 }
 
 /** The ways in which a caller can be wrong about a body. */
-const bodies: readonly ((fields: readonly Field[], say: (field: Field) => string) => unknown)[] = [
+type Say = (field: Field, how?: 'as a key') => string
+const bodies: readonly ((fields: readonly Field[], say: Say) => unknown)[] = [
   (fields, say) =>
     Object.fromEntries(fields.filter(({ isText }) => isText).map((field) => [field.name, say(field)])),
   (fields, say) => Object.fromEntries(fields.map((field) => [field.name, say(field)])),
   (fields, say) => Object.fromEntries(fields.map((field) => [field.name, [say(field)]])),
-  (fields, say) => Object.fromEntries(fields.map((field) => [field.name, { [say(field)]: say(field) }])),
+  (fields, say) =>
+    Object.fromEntries(fields.map((field) => [field.name, { [say(field, 'as a key')]: say(field) }])),
 ]
 
 export type Callers = {
@@ -89,7 +91,10 @@ export async function walk(
   { anonymous, root, as }: Callers,
   book: CanaryBook,
 ): Promise<Answer[]> {
-  const say = (field: Field) => book.next({ what: `${name} ${field.name}`, isSecret: field.isSecret })
+  const say: Say = (field, how) =>
+    how === undefined
+      ? book.next({ what: `${name} ${field.name}`, isSecret: field.isSecret })
+      : book.next({ what: `${name} ${field.name} (${how})`, isSecret: false })
   const hidden = (what: string) => book.next({ what: `${name} (${what})`, isSecret: true })
   const merge: Record<string, string> =
     verb === 'PATCH' ? { 'Content-Type': 'application/merge-patch+json' } : {}
