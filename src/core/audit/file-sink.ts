@@ -116,10 +116,15 @@ function realPathOf({ path, directories }: FileTarget): string {
 const notAllowed = () =>
   Object.assign(new Error('file_path is not in an allowed directory'), { code: 'EACCES' })
 
-/** Whether the device may write to a file at `path`. */
+/** Whether a device may write to a file at `path`. */
 export function isInDirectories(path: string, directories: readonly string[]): boolean {
-  const folder = nearestRealPath(dirname(resolve(path)))
-  return directories.map(nearestRealPath).some((directory) => isWithin(directory, folder))
+  try {
+    const folder = nearestRealPath(dirname(resolve(path)))
+    return directories.map(nearestRealPath).some((directory) => isWithin(directory, folder))
+  } catch {
+    // below a file, a name that is too long, …
+    return false
+  }
 }
 
 function isWithin(directory: string, folder: string): boolean {

@@ -5,15 +5,6 @@ import { type Sink, type SinkEnd, SinkError, type SinkTarget } from './sink.ts'
 
 const maxAnswerBytes = 64 * 1024
 
-/** Failures that occur before anything is sent. */
-const unsent: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-])
-
 /** Sends each line as a POST, one after the other, over one connection. */
 export class HttpSink implements Sink {
   readonly isReadable = false
@@ -40,12 +31,8 @@ export class HttpSink implements Sink {
         written += 1
       }
     } catch (cause) {
-      const code = codeOf(cause)
-      throw new SinkError(cause, {
-        code,
-        written,
-        isUncertain: !(unsent.has(code) || cause instanceof RefusedByCollector),
-      })
+      const isUncertain = cause instanceof PostFailure && cause.mayHaveArrived
+      throw new SinkError(cause, { code: codeOf(cause), written, isUncertain })
     }
   }
 
@@ -66,7 +53,7 @@ export class HttpSink implements Sink {
       await this.#postOnce(line, signal)
     } catch (cause) {
       // the collector closed the idle connection at the moment of this request
-      if (!(cause instanceof StaleConnection)) throw cause
+      if (!(cause instanceof PostFailure && cause.isStale)) throw cause
       await this.#postOnce(line, signal)
     }
   }
@@ -81,29 +68,34 @@ export class HttpSink implements Sink {
         headers: { 'content-type': 'application/json', ...headers, 'content-length': body.length },
         signal,
       })
+      let isSent = false
+      request.once('finish', () => {
+        isSent = true
+      })
       request.once('response', (answer) => {
         const status = answer.statusCode ?? 0
-        const settle = () =>
-          status >= 200 && status < 300 ? resolve() : reject(new RefusedByCollector(status))
-        drop(answer, settle)
+        const refusal = Object.assign(new Error(`the collector answered ${status}`), {
+          code: `HTTP_${status}`,
+        })
+        drop(answer, () => (status >= 200 && status < 300 ? resolve() : reject(refusal)))
       })
-      request.once('error', (cause) =>
-        reject(request.reusedSocket && systemCode(cause) === 'ECONNRESET' ? new StaleConnection() : cause),
-      )
+      request.once('error', (cause) => reject(new PostFailure(cause, isSent, request.reusedSocket)))
       request.end(body)
     })
   }
 }
 
-class StaleConnection extends Error {}
-
-/** The collector answered, but not with success. */
-class RefusedByCollector extends Error {
+/** A request without an answer. */
+class PostFailure extends Error {
   readonly code: string
+  readonly mayHaveArrived: boolean
+  readonly isStale: boolean
 
-  constructor(status: number) {
-    super(`the collector answered ${status}`)
-    this.code = `HTTP_${status}`
+  constructor(cause: Error, isSent: boolean, isReused: boolean) {
+    super(cause.message, { cause })
+    this.code = systemCode(cause)
+    this.mayHaveArrived = isSent
+    this.isStale = isReused && this.code === 'ECONNRESET'
   }
 }
 

@@ -36,10 +36,18 @@ test.each<{ options: Options; text: string }>([
   { options: { file_path: '/var/log/audit.log' }, text: 'file_path is not in an allowed directory' },
   { options: { file_path: '/var/gatehouse-audit2/a' }, text: 'file_path is not in an allowed directory' },
   { options: { file_path: '/var/gatehouse-audit/../a' }, text: 'file_path is not in an allowed directory' },
+  { options: { file_path: '/dev/null/audit.log' }, text: 'file_path is not in an allowed directory' },
+  { options: { file_path: `/var/${'a'.repeat(300)}/a` }, text: 'file_path is not in an allowed directory' },
   { options: { file_path: 'audit.log' }, text: 'file_path is not in an allowed directory' },
   { options: { file_path: '/var/gatehouse-audit/a', mode: 'rw' }, text: 'mode is not an octal number' },
 ])('a file device with $options is refused', ({ options, text }) => {
   expect(refusalOf('file', options)).toBe(text)
+})
+
+test('a file name that the system does not accept is refused', () => {
+  expect(refusalOf('file', { file_path: '/var/gatehouse-audit/\0/a' })).toBe(
+    'file_path is not in an allowed directory',
+  )
 })
 
 test('a folder that leads out of the allowed ones is refused', async () => {

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { expect, test } from 'vitest'
+import { providerTls } from '../../plugins/jwt-auth/certificates.ts'
 import { type DeviceFixture, deviceFixture, entry, kindsOf, verdictOf } from './opened-device.ts'
 
 type Collector = AsyncDisposable & {
@@ -178,6 +180,26 @@ test('an endless response body is cut off, and the line counts as written', asyn
   }
 
   await expect(device.write(entry(1))).resolves.toBeUndefined()
+})
+
+test('nothing is sent to a collector whose certificate is not trusted', async () => {
+  await using fixture = await deviceFixture()
+  let received = 0
+  const server = createTlsServer(providerTls, () => {
+    received += 1
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : 0
+
+  const device = await fixture.open({
+    target: { kind: 'http', uri: `https://127.0.0.1:${port}/`, headers: {} },
+  })
+  const written = device.write(entry(1))
+
+  await expect(written).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+  expect(received).toBe(0)
+  server.close()
 })
 
 test('an uncertain restart begins a new chain, a clean one continues', async () => {
