@@ -144,12 +144,12 @@ export class Barrier {
   }
 
   /**
-   * Encrypts the root key with another seal key, which alone opens the store from then on. Writes the
-   * unencrypted records `also` in the same step. False, without any write, if the root key was written
-   * meanwhile or an expectation of `also` does not hold. Throws `sealed`.
+   * Replaces the root key and the seal key: the new ones alone open the store from then on. Writes the
+   * unencrypted records `also` in the same step. False, without any write, if the keys were written meanwhile
+   * or an expectation of `also` does not hold. Throws `sealed`.
    */
-  resealRootKey(sealKey: Uint8Array, also: readonly BatchEntry[] = []): Promise<boolean> {
-    return this.#keyring.resealRootKey(sealKey, also)
+  rekey(sealKey: Uint8Array, also: readonly BatchEntry[] = []): Promise<boolean> {
+    return this.#keyring.rekey(sealKey, also)
   }
 
   /**

@@ -117,29 +117,33 @@ export class Keyring {
     return this.status()
   }
 
-  /** Writes the root key under another seal key. See barrier.ts */
-  resealRootKey(sealKey: Uint8Array, also: readonly BatchEntry[]): Promise<boolean> {
-    return this.#changes.runExclusive(keyringKey, async () => {
-      const { storage, random } = this.#parts
-      const { revision } = await this.#stored(rootKeyKey)
-      if (this.isDropped) throw sealedError()
-      const value = sealRootKey(this.#rootKey, sealKey, random)
-      return storage.write([{ key: rootKeyKey, value, expect: revision }, ...also])
-    })
+  /** Replaces the root key and the seal key. See barrier.ts */
+  rekey(sealKey: Uint8Array, also: readonly BatchEntry[]): Promise<boolean> {
+    return this.#replaceRootKey((rootKey) => this.#writeRootKey(rootKey, sealKey, { also }))
   }
 
   /** Replaces the root key. See barrier.ts */
-  rotateRootKey(sealKey: Uint8Array): Promise<void> {
+  async rotateRootKey(sealKey: Uint8Array): Promise<void> {
+    await this.#replaceRootKey(async (rootKey) => {
+      let isWritten = false
+      // another server may have changed the keyring meanwhile
+      while (!isWritten) isWritten = await this.#writeRootKey(rootKey, sealKey, { mustOpen: true })
+      return isWritten
+    })
+  }
+
+  /** Uses a new root key from then on if `write` has written it. */
+  #replaceRootKey(write: (rootKey: Buffer) => Promise<boolean>): Promise<boolean> {
     return this.#changes.runExclusive(keyringKey, async () => {
       const rootKey = newKey(this.#parts.random)
       let unused = rootKey
       try {
-        let isWritten = false
-        // another server may have changed the keyring meanwhile
-        while (!isWritten) isWritten = await this.#writeRootKey(rootKey, sealKey)
-        if (this.isDropped) return
-        unused = this.#rootKey
-        this.#rootKey = rootKey
+        const isWritten = await write(rootKey)
+        if (isWritten && !this.isDropped) {
+          unused = this.#rootKey
+          this.#rootKey = rootKey
+        }
+        return isWritten
       } finally {
         unused.fill(0)
       }
@@ -308,20 +312,29 @@ export class Keyring {
     return record
   }
 
-  /** False, without any write, if root key or keyring was written meanwhile. */
-  async #writeRootKey(rootKey: Buffer, sealKey: Uint8Array): Promise<boolean> {
+  /**
+   * Writes the keyring under a new root key, that one under the seal key, and `also`. False, without any
+   * write, if root key or keyring was written meanwhile or an expectation of `also` does not hold. With
+   * `mustOpen`, throws `invalid` if this is not the seal key of the store.
+   */
+  async #writeRootKey(
+    rootKey: Buffer,
+    sealKey: Uint8Array,
+    { also = [], mustOpen = false }: { also?: readonly BatchEntry[]; mustOpen?: boolean },
+  ): Promise<boolean> {
     const { storage, random } = this.#parts
     const [root, ring] = await Promise.all([this.#stored(rootKeyKey), this.#stored(keyringKey)])
     if (this.isDropped) throw sealedError()
-    const current = openRootKey(sealKey, root)
+    const current = mustOpen ? openRootKey(sealKey, root) : this.#rootKey
     if (current === undefined) throw refuse('invalid', 'seal key does not open this store')
     const opened = openRing(ring.value, current)
     const value = sealRing(opened, rootKey, random)
-    current.fill(0)
+    if (current !== this.#rootKey) current.fill(0)
     wipe(opened.terms)
     return storage.write([
       { key: rootKeyKey, value: sealRootKey(rootKey, sealKey, random), expect: root.revision },
       { key: keyringKey, value, expect: ring.revision },
+      ...also,
     ])
   }
 

@@ -26,7 +26,7 @@ export type HeldKey = {
 
 export type HeldKeyParts = {
   readonly storage: Pick<Storage, 'get' | 'write'>
-  readonly barrier: Pick<Barrier, 'opensRootKey' | 'resealRootKey' | 'sealing'>
+  readonly barrier: Pick<Barrier, 'opensRootKey' | 'rekey' | 'sealing'>
   /** The view of all storage. */
   readonly root: View
   /** Called once another configuration is stored. */
@@ -46,7 +46,7 @@ export function unsealKey(parts: HeldKeyParts): HeldKey {
     matches: (key) => barrier.opensRootKey(key),
     replace: (key, counts, backup) =>
       replace(parts, { type: 'shamir', ...counts }, [...backups.unsealKey.entries(backup)], (records) =>
-        barrier.resealRootKey(key, records),
+        barrier.rekey(key, records),
       ),
     ...backups.unsealKey.over(parts.root),
   }

@@ -89,7 +89,7 @@ test('sealing overwrites every key', async () => {
   await barrier.rotate()
   await use(barrier)
   await barrier.rotateRootKey(sealKey(1))
-  await barrier.resealRootKey(sealKey(2))
+  await barrier.rekey(sealKey(2))
   await barrier.opensRootKey(sealKey(2))
   expect(keys.left()).toHaveLength(3)
 
@@ -147,7 +147,7 @@ test('changes of the keys that fail leave no key behind', async () => {
   }
   await fail(() => barrier.rotate())
   await fail(() => barrier.rotateRootKey(sealKey(1)))
-  await fail(() => barrier.resealRootKey(sealKey(2)))
+  await fail(() => barrier.rekey(sealKey(2)))
   await expect(barrier.rotateRootKey(sealKey(2))).rejects.toMatchObject({ kind: 'invalid' })
   await expect(
     barrier.changeRotationRules(() => {

@@ -18,20 +18,25 @@ test('only the seal key of the store opens its root key', async () => {
   expect(await barrier.opensRootKey(sealKey(2))).toBe(false)
 })
 
-describe('sealing the root key again', () => {
-  test('changes the seal key and writes further records in the same step', async () => {
+describe('a new seal key', () => {
+  test('comes with a new root key, and with further records in the same step', async () => {
     await using fixture = await aBarrierFixture()
     const barrier = await fixture.open()
     await barrier.view('').update('a', () => 'one')
+    const [root] = await keysOf(fixture)
 
-    expect(await barrier.resealRootKey(sealKey(2), [sealConfig('3 of 5')])).toBe(true)
+    expect(await barrier.rekey(sealKey(2), [sealConfig('3 of 5')])).toBe(true)
 
     expect([await barrier.opensRootKey(sealKey(1)), await barrier.opensRootKey(sealKey(2))]).toEqual([
       false,
       true,
     ])
     expect((await fixture.storage.get('barrier/seal-config'))?.value.toString()).toBe('3 of 5')
+    await barrier.rotate()
     expect(await (await fixture.open({ sealKey: sealKey(2) })).view('').get('a')).toBe('one')
+    // with the old seal key, a copy of the old root key opens nothing any more
+    await fixture.storage.update(rootKeyKey, () => root?.value)
+    await expect(fixture.open()).rejects.toMatchObject({ exitCode: 5 })
   })
 
   test('writes nothing if an expectation does not hold', async () => {
@@ -39,7 +44,7 @@ describe('sealing the root key again', () => {
     const barrier = await fixture.open()
     const before = await keysOf(fixture)
 
-    expect(await barrier.resealRootKey(sealKey(2), [{ ...sealConfig('3 of 5'), expect: 7 }])).toBe(false)
+    expect(await barrier.rekey(sealKey(2), [{ ...sealConfig('3 of 5'), expect: 7 }])).toBe(false)
 
     expect(await keysOf(fixture)).toEqual(before)
     expect(await fixture.storage.get('barrier/seal-config')).toBeUndefined()
@@ -49,7 +54,7 @@ describe('sealing the root key again', () => {
     await using fixture = await aBarrierFixture()
     const [one, other] = await Promise.all([fixture.open(), fixture.open()])
 
-    const results = await Promise.all([one.resealRootKey(sealKey(2)), other.resealRootKey(sealKey(3))])
+    const results = await Promise.all([one.rekey(sealKey(2)), other.rekey(sealKey(3))])
 
     expect(results).toEqual([true, false])
     expect(await other.opensRootKey(sealKey(2))).toBe(true)
@@ -60,7 +65,7 @@ describe('sealing the root key again', () => {
     const barrier = await fixture.open()
     fixture.faults.arm('storage.before-commit', 'full')
 
-    await expect(barrier.resealRootKey(sealKey(2))).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(barrier.rekey(sealKey(2))).rejects.toMatchObject({ kind: 'unavailable' })
 
     expect(await barrier.opensRootKey(sealKey(1))).toBe(true)
   })
@@ -121,7 +126,7 @@ describe('a new root key', () => {
       ...Array.from({ length: 5 }, () => barrier.rotateRootKey(sealKey(1))),
       ...Array.from({ length: 5 }, () => barrier.rotate()),
     ])
-    await Promise.all([barrier.rotate(), barrier.resealRootKey(sealKey(2)), barrier.rotate()])
+    await Promise.all([barrier.rotate(), barrier.rekey(sealKey(2)), barrier.rotate()])
 
     expect(await (await fixture.open({ sealKey: sealKey(2) })).view('n/').list('')).toHaveLength(30)
   })
@@ -132,8 +137,8 @@ test('a barrier that is sealed meanwhile writes no root key', async () => {
   const barrier = await fixture.open()
   const before = await keysOf(fixture)
 
-  const calls = [barrier.resealRootKey(sealKey(2)), barrier.rotateRootKey(sealKey(1)), barrier.rotate()].map(
-    (call) => expect(call).rejects.toMatchObject({ kind: 'sealed' }),
+  const calls = [barrier.rekey(sealKey(2)), barrier.rotateRootKey(sealKey(1)), barrier.rotate()].map((call) =>
+    expect(call).rejects.toMatchObject({ kind: 'sealed' }),
   )
   barrier.seal()
   await Promise.all(calls)

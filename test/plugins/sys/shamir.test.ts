@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
+import { StorageFaults } from '../../../src/storage/faults.ts'
 import { aPgpHolder, offer, openedBy, textsOf, unhidden } from '../../support/ceremonies.ts'
 import type { Client } from '../../support/client.ts'
 import { errors, notAccepted } from '../../support/error-bodies.ts'
@@ -330,6 +331,21 @@ describe('rekey', () => {
     expect(before.map(({ status }) => status)).toEqual([200, 400])
     for (const key of fresh.slice(1)) await unseal(anonymous, key)
     expect(await root.read('auth/token/lookup-self')).toMatchObject({ status: 200 })
+  })
+
+  test('on a full disk, the old shares stay in force, and the rekey can go on', async () => {
+    const faults = new StorageFaults()
+    await using server = await unsealed(fiveThree, { faults })
+    const { root, anonymous, keys } = server
+    const { nonce } = (await root.call('PUT', path('init'), { secret_shares: 1, secret_threshold: 1 })).body
+    faults.arm('storage.before-commit', 'full')
+
+    expect(await offer(root, path('update'), nonce, keys.slice(0, 3))).toMatchObject({ status: 503 })
+
+    expect((await anonymous.read('sys/seal-status')).body).toMatchObject({ t: 3, n: 5 })
+    const { body } = await offer(root, path('update'), nonce, keys.slice(0, 3))
+    await root.call('PUT', 'sys/seal')
+    expect((await unseal(anonymous, textsOf(body['keys'])[0] ?? '')).body).toMatchObject({ sealed: false })
   })
 
   test('with verification, a cancelled rekey leaves the old shares in force', async () => {
