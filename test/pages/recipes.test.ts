@@ -1,5 +1,6 @@
-import { readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { factsOf, unpackStore } from '../upgrade/old-store.ts'
 import { type Followed, type Installation, installation, sectionsWithBlocks } from './installation.ts'
 
 const followed = new Set<string>()
@@ -129,6 +130,20 @@ describe('on a server with a key file', () => {
     expect(output).toContain('"policies":["root"]')
     expect(await modeOf(gatehouse, 'data/new-root-token')).toBe(0o600)
   })
+})
+
+test('a store of version 0.2.0 is upgraded', async () => {
+  await using gatehouse = await installation()
+  const { root, sealKey } = await factsOf('0.2.0')
+  await mkdir(gatehouse.file('data'), { mode: 0o700 })
+  await unpackStore('0.2.0', gatehouse.file('data/gatehouse.db'))
+  await writeFile(gatehouse.file('data/seal.key'), sealKey, { mode: 0o600 })
+
+  const { output } = await follow(gatehouse, 'Upgrade')
+  const self = await gatehouse.as(root).read('auth/token/lookup-self')
+
+  expect(output).toContain('intact; every seal opened')
+  expect(self.body.data?.['policies']).toEqual(['root'])
 })
 
 test('each recipe of docs/operations.md is followed by a test', () => {

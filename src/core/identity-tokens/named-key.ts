@@ -90,6 +90,8 @@ export function withSettings(
   const retired = before !== undefined && fresh !== undefined ? [before.signing, before.next] : []
   const until = now + (before?.verification_ttl ?? 0) * 1000
   return {
+    // fields that a later version has stored
+    ...before,
     ...settings,
     signing: keys.signing,
     next: keys.next,

@@ -4,12 +4,12 @@ import type { View, ViewEntry } from '../barrier/view.ts'
 import type { CoreLog } from '../core-log.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'
 import { openRequired } from '../open-required.ts'
-import { readEntity } from './entity.ts'
+import { type Entity, readEntity } from './entity.ts'
 import { EntityRecords, aliasNameOf } from './entity-records.ts'
 import { readGroup } from './group.ts'
 import { aliasPrefix, namePrefix } from './group-keys.ts'
 import type { AliasRow } from './group-reader.ts'
-import { IdentityKeys } from './identity-keys.ts'
+import { aliasIdKey, entityKey, IdentityKeys } from './identity-keys.ts'
 import { foldedName } from './same-name.ts'
 
 /**
@@ -28,8 +28,9 @@ export type NameMigrationParts = {
 }
 
 /**
- * Moves the name rows of entities and groups from hashes of the canonical form, which similar names share, to
- * hashes of the folded form, which each name has to itself. Must run before names are read or written; a run
+ * Moves entities of versions without namespaces into theirs, and the name rows of entities and groups from
+ * hashes of the canonical form, which similar names share, to hashes of the folded form, which each name has
+ * to itself. Must run before names are read or written; a run
  * after a crash completes the migration. Returns the number of moved rows; undefined if the migration was
  * done before.
  */
@@ -42,8 +43,8 @@ export async function migrateNames({
   const moves = new NameMoves(view, keys)
   let moved = 0
   for (const [prefix, movesOf] of [
-    ['entity/', (value: unknown) => moves.ofEntity(value)] as const,
-    ['group/', (value: unknown) => moves.ofGroup(value)] as const,
+    ['entity/', (key: string, value: unknown) => moves.ofEntity(key, value)] as const,
+    ['group/', (_key: string, value: unknown) => moves.ofGroup(value)] as const,
   ]) {
     for (let after: string | undefined; ; await nextTurn()) {
       const page: string[] = await view.listKeys(prefix, {
@@ -53,7 +54,7 @@ export async function migrateNames({
       const entries: ViewEntry[] = []
       for (const key of page) {
         try {
-          entries.push(...(await movesOf(await view.get(key))))
+          entries.push(...(await movesOf(key, await view.get(key))))
         } catch (error) {
           onFailure(key, error)
         }
@@ -64,6 +65,7 @@ export async function migrateNames({
       if (after === undefined) break
     }
   }
+  await deleteUnplacedRows(view)
   // a read-only disk must not prevent the start; the next start migrates again
   await view.write([{ key: doneKey, value: done }]).catch((error: unknown) => onFailure(doneKey, error))
   return moved
@@ -82,6 +84,25 @@ export async function migrateIdentityNames(view: View, random: Random, log: Core
     )
 }
 
+/** Rows of versions without namespaces: prefix, and number of segments of their keys. */
+const unplacedRows = [
+  ['entity-name/', 2],
+  ['entity-alias/', 3],
+] as const
+
+async function deleteUnplacedRows(view: View): Promise<void> {
+  for (const [prefix, segments] of unplacedRows) {
+    for (let after: string | undefined; ; await nextTurn()) {
+      const range = { limit: pageSize, ...(after === undefined ? {} : { after }) }
+      const page: string[] = await view.listKeys(prefix, range)
+      const old = page.filter((key) => key.split('/').length === segments)
+      if (old.length > 0) await view.write(old.map((key) => ({ key, value: undefined })))
+      after = page.at(-1)
+      if (after === undefined) break
+    }
+  }
+}
+
 class NameMoves {
   readonly #view: View
   readonly #keys: IdentityKeys
@@ -93,9 +114,10 @@ class NameMoves {
     this.#records = new EntityRecords(view, keys)
   }
 
-  async ofEntity(value: unknown): Promise<ViewEntry[]> {
+  async ofEntity(key: string, value: unknown): Promise<ViewEntry[]> {
     const entity = readEntity(value)
     const { id, name, aliases } = entity
+    if (key !== entityKey(id)) return this.#place(key, entity)
     const namespace = namespaceIdOf(id)
     const entries = await this.#move(
       `entity-name/${namespace}/${this.#keys.wideHashOf('entity', namespace, name)}`,
@@ -111,6 +133,23 @@ class NameMoves {
       )
     }
     return entries
+  }
+
+  /** Stores an entity of a version without namespaces in its namespace. */
+  #place(key: string, entity: Entity): ViewEntry[] {
+    const { id, name, aliases } = entity
+    const namespace = namespaceIdOf(id)
+    const ofAliases = aliases.flatMap((alias) => [
+      { key: this.#keys.alias(namespace, alias.mount_accessor, alias.name), value: id },
+      { key: aliasIdKey(alias.id), value: id },
+      ...this.#records.alikeEntries(aliasNameOf(entity, alias), id),
+    ])
+    return [
+      { key: entityKey(id), value: entity },
+      { key, value: undefined },
+      { key: this.#keys.entityName(namespace, name), value: id },
+      ...ofAliases,
+    ]
   }
 
   async ofGroup(value: unknown): Promise<ViewEntry[]> {

@@ -1,6 +1,6 @@
 import type { View } from '../barrier/view.ts'
 import { RecordCache } from '../record-cache.ts'
-import { readTokenRole, type TokenRole, type TokenRoleRecord } from './token-role.ts'
+import { laterFields, readTokenRole, type TokenRole, type TokenRoleRecord } from './token-role.ts'
 
 const cacheLimit = 10_000
 /** Greatest length of the texts of a cached role. */
@@ -38,7 +38,9 @@ export class TokenRoleStore {
     const key = roleKey(namespace, name)
     try {
       const stored = await this.#view.update(key, (current) =>
-        change(current === undefined ? undefined : readTokenRole(name, current).record),
+        current === undefined
+          ? change(undefined)
+          : { ...laterFields(current), ...change(readTokenRole(name, current).record) },
       )
       return readTokenRole(name, stored)
     } finally {

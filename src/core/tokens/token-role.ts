@@ -61,6 +61,10 @@ export function readTokenRole(name: string, stored: unknown): TokenRole {
   return { name, record: convertFields(tokenRoleFields, { ...stored }).values }
 }
 
+/** The fields that a later version has stored. They are kept when the role is written. */
+export const laterFields = (stored: unknown): object =>
+  Object.fromEntries(Object.entries(Object(stored)).filter(([name]) => !(name in tokenRoleFields.shape)))
+
 /**
  * Applies the sent fields to the stored role and checks the result. Throws the first refusal, in the order of
  * docs/contract/tokens-and-policies.md#token-roles.
