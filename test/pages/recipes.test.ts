@@ -1,5 +1,7 @@
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startProvider } from '../plugins/jwt-auth/provider.ts'
 import { factsOf, unpackStore } from '../upgrade/old-store.ts'
 import { type Followed, type Installation, installation, sectionsWithBlocks } from './installation.ts'
 
@@ -19,15 +21,25 @@ const textOf = async (gatehouse: Installation, file: string) =>
 const modeOf = async (gatehouse: Installation, file: string) =>
   (await stat(gatehouse.file(file))).mode & 0o777
 
-/** What people do who have shares: begin, offer one share after the other, and take the token. */
-async function generateRoot(gatehouse: Installation, shares: readonly string[]): Promise<string> {
-  const begun = await follow(gatehouse, 'Make a root token with shares', 0)
-  gatehouse.variables['NONCE'] = begun.output.trim()
+/** What people do who have shares: one after the other sends theirs. Returns what the last one sees. */
+async function sendShares(
+  gatehouse: Installation,
+  section: string,
+  block: number,
+  shares: readonly string[],
+): Promise<string> {
   let output = ''
   for (const share of shares) {
     gatehouse.variables['SHARE'] = share
-    ;({ output } = await follow(gatehouse, 'Make a root token with shares', 1))
+    ;({ output } = await follow(gatehouse, section, block))
   }
+  return output
+}
+
+async function generateRoot(gatehouse: Installation, shares: readonly string[]): Promise<string> {
+  const begun = await follow(gatehouse, 'Make a root token with shares', 0)
+  gatehouse.variables['NONCE'] = begun.output.trim()
+  const output = await sendShares(gatehouse, 'Make a root token with shares', 1, shares)
   gatehouse.variables['ENCODED_TOKEN'] = JSON.parse(output).encoded_token
   await follow(gatehouse, 'Make a root token with shares', 2)
   return textOf(gatehouse, 'data/new-root-token')
@@ -42,7 +54,7 @@ describe('on a server with a key file', () => {
   let gatehouse: Installation
   beforeAll(async () => {
     gatehouse = await installation()
-    await follow(gatehouse, 'First start')
+    await follow(gatehouse, 'First start with a key file')
     await takeRootToken(gatehouse)
   })
   afterAll(() => gatehouse[Symbol.asyncDispose]())
@@ -124,6 +136,33 @@ describe('on a server with a key file', () => {
     expect(await modeOf(gatehouse, 'data/audit/audit.log.1')).toBe(0o600)
   })
 
+  test('devices of the settings record requests, and the API cannot disable them', async () => {
+    const { output } = await follow(gatehouse, 'Record every request, whatever the API says')
+    const refused = await gatehouse.as(gatehouse.variables['VAULT_TOKEN'] ?? '').delete('sys/audit/fixed')
+
+    expect(output).toContain('"fixed/"')
+    expect(refused.status).toBe(400)
+    expect(await modeOf(gatehouse, 'data/audit/fixed.log')).toBe(0o600)
+    await gatehouse.shell("sed -i '/^GATEHOUSE_AUDIT/d' .env")
+  })
+
+  test('a collector on another machine gets each entry', async () => {
+    const entries: string[] = []
+    await using collector = await startProvider({
+      '/entries': (answer, request) =>
+        void text(request).then((entry) => answer.end(void entries.push(entry))),
+    })
+    gatehouse.variables['COLLECTOR'] = `${collector.url}/entries`
+    gatehouse.variables['COLLECTOR_HOST'] = new URL(collector.url).host
+
+    await follow(gatehouse, 'Record every request on another machine')
+
+    expect(entries.map((entry) => JSON.parse(entry).type)).toContain('response')
+    await gatehouse.shell(
+      'curl -X DELETE -H "X-Vault-Token: $VAULT_TOKEN" $VAULT_ADDR/v1/sys/audit/collector',
+    )
+  })
+
   test('a lost root token is replaced', async () => {
     const { output } = await follow(gatehouse, 'Replace a lost root token')
 
@@ -144,6 +183,53 @@ test('a store of version 0.2.0 is upgraded', async () => {
 
   expect(output).toContain('intact; every seal opened')
   expect(self.body.data?.['policies']).toEqual(['root'])
+})
+
+describe('on a server whose key is in shares', () => {
+  let gatehouse: Installation
+  let shares: string[] = []
+  beforeAll(async () => {
+    gatehouse = await installation()
+    await follow(gatehouse, 'First start with shares')
+    shares = sharesIn(await textOf(gatehouse, 'init.json'))
+    await takeRootToken(gatehouse)
+  })
+  afterAll(() => gatehouse[Symbol.asyncDispose]())
+
+  const sharesIn = (json: string): string[] => JSON.parse(json).keys_base64
+  const unseal = (some: readonly string[]) => sendShares(gatehouse, 'Unseal with shares', 0, some)
+
+  test('three of five people unseal it', async () => {
+    expect(await modeOf(gatehouse, 'init.json')).toBe(0o600)
+    expect(await unseal(shares.slice(0, 2))).toContain('"progress":2')
+
+    expect(await unseal(shares.slice(4))).toContain('"sealed":false')
+  })
+
+  test('new shares replace the old ones', async () => {
+    const begun = await follow(gatehouse, 'Replace the shares', 0)
+    gatehouse.variables['NONCE'] = begun.output.trim()
+    const old = shares
+
+    shares = sharesIn(await sendShares(gatehouse, 'Replace the shares', 1, old.slice(1, 4)))
+
+    await follow(gatehouse, 'Seal in an emergency')
+    expect(shares).toHaveLength(3)
+    await expect(unseal(old.slice(0, 2))).rejects.toThrow('400 PUT /v1/sys/unseal')
+    expect(await unseal(shares.slice(1))).toContain('"sealed":false')
+  })
+})
+
+describe('on a server whose key is in the environment', () => {
+  test('the first start initializes and unseals it', async () => {
+    await using gatehouse = await installation()
+
+    const { output } = await follow(gatehouse, 'First start with a key in the environment')
+
+    expect(output).toContain('"sealed":false')
+    expect(await modeOf(gatehouse, 'data/root-token')).toBe(0o600)
+    await expect(textOf(gatehouse, 'data/seal.key')).rejects.toThrow('ENOENT')
+  })
 })
 
 test('each recipe of docs/operations.md is followed by a test', () => {
