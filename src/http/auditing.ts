@@ -121,7 +121,7 @@ export class Auditing {
         ...{ id, mount, path, data, caller, wrapTtl, remoteAddress },
         operation: call.operation === 'header' ? 'header' : aclOperationOf(call),
         namespace: { id: namespace?.id ?? 'root', path: namespace?.path ?? '' },
-        isSecret: call.trail?.isCeremony === true,
+        alwaysHashed: call.trail?.isCeremony === true,
         remotePort: raw.socket.remotePort,
         headers: headers.of((name) => raw.headers[name]),
         tokenId: tokenOf(raw),

@@ -4,9 +4,11 @@ import { exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../simulators/directory/directory.ts'
 import { startDirectory } from '../../simulators/directory/start-directory.ts'
+import { type AuditFile, enableAuditFile } from '../support/audit-file.ts'
 import type { Client, Json } from '../support/client.ts'
 import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { calls, type DocumentedCall } from './documented-calls.ts'
 
 type Content = { schema: object; example?: unknown; examples?: Record<string, { value: unknown }> }
@@ -15,15 +17,21 @@ type Responses = Record<
   { $ref?: string; headers?: object; content?: { 'application/json': Content } }
 >
 
+const stack = new AsyncDisposableStack()
 let directory: Directory
 let server: TestServer
+let audit: AuditFile
+/** The request ids of all calls, with what was asked. */
+const sent = new Map<string, string>()
 let document: Json
 let ajv: Ajv2020
 let operations: ReadonlyMap<string, Responses>
 
 beforeAll(async () => {
-  directory = await startDirectory()
+  directory = stack.use(await startDirectory())
+  const folder = stack.use(await temporaryFolder())
   server = await startTestServer({
+    settings: { AUDIT_DIRS: folder.path },
     plugins: [practiceType({ roles: new Map([['ci', { ttl: 3600, maxTtl: 0, renewable: true }]]) })],
     environment: {
       CLOUD_AUTHORITY_HOST: directory.authorityUrl,
@@ -45,11 +53,12 @@ beforeAll(async () => {
         .map(([verb, operation]) => [`${verb} ${at}`, operation.responses as unknown as Responses] as const),
     ),
   )
+  audit = await enableAuditFile(server.root, folder.file('audit.log'))
   await prepare()
 })
 afterAll(async () => {
   await server[Symbol.asyncDispose]()
-  await directory[Symbol.asyncDispose]()
+  await stack.disposeAsync()
 })
 
 const escaped = (part: string) =>
@@ -145,6 +154,15 @@ const notHere = [
   'get /auth/jwt/explain',
 ]
 
+const unlogged: ReadonlySet<string> = new Set([
+  ...['/health/live', '/health/ready', '/sys/health', '/sys/init', '/sys/seal-status', '/sys/leader'].map(
+    (path) => `get ${path}`,
+  ),
+  ...['get /sys/metrics', 'post /sys/init', 'post /sys/unseal'],
+])
+/** They write the request entry only. */
+const oneWay: ReadonlySet<string> = new Set(['post /sys/seal', 'post /sys/step-down'])
+
 const seenHeaders = new Set<string>()
 
 /** Values from earlier calls, by name. */
@@ -166,7 +184,13 @@ function requiredOf(ask: string): string[] {
   ).map(String)
 }
 
-function send({
+async function send(call: DocumentedCall) {
+  const answer = await sendUnnoted(call)
+  sent.set(String(answer.headers['x-gatehouse-request-id']), call.ask)
+  return answer
+}
+
+function sendUnnoted({
   ask,
   params = {},
   query = '',
@@ -253,6 +277,18 @@ describe('responses match the API document', () => {
 
     expect(named).toContain('get /sys/internal/ui/authenticated-messages etag')
     expect(named.filter((name) => !seenHeaders.has(name))).toEqual([])
+  })
+
+  test('with one request and one response entry each in the audit log, except of node-level paths', () => {
+    const typesOf = Map.groupBy(audit.entries(), (entry) => String(entry['request']?.['id']))
+    const wrong = [...sent].flatMap(([id, ask]) => {
+      const types = (typesOf.get(id) ?? []).map((entry) => String(entry['type'])).join()
+      const wanted = unlogged.has(ask) ? '' : oneWay.has(ask) ? 'request' : 'request,response'
+      return types === wanted ? [] : [{ ask, types }]
+    })
+
+    expect(sent.size).toBeGreaterThan(calls.length)
+    expect(wrong).toEqual([])
   })
 
   test('for every operation', () => {

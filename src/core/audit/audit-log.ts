@@ -221,7 +221,7 @@ export class AuditLog implements AsyncDisposable {
     return new Entries(
       {
         ...{ id: this.#parts.random.uuid(), operation: 'update', path: 'sys/audit/test', data: {} },
-        ...{ namespace: { id: 'root', path: '' }, mount: undefined, isSecret: false },
+        ...{ namespace: { id: 'root', path: '' }, mount: undefined, alwaysHashed: false },
         ...{ remoteAddress: '', remotePort: undefined, wrapTtl: 0, headers: [] },
         ...{ tokenId: '', caller: undefined, verdict: undefined },
       },

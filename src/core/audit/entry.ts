@@ -19,7 +19,7 @@ export type AuditedRequest = {
   readonly path: string
   readonly data: Readonly<Record<string, JsonValue>>
   /** Strings of `data` are hashed whatever device and mount say. */
-  readonly isSecret: boolean
+  readonly alwaysHashed: boolean
   readonly remoteAddress: string
   readonly remotePort: number | undefined
   /** Seconds; 0 without wrapping. */
@@ -118,7 +118,7 @@ export class Entries {
       namespace,
       path,
       data,
-      isSecret,
+      alwaysHashed,
       remoteAddress,
       remotePort,
       wrapTtl,
@@ -135,7 +135,7 @@ export class Entries {
       client_token_accessor: hidden.accessor,
       namespace: { id: namespace.id, path: shown(namespace.path) },
       path,
-      data: isEmpty(data) ? undefined : shownData(data, hashing, isSecret ? 'secret' : new Set(clear)),
+      data: isEmpty(data) ? undefined : shownData(data, hashing, alwaysHashed ? 'secret' : new Set(clear)),
       remote_address: shown(remoteAddress),
       remote_port: remotePort,
       wrap_ttl: Math.floor(wrapTtl) || undefined,
@@ -144,7 +144,7 @@ export class Entries {
   }
 
   #response(reply: AuditedReply, hashing: Hashing): object {
-    const { mount, operation, isSecret } = this.#request
+    const { mount, operation, alwaysHashed } = this.#request
     const data = reply.data ?? (reply.dataText === undefined ? undefined : parsed(reply.dataText))
     const elided = hashing.elideListResponses && operation === 'list' ? withoutNames(data) : data
     const clear = mount?.config.audit_non_hmac_response_keys
@@ -152,7 +152,9 @@ export class Entries {
       auth: reply.auth && issuedAuthOf(reply.auth, reply.issued, hashing),
       ...mountMembers(mount, 'mount_running_plugin_version', this.#version),
       secret: reply.leaseId === undefined ? undefined : { lease_id: reply.leaseId },
-      data: isEmpty(elided) ? undefined : shownData(elided, hashing, isSecret ? 'secret' : new Set(clear)),
+      data: isEmpty(elided)
+        ? undefined
+        : shownData(elided, hashing, alwaysHashed ? 'secret' : new Set(clear)),
       warnings: list(reply.warnings ?? []),
       wrap_info: reply.wrapInfo && wrapInfoOf(reply.wrapInfo, hashing),
     }

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import { isJsonNumber } from '../../lib/json.ts'
 import { parseTime } from '../../lib/time.ts'
 
@@ -15,10 +15,37 @@ export type Hashing = HashingOptions & {
   hash(text: string): string
 }
 
-export const hashingWith = (salt: string, options: HashingOptions): Hashing => ({
-  ...options,
-  hash: (text) => `hmac-sha256:${createHmac('sha256', salt).update(text).digest('hex')}`,
-})
+export function hashingWith(salt: string, options: HashingOptions): Hashing {
+  const hmac = shortHmac(salt)
+  return { ...options, hash: (text) => `hmac-sha256:${hmac(text)}` }
+}
+
+const blockBytes = 64
+const digestBytes = 32
+/** UTF-8 takes at most three bytes for a UTF-16 code unit. */
+const maxShortLength = 1300
+
+/**
+ * HMAC-SHA-256 in hex. Two digests of short texts take half the time of `createHmac`, which every audited
+ * request would need several times. RFC 2104
+ */
+function shortHmac(key: string): (text: string) => string {
+  const inner = Buffer.alloc(blockBytes + 3 * maxShortLength)
+  const outer = Buffer.alloc(blockBytes + digestBytes)
+  // a longer key would have to be hashed first
+  if (inner.write(key) > blockBytes) return (text) => createHmac('sha256', key).update(text).digest('hex')
+  for (let at = 0; at < blockBytes; at++) {
+    const byte = inner[at] ?? 0
+    inner[at] = byte ^ 0x36
+    outer[at] = byte ^ 0x5c
+  }
+  return (text) => {
+    if (text.length > maxShortLength) return createHmac('sha256', key).update(text).digest('hex')
+    const bytes = inner.write(text, blockBytes)
+    outer.write(hash('sha256', inner.subarray(0, blockBytes + bytes), 'latin1'), blockBytes, 'latin1')
+    return hash('sha256', outer, 'hex')
+  }
+}
 
 /** Keys whose values a mount wants in clear text. */
 export type ClearKeys = ReadonlySet<string>
