@@ -154,7 +154,7 @@ async function addRoutes(
 function describe(plugins: readonly ServedPlugin[], { node, documents }: HttpParts): void {
   const ofPlugin = ({ name, resources }: ServedPlugin) =>
     resources.flatMap(({ documented }) => documented.map((one) => ({ ...one, group: name })))
-  documents?.all.cover([...node.map(({ documented }) => documented), ...plugins.flatMap(ofPlugin)])
+  documents?.all.cover([...node.flatMap(({ documented }) => documented), ...plugins.flatMap(ofPlugin)])
 }
 
 /** Takes a request over from Fastify. */

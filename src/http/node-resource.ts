@@ -22,7 +22,10 @@ export type NodeExchange = {
  * A path that belongs to no mount. It is served before and without admission, also while the server is
  * sealed. Its handler checks the token itself if it needs one.
  */
-export type NodeResource = NodeRoute & { readonly page: HelpPage; readonly documented: DocumentedRoute }
+export type NodeResource = NodeRoute & {
+  readonly page: HelpPage
+  readonly documented: readonly DocumentedRoute[]
+}
 
 /** What is served at a canonical node-level path. */
 export type NodeRoute = {
@@ -62,12 +65,13 @@ export function nodeResource(path: `/${string}`, spec: NodeSpec): NodeResource {
   return {
     url: nodeUrl(path),
     page: { path, isOfNode: true, about: summary, needs, verbs: helpVerbs(spec) },
-    documented: {
-      ...{ group: 'node', token: 'none' },
-      ...{ path, method: verbs[0], at: isSysPath(path) ? 'v1' : 'root' },
-      ...{ summary, ...(query && { query }), ...(body && { body }), answer },
-      ...(answer.output && { output: answer.output }),
-    },
+    documented: documentedMethods
+      .filter((method) => verbs.includes(method))
+      .map((method) => ({
+        ...{ group: 'node', token: 'none', path, method, at: isSysPath(path) ? 'v1' : 'root' },
+        ...{ summary, ...(method === 'GET' ? query && { query } : body && { body }), answer },
+        ...(answer.output && { output: answer.output }),
+      })),
     audited: audited && { ...audited, verbs },
     handle: (exchange) => {
       if (isServed?.() === false) return { ...refusal, status: 404 }
@@ -75,6 +79,9 @@ export function nodeResource(path: `/${string}`, spec: NodeSpec): NodeResource {
     },
   }
 }
+
+/** PUT is the same as POST, and DELETE of a ceremony returns nothing or the same as GET. */
+const documentedMethods = ['GET', 'POST'] as const
 
 function helpVerbs({ verbs, summary, query, body }: NodeSpec): HelpVerb[] {
   const shown = [

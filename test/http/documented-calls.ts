@@ -78,6 +78,7 @@ const wrappedCeremonies: DocumentedCall[] = [
 const ceremonies: DocumentedCall[] = [
   { ask: `${recovery}/init`, name: 'for the first key', body: oneShare, keep: { share: 'keys.0' } },
   { ask: 'post /sys/generate-root/attempt', keep: { nonce: 'nonce', otp: 'otp' } },
+  { ask: 'get /sys/generate-root/attempt' },
   {
     ask: 'post /sys/generate-root/update',
     body: { key: '$share', nonce: '$nonce' },
@@ -94,7 +95,7 @@ const ceremonies: DocumentedCall[] = [
     body: { key: '$share', nonce: '$nonce' },
     keep: { share: 'keys.0', nonce: 'verification_nonce' },
   },
-  { ask: `${recovery}/verify`, name: 'to read', verb: 'GET' },
+  { ask: 'get /sys/rekey-recovery-key/verify' },
   { ask: `${recovery}/verify`, body: { key: '$share', nonce: '$nonce' } },
   ...wrappedCeremonies,
   {
@@ -103,7 +104,7 @@ const ceremonies: DocumentedCall[] = [
     body: { ...oneShare, pgp_keys: [pgpKey], backup: true },
     keep: { nonce: 'nonce' },
   },
-  { ask: `${recovery}/init`, name: 'to read', verb: 'GET' },
+  { ask: 'get /sys/rekey-recovery-key/init' },
   { ask: `${recovery}/update`, name: 'for PGP', body: { key: '$share', nonce: '$nonce' } },
   { ask: 'get /sys/rekey-recovery-key/backup' },
   { ask: 'get /sys/rekey/recovery-key-backup' },

@@ -12,18 +12,30 @@ const flag = z.boolean()
 const texts = z.array(text)
 const nonce = '0b5ce2a8-61cd-4f57-9d4f-7f0c84e91b27'
 
-const outcome = {
+/** The status of a rekey, or its result. */
+const rekey = z.object({
+  nonce: text,
+  started: flag.optional(),
+  t: count.optional(),
+  n: count.optional(),
+  progress: count.optional(),
+  required: count.optional(),
+  complete: flag.optional(),
+  keys: texts.optional(),
+  keys_base64: texts.optional(),
   pgp_fingerprints: texts.nullable(),
   backup: flag,
   verification_required: flag,
   verification_nonce: text.optional(),
-}
-const status = z.object({
-  ...{ nonce: text, started: flag, t: count, n: count, progress: count, required: count },
-  ...outcome,
 })
-const result = z.object({ nonce: text, complete: flag, keys: texts, keys_base64: texts, ...outcome })
-const verification = z.object({ nonce: text, started: flag, t: count, n: count, progress: count })
+const verification = z.object({
+  nonce: text,
+  started: flag.optional(),
+  t: count.optional(),
+  n: count.optional(),
+  progress: count.optional(),
+  complete: flag.optional(),
+})
 
 const started = {
   ...{ nonce, started: true, t: 3, n: 5, progress: 0, required: 3 },
@@ -32,11 +44,8 @@ const started = {
 const begun = { nonce, started: true, t: 3, n: 5, progress: 1 }
 
 export const ceremonyAnswers = {
-  rekeyStatus: { output: z.union([status, result]), example: started },
-  verification: {
-    output: z.union([verification, z.object({ nonce: text, complete: flag })]),
-    example: begun,
-  },
+  rekeyStatus: { output: rekey, example: started },
+  verification: { output: verification, example: begun },
   backup: {
     output: z.object({
       nonce: text,

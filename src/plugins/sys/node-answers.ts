@@ -46,7 +46,17 @@ export const nodeAnswers = {
       ...cluster,
     },
   },
-  init: { output: z.object({ initialized: z.boolean() }), example: { initialized: true } },
+  init: {
+    output: z.object({
+      initialized: z.boolean().optional(),
+      keys: z.array(text).optional(),
+      keys_base64: z.array(text).optional(),
+      recovery_keys: z.array(text).optional(),
+      recovery_keys_base64: z.array(text).optional(),
+      root_token: text.optional(),
+    }),
+    example: { initialized: true },
+  },
   sealStatus: {
     output: z.object({
       type: text,
