@@ -25,7 +25,7 @@ const config = ({ production }: { readonly production?: boolean }): KnipConfig =
   entry: programs,
   project: production ? ['src/**/*.ts!'] : ['{src,simulators,bench,test}/**/*.ts'],
   ignoreExportsUsedInFile: production === true,
-  ignoreBinaries: ['cc', 'mkfifo', 'openssl', 'wrk'],
+  ignoreBinaries: ['cc', 'mkfifo', 'mount', 'openssl', 'umount', 'wrk'],
 })
 
 export default config
