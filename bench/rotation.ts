@@ -52,25 +52,27 @@ export async function measureRotation({ records, generator, options }: RotationI
     if (result === undefined) throw new Error('the load generator returned no result')
     into.push(result)
   }
-  const seconds: { busy: number; idle: number } = { busy: 0, idle: 0 }
+  const [busy, idle]: [number[], number[]] = [[], []]
   for (let round = 0; round < options.rounds; round++) {
     await run(alone, job(options.seconds * 1000))
     await rotate(server)
+    const before = await whenCounted(server)
     await run(beside, job(options.seconds * 1000))
     const left = await remaining(server)
     if (left === 0) throw new Error('the pass was over before the logins: use more records')
-    process.stderr.write(`${left} records left after ${options.seconds} s\n`)
-    seconds.busy = (options.seconds * records) / Math.max(1, records - left)
-    seconds.idle = await untilDone(server)
+    busy.push((before - left) / options.seconds)
+    idle.push(left / (await untilDone(server)))
   }
   const share = rate(beside) / rate(alone)
   return [
     `logins, ${usualConnections} connections, ${records} records`,
     `without a rotation  ${line(alone)}`,
     `during a rotation   ${line(beside)}  ${share.toFixed(2)} (${verdict(share >= 0.8, '≥ 0.80')})`,
-    `pass under load: about ${Math.round(seconds.busy)} s; the rest without load took ${Math.round(seconds.idle)} s`,
+    `records per second  during logins ${rates(busy)}, without load ${rates(idle)}`,
   ].join('\n')
 }
+
+const rates = (values: readonly number[]) => values.map((value) => Math.round(value)).join(', ')
 
 async function withServer<T>(folder: string, use: (server: ServerProcess) => Promise<T>): Promise<T> {
   await using server = await startServerProcess({ folder })
@@ -85,6 +87,15 @@ async function remaining({ url, rootToken }: ServerProcess): Promise<number> {
     headers: { 'x-vault-token': rootToken },
   })
   return Number(/^gatehouse_reseal_remaining_records (\d+)$/m.exec(await answer.text())?.[1])
+}
+
+/** Waits until the pass visits records; before, it counts them. */
+async function whenCounted(server: ServerProcess): Promise<number> {
+  for (let last = 0; ; await wait(checkMs)) {
+    const now = await remaining(server)
+    if (now < last) return now
+    last = now
+  }
 }
 
 /** Returns the time until the pass is over, in seconds. */
