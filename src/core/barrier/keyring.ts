@@ -62,6 +62,9 @@ export type KeyStatus = { term: number; install_time: string; encryptions: numbe
 export class Keyring {
   readonly #parts: Omit<KeyringParts, 'rootKey'>
   #rootKey: Buffer
+  /** What a change in progress is writing. */
+  #newRootKey: Buffer | undefined
+  readonly #newRings: Ring[] = []
   /** Changes of keyring and root key wait for each other. */
   readonly #changes = new KeyedMutex()
   #active: Term | undefined
@@ -136,6 +139,7 @@ export class Keyring {
   #replaceRootKey(write: (rootKey: Buffer) => Promise<boolean>): Promise<boolean> {
     return this.#changes.runExclusive(keyringKey, async () => {
       const rootKey = newKey(this.#parts.random)
+      this.#newRootKey = rootKey
       let unused = rootKey
       try {
         const isWritten = await write(rootKey)
@@ -146,6 +150,7 @@ export class Keyring {
         return isWritten
       } finally {
         unused.fill(0)
+        this.#newRootKey = undefined
       }
     })
   }
@@ -255,8 +260,9 @@ export class Keyring {
 
   /** Overwrites all keys. */
   drop(): void {
-    wipe(this.#terms)
+    for (const { terms } of [{ terms: this.#terms }, ...this.#newRings]) wipe(terms)
     this.#rootKey.fill(0)
+    this.#newRootKey?.fill(0)
     this.#sealing = undefined
     this.#active = undefined
     this.#terms = []
@@ -345,21 +351,20 @@ export class Keyring {
 
   async #writeRing(change: (ring: Ring) => void): Promise<void> {
     const { storage, random } = this.#parts
-    // the change may run again
-    const opened: Ring[] = []
     try {
       await storage.update(keyringKey, (current) => {
         if (current === undefined) throw new Error(`${keyringKey} is missing`)
         if (this.isDropped) throw sealedError()
         const ring = openRing(current, this.#rootKey)
-        opened.push(ring)
+        // the change may run again
+        this.#newRings.push(ring)
         change(ring)
         return sealRing(ring, this.#rootKey, random)
       })
-      const changed = this.isDropped ? undefined : opened.pop()
+      const changed = this.isDropped ? undefined : this.#newRings.pop()
       if (changed !== undefined) this.#adopt(changed)
     } finally {
-      for (const { terms } of opened) wipe(terms)
+      for (const { terms } of this.#newRings.splice(0)) wipe(terms)
     }
   }
 

@@ -2,12 +2,15 @@ import { Buffer } from 'node:buffer'
 import crypto, { type Decipheriv } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Barrier } from '../../../src/core/barrier/barrier.ts'
 import { keyBytes } from '../../../src/core/barrier/root-key.ts'
+import { runProcess } from '../../support/process.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { openMemory } from '../../../src/storage/sqlite.ts'
+import { StorageFaults } from '../../../src/storage/faults.ts'
+import { openMemory, openSqlite } from '../../../src/storage/sqlite.ts'
 import { aBarrierFixture, sealKey } from './barrier-fixture.ts'
 
 const OwnMemory = globalThis.ArrayBuffer
@@ -98,6 +101,29 @@ test('sealing overwrites every key', async () => {
   expect(keys.left()).toEqual([])
 })
 
+test.each([
+  { name: 'data keys', change: (barrier: Barrier) => barrier.rotate() },
+  { name: 'the root key', change: (barrier: Barrier) => barrier.rotateRootKey(sealKey(1)) },
+])('sealing overwrites every key at once while a change of $name is being written', async ({ change }) => {
+  await using folder = await temporaryFolder()
+  const faults = new StorageFaults()
+  await using storage = await openSqlite({ path: folder.file('store.db'), faults })
+  await using fixture = await aBarrierFixture()
+  using keys = collectKeys()
+  const barrier = await fixture.open({ storage })
+  await use(barrier)
+  const before = keys.left().length
+  faults.delay('storage.before-commit', 100)
+  const changing = change(barrier)
+  while (keys.left().length === before) await nextTurn()
+
+  barrier.seal()
+
+  expect(keys.left()).toEqual([])
+  await Promise.allSettled([changing])
+  expect(keys.left()).toEqual([])
+})
+
 test('a data key is overwritten once nothing needs it any more', async () => {
   await using fixture = await aBarrierFixture()
   using keys = collectKeys()
@@ -185,3 +211,23 @@ test('a server that stops leaves no key behind, and no seal key once it has star
     expect(keys.left(), start).toEqual([])
   }
 })
+
+test.runIf(process.platform === 'linux')(
+  'the memory of a process holds the seal key only while it starts, and no key at all once it is sealed',
+  async () => {
+    await using folder = await temporaryFolder()
+    const args = [folder.file('store.db'), folder.file('seal.key')]
+
+    const { stdout, stderr } = await runProcess('test/core/barrier/memory-program.ts', {
+      folder: folder.path,
+      args,
+    })
+
+    expect(stderr).toBe('')
+    const { open, sealed } = JSON.parse(stdout)
+    expect(open).toMatchObject({ seal: 0, sealText: 0 })
+    // more than one while a change of the keys is being written
+    for (const copies of [open.root, open.data]) expect(copies).toBeGreaterThanOrEqual(1)
+    expect(sealed).toEqual({ seal: 0, sealText: 0, root: 0, data: 0 })
+  },
+)
