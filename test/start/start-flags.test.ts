@@ -90,6 +90,19 @@ describe.skipIf(process.platform !== 'linux')('a server that bin/gatehouse start
     expect(text).not.toContain('GATEHOUSE_')
   })
 
+  test('writes no core file when it crashes', async () => {
+    await using folder = await temporaryFolder()
+    await using server = started('sh', [script], folder.path, {
+      GATEHOUSE_LISTEN: '127.0.0.1:0',
+      GATEHOUSE_ROOT_TOKEN_FILE: folder.file('root-token'),
+    })
+    await server.says('listening on ')
+
+    const limits = await readFile(`/proc/${server.pid}/limits`, 'utf8')
+
+    expect(limits).toMatch(/^Max core file size +0 +0 +bytes *$/m)
+  })
+
   test('differs in this from a program without the flags, whose inspector opens a port', async () => {
     await using folder = await temporaryFolder()
     const waits = "setInterval(() => {}, 1000); console.error('waits')"
