@@ -11,7 +11,7 @@ const programs = [
   'test/support/{cloud,practice}-server.ts',
   'test/check.ts',
   'test/core/audit/writing-program.ts',
-  'test/core/barrier/sealing-program.ts',
+  'test/core/barrier/{memory,rotating,sealing}-program.ts',
   'test/lib/blocked-thread-program.ts',
   'test/start/killed-start-program.ts',
   'test/pages/{curl,jq,systemctl}.ts',
