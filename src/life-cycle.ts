@@ -153,18 +153,21 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     }
   }
 
-  /** Discards the keys at once; what was open closes in the background. No effect on a sealed server. */
+  /** Discards the keys; what was open closes in the background. No effect on a sealed server. */
   async close(): Promise<void> {
-    const open = this.#open
-    if (open === undefined) return
-    this.#lastCors = open.core.cors.current
-    this.#open = undefined
-    open.core.seal()
-    this.#parts.log.warn({ event: 'sealed' }, 'sealed: no data can be read until the server is unsealed')
-    const closing = closeInOrder(open)
-      .catch((err: unknown) => this.#parts.log.error({ err }, 'could not close a sealed store in order'))
-      .finally(() => this.#closing.delete(closing))
-    this.#closing.add(closing)
+    if (this.#open === undefined) return
+    await this.#change(async () => {
+      const open = this.#open
+      if (open === undefined) return
+      this.#lastCors = open.core.cors.current
+      this.#open = undefined
+      await open.core.seal()
+      this.#parts.log.warn({ event: 'sealed' }, 'sealed: no data can be read until the server is unsealed')
+      const closing = closeInOrder(open)
+        .catch((err: unknown) => this.#parts.log.error({ err }, 'could not close a sealed store in order'))
+        .finally(() => this.#closing.delete(closing))
+      this.#closing.add(closing)
+    })
   }
 
   /** From now on each response closes its connection, and the state stays as it is. */

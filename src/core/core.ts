@@ -2,7 +2,6 @@ import { Access } from './access.ts'
 import type { AuditLogParts } from './audit/audit-log.ts'
 import { type AuditSettings, openAudit } from './audit/open-audit.ts'
 import { backgroundJobs } from './background-jobs.ts'
-import type { Barrier } from './barrier/barrier.ts'
 import type { View } from './barrier/view.ts'
 import { CorsStore } from './cors/cors-store.ts'
 import { openStore, type StoreParts, type StoreSettings } from './first-store.ts'
@@ -51,7 +50,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     log.error({ err }, 'could not read the CORS settings; no origin is allowed until they are written again')
   const cors = await CorsStore.open({ view, onFailure })
   const clusterId = await clusterIdOf(root)
-  const rechecks = rechecking(barrier)
+  const rechecks = rechecking()
   const ceremonies = openCeremonies({ ...stores, storage })
   // no share may stay in memory
   rechecks.onRecheck(() => {
@@ -67,6 +66,15 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   return {
     ...stores,
     ...rechecks,
+    /**
+     * Closes the audit log, at the latest after its time limit, and erases the keys. Requests that run are
+     * refused with `sealed`.
+     */
+    seal: async () => {
+      await audit[Symbol.asyncDispose]()
+      barrier.seal()
+      rechecks.recheck()
+    },
     ...{ namespaceLife, cors, clusterId, ceremonies, audit },
     access: new Access({ tokens, identities, policies, namespaces, clock }),
     longLists: new LongLists(),
@@ -94,7 +102,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
 }
 
 /** Long polls must repeat their checks when the server is sealed or the clock is set. */
-function rechecking(barrier: Barrier) {
+function rechecking() {
   const listeners: (() => void)[] = []
   const recheck = () => {
     for (const listener of listeners) listener()
@@ -102,10 +110,6 @@ function rechecking(barrier: Barrier) {
   return {
     onRecheck: (listener: () => void) => void listeners.push(listener),
     recheck,
-    seal: () => {
-      barrier.seal()
-      recheck()
-    },
   }
 }
 

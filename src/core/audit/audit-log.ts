@@ -69,6 +69,7 @@ export class AuditLog implements AsyncDisposable {
   readonly #parts: AuditLogParts
   readonly #mutex = new KeyedMutex()
   #enabled: readonly Enabled[] = []
+  #isClosed = false
 
   private constructor(parts: AuditLogParts) {
     this.#parts = parts
@@ -81,7 +82,7 @@ export class AuditLog implements AsyncDisposable {
     return log
   }
 
-  /** Whether any device is enabled. */
+  /** Whether any device is enabled, also after the log was closed: then no entry can be written. */
   get isOn(): boolean {
     return this.#enabled.length > 0
   }
@@ -100,12 +101,14 @@ export class AuditLog implements AsyncDisposable {
   }
 
   /**
-   * Writes an entry to all devices, and resolves once one of them has written it. Throws if none can.
+   * Writes an entry to all devices, and resolves once one of them has written it. Throws if none can, and
+   * `sealed` once the log is closed.
    */
   async write(line: (hashing: Hashing, now: number) => string): Promise<void> {
     const now = this.#parts.clock.now()
     const [first, ...others] = this.#enabled
     if (first === undefined) return
+    if (this.#isClosed) throw refuse('sealed', 'Vault is sealed')
     try {
       if (others.length === 0) await this.#writeTo(first, line(first.hashing, now))
       else await Promise.any(this.#enabled.map((one) => this.#writeTo(one, line(one.hashing, now))))
@@ -164,9 +167,8 @@ export class AuditLog implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const held = this.#enabled
-    this.#enabled = []
-    await Promise.allSettled(held.map(({ device }) => device[Symbol.asyncDispose]()))
+    this.#isClosed = true
+    await Promise.allSettled(this.#enabled.map(({ device }) => device[Symbol.asyncDispose]()))
   }
 
   async #writeTo({ description: { path }, device }: Enabled, line: string): Promise<void> {
