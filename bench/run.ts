@@ -5,6 +5,7 @@ import { startServerProcess } from '../simulators/server-process.ts'
 import { measureAcl } from './acl.ts'
 import { measureAttacks } from './attacks.ts'
 import { measureAudit } from './audit.ts'
+import { measureBackup } from './backup.ts'
 import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { measureCloud } from './cloud.ts'
@@ -39,7 +40,7 @@ import { megabytes, renderTable, verdict } from './table.ts'
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
  * 1000000` or `--entities 500000` in the store; `--rotation 1000000` records sealed again under a new data
- * key during logins; `--cloud 10000` cloud credentials issued and revoked; `--audit` for logins with and
+ * key during logins; `--backup 1000000` tokens in the store during backups; `--cloud 10000` cloud credentials issued and revoked; `--audit` for logins with and
  * without an audit device, also with `--commit-delay`.
  */
 const { values } = parseArgs({
@@ -54,6 +55,7 @@ const { values } = parseArgs({
     leases: { type: 'string' },
     entities: { type: 'string' },
     rotation: { type: 'string' },
+    backup: { type: 'string' },
     cloud: { type: 'string' },
     openid: { type: 'boolean', default: false },
     audit: { type: 'boolean', default: false },
@@ -110,6 +112,10 @@ async function runAll(): Promise<number> {
   }
   if (values.entities !== undefined) {
     print(await measureManyEntities({ entities: Number(values.entities), generator, options }))
+    return 0
+  }
+  if (values.backup !== undefined) {
+    print(await measureBackup({ tokens: Number(values.backup), generator, options }))
     return 0
   }
   if (values.rotation !== undefined) {

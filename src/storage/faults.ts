@@ -1,7 +1,10 @@
 /**
- * Fail points; storage passes each once per group or checkpoint. docs/storage.md#what-the-tests-would-notice
+ * Fail points. Storage passes `storage.read` and `storage.statement` before each statement, the other
+ * `storage` ones once per group or checkpoint. docs/storage.md#what-the-tests-would-notice
  */
 const failPoints = [
+  'storage.read',
+  'storage.statement',
   'storage.before-commit',
   'storage.after-commit',
   'storage.checkpoint',
@@ -67,6 +70,11 @@ export class StorageFaults {
   arm(point: FailPoint, failure: Failure, skip = 0): void {
     Atomics.store(this.#cells, cell(point, skipSlot), skip)
     Atomics.store(this.#cells, cell(point, failureSlot), failures.indexOf(failure) + 1)
+  }
+
+  /** Ends the arming of `point`; returns whether it was still armed. */
+  disarm(point: FailPoint): boolean {
+    return Atomics.exchange(this.#cells, cell(point, failureSlot), 0) !== 0
   }
 
   /** Called by storage at `point`: may wait, throw an error with an engine's `code`, or never return. */
