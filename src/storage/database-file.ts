@@ -37,6 +37,7 @@ export class DatabaseFile implements AsyncDisposable {
   readonly #files: FileWatch
   readonly #opened: AsyncDisposableStack
   readonly #logPath: string
+  readonly #faults: StorageFaults | undefined
   #reading: Reading
 
   private constructor(parts: {
@@ -45,10 +46,12 @@ export class DatabaseFile implements AsyncDisposable {
     reading: Reading
     writer: WriterThread
     files: FileWatch
+    faults: StorageFaults | undefined
     opened: AsyncDisposableStack
   }) {
     this.#path = parts.path
     this.#logPath = parts.logPath
+    this.#faults = parts.faults
     this.#reading = parts.reading
     this.#writer = parts.writer
     this.#files = parts.files
@@ -73,13 +76,14 @@ export class DatabaseFile implements AsyncDisposable {
     for (const watched of [path, `${realPath}.lock`]) files.add(watched)
     const data = { path, identity: identityOf(path), faults: faults?.shared, logGoalBytes, logLimitBytes }
     const writer = new WriterThread(data, watchLog(events, logGoalBytes))
-    const reading = openReading(path)
+    const reading = openReading(path, faults)
     const file = new DatabaseFile({
       path,
       logPath: `${realPath}-wal`,
       reading,
       writer,
       files,
+      faults,
       opened: opened.move(),
     })
     try {
@@ -144,7 +148,7 @@ export class DatabaseFile implements AsyncDisposable {
     if (bavail * bsize < minSharedMemoryBytes) throw storageError('SQLITE_FULL')
     this.#reading.connection.close()
     try {
-      this.#reading = openReading(this.#path)
+      this.#reading = openReading(this.#path, this.#faults)
     } catch (cause) {
       throw storageError(engineCode(cause), cause)
     }
@@ -161,13 +165,13 @@ type Reading = {
 }
 
 /** Opens the file in shared mode or, if the disk has no room for that, exclusively. */
-function openReading(path: string): Reading {
+function openReading(path: string, faults: StorageFaults | undefined): Reading {
   try {
     try {
-      return readingOf(openFile(path, 'NORMAL'), false)
+      return readingOf(openFile(path, 'NORMAL'), faults, false)
     } catch (cause) {
       if (!isOutOfSpace(engineCode(cause))) throw cause
-      return readingOf(openFile(path, 'EXCLUSIVE'), true)
+      return readingOf(openFile(path, 'EXCLUSIVE'), faults, true)
     }
   } catch (cause) {
     if (cause instanceof StartError) throw cause
@@ -184,9 +188,13 @@ function openReading(path: string): Reading {
   }
 }
 
-function readingOf(connection: Database.Database, isExclusive: boolean): Reading {
+function readingOf(
+  connection: Database.Database,
+  faults: StorageFaults | undefined,
+  isExclusive: boolean,
+): Reading {
   try {
-    const rows = new RowReader(connection)
+    const rows = new RowReader(connection, faults)
     rows.lastRevision()
     return { connection, rows, isExclusive }
   } catch (cause) {

@@ -18,6 +18,7 @@ function upperBound(prefix: string): Buffer {
 
 /** The read statements of a connection; each call is one short read transaction. */
 export class RowReader {
+  readonly #faults: StorageFaults | undefined
   readonly #get: Database.Statement<[string], StoredRecord>
   readonly #from: Database.Statement<[string, Buffer, number], StoredRecord>
   readonly #after: Database.Statement<[string, Buffer, number], StoredRecord>
@@ -27,7 +28,8 @@ export class RowReader {
   readonly #lastRevision: Database.Statement<[], number | null>
   readonly #size: Database.Statement<[], { databaseBytes: number; freeBytes: number }>
 
-  constructor(connection: Database.Database) {
+  constructor(connection: Database.Database, faults?: StorageFaults) {
+    this.#faults = faults
     // bounds are bytes, because they need not be well-formed text
     const range = (columns: string, start: string) =>
       `SELECT ${columns} FROM records WHERE key ${start} ? AND key < CAST(? AS TEXT) ORDER BY key LIMIT ?`
@@ -49,10 +51,12 @@ export class RowReader {
   }
 
   get(key: string): StoredRecord | undefined {
+    this.#faults?.pass('storage.read')
     return this.#get.get(key)
   }
 
   list(prefix: string, { after, limit = -1 }: Range): StoredRecord[] {
+    this.#faults?.pass('storage.read')
     const isAfter = after !== undefined && startsInside(prefix, after)
     return (isAfter ? this.#after : this.#from).all(isAfter ? after : prefix, upperBound(prefix), limit)
   }
@@ -62,6 +66,7 @@ export class RowReader {
   }
 
   keys(prefix: string, { after, limit = -1 }: Range): string[] {
+    this.#faults?.pass('storage.read')
     const isAfter = after !== undefined && startsInside(prefix, after)
     return (isAfter ? this.#keysAfter : this.#keysFrom).all(
       isAfter ? after : prefix,
@@ -107,9 +112,11 @@ export class RowWriter {
 
   /** Writes all rows in one transaction, or throws the engine's error and writes nothing. */
   apply(rows: Iterable<RowWrite>): void {
-    this.#begin.run()
     try {
+      this.#faults?.pass('storage.statement')
+      this.#begin.run()
       for (const { key, value, revision, keepsRevision } of rows) {
+        this.#faults?.pass('storage.statement')
         if (value === undefined) this.#delete.run(key)
         else if (keepsRevision) this.#rewrite.run(value, revision)
         else this.#put.run(revision, key, value)

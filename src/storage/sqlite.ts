@@ -74,7 +74,7 @@ export async function openMemory({
   migrate(connection)
   const writer = new RowWriter(connection, faults)
   const engine = {
-    reader: new RowReader(connection),
+    reader: new RowReader(connection, faults),
     commit: async (rows: readonly RowWrite[]) => guarded(() => writer.apply(rows)),
     log: { logBytes: 0, checkpoints: 0 },
     [Symbol.asyncDispose]: async () => void connection.close(),

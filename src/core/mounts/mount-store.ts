@@ -331,7 +331,9 @@ export class MountStore implements AsyncDisposable {
       await this.#runBeforeRemoval(mount, how)
       await this.#parts.types.clear(mount, how)
     } catch (error) {
-      throw error instanceof ServiceError ? refuse('invalid', error.message, { cause: error }) : error
+      // not a failure of the storage, after which the same call succeeds
+      const isRefusal = error instanceof ServiceError && error.kind !== 'unavailable'
+      throw isRefusal ? refuse('invalid', error.message, { cause: error }) : error
     }
     this.#deleting.add(mount.uuid)
     // wait for requests that `enterRemoved` has admitted in the meantime
