@@ -76,6 +76,14 @@ describe('on a server with a key file', () => {
     expect(output).toContain('"term":2')
   })
 
+  test('the root key and the data key are replaced', async () => {
+    const { output } = await follow(gatehouse, 'Replace the root key')
+
+    expect(output).not.toContain('errors')
+    expect(gatehouse.log).toContain('the root key was replaced')
+    expect(gatehouse.log).toMatch(/"event":"key_rotated","term":3/)
+  })
+
   test('the server is sealed, and unsealed with its key file', async () => {
     const sealed = await follow(gatehouse, 'Seal in an emergency')
     const unsealed = await follow(gatehouse, 'Unseal with the key file')
