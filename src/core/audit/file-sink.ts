@@ -4,6 +4,7 @@ import {
   fchmodSync,
   fdatasync,
   fstatSync,
+  ftruncateSync,
   lstatSync,
   openSync,
   readSync,
@@ -56,7 +57,24 @@ export class FileSink implements Sink {
   }
 
   async write(lines: readonly string[]): Promise<void> {
-    if (this.#file !== undefined) await this.#writer.write(this.#file.fd, lines)
+    if (this.#file === undefined) return
+    try {
+      await this.#writer.write(this.#file.fd, lines)
+    } catch (cause) {
+      if (this.#file.found.isFile()) this.#removeTorn(this.#file.fd)
+      throw cause
+    }
+  }
+
+  /** Leaves whole lines, because the file may be moved away before the next write. */
+  #removeTorn(fd: number): void {
+    const torn = this.#writer.takeTorn()
+    if (torn === undefined) return
+    try {
+      ftruncateSync(fd, fstatSync(fd).size - torn.bytes)
+    } catch {
+      // an append-only file: the next writer reports the torn line
+    }
   }
 
   async sync(): Promise<void> {
