@@ -126,11 +126,20 @@ const auditDevices = z.string().transform((text, context) => {
     context.issues.push({ code: 'custom', message, input: text })
     return z.NEVER
   }
-  return parsed.data.map(({ path, ...device }) => ({
+  const devices = parsed.data.map(({ path, ...device }) => ({
     ...device,
     path: path.endsWith('/') ? path : `${path}/`,
     local: false,
   }))
+  const isTaken = ({ path }: { path: string }, at: number) =>
+    devices.some((other, index) => index !== at && other.path.startsWith(path))
+  if (devices.some(isTaken))
+    context.issues.push({
+      code: 'custom',
+      message: 'the path of one device begins with another',
+      input: text,
+    })
+  return devices
 })
 
 function parsedJson(text: string): unknown {

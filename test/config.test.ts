@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { cloudSettings, readConfig, SettingError, settings } from '../src/config.ts'
+import { temporaryFolder } from './support/temporary-folder.ts'
 
 const names = Object.values(settings).map(({ name }) => name)
 
@@ -141,6 +142,15 @@ describe('a wrong value is refused in one line that names the setting', () => {
     ['MAX_LEASE_TTL', '0s'],
     ['STORAGE', 'sqlite::memory:'],
     ['REPLICA_NAME', ''],
+    ['AUDIT', 'file'],
+    ['AUDIT', '{"path":"file"}'],
+    ['AUDIT', '[{"path":"file"}]'],
+    ['AUDIT', '[{"path":"file/","type":"file","options":{"mode":600}}]'],
+    ['AUDIT', '[{"path":"/file","type":"file"}]'],
+    ['AUDIT', '[{"path":"file","type":"file","option":{}}]'],
+    ['AUDIT', '[{"path":"a","type":"file"},{"path":"a/b","type":"file"}]'],
+    ['AUDIT_API', '1'],
+    ['AUDIT_SYNC', 'never'],
     ['LOG_LEVEL', 'loud'],
     ['LOG_FORMAT', 'xml'],
     ['ACCESS_LOG', '1'],
@@ -180,6 +190,23 @@ describe('a wrong value is refused in one line that names the setting', () => {
     expect(refusal({ ...settings, ROOT_TOKEN_FILE: file })).toBe(
       `GATEHOUSE_ROOT_TOKEN_FILE: ${file} is a database file or a seal key file`,
     )
+  })
+
+  test.each<[folder: string, settings: Record<string, string>]>([
+    ['data', {}],
+    ['.', {}],
+    ['/keys', { SEAL_PREVIOUS_KEY_FILE: '/keys/old' }],
+    ['logs/../data', { STORAGE: 'sqlite:data/sub/a.db' }],
+  ])('audit devices must not write where what opens the store is: %s', (folder, settings) => {
+    expect(refusal({ ...settings, AUDIT_DIRS: `logs,${folder}` })).toContain(
+      `GATEHOUSE_AUDIT_DIRS: ${folder} contains a database file or a seal key file`,
+    )
+  })
+
+  test('the secret of an audit device is not in the message', () => {
+    const devices = '[{"path":"http","type":"http","options":{"headers":{"Authorization":"canary"}}}]'
+
+    expect(refusal({ AUDIT: devices })).toBe('GATEHOUSE_AUDIT: 0.options.headers: is missing or invalid')
   })
 
   test('the default lifetime must not exceed the maximum', () => {
@@ -249,6 +276,33 @@ describe('values', () => {
     const config = readConfig(environment, { dev: false, warn: () => {} })
 
     expect(config).toMatchObject({ httpsProxy: 'http://proxy:3128', noProxy: '.internal' })
+  })
+})
+
+describe('audit devices', () => {
+  const devices = '[{"path":"file","type":"file","options":{"file_path":"data/audit/a.log"}}]'
+  const read = [
+    {
+      ...{ path: 'file/', type: 'file', description: '', local: false },
+      options: { file_path: 'data/audit/a.log' },
+    },
+  ]
+
+  test('have paths that end in a slash', () => {
+    expect(started({ AUDIT: devices }).audit).toEqual(read)
+  })
+
+  test('may be in a file', async () => {
+    await using folder = await temporaryFolder()
+    writeFileSync(folder.file('devices'), `${devices}\n`)
+
+    expect(started({ AUDIT_FILE: folder.file('devices') }).audit).toEqual(read)
+    expect(refusal({ AUDIT_FILE: folder.file('devices'), AUDIT: devices })).toBe(
+      'GATEHOUSE_AUDIT: must not be set together with GATEHOUSE_AUDIT_FILE',
+    )
+    expect(refusal({ AUDIT_FILE: folder.file('none') })).toBe(
+      `GATEHOUSE_AUDIT_FILE: cannot read ${folder.file('none')}: ENOENT`,
+    )
   })
 })
 

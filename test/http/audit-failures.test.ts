@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { enableAuditFile } from '../support/audit-file.ts'
 import type { Json } from '../support/client.ts'
+import type { PluginDefinition } from '../../src/http/plugin.ts'
+import { resource } from '../../src/http/resource.ts'
 import { type CredentialProvider, startCredentialProvider } from '../support/credential-provider.ts'
 import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
@@ -230,6 +232,65 @@ describe('starting', () => {
     expect(refused.body['errors']).toEqual([
       'cannot enable audit device via API; use declarative, config-based audit device management instead',
     ])
+  })
+})
+
+/** A mount type whose `wait` responds when it is released. */
+function heldType() {
+  const entered = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const wait = resource('/wait', {
+    help: 'Wait.',
+    read: {
+      summary: 'Wait',
+      handle: async () => {
+        entered.resolve()
+        await released.promise
+        return { data: { a: 'b' } }
+      },
+    },
+  })
+  const type: PluginDefinition = { table: 'secret', names: ['held'], open: () => ({ resources: [wait] }) }
+  return { type, entered: entered.promise, release: () => released.resolve() }
+}
+
+test('after sealing, no response leaves unrecorded, and the chain continues once the server is unsealed', async () => {
+  const key = '07'.repeat(32)
+  const held = heldType()
+  await using sealed = await startTestServer({
+    settings: {
+      ...{ AUDIT_DIRS: join(folder, 'sealed'), SEAL_KEY: key },
+      STORAGE: `sqlite:${join(folder, 'database', 'sealed.db')}`,
+    },
+    plugins: [held.type],
+  })
+  await sealed.root.write('sys/mounts/held', { type: 'held' })
+  const file = await enableAuditFile(sealed.root, join(folder, 'sealed', 'audit.log'))
+  const waiting = sealed.root.read('held/wait')
+  await held.entered
+  expect((await sealed.root.write('sys/seal')).status).toBe(204)
+  expect((await sealed.anonymous.write('sys/unseal', { key })).status).toBe(200)
+  held.release()
+  expect(await waiting).toMatchObject({ status: 503, body: { errors: ['Vault is sealed'] } })
+  await sealed.root.read('sys/mounts')
+  await sealed.root.delete('sys/audit/file')
+
+  const lines = file
+    .text()
+    .trimEnd()
+    .split('\n')
+    .map((line): Json => JSON.parse(line))
+  expect(lines.map((line) => Number(line['chain']?.['seq']))).toEqual(lines.map((_line, at) => at + 1))
+  expect(new Set(lines.map((line) => line['chain']?.['id'])).size).toBe(1)
+  expect(lines.flatMap((line) => (line['event'] === undefined ? [] : [String(line['event'])]))).toEqual([
+    ...['start', 'close', 'resume', 'close'],
+  ])
+  expect(
+    lines.flatMap((line) => (String(line['request']?.['path']) === 'held/wait' ? [line['type']] : [])),
+  ).toEqual(['request'])
+  expect(lines.find((line) => String(line['request']?.['path']) === 'sys/seal')).toMatchObject({
+    type: 'request',
+    request: { operation: 'update' },
   })
 })
 
