@@ -8,8 +8,13 @@ const mount = (folder: string, size: string) =>
 
 const unmount = (folder: string) => void spawnSync('umount', ['--lazy', folder])
 
+export type SmallDisk = Disposable & {
+  readonly path: string
+  setReadOnly(isReadOnly: boolean): void
+}
+
 /** A file system of its own, in memory; undefined where mounting is not allowed. Unmounted when disposed. */
-export function mountSmallDisk(size: string): (Disposable & { readonly path: string }) | undefined {
+export function mountSmallDisk(size: string): SmallDisk | undefined {
   const path = mkdtempSync(join(tmpdir(), 'gatehouse-disk-'))
   const isMounted = mount(path, size)
   const remove = () => {
@@ -17,5 +22,9 @@ export function mountSmallDisk(size: string): (Disposable & { readonly path: str
     rmdirSync(path)
   }
   if (!isMounted) remove()
-  return isMounted ? { path, [Symbol.dispose]: remove } : undefined
+  const setReadOnly = (isReadOnly: boolean) => {
+    const { status } = spawnSync('mount', ['-o', `remount,${isReadOnly ? 'ro' : 'rw'}`, path])
+    if (status !== 0) throw new Error(`the file system was not mounted again: ${status}`)
+  }
+  return isMounted ? { path, setReadOnly, [Symbol.dispose]: remove } : undefined
 }
