@@ -71,7 +71,7 @@ export async function openServerCore(
   const { config, log } = parts
   const core = await openCore(coreSettings(config, keys), { ...storeParts(parts), staging })
   if (config.storage.kind !== 'memory' && !core.audit.log.isOn)
-    log.warn('no audit device is enabled: requests leave no trace')
+    log.warn({ event: 'audit_off' }, 'no audit device is enabled: requests leave no trace')
   return core
 }
 

@@ -98,6 +98,7 @@ test('a later start logs no initialization', async () => {
   await server.stop()
 
   expect(logLines(server).map((line) => line['event'])).toEqual([
+    'audit_off',
     'unsealed',
     'started',
     'stopping',
