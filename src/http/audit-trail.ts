@@ -10,6 +10,8 @@ export type AuditTrail = {
   isCeremony: boolean
   /** Only the request entry is written. */
   isOneWay: boolean
+  /** The response is sent even if its entry cannot be written: it holds the only copy of a key. */
+  mustArrive: boolean
   reply: AuditedReply
   /** Taken back if the response is withheld. */
   made: MadeByCall
@@ -28,6 +30,7 @@ export const freshTrail = (): AuditTrail => ({
   isAllowed: false,
   isCeremony: false,
   isOneWay: false,
+  mustArrive: false,
   reply: {},
   made: {},
 })

@@ -76,6 +76,7 @@ export class Auditing {
     try {
       await this.#writeResponse(entries, { reply: trail.reply, error: '', reason: call.reason })
     } catch (error) {
+      if (trail.mustArrive) return answer
       await this.#parts.takeBack(call, trail.made)
       throw error
     }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Core } from '../../core/core.ts'
-import type { Rekey } from '../../core/seal/rekey.ts'
+import type { Rekey, RekeyResult } from '../../core/seal/rekey.ts'
 import { readShare } from '../../core/seal/shares.ts'
 import { refuse } from '../../errors.ts'
 import {
@@ -14,6 +14,7 @@ import {
 import type { JsonLimits } from '../../lib/json.ts'
 import { ceremonyAnswers } from './ceremony-answers.ts'
 import { checkSudo } from './node-access.ts'
+import { told } from './told-shares.ts'
 import { readStruct } from './struct-body.ts'
 
 /** A ceremony that may be served without a token. */
@@ -82,8 +83,8 @@ function rekeyResources(
 ): NodeResource[] {
   const { jsonLimits } = parts
   const serve = serving('rekey', parts)
-  const answer = async (rekey: Rekey, result: object | undefined) =>
-    jsonAnswer(200, result ?? (await rekey.status()))
+  const answer = async ({ call }: NodeExchange, rekey: Rekey, result: RekeyResult | undefined) =>
+    jsonAnswer(200, told(call, result) ?? (await rekey.status()))
   return [
     nodeResource(`${base}/init`, {
       verbs: ['POST', 'PUT', 'GET', 'DELETE'],
@@ -93,7 +94,7 @@ function rekeyResources(
       needs: 'sudo',
       ...serve(async ({ ceremonies, access }, exchange) => {
         const rekey = find(ceremonies)
-        if (exchange.call.verb === 'GET') return await answer(rekey, undefined)
+        if (exchange.call.verb === 'GET') return await answer(exchange, rekey, undefined)
         if (exchange.call.verb === 'DELETE') {
           await rekey.cancel()
           return done
@@ -102,6 +103,7 @@ function rekeyResources(
         // nobody holds shares that could authorize the first key
         if (await rekey.isFirst()) await checkSudo({ access }, exchange)
         return await answer(
+          exchange,
           rekey,
           await rekey.start({
             ...{ shares: sent.secret_shares, threshold: sent.secret_threshold, pgpKeys: sent.pgp_keys },
@@ -116,10 +118,10 @@ function rekeyResources(
       body: shareBody,
       answer: ceremonyAnswers.rekeyStatus,
       needs: 'sudo',
-      ...serve(async ({ ceremonies }, { body }) => {
-        const sent = readOffer(body, jsonLimits, 'RekeyUpdateRequest')
+      ...serve(async ({ ceremonies }, exchange) => {
+        const sent = readOffer(exchange.body, jsonLimits, 'RekeyUpdateRequest')
         const rekey = find(ceremonies)
-        return await answer(rekey, await rekey.update(sent.share, sent.nonce))
+        return await answer(exchange, rekey, await rekey.update(sent.share, sent.nonce))
       }),
     }),
     nodeResource(`${base}/verify`, {

@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import type { Ceremonies } from '../../core/seal/ceremonies.ts'
 import type { GenerateRoot } from '../../core/seal/generate-root.ts'
-import type { Rekey } from '../../core/seal/rekey.ts'
+import type { Rekey, RekeyResult } from '../../core/seal/rekey.ts'
 import { readShare } from '../../core/seal/shares.ts'
 import { refuse } from '../../errors.ts'
-import { type Resource, resource } from '../../http/resource.ts'
+import { type Call, type Resource, resource } from '../../http/resource.ts'
 import { boolField, intField, stringField, stringListField } from '../../lib/fields.ts'
 import { backupResource } from './after-ceremony.ts'
 import { ceremonyAnswers } from './ceremony-answers.ts'
+import { told } from './told-shares.ts'
 
 /** Nobody may learn of it but its participants. */
 const secret = { sudo: true, isCeremony: true } as const
@@ -46,7 +47,9 @@ export function wrappedCeremonyResources({ ceremonies }: { ceremonies: Ceremonie
 }
 
 function rotateResources(base: '/rotate/root' | '/rotate/recovery', rekey: Rekey): Resource[] {
-  const status = async (result: object | undefined) => ({ data: result ?? (await rekey.status()) })
+  const status = async (call: Call, result?: RekeyResult) => ({
+    data: told(call, result) ?? (await rekey.status()),
+  })
   return [
     resource(`${base}/init`, {
       help: 'Replace a key that people hold in shares.',
@@ -54,14 +57,15 @@ function rotateResources(base: '/rotate/root' | '/rotate/recovery', rekey: Rekey
       read: {
         summary: 'Read what is in progress',
         ...ceremonyAnswers.rekeyStatus,
-        handle: () => status(undefined),
+        handle: ({ call }) => status(call),
       },
       write: {
         summary: 'Begin to replace the key',
         input: planInput,
         ...ceremonyAnswers.rekeyStatus,
-        handle: async ({ input }) =>
+        handle: async ({ call, input }) =>
           status(
+            call,
             await rekey.start({
               ...{ shares: input.secret_shares, threshold: input.secret_threshold, pgpKeys: input.pgp_keys },
               ...{ backup: input.backup, requiresVerification: input.require_verification },
@@ -83,7 +87,7 @@ function rotateResources(base: '/rotate/root' | '/rotate/recovery', rekey: Rekey
         summary: 'Offer a share of the present key; the last one returns the new shares',
         input: shareInput,
         ...ceremonyAnswers.rekeyStatus,
-        handle: async ({ input }) => status(await rekey.update(offered(input), input.nonce)),
+        handle: async ({ call, input }) => status(call, await rekey.update(offered(input), input.nonce)),
       },
     }),
     resource(`${base}/verify`, {

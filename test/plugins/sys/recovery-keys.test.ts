@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { aPgpHolder, offer, openedBy, textsOf, unhidden } from '../../support/ceremonies.ts'
 import { enableAuditFile } from '../../support/audit-file.ts'
@@ -434,6 +437,28 @@ describe('audit', () => {
     for (const path of [`${base}/update`, 'sys/rotate/recovery/update', 'sys/generate-root-token/update'])
       expect(asked).toEqual(expect.arrayContaining([`request ${path}`, `response ${path}`]))
   })
+})
+
+test('new shares reach their client even if the response cannot be audited', async () => {
+  const collector = createServer(async (request, response) => {
+    const line = JSON.parse((await request.toArray()).join('')) as Record<string, unknown>
+    response.writeHead(line['type'] === 'response' ? 500 : 204).end()
+  }).listen(0, '127.0.0.1')
+  await once(collector, 'listening')
+  await using stack = new AsyncDisposableStack()
+  stack.defer(() => collector.closeAllConnections())
+  stack.defer(() => void collector.close())
+  const host = `127.0.0.1:${(collector.address() as AddressInfo).port}`
+  const devices = [{ path: 'http', type: 'http', options: { uri: `http://${host}/lines` } }]
+  const settings = { AUDIT: JSON.stringify(devices), AUDIT_HTTP_HOSTS: host }
+  const { root } = stack.use(await startTestServer({ settings }))
+
+  const first = await init(root, { secret_shares: 1, secret_threshold: 1 })
+  const status = await root.read(`${base}/init`)
+  const wrapped = await root.read('sys/rotate/recovery/init')
+
+  expect(first).toMatchObject({ status: 200, body: { complete: true, keys: [expect.any(String)] } })
+  expect([status, wrapped]).toMatchObject(Array(2).fill({ status: 500, body: errors('internal error') }))
 })
 
 describe('access', () => {
