@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { tokenSweeper } from '../../../src/core/tokens/token-sweeper.ts'
 import { jwtMount, openTokenFixture } from '../../support/token-fixture.ts'
@@ -61,6 +62,34 @@ test('a family larger than a page is revoked completely', async () => {
 
   expect(await rowsOf(fixture)).toEqual(before)
   expect(fixture.revoked).toHaveLength(456)
+})
+
+test('none of 10,000 descendants is valid once their ancestor is not, although most still have their records', async () => {
+  await using fixture = await openTokenFixture()
+  const before = await rowsOf(fixture)
+  const parent = await child(fixture)
+  const sons = await Promise.all(Array.from({ length: 100 }, () => child(fixture, parent.token)))
+  const grandsons = await Promise.all(
+    sons.flatMap(({ token }) => Array.from({ length: 99 }, () => child(fixture, token))),
+  )
+  const descendants = [...sons, ...grandsons]
+  let isOver = false
+  const stored = async () => (await fixture.view.listKeys('token/')).length
+
+  const revocation = fixture.revoker.revoke(parent.token.accessor).then(() => (isOver = true))
+  while (await isValid(fixture, parent)) await nextTurn()
+  const left = await stored()
+  const valid: string[] = []
+  for (let asked = 0; !isOver; asked += 37) {
+    const one = descendants[asked % descendants.length] ?? parent
+    if (await isValid(fixture, one)) valid.push(one.id)
+    await nextTurn()
+  }
+  await revocation
+
+  expect(left).toBeGreaterThan(9_000)
+  expect(valid).toEqual([])
+  expect(await rowsOf(fixture)).toEqual(before)
 })
 
 test('no token is revoked twice', async () => {
