@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { noSimulatedDisk, simulateDisk } from '../../support/disk/simulated-disk.ts'
 import { runProcess } from '../../support/process.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { deviceFixture, entry, verdictOn } from './opened-device.ts'
 
 test.each([
@@ -28,5 +30,24 @@ test.each([
     expect(text.includes('"event":"torn"')).toBe(torn)
     expect(text).toContain('"event":"resume","reason":"restart"')
     expect(await verdictOn([file])).toBe('intact')
+  },
+)
+
+test.skipIf(noSimulatedDisk !== undefined)(
+  'with AUDIT_SYNC=always, a line is acknowledged only once it is synced',
+  async () => {
+    await using folder = await temporaryFolder()
+    using disk = simulateDisk(folder.path)
+    const environment = await disk.environment()
+    // the sync of the first record, of the first four lines, and of the next four
+    disk.cutAtSync(3)
+
+    const { stdout } = await runProcess('test/core/audit/writing-program.ts', {
+      folder: folder.path,
+      environment,
+      args: [folder.file('audit.db'), 'audit.after-write', 'kill', 'always'],
+    })
+
+    expect(stdout.trim().split('\n').sort()).toEqual(['0.0', '0.1', '0.2', '0.3'])
   },
 )

@@ -12,12 +12,13 @@ async function write(
   path: string,
   point: 'audit.before-write' | 'audit.after-write',
   failure: 'kill' | 'cut',
+  sync: 'interval' | 'always',
 ) {
   const faults = new AuditFaults()
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
   const target = { kind: 'file', path, mode: 0o600, directories: [dirname(path)] } as const
   const device = await openDevice(
-    { path: 'file/', target, sync: 'interval' },
+    { path: 'file/', target, sync },
     {
       ...{ clock: systemClock, log, replica: 'one', faults: faults.shared, chainHead: undefined },
       sign: () => ({ key_id: '', public_key: '', signature: '' }),
@@ -33,6 +34,6 @@ async function write(
   }
 }
 
-const [, , path = '', point, failure] = process.argv
+const [, , path = '', point, failure, sync] = process.argv
 if (point === 'audit.before-write' || point === 'audit.after-write')
-  await write(path, point, failure === 'cut' ? 'cut' : 'kill')
+  await write(path, point, failure === 'cut' ? 'cut' : 'kill', sync === 'always' ? 'always' : 'interval')
