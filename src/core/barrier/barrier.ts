@@ -149,7 +149,7 @@ export class Barrier {
    * or an expectation of `also` does not hold. Throws `sealed`.
    */
   rekey(sealKey: Uint8Array, also: readonly BatchEntry[] = []): Promise<boolean> {
-    return this.#keyring.rekey(sealKey, also)
+    return this.#keyring.stored.rekey(sealKey, also)
   }
 
   /**
@@ -157,7 +157,7 @@ export class Barrier {
    * Throws `sealed`, and `invalid` if this is not the seal key of the store.
    */
   rotateRootKey(sealKey: Uint8Array): Promise<void> {
-    return this.#keyring.rotateRootKey(sealKey)
+    return this.#keyring.stored.rotateRootKey(sealKey)
   }
 
   /** Re-encrypts records of older terms in the background and removes unused terms. Start only one. */

@@ -1,19 +1,9 @@
 import type { Buffer } from 'node:buffer'
-import { refuse, ServiceError } from '../../errors.ts'
+import { ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
-import type { Random } from '../../lib/random.ts'
-import type { BatchEntry, Storage, StoredRecord } from '../../storage/storage.ts'
-import {
-  keyringKey,
-  openRing,
-  type Ring,
-  type RotationRules,
-  sealRing,
-  type Term,
-  wipe,
-} from './keyring-record.ts'
-import { newKey, openRootKey, rootKeyKey, sealRootKey } from './root-key.ts'
+import { keyringKey, type Ring, type RotationRules, sealRing, type Term, wipe } from './keyring-record.ts'
+import { KeyringStore, type KeyringStoreParts, sealedError } from './keyring-store.ts'
+import { newKey } from './root-key.ts'
 import { openValue, type SealingKey, sealValue, termOf } from './sealed-value.ts'
 
 export type KeyLimits = {
@@ -28,14 +18,7 @@ export type KeyLimits = {
 
 export const defaultKeyLimits: KeyLimits = { perKey: 3_865_470_566, block: 1_000_000 }
 
-export type KeyringParts = {
-  storage: Storage
-  /** Belongs to the keyring, which overwrites it in the end. */
-  rootKey: Buffer
-  clock: Clock
-  random: Random
-  limits: KeyLimits
-}
+export type KeyringParts = KeyringStoreParts & { readonly clock: Clock; readonly limits: KeyLimits }
 
 /** The encrypted first keyring of a store, with one term. */
 export function firstKeyring({
@@ -60,13 +43,9 @@ export type KeyStatus = { term: number; install_time: string; encryptions: numbe
  * limit even if servers are killed; a new term starts before that. docs/storage.md
  */
 export class Keyring {
-  readonly #parts: Omit<KeyringParts, 'rootKey'>
-  #rootKey: Buffer
-  /** What a change in progress is writing. */
-  #newRootKey: Buffer | undefined
-  readonly #newRings: Ring[] = []
-  /** Changes of keyring and root key wait for each other. */
-  readonly #changes = new KeyedMutex()
+  /** The stored keyring and its root key. */
+  readonly stored: KeyringStore
+  readonly #parts: Pick<KeyringParts, 'clock' | 'random' | 'limits'>
   #active: Term | undefined
   #sealing: SealingKey | undefined
   #left = 0
@@ -81,9 +60,9 @@ export class Keyring {
   #drained: (() => void) | undefined
   readonly #newTermListeners: ((term: number) => void)[] = []
 
-  constructor({ rootKey, ...parts }: KeyringParts) {
+  constructor(parts: KeyringParts) {
+    this.stored = new KeyringStore(parts)
     this.#parts = parts
-    this.#rootKey = rootKey
   }
 
   /** Calls the listener for each new term. */
@@ -93,8 +72,7 @@ export class Keyring {
 
   /** Reads the keyring. Throws if it is missing or the root key does not decrypt it. */
   async load(): Promise<void> {
-    const record = await this.#stored(keyringKey)
-    this.#adopt(openRing(record.value, this.#rootKey))
+    this.#adopt(await this.stored.read())
   }
 
   /**
@@ -118,41 +96,6 @@ export class Keyring {
   async rotate(): Promise<KeyStatus> {
     await this.#reserveBlock(true)
     return this.status()
-  }
-
-  /** Replaces the root key and the seal key. See barrier.ts */
-  rekey(sealKey: Uint8Array, also: readonly BatchEntry[]): Promise<boolean> {
-    return this.#replaceRootKey((rootKey) => this.#writeRootKey(rootKey, sealKey, { also }))
-  }
-
-  /** Replaces the root key. See barrier.ts */
-  async rotateRootKey(sealKey: Uint8Array): Promise<void> {
-    await this.#replaceRootKey(async (rootKey) => {
-      let isWritten = false
-      // another server may have changed the keyring meanwhile
-      while (!isWritten) isWritten = await this.#writeRootKey(rootKey, sealKey, { mustOpen: true })
-      return isWritten
-    })
-  }
-
-  /** Uses a new root key from then on if `write` has written it. */
-  #replaceRootKey(write: (rootKey: Buffer) => Promise<boolean>): Promise<boolean> {
-    return this.#changes.runExclusive(keyringKey, async () => {
-      const rootKey = newKey(this.#parts.random)
-      this.#newRootKey = rootKey
-      let unused = rootKey
-      try {
-        const isWritten = await write(rootKey)
-        if (isWritten && !this.isDropped) {
-          unused = this.#rootKey
-          this.#rootKey = rootKey
-        }
-        return isWritten
-      } finally {
-        unused.fill(0)
-        this.#newRootKey = undefined
-      }
-    })
   }
 
   /** Number of the active term; undefined when sealed. */
@@ -260,9 +203,8 @@ export class Keyring {
 
   /** Overwrites all keys. */
   drop(): void {
-    for (const { terms } of [{ terms: this.#terms }, ...this.#newRings]) wipe(terms)
-    this.#rootKey.fill(0)
-    this.#newRootKey?.fill(0)
+    this.stored.drop()
+    wipe(this.#terms)
     this.#sealing = undefined
     this.#active = undefined
     this.#terms = []
@@ -312,60 +254,8 @@ export class Keyring {
     })
   }
 
-  async #stored(key: string): Promise<StoredRecord> {
-    const record = await this.#parts.storage.get(key)
-    if (record === undefined) throw new Error(`${key} is missing`)
-    return record
-  }
-
-  /**
-   * Writes the keyring under a new root key, that one under the seal key, and `also`. False, without any
-   * write, if root key or keyring was written meanwhile or an expectation of `also` does not hold. With
-   * `mustOpen`, throws `invalid` if this is not the seal key of the store.
-   */
-  async #writeRootKey(
-    rootKey: Buffer,
-    sealKey: Uint8Array,
-    { also = [], mustOpen = false }: { also?: readonly BatchEntry[]; mustOpen?: boolean },
-  ): Promise<boolean> {
-    const { storage, random } = this.#parts
-    const [root, ring] = await Promise.all([this.#stored(rootKeyKey), this.#stored(keyringKey)])
-    if (this.isDropped) throw sealedError()
-    const current = mustOpen ? openRootKey(sealKey, root) : this.#rootKey
-    if (current === undefined) throw refuse('invalid', 'seal key does not open this store')
-    const opened = openRing(ring.value, current)
-    const value = sealRing(opened, rootKey, random)
-    if (current !== this.#rootKey) current.fill(0)
-    wipe(opened.terms)
-    return storage.write([
-      { key: rootKeyKey, value: sealRootKey(rootKey, sealKey, random), expect: root.revision },
-      { key: keyringKey, value, expect: ring.revision },
-      ...also,
-    ])
-  }
-
-  /** Changes the stored keyring atomically. */
   #changeRing(change: (ring: Ring) => void): Promise<void> {
-    return this.#changes.runExclusive(keyringKey, () => this.#writeRing(change))
-  }
-
-  async #writeRing(change: (ring: Ring) => void): Promise<void> {
-    const { storage, random } = this.#parts
-    try {
-      await storage.update(keyringKey, (current) => {
-        if (current === undefined) throw new Error(`${keyringKey} is missing`)
-        if (this.isDropped) throw sealedError()
-        const ring = openRing(current, this.#rootKey)
-        // the change may run again
-        this.#newRings.push(ring)
-        change(ring)
-        return sealRing(ring, this.#rootKey, random)
-      })
-      const changed = this.isDropped ? undefined : this.#newRings.pop()
-      if (changed !== undefined) this.#adopt(changed)
-    } finally {
-      for (const { terms } of this.#newRings.splice(0)) wipe(terms)
-    }
+    return this.stored.change(change, (ring) => this.#adopt(ring))
   }
 
   #adopt(ring: Ring): void {
@@ -386,9 +276,6 @@ const unnotedMs = 32 * dayMs
 /** Time after which no client-held text needs a term. `next` is the following term. */
 const outUntil = (term: Term, next: Term | undefined): number =>
   term.out_until ?? Date.parse(next?.install_time ?? '') + unnotedMs
-
-/** The error of every call on a sealed barrier. */
-export const sealedError = () => new ServiceError('sealed', 'Vault is sealed')
 
 function newTerm(term: number, { clock, random }: Pick<KeyringParts, 'clock' | 'random'>): Term {
   return {

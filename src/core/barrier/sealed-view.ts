@@ -2,7 +2,8 @@ import { Buffer } from 'node:buffer'
 import { ServiceError } from '../../errors.ts'
 import { parseLossless, stringifyJson } from '../../lib/json.ts'
 import { type BatchEntry, keep, type Range, type Storage, type StoredRecord } from '../../storage/storage.ts'
-import { type Keyring, sealedError } from './keyring.ts'
+import type { Keyring } from './keyring.ts'
+import { sealedError } from './keyring-store.ts'
 import type { View, ViewEntry, ViewRecord } from './view.ts'
 
 /** How a view reads numbers; see view.ts. */

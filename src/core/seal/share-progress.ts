@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
-import { sealedError } from '../barrier/keyring.ts'
+import { sealedError } from '../barrier/keyring-store.ts'
 import { combineShares } from './shares.ts'
 
 /** Shares are discarded after this time without another one. docs/contract/seal.md#progress */
