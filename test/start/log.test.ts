@@ -47,7 +47,7 @@ test("the log has JSON lines on standard error with time, level as a word, and t
   const lines = logLines(server)
   const events = lines.map((line) => line['event']).filter((event) => event !== undefined)
 
-  expect(events).toEqual(['initialized', 'unsealed', 'started', 'sealed', 'stopping', 'stopped'])
+  expect(events).toEqual(['initialized', 'audit_off', 'unsealed', 'started', 'sealed', 'stopping', 'stopped'])
   for (const line of lines) {
     expect(line).toMatchObject({
       level: expect.stringMatching(/^(?:info|warn)$/),
