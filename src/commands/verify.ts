@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { StoredKeys } from '../core/barrier/stored-keys.ts'
 import { openReadOnly } from '../storage/read-only.ts'
-import { BrokenDatabase, type Verified, verifyDatabase } from '../storage/verify.ts'
+import { asBroken, BrokenDatabase, type Verified, verifyDatabase } from '../storage/verify.ts'
 import { CommandError, commandFailure, runCommand, UsageError } from './command.ts'
 import { databaseOf, keysOf, settingsOf } from './stored-database.ts'
 
@@ -21,7 +21,8 @@ await runCommand(async () => {
     using reader = openReadOnly(file)
     using keys = await keysOf(config, reader.get)
     report(file, verified(file, keys), keys !== undefined)
-  } catch (cause) {
+  } catch (error) {
+    const cause = asBroken(error)
     if (!(cause instanceof BrokenDatabase)) throw commandFailure(`cannot verify ${file}`, cause)
     throw new CommandError(`${file}: broken: ${cause.message}`, { cause })
   }

@@ -28,11 +28,15 @@ export function verifyDatabase(path: string, onRecord?: ReadRecord): Verified {
       connection.close()
     }
   } catch (cause) {
-    const code = engineCode(cause)
-    if (code === 'SQLITE_NOTADB') throw new BrokenDatabase('not a Gatehouse database', { cause })
-    if (code.startsWith('SQLITE_CORRUPT')) throw new BrokenDatabase('the file is damaged', { cause })
-    throw cause
+    throw asBroken(cause)
   }
+}
+
+/** The engine's error about a damaged file, as a BrokenDatabase; any other error as it is. */
+export function asBroken(cause: unknown): unknown {
+  const code = engineCode(cause)
+  if (code === 'SQLITE_NOTADB') return new BrokenDatabase('not a Gatehouse database', { cause })
+  return code.startsWith('SQLITE_CORRUPT') ? new BrokenDatabase('the file is damaged', { cause }) : cause
 }
 
 function verifySnapshot(path: string, connection: Database.Database, onRecord?: ReadRecord): Verified {

@@ -2,6 +2,7 @@ import { copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/pro
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { damage } from '../support/damage.ts'
+import { damagePageOf } from '../support/damaged-page.ts'
 import { type FolderServer, startInFolder } from '../support/folder-server.ts'
 import { logLines } from '../support/log-lines.ts'
 import { runProcess, startProcess } from '../support/process.ts'
@@ -274,6 +275,28 @@ test('verify names a record that the keys do not open', async () => {
     stdout: '',
     stderr: `data/gatehouse.db: broken: its keys do not open the record ${key}\n`,
   })
+})
+
+test('a damaged database is not backed up, and the backup of yesterday stays', async () => {
+  await using folder = await temporaryFolder()
+  await aStoppedServer(folder.path)
+  await backup(folder.path, ['b'])
+  const before = await readFile(folder.file('b'))
+  damagePageOf(folder.file('data/gatehouse.db'), 'policy/%')
+
+  const refused = await backup(folder.path, ['b'])
+  const found = await verify(folder.path)
+
+  expect(refused).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'cannot back up data/gatehouse.db to b: database disk image is malformed\n',
+  })
+  expect(await readFile(folder.file('b'))).toEqual(before)
+  expect([found.code, found.stderr]).toEqual([
+    1,
+    expect.stringContaining('data/gatehouse.db: broken: the file is damaged'),
+  ])
 })
 
 test.each<{ name: string; args: string[]; settings: Record<string, string>; says: string }>([

@@ -4,13 +4,14 @@ import { type ClientRequest, get, type IncomingMessage } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
 import { verifyDatabase } from '../../../src/storage/verify.ts'
+import { enableAuditFile } from '../../support/audit-file.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const path = 'sys/storage/snapshot'
 
-const serverOn = (file: string): Promise<TestServer> =>
-  startTestServer({ settings: { STORAGE: `sqlite:${file}`, SEAL_KEY_FILE: `${file}.key` } })
+const serverOn = (file: string, settings: Record<string, string> = {}): Promise<TestServer> =>
+  startTestServer({ settings: { STORAGE: `sqlite:${file}`, SEAL_KEY_FILE: `${file}.key`, ...settings } })
 
 /** The head of a snapshot whose body nobody reads yet. */
 function ask(server: TestServer): Promise<{ response: IncomingMessage; request: ClientRequest }> {
@@ -47,6 +48,17 @@ test('a snapshot is a backup: whole, without a trace in the data folder, and not
   expect(await readdir(folder.path)).not.toContain('gatehouse.db.snapshot')
   expect(before).toBeUndefined()
   expect(Number(await gauge(server))).toBeGreaterThan(1_700_000_000)
+})
+
+test('a snapshot is audited like any request', async () => {
+  await using folder = await temporaryFolder()
+  await using server = await serverOn(folder.file('gatehouse.db'), { AUDIT_DIRS: folder.file('logs') })
+  const audit = await enableAuditFile(server.root, folder.file('logs/audit.log'))
+
+  const [request, response, ...more] = await audit.during(() => server.root.read(path))
+
+  expect([request?.['type'], response?.['type'], more.length]).toEqual(['request', 'response', 0])
+  expect(response?.['request']?.['path']).toBe(path)
 })
 
 test('one snapshot is taken at a time, and one that its client abandons makes room for the next', async () => {
