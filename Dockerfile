@@ -37,6 +37,7 @@ ENV NODE_ENV=production \
     GATEHOUSE_TLS=off \
     GATEHOUSE_STORAGE=sqlite:/data/gatehouse.db \
     GATEHOUSE_SEAL_KEY_FILE=/data/seal.key \
+    GATEHOUSE_AUDIT_DIRS=/data/audit \
     GATEHOUSE_ROOT_TOKEN_FILE=/data/root-token
 
 USER node
