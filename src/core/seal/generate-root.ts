@@ -79,29 +79,34 @@ export class GenerateRoot implements Disposable {
   }
 
   /** Takes over a share; the last one gets the token. Throws a refusal. */
-  update(share: Buffer, nonce: string): Promise<GenerateRootStatus> {
-    return this.#turns.runExclusive(turn, async () => {
-      const held = await this.#parts.held()
-      const required = (await held.counts())?.threshold
-      const running = this.#progress.nonce
-      const attempt = this.#attempt
-      if (running === '' || attempt === undefined || required === undefined)
-        throw refuse('invalid', 'no root generation in progress')
-      if (nonce !== running)
-        throw refuse(
-          'invalid',
-          `incorrect nonce supplied; nonce for this root generation operation is ${quoted(running)}`,
-        )
-      if (!this.#progress.add(share))
-        throw refuse('invalid', 'given key has already been provided during this generation operation')
-      const { count: progress } = this.#progress
-      const status = { ...(await this.status()), progress }
-      if (progress < required) return status
-      await this.#authorize(held)
-      const token = await this.#parts.makeRootToken((id) => attempt.encode(id))
-      this.#end()
-      return { ...status, complete: true, encoded_token: token, encoded_root_token: token }
-    })
+  async update(share: Buffer, nonce: string): Promise<GenerateRootStatus> {
+    try {
+      return await this.#turns.runExclusive(turn, () => this.#update(share, nonce))
+    } catch (error) {
+      // a share that is refused is not kept
+      share.fill(0)
+      throw error
+    }
+  }
+
+  async #update(share: Buffer, nonce: string): Promise<GenerateRootStatus> {
+    const held = await this.#parts.held()
+    const status = await this.status()
+    const attempt = this.#attempt
+    if (!status.started || attempt === undefined) throw refuse('invalid', 'no root generation in progress')
+    if (nonce !== status.nonce)
+      throw refuse(
+        'invalid',
+        `incorrect nonce supplied; nonce for this root generation operation is ${quoted(status.nonce)}`,
+      )
+    if (!this.#progress.add(share))
+      throw refuse('invalid', 'given key has already been provided during this generation operation')
+    const { count: progress } = this.#progress
+    if (progress < status.required) return { ...status, progress }
+    await this.#authorize(held)
+    const token = await this.#parts.makeRootToken((id) => attempt.encode(id))
+    this.#end()
+    return { ...status, progress, complete: true, encoded_token: token, encoded_root_token: token }
   }
 
   /** Forgets what is in progress, if anything. */

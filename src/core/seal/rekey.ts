@@ -6,44 +6,24 @@ import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import type { Random } from '../../lib/random.ts'
 import { newKey } from '../barrier/root-key.ts'
 import type { HeldKey, ShareBackup } from './held-key.ts'
-import { type IssuedShares, issueShares, type KeyPlan, type KeyPlanRequest, readKeyPlan } from './key-plan.ts'
+import { issueShares, readKeyPlan } from './key-plan.ts'
+import {
+  byFingerprint,
+  checkRequest,
+  noRekey,
+  outcomeOf,
+  type RekeyPlan,
+  type RekeyRequest,
+  type RekeyResult,
+  type RekeyStatus,
+  resultOf,
+  type VerificationStatus,
+} from './rekey-answers.ts'
 import { ShareProgress } from './share-progress.ts'
 
 export type RekeyParts = { readonly held: HeldKey; readonly clock: Clock; readonly random: Random }
 
-export type RekeyRequest = KeyPlanRequest & {
-  /** Keep the shares, encrypted by PGP, for `backup`. */
-  readonly backup: boolean
-  /** The new key replaces the old one only once its shares were offered. */
-  readonly requiresVerification: boolean
-}
-
-/** What a client is told about a rekey, in the words of the API. */
-export type RekeyStatus = {
-  readonly nonce: string
-  readonly started: boolean
-  readonly t: number
-  readonly n: number
-  readonly progress: number
-  readonly required: number
-  readonly pgp_fingerprints: readonly string[] | null
-  readonly backup: boolean
-  readonly verification_required: boolean
-  readonly verification_nonce?: string
-}
-
-/** The new shares, which are told once. */
-export type RekeyResult = Pick<
-  RekeyStatus,
-  'nonce' | 'pgp_fingerprints' | 'backup' | 'verification_required' | 'verification_nonce'
-> & { readonly complete: true; readonly keys: readonly string[]; readonly keys_base64: readonly string[] }
-
-export type VerificationStatus = Pick<RekeyStatus, 'nonce' | 'started' | 't' | 'n' | 'progress'>
-
-type Attempt = {
-  readonly nonce: string
-  readonly plan: KeyPlan
-  readonly request: RekeyRequest
+type Attempt = RekeyPlan & {
   /** The new key, once it waits for its verification. */
   made?: { readonly key: Buffer; readonly backup: ShareBackup | undefined }
 }
@@ -69,12 +49,12 @@ export class Rekey implements Disposable {
   async status(): Promise<RekeyStatus> {
     const required = (await this.#parts.held.counts())?.threshold ?? 0
     const attempt = this.#current()
-    if (attempt === undefined) return { ...noAttempt, required }
-    const { nonce, plan, request, made } = attempt
+    if (attempt === undefined) return { ...noRekey, required }
+    const { nonce, plan, made } = attempt
     return {
       ...{ nonce, started: true, t: plan.threshold, n: plan.shares, required },
       progress: made === undefined ? this.#progress.count : 0,
-      ...outcomeOf(request, plan),
+      ...outcomeOf(attempt),
       ...(made === undefined ? {} : { verification_nonce: this.#progress.nonce }),
     }
   }
@@ -95,13 +75,13 @@ export class Rekey implements Disposable {
       this.#progress.begin()
       const attempt: Attempt = { nonce: this.#progress.nonce, plan, request }
       this.#attempt = attempt
-      return counts === undefined ? await this.#issue(attempt) : undefined
+      return counts === undefined ? await this.#issueFirst(attempt) : undefined
     })
   }
 
   /** Takes over a share of the old key; the last one gets the new shares. Throws a refusal. */
   update(share: Buffer, nonce: string): Promise<RekeyResult | undefined> {
-    return this.#turns.runExclusive(turn, async () => {
+    return this.#offered(share, async () => {
       const counts = await this.#parts.held.counts()
       const attempt = this.#current()
       if (attempt === undefined || counts === undefined) throw refuse('invalid', 'no rekey in progress')
@@ -141,7 +121,7 @@ export class Rekey implements Disposable {
 
   /** Takes over a share of the new key; the last one makes it valid. Throws a refusal. */
   verify(share: Buffer, nonce: string): Promise<{ nonce: string; complete: true } | undefined> {
-    return this.#turns.runExclusive(turn, async () => {
+    return this.#offered(share, async () => {
       await this.#parts.held.counts()
       const attempt = this.#current()
       if (attempt === undefined) throw refuse('invalid', 'no rekey in progress')
@@ -195,6 +175,16 @@ export class Rekey implements Disposable {
     return this.#progress.nonce === '' ? undefined : this.#attempt
   }
 
+  /** Does not keep a share that is refused. */
+  async #offered<T>(share: Buffer, work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#turns.runExclusive(turn, work)
+    } catch (error) {
+      share.fill(0)
+      throw error
+    }
+  }
+
   #add(share: Buffer, { nonce, name }: { nonce: string; name: 'rekey' | 'verify' }): void {
     if (nonce !== this.#progress.nonce)
       throw refuse(
@@ -213,6 +203,16 @@ export class Rekey implements Disposable {
         throw refuse('invalid', 'rekey failed: invalid key: the shares are not those of the present key')
     } finally {
       key?.fill(0)
+    }
+  }
+
+  /** Nobody could go on with a first key that was not stored. */
+  async #issueFirst(attempt: Attempt): Promise<RekeyResult> {
+    try {
+      return await this.#issue(attempt)
+    } catch (error) {
+      this.#end()
+      throw error
     }
   }
 
@@ -244,38 +244,3 @@ export class Rekey implements Disposable {
     this.#progress.discard()
   }
 }
-
-const noAttempt = {
-  ...{ nonce: '', started: false, t: 0, n: 0, progress: 0 },
-  ...{ pgp_fingerprints: null, backup: false, verification_required: false },
-}
-
-function checkRequest({ backup, pgpKeys, shares, threshold }: RekeyRequest): void {
-  if (backup && pgpKeys.length === 0)
-    throw refuse(
-      'invalid',
-      'cannot request a backup of the new keys without providing PGP keys for encryption',
-    )
-  if (pgpKeys.length > 0 && pgpKeys.length !== shares)
-    throw refuse('invalid', 'incorrect number of PGP keys for rekey')
-  if (threshold > shares) throw refuse('invalid', 'provided threshold greater than the total shares')
-}
-
-const outcomeOf = ({ backup, requiresVerification }: RekeyRequest, { pgpKeys }: KeyPlan) => ({
-  pgp_fingerprints: pgpKeys.length === 0 ? null : pgpKeys.map(({ fingerprint }) => fingerprint),
-  backup,
-  verification_required: requiresVerification,
-})
-
-const resultOf = ({ nonce, request, plan }: Attempt, { keys, keysBase64 }: IssuedShares): RekeyResult => ({
-  ...{ nonce, complete: true, keys, keys_base64: keysBase64 },
-  ...outcomeOf(request, plan),
-})
-
-const byFingerprint = ({ keys }: IssuedShares, { pgpKeys }: KeyPlan): ShareBackup['keys'] =>
-  Object.fromEntries(
-    pgpKeys.map(({ fingerprint }) => [
-      fingerprint,
-      keys.filter((_, index) => pgpKeys[index]?.fingerprint === fingerprint),
-    ]),
-  )

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Core } from '../../core/core.ts'
-import type { Rekey, RekeyResult } from '../../core/seal/rekey.ts'
+import type { Rekey } from '../../core/seal/rekey.ts'
+import type { RekeyResult } from '../../core/seal/rekey-answers.ts'
 import { readShare } from '../../core/seal/shares.ts'
 import { refuse } from '../../errors.ts'
 import {

@@ -1,4 +1,4 @@
-import type { RekeyResult } from '../../core/seal/rekey.ts'
+import type { RekeyResult } from '../../core/seal/rekey-answers.ts'
 import type { NodeExchange } from '../../http/node-resource.ts'
 
 /**

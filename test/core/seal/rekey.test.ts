@@ -11,8 +11,8 @@ import { FakeClock } from '../../support/fake-clock.ts'
 const zeros = Buffer.alloc(32)
 const plan = { shares: 1, threshold: 1, pgpKeys: [], backup: false, requiresVerification: false }
 
-/** A key of two shares, both needed, that remembers the buffers it was shown. */
-async function aHeldKey() {
+/** A key of two shares, both needed, that remembers the buffers it was shown. Without `isHeld` nobody has it. */
+async function aHeldKey({ isHeld = true } = {}) {
   const key = randomBytes(32)
   const seen: Buffer[] = []
   /** What the seen keys were when they were shown. */
@@ -24,7 +24,7 @@ async function aHeldKey() {
   }
   const held: HeldKey = {
     planPrefix: '',
-    counts: async (): Promise<ShareCounts> => ({ shares: 2, threshold: 2 }),
+    counts: async (): Promise<ShareCounts | undefined> => (isHeld ? { shares: 2, threshold: 2 } : undefined),
     matches: async (shown) => {
       look(shown)
       return shown.equals(key)
@@ -124,4 +124,25 @@ test('a verification whose write fails can be repeated', async () => {
   fail(undefined)
 
   expect(await rekey.verify(share(), nonce)).toEqual({ nonce, complete: true })
+})
+
+test('a first key whose write fails can be made again', async () => {
+  const { rekey, fail } = await aHeldKey({ isHeld: false })
+  fail(new ServiceError('unavailable', 'storage is full'))
+  await expect(rekey.start(plan)).rejects.toMatchObject({ kind: 'unavailable' })
+
+  fail(undefined)
+
+  expect(await rekey.start(plan)).toMatchObject({ complete: true })
+})
+
+test('a share that is refused does not stay in memory', async () => {
+  const { rekey, shares } = await aHeldKey()
+  const [a = zeros, b = zeros] = await shares()
+  await expect(rekey.update(a, '')).rejects.toThrow('no rekey in progress')
+  await rekey.start(plan)
+
+  await expect(rekey.update(b, 'another nonce')).rejects.toThrow('incorrect nonce')
+
+  expect([a, b]).toEqual([Buffer.alloc(33), Buffer.alloc(33)])
 })
