@@ -124,7 +124,7 @@ export class Auditing {
         namespace: { id: namespace?.id ?? 'root', path: namespace?.path ?? '' },
         alwaysHashed: call.trail?.isCeremony === true,
         remotePort: raw.socket.remotePort,
-        headers: headers.of((name) => raw.headers[name]),
+        headers: headers.of(raw.headers),
         tokenId: tokenOf(raw),
         verdict: this.#verdictOf(call, isDenied),
       },

@@ -271,6 +271,28 @@ describe('request headers', () => {
       body: { errors: ['Could not find header in config'] },
     })
   })
+
+  test.each(['constructor', 'valueOf'])('%s is a name like any other', async (name) => {
+    const path = `sys/config/auditing/request-headers/${name}`
+    expect((await server.root.read(path)).status).toBe(400)
+    expect((await server.root.write(path, {})).status).toBe(204)
+
+    const [without] = await file.during(() => server.root.read('sys/mounts'))
+    const [sent] = await file.during(() => server.root.read('sys/mounts', { headers: { [name]: 'a' } }))
+
+    expect(without?.['request']).not.toHaveProperty('headers')
+    expect(JSON.stringify(sent?.['request']?.['headers'])).toBe(`{"${name.toLowerCase()}":["a"]}`)
+    expect((await server.root.delete(path)).status).toBe(204)
+  })
+
+  test('headers with credentials are always hashed', async () => {
+    const path = 'sys/config/auditing/request-headers/X-Vault-Token'
+    await server.root.write(path, { hmac: false })
+    const [request] = await file.during(() => server.root.read('sys/mounts'))
+    await server.root.delete(path)
+
+    expect(request?.['request']?.['headers']).toEqual({ 'x-vault-token': [await hashOf('root')] })
+  })
 })
 
 describe('devices', () => {

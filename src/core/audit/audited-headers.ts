@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/go/text.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
@@ -9,6 +10,13 @@ type Headers = Readonly<Record<string, { readonly hmac: boolean }>>
 const key = 'request-headers'
 const most = 100
 const nameForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
+/** Hashed in any case, like all tokens. */
+const credentials: ReadonlySet<string> = new Set([
+  'authorization',
+  'cookie',
+  'proxy-authorization',
+  'x-vault-token',
+])
 
 /** The request headers that audit entries show. docs/contract/audit.md#request-headers */
 export class AuditedHeaders {
@@ -29,12 +37,17 @@ export class AuditedHeaders {
     return this.#headers
   }
 
+  /** How a header is shown; undefined if it is not. */
+  get(name: string): { readonly hmac: boolean } | undefined {
+    return own(this.#headers, name.toLowerCase())
+  }
+
   /** Throws `invalid` for what is no header name. */
   async put(name: string, hmac: boolean): Promise<void> {
     if (!nameForm.test(name)) throw refuse('invalid', `${quoted(name)} is not the name of a header`)
     const lower = name.toLowerCase()
     await this.#change((headers) => {
-      const changed = { ...headers, [lower]: { hmac } }
+      const changed = { ...headers, [lower]: { hmac: hmac || credentials.has(lower) } }
       if (Object.keys(changed).length > most) throw refuse('invalid', `more than ${most} headers`)
       return changed
     })
@@ -44,10 +57,10 @@ export class AuditedHeaders {
     await this.#change(({ [name.toLowerCase()]: _removed, ...rest }) => rest)
   }
 
-  /** The headers of a request among them. `value` is called with lower-case names. */
-  of(value: (name: string) => string | readonly string[] | undefined) {
+  /** The headers of a request among them; the names of `headers` are in lower case. */
+  of(headers: IncomingHttpHeaders) {
     return Object.entries(this.#headers).flatMap(([name, { hmac }]) => {
-      const sent = value(name)
+      const sent = own(headers, name)
       return sent === undefined ? [] : [{ name, values: [sent].flat(), hmac }]
     })
   }
@@ -64,3 +77,7 @@ export class AuditedHeaders {
 /** Checks nothing more, since this server sealed the record. */
 const headersOf = (stored: unknown): Headers =>
   typeof stored === 'object' && stored !== null ? { ...stored } : {}
+
+/** Names of headers such as `constructor` are also names of inherited properties. */
+const own = <Value>(headers: Readonly<Record<string, Value>>, name: string): Value | undefined =>
+  Object.hasOwn(headers, name) ? headers[name] : undefined

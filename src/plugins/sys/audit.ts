@@ -11,7 +11,7 @@ import { quoted } from '../../lib/go/text.ts'
 export type AuditRouteParts = {
   readonly audit: {
     readonly log: Pick<AuditLog, 'devices' | 'enable' | 'disable' | 'hashOf'>
-    readonly headers: Pick<AuditedHeaders, 'all' | 'put' | 'delete'>
+    readonly headers: Pick<AuditedHeaders, 'all' | 'get' | 'put' | 'delete'>
     readonly chains: Pick<AuditChainKeys, 'keys' | 'heads' | 'rotate'>
   }
 }
@@ -112,7 +112,7 @@ export function auditResources({ audit: { log, headers, chains } }: AuditRoutePa
         output: z.record(text, header),
         example: { 'X-Request-Source': { hmac: false } },
         handle: ({ params }) => {
-          const found = headers.all[params.header.toLowerCase()]
+          const found = headers.get(params.header)
           if (found === undefined) throw refuse('invalid', 'Could not find header in config')
           return { data: { [params.header]: found } }
         },
