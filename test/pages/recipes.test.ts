@@ -130,7 +130,7 @@ describe('on a server with a key file', () => {
   test('a backup is made over HTTP', async () => {
     const { output, requests } = await follow(gatehouse, 'Make a backup from elsewhere')
 
-    expect(requests).toEqual(['200 GET /v1/sys/storage/snapshot'])
+    expect(requests.at(-1)).toBe('200 GET /v1/sys/storage/snapshot')
     expect(output).toContain('intact; every seal opened')
     expect(await modeOf(gatehouse, 'backup.db')).toBe(0o600)
   })
