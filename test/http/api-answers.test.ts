@@ -282,18 +282,6 @@ describe('responses match the API document', () => {
     expect(named.filter((name) => !seenHeaders.has(name))).toEqual([])
   })
 
-  test('with one request and one response entry each in the audit log, except of node-level paths', () => {
-    const typesOf = Map.groupBy(audit.entries(), (entry) => String(entry['request']?.['id']))
-    const wrong = [...sent].flatMap(([id, ask]) => {
-      const types = (typesOf.get(id) ?? []).map((entry) => String(entry['type'])).join()
-      const wanted = unlogged.has(ask) ? '' : oneWay.has(ask) ? 'request' : 'request,response'
-      return types === wanted ? [] : [{ ask, types }]
-    })
-
-    expect(sent.size).toBeGreaterThan(calls.length)
-    expect(wrong).toEqual([])
-  })
-
   test('for every operation', () => {
     const withAnswers = [...operations]
       .filter(([, responses]) => Object.keys(responses).some((status) => status !== 'default'))
@@ -322,4 +310,51 @@ test('every response with a body has a valid example', () => {
   )
 
   expect(wrong).toEqual([])
+})
+
+describe('the audit entries of these calls', () => {
+  test('are one of the request and one of the response, except of node-level paths', () => {
+    const typesOf = Map.groupBy(audit.entries(), (entry) => String(entry['request']?.['id']))
+    const wrong = [...sent].flatMap(([id, ask]) => {
+      const types = (typesOf.get(id) ?? []).map((entry) => String(entry['type'])).join()
+      const wanted = unlogged.has(ask) ? '' : oneWay.has(ask) ? 'request' : 'request,response'
+      return types === wanted ? [] : [{ ask, types }]
+    })
+
+    expect(sent.size).toBeGreaterThan(calls.length)
+    expect(wrong).toEqual([])
+  })
+
+  const responses = (path: RegExp) =>
+    audit
+      .entries()
+      .filter(
+        (entry) => String(entry['type']) === 'response' && path.test(String(entry['request']?.['path'])),
+      )
+
+  test('name the entity that a login has created', () => {
+    const [first, second] = responses(/^auth\/jwt\/login$/).filter((entry) => entry['response']?.['auth'])
+
+    expect(first?.['auth']).toEqual({
+      policy_results: { allowed: true },
+      entity_created: true,
+      token_type: 'default',
+    })
+    expect(first?.['response']?.['auth']).toMatchObject({
+      entity_created: true,
+      display_name: 'jwt-build-7',
+      token_type: 'service',
+    })
+    expect(second?.['auth']?.['entity_created']).toBeUndefined()
+  })
+
+  test('have the correlation id and the lease of a cloud credential, and not its secret', () => {
+    const [issued] = responses(/^cloud\/creds\//).filter((entry) => entry['response']?.['secret'])
+
+    expect(issued?.['correlation_id']).toEqual(issued?.['request']?.['id'])
+    expect(issued?.['response']).toMatchObject({
+      secret: { lease_id: expect.stringMatching(/^cloud\/creds\//) },
+      data: { client_secret: expect.stringMatching(/^hmac-sha256:/) },
+    })
+  })
 })

@@ -199,6 +199,22 @@ describe('entries', () => {
     expect(file.text()).toContain('"n":1.50,"big":12345678901234567890,')
   })
 
+  test('long data is shown like any other', async () => {
+    const n = Array.from({ length: 3000 }, (_, at) => at)
+    const [request, response] = await file.during(async () => {
+      await server.root.write('cubbyhole/long', { n, text: 'a' })
+    })
+
+    expect(request?.['request']).toMatchObject({
+      path: 'cubbyhole/long',
+      data: { n, text: await hashOf('a') },
+    })
+    expect(response?.['request']).toEqual(request?.['request'])
+    expect(Object.keys(request?.['request'] ?? {}).slice(-4)).toEqual([
+      ...['path', 'data', 'remote_address', 'remote_port'],
+    ])
+  })
+
   test('keys that a mount names stay in clear text, also in lists, but not further down', async () => {
     const body = { open: ['a', { open: 'b', shut: 'c' }] }
     await server.root.write('sys/mounts/cubbyhole/tune', { audit_non_hmac_request_keys: 'open' })

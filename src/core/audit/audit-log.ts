@@ -9,7 +9,7 @@ import type { CoreLog } from '../core-log.ts'
 import type { AuditDevice } from './device.ts'
 import { type DeviceLimits, sinkTarget } from './device-options.ts'
 import { checkSizes, type DeviceDescription, entryOptions } from './device-rules.ts'
-import { Entries } from './entry.ts'
+import { Entries, type Soon } from './entry.ts'
 import { type Hashing, hashingWith } from './hashing.ts'
 import type { SinkTarget } from './sink.ts'
 
@@ -104,7 +104,7 @@ export class AuditLog implements AsyncDisposable {
    * Writes an entry to all devices, and resolves once one of them has written it. Throws if none can, and
    * `sealed` once the log is closed.
    */
-  async write(line: (hashing: Hashing, now: number) => string): Promise<void> {
+  async write(line: (hashing: Hashing, now: number) => Soon<string>): Promise<void> {
     const now = this.#parts.clock.now()
     const [first, ...others] = this.#enabled
     if (first === undefined) return
@@ -171,7 +171,8 @@ export class AuditLog implements AsyncDisposable {
     await Promise.allSettled(this.#enabled.map(({ device }) => device[Symbol.asyncDispose]()))
   }
 
-  async #writeTo({ description: { path }, device }: Enabled, line: string): Promise<void> {
+  async #writeTo({ description: { path }, device }: Enabled, soon: Soon<string>): Promise<void> {
+    const line = typeof soon === 'string' ? soon : await soon
     const { onWrite } = this.#parts
     if (onWrite === undefined) return device.write(line)
     const started = performance.now()
@@ -204,7 +205,7 @@ export class AuditLog implements AsyncDisposable {
     const { device, hashing } = enabled
     try {
       if (!options.skipsTest || !device.isUp)
-        await device.write(this.#testEntry().requestLine(hashing, this.#parts.clock.now(), ''))
+        await device.write(await this.#testEntry().requestLine(hashing, this.#parts.clock.now(), ''))
       return enabled
     } catch (error) {
       await device[Symbol.asyncDispose]()

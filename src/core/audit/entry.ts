@@ -8,7 +8,8 @@ import type { PolicyRef } from '../policies/acl.ts'
 import type { AuthBlock, IssuedToken } from '../tokens/auth-block.ts'
 import { joined } from '../tokens/policy-names.ts'
 import type { WrapInfo } from '../wrapping/wrapper.ts'
-import { type ClearKeys, hashedCopy, type Hashing } from './hashing.ts'
+import { type ClearKeys, hiddenCopy, hidingBut, type Hashing } from './hashing.ts'
+import { longDataText } from './long-data.ts'
 
 /** A request as the audit log shows it. docs/contract/audit.md#request-entries */
 export type AuditedRequest = {
@@ -73,7 +74,7 @@ export type EntryParts = {
 export class Entries {
   readonly #request: AuditedRequest
   readonly #version: string
-  readonly #shared = new Map<Hashing, Shared>()
+  readonly #shared = new Map<Hashing, Soon<Shared>>()
 
   constructor(request: AuditedRequest, { version }: EntryParts) {
     this.#request = request
@@ -81,52 +82,39 @@ export class Entries {
   }
 
   /** The line of the request entry. `now` is milliseconds since the epoch; `error` is empty without one. */
-  requestLine(hashing: Hashing, now: number, error: string): string {
-    const { auth, request } = this.#sharedOf(hashing)
-    return `${head(now, 'request')},"auth":${auth},"request":${request}${member('error', error)}}`
+  requestLine(hashing: Hashing, now: number, error: string): Soon<string> {
+    return after(
+      this.#sharedOf(hashing),
+      ({ auth, request }) =>
+        `${head(now, 'request')},"auth":${auth},"request":${request}${member('error', error)}}`,
+    )
   }
 
-  responseLine(hashing: Hashing, now: number, { reply, error, reason }: Ending): string {
-    const { auth, request, hidden } = this.#sharedOf(hashing)
-    // rare
-    const shownAuth =
-      reply.issued?.entityCreated === true ? JSON.stringify(authOf(this.#request, hidden, true)) : auth
-    const response = stringifyJson(this.#response(reply, hashing))
+  responseLine(hashing: Hashing, now: number, { reply, error, reason }: Ending): Soon<string> {
     const ends =
       member('error', error) + member('reason', reason) + member('correlation_id', reply.correlationId ?? '')
-    return `${head(now, 'response')},"auth":${shownAuth},"request":${request},"response":${response}${ends}}`
+    return after(this.#sharedOf(hashing), ({ auth, request, hidden }) => {
+      // rare
+      const isFirst = reply.issued?.entityCreated === true
+      const shownAuth = isFirst ? JSON.stringify(authOf(this.#request, hidden, true)) : auth
+      const start = `${head(now, 'response')},"auth":${shownAuth},"request":${request}`
+      return after(this.#response(reply, hashing), (response) => `${start},"response":${response}${ends}}`)
+    })
   }
 
-  #sharedOf(hashing: Hashing): Shared {
+  #sharedOf(hashing: Hashing): Soon<Shared> {
     const known = this.#shared.get(hashing)
     if (known !== undefined) return known
-    const request = this.#request
-    const hidden = tokenHashes(request, hashing)
-    const made = {
-      hidden,
-      auth: JSON.stringify(authOf(request, hidden, false)),
-      request: stringifyJson(this.#requestOf(hidden, hashing)),
-    }
+    const hidden = tokenHashes(this.#request, hashing)
+    const auth = JSON.stringify(authOf(this.#request, hidden, false))
+    const made = after(this.#requestText(hidden, hashing), (request) => ({ hidden, auth, request }))
     this.#shared.set(hashing, made)
     return made
   }
 
-  #requestOf(hidden: TokenHashes, hashing: Hashing): object {
-    const {
-      id,
-      operation,
-      namespace,
-      path,
-      data,
-      alwaysHashed,
-      remoteAddress,
-      remotePort,
-      wrapTtl,
-      mount,
-      ...rest
-    } = this.#request
-    const clear = mount?.config.audit_non_hmac_request_keys
-    return {
+  #requestText(hidden: TokenHashes, hashing: Hashing): Soon<string> {
+    const { id, operation, namespace, path, data, mount, ...rest } = this.#request
+    const before = {
       id,
       client_id: clientIdOf(rest.caller),
       operation,
@@ -135,30 +123,62 @@ export class Entries {
       client_token_accessor: hidden.accessor,
       namespace: { id: namespace.id, path: shown(namespace.path) },
       path,
-      data: isEmpty(data) ? undefined : shownData(data, hashing, alwaysHashed ? 'secret' : new Set(clear)),
-      remote_address: shown(remoteAddress),
-      remote_port: remotePort,
-      wrap_ttl: Math.floor(wrapTtl) || undefined,
+    }
+    const behind = {
+      remote_address: shown(rest.remoteAddress),
+      remote_port: rest.remotePort,
+      wrap_ttl: Math.floor(rest.wrapTtl) || undefined,
       headers: headersOf(rest.headers, hashing),
     }
+    const text = this.#dataText(data, hashing, mount?.config.audit_non_hmac_request_keys)
+    return after(text, (data) => withData(before, data, behind))
   }
 
-  #response(reply: AuditedReply, hashing: Hashing): object {
-    const { mount, operation, alwaysHashed } = this.#request
-    const data = reply.data ?? (reply.dataText === undefined ? undefined : parsed(reply.dataText))
-    const elided = hashing.elideListResponses && operation === 'list' ? withoutNames(data) : data
-    const clear = mount?.config.audit_non_hmac_response_keys
-    return {
+  #response(reply: AuditedReply, hashing: Hashing): Soon<string> {
+    const { mount, operation } = this.#request
+    const before = {
       auth: reply.auth && issuedAuthOf(reply.auth, reply.issued, hashing),
       ...mountMembers(mount, 'mount_running_plugin_version', this.#version),
       secret: reply.leaseId === undefined ? undefined : { lease_id: reply.leaseId },
-      data: isEmpty(elided)
-        ? undefined
-        : shownData(elided, hashing, alwaysHashed ? 'secret' : new Set(clear)),
+    }
+    const behind = {
       warnings: list(reply.warnings ?? []),
       wrap_info: reply.wrapInfo && wrapInfoOf(reply.wrapInfo, hashing),
     }
+    const data = reply.data ?? (reply.dataText === undefined ? undefined : parsed(reply.dataText))
+    const elided = hashing.elideListResponses && operation === 'list' ? withoutNames(data) : data
+    const text = this.#dataText(elided, hashing, mount?.config.audit_non_hmac_response_keys)
+    return after(text, (data) => withData(before, data, behind))
   }
+
+  /** The text of `data`; empty if there is none. */
+  #dataText(data: object | null | undefined, hashing: Hashing, clear: readonly string[] = []): Soon<string> {
+    if (isEmpty(data)) return ''
+    const hide = this.#request.alwaysHashed
+      ? hidingBut(hashing.hash, nothing)
+      : hashing.logRaw
+        ? (text: string) => text
+        : hidingBut(hashing.hash, new Set(clear))
+    const copy = hiddenCopy(data, hide, mostValuesAtOnce)
+    return copy === undefined ? longDataText(data, hide) : stringifyJson(copy)
+  }
+}
+
+/** Data with more values is hashed in several turns of the event loop. */
+const mostValuesAtOnce = 2_000
+const nothing: ClearKeys = new Set()
+
+/** A value that is nearly always there at once. */
+export type Soon<T> = T | Promise<T>
+
+const after = <T, R>(value: Soon<T>, use: (value: T) => Soon<R>): Soon<R> =>
+  value instanceof Promise ? value.then(use) : use(value)
+
+/** The text of an object with `data` between other members. */
+function withData(before: object, data: string, behind: object): string {
+  const members = [before, behind].map((part) => JSON.stringify(part).slice(1, -1))
+  const parts = [members[0], data && `"data":${data}`, members[1]]
+  return `{${parts.filter((part) => part !== '').join(',')}}`
 }
 
 /** What both entries of a request show alike. */
@@ -291,13 +311,6 @@ function headersOf(headers: readonly AuditedHeader[], hashing: Hashing): object 
     ]),
   )
 }
-
-function shownData(data: object, hashing: Hashing, clear: ClearKeys | 'secret'): object {
-  if (clear === 'secret') return hashedCopy(data, hashing.hash, nothing)
-  return hashing.logRaw ? data : hashedCopy(data, hashing.hash, clear)
-}
-
-const nothing: ClearKeys = new Set()
 
 function parsed(text: string): object | null {
   const value = parseLossless(text)

@@ -50,18 +50,29 @@ function shortHmac(key: string): (text: string) => string {
 /** Keys whose values a mount wants in clear text. */
 export type ClearKeys = ReadonlySet<string>
 
+/** What an entry shows instead of a text at this key, the nearest one around it. */
+export type Hide = (text: string, key: string) => string
+
+/** Hides all texts but times and the values of clear keys. */
+export const hidingBut =
+  (hash: Hashing['hash'], clear: ClearKeys): Hide =>
+  (text, key) =>
+    clear.has(key) || isTime(text) ? text : hash(text)
+
 type Container = unknown[] | { [key: string]: unknown }
 /** `key`: the nearest map key around the elements of a list. */
 type Work = { readonly source: object; readonly target: Container; readonly key: string }
 
 /**
- * A copy of JSON data in which each string is hashed, except times and the values of clear keys. Without
- * recursion: a body may have 10,000 levels.
+ * A copy of JSON data with hidden texts; undefined if it has more values than `most`. Without recursion: a
+ * body may have 10,000 levels.
  */
-export function hashedCopy(data: object, hash: (text: string) => string, clear: ClearKeys): object {
+export function hiddenCopy(data: object, hide: Hide, most: number): object | undefined {
   const work: Work[] = []
+  let values = 0
   const hidden = (value: unknown, key: string): unknown => {
-    if (typeof value === 'string') return clear.has(key) || isTime(value) ? value : hash(value)
+    values += 1
+    if (typeof value === 'string') return hide(value, key)
     if (typeof value !== 'object' || value === null || isJsonNumber(value)) return value
     const target: Container = Array.isArray(value) ? [] : Object.create(null)
     work.push({ source: value, target, key })
@@ -70,8 +81,17 @@ export function hashedCopy(data: object, hash: (text: string) => string, clear: 
   const copy = hidden(data, '')
   for (let next = work.pop(); next !== undefined; next = work.pop()) {
     const { source, target, key } = next
-    if (Array.isArray(target)) for (const value of source as unknown[]) target.push(hidden(value, key))
-    else for (const [name, value] of Object.entries(source)) target[name] = hidden(value, name)
+    if (Array.isArray(target)) {
+      for (const value of source as unknown[]) {
+        if (values > most) return undefined
+        target.push(hidden(value, key))
+      }
+      continue
+    }
+    for (const [name, value] of Object.entries(source)) {
+      if (values > most) return undefined
+      target[name] = hidden(value, name)
+    }
   }
   return copy as object
 }

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hashedCopy, hashingWith } from '../../../src/core/audit/hashing.ts'
+import { type Hide, hashingWith, hiddenCopy, hidingBut } from '../../../src/core/audit/hashing.ts'
+import { longDataText } from '../../../src/core/audit/long-data.ts'
 import { parseLossless, stringifyJson } from '../../../src/lib/json.ts'
 
 const plain = { logRaw: false, hmacAccessor: true, elideListResponses: false }
@@ -37,9 +38,17 @@ describe('the hash of a text', () => {
   })
 })
 
-describe('a copy of data', () => {
+const ways = {
+  'a copy of data': async (data: object, hide: Hide) => stringifyJson(hiddenCopy(data, hide, 1_000_000)),
+  'the text of long data': longDataText,
+}
+
+describe.each(Object.entries(ways))('%s', (_name, way) => {
   const copied = (json: string, clear: string[] = []) =>
-    stringifyJson(hashedCopy(Object(parseLossless(json)), (text) => `#${text}`, new Set(clear)))
+    way(
+      Object(parseLossless(json)),
+      hidingBut((text) => `#${text}`, new Set(clear)),
+    )
 
   test.each([
     { name: 'texts', json: '{"a":"b"}', copy: '{"a":"#b"}' },
@@ -47,16 +56,16 @@ describe('a copy of data', () => {
     { name: 'texts further down', json: '{"a":{"b":{"c":"d"}}}', copy: '{"a":{"b":{"c":"#d"}}}' },
     { name: 'empty texts', json: '{"a":""}', copy: '{"a":"#"}' },
     { name: 'values of keys like __proto__', json: '{"__proto__":"a"}', copy: '{"__proto__":"#a"}' },
-  ])('hashes $name', ({ json, copy }) => {
-    expect(copied(json)).toBe(copy)
+  ])('hashes $name', async ({ json, copy }) => {
+    expect(await copied(json)).toBe(copy)
   })
 
   test.each([
     { name: 'numbers, with their text', json: '{"a":1.50,"b":[1e400]}' },
     { name: 'booleans and null', json: '{"a":true,"b":null,"c":{},"d":[]}' },
     { name: 'times', json: '{"a":"2026-01-02T03:04:05.123456789Z","b":"2026-01-02T03:04:05+01:00"}' },
-  ])('keeps $name', ({ json }) => {
-    expect(copied(json)).toBe(json)
+  ])('keeps $name', async ({ json }) => {
+    expect(await copied(json)).toBe(json)
   })
 
   test.each([
@@ -65,19 +74,33 @@ describe('a copy of data', () => {
     '2026-01-02T03:04:05Z ',
     '2026-13-02T03:04:05Z',
     '1770000000',
-  ])('hashes %s, which is no RFC 3339 time', (text) => {
-    expect(copied(JSON.stringify({ a: text }))).toBe(JSON.stringify({ a: `#${text}` }))
+  ])('hashes %s, which is no RFC 3339 time', async (text) => {
+    expect(await copied(JSON.stringify({ a: text }))).toBe(JSON.stringify({ a: `#${text}` }))
   })
 
-  test('keeps values of a clear key, also in its lists, but not below another key', () => {
+  test('keeps values of a clear key, also in its lists, but not below another key', async () => {
     const json = '{"open":["a",["b"],{"shut":"c","open":"d"}],"shut":{"open":"e"}}'
 
-    expect(copied(json, ['open'])).toBe('{"open":["a",["b"],{"shut":"#c","open":"d"}],"shut":{"open":"e"}}')
+    expect(await copied(json, ['open'])).toBe(
+      '{"open":["a",["b"],{"shut":"#c","open":"d"}],"shut":{"open":"e"}}',
+    )
   })
 
-  test('has any depth', () => {
+  test('has any depth', async () => {
     const json = `${'{"a":'.repeat(10_000)}"b"${'}'.repeat(10_000)}`
 
-    expect(copied(json)).toBe(json.replace('"b"', '"#b"'))
+    expect(await copied(json)).toBe(json.replace('"b"', '"#b"'))
   })
+})
+
+test('a copy ends before it has more values than allowed', () => {
+  const names = Array.from({ length: 100 }, (_, at) => `name-${at}`)
+
+  expect(hiddenCopy({ names }, (text) => text, 50)).toBeUndefined()
+})
+
+test('data that no device could write in time is omitted', async () => {
+  const names = Array.from({ length: 300_000 }, (_, at) => `${at}`.padStart(64, 'x'))
+
+  expect(await longDataText({ names }, (text) => text)).toBe('{"omitted":"longer than 16777216 characters"}')
 })

@@ -1,0 +1,61 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isJsonNumber } from '../../lib/json.ts'
+import type { Hide } from './hashing.ts'
+
+/** Texts hidden in one turn of the event loop: about two milliseconds. */
+const textsPerTurn = 2_000
+/** A device has 2 s for a line. */
+const maxLength = 16 * 1024 * 1024
+
+type Frame = {
+  readonly entries: Iterator<readonly [string, unknown]>
+  readonly end: string
+  isFirst: boolean
+}
+
+/**
+ * The JSON text of data with hidden texts, such as a list of a hundred thousand names, made in many turns so
+ * that other requests are served meanwhile. Longer data is omitted. docs/contract/audit.md#long-data
+ */
+export async function longDataText(data: object, hide: Hide): Promise<string> {
+  const pieces: string[] = []
+  const open: Frame[] = []
+  let length = 0
+  let texts = 0
+  const write = (piece: string) => {
+    pieces.push(piece)
+    length += piece.length
+  }
+  const enter = (value: object, key: string) => {
+    write(Array.isArray(value) ? '[' : '{')
+    open.push(frameOf(value, key))
+  }
+  enter(data, '')
+  for (let frame = open.at(-1); frame !== undefined; frame = open.at(-1)) {
+    if (length > maxLength) return JSON.stringify({ omitted: `longer than ${maxLength} characters` })
+    const next = frame.entries.next()
+    if (next.done === true) {
+      write(frame.end)
+      open.pop()
+      continue
+    }
+    const [key, value] = next.value
+    if (value === undefined) continue
+    write(`${frame.isFirst ? '' : ','}${frame.end === '}' ? `${JSON.stringify(key)}:` : ''}`)
+    frame.isFirst = false
+    if (typeof value === 'object' && value !== null && !isJsonNumber(value)) {
+      enter(value, key)
+      continue
+    }
+    write(JSON.stringify(typeof value === 'string' ? hide(value, key) : value))
+    texts += 1
+    if (texts % textsPerTurn === 0) await nextTurn()
+  }
+  return pieces.join('')
+}
+
+/** The elements of a list count under the list's key. */
+const frameOf = (value: object, key: string): Frame =>
+  Array.isArray(value)
+    ? { entries: value.values().map((element) => [key, element] as const), end: ']', isFirst: true }
+    : { entries: Object.entries(value).values(), end: '}', isFirst: true }
