@@ -100,6 +100,8 @@ type Step = {
 
 /** How long a thread may take to end after its last answer. */
 const stopMs = 500
+/** How late a timer usually is at most. */
+const longestDelayMs = 50
 const maxWaitingLength = 16 * 1024 * 1024
 const maxBatchLength = 4 * 1024 * 1024
 
@@ -121,6 +123,7 @@ class ThreadDevice implements AuditDevice {
   #isFlushPending = false
   #isCheckPending = false
   #writing: readonly Waiting[] = []
+  #deadline: NodeJS.Timeout | undefined
   #failure: DeviceError | undefined
   /** Late, and since then without a successful write. */
   #isLate = false
@@ -232,14 +235,15 @@ class ThreadDevice implements AuditDevice {
     const last = event === undefined ? [] : [chainRecord(time, { event })]
     const records = [...gap, ...this.#writing.map(({ line }) => line), ...last]
     const elapsedMs = performance.now() - (this.#writing[0]?.since ?? performance.now())
-    const remainingMs = Math.max(0, this.#timing.deadlineMs - elapsedMs)
-    const late = setTimeout(() => this.#becomeLate(), remainingMs).unref()
+    const { deadlineMs } = this.#timing
+    // lines may have waited for this thread instead of the device
+    this.#startDeadline(Math.max(deadlineMs / 2, deadlineMs - elapsedMs))
     const isSynced = checkpoint !== undefined || end !== undefined
     const reply = await this.#thread.ask({
       ...{ time, isCheck, checkpoint, isSynced, end },
       records: records.join('\n'),
     })
-    clearTimeout(late)
+    clearTimeout(this.#deadline)
     this.#settle(reply, gap.length, missed)
     this.#chain.advance(reply.head, reply.checkpoint)
     if (reply.failure === undefined && reply.checkpoint !== undefined)
@@ -283,6 +287,17 @@ class ThreadDevice implements AuditDevice {
     this.#missed += lost.length
     for (const { reject } of lost) reject(error)
     this.#failed(error)
+  }
+
+  #startDeadline(remainingMs: number, isExtended = false): void {
+    const due = performance.now() + remainingMs
+    const passed = () => {
+      const heldUpMs = performance.now() - due
+      // the process was stopped, or this thread was busy: the answer may be waiting
+      if (heldUpMs > longestDelayMs && !isExtended) this.#startDeadline(this.#timing.deadlineMs, true)
+      else this.#becomeLate()
+    }
+    this.#deadline = setTimeout(passed, remainingMs).unref()
   }
 
   #becomeLate(): void {

@@ -300,6 +300,21 @@ test('a write that hangs fails at the deadline; the device refuses lines until i
   expect(await verdictOn([fixture.file('audit.log')])).toBe('intact')
 })
 
+test.each([
+  { name: 'before', turns: 0 },
+  { name: 'after', turns: 1 },
+])('a line is not late because this process was held up $name it was sent', async ({ turns }) => {
+  await using fixture = await deviceFixture()
+  const device = await fixture.open({ timing: { deadlineMs: 400 } })
+
+  const written = device.write(entry(1))
+  for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
+
+  await expect(written).resolves.toBeUndefined()
+  expect(fixture.states).toEqual([])
+})
+
 test('a device that hangs does not prevent its own close', async () => {
   await using fixture = await deviceFixture()
   const faults = new AuditFaults()
