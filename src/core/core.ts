@@ -38,6 +38,8 @@ export type Core = Awaited<ReturnType<typeof openCore>>
  */
 export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const barrier = await openStore(settings, parts)
+  await using opened = new AsyncDisposableStack()
+  opened.defer(() => barrier.seal())
   const { storage, clock, random, log, outbound, mountTypes, rootToken } = parts
   const { systemTtl, apiAddr, background, devRootToken } = settings
   const stores = await openStores({ barrier, clock, random, log, outbound, mountTypes, systemTtl, apiAddr })
@@ -56,13 +58,12 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   rechecks.onRecheck(() => {
     if (barrier.isSealed()) ceremonies[Symbol.dispose]()
   })
-  const held = new AsyncDisposableStack()
-  held.defer(() => barrier.seal())
-  const audit = held.use(await openAudit(settings.audit, { ...stores, onWrite: parts.onAudited }))
-  for (const one of [mounts, namespaceLife, mountTypes, stores.leases]) held.use(one)
-  held.defer(() => mounts.stopMoves())
-  for (const one of [stores.tidy, jobs]) held.use(one)
-  held.use(ceremonies)
+  const audit = opened.use(await openAudit(settings.audit, { ...stores, onWrite: parts.onAudited }))
+  for (const one of [mounts, namespaceLife, mountTypes, stores.leases]) opened.use(one)
+  opened.defer(() => mounts.stopMoves())
+  for (const one of [stores.tidy, jobs]) opened.use(one)
+  opened.use(ceremonies)
+  const held = opened.move()
   return {
     ...stores,
     ...rechecks,

@@ -211,8 +211,11 @@ async function stage(
 ): Promise<StoredRecord[]> {
   await staging.write([...keys, ...plain])
   const barrier = await openBarrier({ ...parts, storage: staging })
-  await fill(barrier)
-  barrier.seal()
+  try {
+    await fill(barrier)
+  } finally {
+    barrier.seal()
+  }
   return await staging.list('')
 }
 

@@ -3,6 +3,7 @@ import crypto, { type Decipheriv } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import type { Barrier } from '../../../src/core/barrier/barrier.ts'
 import { keyBytes } from '../../../src/core/barrier/root-key.ts'
@@ -193,6 +194,32 @@ test('a start that fails leaves no key behind', async () => {
   await expect(fixture.open()).rejects.toMatchObject({ exitCode: 5 })
 
   expect([keys.buffers().length, keys.left()]).toEqual([1, []])
+})
+
+test('a first start that fails leaves no key behind', async () => {
+  await using fixture = await aBarrierFixture()
+  using keys = collectKeys()
+  await using staging = await openMemory()
+  const fill = async () => {
+    throw new Error('no disk for the token file')
+  }
+
+  await expect(fixture.open({ first: { staging, fill } })).rejects.toThrow('no disk for the token file')
+
+  expect([keys.buffers().length > 0, keys.left()]).toEqual([true, []])
+})
+
+test('a server that cannot read its store leaves no key behind', async () => {
+  await using folder = await temporaryFolder()
+  const [file, keyFile] = [folder.file('store.db'), folder.file('seal.key')]
+  const settings = { STORAGE: `sqlite:${file}`, SEAL_KEY_FILE: keyFile }
+  await (await startTestServer({ settings }))[Symbol.asyncDispose]()
+  new Database(file).exec("UPDATE records SET value = zeroblob(80) WHERE key LIKE 'core/%'").close()
+  using keys = collectKeys()
+
+  await expect(startTestServer({ settings })).rejects.toMatchObject({ exitCode: 1 })
+
+  expect([keys.buffers().length > 0, keys.left()]).toEqual([true, []])
 })
 
 test('a server that stops leaves no key behind, and no seal key once it has started', async () => {
