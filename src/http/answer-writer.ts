@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { pipeline } from 'node:stream'
+import { pipeline, type Readable } from 'node:stream'
 import { callOf, type CrossOrigin } from './call.ts'
 import { firstHeaders } from './common-headers.ts'
 import type { Answer } from './exchange.ts'
@@ -27,8 +27,16 @@ export function writeAnswer(
   if (closes) all['connection'] = 'close'
   response.writeHead(status, all)
   if (stream === undefined) response.end(bodyBeside(namespace, body))
-  // on a failure it ends the connection: the client sees that the body is incomplete
-  else pipeline(stream.stream, response, () => {})
+  else sendStream(stream.stream, response)
+}
+
+/** A client that takes nothing of a streamed body for this long is disconnected: what it holds is scarce. */
+const stalledMs = 60_000
+
+function sendStream(stream: Readable, response: ServerResponse): void {
+  response.setTimeout(stalledMs, () => response.destroy())
+  // a failure ends the connection, so that the client sees that the body is incomplete
+  pipeline(stream, response, () => {})
 }
 
 /** Allows the page to read this response. */
