@@ -14,6 +14,7 @@ const programs = [
   'test/core/barrier/{memory,rotating,sealing}-program.ts',
   'test/lib/blocked-thread-program.ts',
   'test/start/killed-start-program.ts',
+  'test/storage/copying-program.ts',
   'test/pages/{curl,jq,systemctl}.ts',
 ]
 

@@ -7,6 +7,7 @@ import { StorageFaults } from '../../src/storage/faults.ts'
 import { restoreBackup } from '../../src/storage/restore.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { verifyDatabase } from '../../src/storage/verify.ts'
+import { runProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const given = { product_version: '1.0.0', cluster_id: 'c', created_time: 'now', seal_type: 'static' }
@@ -19,6 +20,9 @@ async function databaseWith(path: string, records: Record<string, string>): Prom
   const batch = Object.entries(records).map(([key, value]) => ({ key, value: Buffer.from(value) }))
   await storage.write(batch)
 }
+
+const killed = (folder: string, what: 'backup' | 'restore') =>
+  runProcess('test/storage/copying-program.ts', { folder, args: [what, 'a.db', 'b'] })
 
 async function recordsIn(path: string): Promise<Record<string, string>> {
   await using storage = await openSqlite({ path })
@@ -120,7 +124,37 @@ test('a backup that fails at its end leaves the earlier one', async () => {
   expect(await readdir(folder.path)).not.toContain('b.part')
 })
 
+test('a backup that is killed at its last step leaves the earlier one, and the next one succeeds', async () => {
+  await using folder = await temporaryFolder()
+  const source = folder.file('a.db')
+  await databaseWith(source, { a: '1' })
+  await backUp(folder.file('b'), { source, given })
+  await databaseWith(source, { b: '2' })
+
+  const { code } = await killed(folder.path, 'backup')
+  const before = verifyDatabase(folder.file('b')).records
+  await backUp(folder.file('b'), { source, given })
+
+  expect([code, before, verifyDatabase(folder.file('b')).records]).toEqual([null, 1, 2])
+})
+
 describe('a restoration', () => {
+  test('that is killed at its last step leaves the old database, and can be repeated', async () => {
+    await using folder = await temporaryFolder()
+    const path = folder.file('a.db')
+    await databaseWith(path, { a: '1' })
+    await backUp(folder.file('b'), { source: path, given })
+    await databaseWith(path, { b: '2' })
+
+    const { code } = await killed(folder.path, 'restore')
+    const before = await recordsIn(path)
+    await restoreBackup({ ...restoration, backup: folder.file('b'), path, force: true })
+
+    expect([code, before]).toEqual([null, { a: '1', b: '2' }])
+    expect(await recordsIn(path)).toEqual({ a: '1', note: '{}' })
+    expect(await recordsIn(folder.file('a.db.replaced-killed'))).toEqual({ a: '1', b: '2' })
+  })
+
   test('that fails before its last step leaves the old database, and can be repeated', async () => {
     await using folder = await temporaryFolder()
     const path = folder.file('a.db')
