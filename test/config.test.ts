@@ -166,6 +166,7 @@ describe('a wrong value is refused in one line that names the setting', () => {
     ['MAX_LOGIN_SIZE', '1MB'],
     ['HEADER_TIMEOUT', 'soon'],
     ['OUTBOUND_DENY', 'metadata.internal'],
+    ['OPEN_CEREMONIES', 'rekey,unseal'],
     ['OUTBOUND_DENY', '300.1.1.1/8'],
     ['REPORTED_VERSION', 'latest'],
   ])('%s=%s', (name, value) => {

@@ -1,72 +1,16 @@
 import { Buffer } from 'node:buffer'
-import crypto, { type Decipheriv } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { syncBuiltinESMExports } from 'node:module'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import type { Barrier } from '../../../src/core/barrier/barrier.ts'
-import { keyBytes } from '../../../src/core/barrier/root-key.ts'
+import { collectKeys } from '../../support/collected-keys.ts'
 import { runProcess } from '../../support/process.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { StorageFaults } from '../../../src/storage/faults.ts'
 import { openMemory, openSqlite } from '../../../src/storage/sqlite.ts'
 import { aBarrierFixture, sealKey } from './barrier-fixture.ts'
-
-const OwnMemory = globalThis.ArrayBuffer
-const { createCipheriv, createDecipheriv } = crypto
-
-/** Collects every buffer that a cipher used as a key, that was made for a key, or that was decrypted to one. */
-function collectKeys() {
-  const held = new Map<ArrayBufferLike, Buffer>()
-  const hold = (bytes: unknown) => {
-    if (Buffer.isBuffer(bytes) && bytes.length === keyBytes) held.set(bytes.buffer, bytes)
-  }
-  const encrypting = (...args: Parameters<typeof createCipheriv>) => {
-    hold(args[1])
-    return createCipheriv(...args)
-  }
-  const decrypting = (...args: Parameters<typeof createDecipheriv>): Decipheriv => {
-    hold(args[1])
-    const decipher = createDecipheriv(...args)
-    let plain: unknown
-    const update = decipher.update.bind(decipher) as (...data: unknown[]) => unknown
-    const final = decipher.final.bind(decipher)
-    return Object.assign(decipher, {
-      update: (...data: unknown[]) => (plain = update(...data)),
-      final: () => {
-        const end = final()
-        hold(plain)
-        return end
-      },
-    })
-  }
-  const replace = (memory: typeof OwnMemory, ciphers: object) => {
-    globalThis.ArrayBuffer = memory
-    Object.assign(crypto, ciphers)
-    syncBuiltinESMExports()
-  }
-  const memory = new Proxy(OwnMemory, {
-    construct(target, args: [number]) {
-      const made = new target(...args)
-      hold(Buffer.from(made))
-      return made
-    },
-  })
-  replace(memory, { createCipheriv: encrypting, createDecipheriv: decrypting })
-  return {
-    /** The buffers, except for the seal keys of the fixture, which consist of equal bytes. */
-    buffers: () => [...held.values()].filter((key) => isZero(key) || key.some((byte) => byte !== key[0])),
-    /** The different keys that these buffers still hold. */
-    left(): string[] {
-      return [...new Set(this.buffers().flatMap((key) => (isZero(key) ? [] : key.toString('hex'))))].sort()
-    },
-    [Symbol.dispose]: () => replace(OwnMemory, { createCipheriv, createDecipheriv }),
-  }
-}
-
-const isZero = (key: Uint8Array) => key.every((byte) => byte === 0)
 
 async function use(barrier: Barrier): Promise<void> {
   await barrier.view('n/').update('a', () => 'one')

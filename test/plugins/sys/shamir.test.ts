@@ -431,7 +431,9 @@ describe('rekey', () => {
 })
 
 test('the holders of unseal keys generate a root token', async () => {
-  await using server = await unsealed()
+  const lines: string[] = []
+  const log = pino({}, { write: (line) => void lines.push(line) })
+  await using server = await unsealed(fiveThree, { log })
   const { root, keys } = server
   const { nonce, otp } = (await root.call('PUT', 'sys/generate-root/attempt')).body
 
@@ -441,6 +443,7 @@ test('the holders of unseal keys generate a root token', async () => {
   expect((await server.as(token).read('auth/token/lookup-self')).body['data']).toMatchObject({
     policies: ['root'],
   })
+  expect(lines.filter((line) => line.includes('"event":"root_token_made"'))).toHaveLength(1)
 })
 
 describe('a static seal that waits for sys/init', () => {
