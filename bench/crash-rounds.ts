@@ -7,6 +7,7 @@ import { startCredentialProvider } from '../test/support/credential-provider.ts'
 import { seededRandom, type SimulatedDisk, simulateDisk } from '../test/support/disk/simulated-disk.ts'
 import { compareWithAnswers, writeUntilRefused } from './crash-refusals.ts'
 import { disagreements, liveUntilCut, mountPractice } from './crash-lives.ts'
+import type { FailPoint } from '../src/storage/faults.ts'
 import { configureLogins, signLogins } from './pipeline-logins.ts'
 
 export type CrashOptions = {
@@ -15,6 +16,8 @@ export type CrashOptions = {
   folder: string
   /** Cuts the power of a simulated disk instead of only killing the process. */
   power: boolean
+  /** Kills the process when it passes this fail point, instead of at any moment. */
+  point?: FailPoint | undefined
   /** Determines the times of the crashes, and what survives a power cut. */
   seed: number
   /** Greatest number of disk syncs before a power cut; default 150. */
@@ -39,7 +42,7 @@ export type CrashCounts = {
 const connections = 32
 const subjects = 64
 const longestRoundMs = 400
-/** A round without a disk sync ends after this time. */
+/** A round without a disk sync, or without its fail point, ends after this time. */
 const longestPowerRoundMs = 2_000
 /** A sync fails in one of this many rounds. */
 const refusalEvery = 4
@@ -57,6 +60,7 @@ export async function runCrashRounds({
   rounds,
   folder,
   power,
+  point,
   seed,
   maxSyncs = 150,
   say,
@@ -66,7 +70,11 @@ export async function runCrashRounds({
   using disk = power ? simulateDisk(folder) : undefined
   await using servers = new AsyncDisposableStack()
   const launch = async () => {
-    const environment = { PRACTICE_PROVIDER: provider.url, ...(await disk?.environment()) }
+    const environment = {
+      PRACTICE_PROVIDER: provider.url,
+      ...(point !== undefined && { KILL_AT: point }),
+      ...(await disk?.environment()),
+    }
     return servers.use(await startServerProcess({ folder, entry, environment }))
   }
   const random = seededRandom(seed)
@@ -116,7 +124,7 @@ export async function runCrashRounds({
   while (counts.rounds < rounds) {
     const logins = logInUntilCut(server.url, bodies)
     const living = liveUntilCut(server.url, server.rootToken)
-    const how = await endServer(server, disk, random, maxSyncs)
+    const how = await endServer(server, { disk, point, random, maxSyncs })
     const acknowledged = await logins
     const lives = await living
     server = await launch()
@@ -151,15 +159,31 @@ export async function runCrashRounds({
  * what survived on the disk.
  */
 async function endServer(
-  server: { stop(signal: NodeJS.Signals): Promise<void>; readonly ended: Promise<void> },
-  disk: SimulatedDisk | undefined,
-  random: () => number,
-  maxSyncs: number,
+  server: {
+    readonly pid: number
+    stop(signal: NodeJS.Signals): Promise<void>
+    readonly ended: Promise<void>
+  },
+  {
+    disk,
+    point,
+    random,
+    maxSyncs,
+  }: {
+    disk: SimulatedDisk | undefined
+    point: FailPoint | undefined
+    random: () => number
+    maxSyncs: number
+  },
 ): Promise<string> {
   if (disk === undefined) {
     await wait(random() * longestRoundMs)
+    if (point !== undefined) {
+      process.kill(server.pid, 'SIGUSR2')
+      await Promise.race([server.ended, wait(longestPowerRoundMs)])
+    }
     await server.stop('SIGKILL')
-    return 'killed'
+    return point === undefined ? 'killed' : `killed at ${point}`
   }
   disk.cutAtSync(1 + Math.floor(random() * maxSyncs))
   await Promise.race([server.ended, wait(longestPowerRoundMs)])

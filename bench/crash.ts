@@ -14,21 +14,33 @@ import { runCrashRounds } from './crash-rounds.ts'
  * bytes. In every fourth round a sync also fails; `returned` are writes that were refused then and exist
  * after the kill.
  *
+ * With `--point storage.before-commit` (or `storage.after-commit`, `storage.checkpoint`) the server kills itself
+ * there.
+ *
  * A round without an acknowledged write is not counted. Exits with code 1 if there is a problem, and with
  * code 2 where it cannot run.
  */
 const options = {
-  rounds: { type: 'string', default: '50' },
+  rounds: { type: 'string', default: '20' },
   power: { type: 'boolean', default: false },
+  point: { type: 'string' },
   seed: { type: 'string', default: String(Date.now() % 1_000_000) },
 } as const
 const { values } = parseArgs({ options })
 
+const points = ['storage.before-commit', 'storage.after-commit', 'storage.checkpoint'] as const
+const point = points.find((name) => name === values.point)
+
 exitOnSignals()
-process.exitCode = values.power && noSimulatedDisk !== undefined ? cannotRun(noSimulatedDisk) : await run()
+process.exitCode =
+  values.power && noSimulatedDisk !== undefined
+    ? cannotRun(`cannot cut the power: ${noSimulatedDisk}`)
+    : values.point !== undefined && (point === undefined || values.power)
+      ? cannotRun(`--point, without --power, is one of ${points.join(', ')}`)
+      : await run()
 
 function cannotRun(reason: string): number {
-  process.stderr.write(`cannot cut the power: ${reason}\n`)
+  process.stderr.write(`${reason}\n`)
   return 2
 }
 
@@ -40,6 +52,7 @@ async function run(): Promise<number> {
     rounds: Number(values.rounds),
     folder: folder.path,
     power: values.power,
+    point,
     seed: Number(values.seed),
     say,
   })
