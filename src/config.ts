@@ -48,6 +48,11 @@ const positive = <Schema extends z.ZodType<number>>(schema: Schema) =>
 const list = z.string().transform((text) => (text === '' ? [] : text.split(',').map((item) => item.trim())))
 const networks = list.refine((items) => items.every(isNetwork), 'must be a list of networks like 10.0.0.0/8')
 
+const hosts = list.refine(
+  (items) => items.every((item) => /^(?:\[[0-9a-fA-F:.]+\]|[^:[\]\s/]+):\d{1,5}$/.test(item)),
+  'must be a list of host:port',
+)
+
 /** The listener's `host:port`; with port 0 the system chooses a port. */
 const listen = z
   .string()
@@ -313,7 +318,7 @@ export const settings = {
   auditApi: setting(flag, 'AUDIT_API', 'true', 'whether the API may enable and disable audit devices'),
   auditDirs: setting(list, 'AUDIT_DIRS', 'data/audit', 'folders that audit devices may write files to'),
   auditHttpHosts: setting(
-    list,
+    hosts,
     'AUDIT_HTTP_HOSTS',
     '',
     'list of host:port that audit devices may send entries to',

@@ -150,6 +150,8 @@ describe('a wrong value is refused in one line that names the setting', () => {
     ['AUDIT', '[{"path":"file","type":"file","option":{}}]'],
     ['AUDIT', '[{"path":"a","type":"file"},{"path":"a/b","type":"file"}]'],
     ['AUDIT_API', '1'],
+    ['AUDIT_HTTP_HOSTS', 'https://collector.example'],
+    ['AUDIT_HTTP_HOSTS', 'collector.example'],
     ['AUDIT_SYNC', 'never'],
     ['LOG_LEVEL', 'loud'],
     ['LOG_FORMAT', 'xml'],

@@ -55,7 +55,8 @@ export async function answerRequest(
   const warnings = result?.warnings === undefined ? own : [...result.warnings, ...own]
   if (operation === 'list') return listAnswer(host, call, result, warnings)
   if (operation === 'scan' && result?.data) result = { ...result, data: page(result.data, call.sent) }
-  if (result !== undefined && call.trail !== undefined) note(call.trail, result, warnings)
+  if (result !== undefined && result.status !== 304 && call.trail !== undefined)
+    note(call.trail, result, warnings)
   if (result === undefined) {
     if (operation === 'read') throw refuse('missing', '')
     return { status: 204, contentType: 'application/json' }

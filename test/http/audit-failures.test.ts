@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -209,7 +209,7 @@ describe('starting', () => {
 
     await expect(startWith(devices)).rejects.toMatchObject({
       exitCode: 1,
-      message: 'cannot start: no audit device can write',
+      message: 'cannot start: no audit device can write; GATEHOUSE_AUDIT may name another one',
     })
   })
 
@@ -220,6 +220,28 @@ describe('starting', () => {
       exitCode: 2,
       message: 'GATEHOUSE_AUDIT: device file/: file_path is not in an allowed directory',
     })
+  })
+
+  test('with another device makes it possible to disable one that can never write again', async () => {
+    const logs = join(folder, 'broken')
+    const settings = {
+      ...{ AUDIT_DIRS: logs, SEAL_KEY: '08'.repeat(32) },
+      STORAGE: `sqlite:${join(folder, 'broken-database', 'gatehouse.db')}`,
+    }
+    await using first = await startTestServer({ settings })
+    const { path } = await enableAuditFile(first.root, join(logs, 'audit.log'))
+    await first[Symbol.asyncDispose]()
+    await rm(path)
+    await mkdir(path)
+    await expect(startTestServer({ settings })).rejects.toMatchObject({ exitCode: 1 })
+
+    const devices = [{ path: 'other', type: 'file', options: { file_path: 'discard' } }]
+    await using second = await startTestServer({ settings: { ...settings, AUDIT: JSON.stringify(devices) } })
+    expect((await second.root.delete('sys/audit/file')).status).toBe(204)
+    await second[Symbol.asyncDispose]()
+
+    await using third = await startTestServer({ settings })
+    expect((await third.root.read('sys/audit')).body['data']).toEqual({})
   })
 
   test('without the API, devices can only be set', async () => {

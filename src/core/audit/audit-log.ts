@@ -146,9 +146,10 @@ export class AuditLog implements AsyncDisposable {
     this.#checkApi('disable')
     await this.#mutex.runExclusive('', async () => {
       const found = this.#enabled.find(({ description }) => description.path === path)
-      if (found === undefined) return
-      if (found.isFixed) throw apiRefusal('disable')
+      if (found?.isFixed === true) throw apiRefusal('disable')
+      // also the record of a device that could not be opened
       await this.#parts.view.write([{ key: devices + path, value: undefined }])
+      if (found === undefined) return
       this.#enabled = this.#enabled.filter((one) => one !== found)
       await found.device[Symbol.asyncDispose]()
       await this.#parts.forget(path)
@@ -248,7 +249,7 @@ export class AuditLog implements AsyncDisposable {
         this.#parts.log.error({ event: 'audit_failed', err: one.reason }, 'an audit device cannot be read')
     if (wanted.length === 0 || this.#enabled.some(({ device }) => device.isUp)) return
     await this[Symbol.asyncDispose]()
-    throw new StartError(1, 'cannot start: no audit device can write')
+    throw new StartError(1, 'cannot start: no audit device can write; GATEHOUSE_AUDIT may name another one')
   }
 
   /** The devices of the settings. */
