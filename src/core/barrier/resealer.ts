@@ -23,6 +23,8 @@ const keysPerTurn = 1_000
  * so the pauses grow with the load.
  */
 const pausePerWork = 4
+/** A page that took long because the process was stopped must not delay the next one for as long again. */
+const maxPauseMs = 1_000
 /** Delay before a retry, and before the next check whether client-held texts still need an older term. */
 const retryMs = 60_000
 
@@ -153,7 +155,9 @@ export class Resealer implements AsyncDisposable {
   async #pause(workMs: number): Promise<void> {
     await nextTurn()
     const { signal } = this.#stopping
-    await pause(workMs * pausePerWork, undefined, { signal, ref: false }).catch(() => {})
+    await pause(Math.min(workMs * pausePerWork, maxPauseMs), undefined, { signal, ref: false }).catch(
+      () => {},
+    )
   }
 
   async #resealPage(page: readonly StoredRecord[], active: number): Promise<void> {
