@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, rm, symlink } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -219,6 +219,20 @@ describe('starting', () => {
     await expect(startWith(devices)).rejects.toMatchObject({
       exitCode: 2,
       message: 'GATEHOUSE_AUDIT: device file/: file_path is not in an allowed directory',
+    })
+  })
+
+  test('fails for two devices that would write to one file', async () => {
+    await mkdir(join(folder, 'logs'), { recursive: true })
+    await symlink('logs', join(folder, 'same-logs'))
+    const paths = { a: join(folder, 'logs', 'a.log'), b: join(folder, 'same-logs', 'a.log') }
+    const devices = Object.entries(paths).map(([path, file_path]) => ({
+      ...{ path, type: 'file', options: { file_path } },
+    }))
+
+    await expect(startWith(devices)).rejects.toMatchObject({
+      exitCode: 2,
+      message: 'GATEHOUSE_AUDIT: device b/: another audit device writes to this file',
     })
   })
 

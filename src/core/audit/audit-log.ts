@@ -10,6 +10,7 @@ import type { AuditDevice } from './device.ts'
 import { type DeviceLimits, sinkTarget } from './device-options.ts'
 import { checkSizes, type DeviceDescription, entryOptions } from './device-rules.ts'
 import { Entries, type Soon } from './entry.ts'
+import { realFile } from './file-sink.ts'
 import { type Hashing, hashingWith } from './hashing.ts'
 import type { SinkTarget } from './sink.ts'
 
@@ -41,6 +42,8 @@ type AuditedWrite = { readonly device: string; readonly succeeded: boolean; read
 type Enabled = {
   readonly description: DeviceDescription
   readonly target: SinkTarget
+  /** The real path of its file, if it has one. */
+  readonly files: readonly string[]
   readonly isFixed: boolean
   readonly hashing: Hashing
   readonly device: AuditDevice
@@ -201,7 +204,8 @@ export class AuditLog implements AsyncDisposable {
 
   async #tried(description: DeviceDescription, salt: string): Promise<Enabled> {
     const options = entryOptions(description.options)
-    this.#checkTarget(sinkTarget(description.type, description.options, this.#parts.limits))
+    const target = sinkTarget(description.type, description.options, this.#parts.limits)
+    takeFile(target, new Set(this.#enabled.flatMap(({ files }) => files)))
     const enabled = await this.#opened({ description, salt, isFixed: false })
     const { device, hashing } = enabled
     try {
@@ -212,13 +216,6 @@ export class AuditLog implements AsyncDisposable {
       await device[Symbol.asyncDispose]()
       throw testFailure(enabled, error)
     }
-  }
-
-  /** Two writers of one file would break both chains. */
-  #checkTarget(target: SinkTarget): void {
-    const file = fileOf(target)
-    if (file !== undefined && this.#enabled.some((one) => fileOf(one.target) === file))
-      throw refuse('invalid', 'another audit device writes to this file')
   }
 
   #testEntry(): Entries {
@@ -237,11 +234,14 @@ export class AuditLog implements AsyncDisposable {
     const { path, type, options } = description
     const target = sinkTarget(type, options, this.#parts.limits)
     const hashing = hashingWith(salt, entryOptions(options))
-    return { description, target, isFixed, hashing, device: await this.#parts.open({ path, target }) }
+    const files = realFileOf(target)
+    const device = await this.#parts.open({ path, target })
+    return { description, target, files, isFixed, hashing, device }
   }
 
   async #openAll(): Promise<void> {
-    const wanted = [...(await this.#fixed()), ...(await this.#stored())]
+    const files = new Set<string>()
+    const wanted = [...(await this.#fixed(files)), ...(await this.#stored(files))]
     const opened = await Promise.allSettled(wanted.map(async (one) => this.#opened(await one)))
     this.#enabled = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     for (const one of opened)
@@ -253,11 +253,11 @@ export class AuditLog implements AsyncDisposable {
   }
 
   /** The devices of the settings. */
-  async #fixed(): Promise<Promise<Wanted>[]> {
-    const { fixed, view, random } = this.#parts
+  async #fixed(files: Set<string>): Promise<Promise<Wanted>[]> {
+    const { fixed, view, random, limits } = this.#parts
     const gone = (await view.listKeys(salts)).filter((key) => !fixed.some(({ path }) => salts + path === key))
     if (gone.length > 0) await view.write(gone.map((key) => ({ key, value: undefined })))
-    for (const one of fixed) checkFixed(one, this.#parts.limits)
+    for (const one of fixed) checkFixed(one, limits, files)
     return fixed.map(async (description) => {
       const key = salts + description.path
       await view.putIfAbsent(key, random.uuid())
@@ -266,8 +266,8 @@ export class AuditLog implements AsyncDisposable {
   }
 
   /** The devices that the API has enabled. */
-  async #stored(): Promise<Promise<Wanted>[]> {
-    const { fixed, view, log } = this.#parts
+  async #stored(files: Set<string>): Promise<Promise<Wanted>[]> {
+    const { fixed, view, log, limits } = this.#parts
     const isReplaced = (path: string) => fixed.some((one) => one.path === path)
     const paths = (await view.listKeys(devices)).map((key) => key.slice(devices.length))
     for (const path of paths.filter(isReplaced))
@@ -276,6 +276,7 @@ export class AuditLog implements AsyncDisposable {
       .filter((path) => !isReplaced(path))
       .map(async (path) => {
         const { salt, ...description } = readRecord(await view.get(devices + path))
+        takeFile(sinkTarget(description.type, description.options, limits), files)
         return { description: { path, ...description }, salt, isFixed: false }
       })
   }
@@ -300,10 +301,24 @@ function testFailure({ target, device }: Enabled, error: unknown): ServiceError 
 const fileOf = (target: SinkTarget): string | undefined =>
   target.kind === 'file' ? resolve(target.path) : undefined
 
-function checkFixed({ path, type, options }: DeviceDescription, limits: DeviceLimits): void {
+const realFileOf = (target: SinkTarget): string[] => (target.kind === 'file' ? [realFile(target.path)] : [])
+
+/** Two writers of one file would break both chains. */
+function takeFile(target: SinkTarget, taken: Set<string>): void {
+  for (const file of realFileOf(target)) {
+    if (taken.has(file)) throw refuse('invalid', 'another audit device writes to this file')
+    taken.add(file)
+  }
+}
+
+function checkFixed(
+  { path, type, options }: DeviceDescription,
+  limits: DeviceLimits,
+  files: Set<string>,
+): void {
   try {
     entryOptions(options)
-    sinkTarget(type, options, limits)
+    takeFile(sinkTarget(type, options, limits), files)
   } catch (error) {
     const text = error instanceof Error ? error.message : ''
     throw new StartError(2, `GATEHOUSE_AUDIT: device ${path}: ${text}`)

@@ -150,6 +150,10 @@ function isWithin(directory: string, folder: string): boolean {
   return way === '' || !(way.startsWith('..') || isAbsolute(way))
 }
 
+/** The path of a file without symbolic links in its folders, none of which need exist yet. */
+export const realFile = (path: string): string =>
+  join(nearestRealPath(dirname(resolve(path))), basename(resolve(path)))
+
 /** The real path of a folder that need not exist yet. */
 function nearestRealPath(path: string): string {
   const full = resolve(path)
