@@ -68,9 +68,12 @@ export class HttpSink implements Sink {
         headers: { 'content-type': 'application/json', ...headers, 'content-length': body.length },
         signal,
       })
-      let isSent = false
-      request.once('finish', () => {
-        isSent = true
+      let isConnected = false
+      request.once('socket', (socket) => {
+        isConnected = request.reusedSocket
+        socket.once(isTls(uri) ? 'secureConnect' : 'connect', () => {
+          isConnected = true
+        })
       })
       request.once('response', (answer) => {
         const status = answer.statusCode ?? 0
@@ -79,7 +82,7 @@ export class HttpSink implements Sink {
         })
         drop(answer, () => (status >= 200 && status < 300 ? resolve() : reject(refusal)))
       })
-      request.once('error', (cause) => reject(new PostFailure(cause, isSent, request.reusedSocket)))
+      request.once('error', (cause) => reject(new PostFailure(cause, isConnected, request.reusedSocket)))
       request.end(body)
     })
   }
@@ -91,10 +94,10 @@ class PostFailure extends Error {
   readonly mayHaveArrived: boolean
   readonly isStale: boolean
 
-  constructor(cause: Error, isSent: boolean, isReused: boolean) {
+  constructor(cause: Error, isConnected: boolean, isReused: boolean) {
     super(cause.message, { cause })
     this.code = systemCode(cause)
-    this.mayHaveArrived = isSent
+    this.mayHaveArrived = isConnected
     this.isStale = isReused && this.code === 'ECONNRESET'
   }
 }

@@ -17,7 +17,7 @@ import {
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { AuditFaults } from '../../../src/core/audit/audit-faults.ts'
-import { deviceFixture, entry, kindsIn, kindsOf, verdictOf, verdictOn } from './opened-device.ts'
+import { deviceFixture, entry, kindsIn, kindsOf, untilReady, verdictOf, verdictOn } from './opened-device.ts'
 
 test('a line ends in its chain member, whose hash covers everything before it', async () => {
   await using fixture = await deviceFixture()
@@ -282,7 +282,8 @@ test('a failed device recovers without further lines', async () => {
 test('a write that hangs fails at the deadline; the device refuses lines until it answers', async () => {
   await using fixture = await deviceFixture()
   const faults = new AuditFaults()
-  const device = await fixture.open({ faults: faults.shared, timing: { deadlineMs: 100, checkMs: 10 } })
+  const device = await fixture.open({ faults: faults.shared, timing: { deadlineMs: 200, checkMs: 10 } })
+  await untilReady(device)
   faults.arm('audit.before-write', 'hang')
 
   const late = device.write(entry(1))
@@ -306,19 +307,22 @@ test.each([
 ])('a line is not late because this process was held up $name it was sent', async ({ turns }) => {
   await using fixture = await deviceFixture()
   const device = await fixture.open({ timing: { deadlineMs: 400 } })
+  await untilReady(device)
+  const before = [...fixture.states]
 
   const written = device.write(entry(1))
   for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve))
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
 
   await expect(written).resolves.toBeUndefined()
-  expect(fixture.states).toEqual([])
+  expect(fixture.states).toEqual(before)
 })
 
 test('a device that hangs does not prevent its own close', async () => {
   await using fixture = await deviceFixture()
   const faults = new AuditFaults()
-  const device = await fixture.open({ faults: faults.shared, timing: { deadlineMs: 50 } })
+  const device = await fixture.open({ faults: faults.shared, timing: { deadlineMs: 100 } })
+  await untilReady(device)
   faults.arm('audit.before-write', 'hang')
   await expect(device.write(entry(1))).rejects.toMatchObject({ code: 'ETIMEDOUT' })
 
@@ -329,7 +333,7 @@ test('a FIFO without a reader fails; one whose reader stops fails at the deadlin
   await using fixture = await deviceFixture()
   const fifo = fixture.file('audit.fifo')
   execFileSync('mkfifo', [fifo])
-  const device = await fixture.open({ target: { path: fifo }, timing: { deadlineMs: 200, checkMs: 10 } })
+  const device = await fixture.open({ target: { path: fifo }, timing: { deadlineMs: 500, checkMs: 10 } })
   await expect(device.write(entry(0))).rejects.toMatchObject({ code: 'ENXIO' })
 
   await using reader = await open(fifo, constants.O_RDONLY | constants.O_NONBLOCK)

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import { createServer as createTlsServer } from 'node:https'
 import { expect, test } from 'vitest'
 import { providerTls } from '../../plugins/jwt-auth/certificates.ts'
-import { type DeviceFixture, deviceFixture, entry, kindsOf, verdictOf } from './opened-device.ts'
+import { type DeviceFixture, deviceFixture, entry, kindsOf, untilReady, verdictOf } from './opened-device.ts'
 
 type Collector = AsyncDisposable & {
   readonly uri: string
@@ -132,7 +132,8 @@ test('a collector that is down fails at once, and lines go on when it is back', 
 test('a silent collector fails at the deadline; then a new chain begins, because the line may have arrived', async () => {
   await using fixture = await deviceFixture()
   await using collector = await startCollector()
-  const device = await openHttp(fixture, collector, { deadlineMs: 100, checkMs: 10 })
+  const device = await openHttp(fixture, collector, { deadlineMs: 200, checkMs: 10 })
+  await untilReady(device)
   const { answer } = collector
 
   collector.answer = () => {}

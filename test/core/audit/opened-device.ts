@@ -74,6 +74,16 @@ export async function deviceFixture(): Promise<DeviceFixture> {
 export const entry = (id: number | string): string =>
   JSON.stringify({ time: '2026-01-02T03:04:05.250Z', type: 'request', request: { id: `${id}`, path: 'é/x' } })
 
+/** Writes until the device's thread has started, which may take longer than a short time limit. */
+export async function untilReady(device: AuditDevice): Promise<void> {
+  const isWritten = () =>
+    device.write(entry('ready')).then(
+      () => true,
+      () => false,
+    )
+  while (!(await isWritten())) await new Promise((resolve) => setImmediate(resolve))
+}
+
 /** What the verification says of each text: `intact`, or the line and the reason. */
 export function verdictOf(texts: readonly (string | Buffer)[], options: Partial<CheckOptions> = {}) {
   const check = new ChainCheck({ isMixed: false, keys: undefined, heads: [], ...options })
