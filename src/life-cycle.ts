@@ -5,7 +5,7 @@ import type { NewSeal } from './core/first-store.ts'
 import { alreadyInitialized } from './core/seal/init-request.ts'
 import type { SealConfig } from './core/seal/seal-config.ts'
 import { ShareProgress } from './core/seal/share-progress.ts'
-import { refuse, StartError } from './errors.ts'
+import { refuse, ServiceError, StartError } from './errors.ts'
 import type { Http } from './http/http.ts'
 import type { Clock } from './lib/clock.ts'
 import { KeyedMutex } from './lib/keyed-mutex.ts'
@@ -148,6 +148,8 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
       await this.#change(() => this.#openWith({ key }))
     } catch (cause) {
       if (!(cause instanceof StartError)) throw cause
+      // the storage failed: the next attempt may succeed
+      if (cause.cause instanceof ServiceError && cause.cause.kind === 'unavailable') throw cause.cause
       if (cause.exitCode === 5) throw wrongKey('it does not open this store')
       throw new Error('the store cannot be unsealed', { cause })
     }

@@ -266,4 +266,25 @@ describe('with a fault at each statement', () => {
     }
     expect(refused).toBeGreaterThan(0)
   })
+
+  test('an unsealing with a fault at each read or write fails clearly or works, and the next one works', async () => {
+    await using sealed = await startTestServer({ settings: settingsOf(copy), faults })
+    const isSealed = async () => (await sealed.anonymous.read('sys/seal-status')).body['sealed']
+    const seen: number[] = []
+    for (const point of ['storage.read', 'storage.statement'] as const) {
+      for (let passed = 0, more = true; more; passed++) {
+        await sealed.root.write('sys/seal')
+        faults.arm(point, 'io', passed)
+        const answer = await sealed.anonymous.write('sys/unseal', { key })
+        more = !faults.disarm(point)
+        const outcome = [answer.status, answer.body['errors'], await isSealed()]
+        if (answer.status === 200) expect(outcome).toEqual([200, undefined, false])
+        else expect(outcome).toEqual([503, ['storage is unavailable'], true])
+        seen.push(answer.status)
+        if (await isSealed()) await sealed.anonymous.write('sys/unseal', { key })
+        expect(await isSealed()).toBe(false)
+      }
+    }
+    expect(new Set(seen)).toEqual(new Set([200, 503]))
+  })
 })

@@ -55,6 +55,8 @@ export async function openBarrier(parts: BarrierParts): Promise<Barrier> {
   const keyring = new Keyring({ storage, rootKey: await loadRootKey(parts), clock, random, limits })
   await keyring.load().catch((cause: unknown) => {
     keyring.drop()
+    // the storage failed: this says nothing about the key
+    if (isUnavailable(cause)) throw cause
     throw new StartError(5, 'seal key does not open this store', { cause })
   })
   if (parts.newTerm !== undefined) keyring.onNewTerm(parts.newTerm)
