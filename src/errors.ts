@@ -8,6 +8,7 @@ export type ErrorKind =
   | 'unsupported-media'
   | 'throttled'
   | 'internal'
+  | 'unrecorded'
   | 'upstream'
   | 'sealed'
   | 'unavailable'

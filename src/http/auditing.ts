@@ -60,6 +60,7 @@ export class Auditing {
     try {
       await this.#writeRequest(entries, '')
     } catch (error) {
+      if (!isKind(error, 'unrecorded')) throw error
       // only if the second entry is written, the refusal has the form of a failure
       const failure = notAudited(causeOf(error), fail)
       await this.#writeFailure(entries, call, { error: failure, text: steps.textOf(failure) })
@@ -87,7 +88,10 @@ export class Auditing {
     const entries = this.#entriesOf(raw, call, { isDenied: isKind(error, 'denied') })
     const written = await this.#writeRequest(entries, withoutValues(requestError(error))).then(
       () => true,
-      () => false,
+      (failure: unknown) => {
+        if (!isKind(failure, 'unrecorded')) throw failure
+        return false
+      },
     )
     if (call.trail?.isOneWay !== true)
       return this.#writeFailure(entries, call, { error, text, isBeforeHandler: true })

@@ -14,6 +14,7 @@ const statusOf: Record<ErrorKind, number> = {
   'unsupported-media': 415,
   throttled: 429,
   internal: 500,
+  unrecorded: 500,
   upstream: 502,
   sealed: 503,
   unavailable: 503,

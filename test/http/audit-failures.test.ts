@@ -3,6 +3,7 @@ import { mkdir, rm, symlink } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { enableAuditFile } from '../support/audit-file.ts'
 import type { Json } from '../support/client.ts'
@@ -46,6 +47,7 @@ let collector: Awaited<ReturnType<typeof startCollector>>
 let provider: CredentialProvider
 let server: TestServer
 let folder: string
+const logged: Json[] = []
 
 beforeAll(async () => {
   folder = stack.use(await temporaryFolder()).path
@@ -61,6 +63,7 @@ beforeAll(async () => {
         AUDIT_DIRS: folder,
         METRICS: 'open',
       },
+      log: pino({ level: 'info' }, { write: (line) => void logged.push(JSON.parse(line)) }),
       plugins: [
         practiceType({
           providerUrl: provider.url,
@@ -114,6 +117,20 @@ describe('while no device can write', () => {
     collector.refuses = () => true
 
     expect(await call()).toMatchObject(internal)
+  })
+
+  test('the log names the device and what failed once, not each request', async () => {
+    await server.root.read('sys/mounts')
+    const before = logged.length
+    collector.refuses = () => true
+    for (let times = 0; times < 3; times++) await server.root.read('sys/mounts')
+    collector.refuses = () => false
+    await server.root.read('sys/mounts')
+
+    expect(logged.slice(before).map(({ event, device, code }) => ({ event, device, code }))).toEqual([
+      { event: 'audit_failed', device: 'http/', code: expect.any(String) },
+      { event: 'audit_back', device: 'http/', code: undefined },
+    ])
   })
 
   test('no handler runs', async () => {

@@ -62,7 +62,7 @@ const mostDevices = 32
 
 /** No device could write an entry; `cause` has their errors. */
 export const notAudited = (cause: unknown, form: typeof fail | typeof refuse = refuse) =>
-  form('internal', 'internal error', { cause })
+  form('unrecorded', 'internal error', { cause })
 
 /**
  * The audit log: its devices, and the rule that each entry must be written by at least one of them.
@@ -108,13 +108,14 @@ export class AuditLog implements AsyncDisposable {
    * `sealed` once the log is closed.
    */
   async write(line: (hashing: Hashing, now: number) => Soon<string>): Promise<void> {
-    const now = this.#parts.clock.now()
-    const [first, ...others] = this.#enabled
-    if (first === undefined) return
+    const enabled = this.#enabled
+    if (enabled.length === 0) return
     if (this.#isClosed) throw refuse('sealed', 'Vault is sealed')
+    const now = this.#parts.clock.now()
+    // a bug here is none of a device
+    const lines = await Promise.all(enabled.map(({ hashing }) => line(hashing, now)))
     try {
-      if (others.length === 0) await this.#writeTo(first, line(first.hashing, now))
-      else await Promise.any(this.#enabled.map((one) => this.#writeTo(one, line(one.hashing, now))))
+      await Promise.any(enabled.map((one, at) => this.#writeTo(one, lines[at] ?? '')))
     } catch (cause) {
       throw notAudited(cause)
     }
@@ -175,8 +176,7 @@ export class AuditLog implements AsyncDisposable {
     await Promise.allSettled(this.#enabled.map(({ device }) => device[Symbol.asyncDispose]()))
   }
 
-  async #writeTo({ description: { path }, device }: Enabled, soon: Soon<string>): Promise<void> {
-    const line = typeof soon === 'string' ? soon : await soon
+  async #writeTo({ description: { path }, device }: Enabled, line: string): Promise<void> {
     const { onWrite } = this.#parts
     if (onWrite === undefined) return device.write(line)
     const started = performance.now()
