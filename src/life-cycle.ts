@@ -99,7 +99,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
 
   /**
    * Creates the store, and returns its root token. With a static seal, the key is the server's own, and the
-   * store is opened. Throws `invalid` if the store exists.
+   * store is opened if possible. Throws `invalid` if the store exists.
    */
   initialize(seal: NewSeal, key?: Uint8Array): Promise<string> {
     return this.#change(async () => {
@@ -108,7 +108,10 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
       const keys = await this.#parts.staticKeys()
       try {
         const rootToken = await this.#create(seal, keys.key)
-        await this.#openWith(keys)
+        // the caller has the only copy of the token and of the recovery key
+        await this.#openWith(keys).catch((err: unknown) =>
+          this.#parts.log.error({ err }, 'the new store cannot be opened: it stays sealed'),
+        )
         return rootToken
       } finally {
         erase(keys)
@@ -208,6 +211,8 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     this.#open.core.ceremonies.onSealChanged((seal) => {
       this.#seal = seal
     })
+    // more than the threshold may have been sent
+    this.#shares.discard()
     log.info({ event: 'unsealed' }, 'the store is unsealed')
   }
 

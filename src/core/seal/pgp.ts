@@ -34,14 +34,13 @@ export async function readPgpKey(text: string, now: number, prefix: string): Pro
   const date = new Date(now)
   const read = await readable(text, date)
   if (typeof read === 'string') throw refuse('invalid', prefix + read)
-  return {
-    fingerprint: read.getFingerprint(),
-    encrypt: async (plain) => {
-      const { createMessage, encrypt } = await library()
-      const message = await createMessage({ binary: plain, date })
-      return Buffer.from(await encrypt({ message, encryptionKeys: read, format: 'binary', date }))
-    },
-  }
+  return { fingerprint: read.getFingerprint(), encrypt: (plain) => encrypted(plain, read, date) }
+}
+
+async function encrypted(plain: Uint8Array, key: PublicKey, date: Date): Promise<Buffer> {
+  const { createMessage, encrypt } = await library()
+  const message = await createMessage({ binary: plain, date })
+  return Buffer.from(await encrypt({ message, encryptionKeys: key, format: 'binary', date }))
 }
 
 /** The key, or the reason why it cannot be used. */
@@ -55,7 +54,11 @@ async function readable(text: string, date: Date): Promise<PublicKey | string> {
   if (typeof key === 'string') return `${unparsable} ${key}`
   if (key.isPrivate()) return `${unparsable} it is a private key`
   if (key.subkeys.length > maxSubkeys) return `${unparsable} it has more than ${maxSubkeys} subkeys`
-  const unusable = await key.getEncryptionKey(undefined, date).catch(messageOf)
+  // only the attempt shows whether the numbers of a key make sense
+  const unusable = await key
+    .getEncryptionKey(undefined, date)
+    .then(() => encrypted(new Uint8Array(1), key, date))
+    .catch(messageOf)
   return typeof unusable === 'string' ? `error setting up encryption for PGP message: ${unusable}` : key
 }
 

@@ -1,4 +1,12 @@
-import { createMessage, generateKey, readMessage, decrypt, type PrivateKey, revokeKey } from 'openpgp'
+import {
+  createMessage,
+  generateKey,
+  readMessage,
+  decrypt,
+  type PrivateKey,
+  reformatKey,
+  revokeKey,
+} from 'openpgp'
 import { expect, test } from 'vitest'
 import { readPgpKey, readPgpKeys } from '../../../src/core/seal/pgp.ts'
 
@@ -100,6 +108,17 @@ test.each([
   {
     name: 'a key that only signs',
     text: async () => publicText(await aKey({ subkeys: [{ sign: true }] })),
+    refusal: encrypting,
+  },
+  {
+    name: 'a key whose numbers make no sense',
+    text: async () => {
+      const { privateKey } = await aKey()
+      const numbers: Record<string, Uint8Array> = { ...privateKey.subkeys[0]?.keyPacket.publicParams }
+      for (const number of Object.values(numbers)) number.fill(0)
+      const userIDs = [{ name: 'holder' }]
+      return publicText(await reformatKey({ privateKey, userIDs, date, format: 'object' }))
+    },
     refusal: encrypting,
   },
   {

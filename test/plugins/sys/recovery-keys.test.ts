@@ -503,6 +503,19 @@ describe('access', () => {
     expect(await whole.read('sys/rekey/init')).toMatchObject({ status: 403 })
   })
 
+  test('one use of a token is enough for the first recovery keys', async () => {
+    await using server = await startTestServer()
+    const policy = `path "${base}/init" { capabilities = ["update", "sudo"] }`
+    await server.root.write('sys/policies/acl/once', { policy })
+    const { body } = await server.root.write('auth/token/create', { policies: ['once'], num_uses: 1 })
+    const once = server.as(String(body['auth']?.['client_token']))
+
+    const made = await init(once, { secret_shares: 1, secret_threshold: 1 })
+
+    expect(made).toMatchObject({ status: 200, body: { complete: true } })
+    expect(await once.read(`${base}/init`)).toMatchObject({ status: 403 })
+  })
+
   test('a backup needs sudo', async () => {
     const { root, anonymous, as } = await openOne()
     await root.write('sys/policies/acl/reads', { policy: 'path "sys/rekey*" { capabilities = ["read"] }' })

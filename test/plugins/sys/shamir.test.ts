@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { mkdir, rmdir } from 'node:fs/promises'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { StorageFaults } from '../../../src/storage/faults.ts'
@@ -219,6 +220,18 @@ describe('unsealing', () => {
       status: 200,
       body: { sealed: false, progress: 0 },
     })
+  })
+
+  test('shares that arrive while the store opens are discarded', async () => {
+    await using server = await initialized()
+    const { anonymous, keys, root } = server
+
+    await Promise.all(keys.map((key) => unseal(anonymous, key)))
+
+    const { body } = await anonymous.read('sys/seal-status')
+    expect(body).toMatchObject({ sealed: false, progress: 0, nonce: '' })
+    expect(await root.call('PUT', 'sys/seal')).toMatchObject({ status: 204 })
+    expect((await anonymous.read('sys/seal-status')).body).toMatchObject({ progress: 0, nonce: '' })
   })
 
   test('wrong shares are refused, and the progress starts over', async () => {
@@ -467,6 +480,29 @@ describe('a static seal that waits for sys/init', () => {
     const made = await offer(root, 'sys/generate-root/update', nonce, keys.slice(0, 3))
     const token = unhidden(made.body['encoded_token'], otp)
     expect(await server.as(token).read('sys/mounts')).toMatchObject({ status: 200 })
+  })
+
+  test('a store that cannot be opened yet is initialized, and unsealed later', async () => {
+    await using folder = await temporaryFolder()
+    const file_path = folder.file('audit/audit.log')
+    const key = randomBytes(32).toString('hex')
+    const settings = {
+      ...{ ...waiting.settings, STORAGE: `sqlite:${folder.file('gatehouse.db')}`, SEAL_KEY: key },
+      AUDIT: JSON.stringify([{ path: 'file', type: 'file', options: { file_path } }]),
+      AUDIT_DIRS: folder.file('audit'),
+    }
+    await mkdir(file_path, { recursive: true })
+    await using server = await startTestServer({ ...waiting, settings })
+
+    const { status, body } = await init(server.anonymous, { recovery_shares: 1, recovery_threshold: 1 })
+
+    expect(status).toBe(200)
+    expect(textsOf(body['recovery_keys'])).toHaveLength(1)
+    expect((await server.anonymous.read('sys/seal-status')).body).toMatchObject({ sealed: true, n: 1 })
+    await rmdir(file_path)
+    expect(await unseal(server.anonymous, key)).toMatchObject({ status: 200, body: { sealed: false } })
+    const root = server.as(String(body['root_token']))
+    expect(await root.read('sys/mounts')).toMatchObject({ status: 200 })
   })
 
   test('recovery keys are optional', async () => {
