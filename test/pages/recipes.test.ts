@@ -36,12 +36,21 @@ async function sendShares(
   return output
 }
 
-async function generateRoot(gatehouse: Installation, shares: readonly string[]): Promise<string> {
-  const begun = await follow(gatehouse, 'Make a root token with shares', 0)
+/** `unseal` is what the page asks for after the restart, if the seal is a Shamir seal. */
+async function generateRoot(
+  gatehouse: Installation,
+  shares: readonly string[],
+  unseal: () => Promise<unknown> = async () => {},
+): Promise<string> {
+  const section = 'Make a root token with shares'
+  await follow(gatehouse, section, 0)
+  await unseal()
+  const begun = await follow(gatehouse, section, 1)
   gatehouse.variables['NONCE'] = begun.output.trim()
-  const output = await sendShares(gatehouse, 'Make a root token with shares', 1, shares)
+  const output = await sendShares(gatehouse, section, 2, shares)
   gatehouse.variables['ENCODED_TOKEN'] = JSON.parse(output).encoded_token
-  await follow(gatehouse, 'Make a root token with shares', 2)
+  await follow(gatehouse, section, 3)
+  await unseal()
   return textOf(gatehouse, 'data/new-root-token')
 }
 
@@ -226,6 +235,15 @@ describe('on a server whose key is in shares', () => {
     await expect(unseal(old.slice(0, 2))).rejects.toThrow('400 PUT /v1/sys/unseal')
     expect(await unseal(shares.slice(1))).toContain('"sealed":false')
   })
+
+  test('they make a root token', async () => {
+    const two = shares.slice(0, 2)
+
+    const token = await generateRoot(gatehouse, two, () => unseal(two))
+
+    const self = await gatehouse.as(token).read('auth/token/lookup-self')
+    expect(self.body.data?.policies).toEqual(['root'])
+  })
 })
 
 describe('on a server whose key is in the environment', () => {
@@ -236,6 +254,7 @@ describe('on a server whose key is in the environment', () => {
 
     expect(output).toContain('"sealed":false')
     expect(await modeOf(gatehouse, 'data/root-token')).toBe(0o600)
+    expect(await modeOf(gatehouse, '.env')).toBe(0o600)
     await expect(textOf(gatehouse, 'data/seal.key')).rejects.toThrow('ENOENT')
   })
 })
