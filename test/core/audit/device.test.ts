@@ -333,8 +333,10 @@ test('a FIFO without a reader fails; one whose reader stops fails at the deadlin
   await using fixture = await deviceFixture()
   const fifo = fixture.file('audit.fifo')
   execFileSync('mkfifo', [fifo])
-  const device = await fixture.open({ target: { path: fifo }, timing: { deadlineMs: 500, checkMs: 10 } })
-  await expect(device.write(entry(0))).rejects.toMatchObject({ code: 'ENXIO' })
+  const device = await fixture.open({ target: { path: fifo }, timing: { deadlineMs: 800, checkMs: 10 } })
+  const codeOfWrite = () => device.write(entry(0)).catch(({ code }: { code: string }) => code)
+  // until its thread has started, it may be late
+  while ((await codeOfWrite()) !== 'ENXIO') await new Promise((resolve) => setImmediate(resolve))
 
   await using reader = await open(fifo, constants.O_RDONLY | constants.O_NONBLOCK)
   while (!device.isUp) await new Promise((resolve) => setImmediate(resolve))
@@ -346,7 +348,11 @@ test('a FIFO without a reader fails; one whose reader stops fails at the deadlin
   await device[Symbol.asyncDispose]()
   for (let more = await readSome(reader); more !== ''; more = await readSome(reader)) text += more
 
-  expect(kindsOf(text)).toEqual(['start', 'gap', 'request', 'request', 'close', 'checkpoint'])
+  const kinds = kindsOf(text)
+  expect(kinds.slice(0, 2)).toEqual(['start', 'gap'])
+  expect(kinds.filter((kind) => kind !== 'gap')).toEqual([
+    ...['start', 'request', 'request', 'close', 'checkpoint'],
+  ])
   expect(verdictOf([text])).toBe('intact')
 })
 
