@@ -30,6 +30,22 @@ const aStoppedServer = stoppedServer((server) =>
   server.as(server.rootToken).write('sys/policies/acl/kept', policy),
 )
 
+let made: Promise<Buffer> | undefined
+
+/** Fills an empty folder with a stopped server and a backup `b` of it, and resolves with the root token. */
+async function aBackedUpServer({
+  path,
+  file,
+}: {
+  path: string
+  file(name: string): string
+}): Promise<string> {
+  const token = await aStoppedServer(path)
+  made ??= backup(path, ['b']).then(() => readFile(file('b')))
+  await writeFile(file('b'), await made, { mode: 0o600 })
+  return token
+}
+
 const isValid = async (server: FolderServer, token: string): Promise<boolean> =>
   (await server.as(token).read('auth/token/lookup-self')).status === 200
 
@@ -189,8 +205,7 @@ test('a database whose server was killed can be backed up, and the backup has wh
 
 test('verify checks the storage of a running server and a backup alike, with the seal key and without', async () => {
   await using folder = await temporaryFolder()
-  await aStoppedServer(folder.path)
-  await backup(folder.path, ['b'])
+  await aBackedUpServer(folder)
   const { records, digest, created_time, product_version, cluster_id } = factsIn(folder.file('b'))
   const sum = `${records} records, digest ${digest}`
 
@@ -250,8 +265,7 @@ test.each<{ name: string; spoil(file: string): Promise<unknown> | unknown; says:
   },
 ])('a backup with $name is not restored, and the old database stays', async ({ spoil, says }) => {
   await using folder = await temporaryFolder()
-  const token = await aStoppedServer(folder.path)
-  await backup(folder.path, ['b'])
+  const token = await aBackedUpServer(folder)
   await spoil(folder.file('b'))
 
   const refused = await restore(folder.path, ['b', '--force'])
@@ -279,8 +293,7 @@ test('verify names a record that the keys do not open', async () => {
 
 test('a damaged database is not backed up, and the backup of yesterday stays', async () => {
   await using folder = await temporaryFolder()
-  await aStoppedServer(folder.path)
-  await backup(folder.path, ['b'])
+  await aBackedUpServer(folder)
   const before = await readFile(folder.file('b'))
   damagePageOf(folder.file('data/gatehouse.db'), 'policy/%')
 
