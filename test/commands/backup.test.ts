@@ -68,6 +68,7 @@ test('a backup of a running server is that server at that moment, when it is res
   const { body: health } = await root.read('sys/health')
 
   const made = await backup(folder.path, ['b'])
+  const metrics = await root.read('/metrics')
   await root.write('sys/policies/acl/after', policy)
   await root.write('auth/token/revoke', { token })
   await mkdir(other.file('data'))
@@ -90,6 +91,7 @@ test('a backup of a running server is that server at that moment, when it is res
     digest: expect.stringMatching(/^[0-9a-f]{64}$/),
   })
   expect((await stat(folder.file('b'))).mode & 0o777).toBe(0o600)
+  expect(metrics.text).toMatch(/^gatehouse_last_backup_timestamp_seconds \d/m)
   expect(done.code).toBe(0)
   expect(done.stdout).toBe(
     `Restored ${facts['records']} records of ${facts['created_time']} to data/gatehouse.db\n`,
