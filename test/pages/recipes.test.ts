@@ -163,7 +163,7 @@ describe('on a server with a key file', () => {
     await gatehouse.shell("sed -i '/^GATEHOUSE_AUDIT/d' .env")
   })
 
-  test('a collector on another machine gets each entry', async () => {
+  test('a collector on another machine gets each entry, and is disabled once it is gone', async () => {
     const entries: string[] = []
     await using collector = await startProvider({
       '/entries': (answer, request) =>
@@ -171,13 +171,15 @@ describe('on a server with a key file', () => {
     })
     gatehouse.variables['COLLECTOR'] = `${collector.url}/entries`
     gatehouse.variables['COLLECTOR_HOST'] = new URL(collector.url).host
-
     await follow(gatehouse, 'Record every request on another machine')
-
     expect(entries.map((entry) => JSON.parse(entry).type)).toContain('response')
-    await gatehouse.shell(
-      'curl -X DELETE -H "X-Vault-Token: $VAULT_TOKEN" $VAULT_ADDR/v1/sys/audit/collector',
-    )
+
+    await collector.stop()
+    await gatehouse.as(gatehouse.variables['VAULT_TOKEN'] ?? '').read('auth/token/lookup-self')
+    await expect.poll(() => gatehouse.log).toContain('"event":"audit_failed"')
+    const { requests } = await follow(gatehouse, 'When a device cannot write')
+
+    expect(requests).toEqual(['204 DELETE /v1/sys/audit/collector'])
   })
 
   test('a lost root token is replaced', async () => {
