@@ -76,7 +76,7 @@ const openings: ReadonlySet<string> = new Set(['start', 'resume', 'torn'])
 export class ChainCheck {
   readonly #options: CheckOptions
   readonly #chains = new Map<string, CheckedChain>()
-  readonly #missingHeads: Map<string, string>
+  readonly #missingHeads: Set<string>
   #line = 0
   #break: Break | undefined
   /** A line that is allowed only directly before a record that says it is torn. */
@@ -87,7 +87,7 @@ export class ChainCheck {
 
   constructor(options: CheckOptions) {
     this.#options = options
-    this.#missingHeads = new Map(options.heads.map(({ id, seq, hash }) => [`${id}:${seq}`, hash]))
+    this.#missingHeads = new Set(options.heads.map(nameOf))
   }
 
   /** The chains that occurred so far. */
@@ -226,8 +226,7 @@ export class ChainCheck {
     chain.before = chain.last
     chain.last = { id: link.id, seq: link.seq, hash: link.hash }
     this.#previous = { id: link.id, bytes }
-    const name = `${link.id}:${link.seq}`
-    if (this.#missingHeads.get(name) === link.hash) this.#missingHeads.delete(name)
+    this.#missingHeads.delete(nameOf(link))
   }
 
   /** A missing record that comes later was moved. */
@@ -240,6 +239,8 @@ export class ChainCheck {
     if (isFound && isUnchanged(line, link)) this.#break = { line: this.#break.line, reason: 'reordered' }
   }
 }
+
+const nameOf = ({ id, seq, hash }: ChainHead): string => `${id}:${seq}:${hash}`
 
 const noCounts = (): ChainCounts => ({
   lines: 0,

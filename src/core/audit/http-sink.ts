@@ -70,17 +70,20 @@ export class HttpSink implements Sink {
       })
       let isConnected = false
       request.once('socket', (socket) => {
-        isConnected = request.reusedSocket
-        socket.once(isTls(uri) ? 'secureConnect' : 'connect', () => {
-          isConnected = true
-        })
+        if (request.reusedSocket) isConnected = true
+        else
+          socket.once(isTls(uri) ? 'secureConnect' : 'connect', () => {
+            isConnected = true
+          })
       })
       request.once('response', (answer) => {
         const status = answer.statusCode ?? 0
         const refusal = Object.assign(new Error(`the collector answered ${status}`), {
           code: `HTTP_${status}`,
         })
-        drop(answer, () => (status >= 200 && status < 300 ? resolve() : reject(refusal)))
+        // a gateway may have passed the line on before it failed
+        const failure = new PostFailure(refusal, status >= 500, false)
+        drop(answer, () => (status >= 200 && status < 300 ? resolve() : reject(failure)))
       })
       request.once('error', (cause) => reject(new PostFailure(cause, isConnected, request.reusedSocket)))
       request.end(body)
@@ -88,16 +91,16 @@ export class HttpSink implements Sink {
   }
 }
 
-/** A request without an answer. */
+/** A request without the wanted answer. */
 class PostFailure extends Error {
   readonly code: string
   readonly mayHaveArrived: boolean
   readonly isStale: boolean
 
-  constructor(cause: Error, isConnected: boolean, isReused: boolean) {
+  constructor(cause: Error, mayHaveArrived: boolean, isReused: boolean) {
     super(cause.message, { cause })
     this.code = systemCode(cause)
-    this.mayHaveArrived = isConnected
+    this.mayHaveArrived = mayHaveArrived
     this.isStale = isReused && this.code === 'ECONNRESET'
   }
 }

@@ -168,6 +168,17 @@ describe('tampering is detected:', () => {
     })
   })
 
+  test('each named head must be there, also if two have the same place', () => {
+    const head = headAt(lines.at(-1)) ?? emptyChain(id)
+    const other = { ...head, hash: 'f'.repeat(64) }
+
+    for (const heads of [
+      [head, other],
+      [other, head],
+    ])
+      expect(verdictOf([text(lines)], { heads })).toMatchObject({ reason: 'head missing' })
+  })
+
   test('a removed end, if its last record is known', () => {
     const head = headAt(lines.at(-1))
     const cut = text(lines.slice(0, -1))

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { expect, test } from 'vitest'
+import { HttpSink } from '../../../src/core/audit/http-sink.ts'
 import { providerTls } from '../../plugins/jwt-auth/certificates.ts'
 import { type DeviceFixture, deviceFixture, entry, kindsOf, untilReady, verdictOf } from './opened-device.ts'
 
@@ -75,6 +76,21 @@ test('each line is one POST, in order, over one connection', async () => {
   })
 })
 
+test('a connection that is used again and again collects no listeners', async () => {
+  await using collector = await startCollector()
+  const warnings: Error[] = []
+  const keep = (warning: Error) => void warnings.push(warning)
+  process.on('warning', keep)
+  const sink = new HttpSink({ kind: 'http', uri: collector.uri, headers: {} }, 2_000)
+
+  await sink.write(Array.from({ length: 20 }, (_, number) => `${entry(number)}\n`))
+  sink.close()
+  process.off('warning', keep)
+
+  expect(collector.accepted).toHaveLength(20)
+  expect(warnings).toEqual([])
+})
+
 test('lines that keep coming are not late while each is written in time', async () => {
   await using fixture = await deviceFixture()
   await using collector = await startCollector()
@@ -106,6 +122,22 @@ test('a status other than 2xx is a failure, and the chain continues behind a gap
   const text = collector.accepted.join('')
   expect(kindsOf(text)).toEqual(['start', 'resume reopened', 'gap', 'request', 'close', 'checkpoint'])
   expect(verdictOf([text])).toBe('intact')
+})
+
+test('after a failure of a gateway a new chain begins, because the line may have been passed on', async () => {
+  await using fixture = await deviceFixture()
+  await using collector = await startCollector()
+  const device = await openHttp(fixture, collector)
+  const { answer } = collector
+
+  collector.answer = (_, response) => void response.writeHead(504).end()
+  await expect(device.write(entry(1))).rejects.toMatchObject({ code: 'HTTP_504' })
+  collector.answer = answer
+  await device.write(entry(2))
+  await device[Symbol.asyncDispose]()
+
+  const all = collector.requests.map(({ body }) => body).join('')
+  expect(verdictOf([all], { isMixed: true })).toBe('intact')
 })
 
 test('a collector that is down fails at once, and lines go on when it is back', async () => {
