@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { relative } from 'node:path'
 import { z } from 'zod'
 import { shownPath, tableOf } from './core/mounts/mount-path.ts'
 import { isLoopbackHost } from './lib/address.ts'
 import { isNetwork } from './lib/cidr.ts'
 import { systemCode } from './lib/private-file.ts'
+import { placeOf, realPathOf } from './lib/real-path.ts'
 import { type EnvironmentSettings, isEnvironmentName } from './plugins/cloud/upstream/environments.ts'
 
 /** A setting is invalid. The process logs the message and exits with code 2. */
@@ -628,15 +629,21 @@ function checkCombinations(config: Config, environment: Readonly<Record<string, 
     throw new SettingError('GATEHOUSE_DEFAULT_LEASE_TTL: must not be above GATEHOUSE_MAX_LEASE_TTL')
 }
 
-/** Whether `path` is a database file or a seal key file; overwriting one would make the store unusable. */
+/**
+ * Whether `path` is a database file or a seal key file, by whichever links; overwriting one would make the
+ * store unusable.
+ */
 export const isStoreFile = (config: Config, path: string): boolean =>
-  storeFiles(config).some((file) => resolve(file) === resolve(path))
+  placesOf(path).some((place) => storeFiles(config).includes(place))
 
+/** Links and what they lead to. */
 function storeFiles({ storage, sealKeyFile, sealPreviousKeyFile }: Config): string[] {
-  const database =
-    storage.kind === 'sqlite' ? ['', '-wal', '-shm', '.lock'].map((end) => `${storage.path}${end}`) : []
-  return [sealKeyFile, sealPreviousKeyFile ?? sealKeyFile, ...database]
+  const paths = storage.kind === 'sqlite' ? placesOf(storage.path) : []
+  const database = paths.flatMap((path) => ['', '-wal', '-shm', '.lock'].map((end) => `${path}${end}`))
+  return [sealKeyFile, sealPreviousKeyFile ?? sealKeyFile, ...database].flatMap(placesOf)
 }
 
+const placesOf = (path: string): string[] => [placeOf(path), realPathOf(path)]
+
 const isInside = (folder: string, file: string): boolean =>
-  !/^\.\.(?:\/|$)/.test(relative(resolve(folder), resolve(file)))
+  !/^\.\.(?:\/|$)/.test(relative(realPathOf(folder), file))

@@ -16,6 +16,7 @@ import { StartError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import { systemCode, writePrivateFile } from '../lib/private-file.ts'
 import { systemRandom } from '../lib/random.ts'
+import { realPathOf } from '../lib/real-path.ts'
 import { openSqlite, type SqliteStorage } from '../storage/sqlite.ts'
 import type { Storage } from '../storage/storage.ts'
 import { CommandError, runCommand, UsageError } from './command.ts'
@@ -59,7 +60,7 @@ async function askServer(path: string, out: string | undefined): Promise<void> {
   const unsafe = await unsafeFolder(path)
   if (unsafe !== undefined)
     throw new CommandError(`a running server makes no root token, because ${unsafe}; stop it and try again`)
-  const { uid } = statSync(`${path}.lock`)
+  const { uid } = statSync(`${realPathOf(path)}.lock`)
   if (process.geteuid?.() !== uid)
     throw new CommandError(`a running server makes no root token for another user: run this as user ${uid}`)
   checkOutput(out)

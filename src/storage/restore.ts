@@ -1,14 +1,14 @@
 import { constants, createReadStream, createWriteStream } from 'node:fs'
-import { chown, copyFile, link, open, realpath, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { chown, copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import Database from 'better-sqlite3'
 import { StartError } from '../errors.ts'
 import { isAbsentOrEmpty, makePrivateFolder, syncFolder } from '../lib/private-file.ts'
+import { realPathOf } from '../lib/real-path.ts'
 import type { BackupFacts } from './backup-facts.ts'
 import type { StorageFaults } from './faults.ts'
 import { holdLock } from './lock-file.ts'
-import { engineCode } from './storage-error.ts'
 import type { StoredRecord } from './storage.ts'
 import { BrokenDatabase, type Verified, verifyDatabase } from './verify.ts'
 
@@ -43,7 +43,7 @@ export async function restoreBackup({
   faults,
 }: RestoreOptions): Promise<Restored> {
   makePrivateFolder(dirname(path))
-  const target = await realPathOf(path)
+  const target = realPathOf(path)
   using _lock = holdLock(target, path)
   await giveToOwner(`${target}.lock`)
   if (!force && hasRecords(target) !== false)
@@ -63,16 +63,6 @@ export async function restoreBackup({
     return { facts, kept: isKept ? target + end : undefined }
   } finally {
     await rm(part, { force: true })
-  }
-}
-
-/** The file that a link leads to, which need not exist yet. */
-async function realPathOf(path: string): Promise<string> {
-  try {
-    return await realpath(path)
-  } catch (cause) {
-    if (engineCode(cause) !== 'ENOENT') throw cause
-    return join(await realpath(dirname(path)), basename(path))
   }
 }
 

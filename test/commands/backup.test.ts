@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { damage } from '../support/damage.ts'
@@ -292,6 +292,30 @@ test('verify names a record that the keys do not open', async () => {
     stderr: `data/gatehouse.db: broken: its keys do not open the record ${key}\n`,
   })
 })
+
+test.each(['real/gatehouse.db', 'data/gatehouse.db', 'real/../real/gatehouse.db-wal', 'key'])(
+  'a backup does not replace %s of a store behind links',
+  async (file) => {
+    await using folder = await temporaryFolder()
+    await aStoppedServer(folder.path)
+    await mkdir(folder.file('real'))
+    for (const [name, real] of [
+      ['gatehouse.db', 'real/gatehouse.db'],
+      ['seal.key', 'key'],
+    ] as const) {
+      await rename(folder.file(`data/${name}`), folder.file(real))
+      await symlink(folder.file(real), folder.file(`data/${name}`))
+    }
+
+    const refused = await backup(folder.path, [file])
+
+    expect(refused).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `${file} is a database file or a seal key file\n`,
+    })
+  },
+)
 
 test('a damaged database is not backed up, and the backup of yesterday stays', async () => {
   await using folder = await temporaryFolder()

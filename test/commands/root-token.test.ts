@@ -1,4 +1,4 @@
-import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { startInFolder } from '../support/folder-server.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -96,6 +96,20 @@ test('root-token has a running server make the token, which logs it at once and 
   expect(logLines(server).filter(({ event }) => event === 'root_token_made')).toHaveLength(1)
   expect(server.stderr).not.toContain(token)
   expect(later.stderr).not.toContain('root_token_made')
+})
+
+test('root-token finds the server of a database behind a link', async () => {
+  await using folder = await temporaryFolder()
+  await aStoppedServer(folder.path)
+  await rename(folder.file('data/gatehouse.db'), folder.file('real.db'))
+  await symlink(folder.file('real.db'), folder.file('data/gatehouse.db'))
+  await using server = await startInFolder({ folder: folder.path })
+
+  const made = await rootToken(folder.path)
+
+  expect(made).toMatchObject({ code: 0, stderr: '' })
+  const token = /^Root token: (\S+)\n$/.exec(made.stdout)?.[1] ?? ''
+  expect(await server.as(token).read('auth/token/lookup-self')).toMatchObject({ status: 200 })
 })
 
 test('a running server makes no root token while it is sealed, or if others can write its folder', async () => {
