@@ -28,10 +28,17 @@ await runCommand(async () => {
       created_time: new Date().toISOString(),
       seal_type,
     }
-    const { records, digest } = await backUp(file, { source, given })
+    const { records, digest } = await backUp(file, { source, given, signal: stopped() })
     noteBackup(source)
     process.stdout.write(`Backup written to ${file}: ${records} records, digest ${digest}\n`)
   } catch (cause) {
     throw commandFailure(`cannot back up ${source} to ${file}`, cause)
   }
 })
+
+/** Aborts when the process is asked to stop, so that no incomplete file is left. */
+function stopped(): AbortSignal {
+  const stopping = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => stopping.abort())
+  return stopping.signal
+}

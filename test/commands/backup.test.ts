@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
 import { copyFile, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
@@ -17,6 +20,7 @@ import {
   verdict,
 } from '../plugins/jwt-auth/oidc/small-provider.ts'
 
+const project = join(import.meta.dirname, '../..')
 const policy = { policy: 'path "a" { capabilities = ["read"] }' }
 const run =
   (name: string) =>
@@ -316,6 +320,25 @@ test.each(['real/gatehouse.db', 'data/gatehouse.db', 'real/../real/gatehouse.db-
     })
   },
 )
+
+test('a backup that is stopped leaves no incomplete file', async () => {
+  await using folder = await temporaryFolder()
+  await aStoppedServer(folder.path)
+  const names = () => readdir(folder.path)
+  const child = spawn(process.execPath, [join(project, 'src/commands/backup.ts'), 'b'], { cwd: folder.path })
+  const ended = once(child, 'exit')
+
+  await expect.poll(names, { interval: 1, timeout: 10_000 }).toContain('b.part')
+  child.kill('SIGTERM')
+  const [code] = await ended
+
+  const left = (await names()).filter((name) => name.startsWith('b'))
+  // the copy may have been complete already
+  expect([
+    [1, []],
+    [0, ['b']],
+  ]).toContainEqual([code, left])
+})
 
 test('a damaged database is not backed up, and the backup of yesterday stays', async () => {
   await using folder = await temporaryFolder()
