@@ -179,6 +179,20 @@ describe('entries', () => {
     expect(file.text()).not.toContain(id)
   })
 
+  test('a token without an accessor shows none', async () => {
+    const [, made] = await file.during(async () => {
+      const token = await server.root.write('auth/token/create', { type: 'batch', policies: ['u'] })
+      await server.as(String(token.body['auth']?.['client_token'])).read('auth/token/lookup-self')
+    })
+    const used = entryOf(file, 'request', 'auth/token/lookup-self')
+
+    expect(made?.['response']?.['auth']).toMatchObject({ token_type: 'batch' })
+    expect(made?.['response']?.['auth']).not.toHaveProperty('accessor')
+    expect(used?.['auth']).toMatchObject({ token_type: 'batch' })
+    expect(used?.['auth']).not.toHaveProperty('accessor')
+    expect(used?.['request']).not.toHaveProperty('client_token_accessor')
+  })
+
   test('a create and an update are told apart', async () => {
     const write = () => server.root.write('cubbyhole/told', { a: 'b' })
 

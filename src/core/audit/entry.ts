@@ -210,8 +210,11 @@ function tokenHashes({ tokenId, caller }: AuditedRequest, hashing: Hashing): Tok
 
 const always = (text: string, { logRaw, hash }: Hashing): string => (logRaw ? text : hash(text))
 
-const accessorText = (text: string, hashing: Hashing): string =>
-  hashing.hmacAccessor ? always(text, hashing) : text
+/** Batch tokens have no accessor. */
+function accessorText(text: string, hashing: Hashing): string | undefined {
+  if (text === '') return undefined
+  return hashing.hmacAccessor ? always(text, hashing) : text
+}
 
 /** The caller; of one who was refused before its policies were looked at, only the type. */
 function authOf({ caller, verdict }: AuditedRequest, hidden: TokenHashes, entityCreated: boolean): object {
@@ -263,7 +266,7 @@ function issuedAuthOf(auth: AuthBlock, issued: IssuedToken | undefined, hashing:
   const { client_token, accessor, policies, token_policies, identity_policies, metadata } = auth
   return {
     client_token: client_token === '' ? undefined : always(client_token, hashing),
-    accessor: shown(accessorText(accessor, hashing)),
+    accessor: accessorText(accessor, hashing),
     display_name: shown(issued?.token.display_name ?? ''),
     policies: list(policies),
     token_policies,
