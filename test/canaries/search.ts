@@ -41,8 +41,9 @@ export const placeOf = (name: string, content: string | Uint8Array): Place => ({
 /** Each sighting of a secret: its name, its form and the place. */
 export function sightings(secrets: ReadonlyMap<string, string>, places: readonly Place[]): string[] {
   const seen = new Set<string>()
+  // most forms of a plain token are the same text; it keeps the last name
   for (const [name, secret] of secrets)
-    for (const [form, text] of formsOf(secret))
+    for (const [text, form] of new Map(formsOf(secret).map(([form, text]) => [text, form])))
       for (const place of places)
         if (place.text.includes(Buffer.from(text).toString('latin1')))
           seen.add(`${name} in ${place.name} (${form})`)

@@ -88,9 +88,11 @@ export type Callers = {
 /** Sends canaries to an operation in every way. Returns the responses. */
 export async function walk(
   { name, verb, path, fields }: Operation,
-  { anonymous, root, as }: Callers,
+  { anonymous, root: findRoot, as }: Callers,
   book: CanaryBook,
 ): Promise<Answer[]> {
+  const found = await findRoot()
+  const root = async () => (name.includes('revoke') ? findRoot() : found)
   const say: Say = (field, how) =>
     how === undefined
       ? book.next({ what: `${name} ${field.name}`, isSecret: field.isSecret })
