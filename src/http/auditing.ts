@@ -128,7 +128,7 @@ export class Auditing {
         namespace: { id: namespace?.id ?? 'root', path: namespace?.path ?? '' },
         alwaysHashed: call.trail?.isCeremony === true,
         remotePort: raw.socket.remotePort,
-        headers: headers.of(raw.headers),
+        headers: headers.of(raw.rawHeaders),
         tokenId: tokenOf(raw),
         verdict: this.#verdictOf(call, isDenied),
       },

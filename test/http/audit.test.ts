@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdir, symlink } from 'node:fs/promises'
+import { type OutgoingHttpHeaders, request } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AuditFile, enableAuditFile } from '../support/audit-file.ts'
@@ -34,6 +36,14 @@ async function userToken(): Promise<string> {
 async function hashOf(input: string): Promise<string> {
   const answer = await server.root.write('sys/audit-hash/file', { input })
   return String(answer.body['data']?.['hash'])
+}
+
+/** Sends a request with headers that may be repeated. */
+async function sendWith(headers: OutgoingHttpHeaders): Promise<void> {
+  const sent = request(`${server.url}/v1/sys/mounts`, { headers }).end()
+  const [answer] = await once(sent, 'response')
+  answer.resume()
+  await once(answer, 'end')
 }
 
 const entryOf = (device: AuditFile, type: string, path: string): Json | undefined =>
@@ -313,6 +323,21 @@ describe('request headers', () => {
     expect(without?.['request']).not.toHaveProperty('headers')
     expect(JSON.stringify(sent?.['request']?.['headers'])).toBe(`{"${name.toLowerCase()}":["a"]}`)
     expect((await server.root.delete(path)).status).toBe(204)
+  })
+
+  test('a repeated header is shown with each value, and all as UTF-8', async () => {
+    const path = 'sys/config/auditing/request-headers/X-Foo'
+    const values = ['a', 'b, c', Buffer.from('é').toString('latin1')]
+    await server.root.write(path, {})
+    const [clear] = await file.during(() => sendWith({ 'X-Foo': values }))
+    await server.root.write(path, { hmac: true })
+    const [hashed] = await file.during(() => sendWith({ 'X-Foo': values }))
+    await server.root.delete(path)
+
+    expect(clear?.['request']?.['headers']).toMatchObject({ 'x-foo': ['a', 'b, c', 'é'] })
+    expect(hashed?.['request']?.['headers']).toMatchObject({
+      'x-foo': [await hashOf('a'), await hashOf('b, c'), await hashOf('é')],
+    })
   })
 
   test('headers with credentials are always hashed', async () => {

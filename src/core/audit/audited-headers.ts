@@ -1,6 +1,6 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/go/text.ts'
+import { headerText } from '../../lib/header-text.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import type { View } from '../barrier/view.ts'
 
@@ -39,7 +39,8 @@ export class AuditedHeaders {
 
   /** How a header is shown; undefined if it is not. */
   get(name: string): { readonly hmac: boolean } | undefined {
-    return own(this.#headers, name.toLowerCase())
+    const lower = name.toLowerCase()
+    return Object.hasOwn(this.#headers, lower) ? this.#headers[lower] : undefined
   }
 
   /** Throws `invalid` for what is no header name. */
@@ -57,11 +58,16 @@ export class AuditedHeaders {
     await this.#change(({ [name.toLowerCase()]: _removed, ...rest }) => rest)
   }
 
-  /** The headers of a request among them; the names of `headers` are in lower case. */
-  of(headers: IncomingHttpHeaders) {
-    return Object.entries(this.#headers).flatMap(([name, { hmac }]) => {
-      const sent = own(headers, name)
-      return sent === undefined ? [] : [{ name, values: [sent].flat(), hmac }]
+  /** Those of a request among them; `raw` has its names and values in turn, as sent. */
+  of(raw: readonly string[]) {
+    const shown = Object.entries(this.#headers)
+    if (shown.length === 0) return []
+    const sent = new Map(shown.map(([name]) => [name, [] as string[]]))
+    for (let at = 0; at < raw.length; at += 2)
+      sent.get(raw[at]?.toLowerCase() ?? '')?.push(headerText(raw[at + 1] ?? ''))
+    return shown.flatMap(([name, { hmac }]) => {
+      const values = sent.get(name) ?? []
+      return values.length === 0 ? [] : [{ name, values, hmac }]
     })
   }
 
@@ -77,7 +83,3 @@ export class AuditedHeaders {
 /** Checks nothing more, since this server sealed the record. */
 const headersOf = (stored: unknown): Headers =>
   typeof stored === 'object' && stored !== null ? { ...stored } : {}
-
-/** Names of headers such as `constructor` are also names of inherited properties. */
-const own = <Value>(headers: Readonly<Record<string, Value>>, name: string): Value | undefined =>
-  Object.hasOwn(headers, name) ? headers[name] : undefined
