@@ -72,9 +72,12 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
      * refused with `sealed`.
      */
     seal: async () => {
-      await audit[Symbol.asyncDispose]()
-      barrier.seal()
-      rechecks.recheck()
+      try {
+        await audit[Symbol.asyncDispose]()
+      } finally {
+        barrier.seal()
+        rechecks.recheck()
+      }
     },
     ...{ namespaceLife, cors, clusterId, ceremonies, audit },
     access: new Access({ tokens, identities, policies, namespaces, clock }),
