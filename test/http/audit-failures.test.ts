@@ -242,15 +242,18 @@ describe('starting', () => {
   test('fails for two devices that would write to one file', async () => {
     await mkdir(join(folder, 'logs'), { recursive: true })
     await symlink('logs', join(folder, 'same-logs'))
-    const paths = { a: join(folder, 'logs', 'a.log'), b: join(folder, 'same-logs', 'a.log') }
-    const devices = Object.entries(paths).map(([path, file_path]) => ({
-      ...{ path, type: 'file', options: { file_path } },
-    }))
+    const pairs = [
+      [join(folder, 'logs', 'a.log'), join(folder, 'same-logs', 'a.log')],
+      ['stdout', 'stdout'],
+    ]
+    for (const pair of pairs) {
+      const devices = pair.map((file_path, at) => ({ path: `${at}`, type: 'file', options: { file_path } }))
 
-    await expect(startWith(devices)).rejects.toMatchObject({
-      exitCode: 2,
-      message: 'GATEHOUSE_AUDIT: device b/: another audit device writes to this file',
-    })
+      await expect(startWith(devices)).rejects.toMatchObject({
+        exitCode: 2,
+        message: 'GATEHOUSE_AUDIT: device 1/: another audit device writes to this file',
+      })
+    }
   })
 
   test('with another device makes it possible to disable one that can never write again', async () => {

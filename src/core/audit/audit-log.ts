@@ -301,7 +301,11 @@ function testFailure({ target, device }: Enabled, error: unknown): ServiceError 
 const fileOf = (target: SinkTarget): string | undefined =>
   target.kind === 'file' ? resolve(target.path) : undefined
 
-const realFileOf = (target: SinkTarget): string[] => (target.kind === 'file' ? [realFile(target.path)] : [])
+/** The real path of the file that a device writes to, if any. */
+function realFileOf(target: SinkTarget): string[] {
+  if (target.kind === 'file') return [realFile(target.path)]
+  return target.kind === 'stdout' ? ['stdout'] : []
+}
 
 /** Two writers of one file would break both chains. */
 function takeFile(target: SinkTarget, taken: Set<string>): void {
