@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { Random } from '../../lib/random.ts'
 import { base64Bytes, readKey, writeBase64 } from './key-text.ts'
-import { openValue, sealValue } from './sealed-value.ts'
+import { openKeys, sealValue } from './sealed-value.ts'
 
 /** Key of the keyring, encrypted with the root key. */
 export const keyringKey = 'barrier/keyring'
@@ -59,7 +59,7 @@ export function sealRing({ terms, ...ring }: Ring, rootKey: Uint8Array, random: 
 
 /** Decrypts the keyring. Throws if the root key is another one. The caller must wipe the terms. */
 export function openRing(sealed: Uint8Array, rootKey: Uint8Array): Ring {
-  const plain = openValue(rootKey, keyringKey, sealed)
+  const plain = openKeys(rootKey, keyringKey, sealed)
   const keys: Buffer[] = []
   for (const span of keySpans(plain)) {
     keys.push(readKey(span) ?? missing())

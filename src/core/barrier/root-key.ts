@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { Random } from '../../lib/random.ts'
 import type { StoredRecord } from '../../storage/storage.ts'
-import { openValue, sealValue } from './sealed-value.ts'
+import { openKeys, sealValue } from './sealed-value.ts'
 
 /** Key of the root key, encrypted with the seal key. A store that has it is initialized. */
 export const rootKeyKey = 'barrier/root-key'
@@ -31,7 +31,7 @@ export const sealRootKey = (rootKey: Uint8Array, sealKey: Uint8Array, random: Ra
 /** Decrypts the root key; undefined if the seal key is another one. */
 export function openRootKey(sealKey: Uint8Array, { value }: Pick<StoredRecord, 'value'>): Buffer | undefined {
   try {
-    return openValue(sealKey, rootKeyKey, value)
+    return openKeys(sealKey, rootKeyKey, value)
   } catch {
     return undefined
   }

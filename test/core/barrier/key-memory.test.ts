@@ -195,7 +195,8 @@ test.runIf(process.platform === 'linux')(
     })
 
     expect(stderr).toBe('')
-    const { open, sealed } = JSON.parse(stdout)
+    const { keyrings, open, sealed } = JSON.parse(stdout)
+    expect(keyrings).toEqual({ first: 0, second: 0, third: 0 })
     expect(open).toMatchObject({ seal: 0, sealText: 0 })
     // more than one while a change of the keys is being written
     for (const copies of [open.root, open.data]) expect(copies).toBeGreaterThanOrEqual(1)

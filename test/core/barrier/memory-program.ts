@@ -1,14 +1,18 @@
 import { Buffer } from 'node:buffer'
 import { openSync, readFileSync, readSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { writeHex } from '../../../src/core/barrier/key-text.ts'
+import { base64Bytes, writeBase64, writeHex } from '../../../src/core/barrier/key-text.ts'
 import { keyringKey, openRing, wipe } from '../../../src/core/barrier/keyring-record.ts'
-import { openRootKey, rootKeyKey } from '../../../src/core/barrier/root-key.ts'
+import { newKey, openRootKey, rootKeyKey } from '../../../src/core/barrier/root-key.ts'
 import { readSealKeyFile } from '../../../src/core/barrier/seal.ts'
+import { firstKeyring } from '../../../src/core/barrier/keyring.ts'
+import { machineClock } from '../../../src/lib/clock.ts'
+import { systemRandom } from '../../../src/lib/random.ts'
 import { startTestServer } from '../../support/start-server.ts'
 
 // Runs a server and counts the copies of its keys in the memory of this process: while it is open, and after
-// it was sealed. Arguments: the database, the file of the seal key.
+// it was sealed. Before that, does the same for the text of a keyring that was decrypted and overwritten.
+// Arguments: the database, the file of the seal key.
 const [path = '', keyFile = ''] = process.argv.slice(2)
 const mask = 0x5a
 const chunkBytes = 1024 * 1024
@@ -79,6 +83,20 @@ function countIn(part: Buffer, key: Buffer): number {
   return count
 }
 
+/** A data key in base64, hidden, of a keyring that is decrypted and then overwritten. */
+function keyOfKeyring(): Buffer {
+  const rootKey = newKey(systemRandom)
+  const sealed = firstKeyring({ rootKey, clock: machineClock(), random: systemRandom })
+  const { terms } = openRing(sealed, rootKey)
+  const base64 = Buffer.from(new ArrayBuffer(base64Bytes))
+  for (const { key } of terms) writeBase64(key, base64)
+  const key = hidden(base64)
+  base64.fill(0)
+  wipe(terms)
+  return key
+}
+
+const keyrings = copies({ first: keyOfKeyring(), second: keyOfKeyring(), third: keyOfKeyring() })
 await using server = await startTestServer({
   settings: { STORAGE: `sqlite:${path}`, SEAL_KEY_FILE: keyFile },
 })
@@ -89,4 +107,4 @@ for (let login = 0; login < 20; login += 1)
 const keys = await keysNow()
 const open = copies(keys)
 await server.root.call('PUT', 'sys/seal')
-process.stdout.write(JSON.stringify({ open, sealed: copies(keys) }))
+process.stdout.write(JSON.stringify({ keyrings, open, sealed: copies(keys) }))
