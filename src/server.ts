@@ -176,7 +176,8 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
     await Promise.all([life.endRequests(), listener.close()])
   })
   if (database !== undefined) {
-    const requests = opened.use(rootTokenRequests({ database, core: () => life.core, log: given.log }))
+    const { clock, log } = given
+    const requests = opened.use(rootTokenRequests({ database, core: () => life.core, clock, log }))
     requests.start()
   }
   await listener.serve(server)

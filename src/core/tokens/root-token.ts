@@ -82,18 +82,19 @@ export async function ensureDevRootToken(
 const noteKey = 'root-token-made'
 
 /**
- * Creates a further root token. Calls `keep` with its id before the token becomes valid. With `noteAt`, a time in
- * milliseconds, the next start logs it. docs/storage.md#seal-key (lost root token)
+ * Creates a further root token, and returns its accessor. Calls `keep` with its id before the token becomes
+ * valid. With `noteAt`, a time in milliseconds, the next start logs it. docs/storage.md#seal-key (lost root token)
  */
 export async function createFurtherRootToken(
   { tokens, view, tokenMount }: RootTokenParts,
   keep: (id: string) => void,
   { noteAt }: { noteAt?: number } = {},
-): Promise<void> {
+): Promise<string> {
   const minted = tokens.mint(rootDraft(tokenMount))
   keep(minted.id)
   const note = noteAt === undefined ? [] : [{ key: noteKey, value: { time: new Date(noteAt).toISOString() } }]
   await view.write([...minted.entries, ...note])
+  return minted.token.accessor
 }
 
 /** Creates a further root token. Returns what `encode` makes of its id before the token becomes valid. */

@@ -1,4 +1,5 @@
-import { chmod, link, mkdir, readdir, rename, symlink, utimes, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, link, mkdir, readdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import {
   deliver,
@@ -6,6 +7,7 @@ import {
   takeAnswer,
   takeRequest,
 } from '../../../src/core/tokens/root-token-request.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { StorageFaults } from '../../../src/storage/faults.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -96,4 +98,24 @@ test('if the token cannot be stored, the command gets the reason and no token is
     .toEqual({ error: 'storage is full' })
 
   expect((await readdir(folder.file('data'))).filter((name) => name.includes('root-token'))).toEqual([])
+})
+
+test('a token that nobody fetches within 30 s is revoked, and its file is removed', async () => {
+  await using folder = await aFolder()
+  const clock = new FakeClock()
+  const settings = { STORAGE: `sqlite:${folder.database}`, SEAL_KEY_FILE: folder.file('key') }
+  await using server = await startTestServer({ settings, clock })
+  const answer = `${folder.database}.root-token-${id}`
+  await placeRequest(folder.database, id)
+  await expect.poll(() => existsSync(answer), { timeout: 10_000 }).toBe(true)
+  const { token } = JSON.parse(await readFile(answer, 'utf8'))
+  const valid = await server.as(token).read('auth/token/lookup-self')
+
+  clock.advance(31)
+  await expect.poll(() => existsSync(answer), { timeout: 10_000 }).toBe(false)
+
+  expect(valid).toMatchObject({ status: 200 })
+  await expect
+    .poll(async () => (await server.as(token).read('auth/token/lookup-self')).status, { timeout: 10_000 })
+    .toBe(403)
 })
