@@ -183,5 +183,6 @@ const errorOfKind: Partial<Record<ErrorKind, string>> = {
   missing: 'unsupported path',
 }
 
-/** Some refusals of fields repeat a value, which may be secret. */
-const withoutValues = (text: string): string => text.replace(/, value: '.*'/gs, '')
+/** The refusal of a field names it; the cause may repeat a value, which may be secret. */
+const withoutValues = (text: string): string =>
+  text.replace(/(error converting input for field "[^"]*").*/s, '$1')

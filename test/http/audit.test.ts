@@ -141,14 +141,18 @@ describe('entries', () => {
     expect(response?.['error']).toBe(`1 error occurred:\n\t* ${error}\n\n`)
   })
 
-  test('fields that do not convert are refused before the policies, without their values', async () => {
-    const body = { allowed_redirect_uris: [{ canary: 'x' }] }
-    const [request, response] = await file.during(() => server.root.write('auth/jwt/role/a', body))
+  test.each([
+    { path: 'auth/jwt/role/a', field: 'allowed_redirect_uris', value: [{ canary: 'x' }] },
+    { path: 'cloud/config', field: 'root_password_ttl', value: 'canary' },
+    { path: 'cloud/roles/a', field: 'ttl', value: '5canary' },
+    { path: 'auth/jwt/role/a', field: 'claim_mappings', value: 'canary' },
+  ])('$field of $path: refused before the policies, without its value', async ({ path, field, value }) => {
+    const [request, response] = await file.during(() => server.root.write(path, { [field]: value }))
 
     expect(request?.['auth']).toEqual({ token_type: 'default' })
-    expect(String(request?.['error'])).toContain('error converting input for field')
-    expect(String(request?.['error'])).not.toContain('canary')
+    expect(request?.['error']).toBe(`error converting input for field "${field}"`)
     expect(response?.['error']).toBe('1 error occurred:\n\t* invalid request\n\n')
+    expect(JSON.stringify([request, response]).replaceAll('"canary":', '')).not.toContain('canary')
   })
 
   test('a plain refusal of a handler has only the hash of its text', async () => {
