@@ -1,11 +1,12 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { type FileHandle, open, rm } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BackupFacts, GivenFacts } from './backup-facts.ts'
 import type { CopyOutcome, CopyTask } from './backup-program.ts'
 import { checkLogSize } from './log-size.ts'
 import { engineCode, ownCodes } from './storage-error.ts'
+import { removeCopy } from './unfinished-copy.ts'
 
 export type CopyOptions = {
   /** The database, which a server may be using. */
@@ -31,7 +32,7 @@ const program = new URL('./backup-program.ts', import.meta.url)
  */
 export async function copyDatabase(options: CopyOptions): Promise<Copied> {
   const { target } = options
-  await rm(target, { force: true })
+  await removeCopy(target)
   const handle = await open(target, 'wx+', 0o600)
   try {
     const facts = await runCopy(options, handle)
@@ -39,7 +40,7 @@ export async function copyDatabase(options: CopyOptions): Promise<Copied> {
     return { facts, handle }
   } catch (cause) {
     await handle.close()
-    await rm(target, { force: true })
+    await removeCopy(target)
     throw cause
   }
 }

@@ -10,6 +10,7 @@ import type { BackupFacts } from './backup-facts.ts'
 import type { StorageFaults } from './faults.ts'
 import { holdLock } from './lock-file.ts'
 import type { StoredRecord } from './storage.ts'
+import { removeCopy } from './unfinished-copy.ts'
 import { BrokenDatabase, type Verified, verifyDatabase } from './verify.ts'
 
 export type RestoreOptions = {
@@ -49,7 +50,7 @@ export async function restoreBackup({
   if (!force && hasRecords(target) !== false)
     throw new StartError(1, `${path} is not empty: with --force it is replaced, and kept beside the new one`)
   const part = `${target}.part`
-  await rm(part, { force: true })
+  await removeCopy(part)
   try {
     await copyDurably(backup, part)
     const facts = prepare(part, backup, noteOf)
@@ -62,7 +63,7 @@ export async function restoreBackup({
     syncFolder(dirname(target))
     return { facts, kept: isKept ? target + end : undefined }
   } finally {
-    await rm(part, { force: true })
+    await removeCopy(part)
   }
 }
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { copyFile, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { damage } from '../support/damage.ts'
@@ -281,6 +281,35 @@ test.each<{ name: string; spoil(file: string): Promise<unknown> | unknown; says:
   expect(refused.stderr).toContain(says)
   expect((await server.as(token).read('sys/policies/acl/kept')).status).toBe(200)
   expect((await readdir(folder.file('data'))).filter((name) => /part|replaced/.test(name))).toEqual([])
+})
+
+/** Leaves at `path` what a process leaves that is killed while it changes a copy of a database. */
+async function leaveKilledCopy(of: string, path: string): Promise<void> {
+  await copyFile(of, `${path}.open`)
+  const connection = new Database(`${path}.open`)
+  connection.pragma('journal_mode = DELETE')
+  connection.pragma('cache_size = 2')
+  connection.exec('BEGIN IMMEDIATE; UPDATE records SET value = zeroblob(50000)')
+  for (const end of ['', '-journal']) await copyFile(`${path}.open${end}`, path + end)
+  connection.close()
+  await rm(`${path}.open`)
+}
+
+test('what a killed restoration or backup left neither stops nor changes the next one', async () => {
+  await using folder = await temporaryFolder()
+  const token = await aStoppedServer(folder.path)
+  await backup(folder.path, ['b'])
+  await leaveKilledCopy(folder.file('b'), folder.file('data/gatehouse.db.part'))
+  await leaveKilledCopy(folder.file('b'), folder.file('c.part'))
+
+  const made = await backup(folder.path, ['c'])
+  const done = await restore(folder.path, ['c', '--force'])
+  await using server = await startInFolder({ folder: folder.path })
+
+  expect([made.code, done.code]).toEqual([0, 0])
+  expect((await server.as(token).read('sys/policies/acl/kept')).status).toBe(200)
+  const left = [...(await readdir(folder.path)), ...(await readdir(folder.file('data')))]
+  expect(left.filter((name) => name.includes('part'))).toEqual([])
 })
 
 test('verify names a record that the keys do not open', async () => {
