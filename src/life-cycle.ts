@@ -151,8 +151,8 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
       await this.#change(() => this.#openWith({ key }))
     } catch (cause) {
       if (!(cause instanceof StartError)) throw cause
-      // the storage failed: the next attempt may succeed
-      if (cause.cause instanceof ServiceError && cause.cause.kind === 'unavailable') throw cause.cause
+      const failure = storageFailureIn(cause)
+      if (failure !== undefined) throw failure
       if (cause.exitCode === 5) throw wrongKey('it does not open this store')
       throw new Error('the store cannot be unsealed', { cause })
     }
@@ -195,7 +195,9 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
   }
 
   async #create(seal: NewSeal, key: Uint8Array): Promise<string> {
-    const rootToken = await this.#parts.create(seal, key)
+    const rootToken = await this.#parts.create(seal, key).catch((cause: unknown) => {
+      throw storageFailureIn(cause) ?? cause
+    })
     this.#seal = seal.config
     return rootToken
   }
@@ -233,6 +235,12 @@ async function closeInOrder(open: OpenServer): Promise<void> {
   await open.http[Symbol.asyncDispose]()
   await open[Symbol.asyncDispose]()
 }
+
+/** The storage failure behind an error, if it is one: the next attempt may succeed. */
+const storageFailureIn = (error: unknown): ServiceError | undefined =>
+  error instanceof StartError && error.cause instanceof ServiceError && error.cause.kind === 'unavailable'
+    ? error.cause
+    : undefined
 
 const wrongKey = (reason: string) =>
   refuse('invalid', `unable to retrieve stored keys: invalid key: ${reason}`)

@@ -146,6 +146,19 @@ describe('initialization', () => {
     })
   })
 
+  test('on a full disk, nothing is initialized, and the next attempt succeeds', async () => {
+    const faults = new StorageFaults()
+    await using server = await startTestServer({ ...shamir, faults })
+    faults.arm('storage.before-commit', 'full')
+
+    expect(await init(server.anonymous, fiveThree)).toMatchObject({
+      status: 503,
+      body: errors('storage is full'),
+    })
+    expect((await server.anonymous.read('sys/init')).body).toEqual({ initialized: false })
+    expect(await init(server.anonymous, fiveThree)).toMatchObject({ status: 200 })
+  })
+
   test('the only share of one is the key', async () => {
     await using server = await initialized({ secret_shares: 1, secret_threshold: 1, stored_shares: 1 })
 
