@@ -328,6 +328,22 @@ describe('sealing', () => {
     for (const key of keys.slice(1, 4)) await unseal(anonymous, key)
     expect(await root.read('auth/token/lookup-self')).toMatchObject({ status: 200 })
   })
+
+  test('takes the last use of a token, without an error in the log', async () => {
+    const failures: string[] = []
+    const log = pino({ level: 'error' }, { write: (line) => failures.push(line) })
+    await using server = await unsealed(fiveThree, { log })
+    const policy = 'path "sys/seal" { capabilities = ["update", "sudo"] }'
+    await server.root.write('sys/policies/acl/seals', { policy })
+    const { body } = await server.root.write('auth/token/create', { policies: ['seals'], num_uses: 1 })
+    const once = server.as(String(body['auth']?.['client_token']))
+
+    expect(await once.call('PUT', 'sys/seal')).toMatchObject({ status: 204 })
+    for (const key of server.keys.slice(0, 3)) await unseal(server.anonymous, key)
+
+    expect(await once.call('PUT', 'sys/seal')).toMatchObject({ status: 403, body: notAccepted })
+    expect(failures).toEqual([])
+  })
 })
 
 describe('rekey', () => {
