@@ -7,6 +7,7 @@ export type ErrorKind =
   | 'too-large'
   | 'unsupported-media'
   | 'throttled'
+  | 'limited'
   | 'internal'
   | 'unrecorded'
   | 'upstream'

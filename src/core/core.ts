@@ -7,12 +7,14 @@ import { CorsStore } from './cors/cors-store.ts'
 import { openStore, type StoreParts, type StoreSettings } from './first-store.ts'
 import { LongLists } from './long-lists.ts'
 import type { Mount } from './mounts/mount.ts'
+import type { NamespaceLife } from './namespaces/namespace-life.ts'
 import { namespaceRemoval } from './namespaces/namespace-removal.ts'
 import type { OutboundClient } from './outbound.ts'
+import { QuotaStore } from './quotas/quota-store.ts'
 import { completeRestoration } from './restoration.ts'
 import { openCeremonies } from './seal/ceremonies.ts'
 import { storedCounts } from './stored-counts.ts'
-import { openStores } from './stores.ts'
+import { openStores, type Stores } from './stores.ts'
 import { storeRootToken } from './tokens/root-token.ts'
 
 export type CoreSettings = StoreSettings & {
@@ -51,6 +53,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const onFailure = (err: unknown) =>
     log.error({ err }, 'could not read the CORS settings; no origin is allowed until they are written again')
   const cors = await CorsStore.open({ view, onFailure })
+  const quotas = await openQuotas(stores, namespaceLife)
   const clusterId = await clusterIdOf(root)
   const rechecks = rechecking()
   const ceremonies = openCeremonies({ ...stores, storage })
@@ -79,7 +82,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
         rechecks.recheck()
       }
     },
-    ...{ namespaceLife, cors, clusterId, ceremonies, audit },
+    ...{ namespaceLife, cors, quotas, clusterId, ceremonies, audit },
     access: new Access({ tokens, identities, policies, namespaces, clock }),
     longLists: new LongLists(),
     counts: storedCounts(stores),
@@ -103,6 +106,24 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   }
+}
+
+/** Opens the rate limits. A rule is deleted with its mount or namespace. */
+async function openQuotas({ view, clock, log, mounts }: Stores, life: NamespaceLife): Promise<QuotaStore> {
+  const quotas = await QuotaStore.open({
+    ...{ view, clock },
+    onFailure: (err) => log.error({ err }, 'could not read a rate limit: it does not apply'),
+  })
+  mounts.onRemoval((mount) => quotas.removeRulesOn([mount.uuid]))
+  life.addRemovalStep({
+    ...{ name: 'quotas', phase: 'data' },
+    remove: (id) =>
+      quotas.removeRulesOn(
+        mounts.table.of(id).map(({ uuid }) => uuid),
+        id,
+      ),
+  })
+  return quotas
 }
 
 /** Long polls must repeat their checks when the server is sealed or the clock is set. */

@@ -24,6 +24,8 @@ export type AdmissionParts = {
   /** Limits on paths that need no token. */
   openJsonLimits: JsonLimits
   isSealed(): boolean
+  /** Checks the rate limit of a login that waited for its role; throws `limited`. docs/contract/quotas.md */
+  limitLogin(call: Call): Promise<void> | undefined
   /** Maximum TTL of tokens and leases of the mount, in seconds. */
   maxTtlOf(mount: Mount): number
 }
@@ -50,7 +52,16 @@ export function admission(parts: AdmissionParts): Admit {
   return async (request, rules) => {
     const call = callOf(request.raw)
     const isOfStranger = !rules.open && isLarge(request.body) && !(await isKnown(request.raw, call))
-    readRequest(request, call, { limits: rules.open ? parts.openJsonLimits : parts.jsonLimits, isOfStranger })
+    try {
+      readRequest(request, call, {
+        limits: rules.open ? parts.openJsonLimits : parts.jsonLimits,
+        isOfStranger,
+      })
+    } finally {
+      // a login that cannot be read counts too
+      const limited = parts.limitLogin(call)
+      if (limited !== undefined) await limited
+    }
     if (isSealed()) throw sealedRefusal()
     if (call.namespace === undefined) throw refuse('missing', 'namespace not found')
     if (call.namespace.id !== 'root') {

@@ -15,7 +15,7 @@ export function writeAnswer(
   if (response.destroyed) return
   // a 204 has neither body nor Content-Length (RFC 9110 §8.6), also where a client chose the status
   const body = status === 204 ? undefined : made
-  const { requestId, crossOrigin } = callOf(request)
+  const { requestId, crossOrigin, limitHeaders } = callOf(request)
   const namespace = request.headers['x-vault-namespace']
   const all = firstHeaders(requestId, namespace)
   if (headers !== undefined) Object.assign(all, headers)
@@ -23,6 +23,7 @@ export function writeAnswer(
   if (stream !== undefined) all['content-length'] = String(stream.bytes)
   else if (body !== undefined) all['content-length'] = String(Buffer.byteLength(body))
   else if (status !== 204 && status !== 304) all['content-length'] = '0'
+  if (limitHeaders !== undefined) Object.assign(all, limitHeaders)
   if (crossOrigin !== undefined) allowOrigin(all, crossOrigin)
   if (closes) all['connection'] = 'close'
   response.writeHead(status, all)

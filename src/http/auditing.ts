@@ -56,6 +56,12 @@ export class Auditing {
     return this.#served(this.#entriesOf(raw, call, { isDenied: false }), call, trail, steps)
   }
 
+  /** Records a request that a rate limit refuses, in one entry. Throws `internal` if that fails. */
+  async limited(raw: IncomingMessage, call: Call, refusal: ServiceError): Promise<void> {
+    call.trail = { ...freshTrail(), isReached: true, isOneWay: true }
+    await this.#refused(raw, call, refusal, refusal.message)
+  }
+
   async #served(entries: Entries, call: Call, trail: AuditTrail, steps: Steps): Promise<Answer> {
     try {
       await this.#writeRequest(entries, '')

@@ -56,6 +56,8 @@ export type Call = {
   readonly contentType: string | undefined
   /** The CORS headers for a page of an allowed origin. docs/contract/http.md#pages-of-other-origins */
   crossOrigin: CrossOrigin | undefined
+  /** Headers that tell about a rate limit. docs/contract/quotas.md */
+  limitHeaders: Readonly<Record<string, string>> | undefined
   /** The client's address. docs/contract/http.md#client-address */
   remoteAddress: string
   /** Requested wrapping TTL in seconds, with fractions; 0: the response is not wrapped. Set by `admit`. */

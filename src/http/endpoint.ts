@@ -7,6 +7,7 @@ import type { AuditTrail } from './audit-trail.ts'
 import { noteNodeAnswer } from './audited-reply.ts'
 import { readFields } from './body.ts'
 import type { Call } from './call.ts'
+import { isRevoking } from './is-revoking.ts'
 import { isNodeState, noRoute } from './mount-router.ts'
 import type { Answer, RouteRules, Served } from './exchange.ts'
 import type { HelpPages } from './help.ts'
@@ -62,12 +63,6 @@ export function mountEndpoint(
       return answerRequest(host, request, served)
     },
   }
-}
-
-/** Served under any load: revoking tokens and leases. docs/contract/http.md#limits */
-function isRevoking({ mount, below }: Call): boolean {
-  if (mount?.plugin === 'token') return below.startsWith('revoke')
-  return mount?.plugin === 'system' && /^(?:leases\/)?revoke/.test(below)
 }
 
 /** A path that belongs to no mount. */

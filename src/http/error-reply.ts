@@ -13,6 +13,7 @@ const statusOf: Record<ErrorKind, number> = {
   'too-large': 413,
   'unsupported-media': 415,
   throttled: 429,
+  limited: 429,
   internal: 500,
   unrecorded: 500,
   upstream: 502,

@@ -16,6 +16,7 @@ import { mountRouter } from './mount-router.ts'
 import type { ApiDocument } from './openapi.ts'
 import { genericPlaces } from './openapi-places.ts'
 import type { Plugin } from './plugin.ts'
+import { RateLimits } from './rate-limits.ts'
 import type { RawStatus } from './raw-errors.ts'
 
 /** Settings of the server, by name. */
@@ -58,6 +59,10 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
   const isSealed = () => core.barrier.isSealed()
   const json = jsonLimits(settings)
   const host = coreHost(core)
+  const limiter = new RateLimits({
+    ...{ namespaces, resolve, mountTypes: core.mountTypes, quotas: core.quotas },
+    onRefused: (quota) => given.measure?.rateLimited(quota),
+  })
   return {
     plugins: served(plugins),
     node,
@@ -67,6 +72,7 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
     }),
     admit: admission({
       ...{ access, namespaces, resolve, isSealed },
+      limitLogin: (call) => limiter.checkLogin(call),
       jsonLimits: json.withToken,
       openJsonLimits: json.open,
       maxTtlOf: (mount) => effectiveMaxTtl(mount, systemTtl),
@@ -75,6 +81,7 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
     pipeline: {
       ...pipelineParts(core.log, given),
       audit: auditing(core, host.takeBack),
+      limiter,
       cors: corsReader(() => core.cors.current),
       afterRequest: (call) => {
         const spent = call.caller?.token
@@ -116,7 +123,7 @@ export function closedHttpParts({ random, log, corsSettings, ...given }: ClosedH
     host: { enter: unreachable, lease: unreachable, wrap: unreachable, takeBack: unreachable },
     pipeline: {
       ...pipelineParts(log, given),
-      ...{ audit: undefined, cors: corsReader(corsSettings), afterRequest: nothing },
+      ...{ audit: undefined, limiter: undefined, cors: corsReader(corsSettings), afterRequest: nothing },
     },
     prepared: undefined,
     onClosing: nothing,

@@ -124,6 +124,7 @@ export function mountRouter({
         (typeof address === 'string' || route.url.startsWith(healthPrefix) ? undefined : address),
       contentType: request.headers['content-type'],
       crossOrigin: undefined,
+      limitHeaders: undefined,
       remoteAddress: typeof address === 'string' ? address : '',
       wrapTtl: 0,
       wrapsForStranger: false,

@@ -13,6 +13,7 @@ import type { Auditing } from './auditing.ts'
 import type { Answer } from './exchange.ts'
 import { isKnownVerb } from './mount-router.ts'
 import type { PreparedAnswers } from './prepared-answers.ts'
+import { isOverQuota, type RateLimits } from './rate-limits.ts'
 
 export type PipelineParts = {
   readonly prepared: Pick<PreparedAnswers, 'send'> | undefined
@@ -24,7 +25,9 @@ export type PipelineParts = {
     readonly maxInFlight: number
   }
   /** Writes the audit entries; undefined while the server is sealed. */
-  readonly audit: Pick<Auditing, 'isOn' | 'around'> | undefined
+  readonly audit: Pick<Auditing, 'isOn' | 'around' | 'limited'> | undefined
+  /** Undefined while the server is sealed. */
+  readonly limiter: Pick<RateLimits, 'isOn' | 'isAudited' | 'checkHead'> | undefined
   /** The CORS rules; undefined while CORS is off. docs/contract/http.md#pages-of-other-origins */
   cors(): CorsRules | undefined
   /** Called for every internal error. */
@@ -41,6 +44,7 @@ export type PipelineParts = {
 type Measure = {
   request(measured: { method: string; route: string; code: number; seconds: number }): void
   refused(reason: 'size' | 'timeout' | 'malformed' | 'overload'): void
+  rateLimited(quota: string): void
 }
 
 /**
@@ -101,8 +105,9 @@ export class Pipeline {
 
   /** Sends a prepared response, skipping all further steps. */
   #answersAtOnce(request: IncomingMessage, response: ServerResponse): boolean {
-    const { onAccess, measure, prepared, audit } = this.#parts
-    if (prepared === undefined || onAccess !== undefined || audit?.isOn === true) return false
+    const { onAccess, measure, prepared, audit, limiter } = this.#parts
+    if (prepared === undefined || onAccess !== undefined) return false
+    if (audit?.isOn === true || limiter?.isOn === true) return false
     if (this.#isBusy || request.isBeyondLimits === true) return false
     const started = performance.now()
     const route = prepared.send(request, response)
@@ -158,9 +163,20 @@ export class Pipeline {
         answer = await this.#served(request, call, endpoint)
       }
     } catch (error) {
-      answer = this.#refusal(error, call, endpoint)
+      const shown = isOverQuota(error) ? await this.#recorded(error, request.raw, call) : error
+      answer = this.#refusal(shown, call, endpoint)
     }
     this.#send(request.raw, response, answer)
+  }
+
+  /** The refusal, or what prevents its audit entry. */
+  async #recorded(refusal: ServiceError, raw: IncomingMessage, call: Call): Promise<unknown> {
+    const { audit, limiter } = this.#parts
+    if (audit?.isOn !== true || limiter?.isAudited !== true) return refusal
+    return audit.limited(raw, call, refusal).then(
+      () => refusal,
+      (error: unknown) => error,
+    )
   }
 
   /** Admission and the endpoint's response, with their audit entries. */
@@ -195,6 +211,7 @@ export class Pipeline {
     if (early?.kind === 'empty') return earlyAnswer(early)
     if (announcesBody(request)) checkAnnouncedSize(request, this.#maxBytes(call, endpoint))
     if (early !== undefined && !isServed(early)) return earlyAnswer(early)
+    if (this.#parts.limiter?.isOn === true) this.#parts.limiter.checkHead(call)
     if (crossing !== undefined) return crossing
     if (early !== undefined) return earlyAnswer(early)
     if (request.isBeyondLimits === true && !endpoint.isExempt(call)) throw overloaded()

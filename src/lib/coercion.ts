@@ -42,6 +42,18 @@ export function toWholeNumber(wire: unknown): Coerced<number> {
     : { error: `'' cannot parse value as 'int': strconv.ParseInt: ${parsed.error}` }
 }
 
+export function toNumber(wire: unknown): Coerced<number> {
+  const text = scalarText(wire)
+  if (text === undefined) return { error: unconvertible('', 'float64', wire) }
+  if (text === '') return { value: 0 }
+  const value = numberForm.test(text) ? Number(text) : Number.NaN
+  if (Number.isFinite(value)) return { value }
+  const cause = Number.isNaN(value) ? 'invalid syntax' : 'value out of range'
+  return { error: `'' cannot parse value as 'float64': strconv.ParseFloat: ${cause}` }
+}
+
+const numberForm = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+
 export function toText(wire: unknown): Coerced<string> {
   const value = scalarText(wire)
   return value === undefined ? { error: unconvertible('', 'string', wire) } : { value }

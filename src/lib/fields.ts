@@ -7,6 +7,7 @@ import {
   toDuration,
   toLowerText,
   toMap,
+  toNumber,
   toPairs,
   toSlice,
   toText,
@@ -57,6 +58,9 @@ export const boolField = field({ type: 'boolean' }, toBool, z.boolean())
 
 /** An integer; on the wire also text, with an optional base prefix. docs/contract/http.md#field-types */
 export const intField = field({ type: 'integer' }, toWholeNumber, z.int())
+
+/** A number; on the wire also text. docs/contract/http.md#field-types */
+export const numberField = field({ type: 'number' }, toNumber, z.number())
 
 /**
  * Text, never trimmed; on the wire also a number, read as its literal text, or a boolean, read as `1` or `0`.

@@ -32,10 +32,17 @@ export type MeasuredLogin = {
 type AuditedEntry = { readonly device: string; readonly succeeded: boolean; readonly seconds: number }
 
 /**
- * The greatest number of distinct `mount` and `device` labels: operators choose these paths, so they are not
- * bounded.
+ * The greatest number of distinct `mount` and `device` labels, and of `quota` labels: operators choose them, so
+ * they are not bounded.
  */
 const maxMounts = 200
+
+function bounded(known: Set<string>, label: string): string {
+  if (known.has(label)) return label
+  if (known.size >= maxMounts) return 'other'
+  known.add(label)
+  return label
+}
 
 /**
  * The metrics of one server. The Prometheus library is loaded on the first export. No label value is chosen
@@ -45,9 +52,11 @@ export class Metrics {
   readonly #gauges = new Map<string, ReadGauge>()
   readonly #storage: StorageCounters
   readonly #mounts = new Set<string>()
+  readonly #quotas = new Set<string>()
   readonly #requests = new Counter()
   readonly #requestDurations = new Histogram()
   readonly #refused = new Counter()
+  readonly #rateLimited = new Counter()
   readonly #logins = new Counter()
   readonly #loginDurations = new Histogram()
   readonly #lookalikes = new Counter()
@@ -83,6 +92,11 @@ export class Metrics {
     this.#refused.add({ reason })
   }
 
+  /** A request that a rate limit refused. */
+  rateLimited(quota: string): void {
+    this.#rateLimited.add({ quota: bounded(this.#quotas, quota) })
+  }
+
   login({ mount: path, method, result, reason, seconds }: MeasuredLogin): void {
     const mount = this.mountLabel(path)
     this.#logins.add({ mount, method, result, reason })
@@ -111,10 +125,7 @@ export class Metrics {
 
   /** The label for a mount: its path, or `other` once there are too many. */
   mountLabel(path: string): string {
-    if (this.#mounts.has(path)) return path
-    if (this.#mounts.size >= maxMounts) return 'other'
-    this.#mounts.add(path)
-    return path
+    return bounded(this.#mounts, path)
   }
 
   /** In the Prometheus text format. */
@@ -161,6 +172,12 @@ export class Metrics {
       registry,
       { name: 'http_refused_total', help: 'Requests refused before any work', labels: ['reason'] },
       this.#refused,
+    )
+    registerCounter(
+      library,
+      registry,
+      { name: 'rate_limited_total', help: 'Requests refused by a rate limit', labels: ['quota'] },
+      this.#rateLimited,
     )
     const logins = {
       name: 'logins_total',

@@ -222,6 +222,17 @@ const system: DocumentedCall[] = [
   { ask: 'post /sys/config/cors', body: { allowed_origins: '*' }, status: 204 },
   { ask: 'get /sys/config/cors', name: 'when on' },
   { ask: 'delete /sys/config/cors', status: 204 },
+  { ask: 'get /sys/quotas/config' },
+  { ask: 'post /sys/quotas/config', body: { rate_limit_exempt_paths: ['sys/health'] }, status: 204 },
+  {
+    ask: 'post /sys/quotas/rate-limit/{name}',
+    params: { name: 'probe' },
+    body: { path: 'cubbyhole', rate: 1000 },
+    status: 204,
+  },
+  { ask: 'get /sys/quotas/rate-limit/{name}', params: { name: 'probe' } },
+  { ask: 'get /sys/quotas/rate-limit' },
+  { ask: 'delete /sys/quotas/rate-limit/{name}', params: { name: 'probe' }, status: 204 },
 ]
 
 const header = { header: 'X-Request-Source' }

@@ -570,6 +570,7 @@ describe('a bug before the endpoint is logged, and costs only its request', () =
         },
       },
       audit: undefined,
+      limiter: undefined,
       cors: () => undefined,
       onBug: (error) => bugs.push(error),
       afterRequest: () => {},

@@ -54,6 +54,7 @@ export class MountStore implements AsyncDisposable {
   /** Serializes changes: each sees the table that the previous one left. */
   readonly #changes = new Limiter(1)
   readonly #beforeRemoval: BeforeRemoval[] = []
+  readonly #onRemoval: ((mount: Mount) => Promise<void>)[] = []
   readonly #onMoveEnd: ((migration: Migration) => void)[] = []
   #isStopping = false
 
@@ -80,6 +81,11 @@ export class MountStore implements AsyncDisposable {
   /** `listener` ends the tokens and leases of a mount before the mount is removed or moved. */
   beforeRemoval(listener: BeforeRemoval): void {
     this.#beforeRemoval.push(listener)
+  }
+
+  /** `listener` removes what belongs to a mount, right before its record is deleted. */
+  onRemoval(listener: (mount: Mount) => Promise<void>): void {
+    this.#onRemoval.push(listener)
   }
 
   /** `listener` is called after each move, whether or not it succeeded. */
@@ -340,6 +346,7 @@ export class MountStore implements AsyncDisposable {
     await this.#inFlight.close(mount)
     await this.#parts.types.empty(mount)
     await this.viewOf(mount).deletePrefix('')
+    for (const listener of this.#onRemoval) await listener(mount)
     await this.#changes.run(async () => {
       await this.#write({ key: mount.uuid, value: undefined })
       this.#table = this.#table.with([], [mount])

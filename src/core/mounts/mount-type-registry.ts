@@ -1,3 +1,4 @@
+import type { JsonValue } from '../../lib/json.ts'
 import type { LeaseBackend } from '../leases/lease-backend.ts'
 import type { RenewalTerms } from '../tokens/renewal-terms.ts'
 import type { Token } from '../tokens/token.ts'
@@ -62,6 +63,18 @@ export class MountTypeRegistry implements AsyncDisposable {
     for (const type of this.#of(mount.plugin))
       if (type.renewalTerms !== undefined) return type.renewalTerms(token, mount)
     return { ok: false, reason: 'unsupported path' }
+  }
+
+  /** Whether logins of a plugin name a role. */
+  hasLoginRoles(plugin: string): boolean {
+    return this.#of(plugin).some(({ loginRole }) => loginRole !== undefined)
+  }
+
+  /** The role of a login with these fields; empty for none. */
+  async loginRole(mount: Mount, fields: Readonly<Record<string, JsonValue>>): Promise<string> {
+    for (const type of this.#of(mount.plugin))
+      if (type.loginRole !== undefined) return type.loginRole(mount, fields)
+    return ''
   }
 
   async clear(mount: Mount, how: Removal): Promise<void> {

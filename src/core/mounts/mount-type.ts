@@ -1,3 +1,4 @@
+import type { JsonValue } from '../../lib/json.ts'
 import type { LeaseBackend } from '../leases/lease-backend.ts'
 import type { RenewalTerms } from '../tokens/renewal-terms.ts'
 import type { Token } from '../tokens/token.ts'
@@ -31,6 +32,11 @@ export type MountType = MountTypeNames & {
    * deleted. If it rejects, the mount stays.
    */
   empty?(mount: Mount): Promise<void>
+  /**
+   * The name of the role of a login, from the fields of its body; empty for none. If absent, rate limits of its
+   * mounts cannot name a role.
+   */
+  loginRole?(mount: Mount, fields: Readonly<Record<string, JsonValue>>): Promise<string>
   /** Starts the background jobs. Called at most once, and never with `BACKGROUND=off`. */
   start?(): void
   /** Durably ends everything that has expired, because the clock is about to be set back. */

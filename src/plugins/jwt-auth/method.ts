@@ -9,6 +9,8 @@ import type { Token } from '../../core/tokens/token.ts'
 import { refuse, ServiceError } from '../../errors.ts'
 import { Buckets } from '../../lib/buckets.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { toLowerText } from '../../lib/coercion.ts'
+import type { JsonValue } from '../../lib/json.ts'
 import { Limiter } from '../../lib/limiter.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Attempt } from './attempt.ts'
@@ -232,6 +234,13 @@ export class JwtMethod {
   /** The refused logins of a mount. docs/explain.md */
   failuresOf(mount: Mount): LoginFailures {
     return this.#placeOf(mount).failures
+  }
+
+  /** The role of a login that sent this `role`; empty if the login has none. */
+  async loginRole(mount: Mount, sent: JsonValue): Promise<string> {
+    const named = toLowerText(sent)
+    if ('error' in named) return ''
+    return named.value || ((await this.#placeOf(mount).state.findConfig())?.config.default_role ?? '')
   }
 
   /** What login reports need to know about a mount. */

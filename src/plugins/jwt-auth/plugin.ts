@@ -47,6 +47,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
         plan: (login) => planLogin(loginParts, login),
       }),
       gauges: jwtGauges(method),
+      loginRole: (mount, { role = '' }) => method.loginRole(mount, role),
       renewalTerms: method.renewalTerms.bind(method),
       start: () => sweeper.start(),
       settle: () => method.sweep(),

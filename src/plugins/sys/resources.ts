@@ -10,6 +10,7 @@ import { type LeaseRouteParts, leaseResources } from './leases.ts'
 import { type MountRouteParts, mountResources } from './mounts.ts'
 import { type NamespaceRouteParts, namespaceResources } from './namespaces.ts'
 import { policyResources } from './policies.ts'
+import { type QuotaRouteParts, quotaResources } from './quotas.ts'
 import { type SnapshotParts, snapshotResources } from './snapshot.ts'
 import { toolResources } from './tools.ts'
 import { uiResources } from './ui.ts'
@@ -24,6 +25,7 @@ export type SysParts = MountRouteParts &
   SnapshotParts &
   ApiDocumentParts &
   AuditRouteParts &
+  QuotaRouteParts &
   Parameters<typeof corsResources>[0] &
   Parameters<typeof policyResources>[0] &
   Parameters<typeof capabilityResources>[0] &
@@ -49,6 +51,7 @@ export function sysResources(parts: SysParts): Resource[] {
     ...snapshotResources(parts),
     ...corsResources(parts),
     ...auditResources(parts),
+    ...quotaResources(parts),
     ...apiDocumentResources(parts),
   ]
 }

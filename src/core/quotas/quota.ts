@@ -1,0 +1,67 @@
+import { z } from 'zod'
+
+/** A rate limit for each client address. docs/contract/quotas.md */
+export type Quota = {
+  readonly name: string
+  /** The id of the namespace that it limits; empty for a rule on a mount. */
+  readonly namespace: string
+  /** The UUID of the mount, which a move keeps; empty for a rule on a namespace. */
+  readonly mount: string
+  /** A path below the mount, or a glob that ends in `*`; empty for the whole mount. */
+  readonly suffix: string
+  /** Limits logins with this role only. */
+  readonly role: string
+  /** Requests per interval; fractions count as a whole request. */
+  readonly rate: number
+  /** In seconds. */
+  readonly interval: number
+  /** For how long a client that exceeds the rate is refused, in seconds; 0: until its interval ends. */
+  readonly blockInterval: number
+  /** A rule on a namespace that also limits the namespaces below it. */
+  readonly inheritable: boolean
+}
+
+/** Settings of all rate limits. */
+export type QuotaConfig = {
+  /** Prefixes of paths that no rule limits. */
+  readonly exemptPaths: readonly string[]
+  readonly auditsRefusals: boolean
+  readonly showsHeaders: boolean
+}
+
+export const defaultQuotaConfig: QuotaConfig = {
+  exemptPaths: [
+    'sys/generate-recovery-token/attempt',
+    'sys/generate-recovery-token/update',
+    'sys/generate-root/attempt',
+    'sys/generate-root/update',
+    'sys/health',
+    'sys/seal-status',
+    'sys/unseal',
+  ],
+  auditsRefusals: false,
+  showsHeaders: false,
+}
+
+const storedQuota = z.object({
+  name: z.string(),
+  namespace: z.string(),
+  mount: z.string(),
+  suffix: z.string(),
+  role: z.string(),
+  rate: z.number(),
+  interval: z.number(),
+  blockInterval: z.number(),
+  inheritable: z.boolean(),
+})
+const storedConfig = z.object({
+  exemptPaths: z.array(z.string()),
+  auditsRefusals: z.boolean(),
+  showsHeaders: z.boolean(),
+})
+
+/** Parses a stored record; throws if it is invalid. */
+export const readQuota = (record: unknown): Quota => storedQuota.parse(record)
+
+/** Parses a stored record; throws if it is invalid. */
+export const readQuotaConfig = (record: unknown): QuotaConfig => storedConfig.parse(record)
