@@ -231,7 +231,7 @@ const system: DocumentedCall[] = [
     status: 204,
   },
   { ask: 'get /sys/quotas/rate-limit/{name}', params: { name: 'probe' } },
-  { ask: 'get /sys/quotas/rate-limit' },
+  { ask: 'get /sys/quotas/rate-limit', query: '?list=true' },
   { ask: 'delete /sys/quotas/rate-limit/{name}', params: { name: 'probe' }, status: 204 },
 ]
 
