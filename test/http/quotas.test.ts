@@ -17,7 +17,9 @@ let auditFile: string
 beforeAll(async () => {
   const folder = stack.use(await temporaryFolder())
   auditFile = folder.file('audit.log')
-  server = stack.use(await startTestServer({ clock, settings: { AUDIT_DIRS: folder.path } }))
+  server = stack.use(
+    await startTestServer({ clock, settings: { AUDIT_DIRS: folder.path, TRUSTED_PROXIES: '127.0.0.1' } }),
+  )
   await server.root.write('sys/namespaces/ns1')
   await server.root.write('sys/namespaces/below', {}, inside('ns1'))
 })
@@ -78,6 +80,16 @@ describe('a rule on a mount', () => {
     const read = (address: string) => () => server.root.read('sys/mounts', from(address))
     expect(await statuses(2, read('127.0.0.2'))).toEqual([200, 429])
     expect(await statuses(2, read('127.0.0.3'))).toEqual([200, 429])
+  })
+
+  test('counts an IPv6 network of 64 bits as one client', async () => {
+    await limit('a', { path: 'sys', rate: 1, interval: 60 })
+    const read = async (address: string) =>
+      (await server.root.read('sys/mounts', { headers: { 'X-Forwarded-For': address } })).status
+
+    expect(await read('2001:db8:1:2::1')).toBe(200)
+    expect(await read('2001:db8:1:2:ffff::9')).toBe(429)
+    expect(await read('2001:db8:1:3::1')).toBe(200)
   })
 
   test('is reset by a write, and ends when it is deleted', async () => {

@@ -73,6 +73,12 @@ describe('on a server with a key file', () => {
     expect(await modeOf(gatehouse, 'data/root-token')).toBe(0o600)
   })
 
+  test('logins are limited', async () => {
+    const { requests } = await follow(gatehouse, 'Rate limits')
+
+    expect(requests).toEqual(['204 POST /v1/sys/quotas/rate-limit/logins'])
+  })
+
   test('pages of other origins are allowed', async () => {
     const { requests } = await follow(gatehouse, 'Pages of other origins')
 

@@ -53,13 +53,13 @@ export class ClientWindows {
       this.#windows.set(client, window)
     }
     const isAllowed = window.count < this.#limit
+    // one client must not shut out all others
+    const isBlocking = !isAllowed && this.#blockMs > 0 && client !== theOthers
     if (isAllowed) window.count += 1
-    else if (this.#blockMs > 0) this.#blocked.set(client, now)
+    else if (isBlocking) this.#blocked.set(client, now)
     const end = window.start + this.#intervalMs
     const verdict = this.#verdict(this.#limit - window.count, now, end, isAllowed)
-    return isAllowed || this.#blockMs === 0
-      ? verdict
-      : { ...verdict, retryIn: Math.max(verdict.retryIn, this.#blockMs / 1000) }
+    return isBlocking ? { ...verdict, retryIn: Math.max(verdict.retryIn, this.#blockMs / 1000) } : verdict
   }
 
   #verdict(remaining: number, now: number, end: number, isAllowed: boolean): Verdict {
