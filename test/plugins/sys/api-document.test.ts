@@ -449,6 +449,7 @@ describe('operations', () => {
       'system-leases-renew-post-input': ['lease_id'],
       'system-leases-revoke-post-input': ['lease_id'],
       'system-policies-acl-path-post-input': ['policy'],
+      'system-quotas-rate-limit-name-post-input': ['rate'],
       'system-remount-post-input': ['from', 'to'],
       'system-renew-post-input': ['lease_id'],
       'system-revoke-post-input': ['lease_id'],
