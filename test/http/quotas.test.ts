@@ -252,6 +252,11 @@ describe('a refusal', () => {
       request: { path: 'auth/jwt/login' },
       error: 'request path "auth/jwt/login": rate limit quota exceeded',
     })
+    await limit('b', { path: 'auth/jwt', role: 'limited', rate: 1, interval: 60 })
+    await login('limited')
+    const ofRole = await file.during(() => login('limited'))
+    expect(ofRole).toMatchObject([{ type: 'request', request: { path: 'auth/jwt/login' } }])
+    expect(JSON.stringify(ofRole)).not.toContain('"x"')
     await server.root.delete('sys/audit/file')
   })
 
