@@ -15,11 +15,6 @@ type Exception = { readonly place: RegExp; readonly what: RegExp; readonly becau
 const exceptions: readonly Exception[] = [
   { place: /audit\.log$/, what: / \(as a key\)$/, because: 'keys of objects are not hashed' },
   {
-    place: /audit\.log$/,
-    what: /(?:_ttl| ttl|_period|_age)$/,
-    because: 'the text about a wrong duration repeats it, and errors are not hashed',
-  },
-  {
     place: /^response$/,
     what: /^post \/sys\/audit\/\{path\} options$/,
     because: 'the text about a text that is no pair repeats it to its caller',
