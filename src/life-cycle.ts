@@ -49,17 +49,15 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
   #lastCors: CorsSettings | undefined
   #isStopping = false
 
-  private constructor(parts: LifeCycleParts) {
+  constructor(parts: LifeCycleParts) {
     this.#parts = parts
     this.#seal = parts.seal
     this.#shares = new ShareProgress(parts)
   }
 
-  /** Starts sealed. */
-  static async start(parts: LifeCycleParts): Promise<LifeCycle> {
-    const life = new LifeCycle(parts)
-    life.#closed = await parts.openClosed(life)
-    return life
+  /** Prepares what a sealed server serves. Must be called before a start that does not open the store. */
+  async prepareSealed(): Promise<void> {
+    this.#closed ??= await this.#parts.openClosed(this)
   }
 
   /** Undefined while not initialized. */
@@ -164,6 +162,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     await this.#change(async () => {
       const open = this.#open
       if (open === undefined) return
+      await this.prepareSealed()
       this.#lastCors = open.core.cors.current
       this.#open = undefined
       await open.core.seal()

@@ -132,7 +132,7 @@ async function openLife(given: LifeParts): Promise<LifeCycle> {
       ...{ openCeremonies: config.openCeremonies, random },
     }),
   })
-  const life = await LifeCycle.start({
+  const life = new LifeCycle({
     ...{ storage, log, seal, clock, random },
     openClosed: (life) =>
       openHttp(closedHttpParts({ ...baseOf(life), random, log, corsSettings: () => life.corsSettings })),
@@ -145,6 +145,7 @@ async function openLife(given: LifeParts): Promise<LifeCycle> {
     create: (created, key) => createServerStore(created, key, { ...given, types: definitions }),
   })
   if (seal?.type === 'static' || (seal === undefined && opensItself(config))) await life.openByItself()
+  else await life.prepareSealed()
   return life
 }
 
