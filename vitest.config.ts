@@ -9,9 +9,10 @@ const alone = ['test/http/limits.test.ts']
 export default defineConfig({
   test: {
     reporters: ['default', new CountReporter()],
-    // one more than the cores of the smallest machine: many files wait for processes and time limits
+    // each file brings servers, threads and processes of its own: more at once only makes them wait for each
+    // other
     pool: 'forks',
-    maxWorkers: 3,
+    maxWorkers: 2,
     // what tests start (processes and threads) finds its sources stripped and compiled
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/gatehouse', import.meta.url)) },
     setupFiles: ['test/support/seed.ts'],
