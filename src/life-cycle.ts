@@ -204,7 +204,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
   async #openWith(keys: UnsealKeys): Promise<void> {
     if (this.#open !== undefined) return
     const { storage, open, log } = this.#parts
-    // what is still closing must not write beside what opens, such as to an audit file
+    // what is still closing uses the same clock and the same folder
     await Promise.all(this.#closing)
     // what was written before the server was sealed must be there when the store is read
     await storage.update(rootKeyKey, () => keep)

@@ -58,4 +58,7 @@ test('a response that is ready after the server was sealed is withheld, and the 
   expect(await server.anonymous.call('PUT', 'sys/unseal', { key })).toMatchObject({ status: 200 })
   const resumed: Json = JSON.parse((await readFile(file, 'utf8')).trim().split('\n')[lines.length] ?? '')
   expect(resumed).toMatchObject({ type: 'chain', event: 'resume', reason: 'restart' })
+  const last: Json = JSON.parse(lines.at(-1) ?? '')
+  const { body } = await server.root.read('sys/audit-chain')
+  expect(body['data']?.['heads']?.['0']).toMatchObject({ device: 'file/', seq: last['chain']?.['seq'] })
 })

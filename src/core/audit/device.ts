@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { CoreLog } from '../core-log.ts'
 import type { ChainHead } from './chain.ts'
@@ -339,11 +338,9 @@ class ThreadDevice implements AuditDevice {
     const { id, seq, hash } = head
     const device = this.#settings.path
     log.info({ event: 'audit_head', device, id, seq, hash }, 'signed an audit checkpoint')
-    this.#storing = storeHead(head).catch((err: unknown) => {
-      // sealing closes the device when nothing can be stored any more
-      if (err instanceof ServiceError && err.kind === 'sealed') return
-      log.warn({ event: 'audit_head_unstored', device, err }, 'could not store the head of an audit chain')
-    })
+    this.#storing = storeHead(head).catch((err: unknown) =>
+      log.warn({ event: 'audit_head_unstored', device, err }, 'could not store the head of an audit chain'),
+    )
   }
 
   #error(code: string, message: string): DeviceError {
