@@ -7,6 +7,7 @@ import type { SealConfig } from './core/seal/seal-config.ts'
 import { ShareProgress } from './core/seal/share-progress.ts'
 import { refuse, ServiceError, StartError } from './errors.ts'
 import type { Http } from './http/http.ts'
+import { isHealthCheck } from './http/mount-router.ts'
 import type { Clock } from './lib/clock.ts'
 import { KeyedMutex } from './lib/keyed-mutex.ts'
 import type { Random } from './lib/random.ts'
@@ -74,8 +75,20 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     return this.#open?.core
   }
 
-  /** Serves a request in the present state. */
-  readonly receive: RequestListener = (request, response) => this.#serving.receive(request, response)
+  /**
+   * Serves a request in the present state. If other servers write the storage too, a request waits until what
+   * this one has copied is current. docs/replicas.md#copies
+   */
+  readonly receive: RequestListener = (request, response) => {
+    const copies = this.#parts.storage.shared?.copies
+    if (copies === undefined || copies.areCurrent() || isHealthCheck(request.url))
+      return this.#serving.receive(request, response)
+    const serve = () => this.#serving.receive(request, response)
+    copies.confirm().then(serve, () => {
+      request.hasOldCopies = true
+      serve()
+    })
+  }
 
   /** Number of requests in progress. */
   get inFlight(): number {

@@ -30,6 +30,11 @@ declare module 'node:http' {
   interface IncomingMessage {
     /** The limit on connections is exceeded: only requests that are served under any load are served. */
     isBeyondLimits?: boolean
+    /**
+     * Other servers may have changed what this one has copied, and the storage does not say: only requests that
+     * need no storage are served.
+     */
+    hasOldCopies?: boolean
   }
 }
 

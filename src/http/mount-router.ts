@@ -35,6 +35,10 @@ const healthPrefix = `${rootPrefix}/health/`
 /** The probes, at the root of the server. */
 export const healthPaths = { live: 'health/live', ready: 'health/ready' } as const
 
+/** Whether a request target is a health check or a scrape, which must be answered while storage is away. */
+export const isHealthCheck = (target = ''): boolean =>
+  /^\/(?:v1\/)?(?:sys\/health|health(?:\/live|\/ready)?|metrics)(?:\?|$)/.test(target)
+
 /** Whether this is the canonical path of a node state: health, seal, metrics. */
 export const isNodeState = (url: string): boolean =>
   url.startsWith(nodePrefix) || url.startsWith(healthPrefix)

@@ -108,7 +108,7 @@ export class Pipeline {
     const { onAccess, measure, prepared, audit, limiter } = this.#parts
     if (prepared === undefined || onAccess !== undefined) return false
     if (audit?.isOn === true || limiter?.isOn === true) return false
-    if (this.#isBusy || request.isBeyondLimits === true) return false
+    if (this.#isBusy || request.isBeyondLimits === true || request.hasOldCopies === true) return false
     const started = performance.now()
     const route = prepared.send(request, response)
     if (route === undefined) return false
@@ -215,6 +215,7 @@ export class Pipeline {
     if (crossing !== undefined) return crossing
     if (early !== undefined) return earlyAnswer(early)
     if (request.isBeyondLimits === true && !endpoint.isExempt(call)) throw overloaded()
+    if (request.hasOldCopies === true && !endpoint.isExempt(call)) throw storageGone()
     return undefined
   }
 
@@ -359,3 +360,5 @@ function earlyAnswer(early: EarlyReply): Answer {
 /** Adds the request id to a refusal. */
 const naming = (body: string, requestId: string): string =>
   body.replace(/\}\n$/, `,"request_id":"${requestId}"}\n`)
+
+const storageGone = () => refuse('unavailable', 'storage is unavailable', { reason: 'old_copies' })

@@ -1,3 +1,5 @@
+import type { SharedStorage } from './shared-storage.ts'
+
 /**
  * The storage port: ordered records under `/`-separated text keys. Values are opaque bytes, sealed by the
  * barrier. A write resolves once it is durable. If the engine fails, it rejects with a ServiceError
@@ -18,6 +20,8 @@ export type BatchEntry = {
   expect?: 'absent' | number
   /** The record keeps the revision in `expect`. For re-encryption, which must not look like a change. */
   keepsRevision?: true
+  /** No server keeps a copy of this record, so that its write need not be reported to other servers. */
+  isUncopied?: true
 }
 
 export type Range = {
@@ -32,6 +36,8 @@ export const keep = Symbol('keep')
 export type Change = (current: Uint8Array | undefined) => Uint8Array | undefined | typeof keep
 
 export interface Storage extends AsyncDisposable {
+  /** Undefined if no other server writes this storage. */
+  readonly shared?: SharedStorage | undefined
   get(key: string): Promise<StoredRecord | undefined>
   /** Records whose key starts with `prefix`, in byte order of the key. */
   list(prefix: string, range?: Range): Promise<StoredRecord[]>
@@ -46,7 +52,7 @@ export interface Storage extends AsyncDisposable {
    * Reads, changes and writes one key atomically. `change` must be pure and synchronous and may be called
    * again. An error it throws rejects only this step.
    */
-  update(key: string, change: Change): Promise<void>
+  update(key: string, change: Change, options?: Pick<BatchEntry, 'isUncopied'>): Promise<void>
   /** Reads and deletes; only one of several callers gets the record. */
   take(key: string): Promise<StoredRecord | undefined>
   /** Writes all or nothing. False, without any write, if an expectation does not hold. */

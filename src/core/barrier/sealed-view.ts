@@ -1,7 +1,15 @@
 import { Buffer } from 'node:buffer'
 import { ServiceError } from '../../errors.ts'
 import { parseLossless, stringifyJson } from '../../lib/json.ts'
-import { type BatchEntry, keep, type Range, type Storage, type StoredRecord } from '../../storage/storage.ts'
+import type { ChangeListener } from '../../storage/shared-storage.ts'
+import {
+  type BatchEntry,
+  type Change,
+  keep,
+  type Range,
+  type Storage,
+  type StoredRecord,
+} from '../../storage/storage.ts'
 import type { Keyring } from './keyring.ts'
 import { sealedError } from './keyring-store.ts'
 import type { View, ViewEntry, ViewRecord } from './view.ts'
@@ -52,18 +60,23 @@ export class SealedView implements View {
     return keys.map((key) => key.slice(this.#prefix.length))
   }
 
-  async update(key: string, change: (current: unknown) => unknown | typeof keep): Promise<unknown> {
+  async update(
+    key: string,
+    change: (current: unknown) => unknown | typeof keep,
+    options?: Pick<BatchEntry, 'isUncopied'>,
+  ): Promise<unknown> {
     const full = this.#prefix + key
     let after: unknown
     await this.#parts.keyring.ensure(1)
     const written = this.#parts.keyring.beginWrite()
     try {
-      await this.#storage.update(full, (sealed) => {
+      const onSealed: Change = (sealed) => {
         const current = sealed === undefined ? undefined : this.#open(full, sealed)
         const next = change(current)
         after = next === keep ? current : next
         return next === keep ? keep : this.#seal(full, next)
-      })
+      }
+      await this.#storage.update(full, onSealed, options)
     } finally {
       written()
     }
@@ -100,10 +113,12 @@ export class SealedView implements View {
   }
 
   #sealed(batch: readonly ViewEntry[]): BatchEntry[] {
-    return batch.map(({ key: given, value, expect, from }): BatchEntry => {
+    return batch.map(({ key: given, value, expect, from, isUncopied }): BatchEntry => {
       const full = from === 'root' ? given : this.#prefix + given
-      const entry = { key: full, value: this.#seal(full, value) }
-      return expect === undefined ? entry : { ...entry, expect }
+      const entry: BatchEntry = { key: full, value: this.#seal(full, value) }
+      if (expect !== undefined) entry.expect = expect
+      if (isUncopied) entry.isUncopied = true
+      return entry
     })
   }
 
@@ -122,6 +137,13 @@ export class SealedView implements View {
 
   async deletePrefix(prefix: string): Promise<void> {
     await this.#storage.deletePrefix(this.#prefix + prefix)
+  }
+
+  watch(prefix: string, listener: ChangeListener): () => void {
+    const { shared } = this.#parts.storage
+    if (shared === undefined) return () => {}
+    const start = this.#prefix.length
+    return shared.watch(this.#prefix + prefix, (keys) => listener(keys?.map((key) => key.slice(start))))
   }
 
   view(prefix: string, { numbers = this.#numbers }: { numbers?: Numbers } = {}): View {

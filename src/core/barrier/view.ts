@@ -1,10 +1,14 @@
-import type { keep, Range } from '../../storage/storage.ts'
+import type { ChangeListener } from '../../storage/shared-storage.ts'
+import type { BatchEntry, keep, Range } from '../../storage/storage.ts'
 
 export type { Range }
 
 export type ViewRecord = { key: string; value: unknown; revision: number }
 /** `from: 'root'`: the key is relative to the storage root, not to the view. */
-export type ViewEntry = { key: string; value: unknown; expect?: 'absent' | number; from?: 'root' }
+export type ViewEntry = { key: string; value: unknown; expect?: 'absent' | number; from?: 'root' } & Pick<
+  BatchEntry,
+  'isUncopied'
+>
 
 /** The prefix of the core's own records, in a view of all storage. */
 export const corePrefix = 'core/'
@@ -29,7 +33,11 @@ export interface View {
    * Returns the new value. `change` must be pure, may be called again, and returns the new value, `undefined`
    * to delete, or `keep`.
    */
-  update(key: string, change: (current: unknown) => unknown | typeof keep): Promise<unknown>
+  update(
+    key: string,
+    change: (current: unknown) => unknown | typeof keep,
+    options?: Pick<BatchEntry, 'isUncopied'>,
+  ): Promise<unknown>
   take(key: string): Promise<unknown>
   /** All or nothing. A `value` of undefined deletes. False if an expectation did not hold. */
   write(batch: readonly ViewEntry[]): Promise<boolean>
@@ -37,6 +45,11 @@ export interface View {
   fromRoot(entry: ViewEntry): ViewEntry
   putIfAbsent(key: string, value: unknown): Promise<boolean>
   deletePrefix(prefix: string): Promise<void>
+  /**
+   * Reports writes of keys that start with `prefix` by any server; the keys are relative to the view. Never
+   * calls if no other server writes the storage. Returns a function that removes the listener.
+   */
+  watch(prefix: string, listener: ChangeListener): () => void
   /** A narrower view. */
   view(prefix: string, options?: { numbers?: 'plain' | 'literal' }): View
 }

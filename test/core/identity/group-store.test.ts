@@ -61,6 +61,7 @@ function counted(view: View): { view: View; reads: string[]; written: string[] }
     }
   const watched: View = {
     get: count((key) => view.get(key)),
+    watch: (prefix, listener) => view.watch(prefix, listener),
     read: count((key) => view.read(key)),
     list: count((prefix, range) => view.list(prefix, range)),
     listKeys: count((prefix, range) => view.listKeys(prefix, range)),

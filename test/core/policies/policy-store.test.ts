@@ -220,6 +220,7 @@ class HeldReads {
     this.view = {
       get,
       read: (key) => view.read(key),
+      watch: (prefix, listener) => view.watch(prefix, listener),
       list: (prefix, range) => view.list(prefix, range),
       listKeys: (prefix, range) => view.listKeys(prefix, range),
       update: (key, change) => view.update(key, change),

@@ -197,6 +197,7 @@ function aLife(sound: View) {
     ...{
       get: (key) => sound.get(key),
       read: (key) => sound.read(key),
+      watch: (prefix, listener) => sound.watch(prefix, listener),
       fromRoot: (entry) => sound.fromRoot(entry),
     },
     ...{
