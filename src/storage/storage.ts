@@ -20,9 +20,14 @@ export type BatchEntry = {
   expect?: 'absent' | number
   /** The record keeps the revision in `expect`. For re-encryption, which must not look like a change. */
   keepsRevision?: true
-  /** No server keeps a copy of this record, so that its write need not be reported to other servers. */
+  /**
+   * No server can have a copy of this record: nothing copies such records, or its key is new and random. The
+   * write is not reported to other servers, which makes it cheaper.
+   */
   isUncopied?: true
 }
+
+export type WriteOptions = Pick<BatchEntry, 'isUncopied'>
 
 export type Range = {
   /** Exclusive start: a full key. */
@@ -52,13 +57,13 @@ export interface Storage extends AsyncDisposable {
    * Reads, changes and writes one key atomically. `change` must be pure and synchronous and may be called
    * again. An error it throws rejects only this step.
    */
-  update(key: string, change: Change, options?: Pick<BatchEntry, 'isUncopied'>): Promise<void>
+  update(key: string, change: Change, options?: WriteOptions): Promise<void>
   /** Reads and deletes; only one of several callers gets the record. */
-  take(key: string): Promise<StoredRecord | undefined>
+  take(key: string, options?: WriteOptions): Promise<StoredRecord | undefined>
   /** Writes all or nothing. False, without any write, if an expectation does not hold. */
   write(batch: readonly BatchEntry[]): Promise<boolean>
   /** True if the key was absent and the value was written. */
   putIfAbsent(key: string, value: Uint8Array): Promise<boolean>
   /** Deletes every key that starts with `prefix`, in paced steps; each step is atomic, the whole is not. */
-  deletePrefix(prefix: string): Promise<void>
+  deletePrefix(prefix: string, options?: WriteOptions): Promise<void>
 }

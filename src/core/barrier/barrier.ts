@@ -88,7 +88,9 @@ export class Barrier {
   }
 
   #view(prefix: string, numbers: Numbers): SealedView {
-    return new SealedView({ storage: this.#storage, keyring: this.#keyring, log: this.#log }, prefix, numbers)
+    return new SealedView({ storage: this.#storage, keyring: this.#keyring, log: this.#log }, prefix, {
+      numbers,
+    })
   }
 
   /**

@@ -9,6 +9,7 @@ import {
   type Range,
   type Storage,
   type StoredRecord,
+  type WriteOptions,
 } from '../../storage/storage.ts'
 import type { Keyring } from './keyring.ts'
 import { sealedError } from './keyring-store.ts'
@@ -24,6 +25,8 @@ export type BarrierLog = {
   recordUnreadable?(): void
 }
 
+type ViewOptions = { numbers: Numbers } & WriteOptions
+
 export type SealedViewParts = { storage: Storage; keyring: Keyring; log: BarrierLog }
 
 /**
@@ -33,11 +36,13 @@ export class SealedView implements View {
   readonly #parts: SealedViewParts
   readonly #prefix: string
   readonly #numbers: Numbers
+  readonly #isUncopied: true | undefined
 
-  constructor(parts: SealedViewParts, prefix: string, numbers: Numbers) {
+  constructor(parts: SealedViewParts, prefix: string, { numbers, isUncopied }: ViewOptions) {
     this.#parts = parts
     this.#prefix = prefix
     this.#numbers = numbers
+    this.#isUncopied = isUncopied
   }
 
   async get(key: string): Promise<unknown> {
@@ -63,7 +68,7 @@ export class SealedView implements View {
   async update(
     key: string,
     change: (current: unknown) => unknown | typeof keep,
-    options?: Pick<BatchEntry, 'isUncopied'>,
+    options: WriteOptions = {},
   ): Promise<unknown> {
     const full = this.#prefix + key
     let after: unknown
@@ -76,7 +81,7 @@ export class SealedView implements View {
         after = next === keep ? current : next
         return next === keep ? keep : this.#seal(full, next)
       }
-      await this.#storage.update(full, onSealed, options)
+      await this.#storage.update(full, onSealed, this.#with(options))
     } finally {
       written()
     }
@@ -84,13 +89,14 @@ export class SealedView implements View {
   }
 
   /** Decrypts within the atomic step, so that an unreadable record is not deleted. */
-  async take(key: string): Promise<unknown> {
+  async take(key: string, options: WriteOptions = {}): Promise<unknown> {
     const full = this.#prefix + key
     let taken: unknown
-    await this.#storage.update(full, (sealed) => {
+    const take: Change = (sealed) => {
       taken = sealed === undefined ? undefined : this.#open(full, sealed)
       return sealed === undefined ? keep : undefined
-    })
+    }
+    await this.#storage.update(full, take, this.#with(options))
     return taken
   }
 
@@ -117,13 +123,14 @@ export class SealedView implements View {
       const full = from === 'root' ? given : this.#prefix + given
       const entry: BatchEntry = { key: full, value: this.#seal(full, value) }
       if (expect !== undefined) entry.expect = expect
-      if (isUncopied) entry.isUncopied = true
+      if (isUncopied ?? this.#isUncopied) entry.isUncopied = true
       return entry
     })
   }
 
   fromRoot(entry: ViewEntry): ViewEntry {
-    return entry.from === 'root' ? entry : { ...entry, key: this.#prefix + entry.key, from: 'root' }
+    if (entry.from === 'root') return entry
+    return { ...entry, key: this.#prefix + entry.key, from: 'root', ...this.#with(entry) }
   }
 
   /**
@@ -136,7 +143,7 @@ export class SealedView implements View {
   }
 
   async deletePrefix(prefix: string): Promise<void> {
-    await this.#storage.deletePrefix(this.#prefix + prefix)
+    await this.#storage.deletePrefix(this.#prefix + prefix, this.#with({}))
   }
 
   watch(prefix: string, listener: ChangeListener): () => void {
@@ -146,8 +153,12 @@ export class SealedView implements View {
     return shared.watch(this.#prefix + prefix, (keys) => listener(keys?.map((key) => key.slice(start))))
   }
 
-  view(prefix: string, { numbers = this.#numbers }: { numbers?: Numbers } = {}): View {
-    return new SealedView(this.#parts, this.#prefix + prefix, numbers)
+  view(prefix: string, { numbers = this.#numbers, ...options }: Partial<ViewOptions> = {}): View {
+    return new SealedView(this.#parts, this.#prefix + prefix, { numbers, ...this.#with(options) })
+  }
+
+  #with({ isUncopied = this.#isUncopied }: WriteOptions): WriteOptions {
+    return isUncopied ? { isUncopied } : {}
   }
 
   /** Throws `sealed`. */

@@ -1,14 +1,16 @@
 import type { ChangeListener } from '../../storage/shared-storage.ts'
-import type { BatchEntry, keep, Range } from '../../storage/storage.ts'
+import type { keep, Range, WriteOptions } from '../../storage/storage.ts'
 
 export type { Range }
 
 export type ViewRecord = { key: string; value: unknown; revision: number }
 /** `from: 'root'`: the key is relative to the storage root, not to the view. */
-export type ViewEntry = { key: string; value: unknown; expect?: 'absent' | number; from?: 'root' } & Pick<
-  BatchEntry,
-  'isUncopied'
->
+export type ViewEntry = {
+  key: string
+  value: unknown
+  expect?: 'absent' | number
+  from?: 'root'
+} & WriteOptions
 
 /** The prefix of the core's own records, in a view of all storage. */
 export const corePrefix = 'core/'
@@ -36,9 +38,9 @@ export interface View {
   update(
     key: string,
     change: (current: unknown) => unknown | typeof keep,
-    options?: Pick<BatchEntry, 'isUncopied'>,
+    options?: WriteOptions,
   ): Promise<unknown>
-  take(key: string): Promise<unknown>
+  take(key: string, options?: WriteOptions): Promise<unknown>
   /** All or nothing. A `value` of undefined deletes. False if an expectation did not hold. */
   write(batch: readonly ViewEntry[]): Promise<boolean>
   /** Converts an entry of this view for a batch that another view writes. */
@@ -50,6 +52,6 @@ export interface View {
    * calls if no other server writes the storage. Returns a function that removes the listener.
    */
   watch(prefix: string, listener: ChangeListener): () => void
-  /** A narrower view. */
-  view(prefix: string, options?: { numbers?: 'plain' | 'literal' }): View
+  /** A narrower view; `isUncopied` applies to all its writes. */
+  view(prefix: string, options?: { numbers?: 'plain' | 'literal' } & WriteOptions): View
 }
