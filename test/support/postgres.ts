@@ -1,0 +1,44 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { Client } from 'pg'
+import { inject } from 'vitest'
+import { PostgresInstallation } from '../../simulators/postgres-server.ts'
+import type { PostgresOfTheRun } from './postgres-of-the-run.ts'
+
+let found: Promise<PostgresOfTheRun> | undefined
+
+/** Starts PostgreSQL if no other test file of this run has. */
+const postgresOfTheRun = (): Promise<PostgresOfTheRun> => (found ??= ask())
+
+async function ask(): Promise<PostgresOfTheRun> {
+  const answer = JSON.parse(await text(connect(inject('postgres'))))
+  if ('error' in answer) throw new Error(answer.error)
+  return answer
+}
+
+/** For tests that need PostgreSQL servers of their own, which they stop, kill, fill or promote. */
+export const postgresInstallation = async (): Promise<PostgresInstallation> =>
+  await PostgresInstallation.at((await postgresOfTheRun()).installation)
+
+/**
+ * The address of a new and empty database, as in `GATEHOUSE_STORAGE`. It is deleted at the end of the run.
+ * All are in one PostgreSQL: a test must not stop it, nor use up its connections.
+ */
+export async function newDatabase(): Promise<string> {
+  const { port } = await postgresOfTheRun()
+  const server = `postgres://gatehouse@127.0.0.1:${port}`
+  const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
+  await query(`${server}/postgres`, `CREATE DATABASE ${name}`)
+  return `${server}/${name}`
+}
+
+/** Runs one statement in a database. */
+export async function query(database: string, statement: string): Promise<Record<string, unknown>[]> {
+  const client = new Client(database)
+  await client.connect()
+  try {
+    return (await client.query(statement)).rows
+  } finally {
+    await client.end()
+  }
+}
