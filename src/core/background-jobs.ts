@@ -11,6 +11,7 @@ export function backgroundJobs({
   barrier,
   clock,
   log,
+  jobs,
   root,
   identityTokens,
   revoker,
@@ -22,19 +23,20 @@ export function backgroundJobs({
   const resealer = stack.use(barrier.resealing(log))
   const dataKeys = stack.use(
     rotationSchedule({
-      ...{ barrier, clock, intervalMs: dataKeyCheckMs },
+      ...{ barrier, clock, job: jobs.job('data-key-rotation'), intervalMs: dataKeyCheckMs },
       onError: (err) => log.error({ err }, 'could not rotate the data key'),
     }),
   )
   const sweeper = stack.use(
     tokenSweeper({
-      ...{ revoker, intervalMs: sweepIntervalMs },
+      ...{ revoker, job: jobs.job('token-sweep'), intervalMs: sweepIntervalMs },
       onError: (err) => log.error({ err }, 'could not remove expired tokens'),
     }),
   )
   const identityKeys = stack.use(
     keyRotator({
-      ...{ root, clock, keys: identityTokens.keys, intervalMs: sweepIntervalMs },
+      ...{ root, clock, keys: identityTokens.keys, job: jobs.job('identity-keys') },
+      intervalMs: sweepIntervalMs,
       onError: (err) => log.error({ err }, 'could not rotate a key of identity tokens'),
     }),
   )

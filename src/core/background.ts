@@ -1,50 +1,76 @@
-export type Job<Result> = {
-  /** Pause after each run. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { BackgroundJob } from './jobs.ts'
+
+/** When periodic work runs, and who hears of its failures. */
+export type Timing = {
+  /** The timer runs only while this server holds this job. Absent: each server runs its own timer. */
+  readonly job?: BackgroundJob
+  /** Pause before each run. */
   readonly intervalMs: number
-  /** Does the due work; returns early if `stopping` is aborted. */
-  run(stopping: AbortSignal): Promise<Result>
   /** Called when a run rejects; the next run tries again. */
   onError(error: unknown): void
 }
 
-/** Runs a job periodically once started. Disposing stops it and waits for the run in progress. */
+type PeriodicParts<Result> = Timing & {
+  /** Does the due work; returns early if `stopping` is aborted. */
+  run(stopping: AbortSignal): Promise<Result>
+}
+
+/** Runs work periodically once started. Disposing stops it and waits for the run in progress. */
 export class Periodic<Result = void> implements AsyncDisposable {
-  readonly #job: Job<Result>
+  readonly #parts: PeriodicParts<Result>
   readonly #stopping = new AbortController()
-  #timer: NodeJS.Timeout | undefined
+  #repeating: Promise<void> | undefined
   #running: Promise<Result | undefined> | undefined
 
-  constructor(job: Job<Result>) {
-    this.#job = job
+  constructor(parts: PeriodicParts<Result>) {
+    this.#parts = parts
   }
 
   start(): void {
     if (this.#stopping.signal.aborted) return
-    // the timer must not keep the process alive
-    this.#timer = setTimeout(() => void this.run().finally(() => this.start()), this.#job.intervalMs).unref()
+    const { job } = this.#parts
+    if (job === undefined) this.#repeating = this.#repeat(this.#stopping.signal)
+    else job.begin(({ ended }) => this.#repeat(AbortSignal.any([ended, this.#stopping.signal])))
   }
 
-  /**
-   * Runs the job now, or joins the run in progress. Never rejects: after a failure it resolves to undefined.
-   */
+  /** Runs now, or joins the run in progress. Never rejects: after a failure it resolves to undefined. */
   run(): Promise<Result | undefined> {
-    this.#running ??= this.#run().finally(() => {
+    return this.#runUntil(this.#stopping.signal)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort()
+    await this.#running
+    await this.#repeating
+  }
+
+  async #repeat(ended: AbortSignal): Promise<void> {
+    for (;;) {
+      // the timer must not keep the process alive
+      await pause(this.#parts.intervalMs, undefined, { signal: ended, ref: false }).catch(() => undefined)
+      if (ended.aborted) return
+      await this.#runUntil(ended)
+    }
+  }
+
+  #runUntil(ended: AbortSignal): Promise<Result | undefined> {
+    this.#running ??= this.#run(ended).finally(() => {
       this.#running = undefined
     })
     return this.#running
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopping.abort()
-    clearTimeout(this.#timer)
-    await this.#running
-  }
-
-  async #run(): Promise<Result | undefined> {
+  async #run(ended: AbortSignal): Promise<Result | undefined> {
+    const { job, run, onError } = this.#parts
     try {
-      return await this.#job.run(this.#stopping.signal)
+      const result = await run(ended)
+      job?.ran('ok')
+      return result
     } catch (error) {
-      this.#job.onError(error)
+      job?.ran('failed')
+      // the refused write of a server that has lost the job is expected
+      if (!ended.aborted || this.#stopping.signal.aborted) onError(error)
       return undefined
     }
   }

@@ -5,6 +5,7 @@ import { backgroundJobs } from './background-jobs.ts'
 import type { View } from './barrier/view.ts'
 import { CorsStore } from './cors/cors-store.ts'
 import { openStore, type StoreParts, type StoreSettings } from './first-store.ts'
+import { Jobs, type JobsParts } from './jobs.ts'
 import { LongLists } from './long-lists.ts'
 import type { Mount } from './mounts/mount.ts'
 import type { NamespaceLife } from './namespaces/namespace-life.ts'
@@ -29,6 +30,8 @@ export type CoreParts = StoreParts & {
   readonly outbound: OutboundClient
   /** Called after each write of an audit entry. */
   readonly onAudited?: AuditLogParts['onWrite']
+  /** Called after each run of a background job. */
+  readonly onJobRun?: JobsParts['onRun']
 }
 
 /** All layers below HTTP. */
@@ -43,13 +46,15 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   await using opened = new AsyncDisposableStack()
   opened.defer(() => barrier.seal())
   const { storage, clock, random, log, outbound, mountTypes, rootToken } = parts
-  const { systemTtl, apiAddr, background, devRootToken } = settings
-  const stores = await openStores({ barrier, clock, random, log, outbound, mountTypes, systemTtl, apiAddr })
+  const { systemTtl, apiAddr, devRootToken } = settings
+  const jobs = opened.use(new Jobs({ shared: storage.shared, clock, log, onRun: parts.onJobRun }))
+  const base = { barrier, clock, random, log, jobs, outbound, mountTypes, systemTtl, apiAddr }
+  const stores = await openStores(base)
   const { root, view, namespaces, mounts, tokens, identities, policies } = stores
   await completeRestoration({ ...stores, storage })
   await storeRootToken({ tokens, view, mounts, barrier, rootToken, log }, devRootToken)
   const namespaceLife = namespaceRemoval(stores)
-  const jobs = backgroundJobs(stores)
+  const background = backgroundJobs(stores)
   const onFailure = (err: unknown) =>
     log.error({ err }, 'could not read the CORS settings; no origin is allowed until they are written again')
   const cors = await CorsStore.open({ view, onFailure })
@@ -64,7 +69,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const audit = opened.use(await openAudit(settings.audit, { ...stores, onWrite: parts.onAudited }))
   for (const one of [mounts, namespaceLife, mountTypes, stores.leases]) opened.use(one)
   opened.defer(() => mounts.stopMoves())
-  for (const one of [stores.tidy, jobs]) opened.use(one)
+  for (const one of [stores.tidy, background]) opened.use(one)
   opened.use(ceremonies)
   const held = opened.move()
   return {
@@ -72,9 +77,11 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     ...rechecks,
     /**
      * Closes the audit log, at the latest after its time limit, and erases the keys. Requests that run are
-     * refused with `sealed`.
+     * refused with `sealed`. Gives the leases of background jobs back.
      */
     seal: async () => {
+      // does not wait for a job that hangs: disposing does
+      void jobs[Symbol.asyncDispose]()
       try {
         await audit[Symbol.asyncDispose]()
       } finally {
@@ -86,7 +93,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     access: new Access({ tokens, identities, policies, namespaces, clock }),
     longLists: new LongLists(),
     counts: storedCounts(stores),
-    resealRemaining: jobs.resealRemaining,
+    resealRemaining: background.resealRemaining,
     /** The path of a mount, including that of its namespace. */
     fullPathOf: (mount: Mount) => `${namespaces.byId(mount.namespace)?.path ?? ''}${mount.path}`,
     policyExists: async (name: string, namespace: string) =>
@@ -98,11 +105,11 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     start: () => {
       mounts.resume()
       namespaceLife.resume()
-      if (background) jobs.start()
+      if (settings.background) background.start()
     },
     /** Durably ends everything that has expired, because the clock is about to be set back. */
     settle: async () => {
-      if (background) await jobs.settle()
+      if (settings.background) await background.settle()
     },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   }

@@ -7,6 +7,7 @@ import { GroupStore } from './identity/group-store.ts'
 import { IdentityStore } from './identity/identity-store.ts'
 import { migrateIdentityNames } from './identity/name-migration.ts'
 import { IdentityTokens } from './identity-tokens/identity-tokens.ts'
+import type { Jobs } from './jobs.ts'
 import { LeaseStore } from './leases/lease-store.ts'
 import type { SystemTtls } from './mounts/mount-config.ts'
 import { fixedPaths } from './mounts/mount-path.ts'
@@ -30,6 +31,7 @@ type StoreBase = {
   readonly clock: Clock
   readonly random: Random
   readonly log: CoreLog
+  readonly jobs: Jobs
   readonly outbound: OutboundClient
   readonly mountTypes: MountTypeRegistry
   readonly systemTtl: SystemTtls

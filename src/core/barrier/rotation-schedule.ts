@@ -1,13 +1,10 @@
 import type { Clock } from '../../lib/clock.ts'
-import { Periodic } from '../background.ts'
+import { Periodic, type Timing } from '../background.ts'
 import type { Barrier } from './barrier.ts'
 
-export type RotationScheduleParts = {
+export type RotationScheduleParts = Timing & {
   readonly barrier: Pick<Barrier, 'isSealed' | 'keyStatus' | 'rotationRules' | 'rotate'>
   readonly clock: Clock
-  /** Pause between two checks of the clock. */
-  readonly intervalMs: number
-  onError(error: unknown): void
 }
 
 /** Starts a new term after the interval of the rotation rules. */

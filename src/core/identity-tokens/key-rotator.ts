@@ -1,18 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
-import { Periodic } from '../background.ts'
+import { Periodic, type Timing } from '../background.ts'
 import type { View } from '../barrier/view.ts'
 import { dueRotations, readDueKey } from './issuer-keys.ts'
 import type { NamedKeyStore } from './named-key-store.ts'
 
-export type KeyRotatorParts = {
+export type KeyRotatorParts = Timing & {
   /** The root of everything stored. */
   readonly root: View
   readonly keys: Pick<NamedKeyStore, 'rotateDue'>
   readonly clock: Clock
-  /** Pause between two runs. */
-  readonly intervalMs: number
-  onError(error: unknown): void
 }
 
 const duePage = 100
@@ -23,8 +20,7 @@ const duePage = 100
  */
 export const keyRotator = (parts: KeyRotatorParts): Periodic<number> =>
   new Periodic({
-    intervalMs: parts.intervalMs,
-    onError: parts.onError,
+    ...parts,
     run: (stopping) => rotateDue(parts, stopping),
   })
 

@@ -1,25 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Periodic } from '../background.ts'
+import { Periodic, type Timing } from '../background.ts'
 import type { TokenRevoker } from './token-revoker.ts'
 
-export type TokenSweeperParts = {
-  readonly revoker: TokenRevoker
-  /** Pause between two sweeps. */
-  readonly intervalMs: number
-  onError(error: unknown): void
-}
+export type TokenSweeperParts = Timing & { readonly revoker: TokenRevoker }
 
 /** Deletes expired tokens in the background, page by page; requests run between pages. */
-export const tokenSweeper = ({ revoker, intervalMs, onError }: TokenSweeperParts): Periodic =>
+export const tokenSweeper = ({ revoker, ...timing }: TokenSweeperParts): Periodic =>
   new Periodic({
-    intervalMs,
-    onError,
+    ...timing,
     run: async (stopping) => {
       let after: string | undefined
       while (!stopping.aborted) {
         const page = await revoker.sweepPage(after)
         if (page === undefined) return
-        for (const failure of page.failures) onError(failure)
+        for (const failure of page.failures) timing.onError(failure)
         after = page.last
         await nextTurn()
       }
