@@ -15,24 +15,19 @@ const recordFields = z.object({ entity_name: z.string(), time: z.string() })
 /** Stores one record for each acknowledgement. */
 export class Acknowledgements {
   readonly #view: View
-  readonly #pendingWrites = new Map<string, Set<Promise<unknown>>>()
 
   constructor(view: View) {
-    this.#view = view.view('message-ack/', { numbers: 'plain' })
+    this.#view = view.view('message-ack/', { numbers: 'plain', isUncopied: true })
   }
 
   /** Does nothing if the entity has already acknowledged the message. */
   async add(namespaceId: string, id: string, { entityId, entityName, time }: Acknowledgement): Promise<void> {
-    const folder = folderOf(namespaceId, id)
-    const write = this.#view.putIfAbsent(folder + entityId, { entity_name: entityName, time })
-    const pending = this.#pendingWrites.get(folder) ?? new Set()
-    this.#pendingWrites.set(folder, pending.add(write))
-    try {
-      await write
-    } finally {
-      pending.delete(write)
-      if (pending.size === 0) this.#pendingWrites.delete(folder)
-    }
+    await this.#view.putIfAbsent(folderOf(namespaceId, id) + entityId, { entity_name: entityName, time })
+  }
+
+  /** Removes the acknowledgement of one entity. */
+  async remove(namespaceId: string, id: string, entityId: string): Promise<void> {
+    await this.#view.write([{ key: folderOf(namespaceId, id) + entityId, value: undefined }])
   }
 
   /** Sorted by entity id. */
@@ -49,10 +44,9 @@ export class Acknowledgements {
     })
   }
 
-  /** Removes the acknowledgements of a deleted message, including those still being written. */
+  /** Removes the acknowledgements of a deleted message. */
   async removeOf(namespaceId: string, id: string): Promise<void> {
     const folder = folderOf(namespaceId, id)
-    await Promise.allSettled(this.#pendingWrites.get(folder) ?? [])
     const [first] = await this.#view.listKeys(folder, { limit: 1 })
     if (first !== undefined) await this.#view.deletePrefix(folder)
   }

@@ -1,80 +1,81 @@
+import { LRUCache } from 'lru-cache'
 import type { NamespaceMessages } from './namespace-messages.ts'
 
 /** Limit for all namespaces together; the least recently used are evicted first. */
 const maxSize = 64 * 1024 * 1024
 const bytesPerNamespace = 512
 
-type Entry = { readonly messages: NamespaceMessages; countedSize: number }
+/** Messages of a namespace as they are stored. */
+export type MessageCopy = {
+  readonly messages: NamespaceMessages
+  /** The id of the change after which they were copied; undefined if it is not known. */
+  readonly change?: string
+}
 
-/**
- * Loads the messages of each namespace on demand. Entries in use are never evicted, so a namespace never has
- * two copies.
- */
+/** Loads the messages of each namespace on demand, and keeps copies until they are dropped. */
 export class MessageCache {
   readonly #load: (namespaceId: string) => Promise<NamespaceMessages>
-  readonly #entries = new Map<string, Entry>()
-  readonly #loading = new Map<string, Promise<NamespaceMessages>>()
-  readonly #users = new Map<string, number>()
-  #size = 0
+  readonly #copies = new LRUCache<string, MessageCopy>({
+    maxSize,
+    sizeCalculation: ({ messages }) => bytesPerNamespace + messages.size,
+  })
+  readonly #loading = new Map<string, Promise<MessageCopy>>()
+  #drops = 0
 
   constructor(load: (namespaceId: string) => Promise<NamespaceMessages>) {
     this.#load = load
   }
 
-  /** Runs `work` on the messages of a namespace. Rejects if they cannot be loaded. */
-  async use<T>(namespaceId: string, work: (messages: NamespaceMessages) => T | Promise<T>): Promise<T> {
-    this.#users.set(namespaceId, (this.#users.get(namespaceId) ?? 0) + 1)
-    try {
-      return await work(this.#entries.get(namespaceId)?.messages ?? (await this.#loaded(namespaceId)))
-    } finally {
-      const users = (this.#users.get(namespaceId) ?? 1) - 1
-      if (users === 0) this.#users.delete(namespaceId)
-      else this.#users.set(namespaceId, users)
-      this.#touch(namespaceId)
-    }
+  get(namespaceId: string): MessageCopy | undefined {
+    return this.#copies.get(namespaceId)
   }
 
-  /**
-   * The messages if they are cached or being loaded. A copy loaded before a write became durable must be
-   * updated.
-   */
-  async present(namespaceId: string): Promise<NamespaceMessages | undefined> {
-    await this.#loading.get(namespaceId)?.catch(() => undefined)
-    return this.#entries.get(namespaceId)?.messages
+  /** The copy of a namespace. Concurrent callers share one load. Rejects if it fails. */
+  async read(namespaceId: string): Promise<NamespaceMessages> {
+    const copy = this.#copies.get(namespaceId) ?? (await this.#loaded(namespaceId))
+    return copy.messages
   }
 
-  remove(namespaceId: string): void {
-    this.#size -= this.#entries.get(namespaceId)?.countedSize ?? 0
-    this.#entries.delete(namespaceId)
+  /** The number of drops so far, for `put`. */
+  get drops(): number {
+    return this.#drops
   }
 
-  #loaded(namespaceId: string): Promise<NamespaceMessages> {
+  /** Keeps what was written, unless something was dropped since `drops` was read, before the write. */
+  put(namespaceId: string, copy: MessageCopy, drops: number): void {
+    if (drops === this.#drops) {
+      this.#loading.delete(namespaceId)
+      this.#copies.set(namespaceId, copy)
+    } else this.drop(namespaceId)
+  }
+
+  /** Forgets a copy, also one that is being loaded. */
+  drop(namespaceId: string): void {
+    this.#drops += 1
+    this.#loading.delete(namespaceId)
+    this.#copies.delete(namespaceId)
+  }
+
+  dropAll(): void {
+    this.#drops += 1
+    this.#loading.clear()
+    this.#copies.clear()
+  }
+
+  #loaded(namespaceId: string): Promise<MessageCopy> {
     const running = this.#loading.get(namespaceId)
     if (running !== undefined) return running
-    const loading = this.#read(namespaceId).finally(() => this.#loading.delete(namespaceId))
+    const isCurrent = () => this.#loading.get(namespaceId) === loading
+    const loading = this.#load(namespaceId)
+      .then((messages) => {
+        const copy = { messages }
+        if (isCurrent()) this.#copies.set(namespaceId, copy)
+        return copy
+      })
+      .finally(() => {
+        if (isCurrent()) this.#loading.delete(namespaceId)
+      })
     this.#loading.set(namespaceId, loading)
     return loading
-  }
-
-  async #read(namespaceId: string): Promise<NamespaceMessages> {
-    const messages = await this.#load(namespaceId)
-    this.#entries.set(namespaceId, { messages, countedSize: 0 })
-    return messages
-  }
-
-  /** Updates the counted size, marks the entry as most recently used and evicts others if needed. */
-  #touch(namespaceId: string): void {
-    const entry = this.#entries.get(namespaceId)
-    if (entry === undefined) return
-    const size = bytesPerNamespace + entry.messages.size
-    this.#size += size - entry.countedSize
-    entry.countedSize = size
-    this.#entries.delete(namespaceId)
-    this.#entries.set(namespaceId, entry)
-    if (this.#size <= maxSize) return
-    for (const oldest of this.#entries.keys()) {
-      if (!this.#users.has(oldest)) this.remove(oldest)
-      if (this.#size <= maxSize) return
-    }
   }
 }

@@ -1,5 +1,7 @@
+import { fail } from '../../errors.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Range, View } from '../../core/barrier/view.ts'
+import { writeAttempts } from '../../core/stored-record.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { type Acknowledgement, Acknowledgements } from './acknowledgements.ts'
 import type { Message, MessageDraft } from './message.ts'
@@ -11,44 +13,55 @@ export type { Acknowledgement }
 
 export type MessageStoreParts = { readonly view: View; readonly random: Random }
 
+/** Called after messages have changed. Undefined: those of any namespace may have. */
+type ChangeListener = (namespaceId: string | undefined) => void
+
 /**
  * Stores one record for each message and caches recently used namespaces. A write resolves once it is
  * durable; every method rejects if storage fails. docs/contract/messages.md#room
+ *
+ * Each change of a namespace's messages also replaces the record of its last change, and a write expects that
+ * record as it was when the messages were read: of two servers that change them at the same time, one reads
+ * them again. docs/replicas.md#messages
  */
 export class MessageStore {
   readonly #view: View
+  /** The id of the last change of each namespace. Read from storage whenever it is needed. */
+  readonly #lastChanges: View
   readonly #random: Random
   readonly #acknowledgements: Acknowledgements
   readonly #cache: MessageCache
-  /** Serializes changes to a message. */
+  /** Serializes this server's changes of a namespace. */
   readonly #mutex = new KeyedMutex()
   readonly #versions = new Map<string, number>()
-  readonly #listeners = new Set<(namespaceId: string) => void>()
+  readonly #listeners = new Set<ChangeListener>()
   #lastVersion = 0
   /** The version of every namespace that has no entry in `#versions`. */
   #defaultVersion = 0
 
   constructor({ view, random }: MessageStoreParts) {
     this.#view = view.view('message/', { numbers: 'literal' })
+    this.#lastChanges = view.view('message-change/', { numbers: 'plain', isUncopied: true })
     this.#random = random
     this.#acknowledgements = new Acknowledgements(view)
     this.#cache = new MessageCache((namespaceId) => this.#load(namespaceId))
+    this.#view.watch('', (keys) => this.#reported(keys))
   }
 
   /** All messages of one namespace, later starts first. */
-  listOf(namespaceId: string): Promise<readonly Message[]> {
-    return this.#cache.use(namespaceId, (messages) => messages.sorted)
+  async listOf(namespaceId: string): Promise<readonly Message[]> {
+    return (await this.#cache.read(namespaceId)).sorted
   }
 
-  find(namespaceId: string, id: string): Promise<Message | undefined> {
-    return this.#cache.use(namespaceId, (messages) => messages.get(id))
+  async find(namespaceId: string, id: string): Promise<Message | undefined> {
+    return (await this.#cache.read(namespaceId)).get(id)
   }
 
-  /** Throws if the namespace is full, counting pending writes. */
-  create(namespaceId: string, draft: MessageDraft): Promise<Message> {
-    return this.#cache.use(namespaceId, (messages) =>
-      this.#write(namespaceId, messages, { ...draft, id: this.#random.uuid() }),
-    )
+  /** Throws if the namespace is full. */
+  async create(namespaceId: string, draft: MessageDraft): Promise<Message> {
+    const message = { ...draft, id: this.#random.uuid() }
+    await this.#put(namespaceId, () => message)
+    return message
   }
 
   /** `change` returns the new message; an error it throws aborts the update. Undefined if no such message. */
@@ -57,13 +70,10 @@ export class MessageStore {
     id: string,
     change: (old: Message) => MessageDraft,
   ): Promise<Message | undefined> {
-    const work = async (messages: NamespaceMessages) => {
+    return this.#put(namespaceId, (messages) => {
       const old = messages.get(id)
-      return old === undefined
-        ? undefined
-        : await this.#write(namespaceId, messages, { ...change(old), id }, old)
-    }
-    return this.#mutex.runExclusive(keyOf(namespaceId, id), () => this.#cache.use(namespaceId, work))
+      return old && { ...change(old), id }
+    })
   }
 
   /**
@@ -71,15 +81,13 @@ export class MessageStore {
    * that a damaged record can be removed.
    */
   async delete(namespaceId: string, id: string): Promise<void> {
-    await this.#mutex.runExclusive(keyOf(namespaceId, id), async () => {
-      const mayExist = await this.find(namespaceId, id).then(
-        (message) => message !== undefined,
-        () => true,
-      )
-      if (!mayExist) return
-      await this.#view.write([{ key: keyOf(namespaceId, id), value: undefined }])
-      const messages = await this.#cache.present(namespaceId)
-      messages?.drop(id)
+    await this.#mutex.runExclusive(namespaceId, async () => {
+      if (!(await this.#isStored(namespaceId, id))) return
+      await this.#view.write([
+        { key: keyOf(namespaceId, id), value: undefined },
+        this.#lastChanges.fromRoot({ key: namespaceId, value: this.#random.uuid() }),
+      ])
+      this.#cache.drop(namespaceId)
       this.#changed(namespaceId)
     })
     await this.#acknowledgements.removeOf(namespaceId, id)
@@ -87,8 +95,9 @@ export class MessageStore {
 
   async removeNamespace(namespaceId: string): Promise<void> {
     await this.#view.deletePrefix(`${namespaceId}/`)
+    await this.#lastChanges.write([{ key: namespaceId, value: undefined }])
     await this.#acknowledgements.removeNamespace(namespaceId)
-    this.#cache.remove(namespaceId)
+    this.#cache.drop(namespaceId)
     this.#versions.delete(namespaceId)
     // namespace ids are never reused; a later read of this version must still see a new one
     this.#defaultVersion = ++this.#lastVersion
@@ -96,19 +105,23 @@ export class MessageStore {
   }
 
   /** Only the first acknowledgement of an entity is stored. False if no such message. */
-  acknowledge(namespaceId: string, id: string, acknowledgement: Acknowledgement): Promise<boolean> {
-    return this.#cache.use(namespaceId, async (messages) => {
-      if (messages.get(id) === undefined) return false
-      await this.#acknowledgements.add(namespaceId, id, acknowledgement)
-      return true
-    })
+  async acknowledge(namespaceId: string, id: string, acknowledgement: Acknowledgement): Promise<boolean> {
+    if ((await this.find(namespaceId, id)) === undefined) return false
+    await this.#acknowledgements.add(namespaceId, id, acknowledgement)
+    // a deletion before this check may have missed it; a later one removes it
+    if (await this.#isStored(namespaceId, id)) return true
+    await this.#acknowledgements.remove(namespaceId, id, acknowledgement.entityId)
+    return false
   }
 
   /** Sorted by entity id, as is `range.after`. Undefined if no such message. */
-  acknowledgements(namespaceId: string, id: string, range?: Range): Promise<Acknowledgement[] | undefined> {
-    return this.#cache.use(namespaceId, (messages) =>
-      messages.get(id) === undefined ? undefined : this.#acknowledgements.list(namespaceId, id, range),
-    )
+  async acknowledgements(
+    namespaceId: string,
+    id: string,
+    range?: Range,
+  ): Promise<Acknowledgement[] | undefined> {
+    if ((await this.find(namespaceId, id)) === undefined) return undefined
+    return this.#acknowledgements.list(namespaceId, id, range)
   }
 
   /**
@@ -119,34 +132,76 @@ export class MessageStore {
   }
 
   /** Calls `listener` after each change. Returns a function that removes the listener. */
-  onChange(listener: (namespaceId: string) => void): () => void {
+  onChange(listener: ChangeListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  async #write(
+  /** Writes the message that `next` returns; undefined writes nothing. Calls it again after a conflict. */
+  #put<Next extends Message | undefined>(
     namespaceId: string,
-    messages: NamespaceMessages,
-    message: Message,
-    old?: Message,
-  ): Promise<Message> {
-    const release = messages.reserve(message, old)
-    try {
-      await this.#view.write([{ key: keyOf(namespaceId, message.id), value: messageRecord(message) }])
-    } finally {
-      release()
-    }
-    messages.put(message)
-    this.#changed(namespaceId)
-    return message
+    next: (messages: NamespaceMessages) => Next,
+  ): Promise<Next> {
+    return this.#mutex.runExclusive(namespaceId, async () => {
+      for (let attempt = 0; attempt < writeAttempts; attempt++) {
+        const last = await this.#lastChanges.read(namespaceId)
+        const messages = await this.#messagesAfter(last?.value, namespaceId)
+        const message = next(messages)
+        if (message === undefined) return message
+        const after = { messages: messages.with(message), change: this.#random.uuid() }
+        const { drops } = this.#cache
+        const isWritten = await this.#view.write([
+          { key: keyOf(namespaceId, message.id), value: messageRecord(message) },
+          this.#lastChanges.fromRoot({
+            ...{ key: namespaceId, value: after.change },
+            expect: last?.revision ?? 'absent',
+          }),
+        ])
+        if (!isWritten) continue
+        this.#cache.put(namespaceId, after, drops)
+        this.#changed(namespaceId)
+        return message
+      }
+      throw fail('unavailable', 'the messages of this namespace are changed by too many at once')
+    })
+  }
+
+  /** The messages after the last change, from the cache if they were copied then. */
+  async #messagesAfter(change: unknown, namespaceId: string): Promise<NamespaceMessages> {
+    const copy = this.#cache.get(namespaceId)
+    return copy !== undefined && copy.change !== undefined && copy.change === change
+      ? copy.messages
+      : this.#load(namespaceId)
+  }
+
+  /** Reads the key only, so that a damaged record counts. */
+  async #isStored(namespaceId: string, id: string): Promise<boolean> {
+    const key = keyOf(namespaceId, id)
+    const [first] = await this.#view.listKeys(key, { limit: 1 })
+    return first === key
   }
 
   async #load(namespaceId: string): Promise<NamespaceMessages> {
     const folder = `${namespaceId}/`
     const records = await this.#view.list(folder)
-    return new NamespaceMessages(
-      records.map(({ key, value }) => readMessage(key.slice(folder.length), value)),
-    )
+    const messages = records.map(({ key, value }) => readMessage(key.slice(folder.length), value))
+    return new NamespaceMessages(new Map(messages.map((message) => [message.id, message])))
+  }
+
+  /** Messages have been written, perhaps by another server. */
+  #reported(keys: readonly string[] | undefined): void {
+    if (keys === undefined) this.#anyChanged()
+    for (const namespaceId of new Set(keys?.map((key) => key.slice(0, key.indexOf('/'))))) {
+      this.#cache.drop(namespaceId)
+      this.#changed(namespaceId)
+    }
+  }
+
+  #anyChanged(): void {
+    this.#cache.dropAll()
+    this.#versions.clear()
+    this.#defaultVersion = ++this.#lastVersion
+    this.#notify(undefined)
   }
 
   #changed(namespaceId: string): void {
@@ -154,7 +209,7 @@ export class MessageStore {
     this.#notify(namespaceId)
   }
 
-  #notify(namespaceId: string): void {
+  #notify(namespaceId: string | undefined): void {
     for (const listener of this.#listeners) listener(namespaceId)
   }
 }

@@ -44,9 +44,10 @@ export class MessageWaits {
     return wait
   }
 
-  /** Wakes the waits for a namespace whose messages have changed. */
-  changed(id: string): void {
-    for (const wait of this.#byNamespace.get(id) ?? []) wait.wake()
+  /** Wakes the waits for a namespace whose messages have changed; undefined: those of any may have. */
+  changed(id: string | undefined): void {
+    if (id === undefined) this.wakeAll()
+    else for (const wait of this.#byNamespace.get(id) ?? []) wait.wake()
   }
 
   /** Ends the waits for a deleted namespace, including those of namespaces below it. */
