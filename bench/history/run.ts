@@ -1,0 +1,105 @@
+import { seededRandom } from '../../test/support/disk/simulated-disk.ts'
+import { aSigner } from '../../test/plugins/jwt-auth/signer.ts'
+import { insist, ask, type Replicas, type World } from './play.ts'
+import { type Made, scenes } from './scenes.ts'
+
+export type HistoryOptions = {
+  readonly replicas: Replicas
+  readonly seed: number
+  /** How often each scene is played. */
+  readonly times: number
+  readonly copiesMs?: number
+}
+
+export type HistoryCounts = {
+  readonly operations: number
+  /** Operations whose outcome no client knows, because a server or the database ended. */
+  readonly unknown: number
+  /** Acknowledged tokens that do not exist at the end, and entities that are missing. */
+  readonly lost: number
+  /** Subjects with more than one entity. */
+  readonly doubled: number
+  /** Other contradictions. */
+  readonly problems: readonly string[]
+}
+
+const scenesAtOnce = 4
+
+/**
+ * Clients at all replicas create, use and end tokens, roles, policies and entities. What they saw must be
+ * what one server could have answered, except that reads may come from copies that are up to `copiesMs` old.
+ */
+export async function runHistory(given: HistoryOptions): Promise<HistoryCounts> {
+  const problems: string[] = []
+  const counts = { operations: 0, unknown: 0 }
+  const world: World = {
+    replicas: given.replicas,
+    random: seededRandom(given.seed),
+    copiesMs: given.copiesMs ?? 1000,
+    counts,
+    problem: (text) => void problems.push(text),
+  }
+  const made: Made = { tokens: new Map(), entities: new Map() }
+  const signer = aSigner('ES256')
+  const write = (path: string, body: unknown) => insist(world, { method: 'POST', path, body })
+  await write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
+  const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' }
+  await write('auth/jwt/role/once', { ...role, token_replay_protection: true })
+  await write('auth/jwt/role/many', role)
+
+  const waiting = shuffled(
+    scenes.flatMap((scene, kind) =>
+      Array.from({ length: given.times }, (_, time) => ({ scene, name: `h${given.seed}-${kind}-${time}` })),
+    ),
+    world.random,
+  )
+  const player = async () => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
+      await next.scene(world, { signer, made, name: next.name })
+  }
+  await Promise.all(Array.from({ length: scenesAtOnce }, player))
+  return { ...counts, problems, ...(await missing(world, made)) }
+}
+
+/** Looks for everything that was acknowledged. */
+async function missing(world: World, made: Made): Promise<{ lost: number; doubled: number }> {
+  let lost = 0
+  let doubled = 0
+  const accessors = new Set(made.tokens.values())
+  doubled += made.tokens.size - accessors.size
+  await Promise.all(
+    [...made.tokens].map(async ([token, accessor]) => {
+      const { body } = await known(() =>
+        ask(world, accessor.length % world.replicas.urls.length, {
+          method: 'GET',
+          path: 'auth/token/lookup-self',
+          token,
+        }),
+      )
+      const data = body?.['data'] as { accessor?: string } | undefined
+      if (data?.accessor !== accessor) lost++
+    }),
+  )
+  for (const ids of made.entities.values()) {
+    if (ids.size > 1) doubled++
+    for (const id of ids) {
+      const { status } = await insist(world, { method: 'GET', path: `identity/entity/id/${id}` })
+      if (status !== 200) lost++
+    }
+  }
+  return { lost, doubled }
+}
+
+async function known<T>(ask: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const answer = await ask()
+    if (answer !== undefined) return answer
+  }
+}
+
+function shuffled<T>(items: readonly T[], random: () => number): T[] {
+  return items
+    .map((item) => ({ item, order: random() }))
+    .toSorted((one, other) => one.order - other.order)
+    .map(({ item }) => item)
+}
