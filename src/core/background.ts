@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { wait } from '../lib/wait.ts'
 import type { BackgroundJob } from './jobs.ts'
 
 /** When periodic work runs, and who hears of its failures. */
@@ -47,8 +47,7 @@ export class Periodic<Result = void> implements AsyncDisposable {
 
   async #repeat(ended: AbortSignal): Promise<void> {
     for (;;) {
-      // the timer must not keep the process alive
-      await pause(this.#parts.intervalMs, undefined, { signal: ended, ref: false }).catch(() => undefined)
+      await wait(this.#parts.intervalMs, ended)
       if (ended.aborted) return
       await this.#runUntil(ended)
     }

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../lib/clock.ts'
+import { wait } from '../lib/wait.ts'
 import { type Fence, fenced, type SharedStorage } from '../storage/shared-storage.ts'
 import type { CoreLog } from './core-log.ts'
 
@@ -90,6 +90,11 @@ export class BackgroundJob implements AsyncDisposable {
     this.#ttlMs = parts.times?.ttlMs ?? ttlMs
   }
 
+  /** Whether other servers may do the job. */
+  get isShared(): boolean {
+    return this.#parts.shared !== undefined
+  }
+
   /** Undefined for a job that was not begun. */
   get status(): JobStatus | undefined {
     if (this.#cycle === undefined) return undefined
@@ -124,7 +129,7 @@ export class BackgroundJob implements AsyncDisposable {
         return false
       })
       if (isDone) return
-      await waitFor(this.#keepMs, this.#stopping.signal)
+      await wait(this.#keepMs, this.#stopping.signal)
     }
   }
 
@@ -189,14 +194,14 @@ export class BackgroundJob implements AsyncDisposable {
     { fence, askedAt, finished }: { fence: Fence; askedAt: number; finished: AbortSignal },
   ): Promise<boolean> {
     for (let until = askedAt + this.#ttlMs; ; ) {
-      await waitFor(Math.min(this.#keepMs, until - performance.now()), finished)
+      await wait(Math.min(this.#keepMs, until - performance.now()), finished)
       if (finished.aborted) return true
       const now = performance.now()
       // the process was paused, or the storage fails
       if (now >= until) return false
       const renewed = await Promise.race([
         shared.holdJob(this.#name, this.#ttlMs).catch(() => 'unknown' as const),
-        waitFor(until - now, finished).then(() => 'unknown' as const),
+        wait(until - now, finished).then(() => 'unknown' as const),
       ])
       if (renewed === 'unknown') continue
       if (renewed?.epoch !== fence.epoch) return finished.aborted
@@ -204,7 +209,3 @@ export class BackgroundJob implements AsyncDisposable {
     }
   }
 }
-
-/** Resolves early when the signal is aborted. Does not keep the process alive. */
-const waitFor = (ms: number, signal: AbortSignal): Promise<void> =>
-  pause(Math.max(0, ms), undefined, { signal, ref: false }).catch(() => undefined)

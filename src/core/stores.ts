@@ -98,7 +98,7 @@ async function openIdentity({ root, view, clock, random, log, namespaces, mountO
 }
 
 async function openTokens(opened: Mounted) {
-  const { root, view, clock, random, log, barrier, namespaces, mounts, mountOf, mountTypes } = opened
+  const { root, view, clock, random, log, jobs, barrier, namespaces, mounts, mountOf, mountTypes } = opened
   // tokens are invalid as soon as their namespace is tainted
   const liveMountOf = (accessor: string) => {
     const mount = mountOf(accessor)
@@ -126,7 +126,7 @@ async function openTokens(opened: Mounted) {
     tokenMountOf: (namespace) => mounts.table.at(namespace, fixedPaths.token),
   })
   const leases = new LeaseStore({
-    ...{ view, clock, random, tokens, log, mountOf, systemTtl: opened.systemTtl },
+    ...{ view, clock, random, tokens, log, mountOf, systemTtl: opened.systemTtl, job: jobs.job('leases') },
     backendOf: (plugin) => mountTypes.leaseBackend(plugin),
     revokeToken: (accessor) => revoker.revoke(accessor),
   })

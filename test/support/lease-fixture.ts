@@ -1,12 +1,14 @@
 import type { Lease } from '../../src/core/leases/lease.ts'
 import type { LeaseBackend } from '../../src/core/leases/lease-backend.ts'
 import { irrevocablePrefix, leasePrefix } from '../../src/core/leases/lease-keys.ts'
+import { Jobs } from '../../src/core/jobs.ts'
 import { LeaseStore } from '../../src/core/leases/lease-store.ts'
 import type { Mount } from '../../src/core/mounts/mount.ts'
 import type { Token } from '../../src/core/tokens/token.ts'
 import { TokenRevoker } from '../../src/core/tokens/token-revoker.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { startCredentialProvider } from './credential-provider.ts'
+import { quietLog } from './start-server.ts'
 import { type PracticeRole, practiceBackend } from './practice-type.ts'
 import { aMount, defaultTtl, openTokenFixture } from './token-fixture.ts'
 
@@ -48,6 +50,7 @@ export async function openLeaseFixture({ callLimitMs = 500, ...limits }: LeaseFi
       random: systemRandom,
       systemTtl: { defaultTtl, maxTtl: defaultTtl },
       log,
+      job: new Jobs({ shared: undefined, clock: fixture.clock, log: quietLog }).job('leases'),
       ...limits,
       callLimitMs,
       backendOf: (plugin) => backends.get(plugin),

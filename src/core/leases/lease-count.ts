@@ -16,7 +16,7 @@ export class LeaseCount {
   readonly #view: View
   readonly #onMany: (count: number) => void
   #count = 0
-  /** Last counted key; undefined once all keys are counted. */
+  /** Last counted key; empty before the count, and undefined once all keys are counted. */
   #counted: string | undefined = ''
   #warned = false
 
@@ -28,6 +28,8 @@ export class LeaseCount {
 
   /** Counts the stored leases. Returns early if `stopped` is aborted. */
   async start(stopped: AbortSignal): Promise<void> {
+    this.#count = 0
+    this.#counted = ''
     while (!stopped.aborted) {
       const page: string[] = await this.#view.listKeys(leasePrefix, {
         limit: pageSize,

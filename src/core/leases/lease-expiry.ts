@@ -1,9 +1,11 @@
 import { setTimeout as pause, setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
+import { untilAborted, wait } from '../../lib/wait.ts'
 import type { View } from '../barrier/view.ts'
+import type { Held } from '../jobs.ts'
 import { isUnreadable } from '../stored-record.ts'
-import { hasEnded } from './lease.ts'
+import { hasEnded, type Lease } from './lease.ts'
 import {
   duePrefix,
   irrevocablePrefix,
@@ -22,6 +24,8 @@ export type LeaseExpiryParts = {
   readonly view: View
   readonly records: LeaseRecords
   readonly revoker: LeaseRevoker
+  /** Whether other servers issue and renew leases too. */
+  readonly isShared: boolean
   readonly clock: Clock
   readonly random: Random
   /** Called for failures of the server itself. Failures of engines are stored with the lease. */
@@ -42,6 +46,10 @@ const dayMs = 24 * 3600 * 1000
 /** The daily retry covers irrevocable leases that ended at least this long ago. */
 const minAgeMs = 3600 * 1000
 const pageSize = 64
+/** How often the holder of the job looks for leases of other servers: they are revoked about a second late. */
+const lookMs = 1_000
+/** A look takes longer with many mounts. It may take this part of the time. */
+const lookShare = 10
 
 /**
  * Revokes leases when they expire, with retries and fairly between mounts. One timer serves all leases.
@@ -56,8 +64,9 @@ export class LeaseExpiry implements AsyncDisposable {
   #nextPage = 0
   #timer: NodeJS.Timeout | undefined
   #timerAt = Number.POSITIVE_INFINITY
-  #started = false
-  #stopped = false
+  readonly #stopping = new AbortController()
+  /** Undefined while another server revokes leases. */
+  #held: Held | undefined
   #starting: Promise<void> | undefined
   #daily: Promise<void> | undefined
   #nextDaily: number
@@ -68,10 +77,23 @@ export class LeaseExpiry implements AsyncDisposable {
     this.#nextDaily = parts.clock.now() + dayMs
   }
 
-  /** Starts in the background; immediately retries revocations that failed before the restart. */
-  start(): void {
-    this.#started = true
-    this.#begin().catch((error: unknown) => this.#parts.onError(error))
+  /**
+   * Revokes leases until the job ends. Immediately retries revocations that failed before this server took
+   * the job.
+   */
+  async work(held: Held): Promise<void> {
+    const ended = AbortSignal.any([held.ended, this.#stopping.signal])
+    this.#held = held
+    this.#starting = undefined
+    // other servers have changed the schedule
+    this.#lanes.clear()
+    this.#begin().catch((error: unknown) => this.#report(error))
+    if (this.#parts.isShared) await this.#look(ended)
+    else await untilAborted(ended)
+    clearTimeout(this.#timer)
+    this.#timerAt = Number.POSITIVE_INFINITY
+    await this.#settled()
+    this.#held = undefined
   }
 
   /** Processes all leases that are due now and waits for them. */
@@ -85,9 +107,9 @@ export class LeaseExpiry implements AsyncDisposable {
   async endDue(): Promise<void> {
     const { view, records, clock } = this.#parts
     const now = clock.now()
-    for (const accessor of await findLanes(view)) {
+    for (const accessor of (await findLanes(view)).keys()) {
       const prefix = lanePrefix(duePrefix, accessor)
-      for (let after: string | undefined; !this.#stopped; await nextTurn()) {
+      for (let after: string | undefined; !this.#isOver; await nextTurn()) {
         const page: string[] = await view.listKeys(prefix, {
           limit: pageSize,
           ...(after === undefined ? {} : { after }),
@@ -110,6 +132,38 @@ export class LeaseExpiry implements AsyncDisposable {
     }
   }
 
+  /** Finds the leases that other servers have scheduled. */
+  async #look(ended: AbortSignal): Promise<void> {
+    let failed = false
+    while (!ended.aborted) {
+      const began = performance.now()
+      try {
+        for (const [accessor, first] of await findLanes(this.#parts.view)) this.#lane(accessor).wakeAt(first)
+        this.#wake()
+        failed = false
+      } catch (error) {
+        if (!failed) this.#report(error)
+        failed = true
+      }
+      await wait(Math.max(lookMs, lookShare * (performance.now() - began)), ended)
+    }
+  }
+
+  /** Runs work as a part of the job, whoever asked for it. */
+  #inJob<T>(work: () => Promise<T>): Promise<T> {
+    return this.#held === undefined ? work() : this.#held.run(work)
+  }
+
+  /** Whether the work must end. */
+  get #isOver(): boolean {
+    return this.#stopping.signal.aborted || this.#held?.ended.aborted === true
+  }
+
+  /** A job that has ended fails because of that. */
+  #report(error: unknown): void {
+    if (!this.#isOver) this.#parts.onError(error)
+  }
+
   /** Reports that a lease of this mount is due at that time. */
   scheduled(mountAccessor: string, at: number): void {
     this.#lane(mountAccessor).wakeAt(at)
@@ -117,10 +171,9 @@ export class LeaseExpiry implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopped = true
+    this.#stopping.abort()
     clearTimeout(this.#timer)
     this.#parts.revoker.stop()
-    await this.#starting?.catch(() => undefined)
     await this.#settled()
   }
 
@@ -132,7 +185,7 @@ export class LeaseExpiry implements AsyncDisposable {
     const now = this.#parts.clock.now()
     if (now < this.#seenAt - setBackMs) this.#starting = undefined
     this.#seenAt = now
-    this.#starting ??= this.#resume().catch((error: unknown) => {
+    this.#starting ??= this.#inJob(() => this.#resume()).catch((error: unknown) => {
       this.#starting = undefined
       this.#arm(this.#parts.clock.now() + holdMs)
       throw error
@@ -140,10 +193,10 @@ export class LeaseExpiry implements AsyncDisposable {
     return this.#starting
   }
 
-  /** Resets the failure counters and starts the lanes: failures are counted per run of the process. */
+  /** Resets the failure counters and starts the lanes: failures are counted since this server took the job. */
   async #resume(): Promise<void> {
     const { view, records } = this.#parts
-    for (let after: string | undefined; !this.#stopped; await nextTurn()) {
+    for (let after: string | undefined; !this.#isOver; await nextTurn()) {
       const page: string[] = await view.listKeys(retryPrefix, {
         limit: pageSize,
         ...(after === undefined ? {} : { after }),
@@ -157,7 +210,7 @@ export class LeaseExpiry implements AsyncDisposable {
       after = page.at(-1)
       if (after === undefined) break
     }
-    for (const accessor of await findLanes(view)) this.#lane(accessor)
+    for (const accessor of (await findLanes(view)).keys()) this.#lane(accessor)
     this.#wake()
   }
 
@@ -176,14 +229,14 @@ export class LeaseExpiry implements AsyncDisposable {
   }
 
   #wake(): void {
-    if (this.#stopped) return
+    if (this.#isOver) return
     const now = this.#parts.clock.now()
     for (const lane of this.#lanes.values()) {
-      if (lane.next <= now) lane.running ??= this.#work(lane)
+      if (lane.next <= now) lane.running ??= this.#inJob(() => this.#work(lane))
     }
     if (this.#nextDaily <= now) {
       this.#nextDaily = now + dayMs
-      this.#daily ??= this.#retryIrrevocable(now)
+      this.#daily ??= this.#inJob(() => this.#retryIrrevocable(now))
     }
     this.#arm(
       Math.min(
@@ -194,7 +247,7 @@ export class LeaseExpiry implements AsyncDisposable {
   }
 
   #arm(at: number): void {
-    if (!this.#started || this.#stopped || at >= this.#timerAt) return
+    if (this.#held === undefined || this.#isOver || at >= this.#timerAt) return
     clearTimeout(this.#timer)
     this.#timerAt = at
     const delay = Math.min(Math.max(at - this.#parts.clock.now(), 0), maxPauseMs)
@@ -202,13 +255,14 @@ export class LeaseExpiry implements AsyncDisposable {
       this.#timerAt = Number.POSITIVE_INFINITY
       this.#begin().then(
         () => this.#wake(),
-        (error: unknown) => this.#parts.onError(error),
+        (error: unknown) => this.#report(error),
       )
     }, delay)
     this.#timer.unref()
   }
 
   async #settled(): Promise<void> {
+    await this.#starting?.catch(() => undefined)
     for (;;) {
       const work = [...this.#lanes.values()]
         .flatMap((lane) => [lane.running ?? [], ...lane.attempts].flat())
@@ -221,7 +275,7 @@ export class LeaseExpiry implements AsyncDisposable {
   /** Starts the due revocations of a lane as slots become free; does not wait for engines. */
   async #work(lane: LeaseLane): Promise<void> {
     try {
-      while (!this.#stopped) {
+      while (!this.#isOver) {
         const rows = await lane.due(this.#parts.clock.now())
         if (rows.length === 0) break
         this.#nextPage = Math.max(this.#nextPage, performance.now()) + rows.length * minMsPerLease
@@ -230,7 +284,7 @@ export class LeaseExpiry implements AsyncDisposable {
         await pause(Math.max(0, pageEnd - performance.now()))
       }
     } catch (error) {
-      this.#parts.onError(error)
+      this.#report(error)
       lane.wakeAt(this.#parts.clock.now() + holdMs)
     }
     lane.running = undefined
@@ -238,13 +292,20 @@ export class LeaseExpiry implements AsyncDisposable {
   }
 
   #start(lane: LeaseLane, row: DueRow, release: () => void): void {
+    const rows = [row.key]
+    const hold = (key: string) => {
+      rows.push(key)
+      lane.hold(key)
+    }
     lane.hold(row.key)
-    const attempt = this.#attempt(row)
+    const attempt = this.#attempt(row, hold)
       .then(
-        () => lane.release(row.key),
+        () => {
+          for (const key of rows) lane.release(key)
+        },
         (error: unknown) => {
-          this.#parts.onError(error)
-          lane.hold(row.key, this.#parts.clock.now() + holdMs)
+          this.#report(error)
+          for (const key of rows) lane.hold(key, this.#parts.clock.now() + holdMs)
           this.#arm(lane.next)
         },
       )
@@ -255,21 +316,24 @@ export class LeaseExpiry implements AsyncDisposable {
     lane.attempts.add(attempt)
   }
 
-  async #attempt(row: DueRow): Promise<void> {
-    if (this.#stopped) return
-    const { records, revoker, clock, random, view, onIrrevocable } = this.#parts
+  /** `hold` hides another row of the same lease from the lane. */
+  async #attempt(due: DueRow, hold: (key: string) => void): Promise<void> {
+    if (this.#isOver) return
+    const { records, revoker, clock, random, view, isShared, onIrrevocable } = this.#parts
+    const row = isShared ? await this.#markEnded(due, hold) : due
     let found = false
     try {
-      await revoker.revoke(row, (lease) => {
+      const isAsRead = (lease: Lease) => {
         found = true
         return scheduleKey(lease) === row.key
-      })
+      }
+      await revoker.revoke(row, isAsRead, this.#held?.ended)
       // the row has no lease
       if (!found && (await records.find(row)) === undefined)
         await view.write([{ key: row.key, value: undefined }])
     } catch (error) {
       if (!(error instanceof RevocationFailure)) throw error
-      if (this.#stopped) return
+      if (this.#isOver) return
       const [byte = 0] = random.bytes(1)
       let isNew = false
       // count each failed call once: if the lease was rescheduled in the meantime, its new row counts it
@@ -282,11 +346,28 @@ export class LeaseExpiry implements AsyncDisposable {
   }
 
   /**
+   * Stores that the lease has ended, before its engine is called: from then on no server renews it, and
+   * another server repeats the call if this one stops. Returns the row of the lease.
+   */
+  async #markEnded(row: DueRow, hold: (key: string) => void): Promise<DueRow> {
+    let key = row.key
+    await this.#parts.records.change(row, (lease) => {
+      key = row.key
+      if (scheduleKey(lease) !== row.key || lease.ended === true) return undefined
+      const marked: Lease = { ...lease, ended: true }
+      key = scheduleKey(marked)
+      hold(key)
+      return marked
+    })
+    return { ...row, key }
+  }
+
+  /**
    * Retries, once a day, irrevocable leases that ended more than an hour ago. docs/contract/leases.md#retries
    */
   async #retryIrrevocable(now: number): Promise<void> {
     try {
-      for (let after: string | undefined; !this.#stopped; await nextTurn()) {
+      for (let after: string | undefined; !this.#isOver; await nextTurn()) {
         const page = await this.#parts.view.listKeys(irrevocablePrefix, {
           limit: pageSize,
           ...(after === undefined ? {} : { after }),
@@ -299,7 +380,7 @@ export class LeaseExpiry implements AsyncDisposable {
         if (after === undefined) break
       }
     } catch (error) {
-      this.#parts.onError(error)
+      this.#report(error)
     }
     this.#daily = undefined
   }
@@ -310,6 +391,7 @@ export class LeaseExpiry implements AsyncDisposable {
       await this.#parts.revoker.revoke(
         readScheduled(key.slice(irrevocablePrefix.length)),
         (lease) => scheduleKey(lease) === key,
+        this.#held?.ended,
       )
     } catch (error) {
       if (!(error instanceof RevocationFailure)) this.#reportUnreadable(error)

@@ -61,17 +61,21 @@ export class LeaseLane {
   }
 }
 
-/** Accessors of the mounts that have leases in the schedule, found with one read per mount. */
-export async function findLanes(view: View): Promise<Set<string>> {
-  const accessors = new Set<string>()
+/**
+ * The mounts that have leases in the schedule, with the time of the first one; found with one read per mount.
+ */
+export async function findLanes(view: View): Promise<Map<string, number>> {
+  const firstByMount = new Map<string, number>()
   for (const lane of lanes) {
     for (let after: string | undefined; ; ) {
       const [key] = await view.listKeys(lane, { limit: 1, ...(after === undefined ? {} : { after }) })
       if (key === undefined) break
       const accessor = key.slice(lane.length, key.indexOf('/', lane.length))
-      accessors.add(accessor)
-      after = behind(lanePrefix(lane, accessor))
+      const prefix = lanePrefix(lane, accessor)
+      const { time } = readScheduled(key.slice(prefix.length))
+      firstByMount.set(accessor, Math.min(time, firstByMount.get(accessor) ?? time))
+      after = behind(prefix)
     }
   }
-  return accessors
+  return firstByMount
 }

@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
+import { untilAborted, wait } from '../../lib/wait.ts'
 import type { View } from '../barrier/view.ts'
+import type { Held } from '../jobs.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
 import { isUnreadable } from '../stored-record.ts'
 import { behind, isEntityOwner, ownerPrefix, ownersPrefix, readRef } from './lease-keys.ts'
@@ -13,13 +15,17 @@ export type LeaseOwnersParts = {
   readonly clock: Clock
   readonly tokens: TokenStore
   readonly records: LeaseRecords
+  /** Whether other servers request sweeps too. */
+  readonly isShared: boolean
   /** Delay before a failed sweep is retried. */
   readonly retryMs: number
   onError(error: unknown): void
 }
 
-/** Exists while a requested sweep is not done, so that a restarted server resumes it. */
+/** Exists while a requested sweep is not done, so that another or a restarted server resumes it. */
 const markKey = 'lease-sweep'
+/** How often the holder of the job looks for requests of other servers. */
+const lookMs = 5_000
 const pageSize = 64
 
 /** Ends leases with their owners. docs/contract/leases.md#cascades */
@@ -29,7 +35,9 @@ export class LeaseOwners implements AsyncDisposable {
   #sweeping: Promise<void> | undefined
   #tidying: Promise<void> | undefined
   #retry: NodeJS.Timeout | undefined
-  #stopped = false
+  readonly #stopping = new AbortController()
+  /** Undefined while another server sweeps. */
+  #held: Held | undefined
 
   constructor(parts: LeaseOwnersParts) {
     this.#parts = parts
@@ -58,16 +66,28 @@ export class LeaseOwners implements AsyncDisposable {
     }
   }
 
-  /** Ends the leases of all invalid tokens in the background. Resolves once the request is durable. */
+  /**
+   * Ends the leases of all invalid tokens in the background, on the server that does the job. Resolves once
+   * the request is durable.
+   */
   async sweep(): Promise<void> {
-    this.#isRequested = true
     await this.#parts.view.write([{ key: markKey, value: true }])
-    this.#startSweep()
+    if (this.#held !== undefined || !this.#parts.isShared) this.#startSweep()
   }
 
-  /** Resumes a sweep that a stop of the server interrupted. */
-  resume(): void {
-    this.#start(() => this.#resume())
+  /** Does the sweeps that are requested until the job ends. */
+  async work(held: Held): Promise<void> {
+    const ended = AbortSignal.any([held.ended, this.#stopping.signal])
+    this.#held = held
+    this.#startSweep()
+    if (!this.#parts.isShared) await untilAborted(ended)
+    while (!ended.aborted) {
+      await wait(lookMs, ended)
+      this.#startSweep()
+    }
+    clearTimeout(this.#retry)
+    while (this.#sweeping !== undefined) await this.#sweeping
+    this.#held = undefined
   }
 
   /** Removes leases and rows of deleted owners in the background. False if this is in progress already. */
@@ -87,57 +107,57 @@ export class LeaseOwners implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopped = true
+    this.#stopping.abort()
     clearTimeout(this.#retry)
     await this.settled()
   }
 
-  #startSweep(): void {
-    this.#isRequested = true
-    this.#start(() => this.#sweep())
+  /** Whether the work must end. */
+  get #isOver(): boolean {
+    return this.#stopping.signal.aborted || this.#held?.ended.aborted === true
   }
 
-  #start(work: () => Promise<void>): void {
-    if (this.#sweeping !== undefined || this.#stopped) return
-    this.#sweeping = work().finally(() => {
+  /** Starts the sweep that is requested, if any, or looks once more after the one in progress. */
+  #startSweep(): void {
+    this.#isRequested = true
+    if (this.#sweeping !== undefined || this.#isOver) return
+    const sweeps = () => this.#sweeps()
+    this.#sweeping = (this.#held === undefined ? sweeps() : this.#held.run(sweeps)).finally(() => {
       this.#sweeping = undefined
       if (this.#isRequested) this.#startSweep()
     })
   }
 
-  async #resume(): Promise<void> {
+  async #sweeps(): Promise<void> {
     try {
-      if ((await this.#parts.view.get(markKey)) !== undefined) this.#isRequested = true
+      while (this.#isRequested && !this.#isOver) {
+        this.#isRequested = false
+        await this.#sweep()
+      }
     } catch (error) {
-      this.#retryLater(error, () => this.resume())
+      this.#isRequested = false
+      if (this.#isOver) return
+      this.#parts.onError(error)
+      this.#retry = setTimeout(() => this.#startSweep(), this.#parts.retryMs).unref()
     }
-    await this.#sweep()
   }
 
   /** Repeats if a sweep was requested during this one, which may have passed the token concerned. */
   async #sweep(): Promise<void> {
-    try {
-      while (this.#isRequested && !this.#stopped) {
-        this.#isRequested = false
-        const done = await this.#eachOwner(async (owner) => {
-          if (!isEntityOwner(owner) && !(await this.#isValid(owner))) await this.end(owner)
-        })
-        if (done && !this.#isRequested) await this.#parts.view.write([{ key: markKey, value: undefined }])
-      }
-    } catch (error) {
-      this.#isRequested = false
-      this.#retryLater(error, () => this.#startSweep())
+    const { view } = this.#parts
+    for (;;) {
+      const mark = await view.read(markKey)
+      if (mark === undefined) return
+      const done = await this.#eachOwner(async (owner) => {
+        if (!isEntityOwner(owner) && !(await this.#isValid(owner))) await this.end(owner)
+      })
+      if (!done || (await view.write([{ key: markKey, value: undefined, expect: mark.revision }]))) return
     }
-  }
-
-  #retryLater(error: unknown, work: () => void): void {
-    this.#parts.onError(error)
-    this.#retry = setTimeout(work, this.#parts.retryMs).unref()
   }
 
   /** Visits each owner once and skips its other rows. False if the server stopped before the end. */
   async #eachOwner(visit: (owner: string) => Promise<void>): Promise<boolean> {
-    for (let after: string | undefined; !this.#stopped; await nextTurn()) {
+    for (let after: string | undefined; !this.#isOver; await nextTurn()) {
       const [key] = await this.#parts.view.listKeys(ownersPrefix, {
         limit: 1,
         ...(after === undefined ? {} : { after }),

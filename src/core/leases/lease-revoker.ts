@@ -24,14 +24,16 @@ export type LeaseRevokerParts = {
   readonly limitMs: number
 }
 
+/** A revocation in progress. Resolves to whether the lease no longer exists. `ended`: see `revoke`. */
+type Revocation = { readonly done: Promise<boolean>; readonly ended: AbortSignal | undefined }
+
 /**
  * Revokes leases through their engines. Deletes a record only after its engine succeeded, so an interrupted
  * revocation is repeated.
  */
 export class LeaseRevoker {
   readonly #parts: LeaseRevokerParts
-  /** Revocations in progress; each resolves to whether the lease no longer exists. */
-  readonly #running = new Map<string, Promise<boolean>>()
+  readonly #running = new Map<string, Revocation>()
   readonly #mutex = new KeyedMutex()
   readonly #calls = new Set<() => void>()
   #stopped = false
@@ -43,17 +45,21 @@ export class LeaseRevoker {
   /**
    * Revokes and deletes a lease. Joins a revocation in progress, and runs again if that one did nothing.
    * No-op if the lease no longer exists or `condition` returns false. If the engine fails, rejects with a
-   * RevocationFailure and leaves the lease unchanged.
+   * RevocationFailure and leaves the lease unchanged. `ended` aborts the call of a background job.
    */
-  async revoke(ref: LeaseRef, condition: (lease: Lease) => boolean = () => true): Promise<void> {
+  async revoke(
+    ref: LeaseRef,
+    condition: (lease: Lease) => boolean = () => true,
+    ended?: AbortSignal,
+  ): Promise<void> {
     const key = leaseKey(ref)
     for (let running = this.#running.get(key); running !== undefined; running = this.#running.get(key))
-      if (await running) return
-    const revocation = this.runExclusive(ref, () => this.#revoke(ref, condition)).finally(() =>
+      if (await wasRevoked(running)) return
+    const done = this.runExclusive(ref, () => this.#revoke(ref, condition, ended)).finally(() =>
       this.#running.delete(key),
     )
-    this.#running.set(key, revocation)
-    await revocation
+    this.#running.set(key, { done, ended })
+    await done
   }
 
   /**
@@ -86,29 +92,40 @@ export class LeaseRevoker {
     return this.#mutex.runExclusive(leaseKey(ref), work)
   }
 
-  async #revoke(ref: LeaseRef, condition: (lease: Lease) => boolean): Promise<boolean> {
+  async #revoke(
+    ref: LeaseRef,
+    condition: (lease: Lease) => boolean,
+    ended: AbortSignal | undefined,
+  ): Promise<boolean> {
     const stored = await this.#parts.records.read(ref)
     if (stored === undefined) return true
     if (!condition(stored.lease)) return false
-    await this.revokeSecret(stored.lease)
+    await this.revokeSecret(stored.lease, ended)
     await this.#parts.records.remove(ref, stored)
     return true
   }
 
   /** Calls the engine's `revoke` within the time limit; does not touch the record. */
-  async revokeSecret(lease: Lease): Promise<void> {
+  async revokeSecret(lease: Lease, ended?: AbortSignal): Promise<void> {
     try {
-      await this.call(lease, (backend, signal) => backend.revoke(lease, signal))
+      await this.call(lease, (backend, signal) => backend.revoke(lease, signal), ended)
     } catch (cause) {
       throw new RevocationFailure(cause)
     }
   }
 
-  /** Calls the lease's engine. Throws `unavailable` at the time limit or when the server stops. */
-  async call<T>(lease: Lease, call: (backend: LeaseBackend, signal: AbortSignal) => Promise<T>): Promise<T> {
+  /**
+   * Calls the lease's engine. Throws `unavailable` at the time limit, when `ended` is aborted or when the
+   * server stops.
+   */
+  async call<T>(
+    lease: Lease,
+    call: (backend: LeaseBackend, signal: AbortSignal) => Promise<T>,
+    ended?: AbortSignal,
+  ): Promise<T> {
     const backend = this.#parts.backendOf(lease.plugin)
     if (backend === undefined) throw refuse('missing', 'unsupported path')
-    if (this.#stopped) throw fail('unavailable', 'the server is stopping')
+    if (this.#stopped || ended?.aborted === true) throw fail('unavailable', 'the server is stopping')
     const limit = new AbortController()
     const { promise: late, reject } = Promise.withResolvers<never>()
     const giveUp = () => {
@@ -118,11 +135,13 @@ export class LeaseRevoker {
     }
     const timer = setTimeout(giveUp, this.#parts.limitMs)
     this.#calls.add(giveUp)
+    ended?.addEventListener('abort', giveUp)
     try {
       return await Promise.race([call(backend, limit.signal), late])
     } finally {
       clearTimeout(timer)
       this.#calls.delete(giveUp)
+      ended?.removeEventListener('abort', giveUp)
     }
   }
 
@@ -130,5 +149,15 @@ export class LeaseRevoker {
   stop(): void {
     this.#stopped = true
     for (const giveUp of this.#calls) giveUp()
+  }
+}
+
+/** Whether a revocation in progress deleted the lease. False if it belonged to a job that has ended. */
+async function wasRevoked({ done, ended }: Revocation): Promise<boolean> {
+  try {
+    return await done
+  } catch (error) {
+    if (ended?.aborted === true) return false
+    throw error
   }
 }

@@ -1,7 +1,9 @@
 import { fail, refuse } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
+import { wait } from '../../lib/wait.ts'
 import type { View } from '../barrier/view.ts'
+import type { BackgroundJob, Held } from '../jobs.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { lifetime, mountTtl, type TtlBounds } from '../tokens/lifetime.ts'
 import type { Token } from '../tokens/token.ts'
@@ -38,6 +40,8 @@ export type LeaseStoreParts = {
   readonly tokens: TokenStore
   readonly systemTtl: TtlBounds
   readonly log: LeaseLog
+  /** Expiry, the count, and sweeps. */
+  readonly job: BackgroundJob
   mountOf(accessor: string): Mount | undefined
   /** Renews and revokes the leases of a plugin's mounts. */
   backendOf(plugin: string): LeaseBackend | undefined
@@ -71,6 +75,8 @@ const unpaced: Paced = (items) => items
 
 const defaultCallLimitMs = 90_000
 const defaultSweepRetryMs = 60_000
+/** How often leases are counted if other servers issue and revoke some too. */
+const countMs = 10 * 60_000
 
 const lastUse =
   'Secret cannot be returned; token had one use left, so leased credentials were immediately revoked.'
@@ -90,10 +96,10 @@ export class LeaseStore implements AsyncDisposable {
   readonly #prefixes: PrefixRevocation
   readonly #owners: LeaseOwners
   readonly #stopped = new AbortController()
-  #counting: Promise<void> = Promise.resolve()
 
   constructor(parts: LeaseStoreParts) {
     const { view, clock, random, tokens, log } = parts
+    const { isShared } = parts.job
     this.#parts = parts
     this.#count = new LeaseCount(view, (count) =>
       log.warn({ event: 'many_leases', count }, 'the number of leases is unusually large'),
@@ -109,14 +115,15 @@ export class LeaseStore implements AsyncDisposable {
       limitMs: parts.callLimitMs ?? defaultCallLimitMs,
     })
     this.expiry = new LeaseExpiry({
-      ...{ view, clock, random, records: this.#records, revoker: this.#revoker },
+      ...{ view, clock, random, records: this.#records, revoker: this.#revoker, isShared },
       onError: (err) => log.error({ err }, 'could not process expired leases'),
       onIrrevocable: ({ id, revoke_error }) =>
         log.warn({ event: 'lease_irrevocable', lease_id: id, error: revoke_error }, 'a lease is irrevocable'),
     })
     this.#tokenLeases = new TokenLeases(tokens)
     this.#owners = new LeaseOwners({
-      ...{ view, clock, tokens, records: this.#records, retryMs: parts.sweepRetryMs ?? defaultSweepRetryMs },
+      ...{ view, clock, tokens, records: this.#records, isShared },
+      retryMs: parts.sweepRetryMs ?? defaultSweepRetryMs,
       onError: (err) => log.error({ err }, 'could not revoke leases of invalid tokens; will retry'),
     })
     this.#prefixes = new PrefixRevocation({
@@ -125,20 +132,28 @@ export class LeaseStore implements AsyncDisposable {
     })
   }
 
-  /** Starts the background work: expiry, the count, and a sweep that a stop interrupted. */
+  /** Starts the background work: expiry, the count, and sweeps. */
   start(): void {
-    this.expiry.start()
-    this.#counting = this.#count
-      .start(this.#stopped.signal)
-      .catch((err: unknown) => this.#parts.log.error({ err }, 'could not count leases'))
-    this.#owners.resume()
+    this.#parts.job.begin(async (held) => {
+      await Promise.all([this.expiry.work(held), this.#countLeases(held), this.#owners.work(held)])
+    })
+  }
+
+  async #countLeases(held: Held): Promise<void> {
+    const ended = AbortSignal.any([held.ended, this.#stopped.signal])
+    do {
+      await this.#count
+        .start(ended)
+        .catch((err: unknown) => this.#parts.log.error({ err }, 'could not count leases'))
+      if (this.#parts.job.isShared) await wait(countMs, ended)
+    } while (this.#parts.job.isShared && !ended.aborted)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped.abort()
     await this.#owners[Symbol.asyncDispose]()
     await this.expiry[Symbol.asyncDispose]()
-    await this.#counting
+    await this.#parts.job[Symbol.asyncDispose]()
   }
 
   /**
