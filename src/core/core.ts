@@ -47,8 +47,9 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   opened.defer(() => barrier.seal())
   const { storage, clock, random, log, outbound, mountTypes, rootToken } = parts
   const { systemTtl, apiAddr, devRootToken } = settings
-  const jobs = opened.use(new Jobs({ shared: storage.shared, clock, log, onRun: parts.onJobRun }))
-  const base = { barrier, clock, random, log, jobs, outbound, mountTypes, systemTtl, apiAddr }
+  const { shared } = storage
+  const jobs = opened.use(new Jobs({ shared, clock, log, onRun: parts.onJobRun }))
+  const base = { barrier, clock, random, log, jobs, shared, outbound, mountTypes, systemTtl, apiAddr }
   const stores = await openStores(base)
   const { root, view, namespaces, mounts, tokens, identities, policies } = stores
   await completeRestoration({ ...stores, storage })
@@ -116,9 +117,12 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
 }
 
 /** Opens the rate limits. A rule is deleted with its mount or namespace. */
-async function openQuotas({ view, clock, log, mounts }: Stores, life: NamespaceLife): Promise<QuotaStore> {
+async function openQuotas(
+  { view, shared, clock, log, mounts }: Stores,
+  life: NamespaceLife,
+): Promise<QuotaStore> {
   const quotas = await QuotaStore.open({
-    ...{ view, clock },
+    ...{ view, shared, clock },
     onFailure: (err) => log.error({ err }, 'could not read a rate limit: it does not apply'),
   })
   mounts.onRemoval((mount) => quotas.removeRulesOn([mount.uuid]))

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
+import type { SharedStorage } from '../storage/shared-storage.ts'
 import type { Barrier } from './barrier/barrier.ts'
 import { corePrefix } from './barrier/view.ts'
 import type { CoreLog } from './core-log.ts'
@@ -32,6 +33,8 @@ type StoreBase = {
   readonly random: Random
   readonly log: CoreLog
   readonly jobs: Jobs
+  /** Undefined if no other server writes the storage. */
+  readonly shared: SharedStorage | undefined
   readonly outbound: OutboundClient
   readonly mountTypes: MountTypeRegistry
   readonly systemTtl: SystemTtls
@@ -65,7 +68,13 @@ async function openMounts(opened: StoreBase) {
   mounts.onMoveEnd(({ migration_id, migration_info }) =>
     log.info({ migration_id, ...migration_info }, 'a mount move has ended'),
   )
-  return { root, view, namespaces, mounts, mountOf: (accessor: string) => mounts.table.byAccessor(accessor) }
+  return {
+    root,
+    view,
+    namespaces,
+    mounts,
+    mountOf: (accessor: string) => mounts.table.byAccessor(accessor),
+  }
 }
 
 type Mounted = StoreBase & Awaited<ReturnType<typeof openMounts>>

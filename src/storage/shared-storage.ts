@@ -35,6 +35,12 @@ export interface SharedStorage {
   holdJob(job: string, ttlMs: number): Promise<Fence | undefined>
   /** Gives a job back. No effect if another server holds it by now. */
   releaseJob(fence: Fence): Promise<void>
+  /**
+   * Resolves once every server has handled, as `confirm` does, every change that was acknowledged before the
+   * call. A server without a recent heartbeat is not waited for, and cannot write any more until it has
+   * handled them too.
+   */
+  confirmedByAll(): Promise<void>
   /** The servers that share the storage, this one included. */
   replicas(): Promise<Replica[]>
   /** The database's time in milliseconds since the epoch, read now. */

@@ -1,14 +1,23 @@
 import { randomBytes } from 'node:crypto'
 import { type Core, type CoreSettings, openCore } from '../../src/core/core.ts'
+import type { CoreLog } from '../../src/core/core-log.ts'
 import type { MountTypeRegistry } from '../../src/core/mounts/mount-type-registry.ts'
 import { OutboundClient } from '../../src/core/outbound.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { openMemory } from '../../src/storage/sqlite.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 import { FakeClock } from './fake-clock.ts'
 import { someMountTypes } from './mount-types.ts'
 import { quietLog } from './start-server.ts'
 
-export type TestCoreOptions = Partial<CoreSettings> & { clock?: FakeClock; mountTypes?: MountTypeRegistry }
+export type TestCoreOptions = Partial<CoreSettings> & {
+  clock?: FakeClock
+  mountTypes?: MountTypeRegistry
+  /** The test disposes it. */
+  storage?: Storage
+  /** Collects what is logged. */
+  log?: CoreLog
+}
 
 /**
  * A new store in memory and the core over it, with root token `root` and a clock the test owns. Nothing runs
@@ -17,10 +26,12 @@ export type TestCoreOptions = Partial<CoreSettings> & { clock?: FakeClock; mount
 export async function openTestCore({
   clock = new FakeClock(),
   mountTypes = someMountTypes(),
+  storage: given,
+  log = quietLog,
   ...settings
 }: TestCoreOptions = {}): Promise<Core & { readonly clock: FakeClock }> {
   await using opened = new AsyncDisposableStack()
-  const storage = opened.use(await openMemory())
+  const storage = given ?? opened.use(await openMemory())
   await using staging = await openMemory()
   const core = opened.use(
     await openCore(
@@ -30,7 +41,7 @@ export async function openTestCore({
         ...settings,
       },
       {
-        ...{ storage, staging, clock, mountTypes, random: systemRandom, log: quietLog },
+        ...{ storage, staging, clock, mountTypes, random: systemRandom, log },
         rootToken: { keep: () => {}, tell: () => {} },
         outbound: new OutboundClient({ deny: [] }),
       },

@@ -149,8 +149,18 @@ export class SealedView implements View {
   watch(prefix: string, listener: ChangeListener): () => void {
     const { shared } = this.#parts.storage
     if (shared === undefined) return () => {}
+    const { keyring } = this.#parts
     const start = this.#prefix.length
-    return shared.watch(this.#prefix + prefix, (keys) => listener(keys?.map((key) => key.slice(start))))
+    const end = shared.watch(this.#prefix + prefix, async (keys) => {
+      if (keyring.isDropped) return end()
+      try {
+        await listener(keys?.map((key) => key.slice(start)))
+      } catch (error) {
+        // sealed meanwhile: the copies are gone too
+        if (!keyring.isDropped) throw error
+      }
+    })
+    return end
   }
 
   view(prefix: string, { numbers = this.#numbers, ...options }: Partial<ViewOptions> = {}): View {

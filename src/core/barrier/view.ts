@@ -49,7 +49,8 @@ export interface View {
   deletePrefix(prefix: string): Promise<void>
   /**
    * Reports writes of keys that start with `prefix` by any server; the keys are relative to the view. Never
-   * calls if no other server writes the storage. Returns a function that removes the listener.
+   * calls if no other server writes the storage. Ends when the barrier is sealed, or with the returned
+   * function.
    */
   watch(prefix: string, listener: ChangeListener): () => void
   /** A narrower view; `isUncopied` applies to all its writes. */

@@ -1,33 +1,46 @@
 import type { View } from '../barrier/view.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import { FollowedRecords } from '../followed-records.ts'
 import { type CorsSettings, readCorsSettings } from './cors-settings.ts'
 
 const key = 'cors'
+
+type CorsParts = {
+  readonly view: View
+  /** Called for an unreadable record. */
+  onFailure(error: unknown): void
+}
 
 /** Stores the CORS settings and caches them for requests. A write updates the cache before it resolves. */
 export class CorsStore {
   readonly #view: View
   readonly #mutex = new KeyedMutex()
+  readonly #followed: FollowedRecords
   #current: CorsSettings | undefined
 
-  private constructor(view: View) {
+  private constructor({ view, onFailure }: CorsParts) {
     this.#view = view
+    this.#followed = new FollowedRecords({
+      ...{ view, prefix: key, onFailure, known: () => [key] },
+      apply: ([record]) => {
+        this.#current = undefined
+        try {
+          this.#current = record && readCorsSettings(record.value)
+        } catch (error) {
+          onFailure(error)
+        }
+      },
+    })
   }
 
   /** Reports an unreadable record to `onFailure` and leaves CORS off. */
-  static async open({
-    view,
-    onFailure,
-  }: {
-    view: View
-    onFailure(error: unknown): void
-  }): Promise<CorsStore> {
-    const store = new CorsStore(view)
-    try {
-      store.#current = await store.read()
-    } catch (error) {
-      onFailure(error)
-    }
+  static async open(parts: CorsParts): Promise<CorsStore> {
+    const store = new CorsStore(parts)
+    await store.#followed
+      .follow(async () => {
+        store.#current = await store.read()
+      })
+      .catch(parts.onFailure)
     return store
   }
 
@@ -46,6 +59,7 @@ export class CorsStore {
   async put(settings: CorsSettings | undefined): Promise<void> {
     await this.#mutex.runExclusive(key, async () => {
       await this.#view.write([{ key, value: settings }])
+      this.#followed.changed()
       this.#current = settings
     })
   }

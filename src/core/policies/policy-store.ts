@@ -55,6 +55,7 @@ export class PolicyStore {
   constructor({ view, clock }: PolicyStoreParts) {
     this.#view = view
     this.#clock = clock
+    view.watch('', () => this.forget())
   }
 
   /** Opens the store and creates the built-in policies of the root namespace. */

@@ -1,54 +1,64 @@
+import { isDeepStrictEqual } from 'node:util'
 import { refuse } from '../../errors.ts'
 import { countedAddress } from '../../lib/address.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { quoted } from '../../lib/go/text.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { PrefixIndex } from '../../lib/prefix-index.ts'
-import type { View } from '../barrier/view.ts'
+import type { SharedStorage } from '../../storage/shared-storage.ts'
+import type { View, ViewRecord } from '../barrier/view.ts'
+import { FollowedRecords } from '../followed-records.ts'
+import { GuardedChanges, type GuardedWrite } from '../guarded-changes.ts'
 import type { Verdict } from './client-windows.ts'
 import { defaultQuotaConfig, type Quota, type QuotaConfig, readQuota, readQuotaConfig } from './quota.ts'
 import { freshRule, QuotaIndex, type QuotaTarget, type Rule } from './quota-index.ts'
 
-const prefix = 'quota/rule/'
-const configKey = 'quota/config'
-const oneAtATime = 'quotas'
+const records = 'quota/'
+const prefix = `${records}rule/`
+const configKey = `${records}config`
 const mostRules = 1000
 
 export type QuotaStoreParts = {
   /** The core's view. */
   readonly view: View
+  /** Undefined if no other server writes the storage. */
+  readonly shared: SharedStorage | undefined
   readonly clock: Clock
   /** Called for a record that cannot be read: its rule does not apply. */
   onFailure(error: unknown): void
 }
 
 /**
- * Stores the rate limits and counts requests under them. A write is stored before it applies, and resets the
- * counters of its rule. docs/contract/quotas.md
+ * Stores the rate limits and counts requests under them, each server for itself. A write is stored before it
+ * applies, and resets the counters of its rule. docs/contract/quotas.md
  */
 export class QuotaStore {
-  readonly #view: View
   readonly #clock: Clock
-  readonly #mutex = new KeyedMutex()
+  readonly #changes: GuardedChanges
+  readonly #followed: FollowedRecords
   readonly #rules = new Map<string, Rule>()
   #index = new QuotaIndex([])
   #config = defaultQuotaConfig
   #exempt = exemptions(defaultQuotaConfig)
 
-  private constructor({ view, clock }: QuotaStoreParts) {
-    this.#view = view
+  private constructor({ view, shared, clock, onFailure }: QuotaStoreParts) {
     this.#clock = clock
+    this.#followed = new FollowedRecords({
+      ...{ view, prefix: records, onFailure },
+      known: () => [configKey, ...[...this.#rules.keys()].map((name) => prefix + name)],
+      apply: (found, gone) => this.#apply(found, gone, onFailure),
+    })
+    this.#changes = new GuardedChanges({ view, shared, key: 'guard/quotas', followed: this.#followed })
   }
 
   static async open(parts: QuotaStoreParts): Promise<QuotaStore> {
     const store = new QuotaStore(parts)
-    try {
-      for (const key of await parts.view.listKeys(prefix)) await store.#load(key, parts)
-      const config = await parts.view.get(configKey)
-      if (config !== undefined) store.#setConfig(readQuotaConfig(config))
-    } catch (error) {
-      parts.onFailure(error)
-    }
+    await store.#followed
+      .follow(async () => {
+        for (const key of await parts.view.listKeys(prefix)) await store.#load(key, parts)
+        const config = await parts.view.get(configKey)
+        if (config !== undefined) store.#setConfig(readQuotaConfig(config))
+      })
+      .catch(parts.onFailure)
     store.#rebuild()
     return store
   }
@@ -74,7 +84,7 @@ export class QuotaStore {
   /** Throws `invalid` if another rule limits the same requests. */
   put(quota: Quota): Promise<void> {
     const { name } = quota
-    return this.#change(async () => {
+    return this.#change(async (write) => {
       for (const { quota: other } of this.#rules.values())
         if (other.name !== name && isSimilar(other, quota))
           throw refuse(
@@ -83,18 +93,18 @@ export class QuotaStore {
           )
       if (!this.#rules.has(name) && this.#rules.size >= mostRules)
         throw refuse('invalid', `more than ${mostRules} quota rules`)
-      await this.#view.write([{ key: prefix + name, value: quota }])
+      await write([{ key: prefix + name, value: quota }])
       this.#rules.set(name, freshRule(quota))
     })
   }
 
   delete(name: string): Promise<void> {
-    return this.#change(() => this.#deleteAll([name]))
+    return this.#change((write) => this.#deleteAll([name], write))
   }
 
   configure(config: QuotaConfig): Promise<void> {
-    return this.#change(async () => {
-      await this.#view.write([{ key: configKey, value: config }])
+    return this.#change(async (write) => {
+      await write([{ key: configKey, value: config }])
       this.#setConfig(config)
     })
   }
@@ -102,13 +112,14 @@ export class QuotaStore {
   /** Deletes the rules on mounts, given by their UUIDs, and on a namespace. */
   removeRulesOn(mounts: readonly string[], namespace?: string): Promise<void> {
     const removed = new Set(mounts)
-    return this.#change(() =>
+    return this.#change((write) =>
       this.#deleteAll(
         [...this.#rules.values()].flatMap(({ quota }) =>
           removed.has(quota.mount) || (quota.mount === '' && quota.namespace === namespace)
             ? [quota.name]
             : [],
         ),
+        write,
       ),
     )
   }
@@ -145,15 +156,37 @@ export class QuotaStore {
     this.#exempt = exemptions(config)
   }
 
-  async #deleteAll(names: readonly string[]): Promise<void> {
+  /** A rule that has not changed keeps its counters. */
+  #apply(found: readonly ViewRecord[], gone: readonly string[], onFailure: (error: unknown) => void): void {
+    for (const { key, value } of found) {
+      try {
+        if (key === configKey) this.#setConfig(readQuotaConfig(value))
+        else if (key.startsWith(prefix)) this.#follow(readQuota(value))
+      } catch (error) {
+        onFailure(error)
+      }
+    }
+    for (const key of gone) {
+      if (key === configKey) this.#setConfig(defaultQuotaConfig)
+      else this.#rules.delete(key.slice(prefix.length))
+    }
+    this.#rebuild()
+  }
+
+  #follow(quota: Quota): void {
+    if (!isDeepStrictEqual(this.#rules.get(quota.name)?.quota, quota))
+      this.#rules.set(quota.name, freshRule(quota))
+  }
+
+  async #deleteAll(names: readonly string[], write: GuardedWrite): Promise<void> {
     if (names.length === 0) return
-    await this.#view.write(names.map((name) => ({ key: prefix + name, value: undefined })))
+    await write(names.map((name) => ({ key: prefix + name, value: undefined })))
     for (const name of names) this.#rules.delete(name)
   }
 
-  #change(change: () => Promise<void>): Promise<void> {
-    return this.#mutex.runExclusive(oneAtATime, async () => {
-      await change()
+  #change(change: (write: GuardedWrite) => Promise<void>): Promise<void> {
+    return this.#changes.run(async (write) => {
+      await change(write)
       this.#rebuild()
     })
   }

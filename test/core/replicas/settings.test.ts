@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import type { Quota } from '../../../src/core/quotas/quota.ts'
+import { openSharedCores } from '../../support/shared-cores.ts'
+
+const aRule = (name: string, fields: Partial<Quota> = {}): Quota => ({
+  ...{ name, namespace: 'root', mount: '', suffix: '', role: '', rate: 1, interval: 60, blockInterval: 0 },
+  ...{ inheritable: true, ...fields },
+})
+const target = { lineage: ['root'], mount: undefined, below: '', role: undefined }
+
+describe('rate limits', () => {
+  test('apply on every server, which counts for itself', async () => {
+    await using servers = await openSharedCores()
+    const { one, other } = servers
+    await one.quotas.put(aRule('all'))
+    await other.hear()
+
+    const taken = [one, other, other].map(({ quotas }) => quotas.take(target, '192.0.2.1')?.verdict.isAllowed)
+
+    expect(taken).toEqual([true, true, false])
+  })
+
+  test('keep their counters while other rules change', async () => {
+    await using servers = await openSharedCores()
+    const { one, other } = servers
+    await one.quotas.put(aRule('all'))
+    one.quotas.take(target, '192.0.2.1')
+
+    await other.quotas.put(aRule('mount', { namespace: '', mount: 'some' }))
+    await one.hear()
+
+    expect(one.quotas.names).toEqual(['all', 'mount'])
+    expect(one.quotas.take(target, '192.0.2.1')?.verdict.isAllowed).toBe(false)
+  })
+
+  test('that limit the same requests are not both stored by two servers', async () => {
+    await using servers = await openSharedCores()
+    const { one, other } = servers
+
+    const made = await Promise.allSettled([one.quotas.put(aRule('a')), other.quotas.put(aRule('b'))])
+    await one.hear()
+    await other.hear()
+
+    expect(made.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(one.quotas.names).toHaveLength(1)
+    expect(other.quotas.names).toEqual(one.quotas.names)
+  })
+
+  test('and their settings end on every server', async () => {
+    await using servers = await openSharedCores()
+    const { one, other } = servers
+    await one.quotas.put(aRule('all'))
+    await one.quotas.configure({ exemptPaths: ['a'], auditsRefusals: true, showsHeaders: true })
+    await other.hear()
+    expect(other.quotas.config.exemptPaths).toEqual(['a'])
+
+    await other.quotas.delete('all')
+    await one.hear()
+
+    expect(one.quotas.isOn).toBe(false)
+  })
+})
+
+test('CORS settings apply on every server', async () => {
+  await using servers = await openSharedCores()
+  const { one, other } = servers
+  const settings = { origins: ['https://a.example'], headers: [], credentials: false }
+  await one.cors.put(settings)
+  await other.hear()
+  expect(other.cors.current).toEqual(settings)
+
+  await other.cors.put(undefined)
+  await one.hear()
+
+  expect(one.cors.current).toBeUndefined()
+})
+
+test('a policy that another server has changed is compiled again', async () => {
+  await using servers = await openSharedCores()
+  const { one, other } = servers
+  const mayRead = async () => (await other.policies.aclFor('root', ['p'], { now: 0 })).capabilities('a')
+  await one.policies.put('root', 'p', 'path "a" { capabilities = ["read"] }')
+  await other.hear()
+  expect(await mayRead()).toEqual(['read'])
+
+  await one.policies.put('root', 'p', 'path "a" { capabilities = ["deny"] }')
+  await other.hear()
+
+  expect(await mayRead()).toEqual(['deny'])
+})
