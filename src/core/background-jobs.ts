@@ -47,7 +47,7 @@ export function backgroundJobs({
       resealer.start()
       dataKeys.start()
       leases.start()
-      tidy.resume()
+      tidy.begin()
       sweeper.start()
       identityKeys.start()
       mountTypes.start()

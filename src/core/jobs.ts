@@ -8,8 +8,8 @@ export type JobsParts = {
   readonly shared: SharedStorage | undefined
   readonly clock: Clock
   readonly log: Pick<CoreLog, 'info' | 'warn' | 'error'>
-  /** Called after each run of a job. */
-  readonly onRun?: ((job: string, outcome: Outcome) => void) | undefined
+  /** Called after each run of a job of this kind. */
+  readonly onRun?: ((kind: string, outcome: Outcome) => void) | undefined
   /** Changed by tests only. */
   readonly times?: { readonly keepMs: number; readonly ttlMs: number }
 }
@@ -32,9 +32,10 @@ export type Held = {
   run<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** What a gauge shows of a job. `lastSuccess` is in milliseconds since the epoch. */
+/** What a gauge shows of a kind of jobs. `lastSuccess` is in milliseconds since the epoch. */
 export type JobStatus = {
-  readonly name: string
+  /** The name of the job, up to a slash. */
+  readonly kind: string
   readonly isHeld: boolean
   readonly lastSuccess: number | undefined
 }
@@ -52,18 +53,25 @@ export class Jobs implements AsyncDisposable {
     this.#parts = parts
   }
 
-  /** The job of that name. */
+  /** The job of that name: `sweep`, or `sweep/<id>` for jobs that exist once for each of many objects. */
   job(name: string): BackgroundJob {
     const known = this.#jobs.get(name)
     if (known !== undefined) return known
-    const job = new BackgroundJob(name, this.#parts)
+    const job = new BackgroundJob(name, { ...this.#parts, onDone: () => this.#jobs.delete(name) })
     this.#jobs.set(name, job)
     return job
   }
 
-  /** The jobs that this server does if it holds them. */
+  /** The jobs that this server does if it holds them, by kind. */
   status(): JobStatus[] {
-    return [...this.#jobs.values()].flatMap((job) => job.status ?? [])
+    const byKind = new Map<string, JobStatus>()
+    for (const { status } of this.#jobs.values()) {
+      if (status === undefined) continue
+      const { kind, isHeld, lastSuccess = 0 } = byKind.get(status.kind) ?? status
+      const last = Math.max(lastSuccess, status.lastSuccess ?? 0)
+      byKind.set(kind, { kind, isHeld: isHeld || status.isHeld, lastSuccess: last || undefined })
+    }
+    return [...byKind.values()]
   }
 
   /** Ends all jobs and gives their leases back. */
@@ -75,7 +83,7 @@ export class Jobs implements AsyncDisposable {
 /** One job, which runs on one server at a time. */
 export class BackgroundJob implements AsyncDisposable {
   readonly #name: string
-  readonly #parts: JobsParts
+  readonly #parts: JobsParts & { onDone(): void }
   readonly #keepMs: number
   readonly #ttlMs: number
   readonly #stopping = new AbortController()
@@ -83,7 +91,7 @@ export class BackgroundJob implements AsyncDisposable {
   #isHeld = false
   #lastSuccess: number | undefined
 
-  constructor(name: string, parts: JobsParts) {
+  constructor(name: string, parts: JobsParts & { onDone(): void }) {
     this.#name = name
     this.#parts = parts
     this.#keepMs = parts.times?.keepMs ?? keepMs
@@ -98,23 +106,23 @@ export class BackgroundJob implements AsyncDisposable {
   /** Undefined for a job that was not begun. */
   get status(): JobStatus | undefined {
     if (this.#cycle === undefined) return undefined
-    return { name: this.#name, isHeld: this.#isHeld, lastSuccess: this.#lastSuccess }
+    return { kind: kindOf(this.#name), isHeld: this.#isHeld, lastSuccess: this.#lastSuccess }
   }
 
   /**
    * Begins the job: does `work` each time this server gets the lease, until `work` resolves while it holds
-   * it. A failure is logged, and the work begins again after a pause, here or on another server. Must be
-   * called once.
+   * it; then the job is forgotten. A failure is logged, and the work begins again after a pause, here or on
+   * another server. Must be called once.
    */
   begin(work: (held: Held) => Promise<void>): void {
     if (this.#cycle !== undefined) throw new Error(`the job ${this.#name} was begun twice`)
-    this.#cycle = this.#repeat(work)
+    this.#cycle = this.#repeat(work).finally(() => this.#parts.onDone())
   }
 
   /** Reports the end of a run, for the metrics. */
   ran(outcome: Outcome): void {
     if (outcome === 'ok') this.#lastSuccess = this.#parts.clock.now()
-    this.#parts.onRun?.(this.#name, outcome)
+    this.#parts.onRun?.(kindOf(this.#name), outcome)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -209,3 +217,5 @@ export class BackgroundJob implements AsyncDisposable {
     }
   }
 }
+
+const kindOf = (name: string): string => name.replace(/\/.*/s, '')

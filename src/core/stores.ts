@@ -148,7 +148,7 @@ async function openTokens(opened: Mounted) {
       .catch((err: unknown) => log.error({ err }, 'could not revoke leases of invalid tokens early'))
   })
   const tidy = new TokenTidy({
-    ...{ tokens, revoker, view, log },
+    ...{ tokens, revoker, view, log, job: jobs.job('token-tidy') },
     endBatchLeases: (cutOffs) => leases.endCutOff(cutOffs),
   })
   const tokenRoles = new TokenRoleStore(view)

@@ -81,7 +81,7 @@ test('a server that shares its storage with no other does a job at once, without
   const held = await one.begun
   job.ran('ok')
   expect([jobs.status(), await held.run(async () => currentFence())]).toEqual([
-    [{ name: 'sweep', isHeld: true, lastSuccess: 5_000 }],
+    [{ kind: 'sweep', isHeld: true, lastSuccess: 5_000 }],
     undefined,
   ])
   await jobs[Symbol.asyncDispose]()
@@ -145,7 +145,7 @@ test('a holder that another server has replaced ends its work and tells that it 
     { event: 'background_taken', job: 'sweep', epoch: 1 },
     { event: 'background_lost', job: 'sweep', epoch: 1 },
   ])
-  expect(a.jobs.status()).toEqual([{ name: 'sweep', isHeld: false, lastSuccess: undefined }])
+  expect(a.jobs.status()).toEqual([{ kind: 'sweep', isHeld: false, lastSuccess: undefined }])
   await a.jobs[Symbol.asyncDispose]()
 })
 
@@ -177,6 +177,17 @@ test('work that fails is logged and begins again; work that is complete gives th
   second.jobs.job('sweep').begin(other.do)
   await kept(other.begun)
 
-  expect([runs, failures.map(String)]).toEqual([2, ['Error: the record is damaged']])
+  expect([runs, failures.map(String), jobs.status()]).toEqual([2, ['Error: the record is damaged'], []])
   await Promise.all([jobs, second.jobs].map((one) => one[Symbol.asyncDispose]()))
+})
+
+test('jobs that exist once for each object count as one kind', async () => {
+  const { jobs } = jobsOf(undefined)
+  const [one, two] = [work(), work()]
+  jobs.job('removal/1').begin(one.do)
+  jobs.job('removal/2').begin(two.do)
+  jobs.job('removal/2').ran('ok')
+
+  expect(jobs.status()).toEqual([{ kind: 'removal', isHeld: true, lastSuccess: 5_000 }])
+  await jobs[Symbol.asyncDispose]()
 })

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import { untilAborted, wait } from '../../lib/wait.ts'
 import type { View } from '../barrier/view.ts'
-import type { Held } from '../jobs.ts'
+import type { BackgroundJob, Held } from '../jobs.ts'
 import { isUnreadable } from '../stored-record.ts'
 import { hasEnded, type Lease } from './lease.ts'
 import {
@@ -24,8 +24,7 @@ export type LeaseExpiryParts = {
   readonly view: View
   readonly records: LeaseRecords
   readonly revoker: LeaseRevoker
-  /** Whether other servers issue and renew leases too. */
-  readonly isShared: boolean
+  readonly job: BackgroundJob
   readonly clock: Clock
   readonly random: Random
   /** Called for failures of the server itself. Failures of engines are stored with the lease. */
@@ -88,7 +87,7 @@ export class LeaseExpiry implements AsyncDisposable {
     // other servers have changed the schedule
     this.#lanes.clear()
     this.#begin().catch((error: unknown) => this.#report(error))
-    if (this.#parts.isShared) await this.#look(ended)
+    if (this.#parts.job.isShared) await this.#look(ended)
     else await untilAborted(ended)
     clearTimeout(this.#timer)
     this.#timerAt = Number.POSITIVE_INFINITY
@@ -283,7 +282,9 @@ export class LeaseExpiry implements AsyncDisposable {
         for (const row of rows) this.#start(lane, row, await this.#pool.acquire(lane.slots))
         await pause(Math.max(0, pageEnd - performance.now()))
       }
+      this.#parts.job.ran('ok')
     } catch (error) {
+      this.#parts.job.ran('failed')
       this.#report(error)
       lane.wakeAt(this.#parts.clock.now() + holdMs)
     }
@@ -319,8 +320,8 @@ export class LeaseExpiry implements AsyncDisposable {
   /** `hold` hides another row of the same lease from the lane. */
   async #attempt(due: DueRow, hold: (key: string) => void): Promise<void> {
     if (this.#isOver) return
-    const { records, revoker, clock, random, view, isShared, onIrrevocable } = this.#parts
-    const row = isShared ? await this.#markEnded(due, hold) : due
+    const { records, revoker, clock, random, view, job, onIrrevocable } = this.#parts
+    const row = job.isShared ? await this.#markEnded(due, hold) : due
     let found = false
     try {
       const isAsRead = (lease: Lease) => {

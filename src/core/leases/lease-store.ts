@@ -99,7 +99,6 @@ export class LeaseStore implements AsyncDisposable {
 
   constructor(parts: LeaseStoreParts) {
     const { view, clock, random, tokens, log } = parts
-    const { isShared } = parts.job
     this.#parts = parts
     this.#count = new LeaseCount(view, (count) =>
       log.warn({ event: 'many_leases', count }, 'the number of leases is unusually large'),
@@ -115,14 +114,14 @@ export class LeaseStore implements AsyncDisposable {
       limitMs: parts.callLimitMs ?? defaultCallLimitMs,
     })
     this.expiry = new LeaseExpiry({
-      ...{ view, clock, random, records: this.#records, revoker: this.#revoker, isShared },
+      ...{ view, clock, random, records: this.#records, revoker: this.#revoker, job: parts.job },
       onError: (err) => log.error({ err }, 'could not process expired leases'),
       onIrrevocable: ({ id, revoke_error }) =>
         log.warn({ event: 'lease_irrevocable', lease_id: id, error: revoke_error }, 'a lease is irrevocable'),
     })
     this.#tokenLeases = new TokenLeases(tokens)
     this.#owners = new LeaseOwners({
-      ...{ view, clock, tokens, records: this.#records, isShared },
+      ...{ view, clock, tokens, records: this.#records, isShared: parts.job.isShared },
       retryMs: parts.sweepRetryMs ?? defaultSweepRetryMs,
       onError: (err) => log.error({ err }, 'could not revoke leases of invalid tokens; will retry'),
     })

@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { untilAborted, wait } from '../../lib/wait.ts'
 import type { View } from '../barrier/view.ts'
+import type { BackgroundJob, Held } from '../jobs.ts'
 import { childFolder, readChildKey, tokenKey } from './token-keys.ts'
 import type { TokenRevoker } from './token-revoker.ts'
 import type { StoredToken, TokenStore } from './token-store.ts'
@@ -17,6 +19,7 @@ export type TokenTidyParts = {
    */
   endBatchLeases(cutOffs: ReadonlyMap<string, number>): Promise<void>
   readonly log: TidyLog
+  readonly job: BackgroundJob
 }
 
 type Count = { seen: number; ended: number; rows: number; unreadable: number; failed: number }
@@ -24,6 +27,8 @@ type Count = { seen: number; ended: number; rows: number; unreadable: number; fa
 const pageSize = 64
 /** Delay before the next pass after a failure. */
 const retryMs = 60_000
+/** How often the holder of the job looks for cut-offs by other servers. */
+const lookMs = 5_000
 
 /**
  * Scans all service tokens in the background and removes invalid ones with their descendants and leases:
@@ -36,15 +41,21 @@ export class TokenTidy implements AsyncDisposable {
   #running: Promise<void> | undefined
   #again = false
   #retry: NodeJS.Timeout | undefined
+  /** Undefined while another server does the job. */
+  #held: Held | undefined
 
   constructor(parts: TokenTidyParts) {
     this.#parts = parts
   }
 
-  /** Starts a pass. False if one is in progress. */
+  /** Starts a pass on this server. False if one is in progress here. */
   start(): boolean {
+    return this.#start(this.#stop.signal)
+  }
+
+  #start(ended: AbortSignal): boolean {
     if (this.#running !== undefined || this.#stop.signal.aborted) return false
-    this.#running = this.#passes().finally(() => {
+    this.#running = this.#passes(ended).finally(() => {
       this.#running = undefined
       // `startAfresh` was called after the loop had ended
       if (this.#again) this.start()
@@ -52,14 +63,29 @@ export class TokenTidy implements AsyncDisposable {
     return true
   }
 
-  /** Starts a pass, or makes the one in progress repeat. */
+  /**
+   * Starts a pass because of a stored cut-off, or makes the one in progress repeat. The server that does the
+   * job finds the cut-off itself.
+   */
   startAfresh(): void {
+    if (this.#parts.job.isShared && this.#held === undefined) return
     if (!this.start()) this.#again = true
   }
 
-  /** Starts a pass if a stop of the server left cut-off tokens in storage. */
-  resume(): void {
-    if (this.#parts.tokens.cutOffs.unswept().size > 0) this.start()
+  /** Removes the tokens of cut-offs: what a server that has stopped left, and what other servers cut off. */
+  begin(): void {
+    const { job, tokens } = this.#parts
+    job.begin(async (held) => {
+      const ended = AbortSignal.any([held.ended, this.#stop.signal])
+      this.#held = held
+      do {
+        if (this.#retry === undefined && tokens.cutOffs.unswept().size > 0) this.#start(ended)
+        await (job.isShared ? wait(lookMs, ended) : untilAborted(ended))
+      } while (!ended.aborted)
+      this.#forgetRetry()
+      await this.idle()
+      this.#held = undefined
+    })
   }
 
   /** Resolves when no pass is in progress. */
@@ -67,37 +93,43 @@ export class TokenTidy implements AsyncDisposable {
     while (this.#running !== undefined) await this.#running
   }
 
-  async #passes(): Promise<void> {
-    clearTimeout(this.#retry)
+  async #passes(ended: AbortSignal): Promise<void> {
+    this.#forgetRetry()
     do {
       this.#again = false
-      await this.#pass()
-    } while (this.#again && !this.#stop.signal.aborted)
+      await this.#pass(ended)
+    } while (this.#again && !ended.aborted)
   }
 
-  async #pass(): Promise<void> {
-    const { tokens, log } = this.#parts
+  async #pass(ended: AbortSignal): Promise<void> {
+    const { tokens, log, job } = this.#parts
     const count: Count = { seen: 0, ended: 0, rows: 0, unreadable: 0, failed: 0 }
     try {
       const cutOffs = tokens.cutOffs.unswept()
       await this.#parts.endBatchLeases(cutOffs)
-      await this.#tidyTokens(count)
-      await this.#tidyChildRows(count)
-      if (this.#stop.signal.aborted) return
+      await this.#tidyTokens(count, ended)
+      await this.#tidyChildRows(count, ended)
+      if (ended.aborted) return
       if (count.failed === 0) await tokens.cutOffs.markSwept(cutOffs)
       log.info({ event: 'token_tidy', ...count }, 'tidied tokens')
     } catch (err) {
+      if (ended.aborted) return
       count.failed += 1
       log.error({ err, ...count }, 'could not tidy tokens')
     }
-    if (count.failed > 0 && !this.#stop.signal.aborted)
-      this.#retry = setTimeout(() => this.start(), retryMs).unref()
+    job.ran(count.failed === 0 ? 'ok' : 'failed')
+    if (count.failed > 0) this.#retry = setTimeout(() => this.#start(ended), retryMs).unref()
   }
 
-  async #tidyTokens(count: Count): Promise<void> {
+  #forgetRetry(): void {
+    clearTimeout(this.#retry)
+    this.#retry = undefined
+  }
+
+  async #tidyTokens(count: Count, ended: AbortSignal): Promise<void> {
     const { tokens } = this.#parts
     let after: string | undefined
-    await this.#eachPage(async () => {
+    await this.#eachPage(ended, async () => {
       const range = { limit: pageSize, ...(after === undefined ? {} : { after }) }
       const page = await tokens.scan(range, () => {
         count.unreadable += 1
@@ -124,10 +156,10 @@ export class TokenTidy implements AsyncDisposable {
   }
 
   /** Deletes rows from parent to child if either no longer exists. */
-  async #tidyChildRows(count: Count): Promise<void> {
+  async #tidyChildRows(count: Count, ended: AbortSignal): Promise<void> {
     const { view } = this.#parts
     let after: string | undefined
-    await this.#eachPage(async () => {
+    await this.#eachPage(ended, async () => {
       const rows = await view.listKeys(childFolder, {
         limit: pageSize,
         ...(after === undefined ? {} : { after }),
@@ -153,8 +185,7 @@ export class TokenTidy implements AsyncDisposable {
     return (await this.#parts.view.listKeys(key, { limit: 1 })).includes(key)
   }
 
-  async #eachPage(work: () => Promise<boolean>): Promise<void> {
-    const { signal } = this.#stop
+  async #eachPage(signal: AbortSignal, work: () => Promise<boolean>): Promise<void> {
     for (;;) {
       const began = performance.now()
       if (signal.aborted || !(await work())) return
@@ -164,7 +195,7 @@ export class TokenTidy implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
-    clearTimeout(this.#retry)
+    this.#forgetRetry()
     await this.#running
   }
 }

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { Jobs } from '../../../src/core/jobs.ts'
 import { TokenTidy } from '../../../src/core/tokens/token-tidy.ts'
+import { quietLog } from '../../support/start-server.ts'
 import { jwtMount, openTokenFixture } from '../../support/token-fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof openTokenFixture>>
@@ -16,6 +18,7 @@ function tidyOf(fixture: Fixture, tokens = fixture.tokens) {
       revoker: fixture.revoker,
       view: fixture.view,
       log,
+      job: new Jobs({ shared: undefined, clock: fixture.clock, log: quietLog }).job('token-tidy'),
       endBatchLeases: async () => {},
     }),
     logged,
@@ -75,7 +78,7 @@ test('a cut-off is swept after a restart, once', async () => {
   const { tidy } = tidyOf(fixture, tokens)
   await using _closed = tidy
 
-  tidy.resume()
+  tidy.begin()
   await tidy.idle()
 
   expect(await recordsOf(fixture)).toHaveLength(2)
