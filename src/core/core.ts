@@ -63,6 +63,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const clusterId = await clusterIdOf(root)
   const rechecks = rechecking()
   const ceremonies = openCeremonies({ ...stores, storage })
+  rechecks.onRecheck(() => tokens.forgetAll())
   // no share may stay in memory
   rechecks.onRecheck(() => {
     if (barrier.isSealed()) ceremonies[Symbol.dispose]()

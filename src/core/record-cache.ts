@@ -1,7 +1,7 @@
 /**
- * Caches at most `limit` stored records, and prefers recently used ones. The process that writes the records
- * owns the cache: code that changes a record calls `drop` after the commit, so a copy is never older than the
- * last acknowledged write.
+ * Caches at most `limit` stored records, and prefers recently used ones. Code that changes a record calls
+ * `drop` after the commit, so a copy is never older than the last acknowledged write of this server. What
+ * other servers write is reported: `follow` (docs/replicas.md#copies).
  *
  * Records with more text than `maxText` are not cached, which bounds memory. `own` returns the part of a
  * value whose text counts, if copies share the rest.
@@ -71,6 +71,22 @@ export class RecordCache<Value extends object> {
     this.#drops += 1
     this.#young = new Map()
     this.#old = new Map()
+  }
+
+  /** Drops the copies that `isOutdated` selects. */
+  dropWhere(isOutdated: (value: Value) => boolean): void {
+    this.#drops += 1
+    for (const copies of [this.#young, this.#old])
+      for (const [key, value] of copies) if (isOutdated(value)) copies.delete(key)
+  }
+
+  /**
+   * Drops the copies of records that the storage reports as changed: those of `keys`, or all if that is
+   * undefined. `keyOf` returns the key in this cache.
+   */
+  follow(keys: readonly string[] | undefined, keyOf = (key: string): string => key): void {
+    if (keys === undefined) this.dropAll()
+    else for (const key of keys) this.drop(keyOf(key))
   }
 
   /**

@@ -107,7 +107,9 @@ async function openIdentity({ root, view, clock, random, log, namespaces, mountO
 }
 
 async function openTokens(opened: Mounted) {
-  const { root, view, clock, random, log, jobs, barrier, namespaces, mounts, mountOf, mountTypes } = opened
+  const { root, view, clock, random, log, jobs, barrier, shared, namespaces, mounts, mountOf, mountTypes } =
+    opened
+  const uncopied = view.view('', { isUncopied: true })
   // tokens are invalid as soon as their namespace is tainted
   const liveMountOf = (accessor: string) => {
     const mount = mountOf(accessor)
@@ -115,13 +117,13 @@ async function openTokens(opened: Mounted) {
   }
   const tokens = await openRequired(
     'the keys of tokens',
-    TokenStore.open({ view, clock, random, sealer: barrier, mountOf: liveMountOf }),
+    TokenStore.open({ view, clock, random, sealer: barrier, copies: shared?.copies, mountOf: liveMountOf }),
   )
   const spent = await openRequired('the keys of one-time logins', ReplayStore.open({ view, random, clock }))
   const policies = await PolicyStore.open({ view: root.view('policy/'), clock })
   const cubbyholes = new Cubbyholes({
     mountOf: (namespace) => mounts.table.at(namespace, fixedPaths.cubbyhole),
-    viewOf: (mount) => mounts.viewOf(mount),
+    viewOf: (mount) => mounts.viewOf(mount).view('', { isUncopied: true }),
   })
   const revoker = new TokenRevoker({ tokens, view, clock })
   const discard = (accessor: string) => {
@@ -135,7 +137,16 @@ async function openTokens(opened: Mounted) {
     tokenMountOf: (namespace) => mounts.table.at(namespace, fixedPaths.token),
   })
   const leases = new LeaseStore({
-    ...{ view, clock, random, tokens, log, mountOf, systemTtl: opened.systemTtl, job: jobs.job('leases') },
+    ...{
+      view: uncopied,
+      clock,
+      random,
+      tokens,
+      log,
+      mountOf,
+      systemTtl: opened.systemTtl,
+      job: jobs.job('leases'),
+    },
     backendOf: (plugin) => mountTypes.leaseBackend(plugin),
     revokeToken: (accessor) => revoker.revoke(accessor),
   })

@@ -123,7 +123,8 @@ export class SealedView implements View {
       const full = from === 'root' ? given : this.#prefix + given
       const entry: BatchEntry = { key: full, value: this.#seal(full, value) }
       if (expect !== undefined) entry.expect = expect
-      if (isUncopied ?? this.#isUncopied) entry.isUncopied = true
+      // an entry of another view knows whether it is copied
+      if (isUncopied ?? (from !== 'root' && this.#isUncopied)) entry.isUncopied = true
       return entry
     })
   }

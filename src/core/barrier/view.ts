@@ -43,7 +43,7 @@ export interface View {
   take(key: string, options?: WriteOptions): Promise<unknown>
   /** All or nothing. A `value` of undefined deletes. False if an expectation did not hold. */
   write(batch: readonly ViewEntry[]): Promise<boolean>
-  /** Converts an entry of this view for a batch that another view writes. */
+  /** Converts an entry of this view for a batch that another view writes. It keeps its own `isUncopied`. */
   fromRoot(entry: ViewEntry): ViewEntry
   putIfAbsent(key: string, value: unknown): Promise<boolean>
   deletePrefix(prefix: string): Promise<void>

@@ -144,12 +144,14 @@ export class LeaseOwners implements AsyncDisposable {
 
   /** Repeats if a sweep was requested during this one, which may have passed the token concerned. */
   async #sweep(): Promise<void> {
-    const { view } = this.#parts
+    const { view, tokens } = this.#parts
     for (;;) {
       const mark = await view.read(markKey)
       if (mark === undefined) return
+      // the reason for the sweep, such as a moved mount
+      await tokens.confirmCopies()
       const done = await this.#eachOwner(async (owner) => {
-        if (!isEntityOwner(owner) && !(await this.#isValid(owner))) await this.end(owner)
+        if (!isEntityOwner(owner) && (await this.#isInvalid(owner))) await this.end(owner)
       })
       if (!done || (await view.write([{ key: markKey, value: undefined, expect: mark.revision }]))) return
     }
@@ -176,9 +178,9 @@ export class LeaseOwners implements AsyncDisposable {
     this.#parts.onError(error)
   }
 
-  async #isValid(owner: string): Promise<boolean> {
+  async #isInvalid(owner: string): Promise<boolean> {
     const stored = await this.#parts.tokens.tokenByHash(owner)
-    return stored !== undefined && (await this.#parts.tokens.isValid(stored.token))
+    return stored === undefined || (await this.#parts.tokens.isInvalid(stored.token))
   }
 
   /** Ends the leases of an owner that no longer exists; deletes rows without a lease. */

@@ -33,7 +33,7 @@ type LeaseLog = {
 }
 
 export type LeaseStoreParts = {
-  /** The core's view. */
+  /** The core's view; no server copies what it writes. */
   readonly view: View
   readonly clock: Clock
   readonly random: Random
@@ -184,7 +184,7 @@ export class LeaseStore implements AsyncDisposable {
       throw refuse('invalid', lastUse)
     }
     // check after the lease is stored: the end of the token revokes the lease from now on
-    const isValid = await this.#isStillValid(token).catch(async (error: unknown) => {
+    const isValid = await tokens.isStillValid(token).catch(async (error: unknown) => {
       await this.#revokeNow(lease)
       throw error
     })
@@ -198,13 +198,6 @@ export class LeaseStore implements AsyncDisposable {
       duration: shownDuration(lease, now),
       warnings: life.warnings,
     }
-  }
-
-  async #isStillValid(token: Token): Promise<boolean> {
-    const { tokens } = this.#parts
-    if (token.type === 'batch') return tokens.isValid(token)
-    // a later token with the same chosen id has another cubbyhole
-    return (await tokens.lookupByAccessor(token.accessor))?.cubbyhole_id === token.cubbyhole_id
   }
 
   /** Revokes a secret whose lease could not be written; also the lease, if the failed write has stored it. */

@@ -129,7 +129,7 @@ async function store(parts: CreateParts, { input }: CreateRequest, draft: TokenD
   const made = await minted(parts.tokens, draft, input.id)
   if (!(await writeMinted(parts.view, made))) throw duplicateId()
   const { id, token } = made
-  parts.tokens.remember(token)
+  parts.tokens.remember(made)
   const identity = token.entity_id === '' ? undefined : await parts.identity.identityOf(token.entity_id)
   return {
     id,
@@ -159,7 +159,7 @@ function storeForAlias(
       if (input.id !== '' && (await parts.tokens.find(made.token.accessor)) !== undefined) throw duplicateId()
       return undefined
     }
-    parts.tokens.remember(made.token)
+    parts.tokens.remember(made)
     return { id: made.id, token: made.token, identityPolicies: policies }
   })
 }
@@ -173,7 +173,7 @@ async function freeId({ tokens, revoker }: CreateParts, id: string): Promise<voi
   for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
     const existing = await tokens.tokenByHash(hash)
     if (existing === undefined) return
-    if (await tokens.isValid(existing.token)) throw duplicateId()
+    if (!(await tokens.isInvalid(existing.token))) throw duplicateId()
     await revoker.revokeAsRead(existing)
   }
 }
@@ -191,7 +191,7 @@ async function checkParentStillValid(
   caller: Token,
   created: Token,
 ): Promise<void> {
-  if ((await tokens.lookupByAccessor(caller.accessor)) !== undefined) return
+  if (await tokens.isStillValid(caller)) return
   if (created.type === 'service') await revoker.revoke(created.accessor)
   throw parentNotFound()
 }

@@ -1,10 +1,15 @@
+import { fail } from '../../errors.ts'
 import type { View } from '../barrier/view.ts'
+import { isUnreadable } from '../stored-record.ts'
 
 /** The stored cut-offs of an entity: their number, and whether the tokens they ended have been deleted. */
 type Stored = { readonly count: number; readonly swept: boolean }
 
-/** `requested` is greater than `stored` while a cut-off is being written. */
-type CutOff = { requested: number; stored: number; swept: boolean }
+/**
+ * The stored cut-offs, and the number of those whose write has not been acknowledged; the outcome of such a
+ * write may be unknown.
+ */
+type CutOff = { stored: number; swept: boolean; pending: number }
 
 const prefix = 'entity-cut-off/'
 const pageSize = 1000
@@ -25,20 +30,46 @@ export class EntityCutOffs {
 
   static async open(view: View): Promise<EntityCutOffs> {
     const cutOffs = new EntityCutOffs(view)
+    view.watch(prefix, (written) => cutOffs.#follow(written))
     for (let after: string | undefined; ; ) {
       const page = await view.list(prefix, { limit: pageSize, ...(after === undefined ? {} : { after }) })
-      for (const { key, value } of page) {
-        const { count, swept } = readCutOff(value)
-        cutOffs.#byEntity.set(key.slice(prefix.length), { requested: count, stored: count, swept })
-      }
+      for (const { key, value } of page) cutOffs.#apply(key.slice(prefix.length), value)
       after = page.at(-1)?.key
       if (after === undefined) return cutOffs
     }
   }
 
+  /** Reads what has been written, by any server. Skips unreadable records, which the barrier logs. */
+  async #follow(written: readonly string[] | undefined): Promise<void> {
+    for (const key of written ?? (await this.#view.listKeys(prefix))) {
+      const value = await this.#view.get(key).catch((error: unknown) => {
+        if (!isUnreadable(error)) throw error
+      })
+      if (value !== undefined) this.#apply(key.slice(prefix.length), value)
+    }
+  }
+
+  /** Applies a stored record. A read may be older than what is known: counts only grow. */
+  #apply(entityId: string, value: unknown): void {
+    const { count, swept } = readCutOff(value)
+    const known = this.#of(entityId)
+    if (count < known.stored) return
+    known.stored = count
+    known.swept = swept
+  }
+
+  #of(entityId: string): CutOff {
+    const known = this.#byEntity.get(entityId)
+    if (known !== undefined) return known
+    const none = { stored: 0, swept: true, pending: 0 }
+    this.#byEntity.set(entityId, none)
+    return none
+  }
+
   /** Number of cut-offs of an entity; tokens with a smaller number are invalid. */
   of(entityId: string): number {
-    return this.#byEntity.get(entityId)?.requested ?? 0
+    const known = this.#byEntity.get(entityId)
+    return known === undefined ? 0 : known.stored + known.pending
   }
 
   /**
@@ -50,24 +81,23 @@ export class EntityCutOffs {
   }
 
   /**
-   * Invalidates, from the call on, every token of these entities that is issued before the promise resolves.
-   * The cut-off is durable when the promise resolves.
+   * Invalidates, from the call on, every token of these entities that is issued on this server before the
+   * promise resolves. The cut-off is durable when the promise resolves; other servers apply it within a
+   * second.
    */
   async set(entityIds: readonly string[]): Promise<void> {
     await Promise.all(entityIds.map((entityId) => this.#set(entityId)))
   }
 
   async #set(entityId: string): Promise<void> {
-    const known = this.#byEntity.get(entityId) ?? { requested: 0, stored: 0, swept: true }
-    known.requested += 1
-    this.#byEntity.set(entityId, known)
+    const known = this.#of(entityId)
+    known.pending += 1
     const after = await this.#view.update(prefix + entityId, (current): Stored => {
       const { count } = current === undefined ? { count: 0 } : readCutOff(current)
       return { count: count + 1, swept: false }
     })
-    known.stored = Math.max(known.stored, readCutOff(after).count)
-    known.requested = Math.max(known.requested, known.stored)
-    known.swept = false
+    known.pending -= 1
+    this.#apply(entityId, after)
   }
 
   /** Entities that may still have invalid tokens in storage, with the number of their last cut-off. */
@@ -86,8 +116,7 @@ export class EntityCutOffs {
         const stored = readCutOff(current)
         return stored.count === count ? { ...stored, swept: true } : stored
       })
-      const known = this.#byEntity.get(entityId)
-      if (known !== undefined && known.requested === count) known.swept = readCutOff(after).swept
+      this.#apply(entityId, after)
     }
   }
 }
@@ -96,6 +125,6 @@ function readCutOff(value: unknown): Stored {
   const { count, swept }: Partial<Record<keyof Stored, unknown>> =
     typeof value === 'object' && value !== null ? value : {}
   if (typeof count !== 'number' || typeof swept !== 'boolean')
-    throw new Error('a stored cut-off has an invalid shape')
+    throw fail('internal', 'internal error', { cause: new Error('a stored cut-off has an invalid shape') })
   return { count, swept }
 }

@@ -108,7 +108,7 @@ async function issue(
     if (await isSpent(parts, request)) throw alreadyUsed()
     return undefined
   }
-  parts.tokens.remember(minted.token)
+  parts.tokens.remember(minted)
   const { mount, auth } = request
   const { entity } = login.identity
   const resembles = aliasOf(entity, mount.accessor, auth.alias.name)?.resembles

@@ -49,8 +49,8 @@ export class ReplayStore {
   entriesOf(mount: string, proof: OneTimeProof): ViewEntry[] {
     const id = this.#idOf(proof)
     return [
-      { key: `${root}${mount}/${id}`, value: 1, expect: 'absent' },
-      { key: `${endRoot}${mount}/${paddedTime(proof.endsAt)}/${id}`, value: 1 },
+      { key: `${root}${mount}/${id}`, value: 1, expect: 'absent', isUncopied: true },
+      { key: `${endRoot}${mount}/${paddedTime(proof.endsAt)}/${id}`, value: 1, isUncopied: true },
     ]
   }
 
@@ -101,8 +101,12 @@ export class ReplayStore {
       if (expired.length > 0) {
         await view.write(
           expired.flatMap((key) => [
-            { key, value: undefined },
-            { key: `${root}${mount}/${key.slice(key.lastIndexOf('/') + 1)}`, value: undefined },
+            { key, value: undefined, isUncopied: true },
+            {
+              key: `${root}${mount}/${key.slice(key.lastIndexOf('/') + 1)}`,
+              value: undefined,
+              isUncopied: true,
+            },
           ]),
         )
       }

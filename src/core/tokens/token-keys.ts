@@ -7,6 +7,8 @@ import { RecordCache } from '../record-cache.ts'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const accessorLength = 24
+/** With the suffix of a namespace. */
+const maxAccessorLength = 31
 const cacheLimit = 10_000
 /** Greatest length of an id. No longer id is created or looked up. */
 export const maxIdLength = 4096
@@ -25,6 +27,8 @@ export class TokenKeys {
    * the keyed hash.
    */
   readonly #accessors = new RecordCache<{ accessor: string }>(cacheLimit)
+  /** Hashes of recent accessors. */
+  readonly #hashes = new RecordCache<{ hash: string }>(cacheLimit)
   readonly #salt: string
 
   private constructor(ofId: KeyedHash, ofAccessor: KeyedHash, random: Random) {
@@ -57,7 +61,12 @@ export class TokenKeys {
   }
 
   hashOf(accessor: string): string {
-    return this.#ofAccessor(accessor).toString('hex')
+    const known = this.#hashes.get(accessor)
+    if (known !== undefined) return known.hash
+    const derived = this.#ofAccessor(accessor).toString('hex')
+    // callers may send any text as an accessor
+    if (accessor.length <= maxAccessorLength) this.#hashes.set(accessor, { hash: derived })
+    return derived
   }
 }
 

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
+import type { WriteOptions } from '../../storage/storage.ts'
 import { writeAttempts } from '../stored-record.ts'
 import type { Token } from './token.ts'
 import { childKey, expireKey, expirePrefix, readExpireKey, tokenKey } from './token-keys.ts'
@@ -47,7 +48,8 @@ export class TokenRevoker {
 
   constructor(parts: TokenRevokerParts) {
     this.#tokens = parts.tokens
-    this.#view = parts.view
+    // deletes only what is invalid already: a copy of it does no harm
+    this.#view = parts.view.view('', { isUncopied: true })
     this.#clock = parts.clock
   }
 
@@ -61,9 +63,12 @@ export class TokenRevoker {
    * only while its ancestors are; then the records are deleted, deepest first. False if there is no such
    * token.
    */
-  async revoke(accessor: string): Promise<boolean> {
-    const hash = this.#tokens.keys.hashOf(accessor)
-    if ((await this.#tokens.change(hash, ended)) === undefined) return false
+  revoke(accessor: string): Promise<boolean> {
+    return this.#revoke(this.#tokens.keys.hashOf(accessor))
+  }
+
+  async #revoke(hash: string, options: WriteOptions = {}): Promise<boolean> {
+    if ((await this.#tokens.change(hash, ended, options)) === undefined) return false
     await this.#destroyTree(hash)
     return true
   }
@@ -73,22 +78,25 @@ export class TokenRevoker {
    */
   async revokeAsRead({ hash, revision }: StoredToken): Promise<boolean> {
     let isAsRead = false
-    await this.#tokens.change(hash, (token, current) => {
+    const end = (token: Token, current: number) => {
       isAsRead = current === revision
       return isAsRead ? ended(token) : undefined
-    })
+    }
+    await this.#tokens.change(hash, end, { isUncopied: true })
     if (isAsRead) await this.#destroyTree(hash)
     return isAsRead
   }
 
   /**
-   * Revokes all tokens of a namespace and their descendants in any namespace. May be run again after a
+   * Revokes all tokens of a removed namespace and their descendants in any namespace. May be run again after a
    * failure.
    */
   async removeNamespace(namespace: string): Promise<void> {
     for (let after: string | undefined; ; ) {
       const page = await this.#tokens.scan({ limit: pageSize, ...(after === undefined ? {} : { after }) })
-      for (const { token } of page) if (token.namespace === namespace) await this.revoke(token.accessor)
+      // they are invalid already
+      for (const { token, hash } of page)
+        if (token.namespace === namespace) await this.#revoke(hash, { isUncopied: true })
       after = page.at(-1)?.hash
       if (after === undefined) return
       await nextTurn()
@@ -112,7 +120,7 @@ export class TokenRevoker {
     const row = { key: childKey(hash, child), value: undefined }
     const freed = (token: Token) =>
       token.parent === parent.accessor && isParent(parent, token) ? { ...token, parent: '' } : undefined
-    const after = await this.#tokens.change(child, freed, [row])
+    const after = await this.#tokens.change(child, freed, { more: [row] })
     // the child was deleted or has another parent, so `change` did not delete the row
     if (after === undefined || after.parent !== '') await this.#view.write([row])
   }
@@ -218,7 +226,7 @@ export class TokenRevoker {
       try {
         if (entries.length === 0 || (await this.#view.write(entries))) return failures
       } finally {
-        for (const { stored } of ended) if (stored !== undefined) this.#tokens.forget(stored.token.accessor)
+        for (const { stored } of ended) if (stored !== undefined) this.#tokens.forget(stored.hash)
       }
     }
     throw fail('unavailable', 'too many changes to the tokens to revoke')

@@ -5,7 +5,8 @@ import { laterFields, readTokenRole, type TokenRole, type TokenRoleRecord } from
 const cacheLimit = 10_000
 /** Greatest length of the texts of a cached role. */
 const maxCachedText = 8192
-const folder = (namespace: string): string => `token-role/${namespace}/`
+const root = 'token-role/'
+const folder = (namespace: string): string => `${root}${namespace}/`
 const roleKey = (namespace: string, name: string): string => folder(namespace) + name
 
 /** Token-store roles of all namespaces. docs/contract/tokens-and-policies.md#token-roles */
@@ -16,6 +17,7 @@ export class TokenRoleStore {
   /** `view` is the one that stores the tokens. */
   constructor(view: View) {
     this.#view = view
+    view.watch(root, (written) => this.#roles.follow(written))
   }
 
   find(namespace: string, name: string): Promise<TokenRole | undefined> {

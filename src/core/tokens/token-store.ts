@@ -1,13 +1,14 @@
 import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { base62, type Random } from '../../lib/random.ts'
-import { keep, type Range } from '../../storage/storage.ts'
+import type { Copies } from '../../storage/shared-storage.ts'
+import { keep, type Range, type WriteOptions } from '../../storage/storage.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
 import { RecordCache } from '../record-cache.ts'
 import { isUnreadable, writeAttempts } from '../stored-record.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { batchToken, BatchTokens, isBatchId, type Sealer } from './batch-tokens.ts'
 import { EntityCutOffs } from './entity-cut-offs.ts'
 import { readToken, type Token } from './token.ts'
@@ -28,6 +29,8 @@ export type TokenStoreParts = {
   readonly random: Random
   /** Seals batch tokens. */
   readonly sealer: Sealer
+  /** The copies of all stores, if other servers write the storage too. */
+  readonly copies?: Copies | undefined
   mountOf(accessor: string): Mount | undefined
 }
 
@@ -49,11 +52,25 @@ export type TokenDraft = Omit<
 >
 
 /** A new token that is not stored yet: write `entries` (empty for a batch token), then call `remember`. */
-export type Minted = { readonly id: string; readonly token: Token; readonly entries: readonly ViewEntry[] }
+export type Minted = {
+  readonly id: string
+  readonly token: Token
+  readonly entries: readonly ViewEntry[]
+  /** Number of reports about tokens until now. */
+  readonly reports: number
+}
+
+/**
+ * `isUncopied`: the token is invalid already, for a reason that lasts, so an old copy of it does no harm.
+ * `more` is written too.
+ */
+type ChangeOptions = WriteOptions & { readonly more?: readonly ViewEntry[] }
 
 /** A stored token and its revision. */
 export type StoredToken = { readonly hash: string; readonly token: Token; readonly revision: number }
 
+/** For records that no server copies. */
+const uncopied = { isUncopied: true } as const
 const cacheLimit = 10_000
 /** Greatest length of the texts (names, metadata, policies) of a cached token. */
 const maxCachedText = 4096
@@ -78,8 +95,10 @@ export class TokenStore {
   readonly #clock: Clock
   readonly #random: Random
   readonly #mountOf: TokenStoreParts['mountOf']
-  /** By accessor. Tokens with limited uses are not cached: their record changes with every request. */
+  readonly #copies: Copies | undefined
+  /** By hash. Tokens with limited uses are not cached: their record changes with every request. */
   readonly #cache = new RecordCache<Token>(cacheLimit, maxCachedText)
+  #reports = 0
   /** By hash. Spending a use waits for pending changes, so that frequent use cannot starve them. */
   readonly #mutex = new KeyedMutex()
 
@@ -91,6 +110,11 @@ export class TokenStore {
     this.#clock = parts.clock
     this.#random = parts.random
     this.#mountOf = parts.mountOf
+    this.#copies = parts.copies
+    parts.view.watch(tokenPrefix, (written) => {
+      this.#reports += 1
+      this.#cache.follow(written, (key) => key.slice(tokenPrefix.length))
+    })
   }
 
   static async open(parts: TokenStoreParts): Promise<TokenStore> {
@@ -114,7 +138,7 @@ export class TokenStore {
   }
 
   async lookupByAccessor(accessor: string): Promise<Token | undefined> {
-    const token = this.#cache.get(accessor) ?? (await this.find(accessor))
+    const token = this.#copyOf(accessor) ?? (await this.find(accessor))
     if (token === undefined || !this.isUsable(token)) return undefined
     return token.parent === '' || (await this.#generation(token)) > 0 ? token : undefined
   }
@@ -122,6 +146,33 @@ export class TokenStore {
   /** Whether a token that was just read is valid, ancestors included. */
   async isValid(token: Token): Promise<boolean> {
     return this.isUsable(token) && (token.parent === '' || (await this.#generation(token)) > 0)
+  }
+
+  /**
+   * Like `isValid`, for a decision that cannot be undone, made outside of a request: what other servers have
+   * written, such as a new mount, counts too. Rejects with `unavailable`.
+   */
+  async isInvalid(token: Token): Promise<boolean> {
+    if (await this.isValid(token)) return false
+    if (this.#copies === undefined) return true
+    await this.confirmCopies()
+    return !(await this.isValid(token))
+  }
+
+  /** Resolves when this server knows of all that any server has done until now. Rejects with `unavailable`. */
+  async confirmCopies(): Promise<void> {
+    await this.#copies?.confirm()
+  }
+
+  /**
+   * Whether the token of a request is valid after all that any server has done until now, such as a
+   * revocation while the request ran. Rejects with `unavailable`.
+   */
+  async isStillValid(token: Token): Promise<boolean> {
+    await this.confirmCopies()
+    if (token.type === 'batch') return this.isValid(token)
+    // a later token with the same chosen id has another cubbyhole
+    return (await this.lookupByAccessor(token.accessor))?.cubbyhole_id === token.cubbyhole_id
   }
 
   /** The generation of a valid token: 1 for an orphan, 2 for its child. 0 if the token is invalid. */
@@ -132,11 +183,16 @@ export class TokenStore {
   /** The stored token, valid or not. */
   async find(accessor: string): Promise<Token | undefined> {
     if (accessor.length > maxIdLength) return undefined
-    return this.#cache.read(accessor, () => this.#load(accessor), isCacheable)
+    const hash = this.keys.hashOf(accessor)
+    return this.#cache.read(hash, () => this.#load(hash), isCacheable)
   }
 
-  async #load(accessor: string): Promise<Token | undefined> {
-    const value = await this.#view.get(tokenKey(this.keys.hashOf(accessor)))
+  #copyOf(accessor: string): Token | undefined {
+    return this.#cache.get(this.keys.hashOf(accessor))
+  }
+
+  async #load(hash: string): Promise<Token | undefined> {
+    const value = await this.#view.get(tokenKey(hash))
     return value === undefined ? undefined : readToken(value)
   }
 
@@ -173,7 +229,7 @@ export class TokenStore {
   async #generation(token: Token): Promise<number> {
     let generation = 1
     for (let child = token; child.parent !== ''; generation += 1) {
-      const ancestor = this.#cache.get(child.parent) ?? (await this.find(child.parent))
+      const ancestor = this.#copyOf(child.parent) ?? (await this.find(child.parent))
       if (
         ancestor === undefined ||
         generation > maxGenerations ||
@@ -198,7 +254,7 @@ export class TokenStore {
     let spent: Token | undefined
     let isLast = token.num_uses === 1
     if (!isLast) {
-      await this.#view.update(tokenKey(hash), (current) => {
+      const spend = (current: unknown) => {
         spent = undefined
         if (current === undefined) return keep
         const stored = readToken(current)
@@ -206,7 +262,8 @@ export class TokenStore {
         if (stored.num_uses <= 1 || this.isExpired(stored)) return keep
         spent = { ...stored, num_uses: stored.num_uses - 1 }
         return spent
-      })
+      }
+      await this.#view.update(tokenKey(hash), spend, uncopied)
     }
     return isLast ? this.#spendLastUse(hash) : spent
   }
@@ -230,8 +287,8 @@ export class TokenStore {
     const sweepAt = this.#clock.now() + spentGraceMs
     const isSweptAnyway = token.expire_time !== null && token.expire_time <= sweepAt
     const spent: Token = { ...token, num_uses: -1, ...(isSweptAnyway ? {} : { swept_at: sweepAt }) }
-    const entries: ViewEntry[] = [{ key: tokenKey(hash), value: spent, expect: revision }]
-    if (!isSweptAnyway) entries.push({ key: expireKey(sweepAt, hash), value: true })
+    const entries: ViewEntry[] = [{ key: tokenKey(hash), value: spent, expect: revision, ...uncopied }]
+    if (!isSweptAnyway) entries.push({ key: expireKey(sweepAt, hash), value: true, ...uncopied })
     return { token: spent, entries }
   }
 
@@ -257,12 +314,14 @@ export class TokenStore {
     }
     const hash = this.keys.hashOf(token.accessor)
     const entries: ViewEntry[] = [
-      { key: tokenKey(hash), value: token, ...(id === undefined ? {} : { expect: 'absent' }) },
+      // a server may still have a copy of a former token with the same chosen id, whose deletion is not reported
+      { key: tokenKey(hash), value: token, ...(id === undefined ? uncopied : { expect: 'absent' }) },
     ]
-    if (token.expire_time !== null) entries.push({ key: expireKey(token.expire_time, hash), value: true })
+    if (token.expire_time !== null)
+      entries.push({ key: expireKey(token.expire_time, hash), value: true, ...uncopied })
     if (token.parent !== '')
-      entries.push({ key: childKey(this.keys.hashOf(token.parent), hash), value: true })
-    return { id: own, token, entries }
+      entries.push({ key: childKey(this.keys.hashOf(token.parent), hash), value: true, ...uncopied })
+    return { id: own, token, entries, reports: this.#reports }
   }
 
   /**
@@ -304,7 +363,8 @@ export class TokenStore {
       ...this.#clockStepsNow(),
       creation_time: this.#clock.now(),
     }
-    return { id: await this.#batch.seal(record), token: batchToken(record), entries: [] }
+    const id = await this.#batch.seal(record)
+    return { id, token: batchToken(record), entries: [], reports: this.#reports }
   }
 
   #mountMovesOf({ mount_accessor }: TokenDraft): Pick<Token, 'mount_moves'> {
@@ -322,14 +382,23 @@ export class TokenStore {
     return cut_off === 0 ? {} : { cut_off }
   }
 
-  /** Caches a minted token; call it once its entries are written. */
-  remember(token: Token): void {
-    if (isCacheable(token)) this.#cache.set(token.accessor, token)
+  /**
+   * Caches a minted token; call it once its entries are written. No effect if another server may have changed
+   * or revoked it by now.
+   */
+  remember({ token, reports }: Minted): void {
+    if (token.type === 'service' && isCacheable(token) && reports === this.#reports)
+      this.#cache.set(this.keys.hashOf(token.accessor), token)
   }
 
   /** Drops a changed or deleted token from the cache. */
-  forget(accessor: string): void {
-    this.#cache.drop(accessor)
+  forget(hash: string): void {
+    this.#cache.drop(hash)
+  }
+
+  /** Drops all cached tokens: when the clock is set back, a copy of a deleted token must not be valid again. */
+  forgetAll(): void {
+    this.#cache.dropAll()
   }
 
   /** The service token stored under this hash, valid or not. */
@@ -399,32 +468,39 @@ export class TokenStore {
   change(
     hash: string,
     change: (token: Token, revision: number) => Token | undefined,
-    more: readonly ViewEntry[] = [],
+    options: ChangeOptions = {},
   ): Promise<Token | undefined> {
-    return this.#mutex.runExclusive(hash, () => this.#change(hash, change, more))
+    return this.#mutex.runExclusive(hash, () => this.#change(hash, change, options))
   }
 
   async #change(
     hash: string,
     change: (token: Token, revision: number) => Token | undefined,
-    more: readonly ViewEntry[],
+    { more = [], isUncopied }: ChangeOptions,
   ): Promise<Token | undefined> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const before = await this.tokenByHash(hash)
       if (before === undefined) return undefined
       const after = change(before.token, before.revision)
       if (after === undefined) return before.token
-      const entries: ViewEntry[] = [{ key: tokenKey(hash), value: after, expect: before.revision }, ...more]
+      const entries: ViewEntry[] = [
+        {
+          ...{ key: tokenKey(hash), value: after, expect: before.revision },
+          ...(isUncopied || !isCacheable(after) ? uncopied : {}),
+        },
+        ...more,
+      ]
       if (after.expire_time !== before.token.expire_time) {
         if (before.token.expire_time !== null)
-          entries.push({ key: expireKey(before.token.expire_time, hash), value: undefined })
-        if (after.expire_time !== null) entries.push({ key: expireKey(after.expire_time, hash), value: true })
+          entries.push({ key: expireKey(before.token.expire_time, hash), value: undefined, ...uncopied })
+        if (after.expire_time !== null)
+          entries.push({ key: expireKey(after.expire_time, hash), value: true, ...uncopied })
       }
       try {
         if (await this.#view.write(entries)) return after
       } finally {
         // also after an error: the write may have been committed
-        this.forget(after.accessor)
+        this.forget(hash)
       }
     }
     throw fail('unavailable', 'too many changes to one token at a time')

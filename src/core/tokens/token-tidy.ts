@@ -147,7 +147,7 @@ export class TokenTidy implements AsyncDisposable {
       if (await tokens.isValid(token)) return
       // it may have been renewed or become an orphan since its page was read
       const now = await tokens.tokenByHash(hash)
-      if (now === undefined || (await tokens.isValid(now.token))) return
+      if (now === undefined || !(await tokens.isInvalid(now.token))) return
       if (await revoker.revokeAsRead(now)) count.ended += 1
     } catch (err) {
       count.failed += 1
@@ -167,7 +167,8 @@ export class TokenTidy implements AsyncDisposable {
       after = rows.at(-1)
       const stale: string[] = []
       for (const row of rows) if (await this.#isStale(row)) stale.push(row)
-      if (stale.length > 0) await view.write(stale.map((key) => ({ key, value: undefined })))
+      if (stale.length > 0)
+        await view.write(stale.map((key) => ({ key, value: undefined, isUncopied: true })))
       count.rows += stale.length
       return after !== undefined
     })

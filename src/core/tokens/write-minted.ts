@@ -24,5 +24,5 @@ export async function writeMinted(
 /** Keeps a token with a chosen id: it may be one that existed before. */
 async function withdraw(view: View, entries: readonly ViewEntry[]): Promise<void> {
   if (entries.length === 0 || entries.some(({ expect }) => expect !== undefined)) return
-  await view.write(entries.map(({ key }) => ({ key, value: undefined }))).catch(() => false)
+  await view.write(entries.map(({ key }) => ({ key, value: undefined, isUncopied: true }))).catch(() => false)
 }

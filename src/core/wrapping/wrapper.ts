@@ -78,7 +78,7 @@ export class Wrapper {
     }
     const { minted, entries, info } = this.#prepared({ namespace, path, ttl, body })
     await this.#parts.root.write(entries)
-    this.#parts.tokens.remember(minted.token)
+    this.#parts.tokens.remember(minted)
     return wrappedAccessor === '' ? info : { ...info, wrapped_accessor: wrappedAccessor }
   }
 
@@ -141,7 +141,7 @@ export class Wrapper {
       })
       const spending = tokens.lastUse(stored).entries.map(inCore)
       if (!(await root.write([...spending, ...entries]))) continue
-      tokens.remember(minted.token)
+      tokens.remember(minted)
       this.#parts.discard(token.accessor)
       return info
     }
@@ -183,10 +183,10 @@ export class Wrapper {
       creation_time: formatTime(minted.token.creation_time),
       creation_path: path,
     }
-    const entries = [
+    const entries: ViewEntry[] = [
       ...minted.entries.map(inCore),
-      { key: cubbyhole.fullPrefix + responseEntry, value: { response: body } },
-      { key: cubbyhole.fullPrefix + originEntry, value: origin },
+      { key: cubbyhole.fullPrefix + responseEntry, value: { response: body }, isUncopied: true },
+      { key: cubbyhole.fullPrefix + originEntry, value: origin, isUncopied: true },
     ]
     const { creation_ttl, ...rest } = origin
     return {

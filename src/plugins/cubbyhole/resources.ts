@@ -11,7 +11,7 @@ import { levelOf } from './level.ts'
 
 export type CubbyholeParts = {
   readonly cubbyholes: Cubbyholes
-  readonly tokens: Pick<TokenStore, 'lookupByAccessor'>
+  readonly tokens: Pick<TokenStore, 'isStillValid'>
   readonly longLists: LongLists
 }
 
@@ -75,8 +75,7 @@ export function cubbyholeResources({ cubbyholes, tokens, longLists }: CubbyholeP
           if (caller === undefined || caller.token.num_uses < 0) return undefined
           await view.write([{ key, value: sent }])
           // if the token ended meanwhile, its cubbyhole may have been emptied before this write
-          if ((await tokens.lookupByAccessor(caller.token.accessor)) === undefined)
-            await cubbyholes.empty(caller.token)
+          if (!(await tokens.isStillValid(caller.token))) await cubbyholes.empty(caller.token)
           return undefined
         },
       },

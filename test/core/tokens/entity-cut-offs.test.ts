@@ -73,6 +73,7 @@ test('a cut-off that could not be written still applies on this server', async (
   const failing = {
     ...fixture.view,
     list: async () => [],
+    watch: () => () => {},
     update: () => Promise.reject(new Error('no storage')),
   }
   const cutOffs = await EntityCutOffs.open(failing)

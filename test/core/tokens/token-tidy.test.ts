@@ -57,7 +57,7 @@ test('tidy deletes tokens whose parent is missing, and dangling rows', async () 
     { key: `token/${hash}`, value: undefined },
     { key: `child/${'0'.repeat(64)}/${'1'.repeat(64)}`, value: true },
   ])
-  fixture.tokens.forget(parent.accessor)
+  fixture.tokens.forget(hash)
   const { tidy } = tidyOf(fixture)
   await using _closed = tidy
 
