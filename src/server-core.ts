@@ -29,7 +29,7 @@ export type ServerCoreParts = {
   readonly outbound: OutboundClient
   readonly watch: StorageWatch
   /** Undefined without metrics. */
-  readonly measure: Pick<Metrics, 'audited'> | undefined
+  readonly measure: Pick<Metrics, 'audited' | 'jobRan'> | undefined
 }
 
 /** A key that opens the store. `previous` opens it if `key` does not; then the store is sealed with `key`. */
@@ -92,7 +92,10 @@ export async function createServerStore(
 const storeParts = <Parts extends ServerCoreParts>(parts: Parts) => ({
   ...parts,
   onUnreadable: () => parts.watch.recordUnreadable(),
-  ...(parts.measure && { onAudited: parts.measure.audited.bind(parts.measure) }),
+  ...(parts.measure && {
+    onAudited: parts.measure.audited.bind(parts.measure),
+    onJobRun: parts.measure.jobRan.bind(parts.measure),
+  }),
 })
 
 const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettings => ({

@@ -49,13 +49,18 @@ export const processGauges = ({
 
 /** The gauges of an open server: those of its store, and those of its plugins. */
 export function coreGauges(
-  { counts, barrier, fullPathOf, resealRemaining, audit }: Core,
+  { counts, jobs, barrier, fullPathOf, resealRemaining, audit }: Core,
   plugins: readonly Plugin[],
   metrics: Pick<Metrics, 'mountLabel'>,
 ): ReadGauge[] {
   const own = storeGauges({
     keyStatus: () => barrier.keyStatus(),
     resealRemaining,
+    jobs: () =>
+      jobs.status().map(({ kind: job, isHeld, lastSuccess }) => ({
+        ...{ job, isHeld },
+        lastSuccess: lastSuccess && lastSuccess / 1000,
+      })),
     serviceTokens: () => counts.serviceTokens.total(),
     entities: () => counts.entities.total(),
     auditDevices: async () => {

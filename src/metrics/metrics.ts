@@ -62,6 +62,7 @@ export class Metrics {
   readonly #lookalikes = new Counter()
   readonly #keyFetches = new Counter()
   readonly #clockSteps = new Counter()
+  readonly #jobRuns = new Counter()
   readonly #audited = new Counter()
   readonly #auditDurations = new Histogram()
   #registry: Registry | undefined
@@ -114,6 +115,11 @@ export class Metrics {
 
   clockStepped(direction: 'back' | 'forward'): void {
     this.#clockSteps.add({ direction })
+  }
+
+  /** A background job of this kind has run. */
+  jobRan(job: string, outcome: 'ok' | 'failed'): void {
+    this.#jobRuns.add({ job, outcome })
   }
 
   /** An audit device has written an entry, or could not. */
@@ -208,6 +214,12 @@ export class Metrics {
       labels: ['direction'],
     }
     registerCounter(library, registry, steps, this.#clockSteps)
+    const runs = {
+      name: 'background_runs_total',
+      help: 'Runs of background jobs',
+      labels: ['job', 'outcome'],
+    }
+    registerCounter(library, registry, runs, this.#jobRuns)
     registerCounter(
       library,
       registry,

@@ -23,6 +23,12 @@ export type StoreSources = {
   keyStatus(): { readonly term: number; readonly encryptions: number }
   /** Number of records that may still be sealed under an older data key. */
   resealRemaining(): number
+  /** The background jobs of this server. `lastSuccess`: time of the last run that succeeded, in seconds. */
+  jobs(): readonly {
+    readonly job: string
+    readonly isHeld: boolean
+    readonly lastSuccess: number | undefined
+  }[]
   serviceTokens(): Promise<number>
   entities(): Promise<number>
   /** `checkpoint`: time of the last one in seconds. */
@@ -117,6 +123,23 @@ export function storeGauges(sources: StoreSources): ReadGauge[] {
       help: 'Records that the background pass after a rotation has still to visit',
       labels: [],
       read: () => one(sources.resealRemaining()),
+    },
+    {
+      name: 'background_held',
+      help: '1 while this server does the background job',
+      labels: ['job'],
+      read: () => sources.jobs().map(({ job, isHeld }) => ({ labels: { job }, value: Number(isHeld) })),
+    },
+    {
+      name: 'background_last_success_timestamp_seconds',
+      help: 'When the background job last ran without a failure on this server',
+      labels: ['job'],
+      read: () =>
+        sources
+          .jobs()
+          .flatMap(({ job, lastSuccess: value }) =>
+            value === undefined ? [] : [{ labels: { job }, value }],
+          ),
     },
     {
       name: 'audit_device_up',

@@ -68,11 +68,26 @@ describe('what is counted', () => {
     ['gatehouse_storage_up', {}, 1],
     ['gatehouse_barrier_term', {}, 1],
     ['gatehouse_reseal_remaining_records', {}, 0],
+    ['gatehouse_background_held', { job: 'token-sweep' }, 1],
+    ['gatehouse_background_held', { job: 'leases' }, 1],
     ['gatehouse_storage_bytes', { part: 'wal' }, 0],
     ['gatehouse_storage_bytes', { part: 'free' }, 0],
     ['gatehouse_build_info', { version: productVersion, storage: 'inmem', seal: 'static' }, 1],
   ])('%s %o', (name, labels, value) => {
     expect(readingOf(text, name, labels as unknown as Record<string, string>)).toBe(value)
+  })
+
+  test('runs of background jobs, with the time of the last good one', async () => {
+    const before = Date.now() / 1000 - 1
+    await server.root.write('auth/token/tidy')
+
+    await vi.waitFor(async () => {
+      const now = (await server.root.read('/metrics')).text
+      const job = 'token-tidy'
+      expect(readingOf(now, 'gatehouse_background_runs_total', { job, outcome: 'ok' })).toBe(1)
+      const last = readingOf(now, 'gatehouse_background_last_success_timestamp_seconds', { job })
+      expect(last).toBeGreaterThan(before)
+    })
   })
 
   test("requests and connections in progress, and the engine's own metrics", () => {
