@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type Database from 'better-sqlite3'
 import type { StorageFaults } from './faults.ts'
-import type { RowWrite } from './group-commit.ts'
+import type { RowWrite } from './group.ts'
 import type { Range, StoredRecord } from './storage.ts'
 
 /**

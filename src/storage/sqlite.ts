@@ -3,11 +3,13 @@ import Database from 'better-sqlite3'
 import { ServiceError } from '../errors.ts'
 import { DatabaseFile } from './database-file.ts'
 import type { StorageFaults } from './faults.ts'
-import { type CommitStats, type Group, GroupCommit, type RowWrite } from './group-commit.ts'
+import type { RowWrite, Step } from './group.ts'
+import { type CommitStats, GroupCommit } from './group-commit.ts'
 import type { LogState } from './log-keeper.ts'
 import { migrate } from './migrate.ts'
 import { RowReader, RowWriter } from './sqlite-rows.ts'
-import { type BatchEntry, type Change, keep, type Range, type Storage, type StoredRecord } from './storage.ts'
+import { checkKey, deleteStep, deletesPerStep, takeStep, updateStep, writeStep } from './steps.ts'
+import type { BatchEntry, Change, Range, Storage, StoredRecord } from './storage.ts'
 import { engineCode, failureKind, ownCodes, storageError } from './storage-error.ts'
 import { noEvents, type StorageEvents, type StorageOperation } from './storage-events.ts'
 
@@ -26,7 +28,6 @@ export type SqliteOptions = {
 
 /** Number of rows or keys to read before yielding to the event loop. */
 const rowsPerTurn = 1_000
-const deletesPerStep = 500
 
 export type StorageStats = CommitStats & Pick<LogState, 'checkpoints'> & StorageSize
 
@@ -147,29 +148,15 @@ export class SqliteStorage implements Storage {
   }
 
   update(key: string, change: Change): Promise<void> {
-    return this.#step([key], (group) => {
-      const next = change(group.read(key)?.value)
-      if (next !== keep) group.put(key, next)
-    })
+    return this.#step(updateStep(key, change))
   }
 
   take(key: string): Promise<StoredRecord | undefined> {
-    return this.#step([key], (group) => {
-      const record = group.read(key)
-      if (record !== undefined) group.put(key, undefined)
-      return record
-    })
+    return this.#step(takeStep(key))
   }
 
   write(batch: readonly BatchEntry[]): Promise<boolean> {
-    const keys = batch.map(({ key }) => key)
-    return this.#step(keys, (group) => {
-      if (!batch.every((entry) => isAsExpected(group, entry))) return false
-      for (const { key, value, expect, keepsRevision } of batch) {
-        group.put(key, value, keepsRevision === true && typeof expect === 'number' ? expect : undefined)
-      }
-      return true
-    })
+    return this.#step(writeStep(batch))
   }
 
   putIfAbsent(key: string, value: Uint8Array): Promise<boolean> {
@@ -177,14 +164,7 @@ export class SqliteStorage implements Storage {
   }
 
   async deletePrefix(prefix: string): Promise<void> {
-    let deleted: number
-    do {
-      deleted = await this.#step([prefix], (group) => {
-        const keys = group.keysUnder(prefix, deletesPerStep)
-        for (const key of keys) group.put(key, undefined)
-        return keys.length
-      })
-    } while (deleted === deletesPerStep)
+    while ((await this.#step(deleteStep(prefix))) === deletesPerStep);
   }
 
   /** Waits for pending writes; later calls reject with `storage is unavailable`. */
@@ -234,8 +214,9 @@ export class SqliteStorage implements Storage {
     this.#whyWritesFail = reason
   }
 
-  async #step<T>(keys: readonly string[], step: (group: Group) => T): Promise<T> {
-    for (const key of keys) checkKey(key)
+  async #step<T>(step: Step<T>): Promise<T> {
+    for (const key of step.keys) checkKey(key)
+    if (step.prefix !== undefined) checkKey(step.prefix)
     const started = performance.now()
     const result = await this.#groups.run(step)
     this.#events.operated('write', (performance.now() - started) / 1000)
@@ -267,15 +248,4 @@ export class SqliteStorage implements Storage {
     }
     return rows
   }
-}
-
-/** Refuses ill-formed text: UTF-8 would change it, so that two keys could become equal. */
-function checkKey(key: string): void {
-  if (!key.isWellFormed()) throw new ServiceError('invalid', 'a name is not well-formed Unicode text')
-}
-
-function isAsExpected(group: Group, { key, expect }: BatchEntry): boolean {
-  if (expect === undefined) return true
-  const record = group.read(key)
-  return expect === 'absent' ? record === undefined : record?.revision === expect
 }

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import type { RowWrite } from './group-commit.ts'
+import type { RowWrite } from './group.ts'
 
 const headBytes = 4
 const rowHeadBytes = 16

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { RowWrite } from './group-commit.ts'
+import type { RowWrite } from './group.ts'
 import type { LogState } from './log-keeper.ts'
 import type { WriterData, WriterReply } from './sqlite-writer.ts'
 import { storageError } from './storage-error.ts'

@@ -1,0 +1,131 @@
+import type { StoredRecord, WriteOptions } from './storage.ts'
+
+/** One row written by a group; a `value` of undefined deletes the key. */
+export type RowWrite = {
+  readonly key: string
+  readonly value: Uint8Array | undefined
+  readonly revision: number
+  /** The stored row has this revision already. */
+  readonly keepsRevision: boolean
+}
+
+/** A row that a group has decided to write. */
+export type DecidedRow = RowWrite & {
+  /** No other server needs to hear of it. */
+  readonly isUncopied: boolean
+}
+
+type PutOptions = WriteOptions & {
+  /** The revision that the stored row has already. Default: a new one. */
+  readonly kept?: number | undefined
+}
+
+/** The state that a step sees: committed rows, overlaid with the writes of earlier steps of its group. */
+export type Group = {
+  read(key: string): StoredRecord | undefined
+  put(key: string, value: Uint8Array | undefined, options?: PutOptions): void
+  /** At most `limit` keys that start with `prefix`, in no particular order. */
+  keysUnder(prefix: string, limit: number): string[]
+}
+
+/** One atomic step of a group. */
+export type Step<T> = {
+  /** The keys that it reads and writes, unless they are under `prefix`. */
+  readonly keys: readonly string[]
+  readonly prefix?: string
+  /** Its result depends on rows other than by their absence. */
+  readonly seesRows: boolean
+  /**
+   * Runs synchronously, and again if the group could not be committed: first reads, then puts. It may throw
+   * only before its first put, so that a failed step writes nothing.
+   */
+  run(group: Group): T
+}
+
+/** What committed rows look like to a group, and the revisions it gives. */
+export type GroupSource = {
+  read(key: string): StoredRecord | undefined
+  keysUnder(prefix: string, limit: number): string[]
+  nextRevision(): number
+}
+
+/** A step whose caller waits. */
+export type Waiting = {
+  readonly step: Step<unknown>
+  run(group: Group): void
+  settle(): void
+  reject(cause: unknown): void
+}
+
+export type Decided = {
+  /** The number of waiting steps that ran; the others did not fit. */
+  readonly taken: number
+  readonly succeeded: readonly Waiting[]
+  readonly failed: readonly { readonly waiting: Waiting; readonly cause: unknown }[]
+  /** The last write of each key. */
+  readonly rows: readonly DecidedRow[]
+}
+
+export const maxGroupSteps = 256
+const maxGroupBytes = 1024 * 1024
+
+export function waitingStep<T>(
+  step: Step<T>,
+  resolve: (result: T) => void,
+  reject: (cause: unknown) => void,
+): Waiting {
+  let result: T
+  return {
+    step,
+    run: (group) => {
+      result = step.run(group)
+    },
+    settle: () => resolve(result),
+    reject,
+  }
+}
+
+/** Runs waiting steps one after the other until the group is full. Nothing is written yet. */
+export function decide(waiting: readonly Waiting[], source: GroupSource): Decided {
+  const overlay = new Map<string, DecidedRow>()
+  let bytes = 0
+  const group: Group = {
+    read: (key) => {
+      const row = overlay.get(key)
+      if (row === undefined) return source.read(key)
+      return row.value === undefined ? undefined : { key, value: row.value, revision: row.revision }
+    },
+    put: (key, value, { kept, isUncopied = false } = {}) => {
+      const before = overlay.get(key)
+      overlay.set(key, {
+        key,
+        value,
+        revision: kept ?? source.nextRevision(),
+        keepsRevision: kept !== undefined && before?.keepsRevision !== false,
+        isUncopied: isUncopied && before?.isUncopied !== false,
+      })
+      bytes += key.length + (value?.length ?? 0)
+    },
+    keysUnder: (prefix, limit) => {
+      const written = [...overlay.values()].filter(({ key }) => key.startsWith(prefix))
+      // the source still has the rows that this group deletes, so request that many more
+      const keys = new Set(source.keysUnder(prefix, limit + written.length))
+      for (const { key, value } of written) value === undefined ? keys.delete(key) : keys.add(key)
+      return [...keys].slice(0, limit)
+    },
+  }
+  const succeeded: Waiting[] = []
+  const failed: { waiting: Waiting; cause: unknown }[] = []
+  let taken = 0
+  for (const each of waiting) {
+    if (taken === maxGroupSteps || bytes >= maxGroupBytes) break
+    taken += 1
+    try {
+      each.run(group)
+      succeeded.push(each)
+    } catch (cause) {
+      failed.push({ waiting: each, cause })
+    }
+  }
+  return { taken, succeeded, failed, rows: [...overlay.values()] }
+}

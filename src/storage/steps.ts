@@ -1,0 +1,63 @@
+import { ServiceError } from '../errors.ts'
+import type { Group, Step } from './group.ts'
+import { type BatchEntry, type Change, keep, type StoredRecord, type WriteOptions } from './storage.ts'
+
+/** Number of keys that one step of `deletePrefix` deletes. */
+export const deletesPerStep = 500
+
+export const updateStep = (key: string, change: Change, options?: WriteOptions): Step<void> => ({
+  keys: [key],
+  seesRows: true,
+  run: (group) => {
+    const next = change(group.read(key)?.value)
+    if (next !== keep) group.put(key, next, options)
+  },
+})
+
+export const takeStep = (key: string, options?: WriteOptions): Step<StoredRecord | undefined> => ({
+  keys: [key],
+  seesRows: true,
+  run: (group) => {
+    const record = group.read(key)
+    if (record !== undefined) group.put(key, undefined, options)
+    return record
+  },
+})
+
+export const writeStep = (batch: readonly BatchEntry[]): Step<boolean> => ({
+  keys: batch.map(({ key }) => key),
+  seesRows: batch.some(
+    ({ value, expect }) => expect !== undefined && (expect !== 'absent' || value === undefined),
+  ),
+  run: (group) => {
+    if (!batch.every((entry) => isAsExpected(group, entry))) return false
+    for (const { key, value, expect, keepsRevision, isUncopied } of batch) {
+      const kept = keepsRevision === true && typeof expect === 'number' ? expect : undefined
+      group.put(key, value, { kept, ...(isUncopied && { isUncopied }) })
+    }
+    return true
+  },
+})
+
+/** Returns the number of deleted keys. */
+export const deleteStep = (prefix: string, options?: WriteOptions): Step<number> => ({
+  keys: [],
+  prefix,
+  seesRows: true,
+  run: (group) => {
+    const keys = group.keysUnder(prefix, deletesPerStep)
+    for (const key of keys) group.put(key, undefined, options)
+    return keys.length
+  },
+})
+
+function isAsExpected(group: Group, { key, expect }: BatchEntry): boolean {
+  if (expect === undefined) return true
+  const record = group.read(key)
+  return expect === 'absent' ? record === undefined : record?.revision === expect
+}
+
+/** Refuses ill-formed text: UTF-8 would change it, so that two keys could become equal. */
+export function checkKey(key: string): void {
+  if (!key.isWellFormed()) throw new ServiceError('invalid', 'a name is not well-formed Unicode text')
+}
