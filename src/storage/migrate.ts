@@ -24,7 +24,7 @@ export function migrate(connection: Database.Database, folder: URL = sqliteMigra
     apply(connection, schemaOf(name), () => readFileSync(new URL(name, folder), 'utf8'))
 }
 
-const migrationsIn = (folder: URL): string[] =>
+export const migrationsIn = (folder: URL): string[] =>
   readdirSync(folder)
     .filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
     .sort()
@@ -33,7 +33,7 @@ const migrationsIn = (folder: URL): string[] =>
 export const newestSchema = (folder: URL = sqliteMigrations): number =>
   migrationsIn(folder).reduce((highest, name) => Math.max(highest, schemaOf(name)), 0)
 
-const schemaOf = (fileName: string) => Number(fileName.slice(0, 4))
+export const schemaOf = (fileName: string) => Number(fileName.slice(0, 4))
 
 /** Reads a number from the table `meta`. */
 export function readMeta(connection: Database.Database, name: string): number | undefined {

@@ -26,21 +26,24 @@ export function storageError(code: string, cause?: unknown): ServiceError {
   if (isMalformed(code)) return new ServiceError('internal', 'database disk image is malformed', options)
   if (explainedFull.has(code) && cause instanceof Error)
     return new ServiceError('unavailable', `storage is full: ${cause.message}`, options)
-  if (code === 'SQLITE_FULL') return new ServiceError('unavailable', 'storage is full', options)
-  if (code.startsWith('SQLITE_READONLY'))
-    return new ServiceError('unavailable', 'storage is read-only', options)
+  if (isFull(code)) return new ServiceError('unavailable', 'storage is full', options)
+  if (isReadOnly(code)) return new ServiceError('unavailable', 'storage is read-only', options)
   return new ServiceError('unavailable', 'storage is unavailable', options)
 }
 
 export function failureKind(code: string): FailureKind {
   if (isMalformed(code) || code === ownCodes.damaged) return 'corrupt'
-  if (code === 'SQLITE_FULL' || explainedFull.has(code)) return 'full'
-  if (code.startsWith('SQLITE_READONLY')) return 'read_only'
-  if (code.startsWith('SQLITE_IOERR')) return 'io'
+  if (isFull(code) || explainedFull.has(code)) return 'full'
+  if (isReadOnly(code)) return 'read_only'
+  if (code.startsWith('SQLITE_IOERR') || code === '58030') return 'io'
   return code === ownCodes.replaced ? 'replaced' : 'other'
 }
 
-const isMalformed = (code: string) => code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB'
+/** SQLite's code, or PostgreSQL's. */
+const isFull = (code: string) => code === 'SQLITE_FULL' || code === '53100'
+const isReadOnly = (code: string) => code.startsWith('SQLITE_READONLY') || code === '25006'
+const isMalformed = (code: string) =>
+  code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB' || code === 'XX001' || code === 'XX002'
 
 /** The engine's error code, or `UNKNOWN`. */
 export function engineCode(cause: unknown): string {

@@ -1,0 +1,38 @@
+import { ServiceError } from '../../errors.ts'
+import { engineCode, storageError } from '../storage-error.ts'
+
+/** This server's row in `replicas` is gone: another server took it for dead. */
+export class FencedError extends Error {
+  readonly code = 'FENCED'
+}
+
+/** Nobody knows whether the commit has happened. */
+export class UndecidedError extends Error {
+  readonly code = 'UNDECIDED'
+}
+
+/** The commit has not happened, and cannot happen any more. */
+export class LostCommitError extends Error {
+  readonly code = 'COMMIT_LOST'
+}
+
+const connectionClass = /^(?:08|57P)/
+const sqlState = /^[0-9A-Z]{5}$/
+
+/** Whether the connection failed, so that a statement under way may have been executed or not. */
+export const isConnectionFailure = (cause: unknown): boolean => {
+  const code = engineCode(cause)
+  return !sqlState.test(code) || connectionClass.test(code)
+}
+
+/** Whether the connections of the pool may lead to a database that no longer accepts writes. */
+export const endsConnections = (cause: unknown): boolean => ['25006', '57P01'].includes(engineCode(cause))
+
+const conflicts = new Set(['40001', '40P01', '23505', 'COMMIT_LOST'])
+
+/** Whether the same group may succeed if it is decided again. */
+export const isConflict = (cause: unknown): boolean => conflicts.has(engineCode(cause))
+
+/** What callers see of a failure of the database. */
+export const failureOf = (cause: unknown): ServiceError =>
+  cause instanceof ServiceError ? cause : storageError(engineCode(cause), cause)

@@ -1,0 +1,115 @@
+import type { Session } from './session.ts'
+
+type Waiter = { resolve(session: Session): void; reject(cause: unknown): void; timer: NodeJS.Timeout }
+
+/** How long a caller waits for a connection. */
+const waitMs = 2_000
+/** After a failure to connect, callers fail with it at once for this long. */
+const pauseMs = 200
+
+/** At most `size` connections, opened when needed. The last used one is used first. */
+export class Pool implements AsyncDisposable {
+  readonly #open: () => Promise<Session>
+  readonly #size: number
+  readonly #idle: Session[] = []
+  readonly #waiting: Waiter[] = []
+  readonly #all = new Set<Session>()
+  #opening = 0
+  #failure: { readonly cause: unknown; readonly at: number } | undefined
+  #closed = false
+
+  constructor(open: () => Promise<Session>, size: number) {
+    this.#open = open
+    this.#size = size
+  }
+
+  get states(): { readonly idle: number; readonly busy: number; readonly opening: number } {
+    return { idle: this.#idle.length, busy: this.#all.size - this.#idle.length, opening: this.#opening }
+  }
+
+  /** Runs work on a connection that nobody else uses meanwhile. */
+  async use<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const session = this.#idle.pop() ?? (await this.#next())
+    try {
+      return await work(session)
+    } finally {
+      this.#release(session)
+    }
+  }
+
+  /** Ends all connections: each may be to a database that is no longer the one to write to. */
+  empty(): void {
+    for (const session of this.#idle.splice(0)) session.destroy()
+    for (const session of this.#all) session.slot = undefined
+    for (const session of [...this.#all]) this.#old.add(session)
+  }
+
+  /** Waits for what is under way. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true
+    for (const { reject, timer } of this.#waiting.splice(0)) {
+      clearTimeout(timer)
+      reject(new Error('the pool is closed'))
+    }
+    await Promise.all(this.#idle.splice(0).map((session) => session.end()))
+  }
+
+  readonly #old = new WeakSet<Session>()
+
+  #next(): Promise<Session> {
+    if (this.#closed) return Promise.reject(new Error('the pool is closed'))
+    if (this.#failure !== undefined && performance.now() - this.#failure.at < pauseMs)
+      return Promise.reject(this.#failure.cause)
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
+        reject(new Error('no connection to the database is free'))
+      }, waitMs)
+      const waiter = { resolve, reject, timer }
+      this.#waiting.push(waiter)
+      this.#grow()
+    })
+  }
+
+  #grow(): void {
+    if (this.#all.size + this.#opening >= this.#size || this.#opening >= this.#waiting.length) return
+    this.#opening += 1
+    this.#open().then(
+      (session) => {
+        this.#opening -= 1
+        this.#failure = undefined
+        this.#all.add(session)
+        session.onBroken(() => this.#forget(session))
+        this.#release(session)
+      },
+      (cause: unknown) => {
+        this.#opening -= 1
+        this.#failure = { cause, at: performance.now() }
+        for (const { reject, timer } of this.#waiting.splice(0)) {
+          clearTimeout(timer)
+          reject(cause)
+        }
+      },
+    )
+  }
+
+  #forget(session: Session): void {
+    this.#all.delete(session)
+    const at = this.#idle.indexOf(session)
+    if (at >= 0) this.#idle.splice(at, 1)
+    if (this.#waiting.length > 0) this.#grow()
+  }
+
+  #release(session: Session): void {
+    if (!session.isBroken && (session.isInTransaction || this.#old.has(session))) session.destroy()
+    if (session.isBroken) {
+      if (this.#waiting.length > 0) this.#grow()
+      return
+    }
+    if (this.#closed) return void session.end()
+    const waiter = this.#waiting.shift()
+    if (waiter === undefined) return void this.#idle.push(session)
+    clearTimeout(waiter.timer)
+    waiter.resolve(session)
+  }
+}

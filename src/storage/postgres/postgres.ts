@@ -1,0 +1,330 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { ServiceError, StartError } from '../../errors.ts'
+import type { Step } from '../group.ts'
+import {
+  currentFence,
+  type Fence,
+  type Replica as LiveReplica,
+  type SharedStorage,
+} from '../shared-storage.ts'
+import { checkKey, deleteStep, deletesPerStep, takeStep, updateStep, writeStep } from '../steps.ts'
+import type { BatchEntry, Change, Range, Storage, StoredRecord, WriteOptions } from '../storage.ts'
+import { engineCode, failureKind } from '../storage-error.ts'
+import { noEvents, type StorageEvents, type StorageOperation } from '../storage-events.ts'
+import { ChangesFeed } from './changes-feed.ts'
+import { endsConnections, FencedError, failureOf } from './failures.ts'
+import { GroupWriter } from './group-writer.ts'
+import { migratePostgres } from './migrations.ts'
+import { Pool } from './pool.ts'
+import { upperBound } from './ranges.ts'
+import { RecordReader, recordOf } from './reader.ts'
+import { Replica } from './replica.ts'
+import { type ConnectionSettings, openSession, type Row } from './session.ts'
+import {
+  databaseTime,
+  holdJob,
+  list,
+  listKeys,
+  liveReplicas,
+  releaseJob,
+  type Statement,
+} from './statements.ts'
+
+export type PostgresOptions = {
+  readonly connection: Omit<ConnectionSettings, 'applicationName'>
+  /** Number of connections, that for changes included. */
+  readonly pool: number
+  readonly notifies: boolean
+  readonly pollMs: number
+  readonly replicaName: string
+  readonly events?: StorageEvents | undefined
+  /** Monotonic milliseconds. */
+  steady?(): number
+}
+
+const rowsPerRead = 1_000
+/** PostgreSQL's index holds no longer keys. */
+const maxKeyBytes = 2_600
+const liveMs = 10_000
+const reconnectMs = 500
+
+/**
+ * Opens a database that several servers share, and registers this one. Waits while the database is not
+ * there. Throws a StartError if it cannot be used.
+ */
+export async function openPostgres(options: PostgresOptions): Promise<PostgresStorage> {
+  const storage = new PostgresStorage(options)
+  try {
+    await storage.open()
+    return storage
+  } catch (cause) {
+    await storage[Symbol.asyncDispose]()
+    throw cause
+  }
+}
+
+/** Storage on PostgreSQL. docs/storage.md#postgresql, docs/replicas.md */
+export class PostgresStorage implements Storage, SharedStorage {
+  readonly replicaId = randomUUID()
+  readonly copies: ChangesFeed
+  readonly shared = this
+  readonly #connection: ConnectionSettings
+  readonly #pool: Pool
+  readonly #reader: RecordReader
+  readonly #writer: GroupWriter
+  readonly #replica: Replica
+  readonly #events: StorageEvents
+  /** Raised with each registration; undefined: nothing may be written. */
+  #registration: number | undefined
+  #registrations = 0
+  #registering: Promise<void> | undefined
+  #whyFailing: string | undefined
+  #closed = false
+
+  constructor(options: PostgresOptions) {
+    const { events = noEvents, notifies, pollMs, replicaName, steady = () => performance.now() } = options
+    this.#events = events
+    this.#connection = { ...options.connection, applicationName: `gatehouse ${replicaName}`.slice(0, 63) }
+    this.#pool = new Pool(() => openSession(this.#connection), Math.max(1, options.pool - 1))
+    this.#reader = new RecordReader(this.#pool)
+    const shared = {
+      replicaId: this.replicaId,
+      onFenced: () => this.#fenced(),
+      onFailure: (cause: unknown) => this.#failed(cause),
+    }
+    this.#writer = new GroupWriter({
+      ...{ ...shared, pool: this.#pool, notifies },
+      registration: () => this.#registration,
+      onCommit: (steps, seconds) => {
+        this.#works()
+        events.committed(steps, seconds)
+      },
+    })
+    this.copies = new ChangesFeed({
+      ...{ ...shared, connection: this.#connection, pollMs, steady, listens: notifies },
+      settled: (commitId) => this.#writer.settled(commitId),
+    })
+    this.#replica = new Replica({
+      ...{ ...shared, pool: this.#pool, id: this.replicaId, name: replicaName },
+      versionSeen: () => this.copies.version,
+    })
+  }
+
+  /** Must be called once, before anything else. */
+  async open(): Promise<void> {
+    for (;;) {
+      try {
+        const session = await openSession(this.#connection)
+        try {
+          await migratePostgres(session)
+        } finally {
+          await session.end()
+        }
+        await this.#replica.register()
+        await this.copies.confirm()
+        break
+      } catch (cause) {
+        if (cause instanceof StartError) throw cause
+        this.#failed(cause)
+        await pause(reconnectMs)
+      }
+    }
+    this.#registrations += 1
+    this.#registration = this.#registrations
+    this.#works()
+    this.#replica.start()
+    this.copies.start()
+  }
+
+  get connectionStates(): Pool['states'] {
+    return this.#pool.states
+  }
+
+  async get(key: string): Promise<StoredRecord | undefined> {
+    checkPostgresKey(key)
+    return await this.#read('get', () => this.#reader.get(key))
+  }
+
+  async list(prefix: string, range: Range = {}): Promise<StoredRecord[]> {
+    return await this.#readRange(prefix, range, list, recordOf, ({ key }) => key)
+  }
+
+  async listKeys(prefix: string, range: Range = {}): Promise<string[]> {
+    const keyOf = (key: string) => key
+    return await this.#readRange(prefix, range, listKeys, ([key]) => String(key), keyOf)
+  }
+
+  async listLatest(): Promise<StoredRecord[]> {
+    throw new Error('PostgreSQL has no index of revisions')
+  }
+
+  update(key: string, change: Change, options?: WriteOptions): Promise<void> {
+    return this.#step(updateStep(key, change, options))
+  }
+
+  take(key: string, options?: WriteOptions): Promise<StoredRecord | undefined> {
+    return this.#step(takeStep(key, options))
+  }
+
+  write(batch: readonly BatchEntry[]): Promise<boolean> {
+    return this.#step(writeStep(batch))
+  }
+
+  putIfAbsent(key: string, value: Uint8Array): Promise<boolean> {
+    return this.write([{ key, value, expect: 'absent' }])
+  }
+
+  async deletePrefix(prefix: string, options?: WriteOptions): Promise<void> {
+    while ((await this.#step(deleteStep(prefix, options))) === deletesPerStep);
+  }
+
+  watch(...watcher: Parameters<ChangesFeed['watch']>): () => void {
+    return this.copies.watch(...watcher)
+  }
+
+  async holdJob(job: string, ttlMs: number): Promise<Fence | undefined> {
+    const [row] = await this.#query(holdJob, [job, this.replicaId, String(ttlMs)])
+    return row === undefined ? undefined : { job, epoch: Number(row[0]) }
+  }
+
+  async releaseJob({ job, epoch }: Fence): Promise<void> {
+    await this.#query(releaseJob, [job, this.replicaId, String(epoch)])
+  }
+
+  async replicas(): Promise<LiveReplica[]> {
+    const rows = await this.#query(liveReplicas, [String(liveMs)])
+    const now = Date.now()
+    return rows.map(([id, name, age]) => ({
+      id: String(id),
+      name: String(name),
+      lastSeenMs: now - Number(age),
+    }))
+  }
+
+  async databaseTime(): Promise<number> {
+    const [row] = await this.#query(databaseTime, [])
+    return Number(row?.[0])
+  }
+
+  /** Waits for pending writes; later calls reject with `storage is unavailable`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#writer.close()
+    await this.copies[Symbol.asyncDispose]()
+    await this.#replica[Symbol.asyncDispose]()
+    await this.#pool[Symbol.asyncDispose]()
+  }
+
+  async #query(statement: Statement, values: string[]): Promise<Row[]> {
+    return await this.#watchRead(() => this.#pool.use((session) => session.query(statement, values)))
+  }
+
+  async #step<T>(step: Step<T>): Promise<T> {
+    for (const key of step.keys) checkPostgresKey(key)
+    if (step.prefix !== undefined) checkPostgresKey(step.prefix)
+    const started = performance.now()
+    const result = await this.#writer.run(step, currentFence())
+    this.#events.operated('write', (performance.now() - started) / 1000)
+    return result
+  }
+
+  async #read<T>(operation: StorageOperation, read: () => Promise<T>): Promise<T> {
+    const started = performance.now()
+    const result = await this.#watchRead(read)
+    this.#events.operated(operation, (performance.now() - started) / 1000)
+    return result
+  }
+
+  async #watchRead<T>(read: () => Promise<T>): Promise<T> {
+    if (this.#closed) throw failureOf(new Error('closed'))
+    try {
+      return await read()
+    } catch (cause) {
+      this.#failed(cause)
+      throw failureOf(cause)
+    }
+  }
+
+  /** Reads a range in parts. The result is not a snapshot. */
+  async #readRange<T>(
+    prefix: string,
+    { after, limit: total = Number.POSITIVE_INFINITY }: Range,
+    statements: { readonly from: Statement; readonly after: Statement },
+    itemOf: (row: Row) => T,
+    keyOf: (item: T) => string,
+  ): Promise<T[]> {
+    checkPostgresKey(prefix)
+    if (after !== undefined) checkPostgresKey(after)
+    const items: T[] = []
+    let last = after !== undefined && comesAfter(after, prefix) ? after : undefined
+    while (items.length < total) {
+      const limit = Math.min(rowsPerRead, total - items.length)
+      const values = [last ?? prefix, upperBound(prefix), String(limit)]
+      const rows = await this.#read('list', () =>
+        this.#pool.use((session) =>
+          session.query(last === undefined ? statements.from : statements.after, values),
+        ),
+      )
+      for (const row of rows) items.push(itemOf(row))
+      const lastItem = items.at(-1)
+      if (rows.length < limit || lastItem === undefined) break
+      last = keyOf(lastItem)
+    }
+    return items
+  }
+
+  /** Another server took this one for dead. It may write again once its copies are current. */
+  #fenced(): void {
+    this.#registration = undefined
+    this.copies.distrust()
+    if (this.#closed) return
+    this.#registering ??= this.#registerAgain().finally(() => {
+      this.#registering = undefined
+    })
+  }
+
+  async #registerAgain(): Promise<void> {
+    while (!this.#closed) {
+      try {
+        await this.#replica.register()
+        await this.copies.confirm()
+        this.#registrations += 1
+        this.#registration = this.#registrations
+        return
+      } catch (cause) {
+        this.#failed(cause)
+        await pause(reconnectMs)
+      }
+    }
+  }
+
+  /** Reports a failure, and when the reason why calls fail changes. */
+  #failed(cause: unknown): void {
+    if (cause instanceof ServiceError) return
+    const code = engineCode(cause)
+    this.#events.failed({ kind: failureKind(code), cause })
+    if (endsConnections(cause)) this.#pool.empty()
+    if (cause instanceof FencedError) return
+    const reason = `${failureOf(cause).message}: ${cause instanceof Error ? cause.message : code}`
+    if (reason !== this.#whyFailing) this.#events.writesFail(reason)
+    this.#whyFailing = reason
+  }
+
+  #works(): void {
+    if (this.#whyFailing !== undefined) this.#events.writesFail(undefined)
+    this.#whyFailing = undefined
+  }
+}
+
+/** Whether keys up to `after` may start with `prefix`, in the order of the database. */
+const comesAfter = (after: string, prefix: string) =>
+  after.startsWith(prefix) || Buffer.compare(Buffer.from(after), Buffer.from(prefix)) > 0
+
+function checkPostgresKey(key: string): void {
+  checkKey(key)
+  if (key.includes('\0')) throw new ServiceError('invalid', 'a name contains the character U+0000')
+  if (key.length > maxKeyBytes / 4 && Buffer.byteLength(key) > maxKeyBytes)
+    throw new ServiceError('invalid', `a name is too long: at most ${maxKeyBytes} bytes can be stored`)
+}

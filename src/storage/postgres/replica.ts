@@ -1,0 +1,80 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { StartError } from '../../errors.ts'
+import type { Pool } from './pool.ts'
+import { addReplica, findReplica, heartbeat, removeReplica, replaceReplica } from './statements.ts'
+
+const beatMs = 1_000
+/** A server of the same name that has not beaten for this long is replaced. */
+const lapsedMs = 4_000
+const lookMs = 250
+
+export type ReplicaParts = {
+  readonly pool: Pool
+  readonly id: string
+  readonly name: string
+  /** The version of the changes that this server has confirmed. */
+  versionSeen(): number
+  /** The row is gone. */
+  onFenced(): void
+}
+
+/** This server's row in `replicas`, which it keeps alive. docs/replicas.md#registration */
+export class Replica implements AsyncDisposable {
+  readonly #parts: ReplicaParts
+  #timer: NodeJS.Timeout | undefined
+  #beating: Promise<void> = Promise.resolve()
+  #closed = false
+
+  constructor(parts: ReplicaParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Adds the row. Replaces a server of the same name that is no longer alive. Throws a StartError if one is.
+   */
+  async register(): Promise<void> {
+    const { pool, id, name } = this.#parts
+    const started = performance.now()
+    let seen: string | undefined
+    while (!(await pool.use((session) => session.query(addReplica, [id, name]))).length) {
+      const [row] = await pool.use((session) => session.query(findReplica, [name]))
+      if (row === undefined) continue
+      const [other, beat] = [String(row[0]), String(row[1])]
+      if (other === id) return
+      const current = `${other} ${beat}`
+      if (seen !== undefined && current !== seen)
+        throw new StartError(2, `GATEHOUSE_REPLICA_NAME: another server that is running is called ${name}`)
+      seen = current
+      if (performance.now() - started > lapsedMs)
+        await pool.use((session) => session.query(replaceReplica, [other, beat]))
+      else await pause(lookMs)
+    }
+  }
+
+  start(): void {
+    this.#timer = setTimeout(() => {
+      this.#beating = this.beat().then(() => {
+        if (!this.#closed) this.start()
+      })
+    }, beatMs)
+  }
+
+  /** Says that this server is alive, and what it has confirmed. Never rejects. */
+  async beat(): Promise<void> {
+    const { pool, id, versionSeen, onFenced } = this.#parts
+    try {
+      const rows = await pool.use((session) => session.query(heartbeat, [id, String(versionSeen())]))
+      if (rows.length === 0) onFenced()
+    } catch {
+      // the storage reports failures of its own calls
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    await this.#beating
+    const { pool, id } = this.#parts
+    await pool.use((session) => session.query(removeReplica, [id])).catch(() => {})
+  }
+}

@@ -1,0 +1,191 @@
+import { Buffer } from 'node:buffer'
+import { readFileSync } from 'node:fs'
+import type { ConnectionOptions } from 'node:tls'
+import { Client, type ClientConfig } from 'pg'
+import { isLoopbackHost } from '../../lib/address.ts'
+import type { PostgresAddress } from '../../lib/postgres-url.ts'
+import type { Statement } from './statements.ts'
+
+/** How to connect. docs/settings.md */
+export type ConnectionSettings = {
+  readonly address: PostgresAddress
+  /** Read again for each new connection. */
+  password(): string | undefined
+  /** PEM file of the authorities that sign the database's certificate. */
+  readonly caFile: string | undefined
+  readonly statementTimeoutMs: number
+  /** Whether statements are prepared. A transaction pooler needs `false`. */
+  readonly prepares: boolean
+  readonly applicationName: string
+}
+
+/** The values of a row in the order of its columns; `bytea` as a Buffer, everything else as text. */
+export type Row = (string | Buffer | null)[]
+
+type Parameter = string | Buffer | null
+
+const connectTimeoutMs = 5_000
+/** How much longer than the database a session waits for an answer. */
+const answerMarginMs = 1_000
+const lockTimeoutMs = 2_000
+/** A server that is paused inside a transaction keeps its locks no longer than this. */
+const idleInTransactionMs = 2_000
+
+const bytea = 17
+const types = {
+  getTypeParser: (oid: number) =>
+    oid === bytea ? (text: string) => Buffer.from(text.slice(2), 'hex') : (text: string) => text,
+}
+
+/** Connects to the first host that accepts writes. Rejects with the last failure. */
+export async function openSession(settings: ConnectionSettings): Promise<Session> {
+  let failure: unknown
+  for (const host of settings.address.hosts) {
+    try {
+      return await openOn(host, settings)
+    } catch (cause) {
+      failure = cause
+    }
+  }
+  throw failure
+}
+
+async function openOn(host: { host: string; port: number }, settings: ConnectionSettings): Promise<Session> {
+  const { address, statementTimeoutMs } = settings
+  const config: ClientConfig = {
+    ...host,
+    user: address.user,
+    database: address.database,
+    password: () => settings.password() ?? '',
+    ssl: tlsOptions(host.host, settings),
+    application_name: settings.applicationName,
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: statementTimeoutMs + answerMarginMs,
+    keepAlive: true,
+    pipeline: true,
+  }
+  const session = new Session(new Client(config), settings)
+  try {
+    await session.begin()
+    return session
+  } catch (cause) {
+    session.destroy()
+    throw cause
+  }
+}
+
+function tlsOptions(host: string, { address, caFile }: ConnectionSettings): false | ConnectionOptions {
+  const isLocal = host.startsWith('/') || isLoopbackHost(host)
+  const mode = address.sslmode ?? (isLocal ? 'disable' : 'verify-full')
+  if (mode === 'disable' || host.startsWith('/')) return false
+  const ca = caFile === undefined ? {} : { ca: readFileSync(caFile) }
+  if (mode === 'require') return { ...ca, rejectUnauthorized: false }
+  return {
+    ...ca,
+    rejectUnauthorized: true,
+    ...(mode === 'verify-ca' && { checkServerIdentity: () => undefined }),
+  }
+}
+
+/** The database accepts no writes: it is a standby, or read-only. */
+export class ReadOnlyError extends Error {
+  readonly code = '25006'
+}
+
+/**
+ * One connection. Queries are sent at once, one behind the other, and answered in order. After a failure of
+ * the connection, the session is broken for good.
+ */
+export class Session {
+  /** Its row in `commits`, and the registration of the server that it belongs to. */
+  slot: { readonly id: string; readonly registration: number } | undefined
+  readonly #client: Client
+  readonly #settings: ConnectionSettings
+  #isBroken = false
+  #onBroken: () => void = () => {}
+
+  constructor(client: Client, settings: ConnectionSettings) {
+    this.#client = client
+    this.#settings = settings
+    client.on('error', () => this.#break())
+    client.on('end', () => this.#break())
+  }
+
+  get isBroken(): boolean {
+    return this.#isBroken
+  }
+
+  /** Whether a transaction has been left open, or its state is unknown. */
+  get isInTransaction(): boolean {
+    return this.#client.getTransactionStatus() !== 'I'
+  }
+
+  onBroken(listener: () => void): void {
+    this.#onBroken = listener
+  }
+
+  onNotification(listener: () => void): void {
+    this.#client.on('notification', listener)
+  }
+
+  /** Connects and prepares the session. */
+  async begin(): Promise<void> {
+    await this.#client.connect()
+    const { statementTimeoutMs } = this.#settings
+    const rows = await this.text(
+      [
+        `SET statement_timeout = ${statementTimeoutMs}`,
+        `SET lock_timeout = ${Math.min(lockTimeoutMs, statementTimeoutMs)}`,
+        `SET idle_in_transaction_session_timeout = ${idleInTransactionMs}`,
+        "SET default_transaction_isolation = 'read committed'",
+        "SET bytea_output = 'hex'",
+        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') <> 'remote_apply'",
+        "SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), current_setting('server_encoding')",
+      ].join('; '),
+    )
+    const [recovery, readOnly, encoding] = rows[0] ?? []
+    if (recovery === 't' || readOnly === 'on')
+      throw new ReadOnlyError(recovery === 't' ? 'the database is a standby' : 'the database is read-only')
+    if (encoding !== 'UTF8') throw new Error(`the database has the encoding ${encoding}, not UTF8`)
+  }
+
+  /** Rejects with the database's error (`code`: SQLSTATE), or with that of a broken connection. */
+  async query({ name, text }: Statement, values: Parameter[] = []): Promise<Row[]> {
+    const prepared = this.#settings.prepares ? { name } : {}
+    const { rows } = await this.#client.query({ ...prepared, text, values, types, rowMode: 'array' })
+    return rows
+  }
+
+  /** Several statements in one message; returns the rows of the last one. */
+  async text(text: string): Promise<Row[]> {
+    const result: unknown = await this.#client.query({ text, types, rowMode: 'array' })
+    const last = Array.isArray(result) ? result.at(-1) : result
+    return last.rows
+  }
+
+  /** Ends the open transaction. False if the database rolled it back. */
+  async commit(): Promise<boolean> {
+    return (await this.#client.query('COMMIT')).command === 'COMMIT'
+  }
+
+  /** Says goodbye. */
+  async end(): Promise<void> {
+    if (this.#isBroken) return
+    this.#isBroken = true
+    await this.#client.end()
+  }
+
+  /** Ends the connection at once; whatever is under way rejects. */
+  destroy(): void {
+    this.#break()
+    // pg has no public call for this
+    const { connection } = this.#client as unknown as { connection: { stream: { destroy(): void } } }
+    connection.stream.destroy()
+  }
+
+  #break(): void {
+    if (this.#isBroken) return
+    this.#isBroken = true
+    this.#onBroken()
+  }
+}

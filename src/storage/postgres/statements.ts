@@ -1,0 +1,156 @@
+/** A statement that a session prepares under its name. */
+export type Statement = { readonly name: string; readonly text: string }
+
+export const statement = (name: string, text: string): Statement => ({ name, text })
+
+/** What a group writes. */
+export type WriteParts = {
+  /** Rows that do not exist. */
+  readonly inserts: boolean
+  /** Rows that may exist. */
+  readonly puts: boolean
+  readonly deletes: boolean
+  /** Rows that keep their revision. */
+  readonly rewrites: boolean
+  /** Other servers must hear of it. */
+  readonly isReported: boolean
+}
+
+/** The channel that tells servers to read `changes`. */
+export const channel = 'gatehouse_changes'
+
+const built = new Map<string, Statement>()
+
+/**
+ * One statement, and so one transaction, for all rows of a group. It marks the commit first: without its row
+ * in `commits`, which ends with the server's row in `replicas`, it writes nothing and returns no row. The
+ * version is raised last, so that its row is locked as briefly as possible.
+ */
+export function writeStatement(parts: WriteParts, notifies: boolean): Statement {
+  const { inserts, puts, deletes, rewrites, isReported } = parts
+  const name = `write${inserts ? '_i' : ''}${puts ? '_p' : ''}${deletes ? '_d' : ''}${rewrites ? '_k' : ''}${isReported ? (notifies ? '_n' : '_r') : ''}`
+  let found = built.get(name)
+  if (found === undefined) {
+    found = statement(name, buildWrite(parts, notifies))
+    built.set(name, found)
+  }
+  return found
+}
+
+function buildWrite({ inserts, puts, deletes, rewrites, isReported }: WriteParts, notifies: boolean): string {
+  let last = 2
+  const next = () => {
+    last += 1
+    return `$${last}`
+  }
+  const returning = isReported ? ' RETURNING 1' : ''
+  const ctes = ['c AS (UPDATE commits SET commit_id = $1 WHERE slot = $2 RETURNING slot)']
+  const rows = () => `FROM c, unnest(${next()}::text[], ${next()}::bytea[]) AS n (key, value)`
+  if (inserts)
+    ctes.push(`i AS (INSERT INTO records (key, value) SELECT n.key, n.value ${rows()}${returning})`)
+  if (puts)
+    ctes.push(
+      `p AS (INSERT INTO records (key, value) SELECT n.key, n.value ${rows()} ` +
+        `ON CONFLICT (key) DO UPDATE SET value = excluded.value, revision = excluded.revision${returning})`,
+    )
+  if (deletes)
+    ctes.push(`d AS (DELETE FROM records USING c WHERE records.key = ANY (${next()}::text[])${returning})`)
+  if (rewrites)
+    ctes.push(`k AS (UPDATE records SET value = n.value ${rows()} WHERE records.key = n.key${returning})`)
+  if (!isReported) return `WITH ${ctes.join(', ')} SELECT 0 FROM c`
+  const parts = [inserts && 'i', puts && 'p', deletes && 'd', rewrites && 'k'].filter(
+    (part) => part !== false,
+  )
+  const done = parts.map((part) => `(SELECT count(*) FROM ${part}) AS ${part}`).join(', ')
+  ctes.push(
+    `v AS (UPDATE cache_version SET version = version + 1 FROM c, ${done} WHERE id = 1 RETURNING version)`,
+    `h AS (INSERT INTO changes (version, commit_id, keys, prefix) SELECT version, $1, ${next()}::text[], ${next()}::text FROM v)`,
+  )
+  const notice = notifies ? `, pg_notify('${channel}', '')` : ''
+  return `WITH ${ctes.join(', ')} SELECT version${notice} FROM v`
+}
+
+export const readOne = statement('read_one', 'SELECT key, value, revision FROM records WHERE key = $1')
+export const readMany = statement(
+  'read_many',
+  'SELECT key, value, revision FROM records WHERE key = ANY ($1::text[])',
+)
+
+const range = (columns: string, comparison: string) =>
+  `SELECT ${columns} FROM records WHERE key ${comparison} $1 AND key < $2 ORDER BY key LIMIT $3`
+export const list = {
+  from: statement('list_from', range('key, value, revision', '>=')),
+  after: statement('list_after', range('key, value, revision', '>')),
+}
+export const listKeys = {
+  from: statement('keys_from', range('key', '>=')),
+  after: statement('keys_after', range('key', '>')),
+}
+
+export const lockRows = statement(
+  'lock_rows',
+  'SELECT key, value, revision FROM records WHERE key = ANY ($1::text[]) ORDER BY key FOR UPDATE',
+)
+export const lockRange = statement('lock_range', `${range('key', '>=')} FOR UPDATE`)
+export const lockJobs = statement(
+  'lock_jobs',
+  'SELECT name, epoch FROM jobs WHERE name = ANY ($1::text[]) ORDER BY name FOR SHARE',
+)
+
+export const addSlot = statement(
+  'add_slot',
+  "INSERT INTO commits (slot, replica, commit_id) VALUES ($1, $2, '')",
+)
+/** Decides whether a commit has happened: after it, the connection of the slot cannot commit any more. */
+export const removeSlot = statement('remove_slot', 'DELETE FROM commits WHERE slot = $1 RETURNING commit_id')
+
+/** The changes from the given version on, itself included: it proves that the history is the same. */
+export const readChanges = statement(
+  'read_changes',
+  'SELECT v.version, c.version, c.commit_id, c.keys, c.prefix, ' +
+    'EXISTS (SELECT 1 FROM replicas WHERE id = $2) ' +
+    'FROM cache_version v LEFT JOIN changes c ON c.version >= least($1::bigint, v.version) ' +
+    'WHERE v.id = 1 ORDER BY c.version LIMIT 2000',
+)
+export const pruneChanges = statement(
+  'prune_changes',
+  "DELETE FROM changes WHERE written_at < now() - interval '60 seconds' AND version < (SELECT version FROM cache_version WHERE id = 1)",
+)
+
+export const addReplica = statement(
+  'add_replica',
+  'INSERT INTO replicas (id, name) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING RETURNING id',
+)
+export const findReplica = statement(
+  'find_replica',
+  'SELECT id, heartbeat_at::text FROM replicas WHERE name = $1',
+)
+export const replaceReplica = statement(
+  'replace_replica',
+  'DELETE FROM replicas WHERE id = $1 AND heartbeat_at::text = $2',
+)
+export const removeReplica = statement('remove_replica', 'DELETE FROM replicas WHERE id = $1')
+export const heartbeat = statement(
+  'heartbeat',
+  'UPDATE replicas SET heartbeat_at = now(), version_seen = $2::bigint WHERE id = $1 RETURNING id',
+)
+export const liveReplicas = statement(
+  'live_replicas',
+  'SELECT id, name, extract(epoch FROM now() - heartbeat_at) * 1000, version_seen FROM replicas ' +
+    "WHERE heartbeat_at > now() - $1::float8 * interval '1 millisecond' ORDER BY name",
+)
+export const holdJob = statement(
+  'hold_job',
+  'INSERT INTO jobs (name, replica, epoch, until) ' +
+    "VALUES ($1, $2, 1, clock_timestamp() + $3::float8 * interval '1 millisecond') " +
+    'ON CONFLICT (name) DO UPDATE SET replica = excluded.replica, until = excluded.until, ' +
+    'epoch = jobs.epoch + CASE WHEN jobs.replica = excluded.replica THEN 0 ELSE 1 END ' +
+    'WHERE jobs.replica = excluded.replica OR jobs.replica IS NULL OR jobs.until < clock_timestamp() ' +
+    'RETURNING epoch',
+)
+export const releaseJob = statement(
+  'release_job',
+  'UPDATE jobs SET replica = NULL, until = now() WHERE name = $1 AND replica = $2 AND epoch = $3::bigint',
+)
+
+export const databaseTime = statement('database_time', 'SELECT extract(epoch FROM clock_timestamp()) * 1000')
