@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { shownPath, tableOf } from './core/mounts/mount-path.ts'
 import { isLoopbackHost } from './lib/address.ts'
 import { isNetwork } from './lib/cidr.ts'
+import { parsePostgresUrl } from './lib/postgres-url.ts'
 import { systemCode } from './lib/private-file.ts'
 import { placeOf, realPathOf } from './lib/real-path.ts'
 import { type EnvironmentSettings, isEnvironmentName } from './plugins/cloud/upstream/environments.ts'
@@ -87,14 +88,18 @@ const serviceAddress = z
   )
   .transform((url) => url?.href.replace(/\/$/, '') ?? '')
 
-const storage = z
-  .string()
-  .regex(/^(?:memory:|sqlite:(?!:memory:$).+)$/, 'must be memory: or sqlite:PATH')
-  .transform((text) =>
-    text === 'memory:'
-      ? { kind: 'memory' as const }
-      : { kind: 'sqlite' as const, path: text.slice('sqlite:'.length) },
-  )
+/** The text may contain a password: no message repeats it. */
+const storage = z.string().transform((text, context) => {
+  if (text === 'memory:') return { kind: 'memory' as const }
+  if (/^sqlite:(?!:memory:$)./.test(text))
+    return { kind: 'sqlite' as const, path: text.slice('sqlite:'.length) }
+  const address = /^postgres(?:ql)?:/.test(text)
+    ? parsePostgresUrl(text)
+    : 'must be memory:, sqlite:PATH or postgres://USER@HOST/DATABASE'
+  if (typeof address !== 'string') return { kind: 'postgres' as const, ...address }
+  context.issues.push({ code: 'custom', message: address, input: text })
+  return z.NEVER
+})
 
 /** Whether the types exist is up to the server, which knows them. */
 const mounts = list.transform((items, context) =>
@@ -232,13 +237,62 @@ export const settings = {
     storage,
     'STORAGE',
     'sqlite:data/gatehouse.db',
-    'sqlite:PATH, or memory: to lose all data when the process ends',
+    'sqlite:PATH; postgres://USER@HOST[:PORT][,HOST…]/DATABASE[?sslmode=MODE]; or memory: to lose all data when the process ends',
+  ),
+  storagePassword: setting(
+    text,
+    'STORAGE_PASSWORD',
+    undefined,
+    'password of the PostgreSQL user; prefer a file named by GATEHOUSE_STORAGE_PASSWORD_FILE',
+    true,
+  ),
+  storagePasswordFile: setting(
+    text,
+    'STORAGE_PASSWORD_FILE',
+    undefined,
+    'file with that password, read again for each new connection',
+  ),
+  storageCaFile: setting(
+    text,
+    'STORAGE_CA_FILE',
+    undefined,
+    'PEM file of the authorities that sign the certificate of PostgreSQL (default: those of the system)',
   ),
   allowNetworkDisk: setting(
     flag,
     'ALLOW_NETWORK_DISK',
     'false',
     'true: accept a database file on NFS, SMB, FUSE or 9p',
+  ),
+  postgresPool: setting(
+    count.refine((size) => size >= 2, 'must be at least 2'),
+    'POSTGRES_POOL',
+    '10',
+    'maximum number of connections to PostgreSQL',
+  ),
+  postgresStatementTimeoutMs: setting(
+    positive(timerDuration),
+    'POSTGRES_STATEMENT_TIMEOUT',
+    '5s',
+    'time limit for a statement of PostgreSQL',
+  ),
+  postgresNotify: setting(
+    flag,
+    'POSTGRES_NOTIFY',
+    'true',
+    'false: do not use LISTEN and NOTIFY, which a transaction pooler does not support',
+  ),
+  postgresPollMs: setting(
+    positive(timerDuration).refine((ms) => ms <= 900, 'must be at most 900ms'),
+    'POSTGRES_POLL',
+    '250ms',
+    'how often a server asks PostgreSQL what others have written, at most 900ms',
+  ),
+  postgresPrepare: setting(
+    flag,
+    'POSTGRES_PREPARE',
+    'true',
+    'false: prepare no statements, and set time limits in each transaction, for a transaction pooler',
   ),
   background: setting(
     z.enum(['on', 'off']),
@@ -347,7 +401,7 @@ export const settings = {
     text,
     'REPLICA_NAME',
     undefined,
-    'name of this process in logs (default: the host name)',
+    'name of this server in logs and for others that share its database: unique (default: the host name)',
   ),
   metrics: setting(
     z.enum(['token', 'open', 'off']),
@@ -624,6 +678,10 @@ function checkCombinations(config: Config, environment: Readonly<Record<string, 
   if (open !== undefined)
     throw new SettingError(
       `GATEHOUSE_AUDIT_DIRS: ${open} contains a database file or a seal key file, which audit devices could damage`,
+    )
+  if (config.storagePassword !== undefined && config.storagePasswordFile !== undefined)
+    throw new SettingError(
+      'GATEHOUSE_STORAGE_PASSWORD: must not be set together with GATEHOUSE_STORAGE_PASSWORD_FILE',
     )
   if (config.defaultLeaseTtlMs > config.maxLeaseTtlMs)
     throw new SettingError('GATEHOUSE_DEFAULT_LEASE_TTL: must not be above GATEHOUSE_MAX_LEASE_TTL')

@@ -16,12 +16,14 @@ import { type Random, systemRandom } from './lib/random.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { StorageFaults } from './storage/faults.ts'
-import { openMemory, openSqlite, type SqliteStorage } from './storage/sqlite.ts'
+import { openPostgres } from './storage/postgres/postgres.ts'
+import { openMemory, openSqlite, type StorageSize } from './storage/sqlite.ts'
+import type { Storage } from './storage/storage.ts'
 import type { StorageWatch } from './storage-watch.ts'
 
 export type ServerCoreParts = {
   readonly config: Config
-  readonly storage: SqliteStorage
+  readonly storage: ServerStorage
   readonly log: Log
   readonly rootToken: RootTokenTeller
   readonly clock: Clock
@@ -35,14 +37,32 @@ export type ServerCoreParts = {
 /** A key that opens the store. `previous` opens it if `key` does not; then the store is sealed with `key`. */
 export type UnsealKeys = { readonly key: Uint8Array; readonly previous?: Uint8Array | undefined }
 
-export const openStorage = (
-  { storage, allowNetworkDisk }: Config,
+/** `size`: only of a storage whose files are this server's. */
+export type ServerStorage = Storage & { size?(): StorageSize }
+
+export async function openStorage(
+  config: Config,
   { events }: StorageWatch,
   faults: StorageFaults | undefined,
-): Promise<SqliteStorage> =>
-  storage.kind === 'memory'
-    ? openMemory({ faults, events })
-    : openSqlite({ path: storage.path, allowNetworkDisk, events, faults })
+): Promise<ServerStorage> {
+  const { storage, allowNetworkDisk } = config
+  if (storage.kind === 'memory') return await openMemory({ faults, events })
+  if (storage.kind === 'sqlite')
+    return await openSqlite({ path: storage.path, allowNetworkDisk, events, faults })
+  const { storagePassword: password, storagePasswordFile: passwordFile, storageCaFile: caFile } = config
+  return await openPostgres({
+    connection: {
+      ...{ address: storage, password, passwordFile, caFile },
+      statementTimeoutMs: config.postgresStatementTimeoutMs,
+      prepares: config.postgresPrepare,
+    },
+    pool: config.postgresPool,
+    notifies: config.postgresNotify,
+    pollMs: config.postgresPollMs,
+    replicaName: config.replicaName ?? hostname(),
+    events,
+  })
+}
 
 export const outboundClient = (config: Config): OutboundClient =>
   new OutboundClient({
@@ -54,7 +74,7 @@ export const outboundClient = (config: Config): OutboundClient =>
 /**
  * How the store is sealed; undefined for an empty one. Throws a StartError if the settings say otherwise.
  */
-export async function storedSeal(config: Config, storage: SqliteStorage): Promise<SealConfig | undefined> {
+export async function storedSeal(config: Config, storage: ServerStorage): Promise<SealConfig | undefined> {
   if (await isEmpty(storage)) return undefined
   const seal = await readSealConfig(storage)
   if (seal.type !== config.seal)

@@ -9,12 +9,12 @@ import { mountGauge } from './metrics/mount-gauges.ts'
 import { serverGauges, storeGauges } from './metrics/server-gauges.ts'
 import type { NodeState } from './plugins/sys/plugin.ts'
 import { lastBackup } from './storage/last-backup.ts'
-import type { SqliteStorage } from './storage/sqlite.ts'
+import type { StorageSize } from './storage/sqlite.ts'
 
 export type ProcessGaugeParts = {
   readonly node: NodeState
   readonly life: { readonly inFlight: number }
-  readonly storage: SqliteStorage
+  readonly storage: { size?(): StorageSize }
   readonly server: Server
   readonly clock: Clock
   /** Path of the database; undefined for one in memory. */
@@ -37,7 +37,7 @@ export const processGauges = ({
     isInitialized: () => node.isInitialized(),
     isSealed: () => node.isSealed(),
     isStorageUp: () => node.isStorageUp(),
-    storageSize: () => storage.size(),
+    storageSize: () => storage.size?.(),
     lastBackup: () => (database === undefined ? undefined : lastBackup(database)),
     clockOffset: () => (clock instanceof MachineClock ? clock.offset() / 1000 : 0),
     inFlight: () => life.inFlight,

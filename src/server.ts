@@ -27,6 +27,7 @@ import {
   openServerCore,
   openStorage,
   outboundClient,
+  type ServerStorage,
   staticKey,
   staticKeys,
   storedSeal,
@@ -35,7 +36,6 @@ import { rootTokenRequests } from './root-token-requests.ts'
 import { processGauges } from './server-gauges.ts'
 import { bindListeners } from './server-listeners.ts'
 import type { StorageFaults } from './storage/faults.ts'
-import type { SqliteStorage } from './storage/sqlite.ts'
 import { snapshotTaker } from './snapshot-taker.ts'
 import { StorageWatch } from './storage-watch.ts'
 import { gatehouseVersion } from './version.ts'
@@ -73,6 +73,9 @@ export type Server = AsyncDisposable & {
 /** How long a stopping server serves clients that still use an idle connection. */
 const lingerMs = 1_000
 
+/** As reported to clients. */
+const storageTypes = { memory: 'inmem', sqlite: 'sqlite', postgres: 'postgresql' } as const
+
 /** The list of all mount types. */
 const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
   sysPlugin({
@@ -99,7 +102,7 @@ type Built = Awaited<ReturnType<typeof build>>
 async function build(config: Config, parts: ServerParts) {
   const { log, clock = machineClock(), random = systemRandom } = parts
   const watch = new StorageWatch(log)
-  const storageType = config.storage.kind === 'memory' ? 'inmem' : 'sqlite'
+  const storageType = storageTypes[config.storage.kind]
   const metrics = new Metrics(watch.counters)
   const version = config.reportedVersion
   return {
@@ -115,7 +118,7 @@ async function build(config: Config, parts: ServerParts) {
 
 type LifeParts = Built & {
   readonly config: Config
-  readonly storage: SqliteStorage
+  readonly storage: ServerStorage
   readonly definitions: readonly PluginDefinition[]
 }
 

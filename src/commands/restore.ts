@@ -12,8 +12,8 @@ import { settingsOf } from './stored-database.ts'
 await runCommand(async () => {
   const { backup, force, revokeTokens } = readArguments(process.argv.slice(2))
   const config = settingsOf(process.env)
-  if (config.storage.kind === 'memory')
-    throw new UsageError('GATEHOUSE_STORAGE: memory: storage cannot be restored')
+  if (config.storage.kind !== 'sqlite')
+    throw new UsageError(`GATEHOUSE_STORAGE: ${config.storage.kind}: storage cannot be restored`)
   if (isStoreFile(config, backup)) throw new UsageError(`${backup} is a database file or a seal key file`)
   const { path } = config.storage
   const now = new Date().toISOString()

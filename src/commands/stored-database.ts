@@ -12,7 +12,8 @@ export const settingsOf = (environment: NodeJS.ProcessEnv): Config =>
 
 /** The path of the server's database, which exists. `has` ends the refusal of a store in memory. */
 export function databaseOf({ storage }: Config, has: string): string {
-  if (storage.kind === 'memory') throw new UsageError(`GATEHOUSE_STORAGE: memory: storage has ${has}`)
+  if (storage.kind !== 'sqlite')
+    throw new UsageError(`GATEHOUSE_STORAGE: ${storage.kind}: storage has ${has}`)
   try {
     accessSync(storage.path)
   } catch (cause) {

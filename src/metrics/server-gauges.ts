@@ -8,7 +8,10 @@ export type ServerSources = {
   isInitialized(): boolean
   isSealed(): boolean
   isStorageUp(): Promise<boolean>
-  storageSize(): { readonly databaseBytes: number; readonly logBytes: number; readonly freeBytes: number }
+  /** Undefined if the storage is another server's. */
+  storageSize():
+    | { readonly databaseBytes: number; readonly logBytes: number; readonly freeBytes: number }
+    | undefined
   /** Time of the last backup in milliseconds; undefined if there was none. */
   lastBackup(): number | undefined
   /** Seconds the machine's clock is ahead of the server's time. */
@@ -67,7 +70,9 @@ export function serverGauges(sources: ServerSources): ReadGauge[] {
       help: 'Size of the database, its free part, and the write-ahead log',
       labels: ['part'],
       read: () => {
-        const { databaseBytes, logBytes, freeBytes } = sources.storageSize()
+        const size = sources.storageSize()
+        if (size === undefined) return []
+        const { databaseBytes, logBytes, freeBytes } = size
         return Object.entries({ database: databaseBytes, wal: logBytes, free: freeBytes }).map(
           ([part, value]) => ({ labels: { part }, value }),
         )

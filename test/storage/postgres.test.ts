@@ -20,7 +20,8 @@ function optionsFor(url: string, prepares: boolean): PostgresOptions {
   return {
     connection: {
       address,
-      password: () => undefined,
+      password: undefined,
+      passwordFile: undefined,
       caFile: undefined,
       statementTimeoutMs: 5_000,
       prepares,

@@ -14,6 +14,8 @@ export type FeedParts = {
   /** Resolves when the callers of a commit of this server have been answered. */
   settled(commitId: string): Promise<void>
   onFenced(): void
+  /** The listeners have handled a version. */
+  onConfirmed(version: number): void
   onFailure(cause: unknown): void
 }
 
@@ -127,6 +129,7 @@ export class ChangesFeed implements Copies, AsyncDisposable {
       if (trust !== this.#trust) throw new FencedError('this server was fenced meanwhile')
       this.#last = changes.at(-1)
       this.#confirmedAt = began
+      this.#parts.onConfirmed(this.version)
       this.#prune(session)
     } catch (cause) {
       if (!this.#closed) this.#parts.onFailure(cause)

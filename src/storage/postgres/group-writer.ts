@@ -31,7 +31,10 @@ import { recordOf } from './reader.ts'
 import type { Row, Session } from './session.ts'
 import { addSlot, lockJobs, lockRange, lockRows, removeSlot, writeStatement } from './statements.ts'
 
-type Entry = Waiting & { readonly fence: Fence | undefined }
+type Entry = Waiting & { readonly fence: Fence | undefined; readonly era: Era }
+
+/** Steps that were asked for between two calls of `drained`. */
+type Era = { unfinished: number; onEmpty: () => void }
 
 export type GroupWriterParts = {
   readonly pool: Pool
@@ -64,6 +67,8 @@ export class GroupWriter {
   /** The groups under way that are reported, by commit. */
   readonly #reported = new Map<string, Promise<unknown>>()
   #queue: Entry[] = []
+  #era: Era = { unfinished: 0, onEmpty: () => {} }
+  #drained: Promise<void> = Promise.resolve()
   #isWaking = false
   #timer: NodeJS.Timeout | undefined
   #closed = false
@@ -76,7 +81,9 @@ export class GroupWriter {
   run<T>(step: Step<T>, fence: Fence | undefined): Promise<T> {
     if (this.#closed) return Promise.reject(failureOf(new Error('closed')))
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ ...waitingStep(step, resolve, reject), fence })
+      const era = this.#era
+      era.unfinished += 1
+      this.#queue.push({ ...waitingStep(step, resolve, reject), fence, era })
       this.#wake()
     })
   }
@@ -84,6 +91,19 @@ export class GroupWriter {
   /** Resolves when the callers of a commit of this server have been answered. */
   async settled(commitId: string): Promise<void> {
     await this.#reported.get(commitId)
+  }
+
+  /** Resolves when all steps that were asked for before have been written or refused. */
+  drained(): Promise<void> {
+    const era = this.#era
+    this.#era = { unfinished: 0, onEmpty: () => {} }
+    const before = this.#drained
+    const empty = new Promise<void>((resolve) => {
+      if (era.unfinished === 0) resolve()
+      else era.onEmpty = resolve
+    })
+    this.#drained = Promise.all([before, empty]).then(() => {})
+    return this.#drained
   }
 
   /** Refuses new steps and waits for pending ones. */
@@ -152,11 +172,13 @@ export class GroupWriter {
     let id = began
     while (this.#groups.has(id)) id += 0.000_001
     this.#groups.add(id)
+    let finished = group
     try {
       const { taken, succeeded, failed, rows } = await this.#commit(group)
       if (rows.length > 0) this.#parts.onCommit(succeeded.length, (performance.now() - began) / 1000)
       for (const { waiting, cause } of failed) waiting.reject(cause)
       for (const waiting of succeeded) waiting.settle()
+      finished = group.slice(0, taken)
       this.#queue.unshift(...group.slice(taken))
     } catch (cause) {
       this.#parts.onFailure(cause)
@@ -164,6 +186,10 @@ export class GroupWriter {
       for (const entry of group) entry.reject(failure)
     }
     for (const { step } of group) this.#inFlight.remove(step)
+    for (const { era } of finished) {
+      era.unfinished -= 1
+      if (era.unfinished === 0) era.onEmpty()
+    }
     this.#groups.delete(id)
     if (this.#queue.length > 0) this.#wake()
     else if (this.#groups.size === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()

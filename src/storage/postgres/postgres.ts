@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError, StartError } from '../../errors.ts'
+import { systemCode } from '../../lib/private-file.ts'
 import type { Step } from '../group.ts'
 import {
   currentFence,
@@ -19,7 +21,7 @@ import { migratePostgres } from './migrations.ts'
 import { Pool } from './pool.ts'
 import { upperBound } from './ranges.ts'
 import { RecordReader, recordOf } from './reader.ts'
-import { Replica } from './replica.ts'
+import { liveMs, Replica } from './replica.ts'
 import { type ConnectionSettings, openSession, type Row } from './session.ts'
 import {
   databaseTime,
@@ -46,7 +48,6 @@ export type PostgresOptions = {
 const rowsPerRead = 1_000
 /** PostgreSQL's index holds no longer keys. */
 const maxKeyBytes = 2_600
-const liveMs = 10_000
 const reconnectMs = 500
 
 /**
@@ -54,6 +55,7 @@ const reconnectMs = 500
  * there. Throws a StartError if it cannot be used.
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStorage> {
+  checkFiles(options.connection)
   const storage = new PostgresStorage(options)
   try {
     await storage.open()
@@ -78,6 +80,8 @@ export class PostgresStorage implements Storage, SharedStorage {
   /** Raised with each registration; undefined: nothing may be written. */
   #registration: number | undefined
   #registrations = 0
+  /** The last version whose listeners had finished before every write under way began. */
+  #versionSeen = 0
   #registering: Promise<void> | undefined
   #whyFailing: string | undefined
   #closed = false
@@ -104,10 +108,11 @@ export class PostgresStorage implements Storage, SharedStorage {
     this.copies = new ChangesFeed({
       ...{ ...shared, connection: this.#connection, pollMs, steady, listens: notifies },
       settled: (commitId) => this.#writer.settled(commitId),
+      onConfirmed: (version) => this.#confirmed(version),
     })
     this.#replica = new Replica({
       ...{ ...shared, pool: this.#pool, id: this.replicaId, name: replicaName },
-      versionSeen: () => this.copies.version,
+      versionSeen: () => this.#versionSeen,
     })
   }
 
@@ -190,6 +195,11 @@ export class PostgresStorage implements Storage, SharedStorage {
 
   async releaseJob({ job, epoch }: Fence): Promise<void> {
     await this.#query(releaseJob, [job, this.replicaId, String(epoch)])
+  }
+
+  async confirmedByAll(): Promise<void> {
+    await this.copies.confirm()
+    await this.#watchRead(() => this.#replica.seenByAll(this.copies.version))
   }
 
   async replicas(): Promise<LiveReplica[]> {
@@ -300,6 +310,14 @@ export class PostgresStorage implements Storage, SharedStorage {
     }
   }
 
+  /** What was sealed or decided before the listeners heard may still be on its way to the database. */
+  #confirmed(version: number): void {
+    if (version === this.#versionSeen) return
+    void this.#writer.drained().then(() => {
+      this.#versionSeen = version
+    })
+  }
+
   /** Reports a failure, and when the reason why calls fail changes. */
   #failed(cause: unknown): void {
     if (cause instanceof ServiceError) return
@@ -315,6 +333,19 @@ export class PostgresStorage implements Storage, SharedStorage {
   #works(): void {
     if (this.#whyFailing !== undefined) this.#events.writesFail(undefined)
     this.#whyFailing = undefined
+  }
+}
+
+/** The files are needed with each connection: one that cannot be read is a wrong setting. */
+function checkFiles({ passwordFile, caFile }: PostgresOptions['connection']): void {
+  for (const [name, file] of Object.entries({ PASSWORD: passwordFile, CA: caFile })) {
+    try {
+      if (file !== undefined) readFileSync(file)
+    } catch (cause) {
+      throw new StartError(2, `GATEHOUSE_STORAGE_${name}_FILE: cannot read ${file}: ${systemCode(cause)}`, {
+        cause,
+      })
+    }
   }
 }
 

@@ -1,12 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { StartError } from '../../errors.ts'
 import type { Pool } from './pool.ts'
-import { addReplica, findReplica, heartbeat, removeReplica, replaceReplica } from './statements.ts'
+import {
+  addReplica,
+  behindReplicas,
+  fenceReplica,
+  findReplica,
+  heartbeat,
+  removeReplica,
+  replaceReplica,
+} from './statements.ts'
 
 const beatMs = 1_000
 /** A server of the same name that has not beaten for this long is replaced. */
 const lapsedMs = 4_000
 const lookMs = 250
+/** A server without a heartbeat for this long is not waited for. */
+export const liveMs = 10_000
 
 export type ReplicaParts = {
   readonly pool: Pool
@@ -57,6 +67,26 @@ export class Replica implements AsyncDisposable {
         if (!this.#closed) this.start()
       })
     }, beatMs)
+  }
+
+  /** Resolves once all live servers have handled the version. The others cannot write any more then. */
+  async seenByAll(version: number): Promise<void> {
+    const { pool } = this.#parts
+    await this.beat()
+    for (;;) {
+      if (this.#closed) throw new Error('the storage is closed')
+      const behind = await pool.use((session) =>
+        session.query(behindReplicas, [String(version), String(liveMs)]),
+      )
+      if (behind.length === 0) return
+      for (const [id, isAlive] of behind) {
+        if (isAlive === 't') continue
+        await pool.use((session) =>
+          session.query(fenceReplica, [String(id), String(version), String(liveMs)]),
+        )
+      }
+      await pause(lookMs)
+    }
   }
 
   /** Says that this server is alive, and what it has confirmed. Never rejects. */

@@ -9,8 +9,9 @@ import type { Statement } from './statements.ts'
 /** How to connect. docs/settings.md */
 export type ConnectionSettings = {
   readonly address: PostgresAddress
+  readonly password: string | undefined
   /** Read again for each new connection. */
-  password(): string | undefined
+  readonly passwordFile: string | undefined
   /** PEM file of the authorities that sign the database's certificate. */
   readonly caFile: string | undefined
   readonly statementTimeoutMs: number
@@ -56,7 +57,7 @@ async function openOn(host: { host: string; port: number }, settings: Connection
     ...host,
     user: address.user,
     database: address.database,
-    password: () => settings.password() ?? '',
+    password: () => passwordOf(settings),
     ssl: tlsOptions(host.host, settings),
     application_name: settings.applicationName,
     connectionTimeoutMillis: connectTimeoutMs,
@@ -73,6 +74,9 @@ async function openOn(host: { host: string; port: number }, settings: Connection
     throw cause
   }
 }
+
+export const passwordOf = ({ password, passwordFile }: ConnectionSettings): string =>
+  passwordFile === undefined ? (password ?? '') : readFileSync(passwordFile, 'utf8').trimEnd()
 
 function tlsOptions(host: string, { address, caFile }: ConnectionSettings): false | ConnectionOptions {
   const isLocal = host.startsWith('/') || isLoopbackHost(host)

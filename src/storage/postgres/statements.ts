@@ -139,6 +139,18 @@ export const liveReplicas = statement(
   'SELECT id, name, extract(epoch FROM now() - heartbeat_at) * 1000, version_seen FROM replicas ' +
     "WHERE heartbeat_at > now() - $1::float8 * interval '1 millisecond' ORDER BY name",
 )
+/** The servers that have not handled a version, and whether they are alive. */
+export const behindReplicas = statement(
+  'behind_replicas',
+  "SELECT id, heartbeat_at > now() - $2::float8 * interval '1 millisecond' FROM replicas " +
+    'WHERE version_seen < $1::bigint',
+)
+export const fenceReplica = statement(
+  'fence_replica',
+  'DELETE FROM replicas WHERE id = $1 AND version_seen < $2::bigint ' +
+    "AND heartbeat_at < now() - $3::float8 * interval '1 millisecond'",
+)
+
 export const holdJob = statement(
   'hold_job',
   'INSERT INTO jobs (name, replica, epoch, until) ' +
