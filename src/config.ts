@@ -292,7 +292,7 @@ export const settings = {
     flag,
     'POSTGRES_PREPARE',
     'true',
-    'false: prepare no statements, and set time limits in each transaction, for a transaction pooler',
+    'false: prepare no statements, which a transaction pooler would mix up',
   ),
   background: setting(
     z.enum(['on', 'off']),

@@ -161,7 +161,8 @@ export class ChangesFeed implements Copies, AsyncDisposable {
 
   async #connected(): Promise<Session> {
     if (this.#closed) throw new Error('the storage is closed')
-    const opening = (this.#session ??= this.#connect())
+    this.#session ??= this.#connect()
+    const opening = this.#session
     try {
       return await opening
     } catch (cause) {

@@ -75,7 +75,7 @@ async function openOn(host: { host: string; port: number }, settings: Connection
   }
 }
 
-export const passwordOf = ({ password, passwordFile }: ConnectionSettings): string =>
+const passwordOf = ({ password, passwordFile }: ConnectionSettings): string =>
   passwordFile === undefined ? (password ?? '') : readFileSync(passwordFile, 'utf8').trimEnd()
 
 function tlsOptions(host: string, { address, caFile }: ConnectionSettings): false | ConnectionOptions {
@@ -92,7 +92,7 @@ function tlsOptions(host: string, { address, caFile }: ConnectionSettings): fals
 }
 
 /** The database accepts no writes: it is a standby, or read-only. */
-export class ReadOnlyError extends Error {
+class ReadOnlyError extends Error {
   readonly code = '25006'
 }
 

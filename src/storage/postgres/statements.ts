@@ -1,7 +1,7 @@
 /** A statement that a session prepares under its name. */
 export type Statement = { readonly name: string; readonly text: string }
 
-export const statement = (name: string, text: string): Statement => ({ name, text })
+const statement = (name: string, text: string): Statement => ({ name, text })
 
 /** What a group writes. */
 export type WriteParts = {
