@@ -1,9 +1,12 @@
 import type { RequestListener } from 'node:http'
+import { isEmpty } from './core/barrier/barrier.ts'
 import { rootKeyKey } from './core/barrier/root-key.ts'
 import type { CorsSettings } from './core/cors/cors-settings.ts'
 import type { NewSeal } from './core/first-store.ts'
+import { firstStart, onceAmongServers } from './core/once-among-servers.ts'
 import { alreadyInitialized } from './core/seal/init-request.ts'
-import type { SealConfig } from './core/seal/seal-config.ts'
+import { readSealConfig, type SealConfig, sealConfigKey } from './core/seal/seal-config.ts'
+import { raiseSealEpoch, readSealEpoch, sealEpochKey } from './core/seal/seal-epoch.ts'
 import { ShareProgress } from './core/seal/share-progress.ts'
 import { refuse, ServiceError, StartError } from './errors.ts'
 import type { Http } from './http/http.ts'
@@ -28,6 +31,8 @@ export type LifeCycleParts = {
   openClosed(life: LifeCycle): Promise<Http>
   /** The keys of a static seal. */
   staticKeys(): Promise<UnsealKeys>
+  /** Called before a start that creates the store. Throws a StartError if the root token cannot be delivered. */
+  checkDelivery(): void
   /** Opens the store, and creates an empty one. Throws a StartError: 5 for a wrong key. */
   open(life: LifeCycle, keys: UnsealKeys): Promise<OpenServer>
   /** Writes the first records of an empty store, and returns its root token. */
@@ -37,6 +42,8 @@ export type LifeCycleParts = {
 /**
  * The states of a server: not initialized, sealed, open. Sealing discards all that an open server holds, and
  * unsealing opens the store like a start does. docs/contract/seal.md#states
+ * Servers that share the storage are initialized and sealed together, and each is unsealed by itself:
+ * docs/replicas.md#sealing
  */
 export class LifeCycle implements SysLifeCycle, AsyncDisposable {
   readonly #parts: LifeCycleParts
@@ -49,11 +56,16 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
   #open: OpenServer | undefined
   #lastCors: CorsSettings | undefined
   #isStopping = false
+  /** The seal epoch that this server was unsealed under, and the latest one. */
+  #openEpoch = 0
+  #lastEpoch = 0
+  readonly #unwatch: (() => void) | undefined
 
   constructor(parts: LifeCycleParts) {
     this.#parts = parts
     this.#seal = parts.seal
     this.#shares = new ShareProgress(parts)
+    this.#unwatch = parts.storage.shared?.watch('barrier/', (keys) => this.#follow(keys))
   }
 
   /** Prepares what a sealed server serves. Must be called before a start that does not open the store. */
@@ -103,9 +115,21 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
 
   /** Opens a store with a static seal, and creates an empty one. Throws a StartError. */
   async openByItself(): Promise<void> {
+    const { storage, checkDelivery } = this.#parts
+    const first = { name: firstStart, isNeeded: () => isEmpty(storage) }
+    await onceAmongServers(storage, first, async () => {
+      checkDelivery()
+      await this.#openWithStaticKeys()
+    })
+    // another server may have created the store
+    await this.#openWithStaticKeys()
+    this.#seal ??= { type: 'static' }
+  }
+
+  async #openWithStaticKeys(): Promise<void> {
+    if (this.#open !== undefined) return
     const keys = await this.#parts.staticKeys()
     await this.#change(() => this.#openWith(keys)).finally(() => erase(keys))
-    this.#seal ??= { type: 'static' }
   }
 
   /**
@@ -169,22 +193,76 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     }
   }
 
-  /** Discards the keys; what was open closes in the background. No effect on a sealed server. */
+  /**
+   * Seals this server and those that share its storage. No effect on a sealed server. Rejects with `unavailable`
+   * if only this one could be sealed.
+   */
   async close(): Promise<void> {
     if (this.#open === undefined) return
-    await this.#change(async () => {
-      const open = this.#open
-      if (open === undefined) return
-      await this.prepareSealed()
-      this.#lastCors = open.core.cors.current
-      this.#open = undefined
-      await open.core.seal()
-      this.#parts.log.warn({ event: 'sealed' }, 'sealed: no data can be read until the server is unsealed')
-      const closing = closeInOrder(open)
-        .catch((err: unknown) => this.#parts.log.error({ err }, 'could not close a sealed store in order'))
-        .finally(() => this.#closing.delete(closing))
-      this.#closing.add(closing)
-    })
+    const { storage } = this.#parts
+    // a storage that fails must not delay the sealing of this server
+    const [others, own] = await Promise.allSettled([
+      storage.shared && raiseSealEpoch(storage),
+      this.#change(() => this.#closeOpen()),
+    ])
+    if (own.status === 'rejected') throw own.reason
+    if (others.status === 'rejected') throw others.reason
+  }
+
+  /** Discards the keys; what was open closes in the background. */
+  async #closeOpen(): Promise<void> {
+    const open = this.#open
+    if (open === undefined) return
+    await this.prepareSealed()
+    this.#lastCors = open.core.cors.current
+    this.#open = undefined
+    await open.core.seal()
+    this.#parts.log.warn({ event: 'sealed' }, 'sealed: no data can be read until the server is unsealed')
+    const closing = closeInOrder(open)
+      .catch((err: unknown) => this.#parts.log.error({ err }, 'could not close a sealed store in order'))
+      .finally(() => this.#closing.delete(closing))
+    this.#closing.add(closing)
+  }
+
+  /**
+   * Another server has replaced the keys while this one could not follow. With a static seal, it opens the store
+   * as a start does; else it stays sealed.
+   */
+  keysLost(): void {
+    this.#change(() => this.#closeOpen())
+      .then(() => (this.#seal?.type === 'static' ? this.openByItself() : undefined))
+      .catch((err: unknown) => this.#parts.log.error({ err }, 'could not open the store again'))
+  }
+
+  /** Takes over what other servers have written about the seal. */
+  async #follow(keys: readonly string[] | undefined): Promise<void> {
+    const isAbout = (...some: string[]) => keys === undefined || keys.some((key) => some.includes(key))
+    if (isAbout(rootKeyKey, sealConfigKey)) await this.#followSeal()
+    if (isAbout(sealEpochKey)) await this.#followEpoch()
+  }
+
+  async #followSeal(): Promise<void> {
+    const { storage, log } = this.#parts
+    if ((await storage.get(rootKeyKey)) === undefined) return
+    const wasInitialized = this.#seal !== undefined
+    try {
+      this.#seal = await readSealConfig(storage)
+    } catch (err) {
+      if (!(err instanceof StartError)) throw err
+      log.error({ err }, 'cannot read how the store is sealed')
+    }
+    // a start in progress opens the store itself
+    if (wasInitialized || this.#closed === undefined || this.#seal?.type !== 'static') return
+    this.openByItself().catch((err: unknown) =>
+      log.error({ err }, 'the store that another server has initialized cannot be opened: it stays sealed'),
+    )
+  }
+
+  async #followEpoch(): Promise<void> {
+    this.#lastEpoch = await readSealEpoch(this.#parts.storage)
+    // while the store is being opened, the epoch is compared afterwards
+    if (this.#open !== undefined && this.#lastEpoch > this.#openEpoch)
+      await this.#change(() => this.#closeOpen())
   }
 
   /** From now on each response closes its connection, and the state stays as it is. */
@@ -201,6 +279,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#unwatch?.()
     this.#shares[Symbol.dispose]()
     await Promise.all(this.#closing)
     await this.#open?.[Symbol.asyncDispose]()
@@ -221,6 +300,8 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     await Promise.all(this.#closing)
     // what was written before the server was sealed must be there when the store is read
     await storage.update(rootKeyKey, () => keep)
+    if (storage.shared !== undefined) this.#lastEpoch = await readSealEpoch(storage)
+    this.#openEpoch = this.#lastEpoch
     this.#open = await open(this, keys)
     this.#open.core.ceremonies.onSealChanged((seal) => {
       this.#seal = seal
@@ -228,6 +309,8 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     // more than the threshold may have been sent
     this.#shares.discard()
     log.info({ event: 'unsealed' }, 'the store is unsealed')
+    // servers were sealed meanwhile
+    if (this.#lastEpoch > this.#openEpoch) await this.#closeOpen()
   }
 
   #change<T>(work: () => Promise<T>): Promise<T> {

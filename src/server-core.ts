@@ -32,6 +32,8 @@ export type ServerCoreParts = {
   readonly watch: StorageWatch
   /** Undefined without metrics. */
   readonly measure: Pick<Metrics, 'audited' | 'jobRan'> | undefined
+  /** Called when another server has replaced keys, and this one cannot find the new ones. */
+  keysLost?(): void
 }
 
 /** A key that opens the store. `previous` opens it if `key` does not; then the store is sealed with `key`. */
@@ -139,16 +141,23 @@ const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettin
 const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
 
 /**
+ * Whether a start may create the seal key: for an empty store of its own. Servers that share a storage would
+ * create different ones.
+ */
+export const mayCreateKey = async (storage: Storage): Promise<boolean> =>
+  storage.shared === undefined && (await isEmpty(storage))
+
+/**
  * The keys of a static seal according to the settings, created for an empty store; an in-memory store gets
  * one that ends with it. The caller must erase them.
  */
 export async function staticKeys(
   config: Config,
-  { storeIsEmpty, log }: { storeIsEmpty: boolean; log: Log },
+  { mayCreate, log }: { mayCreate: boolean; log: Log },
 ): Promise<UnsealKeys> {
   if (config.storage.kind === 'memory') return { key: systemRandom.bytes(32) }
   const { sealKey: text, sealKeyFile: file, allowOpenKeyFile: allowOpen } = config
-  const { key, made } = await loadSealKey({ text, file, allowOpen, storeIsEmpty })
+  const { key, made } = await loadSealKey({ text, file, allowOpen, mayCreate })
   if (made)
     log.warn({ file }, `created seal key ${file}; in production, keep it on another disk than the database`)
   if (config.sealPreviousKeyFile === undefined) return { key }
@@ -161,7 +170,7 @@ export async function staticKeys(
  */
 export async function staticKey(config: Config, log: Log): Promise<Uint8Array | undefined> {
   if (config.seal !== 'static') return undefined
-  const { key, previous } = await staticKeys(config, { storeIsEmpty: false, log })
+  const { key, previous } = await staticKeys(config, { mayCreate: false, log })
   previous?.fill(0)
   return key
 }

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from './config.ts'
-import { isEmpty } from './core/barrier/barrier.ts'
 import type { RootTokenTeller } from './core/tokens/root-token.ts'
 import { openHttp } from './http/http.ts'
 import { closedHttpParts, type HttpBase, jsonLimits, listServerOptions } from './http/http-parts.ts'
@@ -24,6 +23,7 @@ import { tokenPlugin } from './plugins/token/plugin.ts'
 import {
   checkDefaultMounts,
   createServerStore,
+  mayCreateKey,
   openServerCore,
   openStorage,
   outboundClient,
@@ -126,7 +126,6 @@ type LifeParts = Built & {
 async function openLife(given: LifeParts): Promise<LifeCycle> {
   const { config, storage, log, clock, random, state, metrics, measure, definitions, document } = given
   const seal = await storedSeal(config, storage)
-  if (seal === undefined && opensItself(config) && !config.dev) given.rootToken.check?.()
   const baseOf = (life: LifeCycle): HttpBase => ({
     ...{ settings: config, measure },
     node: nodeResources({
@@ -139,11 +138,15 @@ async function openLife(given: LifeParts): Promise<LifeCycle> {
     ...{ storage, log, seal, clock, random },
     openClosed: (life) =>
       openHttp(closedHttpParts({ ...baseOf(life), random, log, corsSettings: () => life.corsSettings })),
-    staticKeys: async () => staticKeys(config, { storeIsEmpty: await isEmpty(storage), log }),
+    staticKeys: async () => staticKeys(config, { mayCreate: await mayCreateKey(storage), log }),
+    checkDelivery: () => {
+      if (!config.dev) given.rootToken.check?.()
+    },
     open: (life, keys) =>
       openServer({
         ...{ ...baseOf(life), definitions, document, metrics },
-        openCore: (mountTypes) => openServerCore(keys, { ...given, mountTypes }),
+        openCore: (mountTypes) =>
+          openServerCore(keys, { ...given, mountTypes, keysLost: () => life.keysLost() }),
       }),
     create: (created, key) => createServerStore(created, key, { ...given, types: definitions }),
   })

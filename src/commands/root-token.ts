@@ -116,7 +116,7 @@ async function openSealed(config: Config, storage: Storage): Promise<Barrier> {
     text: config.sealKey,
     file: config.sealKeyFile,
     allowOpen: config.allowOpenKeyFile,
-    storeIsEmpty: false,
+    mayCreate: false,
   })
   const log = {
     error: ({ key: record }: { key: string }, text: string) =>

@@ -28,7 +28,7 @@ type ReadRecord = (key: string) => StoredRecord | undefined
 export async function keysOf(config: Config, read: ReadRecord): Promise<StoredKeys | undefined> {
   const { sealKey: text, sealKeyFile: file, allowOpenKeyFile: allowOpen } = config
   if (text === undefined && !existsSync(file)) return undefined
-  const { key } = await loadSealKey({ text, file, allowOpen, storeIsEmpty: false })
+  const { key } = await loadSealKey({ text, file, allowOpen, mayCreate: false })
   const keys = StoredKeys.open(read, key)
   key.fill(0)
   if (keys === undefined) throw new CommandError('seal key does not open this store')

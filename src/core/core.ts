@@ -53,7 +53,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const stores = await openStores(base)
   const { root, view, namespaces, mounts, tokens, identities, policies } = stores
   await completeRestoration({ ...stores, storage })
-  await storeRootToken({ tokens, view, mounts, barrier, rootToken, log }, devRootToken)
+  await storeRootToken({ storage, tokens, view, mounts, barrier, rootToken, log }, devRootToken)
   const namespaceLife = namespaceRemoval(stores)
   const background = backgroundJobs(stores)
   const onFailure = (err: unknown) =>

@@ -44,6 +44,8 @@ export type StoreParts = {
   readonly rootToken: RootTokenTeller
   /** Called for each record that cannot be decrypted. */
   onUnreadable?(): void
+  /** Called when another server has replaced keys, and this one cannot find the new ones. */
+  keysLost?(): void
 }
 
 /** Opens the store with the seal key. Writes the mounts, policies, keys and root token of a new one. */
@@ -60,6 +62,7 @@ export async function openStore(settings: StoreSettings, parts: StoreParts): Pro
       ),
     newTerm: (term) =>
       log.info({ event: 'key_rotated', term }, 'new records are encrypted with a new data key'),
+    keysLost: () => parts.keysLost?.(),
     log: {
       error: (fields, text) => log.error(fields, text),
       recordUnreadable: () => parts.onUnreadable?.(),
@@ -83,7 +86,12 @@ export async function createStore(settings: StoreSettings, parts: StoreParts): P
   const keep = (id: string) => {
     rootToken = id
   }
-  const barrier = await openStore(settings, { ...parts, rootToken: { ...parts.rootToken, keep } })
+  const barrier = await openStore(settings, { ...parts, rootToken: { ...parts.rootToken, keep } }).catch(
+    (cause: unknown) => {
+      // the keys are new: another server has created the store with its own
+      throw cause instanceof StartError && cause.exitCode === 5 ? alreadyInitialized() : cause
+    },
+  )
   barrier.seal()
   if (!barrier.initialized) throw alreadyInitialized()
   return rootToken

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Storage } from '../storage/storage.ts'
 import { findRestoration, restorationKey } from './restoration-note.ts'
+import { onceAmongServers } from './once-among-servers.ts'
 import type { Stores } from './stores.ts'
 import type { Token } from './tokens/token.ts'
 
@@ -16,11 +17,20 @@ const pageSize = 200
  * docs/operations.md#backup-and-restore
  */
 export async function completeRestoration(parts: RestorationParts): Promise<void> {
+  const { storage } = parts
+  const isNeeded = async () => (await findRestoration(storage)) !== undefined
+  await onceAmongServers(storage, { name: 'restoration', isNeeded }, () => complete(parts))
+}
+
+async function complete(parts: RestorationParts): Promise<void> {
   const { storage, log } = parts
   const note = await findRestoration(storage)
   if (note === undefined) return
   await dropPendingLogins(parts)
-  const tokens_dropped = await dropTokens(parts, note.revoke_tokens ? isNotRoot : hasUseCount)
+  const isDropped = note.revoke_tokens ? isNotRoot : hasUseCount
+  // if this server was paused meanwhile, another one has done this, and has issued tokens since
+  const latest = storage.shared === undefined ? Number.POSITIVE_INFINITY : Date.parse(note.restored_time)
+  const tokens_dropped = await dropTokens(parts, (token) => token.creation_time <= latest && isDropped(token))
   await storage.write([{ key: restorationKey, value: undefined }])
   log.warn({ event: 'restored', ...note, tokens_dropped }, 'the store was restored from a backup')
 }

@@ -57,3 +57,6 @@ export const fenced = <T>(fence: Fence, work: () => Promise<T>): Promise<T> => r
 
 /** The fence of the job that the caller works for, if any. */
 export const currentFence = (): Fence | undefined => running.getStore()
+
+/** Runs work that is not that of the caller's background job. */
+export const unfenced = <T>(work: () => Promise<T>): Promise<T> => running.exit(work)

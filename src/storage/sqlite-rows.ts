@@ -22,7 +22,6 @@ export class RowReader {
   readonly #get: Database.Statement<[string], StoredRecord>
   readonly #from: Database.Statement<[string, Buffer, number], StoredRecord>
   readonly #after: Database.Statement<[string, Buffer, number], StoredRecord>
-  readonly #latest: Database.Statement<[number, number], StoredRecord>
   readonly #keysFrom: Database.Statement<[string, Buffer, number], string>
   readonly #keysAfter: Database.Statement<[string, Buffer, number], string>
   readonly #lastRevision: Database.Statement<[], number | null>
@@ -36,9 +35,6 @@ export class RowReader {
     this.#get = connection.prepare('SELECT key, value, revision FROM records WHERE key = ?')
     this.#from = connection.prepare(range('key, value, revision', '>='))
     this.#after = connection.prepare(range('key, value, revision', '>'))
-    this.#latest = connection.prepare(
-      'SELECT key, value, revision FROM records WHERE revision < ? ORDER BY revision DESC LIMIT ?',
-    )
     this.#keysFrom = connection.prepare<[string, Buffer, number], string>(range('key', '>=')).pluck()
     this.#keysAfter = connection.prepare<[string, Buffer, number], string>(range('key', '>')).pluck()
     this.#lastRevision = connection
@@ -59,10 +55,6 @@ export class RowReader {
     this.#faults?.pass('storage.read')
     const isAfter = after !== undefined && startsInside(prefix, after)
     return (isAfter ? this.#after : this.#from).all(isAfter ? after : prefix, upperBound(prefix), limit)
-  }
-
-  latest(before: number, limit: number): StoredRecord[] {
-    return this.#latest.all(before, limit)
   }
 
   keys(prefix: string, { after, limit = -1 }: Range): string[] {

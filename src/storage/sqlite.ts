@@ -134,10 +134,6 @@ export class SqliteStorage implements Storage {
     )
   }
 
-  async listLatest(before: number, limit: number): Promise<StoredRecord[]> {
-    return this.#read('list', '', () => this.#engine.reader.latest(before, limit))
-  }
-
   listKeys(prefix: string, range: Range = {}): Promise<string[]> {
     return this.#readRange(
       prefix,

@@ -46,11 +46,6 @@ export interface Storage extends AsyncDisposable {
   get(key: string): Promise<StoredRecord | undefined>
   /** Records whose key starts with `prefix`, in byte order of the key. */
   list(prefix: string, range?: Range): Promise<StoredRecord[]>
-  /**
-   * At most `limit` records with a revision below `before`, latest first. Visits each record once if `before`
-   * is the last revision of the page before: what is written meanwhile has a higher one.
-   */
-  listLatest(before: number, limit: number): Promise<StoredRecord[]>
   /** Like `list`, but only keys. */
   listKeys(prefix: string, range?: Range): Promise<string[]>
   /**

@@ -51,26 +51,6 @@ export function describeStorage(name: string, open: () => Promise<StorageUnderTe
       expect([a, b]).not.toContain(await revisionOf(opened.storage, 'a'))
     })
 
-    test('records are listed by their revision, latest first, each once while others are written', async (context) => {
-      if (name.startsWith('postgres')) return context.skip()
-      await using opened = await open()
-      const { storage } = opened
-      await fill(storage, ['c', 'a', 'b', 'd', 'e'])
-      await storage.write([{ key: 'c', value: bytes('again') }])
-      await storage.write([{ key: 'd', value: undefined }])
-      const kept = await revisionOf(storage, 'a')
-
-      const first = await storage.listLatest(Number.MAX_SAFE_INTEGER, 2)
-      await fill(storage, ['b', 'new'])
-      await storage.write([{ key: 'a', value: bytes('x'), expect: kept, keepsRevision: true }])
-      const rest = await storage.listLatest(first.at(-1)?.revision ?? 0, 2)
-      const end = await storage.listLatest(rest.at(-1)?.revision ?? 0, 2)
-
-      expect(first.map(({ key }) => key)).toEqual(['c', 'e'])
-      expect(rest.map(({ key, value, revision }) => [key, text(value), revision])).toEqual([['a', 'x', kept]])
-      expect(end).toEqual([])
-    })
-
     test('a write that keeps a revision may share a commit with others', async () => {
       await using opened = await open()
       const { storage } = opened

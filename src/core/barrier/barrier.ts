@@ -7,7 +7,7 @@ import { defaultKeyLimits, firstKeyring, type KeyLimits, Keyring, type KeyStatus
 import { keyringKey, type RotationRules } from './keyring-record.ts'
 import { Resealer, type ResealerLog } from './resealer.ts'
 import { newKey, openRootKey, rootKeyKey, sealRootKey } from './root-key.ts'
-import { type BarrierLog, type Numbers, SealedView } from './sealed-view.ts'
+import { type BarrierLog, type Numbers, SealedView, withTerms } from './sealed-view.ts'
 import type { View, ViewEntry } from './view.ts'
 
 type FirstStart = {
@@ -32,6 +32,8 @@ export type BarrierParts = {
   sealKeyChanged?: () => void
   /** Called for each new term of the data keys. */
   newTerm?: (term: number) => void
+  /** Called when another server has replaced keys, and this one cannot find the new ones. */
+  keysLost?: () => void
   clock: Clock
   random: Random
   log: BarrierLog
@@ -51,20 +53,58 @@ export const isEmpty = async (storage: Storage): Promise<boolean> =>
  */
 export async function openBarrier(parts: BarrierParts): Promise<Barrier> {
   const initialized = (await isEmpty(parts.storage)) && (await initialize(parts))
-  const { storage, clock, random, limits = defaultKeyLimits } = parts
-  const keyring = new Keyring({ storage, rootKey: await loadRootKey(parts), clock, random, limits })
-  await keyring.load().catch((cause: unknown) => {
-    keyring.drop()
-    // the storage failed: this says nothing about the key
-    if (isUnavailable(cause)) throw cause
-    throw new StartError(5, 'seal key does not open this store', { cause })
-  })
+  const { storage, log } = parts
+  const { keyring, unwatch } = await openKeyring(parts)
   if (parts.newTerm !== undefined) keyring.onNewTerm(parts.newTerm)
   // a store that cannot be written can still be read
   await keyring
     .reserve()
-    .catch((err: unknown) => parts.log.error({ key: keyringKey, err }, 'could not reserve encryptions'))
-  return new Barrier(storage, keyring, parts.log, initialized)
+    .catch((err: unknown) => log.error({ key: keyringKey, err }, 'could not reserve encryptions'))
+  return new Barrier({ storage, keyring, log, unwatch, initialized })
+}
+
+type OpenKeyring = { readonly keyring: Keyring; unwatch(): void }
+
+async function openKeyring(parts: BarrierParts): Promise<OpenKeyring> {
+  const { storage, clock, random, limits = defaultKeyLimits } = parts
+  const { rootKey, revision } = await loadRootKey(parts)
+  const keyring = new Keyring({ storage, rootKey, clock, random, limits })
+  // what another server writes from now on is loaded or reported
+  const unwatch = storage.shared?.watch(keyringKey, () => follow(keyring, parts)) ?? (() => {})
+  try {
+    await keyring.load()
+    return { keyring, unwatch }
+  } catch (cause) {
+    unwatch()
+    keyring.drop()
+    // the storage failed: this says nothing about the key
+    if (isUnavailable(cause)) throw cause
+    // another server has replaced the root key
+    if ((await storage.get(rootKeyKey))?.revision !== revision) return await openKeyring(parts)
+    throw new StartError(5, 'seal key does not open this store', { cause })
+  }
+}
+
+/** Rejects with `unavailable`. */
+async function follow(keyring: Keyring, { log, keysLost }: BarrierParts): Promise<void> {
+  if (keyring.isDropped) return
+  try {
+    await keyring.follow()
+  } catch (err) {
+    if (keyring.isDropped) return
+    if (isUnavailable(err)) throw err
+    log.error({ key: keyringKey, err }, 'cannot decrypt the keys that another server has written')
+    // nothing may be written any more with a key that others remove
+    keyring.drop()
+    await keyring.writesSettled()
+    keysLost?.()
+  }
+}
+
+type OpenedParts = OpenKeyring & {
+  readonly storage: Storage
+  readonly log: BarrierLog
+  readonly initialized: boolean
 }
 
 /** The keys of an open store, and views through them. */
@@ -74,11 +114,13 @@ export class Barrier {
   readonly #storage: Storage
   readonly #keyring: Keyring
   readonly #log: BarrierLog
+  readonly #unwatch: () => void
 
-  constructor(storage: Storage, keyring: Keyring, log: BarrierLog, initialized: boolean) {
+  constructor({ storage, keyring, log, unwatch, initialized }: OpenedParts) {
     this.#storage = storage
     this.#keyring = keyring
     this.#log = log
+    this.#unwatch = unwatch
     this.initialized = initialized
   }
 
@@ -116,9 +158,10 @@ export class Barrier {
   }
 
   /** Decrypts a text of `sealText` with the same purpose; undefined for any other bytes. Throws `sealed`. */
-  openText(purpose: `out/${string}`, sealed: Uint8Array): string | undefined {
+  async openText(purpose: `out/${string}`, sealed: Uint8Array): Promise<string | undefined> {
+    const open = () => this.#keyring.open(purpose, sealed).toString('utf8')
     try {
-      return this.#keyring.open(purpose, sealed).toString('utf8')
+      return await withTerms({ storage: this.#storage, keyring: this.#keyring }, async () => open())
     } catch (error) {
       if (error instanceof ServiceError) throw error
       return undefined
@@ -131,6 +174,7 @@ export class Barrier {
 
   /** Erases all keys; later calls through views reject with `sealed`. */
   seal(): void {
+    this.#unwatch()
     this.#keyring.drop()
   }
 
@@ -234,10 +278,10 @@ async function loadRootKey({
   sealKeyChanged,
   random,
   log,
-}: BarrierParts): Promise<Buffer> {
+}: BarrierParts): Promise<{ rootKey: Buffer; revision: number }> {
   const record = await storage.get(rootKeyKey)
   const opened = record === undefined ? undefined : openRootKey(sealKey, record)
-  if (opened !== undefined) return opened
+  if (record !== undefined && opened !== undefined) return { rootKey: opened, revision: record.revision }
   const previous =
     record === undefined || previousSealKey === undefined ? undefined : openRootKey(previousSealKey, record)
   if (record === undefined || previous === undefined)
@@ -254,7 +298,7 @@ async function loadRootKey({
       'could not change the seal key; the previous one still opens this store',
     )
   }
-  return previous
+  return { rootKey: previous, revision: record.revision }
 }
 
 const isUnavailable = (error: unknown): error is ServiceError =>

@@ -1,6 +1,8 @@
 import type { Buffer } from 'node:buffer'
 import { ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { NextRun } from '../../lib/next-run.ts'
+import { unfenced } from '../../storage/shared-storage.ts'
 import { keyringKey, type Ring, type RotationRules, sealRing, type Term, wipe } from './keyring-record.ts'
 import { KeyringStore, type KeyringStoreParts, sealedError } from './keyring-store.ts'
 import { newKey } from './root-key.ts'
@@ -32,6 +34,19 @@ export function firstKeyring({
   return sealed
 }
 
+/** A value is encrypted with a term that this server does not know. */
+export class UnknownTerm extends Error {
+  override readonly name = 'UnknownTerm'
+  readonly term: number
+  readonly associatedData: string
+
+  constructor(term: number, associatedData: string) {
+    super('not sealed under a known term')
+    this.term = term
+    this.associatedData = associatedData
+  }
+}
+
 /**
  * Status of the active term. `encryptions` counts blocks that other servers or earlier starts reserved as
  * used.
@@ -41,11 +56,13 @@ export type KeyStatus = { term: number; install_time: string; encryptions: numbe
 /**
  * The data keys in memory. Each encryption must be reserved in storage beforehand, so that no key exceeds its
  * limit even if servers are killed; a new term starts before that. docs/storage.md
+ * Servers that share the storage follow each other's changes: docs/replicas.md#keys
  */
 export class Keyring {
   /** The stored keyring and its root key. */
   readonly stored: KeyringStore
   readonly #parts: Pick<KeyringParts, 'clock' | 'random' | 'limits'>
+  readonly #following: NextRun
   #active: Term | undefined
   #sealing: SealingKey | undefined
   #left = 0
@@ -58,11 +75,13 @@ export class Keyring {
   readonly #writing = [0, 0]
   #epoch = 0
   #drained: (() => void) | undefined
+  #settling: Promise<void> = Promise.resolve()
   readonly #newTermListeners: ((term: number) => void)[] = []
 
   constructor(parts: KeyringParts) {
-    this.stored = new KeyringStore(parts)
+    this.stored = new KeyringStore(parts, () => this.#terms)
     this.#parts = parts
+    this.#following = new NextRun(() => unfenced(() => this.#follow()))
   }
 
   /** Calls the listener for each new term. */
@@ -71,8 +90,21 @@ export class Keyring {
   }
 
   /** Reads the keyring. Throws if it is missing or the root key does not decrypt it. */
-  async load(): Promise<void> {
-    this.#adopt(await this.stored.read())
+  load(): Promise<void> {
+    return this.stored.read((ring) => this.#adopt(ring, 0))
+  }
+
+  /**
+   * Adopts what other servers have written. When it resolves, this server has no write in progress that is
+   * encrypted with an older term than the active one.
+   */
+  follow(): Promise<void> {
+    return this.#following.run()
+  }
+
+  /** Reads the keyring again if this may be a term that another server has begun. */
+  async learn(term: number): Promise<void> {
+    if (term > (this.#active?.term ?? term)) await this.follow()
   }
 
   /**
@@ -86,7 +118,8 @@ export class Keyring {
 
   /** Reserves a block of encryptions. Concurrent callers share one. */
   reserve(): Promise<void> {
-    this.#reserving ??= this.#reserveBlock(false).finally(() => {
+    // many callers may wait for it, of which one may work for a background job
+    this.#reserving ??= unfenced(() => this.#reserveBlock(false)).finally(() => {
       this.#reserving = undefined
     })
     return this.#reserving
@@ -134,8 +167,13 @@ export class Keyring {
     }
   }
 
-  /** Waits for all writes that have started before the call. Supports one caller at a time. */
-  async writesSettled(): Promise<void> {
+  /** Waits for all writes that have started before the call. */
+  writesSettled(): Promise<void> {
+    this.#settling = this.#settling.then(() => this.#writesSettled())
+    return this.#settling
+  }
+
+  async #writesSettled(): Promise<void> {
     const before = this.#epoch
     this.#epoch = 1 - before
     if (this.#writing[before] === 0) return
@@ -151,7 +189,7 @@ export class Keyring {
    */
   async handOut(until: number): Promise<void> {
     while (this.#active !== undefined && !(until <= (this.#active.out_until ?? -1))) {
-      this.#marking ??= this.#markOut(until).finally(() => {
+      this.#marking ??= unfenced(() => this.#markOut(until)).finally(() => {
         this.#marking = undefined
       })
       await this.#marking
@@ -172,6 +210,7 @@ export class Keyring {
       ring.terms = ring.terms.filter((term) => !unneeded.includes(term))
       wipe(unneeded)
     })
+    await this.stored.keepHandOver(this.#terms)
   }
 
   status(): KeyStatus {
@@ -196,8 +235,9 @@ export class Keyring {
   /** Decrypts a value. Throws `sealed`, or another error for bytes that cannot be decrypted. */
   open(associatedData: string, sealed: Uint8Array): Buffer {
     if (this.#sealing === undefined) throw sealedError()
-    const key = this.#keys.get(termOf(sealed) ?? 0)
-    if (key === undefined) throw new Error('not sealed under a known term')
+    const term = termOf(sealed) ?? 0
+    const key = this.#keys.get(term)
+    if (key === undefined) throw new UnknownTerm(term, associatedData)
     return openValue(key, associatedData, sealed)
   }
 
@@ -221,27 +261,37 @@ export class Keyring {
     this.reserve().catch(() => {})
   }
 
+  async #follow(): Promise<void> {
+    const before = this.#active?.term
+    const read: { active?: number } = {}
+    await this.stored.read((ring) => {
+      const { term } = activeTerm(ring)
+      read.active = term
+      if (term === before) this.#adopt(ring, 0)
+      else wipe(ring.terms)
+    })
+    if (read.active === before) return
+    // reserves a block in the new term: what is left belongs to the earlier one
+    await this.#reserveBlock(false).catch(() => this.load())
+    await this.writesSettled()
+  }
+
   /**
    * Reserves a block in the active term, or in a new one if requested or if the active one has no block left.
    */
-  async #reserveBlock(newKey: boolean): Promise<void> {
+  #reserveBlock(newKey: boolean): Promise<void> {
+    return this.#changeRing((ring) => this.#addBlock(ring, newKey))
+  }
+
+  /** Returns the size of the block. */
+  #addBlock(ring: Ring, newKey: boolean): number {
     const { limits } = this.#parts
-    const before = this.#active?.term
-    await this.#changeRing((ring) => {
-      const active = activeTerm(ring)
-      const { enabled, max_operations } = this.#rulesOf(ring)
-      const hasBlock = !newKey && active.reserved + limits.block <= (enabled ? max_operations : limits.perKey)
-      if (!hasBlock) ring.terms.push(newTerm(active.term + 1, this.#parts))
-      activeTerm(ring).reserved += limits.block
-    })
-    if (this.isDropped) return
-    const active = this.#active?.term
-    if (active === before || active === undefined) {
-      this.#left += limits.block
-      return
-    }
-    this.#left = limits.block
-    for (const listener of this.#newTermListeners) listener(active)
+    const active = activeTerm(ring)
+    const { enabled, max_operations } = this.#rulesOf(ring)
+    const hasBlock = !newKey && active.reserved + limits.block <= (enabled ? max_operations : limits.perKey)
+    if (!hasBlock) ring.terms.push(newTerm(active.term + 1, this.#parts))
+    activeTerm(ring).reserved += limits.block
+    return limits.block
   }
 
   #markOut(until: number): Promise<void> {
@@ -254,11 +304,23 @@ export class Keyring {
     })
   }
 
-  #changeRing(change: (ring: Ring) => void): Promise<void> {
-    return this.stored.change(change, (ring) => this.#adopt(ring))
+  /** `change` returns the number of encryptions that it has reserved in the active term, if any. */
+  async #changeRing(change: (ring: Ring) => number | void): Promise<void> {
+    let reserved = 0
+    await this.stored.change(
+      (ring) => {
+        reserved = change(ring) ?? 0
+        // another server has begun a term: what is left belongs to an earlier one
+        if (reserved === 0 && activeTerm(ring).term !== this.#active?.term)
+          reserved = this.#addBlock(ring, false)
+      },
+      (ring) => this.#adopt(ring, reserved),
+    )
   }
 
-  #adopt(ring: Ring): void {
+  /** `reserved`: encryptions that were reserved in the active term with the last write. */
+  #adopt(ring: Ring, reserved: number): void {
+    const before = this.#active?.term
     wipe(this.#terms)
     this.#terms = ring.terms
     this.#keys = new Map(ring.terms.map(({ term, key }) => [term, key]))
@@ -266,6 +328,9 @@ export class Keyring {
     this.#active = activeTerm(ring)
     const { term, key } = this.#active
     this.#sealing = { term, key, random: this.#parts.random }
+    this.#left = reserved + (term === before ? this.#left : 0)
+    if (term === before || before === undefined) return
+    for (const listener of this.#newTermListeners) listener(term)
   }
 }
 

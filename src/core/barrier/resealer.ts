@@ -28,14 +28,12 @@ const maxPauseMs = 1_000
 /** Delay before a retry, and before the next check whether client-held texts still need an older term. */
 const retryMs = 60_000
 
-const fromLatest = Number.MAX_SAFE_INTEGER
-
-/** A pass over the records that were written before `term` began, from the latest to the first. */
-type Pass = { readonly term: number; before: number; remaining: number }
+/** A pass over all records in the order of their keys, from the one after `after`. */
+type Pass = { readonly term: number; after: string | undefined; remaining: number }
 
 /**
  * Re-encrypts all records with the newest term and then removes older terms. Visits all records once per new
- * term; each record is rewritten only if it has not changed, and keeps its revision. The next start repeats
+ * term, and begins when nobody can write with an older one; each record is rewritten only if it has not changed, and keeps its revision. The next start repeats
  * an interrupted pass. A term is kept while a record of it cannot be decrypted or client-held texts need it.
  */
 export class Resealer implements AsyncDisposable {
@@ -110,11 +108,11 @@ export class Resealer implements AsyncDisposable {
   async #resealAll(active: number): Promise<boolean> {
     const { storage, log } = this.#parts
     const failed = this.#pass
-    const isBegun = failed?.term === active && failed.before < fromLatest
+    const isBegun = failed?.term === active && failed.after !== undefined
     const pass = isBegun ? failed : await this.#newPass(active)
     while (!this.#isStopped && !this.#parts.keyring.isDropped) {
       const started = performance.now()
-      const page = await storage.listLatest(pass.before, pageSize)
+      const page = await storage.list('', { limit: pageSize, ...afterKey(pass.after) })
       await this.#resealPage(page, active)
       const last = page.at(-1)
       if (last === undefined) {
@@ -122,7 +120,7 @@ export class Resealer implements AsyncDisposable {
         log.info({ term: active }, 'all readable records are encrypted with the newest data key')
         return true
       }
-      pass.before = last.revision
+      pass.after = last.key
       pass.remaining = Math.max(0, pass.remaining - page.length)
       await this.#pause(performance.now() - started)
     }
@@ -131,9 +129,10 @@ export class Resealer implements AsyncDisposable {
 
   async #newPass(term: number): Promise<Pass> {
     this.#stuck.clear()
-    // a write encrypted with an older term must be durable before the pass begins: it would not visit it
+    // a write encrypted with an older term must be durable before the pass begins: it might not visit it
     await this.#parts.keyring.writesSettled()
-    const pass: Pass = { term, before: fromLatest, remaining: 0 }
+    await this.#parts.storage.shared?.confirmedByAll()
+    const pass: Pass = { term, after: undefined, remaining: 0 }
     this.#pass = pass
     await this.#count(pass)
     return pass
@@ -142,8 +141,7 @@ export class Resealer implements AsyncDisposable {
   async #count(pass: Pass): Promise<void> {
     for (let after: string | undefined; !this.#isStopped; ) {
       const started = performance.now()
-      const range = { limit: keysPerTurn, ...(after === undefined ? {} : { after }) }
-      const keys = await this.#parts.storage.listKeys('', range)
+      const keys = await this.#parts.storage.listKeys('', { limit: keysPerTurn, ...afterKey(after) })
       pass.remaining += keys.length
       after = keys.at(-1)
       if (after === undefined) return
@@ -189,7 +187,9 @@ export class Resealer implements AsyncDisposable {
   }
 
   #resealed({ key, plain, revision }: OldRecord): BatchEntry {
-    return { key, value: this.#parts.keyring.seal(key, plain), expect: revision, keepsRevision: true }
+    const value = this.#parts.keyring.seal(key, plain)
+    // to everyone else the record has not changed
+    return { key, value, expect: revision, keepsRevision: true, isUncopied: true }
   }
 
   /**
@@ -210,5 +210,7 @@ export class Resealer implements AsyncDisposable {
     }
   }
 }
+
+const afterKey = (after: string | undefined) => (after === undefined ? {} : { after })
 
 type OldRecord = { readonly key: string; readonly plain: Uint8Array; readonly revision: number }

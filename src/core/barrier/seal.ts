@@ -118,26 +118,26 @@ export type SealKeySource = {
   file: string
   /** Whether the file may be open to other users. */
   allowOpen?: boolean
-  /** Whether a key may be created: only for an empty store. */
-  storeIsEmpty: boolean
+  /** Whether a missing key may be created: only for an empty store. */
+  mayCreate: boolean
 }
 
 /**
- * Loads the seal key, or creates one (`made`) if the store is empty. Throws a StartError: 2 for an invalid
+ * Loads the seal key, or creates one (`made`). Throws a StartError: 2 for an invalid
  * setting, 5 for a missing or damaged key. docs/storage.md#seal-key
  */
 export async function loadSealKey({
   text,
   file,
   allowOpen,
-  storeIsEmpty,
+  mayCreate,
 }: SealKeySource): Promise<{ key: Buffer; made: boolean }> {
   if (text !== undefined) {
     const key = parseSealKey(text)
     if (key === undefined) throw new StartError(2, 'GATEHOUSE_SEAL_KEY must be 32 bytes as hex or base64')
     return { key, made: false }
   }
-  if (storeIsEmpty && isAbsentOrEmpty(file)) {
+  if (mayCreate && isAbsentOrEmpty(file)) {
     try {
       // a killed start may have left an empty file
       return { key: makeSealKeyFile(file, { replaceEmpty: true }), made: true }

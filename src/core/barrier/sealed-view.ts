@@ -11,7 +11,7 @@ import {
   type StoredRecord,
   type WriteOptions,
 } from '../../storage/storage.ts'
-import type { Keyring } from './keyring.ts'
+import { type Keyring, UnknownTerm } from './keyring.ts'
 import { sealedError } from './keyring-store.ts'
 import type { View, ViewEntry, ViewRecord } from './view.ts'
 
@@ -29,6 +29,27 @@ type ViewOptions = { numbers: Numbers } & WriteOptions
 
 export type SealedViewParts = { storage: Storage; keyring: Keyring; log: BarrierLog }
 
+const maxAttempts = 3
+
+/**
+ * Runs `work` again if it meets a term that this server does not know: another server may have begun it, or
+ * re-encrypted what was read and removed the term.
+ */
+export async function withTerms<T>(
+  { storage, keyring }: Pick<SealedViewParts, 'storage' | 'keyring'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (storage.shared === undefined) return await work()
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (cause) {
+      if (!(cause instanceof UnknownTerm) || attempt === maxAttempts) throw cause
+      await keyring.learn(cause.term)
+    }
+  }
+}
+
 /**
  * A view of encrypted records. The associated data of a value is its full storage key, including the prefix.
  */
@@ -45,19 +66,25 @@ export class SealedView implements View {
     this.#isUncopied = isUncopied
   }
 
-  async get(key: string): Promise<unknown> {
-    const record = await this.#storage.get(this.#prefix + key)
-    return record === undefined ? undefined : this.#open(record.key, record.value)
+  get(key: string): Promise<unknown> {
+    return this.#opening(async () => {
+      const record = await this.#storage.get(this.#prefix + key)
+      return record === undefined ? undefined : this.#open(record.key, record.value)
+    })
   }
 
-  async read(key: string): Promise<ViewRecord | undefined> {
-    const record = await this.#storage.get(this.#prefix + key)
-    return record === undefined ? undefined : this.#viewRecord(record)
+  read(key: string): Promise<ViewRecord | undefined> {
+    return this.#opening(async () => {
+      const record = await this.#storage.get(this.#prefix + key)
+      return record === undefined ? undefined : this.#viewRecord(record)
+    })
   }
 
-  async list(prefix: string, range: Range = {}): Promise<ViewRecord[]> {
-    const records = await this.#storage.list(this.#prefix + prefix, this.#fullRange(range))
-    return records.map((record) => this.#viewRecord(record))
+  list(prefix: string, range: Range = {}): Promise<ViewRecord[]> {
+    return this.#opening(async () => {
+      const records = await this.#storage.list(this.#prefix + prefix, this.#fullRange(range))
+      return records.map((record) => this.#viewRecord(record))
+    })
   }
 
   async listKeys(prefix: string, range: Range = {}): Promise<string[]> {
@@ -81,7 +108,7 @@ export class SealedView implements View {
         after = next === keep ? current : next
         return next === keep ? keep : this.#seal(full, next)
       }
-      await this.#storage.update(full, onSealed, this.#with(options))
+      await this.#opening(() => this.#storage.update(full, onSealed, this.#with(options)))
     } finally {
       written()
     }
@@ -96,7 +123,7 @@ export class SealedView implements View {
       taken = sealed === undefined ? undefined : this.#open(full, sealed)
       return sealed === undefined ? keep : undefined
     }
-    await this.#storage.update(full, take, this.#with(options))
+    await this.#opening(() => this.#storage.update(full, take, this.#with(options)))
     return taken
   }
 
@@ -193,15 +220,29 @@ export class SealedView implements View {
     return value === undefined ? undefined : this.#parts.keyring.seal(key, Buffer.from(stringifyJson(value)))
   }
 
+  /** Throws UnknownTerm, besides what a view throws. */
   #open(key: string, sealed: Uint8Array): unknown {
     try {
       const text = this.#parts.keyring.open(key, sealed).toString('utf8')
       return this.#numbers === 'literal' ? parseLossless(text) : JSON.parse(text)
     } catch (cause) {
-      if (cause instanceof ServiceError) throw cause
-      this.#parts.log.error({ key, err: cause }, 'cannot decrypt a stored record')
-      this.#parts.log.recordUnreadable?.()
-      throw new ServiceError('internal', 'internal error', { cause, reason: 'record_unreadable' })
+      if (cause instanceof ServiceError || cause instanceof UnknownTerm) throw cause
+      throw this.#unreadable(key, cause)
     }
+  }
+
+  /** Runs work that opens records. */
+  async #opening<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await withTerms(this.#parts, work)
+    } catch (cause) {
+      throw cause instanceof UnknownTerm ? this.#unreadable(cause.associatedData, cause) : cause
+    }
+  }
+
+  #unreadable(key: string, cause: unknown): ServiceError {
+    this.#parts.log.error({ key, err: cause }, 'cannot decrypt a stored record')
+    this.#parts.log.recordUnreadable?.()
+    return new ServiceError('internal', 'internal error', { cause, reason: 'record_unreadable' })
   }
 }

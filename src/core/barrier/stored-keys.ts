@@ -2,12 +2,17 @@ import type { Buffer } from 'node:buffer'
 import type { StoredRecord } from '../../storage/storage.ts'
 import { restorationKey } from '../restoration-note.ts'
 import { sealConfigKey } from '../seal/seal-config.ts'
+import { sealEpochKey } from '../seal/seal-epoch.ts'
 import { keyringKey, openRing, type Term, wipe } from './keyring-record.ts'
 import { openRootKey, rootKeyKey } from './root-key.ts'
+import { handOverKey } from './root-key-handover.ts'
 import { openValue, termOf } from './sealed-value.ts'
 
 /** Records that no data key has sealed. */
-const withoutTerm: ReadonlySet<string> = new Set([rootKeyKey, keyringKey, sealConfigKey, restorationKey])
+const withoutTerm: ReadonlySet<string> = new Set([
+  ...[rootKeyKey, keyringKey, handOverKey],
+  ...[sealConfigKey, sealEpochKey, restorationKey],
+])
 
 /** The data keys of a store, for a process that only reads it. */
 export class StoredKeys implements Disposable {

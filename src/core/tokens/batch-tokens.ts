@@ -74,23 +74,23 @@ export class BatchTokens {
   }
 
   /** Decrypts the token in an id; the token may be invalid. Undefined if this server did not encrypt it. */
-  open(id: string): Token | undefined {
+  async open(id: string): Promise<Token | undefined> {
     if (id.length > maxLength) return undefined
     const digest = hash('sha256', this.#salt + id, 'base64')
     const known = this.#opened.get(digest)
     if (known !== undefined) return known
-    const token = this.#read(id)
+    const token = await this.#read(id)
     if (token !== undefined) this.#opened.set(digest, token)
     return token
   }
 
-  #read(id: string): Token | undefined {
+  async #read(id: string): Promise<Token | undefined> {
     const suffix = suffixOf(namespaceIdOf(id))
     const text = id.slice(prefix.length, id.length - suffix.length)
     const sealed = Buffer.from(text, 'base64url')
     // several base64 texts decode to the same bytes; only the canonical one is a token's id
     if (sealed.toString('base64url') !== text) return undefined
-    const opened = this.#sealer.openText(purpose, sealed)
+    const opened = await this.#sealer.openText(purpose, sealed)
     if (opened === undefined) return undefined
     // the ciphertext is authenticated, so `seal` wrote this JSON; readToken checks the fields that grant
     // rights

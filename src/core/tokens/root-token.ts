@@ -3,6 +3,8 @@ import type { CoreLog } from '../core-log.ts'
 import type { Mount } from '../mounts/mount.ts'
 import { fixedPaths } from '../mounts/mount-path.ts'
 import type { MountStore } from '../mounts/mount-store.ts'
+import { firstStart, onceAmongServers } from '../once-among-servers.ts'
+import type { Storage } from '../../storage/storage.ts'
 import type { TokenDraft, TokenStore } from './token-store.ts'
 import { writeMinted } from './write-minted.ts'
 
@@ -55,12 +57,21 @@ const untoldKey = 'root-token-untold'
  * Passes the first root token to `tell`, unless an earlier start did. If `tell` fails or the process is
  * killed, the next start tries again, so that the token is not lost. Rejects with the error of `tell`.
  */
-async function tellInitialRootToken(view: View, tell: (id: string) => Promise<void> | void): Promise<void> {
+async function tellInitialRootToken(
+  { view, storage }: Pick<StartParts, 'view' | 'storage'>,
+  tell: (id: string) => Promise<void> | void,
+): Promise<void> {
+  const isNeeded = async () => (await untoldIn(view)) !== undefined
+  await onceAmongServers(storage, { name: firstStart, isNeeded }, async () => {
+    await tell((await untoldIn(view)) ?? '')
+    await view.write([{ key: untoldKey, value: undefined }])
+  })
+}
+
+async function untoldIn(view: View): Promise<string | undefined> {
   const untold = await view.get(untoldKey)
-  if (typeof untold !== 'object' || untold === null || !('id' in untold) || typeof untold.id !== 'string')
-    return
-  await tell(untold.id)
-  await view.write([{ key: untoldKey, value: undefined }])
+  if (typeof untold !== 'object' || untold === null || !('id' in untold)) return undefined
+  return typeof untold.id === 'string' ? untold.id : undefined
 }
 
 /**
@@ -115,6 +126,7 @@ async function takeRootTokenNote(view: View): Promise<string | undefined> {
 }
 
 export type StartParts = {
+  readonly storage: Pick<Storage, 'shared'>
   readonly tokens: TokenStore
   readonly view: View
   readonly mounts: MountStore
@@ -134,7 +146,7 @@ export async function storeRootToken(parts: StartParts, devRootToken: string | u
     await ensureDevRootToken({ tokens, view, tokenMount }, devRootToken)
     await rootToken.tell(devRootToken)
   } else {
-    await tellInitialRootToken(view, async (id) => {
+    await tellInitialRootToken(parts, async (id) => {
       // a start that could not tell the token did not keep it where the settings of this one say
       if (!barrier.initialized) rootToken.keep(id)
       await rootToken.tell(id)

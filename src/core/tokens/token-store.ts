@@ -131,7 +131,7 @@ export class TokenStore {
    */
   async lookup(id: string): Promise<Token | undefined> {
     if (isBatchId(id)) {
-      const token = this.#batch.open(id)
+      const token = await this.#batch.open(id)
       return token !== undefined && (await this.isValid(token)) ? token : undefined
     }
     return id.length > maxIdLength ? undefined : this.lookupByAccessor(this.keys.accessorOf(id))

@@ -101,7 +101,7 @@ describe('a seal key file that users other than its owner can use', () => {
         exitCode: 5,
         message: `seal key file ${made.file} is open to others (mode 0${mode.toString(8)}): run chmod 600 ${made.file}, or set GATEHOUSE_ALLOW_OPEN_KEY_FILE=true`,
       })
-      await expect(loadSealKey({ file: made.file, storeIsEmpty: false })).rejects.toMatchObject({
+      await expect(loadSealKey({ file: made.file, mayCreate: false })).rejects.toMatchObject({
         exitCode: 5,
       })
     },
@@ -117,7 +117,7 @@ describe('a seal key file that users other than its owner can use', () => {
     await using made = await aKeyFile(0o644)
 
     expect(await readSealKeyFile(made.file, { allowOpen: true })).toEqual(key)
-    expect(await loadSealKey({ file: made.file, storeIsEmpty: false, allowOpen: true })).toEqual({
+    expect(await loadSealKey({ file: made.file, mayCreate: false, allowOpen: true })).toEqual({
       key,
       made: false,
     })
@@ -141,25 +141,25 @@ describe('at start', () => {
     await using folder = await temporaryFolder()
     const file = folder.file('seal.key')
 
-    const loaded = await loadSealKey({ file, storeIsEmpty: true })
+    const loaded = await loadSealKey({ file, mayCreate: true })
 
     expect(loaded.made).toBe(true)
     expect(parseSealKey(await readFile(file, 'utf8'))).toEqual(loaded.key)
   })
 
-  test.each([true, false])('an existing file is used (empty store: %s)', async (storeIsEmpty) => {
+  test.each([true, false])('an existing file is used (empty store: %s)', async (mayCreate) => {
     await using folder = await temporaryFolder()
     const file = folder.file('seal.key')
     await writeFile(file, key.toString('base64'), { mode: 0o600 })
 
-    expect(await loadSealKey({ file, storeIsEmpty })).toEqual({ key, made: false })
+    expect(await loadSealKey({ file, mayCreate })).toEqual({ key, made: false })
   })
 
   test('a store without its file is refused with exit code 5, and no file is created', async () => {
     await using folder = await temporaryFolder()
     const file = folder.file('seal.key')
 
-    await expect(loadSealKey({ file, storeIsEmpty: false })).rejects.toMatchObject({
+    await expect(loadSealKey({ file, mayCreate: false })).rejects.toMatchObject({
       exitCode: 5,
       message: `seal key file ${file} is missing`,
     })
@@ -169,12 +169,12 @@ describe('at start', () => {
 
   test.each([true, false])(
     'a file without a key is refused with exit code 5 and left alone (empty store: %s)',
-    async (storeIsEmpty) => {
+    async (mayCreate) => {
       await using folder = await temporaryFolder()
       const file = folder.file('seal.key')
       await writeFile(file, 'no key', { mode: 0o600 })
 
-      await expect(loadSealKey({ file, storeIsEmpty })).rejects.toMatchObject({
+      await expect(loadSealKey({ file, mayCreate })).rejects.toMatchObject({
         exitCode: 5,
         message: `seal key file ${file} does not hold 32 bytes as hex or base64`,
       })
@@ -187,7 +187,7 @@ describe('at start', () => {
     await using folder = await temporaryFolder()
     const file = folder.file('seal.key')
 
-    expect(await loadSealKey({ text: key.toString('hex'), file, storeIsEmpty: true })).toEqual({
+    expect(await loadSealKey({ text: key.toString('hex'), file, mayCreate: true })).toEqual({
       key,
       made: false,
     })
@@ -197,7 +197,7 @@ describe('at start', () => {
 
   test('a wrong key in the settings is refused with exit code 2 and not repeated', async () => {
     await using folder = await temporaryFolder()
-    const refused = loadSealKey({ text: 'hunter2', file: folder.file('seal.key'), storeIsEmpty: true })
+    const refused = loadSealKey({ text: 'hunter2', file: folder.file('seal.key'), mayCreate: true })
 
     await expect(refused).rejects.toMatchObject({
       exitCode: 2,
