@@ -20,7 +20,8 @@ export function backgroundJobs({
   mountTypes,
 }: Stores) {
   const stack = new AsyncDisposableStack()
-  const resealer = stack.use(barrier.resealing(log))
+  const resealing = jobs.job('reseal')
+  const resealer = stack.use(barrier.resealing(log, (outcome) => resealing.ran(outcome)))
   const dataKeys = stack.use(
     rotationSchedule({
       ...{ barrier, clock, job: jobs.job('data-key-rotation'), intervalMs: dataKeyCheckMs },
@@ -44,7 +45,7 @@ export function backgroundJobs({
     /** Number of records that may still be encrypted with an older data key. */
     resealRemaining: () => resealer.remaining,
     start: () => {
-      resealer.start()
+      resealing.begin((held) => resealer.work(held))
       dataKeys.start()
       leases.start()
       tidy.begin()

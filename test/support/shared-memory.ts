@@ -55,7 +55,6 @@ export async function openSharedMemory(count: number) {
     const access: SharedMemory = {
       get: (key) => storage.get(key),
       list: (prefix, range) => storage.list(prefix, range),
-      listLatest: (before, limit) => storage.listLatest(before, limit),
       listKeys: (prefix, range) => storage.listKeys(prefix, range),
       update: (key, change, options) =>
         reported(options?.isUncopied ? [] : [key], () => storage.update(key, change)),

@@ -3,6 +3,7 @@ import { ServiceError, StartError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { BatchEntry, Storage, StoredRecord } from '../../storage/storage.ts'
+import type { BackgroundJob } from '../jobs.ts'
 import { defaultKeyLimits, firstKeyring, type KeyLimits, Keyring, type KeyStatus } from './keyring.ts'
 import { keyringKey, type RotationRules } from './keyring-record.ts'
 import { Resealer, type ResealerLog } from './resealer.ts'
@@ -209,8 +210,8 @@ export class Barrier {
   }
 
   /** Re-encrypts records of older terms in the background and removes unused terms. Start only one. */
-  resealing(log: ResealerLog): Resealer {
-    return new Resealer({ storage: this.#storage, keyring: this.#keyring, log })
+  resealing(log: ResealerLog, onRun?: BackgroundJob['ran']): Resealer {
+    return new Resealer({ storage: this.#storage, keyring: this.#keyring, log, onRun })
   }
 
   /** The rules for automatic rotation. Throws `sealed`. */

@@ -62,7 +62,9 @@ export class Keyring {
   /** The stored keyring and its root key. */
   readonly stored: KeyringStore
   readonly #parts: Pick<KeyringParts, 'clock' | 'random' | 'limits'>
-  readonly #following: NextRun
+  readonly #reloading: NextRun
+  /** No write is in progress that is encrypted with an older term. */
+  #settledTerm: number | undefined
   #active: Term | undefined
   #sealing: SealingKey | undefined
   #left = 0
@@ -81,7 +83,7 @@ export class Keyring {
   constructor(parts: KeyringParts) {
     this.stored = new KeyringStore(parts, () => this.#terms)
     this.#parts = parts
-    this.#following = new NextRun(() => unfenced(() => this.#follow()))
+    this.#reloading = new NextRun(() => unfenced(() => this.#reload()))
   }
 
   /** Calls the listener for each new term. */
@@ -98,13 +100,17 @@ export class Keyring {
    * Adopts what other servers have written. When it resolves, this server has no write in progress that is
    * encrypted with an older term than the active one.
    */
-  follow(): Promise<void> {
-    return this.#following.run()
+  async follow(): Promise<void> {
+    await this.#reloading.run()
+    const active = this.#active?.term
+    if (active === this.#settledTerm) return
+    await this.writesSettled()
+    this.#settledTerm = active
   }
 
   /** Reads the keyring again if this may be a term that another server has begun. */
   async learn(term: number): Promise<void> {
-    if (term > (this.#active?.term ?? term)) await this.follow()
+    if (term > (this.#active?.term ?? term)) await this.#reloading.run()
   }
 
   /**
@@ -261,7 +267,7 @@ export class Keyring {
     this.reserve().catch(() => {})
   }
 
-  async #follow(): Promise<void> {
+  async #reload(): Promise<void> {
     const before = this.#active?.term
     const read: { active?: number } = {}
     await this.stored.read((ring) => {
@@ -273,7 +279,6 @@ export class Keyring {
     if (read.active === before) return
     // reserves a block in the new term: what is left belongs to the earlier one
     await this.#reserveBlock(false).catch(() => this.load())
-    await this.writesSettled()
   }
 
   /**

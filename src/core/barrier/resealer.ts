@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { BatchEntry, Storage, StoredRecord } from '../../storage/storage.ts'
+import type { BackgroundJob, Held } from '../jobs.ts'
 import type { Keyring } from './keyring.ts'
 import { termOf } from './sealed-value.ts'
 
@@ -12,6 +14,8 @@ export type ResealerParts = {
   readonly storage: Storage
   readonly keyring: Keyring
   readonly log: ResealerLog
+  /** Called after each run. */
+  readonly onRun?: BackgroundJob['ran'] | undefined
 }
 
 const pageSize = 256
@@ -47,6 +51,8 @@ export class Resealer implements AsyncDisposable {
   #running: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   #isOn = false
+  /** Set while this server holds the job. */
+  #held: Held | undefined
 
   constructor(parts: ResealerParts) {
     this.#parts = parts
@@ -60,16 +66,34 @@ export class Resealer implements AsyncDisposable {
     return this.#pass?.remaining ?? 0
   }
 
+  /** Starts passes, as `start` does, as long as this server holds the job. */
+  async work(held: Held): Promise<void> {
+    this.#held = held
+    this.start()
+    const ended = AbortSignal.any([held.ended, this.#stopping.signal])
+    if (!ended.aborted) await once(ended, 'abort')
+    this.#isOn = false
+    clearTimeout(this.#timer)
+    await this.settled()
+    this.#pass = undefined
+    this.#held = undefined
+  }
+
   /** Starts a pass if one is needed, now and after each new term. */
   start(): void {
     this.#isOn = true
     clearTimeout(this.#timer)
     if (this.#isStopped) return
-    this.#running ??= this.#run()
-      .catch((err: unknown) => {
-        if (!this.#parts.keyring.isDropped)
-          this.#parts.log.error({ err }, 'could not re-encrypt records with the newest key; will retry')
-      })
+    this.#running ??= this.#fenced(() => this.#run())
+      .then(
+        () => this.#parts.onRun?.('ok'),
+        (err: unknown) => {
+          this.#parts.onRun?.('failed')
+          // the refused write of a server that has lost the job is expected
+          if (!this.#parts.keyring.isDropped && !this.#isStopped)
+            this.#parts.log.error({ err }, 'could not re-encrypt records with the newest key; will retry')
+        },
+      )
       .finally(() => {
         this.#running = undefined
         if (this.#isStopped || !this.#parts.keyring.hasOlderTerms) return
@@ -89,7 +113,12 @@ export class Resealer implements AsyncDisposable {
   }
 
   get #isStopped(): boolean {
-    return this.#stopping.signal.aborted
+    return this.#stopping.signal.aborted || this.#held?.ended.aborted === true
+  }
+
+  /** Also what a timer or a new term begins is work of the job. */
+  #fenced(work: () => Promise<void>): Promise<void> {
+    return this.#held === undefined ? work() : this.#held.run(work)
   }
 
   async #run(): Promise<void> {
