@@ -231,7 +231,11 @@ test('a server that cannot find the new keys any more is sealed', async () => {
   const { one, otherStorage, storage, open } = servers
   let isLost = false
   using keys = collectKeys()
-  const paused = await open(otherStorage, { keysLost: () => void (isLost = true) })
+  const paused = await open(otherStorage, {
+    keysLost: () => {
+      isLost = true
+    },
+  })
   otherStorage.die()
   await one.rotate()
   await using resealer = one.resealing(quiet)
