@@ -310,7 +310,7 @@ export class Keyring {
   }
 
   /** `change` returns the number of encryptions that it has reserved in the active term, if any. */
-  async #changeRing(change: (ring: Ring) => number | void): Promise<void> {
+  async #changeRing(change: (ring: Ring) => number | undefined): Promise<void> {
     let reserved = 0
     await this.stored.change(
       (ring) => {
