@@ -160,10 +160,6 @@ export class PostgresStorage implements Storage, SharedStorage {
     return await this.#readRange(prefix, range, listKeys, ([key]) => String(key), keyOf)
   }
 
-  async listLatest(): Promise<StoredRecord[]> {
-    throw new Error('PostgreSQL has no index of revisions')
-  }
-
   update(key: string, change: Change, options?: WriteOptions): Promise<void> {
     return this.#step(updateStep(key, change, options))
   }
