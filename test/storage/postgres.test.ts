@@ -1,6 +1,5 @@
-import { parsePostgresUrl } from '../../src/lib/postgres-url.ts'
-import { openPostgres, type PostgresOptions } from '../../src/storage/postgres/postgres.ts'
 import { newDatabase, query } from '../support/postgres.ts'
+import { openPostgresAt } from '../support/postgres-storage.ts'
 import { describeStorage, type StorageUnderTest } from './contract.ts'
 
 /** Fails one transaction with the error of a full disk, when it is marked. */
@@ -14,36 +13,17 @@ const failOnce = `
   CREATE OR REPLACE TRIGGER fail_once BEFORE UPDATE ON commits FOR EACH ROW EXECUTE FUNCTION fail_once();
 `
 
-function optionsFor(url: string, prepares: boolean): PostgresOptions {
-  const address = parsePostgresUrl(url)
-  if (typeof address === 'string') throw new Error(address)
-  return {
-    connection: {
-      address,
-      password: undefined,
-      passwordFile: undefined,
-      caFile: undefined,
-      statementTimeoutMs: 5_000,
-      prepares,
-    },
-    pool: 5,
-    notifies: prepares,
-    pollMs: 250,
-    replicaName: 'one',
-  }
-}
-
 const openTemporaryPostgres = (prepares: boolean) => async (): Promise<StorageUnderTest> => {
   const opened = new AsyncDisposableStack()
   const url = await newDatabase()
-  const options = optionsFor(url, prepares)
-  const storage = opened.use(await openPostgres(options))
+  const open = () => openPostgresAt(url, { prepares, notifies: prepares })
+  const storage = opened.use(await open())
   return {
     storage,
     failNextCommit: async () => void (await query(url, failOnce)),
     reopen: async () => {
       await storage[Symbol.asyncDispose]()
-      return opened.use(await openPostgres(options))
+      return opened.use(await open())
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }

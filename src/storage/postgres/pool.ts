@@ -14,6 +14,8 @@ export class Pool implements AsyncDisposable {
   readonly #idle: Session[] = []
   readonly #waiting: Waiter[] = []
   readonly #all = new Set<Session>()
+  /** Those that must not be used again. */
+  readonly #old = new WeakSet<Session>()
   #opening = 0
   #failure: { readonly cause: unknown; readonly at: number } | undefined
   #closed = false
@@ -33,6 +35,7 @@ export class Pool implements AsyncDisposable {
     try {
       return await work(session)
     } finally {
+      await session.leaveTransaction()
       this.#release(session)
     }
   }
@@ -40,26 +43,20 @@ export class Pool implements AsyncDisposable {
   /** Ends all connections: each may be to a database that is no longer the one to write to. */
   empty(): void {
     for (const session of this.#idle.splice(0)) session.destroy()
-    for (const session of this.#all) session.slot = undefined
-    for (const session of [...this.#all]) this.#old.add(session)
+    for (const session of this.#all) this.#old.add(session)
   }
 
   /** Waits for what is under way. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true
-    for (const { reject, timer } of this.#waiting.splice(0)) {
-      clearTimeout(timer)
-      reject(new Error('the pool is closed'))
-    }
+    this.#refuseWaiting(new Error('the pool is closed'))
     await Promise.all(this.#idle.splice(0).map((session) => session.end()))
   }
 
-  readonly #old = new WeakSet<Session>()
-
   #next(): Promise<Session> {
     if (this.#closed) return Promise.reject(new Error('the pool is closed'))
-    if (this.#failure !== undefined && performance.now() - this.#failure.at < pauseMs)
-      return Promise.reject(this.#failure.cause)
+    const failure = this.#recentFailure()
+    if (failure !== undefined && this.#all.size === 0) return Promise.reject(failure.cause)
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
@@ -73,6 +70,8 @@ export class Pool implements AsyncDisposable {
 
   #grow(): void {
     if (this.#all.size + this.#opening >= this.#size || this.#opening >= this.#waiting.length) return
+    // the connections that are open go on
+    if (this.#all.size > 0 && this.#recentFailure() !== undefined) return
     this.#opening += 1
     this.#open().then(
       (session) => {
@@ -85,12 +84,21 @@ export class Pool implements AsyncDisposable {
       (cause: unknown) => {
         this.#opening -= 1
         this.#failure = { cause, at: performance.now() }
-        for (const { reject, timer } of this.#waiting.splice(0)) {
-          clearTimeout(timer)
-          reject(cause)
-        }
+        if (this.#all.size === 0 && this.#opening === 0) this.#refuseWaiting(cause)
       },
     )
+  }
+
+  #recentFailure(): { readonly cause: unknown } | undefined {
+    const isRecent = this.#failure !== undefined && performance.now() - this.#failure.at < pauseMs
+    return isRecent ? this.#failure : undefined
+  }
+
+  #refuseWaiting(cause: unknown): void {
+    for (const { reject, timer } of this.#waiting.splice(0)) {
+      clearTimeout(timer)
+      reject(cause)
+    }
   }
 
   #forget(session: Session): void {
@@ -101,7 +109,7 @@ export class Pool implements AsyncDisposable {
   }
 
   #release(session: Session): void {
-    if (!session.isBroken && (session.isInTransaction || this.#old.has(session))) session.destroy()
+    if (this.#old.has(session)) session.destroy()
     if (session.isBroken) {
       if (this.#waiting.length > 0) this.#grow()
       return

@@ -28,6 +28,8 @@ type Parameter = string | Buffer | null
 const connectTimeoutMs = 5_000
 /** How much longer than the database a session waits for an answer. */
 const answerMarginMs = 1_000
+/** Time limit for saying goodbye. */
+const endMs = 1_000
 const lockTimeoutMs = 2_000
 /** A server that is paused inside a transaction keeps its locks no longer than this. */
 const idleInTransactionMs = 2_000
@@ -119,11 +121,6 @@ export class Session {
     return this.#isBroken
   }
 
-  /** Whether a transaction has been left open, or its state is unknown. */
-  get isInTransaction(): boolean {
-    return this.#client.getTransactionStatus() !== 'I'
-  }
-
   onBroken(listener: () => void): void {
     this.#onBroken = listener
   }
@@ -172,11 +169,19 @@ export class Session {
     return (await this.#client.query('COMMIT')).command === 'COMMIT'
   }
 
+  /** Ends a transaction that was left open. */
+  async leaveTransaction(): Promise<void> {
+    if (this.#isBroken || this.#client.getTransactionStatus() === 'I') return
+    await this.text('ROLLBACK').catch(() => this.destroy())
+  }
+
   /** Says goodbye. */
   async end(): Promise<void> {
     if (this.#isBroken) return
     this.#isBroken = true
+    const limit = setTimeout(() => this.destroy(), endMs)
     await this.#client.end()
+    clearTimeout(limit)
   }
 
   /** Ends the connection at once; whatever is under way rejects. */
