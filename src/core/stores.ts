@@ -79,13 +79,24 @@ async function openMounts(opened: StoreBase) {
 
 type Mounted = StoreBase & Awaited<ReturnType<typeof openMounts>>
 
-async function openIdentity({ root, view, clock, random, log, namespaces, mountOf, apiAddr }: Mounted) {
+async function openIdentity({
+  root,
+  view,
+  shared,
+  clock,
+  random,
+  log,
+  namespaces,
+  mountOf,
+  apiAddr,
+}: Mounted) {
   const parts = { view, clock, random }
   await migrateIdentityNames(view, random, log)
   const groups = await openRequired(
     'the groups',
     GroupStore.open({
       ...parts,
+      replicaId: shared?.replicaId,
       mountOf,
       isSameOrAbove: (upper, lower) => {
         const namespace = namespaces.byId(lower)
@@ -97,7 +108,7 @@ async function openIdentity({ root, view, clock, random, log, namespaces, mountO
     'the keys of identities',
     IdentityStore.open({ ...parts, memberships: groups }),
   )
-  groups.onChange((affected) => identities.forget(affected === 'all' ? 'all' : [...affected]))
+  groups.onChange((change) => identities.groupsChanged(change))
   const identityTokens = new IdentityTokens({
     ...{ root, clock, random },
     apiAddr,

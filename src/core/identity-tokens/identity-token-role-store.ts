@@ -49,6 +49,11 @@ export class IdentityTokenRoleStore {
     })
   }
 
+  /** Drops the copy of a record that has been written by any server; undefined: all copies. */
+  follow(written: readonly string[] | undefined): void {
+    this.#ready.follow(written)
+  }
+
   /** Sorted. */
   async names(mount: string): Promise<string[]> {
     const prefix = roleKey(mount, '')

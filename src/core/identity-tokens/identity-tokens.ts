@@ -9,7 +9,7 @@ import { RecordCache } from '../record-cache.ts'
 import { IdentityTokenRoleStore } from './identity-token-role-store.ts'
 import { identityTokenProblem } from './introspect.ts'
 import { type IssuedIdentityToken, issueIdentityToken } from './issue-identity-token.ts'
-import { configKey } from './issuer-keys.ts'
+import { configKey, isOfIssuer, mountOfKey, mountsPrefix } from './issuer-keys.ts'
 import { checkIssuer, issuerUrl } from './issuer-url.ts'
 import { NamedKeyStore } from './named-key-store.ts'
 import { PublishedKeys } from './published-keys.ts'
@@ -55,6 +55,16 @@ export class IdentityTokens {
     this.keys = new NamedKeyStore({ view: this.#view, clock, random, mutex, onChange })
     this.roles = new IdentityTokenRoleStore({ view: this.#view, random, mutex, keys: this.keys, onChange })
     this.published = new PublishedKeys(this.keys, clock)
+    this.#view.watch(mountsPrefix, (written) => this.#follow(written))
+  }
+
+  /** Drops copies of what has been written, by any server. The keys are relative to the root. */
+  #follow(written: readonly string[] | undefined): void {
+    const ours = written?.filter(isOfIssuer)
+    this.keys.follow(ours)
+    this.roles.follow(ours)
+    this.#configs.follow(ours, mountOfKey)
+    this.published.follow(ours)
   }
 
   /** Empty if none is configured. */

@@ -4,7 +4,13 @@ import { corePrefix } from '../barrier/view.ts'
  * Storage keys, relative to the root. An issuer's data is stored below its identity mount and deleted with
  * it.
  */
-const issuer = (mount: string): string => `mount/${mount}/oidc/`
+const issuer = (mount: string): string => `${mountsPrefix}${mount}/oidc/`
+export const mountsPrefix = 'mount/'
+
+/** Whether a storage key belongs to an issuer. */
+export const isOfIssuer = (key: string): boolean => key.split('/', 3)[2] === 'oidc'
+/** The mount of a key below `mountsPrefix`. */
+export const mountOfKey = (key: string): string => key.split('/', 2)[1] ?? ''
 
 export const configKey = (mount: string): string => `${issuer(mount)}config`
 export const namedKeyKey = (mount: string, name: string): string => `${issuer(mount)}key/${name}`

@@ -62,6 +62,11 @@ export class NamedKeyStore {
     })
   }
 
+  /** Drops the copy of a record that has been written by any server; undefined: all copies. */
+  follow(written: readonly string[] | undefined): void {
+    this.#ready.follow(written)
+  }
+
   /** The key `default` always exists; its key pairs are created when a role first needs them. */
   async settingsOf(mount: string, name: string): Promise<KeySettings | undefined> {
     return (await this.find(mount, name))?.key ?? (name === defaultKeyName ? defaultKeySettings : undefined)

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import { RecordCache } from '../record-cache.ts'
+import { mountOfKey } from './issuer-keys.ts'
 import { nextChangeOf, publicKeysOf } from './named-key.ts'
 import type { NamedKeyStore } from './named-key-store.ts'
 import type { PublicKey } from './signing-key.ts'
@@ -37,6 +38,11 @@ export class PublishedKeys {
 
   drop(mount: string): void {
     this.#sets.drop(mount)
+  }
+
+  /** Drops the key sets of issuers of which a record has been written by any server; undefined: all. */
+  follow(written: readonly string[] | undefined): void {
+    this.#sets.follow(written, mountOfKey)
   }
 
   async #load(mount: string): Promise<KeySet> {

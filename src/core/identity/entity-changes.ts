@@ -1,5 +1,6 @@
 import { refuse } from '../../errors.ts'
 import { formatTime } from '../../lib/time.ts'
+import type { ViewEntry } from '../barrier/view.ts'
 import { checkRecordSize } from '../stored-record.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Entity } from './entity.ts'
@@ -59,10 +60,13 @@ function create(
 ): PlannedChange<Entity> {
   const fresh = newEntity({ namespace, now: clock.now(), random })
   const entity: Entity = { ...fresh, ...(name === '' ? {} : { name }), ...checked(fields) }
-  const entries = [
-    { key: entityKey(entity.id), value: entity, expect: 'absent' },
-    { key: records.keys.entityName(namespace, entity.name), value: entity.id, expect: 'absent' },
-  ] as const
+  const entries: ViewEntry[] = [
+    { key: entityKey(entity.id), value: entity, expect: 'absent', isUncopied: true },
+    {
+      key: records.keys.entityName(namespace, entity.name),
+      ...{ value: entity.id, expect: 'absent' as const, isUncopied: true as const },
+    },
+  ]
   return { result: entity, change: { entries, entityIds: [entity.id] } }
 }
 

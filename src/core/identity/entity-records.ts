@@ -135,14 +135,18 @@ export class EntityRecords {
 
   /** Maps an alias id to `entityId`; deletes the row if the alias id is derived from the entity's id. */
   aliasIdEntry({ id }: EntityAlias, entityId: string): ViewEntry {
-    return { key: aliasIdKey(id), value: id === firstAliasId(entityId) ? undefined : entityId }
+    return {
+      key: aliasIdKey(id),
+      value: id === firstAliasId(entityId) ? undefined : entityId,
+      isUncopied: true,
+    }
   }
 
   /** Deletes all records of an entity except its memberships. */
   goneEntries({ entity, revision }: StoredEntity): ViewEntry[] {
     return [
       { key: entityKey(entity.id), value: undefined, expect: revision },
-      { key: this.keys.entityName(entity.namespace_id, entity.name), value: undefined },
+      { key: this.keys.entityName(entity.namespace_id, entity.name), value: undefined, isUncopied: true },
       ...entity.aliases.flatMap((alias) => this.aliasRemovalEntries(entity, alias)),
       ...(entity.merged_entity_ids ?? []).map((id) => ({ key: mergedKey(id), value: undefined })),
     ]
@@ -171,15 +175,19 @@ export class EntityRecords {
   alikeEntries({ namespace, mountAccessor, name }: AliasName, entityId: string | undefined): ViewEntry[] {
     return isCanonical(name)
       ? []
-      : [{ key: this.keys.alike(namespace, mountAccessor, name), value: entityId }]
+      : [{ key: this.keys.alike(namespace, mountAccessor, name), value: entityId, isUncopied: true }]
   }
 
   /** Deletes the rows that lead to an alias. */
   aliasRemovalEntries(entity: Entity, alias: EntityAlias): ViewEntry[] {
     return [
       ...this.alikeEntries(aliasNameOf(entity, alias), undefined),
-      { key: this.keys.alias(entity.namespace_id, alias.mount_accessor, alias.name), value: undefined },
-      { key: aliasIdKey(alias.id), value: undefined },
+      {
+        key: this.keys.alias(entity.namespace_id, alias.mount_accessor, alias.name),
+        value: undefined,
+        isUncopied: true,
+      },
+      { key: aliasIdKey(alias.id), value: undefined, isUncopied: true },
     ]
   }
 }

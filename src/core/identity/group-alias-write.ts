@@ -55,7 +55,7 @@ export async function aliasWrite(parts: GroupParts, write: AliasWrite): Promise<
   if (mountAccessor === '') throw refuse('invalid', 'missing mount_accessor')
   const stays = write.canonicalId === '' || write.canonicalId === source?.group.id
   if (known !== undefined && stays && known.name === name && known.mount_accessor === mountAccessor) {
-    return { entries: [], result: { alias: known, changed: false }, groups: [], entities: new Set() }
+    return { entries: [], result: { alias: known, changed: false } }
   }
   const target = await targetOf(parts, write, source)
   checkMount(parts, write)
@@ -95,8 +95,6 @@ export async function aliasWrite(parts: GroupParts, write: AliasWrite): Promise<
   return {
     entries,
     result: { alias, changed: true },
-    groups: [group.id, ...(left === undefined ? [] : [left.group.id])],
-    entities: new Set(),
     written: () => {
       for (const one of replaced)
         parts.reader.aliasChanged(namespace, one.mount_accessor, foldedName(one.name), undefined)
@@ -119,8 +117,6 @@ export async function aliasRemoval(
   return {
     entries: [...aliasDeletions(parts, namespace, alias), withoutAlias(parts, stored)],
     result: undefined,
-    groups: [stored.group.id],
-    entities: new Set(),
     written: () =>
       parts.reader.aliasChanged(namespace, alias.mount_accessor, foldedName(alias.name), undefined),
   }

@@ -1,6 +1,7 @@
+import type { WriteOptions } from '../../storage/storage.ts'
 import type { ViewEntry } from '../barrier/view.ts'
 import { aliasDeletions } from './group-alias-write.ts'
-import { changesKey, deletedGroupKey, groupKey, memberPrefix } from './group-keys.ts'
+import { changesKey, deletedGroupKey, groupKey, memberPrefix, structureKey } from './group-keys.ts'
 import { type GroupParts, type GroupStep, groupNameKey, storedGroup } from './group-parts.ts'
 import { childRows, membershipRows } from './group-write.ts'
 import { foldedName } from './same-name.ts'
@@ -20,16 +21,19 @@ export async function groupRemoval(
   const stored = await storedGroup(parts, namespace, id)
   if (stored === undefined) return undefined
   const { group, revision } = stored
-  const [parents, children, members] = await Promise.all([
+  const structure = await parts.view.read(structureKey)
+  const [parents, children, members, counts] = await Promise.all([
     parts.reader.parentsOf(id),
     parts.reader.childrenOf(id),
     parts.view.listKeys(memberPrefix(id), { limit: membersAtOnce + 1 }),
+    parts.view.listKeys(changesKey(id)),
   ])
   const rest = members.length > membersAtOnce
   const entries: ViewEntry[] = [
     { key: groupKey(id), value: undefined, expect: revision },
     { key: groupNameKey(parts, namespace, group.name), value: undefined },
-    { key: changesKey(id), value: undefined },
+    { key: structureKey, value: id, expect: structure?.revision ?? 'absent', isUncopied: true },
+    ...counts.map((key) => ({ key, value: undefined, isUncopied: true as const })),
     ...(group.alias === null ? [] : aliasDeletions(parts, namespace, group.alias)),
     ...parents.flatMap((parent) => childRows(parent, id, undefined)),
     ...children.flatMap((child) => childRows(id, child, undefined)),
@@ -39,8 +43,6 @@ export async function groupRemoval(
   return {
     entries,
     result: { rest },
-    groups: [id, ...children],
-    entities: new Set(),
     written: () => {
       parts.reader.forgetChanges(id)
       if (alias !== null)
@@ -54,13 +56,14 @@ export async function dropMembers({ view }: Pick<GroupParts, 'view'>, id: string
   for (;;) {
     const members = await view.listKeys(memberPrefix(id), { limit: membersAtOnce })
     const isLast = members.length < membersAtOnce
+    // no copy names the group any more
     await view.write([
-      ...membershipDeletions(id, members),
+      ...membershipDeletions(id, members, { isUncopied: true }),
       ...(isLast ? [{ key: deletedGroupKey(id), value: undefined }] : []),
     ])
     if (isLast) return
   }
 }
 
-const membershipDeletions = (id: string, keys: readonly string[]): ViewEntry[] =>
-  keys.flatMap((key) => membershipRows(id, key.slice(memberPrefix(id).length), undefined))
+const membershipDeletions = (id: string, keys: readonly string[], options: WriteOptions = {}): ViewEntry[] =>
+  keys.flatMap((key) => membershipRows(id, key.slice(memberPrefix(id).length), undefined, options))

@@ -19,7 +19,8 @@ export const aliasIdPrefix = (namespaceId: string): string => `group-alias-id/${
 export const aliasIdKey = (id: string): string => aliasIdPrefix(namespaceIdOf(id)) + id
 
 /** Groups that have an entity as a direct member. */
-export const membershipPrefix = (entityId: string): string => `entity-group/${entityId}/`
+export const membershipPrefix = (entityId: string): string => `${membershipsPrefix}${entityId}/`
+export const membershipsPrefix = 'entity-group/'
 export const membershipKey = (entityId: string, groupId: string): string =>
   membershipPrefix(entityId) + groupId
 /** Entities that are direct members of a group. */
@@ -33,13 +34,45 @@ export const parentKey = (groupId: string, parentId: string): string => parentPr
 export const childPrefix = (groupId: string): string => `group-child/${groupId}/`
 export const childKey = (groupId: string, childId: string): string => childPrefix(groupId) + childId
 
-/** Number of membership changes by logins, renewals, merges and deletions of entities. */
-export const changesKey = (groupId: string): string => `group-changes/${groupId}`
 /**
- * Rewritten by each write that nests groups, so that the second of two concurrent writes fails and is
- * retried.
+ * Number of membership changes by logins, renewals, merges and deletions of entities. Each server of several
+ * counts its own, under its id, so that logins on different servers do not wait for each other.
+ */
+export const changesKey = (groupId: string, replicaId?: string): string =>
+  `group-changes/${groupId}${replicaId === undefined ? '' : `/${replicaId}`}`
+/**
+ * Rewritten by each write that nests groups or deletes one, so that the second of two concurrent writes fails
+ * and is retried.
  */
 export const structureKey = 'group-structure'
 /** Deleted groups whose membership rows are still to be deleted. */
 export const deletedGroupPrefix = 'group-gone/'
 export const deletedGroupKey = (groupId: string): string => deletedGroupPrefix + groupId
+
+/** The prefix of all records of groups, except memberships. */
+export const groupsPrefix = 'group'
+
+/**
+ * What a write changes for those who have copies of groups: the groups whose record or parents are written,
+ * the entities whose memberships are, and the mounts, as prefixes of their aliases.
+ */
+export type Affected = {
+  readonly groups: ReadonlySet<string>
+  readonly entities: ReadonlySet<string>
+  readonly aliases: ReadonlySet<string>
+}
+
+/** What writes of these keys affect. */
+export function affectedBy(keys: Iterable<string>): Affected {
+  const groups = new Set<string>()
+  const entities = new Set<string>()
+  const aliases = new Set<string>()
+  for (const key of keys) {
+    const [kind, first = '', second = ''] = key.split('/')
+    if (kind === 'group') groups.add(second)
+    else if (kind === 'group-parent') groups.add(first)
+    else if (kind === 'entity-group') entities.add(first)
+    else if (kind === 'group-alias') aliases.add(aliasPrefix(first, second))
+  }
+  return { groups, entities, aliases }
+}

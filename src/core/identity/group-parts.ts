@@ -6,7 +6,7 @@ import type { Mount } from '../mounts/mount.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
 import { type Group, type GroupType, readGroup } from './group.ts'
 import { aliasPrefix, groupKey, namePrefix } from './group-keys.ts'
-import type { Affected, GroupReader } from './group-reader.ts'
+import type { GroupReader } from './group-reader.ts'
 import { type IdentityKeys, isIdentityId } from './identity-keys.ts'
 
 /** Dependencies of reads and writes of groups. */
@@ -27,14 +27,10 @@ export type GroupParts = {
 /** A stored group and the revision that a change must expect. */
 export type StoredGroup = { readonly group: Group; readonly revision: number }
 
-/** One atomic write, and the cache entries that it invalidates. */
+/** One atomic write. */
 export type GroupStep<Result> = {
   readonly entries: readonly ViewEntry[]
   readonly result: Result
-  /** Groups whose record or parents change. */
-  readonly groups: readonly string[]
-  /** Entities whose memberships change, in addition to the members of `groups` before and after the write. */
-  readonly entities: Affected
   /** Called after the write. */
   written?(): void
 }
@@ -84,7 +80,3 @@ export const changedNow = ({ clock }: GroupParts, group: Group): Group => ({
   modify_index: group.modify_index + 1,
   last_update_time: formatTime(clock.now()),
 })
-
-export function union(a: Affected, b: Affected): Affected {
-  return a === 'all' || b === 'all' ? 'all' : new Set([...a, ...b])
-}

@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { View } from '../barrier/view.ts'
+import type { View, ViewEntry } from '../barrier/view.ts'
 import { RecordCache } from '../record-cache.ts'
 import { type Group, type GroupAlias, readGroup } from './group.ts'
 import {
+  type Affected,
   aliasIdKey,
   aliasIdPrefix,
   aliasPrefix,
@@ -21,9 +22,6 @@ import {
  */
 export type Memberships = { readonly direct: readonly Group[]; readonly inherited: readonly Group[] }
 
-/** Entities affected by a change; `all` if there are too many to list. */
-export type Affected = ReadonlySet<string> | 'all'
-
 /** Maps an alias name to its group. */
 export type AliasRow = { readonly group: string; readonly name: string }
 
@@ -34,11 +32,10 @@ const maxNodeText = 65_536
 const maxEntities = 10_000
 const maxMounts = 1_000
 const pageSize = 500
-const maxAffected = 1_000
 
 /**
  * Reads groups and caches those that logins and requests need. Writers must call the `drop…` methods after
- * the commit.
+ * the commit. Absent memberships and aliases are cached too.
  */
 export class GroupReader {
   readonly #view: View
@@ -51,13 +48,16 @@ export class GroupReader {
    */
   readonly #aliases = new RecordCache<Map<string, string>>(maxMounts)
   /**
-   * Change counts (`changesKey`) that were read. This process increments them first, so stored counts are
-   * never ahead.
+   * The change counts of this server (`changesKey`) that were read. This process increments them first, so
+   * stored counts are never ahead.
    */
   readonly #changes = new Map<string, number>()
+  readonly #replicaId: string | undefined
 
-  constructor(view: View) {
+  /** `replicaId`: the id of this server, if others write the storage too. */
+  constructor(view: View, replicaId?: string) {
     this.#view = view
+    this.#replicaId = replicaId
   }
 
   async group(id: string): Promise<Group | undefined> {
@@ -173,21 +173,6 @@ export class GroupReader {
     }
   }
 
-  /** Entities in a group or in any of its descendants. */
-  async entitiesBelow(groupId: string): Promise<Affected> {
-    const entities = new Set<string>()
-    const groups = new Set([groupId])
-    for (const id of groups) {
-      for await (const page of this.pages(memberPrefix(id))) {
-        for (const entity of page) entities.add(entity)
-        if (entities.size > maxAffected) return 'all'
-      }
-      for (const child of await this.childrenOf(id)) groups.add(child)
-      if (groups.size > maxAffected) return 'all'
-    }
-    return entities
-  }
-
   /** Group ids by folded alias name. The caller must not change the map. */
   async aliasesOf(namespace: string, mountAccessor: string): Promise<ReadonlyMap<string, string>> {
     const prefix = aliasPrefix(namespace, mountAccessor)
@@ -224,34 +209,48 @@ export class GroupReader {
     this.#aliases.set(prefix, known)
   }
 
-  /** Number of membership changes that were not writes of the group. */
+  /** Number of membership changes, by any server, that were not writes of the group. */
   async changesOf(groupId: string): Promise<number> {
-    const known = this.#changes.get(groupId)
-    if (known !== undefined) return known
-    const stored = await this.#view.get(changesKey(groupId))
-    // `nextChange` may have run in the meantime
-    const count = this.#changes.get(groupId) ?? (typeof stored === 'number' ? stored : 0)
-    this.#changes.set(groupId, count)
-    return count
+    const counts = await this.#view.list(changesKey(groupId))
+    return counts.reduce((sum, { value }) => sum + (typeof value === 'number' ? value : 0), 0)
+  }
+
+  /** Reads the change count of this server. Must be called before `countChange`. */
+  async readCount(groupId: string): Promise<void> {
+    if (this.#changes.has(groupId)) return
+    const stored = await this.#view.get(this.#countKey(groupId))
+    // `countChange` may have run in the meantime
+    if (!this.#changes.has(groupId)) this.#changes.set(groupId, typeof stored === 'number' ? stored : 0)
   }
 
   /**
-   * The next change count. It is separate from the group's record so that many concurrent logins can join one
-   * group without waiting or retrying: each writes the count that it received, in that order.
+   * The entry that counts a change. The count is separate from the group's record so that many concurrent
+   * logins can join one group without waiting or retrying: each writes the count that it received, in that
+   * order.
    */
-  nextChange(groupId: string): number {
+  countChange(groupId: string): ViewEntry {
     const next = (this.#changes.get(groupId) ?? 0) + 1
     this.#changes.set(groupId, next)
-    return next
+    return { key: this.#countKey(groupId), value: next, isUncopied: true }
   }
 
-  dropGroup(groupId: string): void {
-    this.#nodes.drop(groupId)
+  #countKey(groupId: string): string {
+    return changesKey(groupId, this.#replicaId)
   }
 
-  dropEntities(affected: Affected): void {
-    if (affected === 'all') this.#memberships.dropAll()
-    else for (const id of affected) this.#memberships.drop(id)
+  /** Drops what a write affects. */
+  drop({ groups, entities }: Omit<Affected, 'aliases'>): void {
+    for (const id of groups) this.#nodes.drop(id)
+    for (const id of entities) this.#memberships.drop(id)
+    if (groups.size > 0)
+      this.#memberships.dropWhere(({ direct, inherited }) =>
+        [...direct, ...inherited].some(({ id }) => groups.has(id)),
+      )
+  }
+
+  /** Drops the aliases at these mounts. */
+  dropAliases(prefixes: Affected['aliases']): void {
+    for (const prefix of prefixes) this.#aliases.drop(prefix)
   }
 
   /** Drops the change count of a deleted group. */

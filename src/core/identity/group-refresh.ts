@@ -1,9 +1,8 @@
 import type { Group } from './group.ts'
-import { changesKey } from './group-keys.ts'
 import type { GroupParts } from './group-parts.ts'
 import type { Memberships } from './group-reader.ts'
 import type { GroupLogin, GroupRefresh } from './memberships.ts'
-import { membershipRows } from './group-write.ts'
+import { membershipRows, unchangedEntity } from './group-write.ts'
 import { entityKey } from './identity-keys.ts'
 import { foldedName } from './same-name.ts'
 
@@ -49,21 +48,21 @@ export async function groupRefresh(
   const [memberships, entity] = await Promise.all([
     reader.membershipsBy(direct),
     login.entity === 'unchanged' ? parts.view.read(entityKey(login.entityId)) : undefined,
-    ...touched.map((id) => reader.changesOf(id)),
+    ...touched.map((id) => reader.readCount(id)),
   ])
   if (login.entity === 'unchanged' && entity === undefined) return unchanged
+  // the memberships of a new entity have no copy
+  const options = login.entity === 'created' ? { isUncopied: true as const } : {}
   return {
     matched,
     groupIds,
     memberships,
     entries: [
-      ...joins.flatMap((id) => membershipRows(id, login.entityId, true)),
-      ...leaves.flatMap((id) => membershipRows(id, login.entityId, undefined)),
-      // unchanged: if the entity is deleted or merged concurrently, one of the two writes fails and is
-      // retried
-      ...(entity === undefined ? [] : [{ key: entity.key, value: entity.value, expect: entity.revision }]),
+      ...joins.flatMap((id) => membershipRows(id, login.entityId, true, options)),
+      ...leaves.flatMap((id) => membershipRows(id, login.entityId, undefined, options)),
+      ...(entity === undefined ? [] : [unchangedEntity(entity)]),
     ],
-    counts: () => touched.map((id) => ({ key: changesKey(id), value: reader.nextChange(id) })),
+    counts: () => touched.map((id) => reader.countChange(id)),
     written: () => changed(login.entityId),
   }
 }

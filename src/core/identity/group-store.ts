@@ -15,13 +15,14 @@ import {
   type WrittenAlias,
 } from './group-alias-write.ts'
 import { dropMembers, groupRemoval } from './group-end.ts'
-import { changesKey, deletedGroupPrefix } from './group-keys.ts'
-import { type GroupParts, type GroupStep, groupNameKey, storedGroup, union } from './group-parts.ts'
-import { type Affected, GroupReader, type Memberships } from './group-reader.ts'
+import { affectedBy, deletedGroupPrefix, groupsPrefix, membershipsPrefix } from './group-keys.ts'
+import { type GroupParts, type GroupStep, groupNameKey, storedGroup } from './group-parts.ts'
+import { GroupReader, type Memberships } from './group-reader.ts'
 import { groupRefresh } from './group-refresh.ts'
 import { type GroupWrite, groupWrite, membershipRows, type Written } from './group-write.ts'
 import { IdentityKeys } from './identity-keys.ts'
 import type {
+  GroupChange,
   GroupLogin,
   GroupRefresh,
   MembershipChange,
@@ -34,6 +35,8 @@ export type GroupStoreParts = {
   readonly view: View
   readonly clock: Clock
   readonly random: Random
+  /** The id of this server, if others write the storage too. */
+  readonly replicaId?: string | undefined
   mountOf(accessor: string): Mount | undefined
   /** Whether `upper` is `lower` or one of its ancestors. */
   isSameOrAbove(upper: string, lower: string): boolean
@@ -56,7 +59,7 @@ const structureLock = 'groups'
 /** Stores groups, their aliases and their members. docs/contract/identity.md#groups */
 export class GroupStore implements MembershipSource {
   readonly #parts: GroupParts
-  readonly #listeners: ((affected: Affected) => void)[] = []
+  readonly #listeners: ((affected: GroupChange) => void)[] = []
   /** Serializes writes of groups and deletions of entities. */
   readonly #mutex = new KeyedMutex()
 
@@ -67,15 +70,28 @@ export class GroupStore implements MembershipSource {
   /** Opens the store and completes deletions of groups that a stop of the server interrupted. */
   static async open(parts: GroupStoreParts): Promise<GroupStore> {
     const keys = await IdentityKeys.open(parts.view, parts.random)
-    const full: GroupParts = { ...parts, keys, reader: new GroupReader(parts.view) }
+    const full: GroupParts = { ...parts, keys, reader: new GroupReader(parts.view, parts.replicaId) }
     for (const key of await parts.view.listKeys(deletedGroupPrefix))
       await dropMembers(full, key.slice(deletedGroupPrefix.length))
-    return new GroupStore(full)
+    const store = new GroupStore(full)
+    for (const prefix of [groupsPrefix, membershipsPrefix])
+      parts.view.watch(prefix, (written) => store.#follow(written))
+    return store
   }
 
-  /** Calls `listener` after each commit with the entities whose groups, or whose groups' fields, changed. */
-  onChange(listener: (affected: Affected) => void): void {
+  /** Calls `listener` after each commit with what it affects. */
+  onChange(listener: (affected: GroupChange) => void): void {
     this.#listeners.push(listener)
+  }
+
+  /** Drops copies of what has been written, by any server. */
+  #follow(written: readonly string[] | undefined): void {
+    if (written === undefined) this.#dropCaches()
+    else {
+      const affected = affectedBy(written)
+      this.#parts.reader.dropAliases(affected.aliases)
+      this.#notify(affected)
+    }
   }
 
   membershipsOf(entityId: string): Promise<Memberships> {
@@ -155,7 +171,7 @@ export class GroupStore implements MembershipSource {
 
   /** Computes the group changes of a login without writing them. docs/contract/identity.md#groups */
   refreshForLogin(login: GroupLogin): Promise<GroupRefresh> {
-    return groupRefresh(this.#parts, login, (entityId) => this.#notify(new Set([entityId])))
+    return groupRefresh(this.#parts, login, (entityId) => this.#notify(membershipsChanged([entityId])))
   }
 
   async refresh(login: Omit<GroupLogin, 'entity'>): Promise<boolean> {
@@ -193,11 +209,10 @@ export class GroupStore implements MembershipSource {
         changed.add(group)
       }
     }
-    await Promise.all([...changed].map((group) => reader.changesOf(group)))
-    entries.push(
-      ...[...changed].map((group) => ({ key: changesKey(group), value: reader.nextChange(group) })),
-    )
-    return { entries, written: () => this.#notify(new Set(to === undefined ? from : [...from, to])) }
+    await Promise.all([...changed].map((group) => reader.readCount(group)))
+    entries.push(...[...changed].map((group) => reader.countChange(group)))
+    const members = to === undefined ? from : [...from, to]
+    return { entries, written: () => this.#notify(membershipsChanged(members)) }
   }
 
   /** Deletes all groups of a namespace. Idempotent. */
@@ -227,7 +242,6 @@ export class GroupStore implements MembershipSource {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const step = await plan()
       if (step === undefined || step.entries.length === 0) return step
-      const before = await this.#below(step.groups)
       let written: boolean | undefined
       try {
         written = await this.#parts.view.write(step.entries)
@@ -235,24 +249,13 @@ export class GroupStore implements MembershipSource {
         if (written === undefined) this.#dropCaches()
       }
       if (written) {
-        await this.#afterCommit(step, before)
+        step.written?.()
+        this.#notify(affectedBy(step.entries.map(({ key }) => key)))
         return step
       }
       this.#dropCaches()
     }
     throw tooBusy()
-  }
-
-  async #below(groups: readonly string[]): Promise<Affected> {
-    const affected = await Promise.all(groups.map((id) => this.#parts.reader.entitiesBelow(id)))
-    return affected.reduce(union, new Set<string>())
-  }
-
-  /** Invalidates the caches after a write, for all entities that were or are in one of its groups. */
-  async #afterCommit<Result>(step: GroupStep<Result>, before: Affected): Promise<void> {
-    step.written?.()
-    for (const id of step.groups) this.#parts.reader.dropGroup(id)
-    this.#notify(union(union(before, step.entities), await this.#below(step.groups)))
   }
 
   /** Drops all caches: a failed write may have been committed. */
@@ -261,10 +264,15 @@ export class GroupStore implements MembershipSource {
     this.#notify('all')
   }
 
-  #notify(affected: Affected): void {
-    this.#parts.reader.dropEntities(affected)
+  #notify(affected: GroupChange): void {
+    if (affected !== 'all') this.#parts.reader.drop(affected)
     for (const listener of this.#listeners) listener(affected)
   }
 }
+
+const membershipsChanged = (entities: readonly string[]): GroupChange => ({
+  groups: new Set(),
+  entities: new Set(entities),
+})
 
 const tooBusy = () => fail('unavailable', 'too many changes to groups at a time')

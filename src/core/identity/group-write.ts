@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/go/text.ts'
-import type { ViewEntry } from '../barrier/view.ts'
+import type { WriteOptions } from '../../storage/storage.ts'
+import type { ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { checkRecordSize } from '../stored-record.ts'
 import { namespaceIdOf } from '../namespaces/suffix.ts'
 import { canonicalName } from './canonical-name.ts'
@@ -15,7 +16,6 @@ import {
   newGroup,
   type StoredGroup,
   storedGroup,
-  union,
 } from './group-parts.ts'
 import { entityKey, isIdentityId } from './identity-keys.ts'
 import { metadataProblem } from './metadata.ts'
@@ -65,20 +65,16 @@ export async function groupWrite(
     { key: groupKey(group.id), value: group, expect: target?.revision ?? 'absent' },
     ...nameEntries(parts, target, group),
   ]
-  for (const entity of entities.added) entries.push(...membershipRows(group.id, entity, true))
-  for (const entity of entities.removed) entries.push(...membershipRows(group.id, entity, undefined))
+  for (const { id } of entities.added) entries.push(...membershipRows(group.id, id, true))
+  for (const { id } of entities.removed) entries.push(...membershipRows(group.id, id, undefined))
+  for (const { record } of [...entities.added, ...entities.removed])
+    if (record !== undefined) entries.push(unchangedEntity(record))
   for (const child of groups.added) entries.push(...childRows(group.id, child, true))
   for (const child of groups.removed) entries.push(...childRows(group.id, child, undefined))
   if (groups.added.length > 0)
     entries.push({ key: structureKey, value: group.id, expect: structure?.revision ?? 'absent' })
 
-  const leaving = await Promise.all(groups.removed.map((child) => parts.reader.entitiesBelow(child)))
-  return {
-    entries,
-    result: { group, created: target === undefined },
-    groups: [group.id, ...groups.added, ...groups.removed],
-    entities: leaving.reduce(union, new Set(entities.removed)),
-  }
+  return { entries, result: { group, created: target === undefined } }
 }
 
 /** Storage key of the sent name; undefined if none was sent. */
@@ -149,22 +145,42 @@ async function memberChanges(
   parts: GroupParts,
   group: Group,
   sent: readonly string[] | undefined,
-): Promise<Changes> {
-  if (sent === undefined) return noChanges
+): Promise<MemberChanges> {
+  if (sent === undefined) return { added: [], removed: [] }
   const changes = difference(await parts.reader.membersOf(group.id), named(sent))
-  for (let start = 0; start < changes.added.length; start += checkAtOnce) {
-    const page = changes.added.slice(start, start + checkAtOnce)
-    const known = await Promise.all(page.map((id) => hasEntity(parts, group, id)))
-    const unknown = page.find((_, index) => known[index] !== true)
-    if (unknown !== undefined) throw refuse('invalid', `invalid entity ID ${quoted(unknown)}`)
-    await nextTurn()
-  }
-  return changes
+  const added = await membersWith(
+    changes.added,
+    (id) => entityOf(parts, group, id),
+    (id) => {
+      throw refuse('invalid', `invalid entity ID ${quoted(id)}`)
+    },
+  )
+  return { added, removed: await membersWith(changes.removed, (id) => parts.view.read(entityKey(id))) }
 }
 
-async function hasEntity(parts: GroupParts, group: Group, id: string): Promise<boolean> {
-  return mayBeMember(parts, group, id) && (await parts.view.read(entityKey(id))) !== undefined
+/** A member that joins or leaves, with its record. */
+type Member = { readonly id: string; readonly record: ViewRecord | undefined }
+type MemberChanges = { readonly added: readonly Member[]; readonly removed: readonly Member[] }
+
+async function membersWith(
+  ids: readonly string[],
+  read: (id: string) => Promise<ViewRecord | undefined>,
+  onMissing: (id: string) => void = () => {},
+): Promise<Member[]> {
+  const members: Member[] = []
+  for (let start = 0; start < ids.length; start += checkAtOnce) {
+    const page = await Promise.all(
+      ids.slice(start, start + checkAtOnce).map(async (id) => ({ id, record: await read(id) })),
+    )
+    for (const { id, record } of page) if (record === undefined) onMissing(id)
+    members.push(...page)
+    await nextTurn()
+  }
+  return members
 }
+
+const entityOf = async (parts: GroupParts, group: Group, id: string): Promise<ViewRecord | undefined> =>
+  mayBeMember(parts, group, id) ? parts.view.read(entityKey(id)) : undefined
 
 /**
  * Members may be of the group's namespace or an ancestor of it.
@@ -208,13 +224,29 @@ function nameEntries(
   return before === undefined ? [taken] : [taken, { key: before, value: undefined }]
 }
 
-/** Both rows of a membership; a `value` of undefined deletes them. */
-export const membershipRows = (group: string, entity: string, value: true | undefined): ViewEntry[] => [
-  { key: memberKey(group, entity), value },
-  { key: membershipKey(entity, group), value },
+/**
+ * Both rows of a membership; a `value` of undefined deletes them. Servers copy the groups of an entity, but not
+ * the entities of a group.
+ */
+export const membershipRows = (
+  group: string,
+  entity: string,
+  value: true | undefined,
+  options: WriteOptions = {},
+): ViewEntry[] => [
+  { key: memberKey(group, entity), value, isUncopied: true },
+  { key: membershipKey(entity, group), value, ...options },
 ]
 
+/**
+ * Writes an entity as it is, with a change of its memberships: if the entity is deleted or merged
+ * concurrently, one of the two writes fails and is retried.
+ */
+export const unchangedEntity = ({ key, value, revision }: ViewRecord): ViewEntry => ({
+  ...{ key, value, expect: revision, isUncopied: true },
+})
+
 export const childRows = (parent: string, child: string, value: true | undefined): ViewEntry[] => [
-  { key: childKey(parent, child), value },
+  { key: childKey(parent, child), value, isUncopied: true },
   { key: parentKey(child, parent), value },
 ]

@@ -21,13 +21,17 @@ export const identityPrefixes = [
   'entity-merged/',
 ] as const
 
-export const entityPrefix = (namespace: string): string => `entity/${namespace}/`
+export const entitiesPrefix = 'entity/'
+export const entityPrefix = (namespace: string): string => `${entitiesPrefix}${namespace}/`
 export const entityKey = (id: string): string => `${entityPrefix(namespaceIdOf(id))}${id}`
 /** Alias id → entity id, for aliases whose id is not derived from the entity's id. */
 export const aliasIdPrefix = (namespace: string): string => `entity-alias-id/${namespace}/`
 export const aliasIdKey = (id: string): string => `${aliasIdPrefix(namespaceIdOf(id))}${id}`
 /** Id of a merged entity → id of the entity it was merged into. */
-export const mergedKey = (id: string): string => `entity-merged/${namespaceIdOf(id)}/${id}`
+export const mergedKey = (id: string): string => `${mergedPrefix}${namespaceIdOf(id)}/${id}`
+export const mergedPrefix = 'entity-merged/'
+/** The id at the end of an entity's key. */
+export const idInKey = (key: string): string => key.slice(key.lastIndexOf('/') + 1)
 
 export type NameKind = 'entity' | 'alias' | 'group' | 'group-alias'
 

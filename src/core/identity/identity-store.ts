@@ -9,8 +9,16 @@ import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { canonicalName } from './canonical-name.ts'
 import { aliasOf, type Entity, type EntityAlias, lastLoginDay } from './entity.ts'
 import { EntityRecords } from './entity-records.ts'
-import { entityKey, IdentityKeys, identityPrefixes } from './identity-keys.ts'
 import {
+  entitiesPrefix,
+  entityKey,
+  idInKey,
+  IdentityKeys,
+  identityPrefixes,
+  mergedPrefix,
+} from './identity-keys.ts'
+import {
+  type GroupChange,
   type GroupLogin,
   type GroupRefresh,
   type MemberGroup,
@@ -118,8 +126,8 @@ export class IdentityStore {
   /** By the entity's own id, never by the id of an entity that was merged into it. */
   readonly #identities = new RecordCache<Identity>(cacheLimit, maxCachedText, ({ entity }) => entity)
   /**
-   * Entity id by namespace, mount accessor and folded name. May be outdated, so the aliases of the entity are
-   * checked.
+   * Entity id by namespace, mount accessor and folded name. May be outdated, also because other servers write
+   * the rows, so the aliases of the entity are checked.
    */
   readonly #aliasRows = new RecordCache<EntityRef>(cacheLimit, maxCachedText)
   /** Id of a merged entity → id of the entity it was merged into. */
@@ -137,6 +145,8 @@ export class IdentityStore {
     this.random = random
     this.memberships = memberships
     this.records = new EntityRecords(view, keys)
+    view.watch(entitiesPrefix, (written) => this.#identities.follow(written, idInKey))
+    view.watch(mergedPrefix, (written) => this.#mergedInto.follow(written, idInKey))
   }
 
   static async open(parts: IdentityStoreParts): Promise<IdentityStore> {
@@ -205,6 +215,7 @@ export class IdentityStore {
 
   /** Like `forLogin`, but reads from storage, with the revisions that a change must expect. */
   async #readForLogin(alias: LoginAlias, cacheKey: string): Promise<LoginIdentity> {
+    const { drops } = this.#identities
     const rowKey = this.records.keys.alias(alias.namespace, alias.mountAccessor, alias.name)
     const row = await this.#view.read(rowKey)
     const stored =
@@ -214,9 +225,9 @@ export class IdentityStore {
       const fresh = this.#newEntity(alias, await this.records.resembled(alias))
       const nameKey = this.records.keys.entityName(alias.namespace, fresh.name)
       const entries: ViewEntry[] = [
-        { key: entityKey(fresh.id), value: fresh, expect: 'absent' },
-        { key: nameKey, value: fresh.id, expect: 'absent' },
-        { key: rowKey, value: fresh.id, expect: row?.revision ?? 'absent' },
+        { key: entityKey(fresh.id), value: fresh, expect: 'absent', isUncopied: true },
+        { key: nameKey, value: fresh.id, expect: 'absent', isUncopied: true },
+        { key: rowKey, value: fresh.id, expect: row?.revision ?? 'absent', isUncopied: true },
         ...this.records.alikeEntries(alias, fresh.id),
       ]
       const groups = await this.#groupsOf(alias, fresh.id, 'created')
@@ -234,12 +245,20 @@ export class IdentityStore {
     )
     if (changes === undefined && (groups === undefined || groups.entries.length === 0)) {
       this.#aliasRows.set(cacheKey, { entityId: stored.entity.id })
+      // replaces an old copy: another server may have stored the day of the login, which is not reported
+      this.#identities.set(stored.entity.id, identity, drops)
       return unchanged(identity, groups)
     }
     const entries: ViewEntry[] =
       changes === undefined
         ? []
-        : [{ key: entityKey(stored.entity.id), value: identity.entity, expect: stored.revision }]
+        : [
+            {
+              key: entityKey(stored.entity.id),
+              ...{ value: identity.entity, expect: stored.revision },
+              ...(changes.aliases === undefined ? { isUncopied: true } : {}),
+            },
+          ]
     return this.#change(identity, cacheKey, entries, groups)
   }
 
@@ -384,23 +403,29 @@ export class IdentityStore {
       if (!(await this.#view.write(entries))) return false
     } finally {
       // also after an error: the write may have been committed
-      this.forget(entityIds)
+      this.#forget(entityIds)
     }
     written?.()
     return true
   }
 
-  /** Drops entities from the cache that changed, or whose groups changed. */
-  forget(entityIds: readonly string[] | 'all'): void {
-    if (entityIds === 'all') {
-      this.#identities.dropAll()
-      this.#mergedInto.dropAll()
-      return
-    }
+  /** Drops entities from the cache that changed. */
+  #forget(entityIds: readonly string[]): void {
     for (const id of entityIds) {
       this.#identities.drop(id)
       this.#mergedInto.drop(id)
     }
+  }
+
+  /** Drops entities from the cache whose groups changed. */
+  groupsChanged(change: GroupChange): void {
+    if (change === 'all') {
+      this.#identities.dropAll()
+      return
+    }
+    const { groups, entities } = change
+    for (const id of entities) this.#identities.drop(id)
+    if (groups.size > 0) this.#identities.dropWhere((identity) => isMember(identity, groups))
   }
 
   /** Runs `work`; meanwhile removes from `unused` each entity with a login or with a use of a token. */
@@ -417,12 +442,17 @@ export class IdentityStore {
     for (const unused of this.#watches) unused.delete(entityId)
   }
 
-  /** Deletes all entities of a namespace. Idempotent. */
+  /**
+   * Deletes all entities of a removed namespace. Copies of them do no harm: no token of the namespace is valid
+   * any more, and no other entity gets one of their ids. Idempotent.
+   */
   async removeNamespace(namespace: string): Promise<void> {
+    const view = this.#view.view('', { isUncopied: true })
     try {
-      for (const prefix of identityPrefixes) await this.#view.deletePrefix(`${prefix}${namespace}/`)
+      for (const prefix of identityPrefixes) await view.deletePrefix(`${prefix}${namespace}/`)
     } finally {
-      this.forget('all')
+      this.#identities.dropAll()
+      this.#mergedInto.dropAll()
       this.#aliasRows.dropAll()
     }
   }
@@ -469,6 +499,9 @@ export function identityIn(
   const here = policiesByNamespace.find((one) => one.namespace === namespace)
   return { policies: here?.names ?? [], groups: here?.groups ?? [] }
 }
+
+const isMember = ({ groups, policiesByNamespace }: Identity, ids: ReadonlySet<string>): boolean =>
+  [groups, ...policiesByNamespace.map((set) => set.groups)].some((some) => some.some(({ id }) => ids.has(id)))
 
 const policiesOf = (holders: readonly { readonly policies: readonly string[] }[]): string[] =>
   [...new Set(holders.flatMap(({ policies }) => policies))].sort()

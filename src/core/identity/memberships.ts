@@ -15,6 +15,14 @@ export type MembershipsOf = {
   readonly inherited: readonly MemberGroup[]
 }
 
+/**
+ * What a write of groups changed: groups (record or parents), and entities with other memberships; `all` if
+ * that is unknown.
+ */
+export type GroupChange =
+  | { readonly groups: ReadonlySet<string>; readonly entities: ReadonlySet<string> }
+  | 'all'
+
 /** The data of a login that affects groups. */
 export type GroupLogin = {
   /** Namespace of the mount and its group aliases. */

@@ -147,7 +147,11 @@ function mergeEntries(
     { key: entityKey(merged.id), value: merged, expect: target.revision },
     ...sources.flatMap(({ entity, revision }) => [
       { key: entityKey(entity.id), value: undefined, expect: revision },
-      { key: records.keys.entityName(entity.namespace_id, entity.name), value: undefined },
+      {
+        key: records.keys.entityName(entity.namespace_id, entity.name),
+        value: undefined,
+        isUncopied: true as const,
+      },
       ...lost(entity),
     ]),
     ...lost(target.entity),

@@ -67,6 +67,6 @@ export class TokenRoleStore {
 
   /** Leaves cached roles alone: namespace ids are never reused. */
   async removeNamespace(namespace: string): Promise<void> {
-    await this.#view.deletePrefix(folder(namespace))
+    await this.#view.view('', { isUncopied: true }).deletePrefix(folder(namespace))
   }
 }
