@@ -3,12 +3,28 @@ import type { BatchEntry, Storage } from '../../storage/storage.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import { isRecoveryKey, recoveryKeyEntry } from './recovery-key.ts'
-import { readSealConfig, type SealConfig, type ShareCounts, sealConfigRecord } from './seal-config.ts'
+import {
+  readSealConfig,
+  type SealConfig,
+  type SealRevision,
+  type ShareCounts,
+  sealConfigRecord,
+  sealConfigRevision,
+} from './seal-config.ts'
 
 /** PGP messages with the shares of a key, in hexadecimal, by the fingerprints of their readers. */
 export type ShareBackup = {
   readonly nonce: string
   readonly keys: Readonly<Record<string, readonly string[]>>
+}
+
+/** What replaces a key. */
+export type NewKey = {
+  readonly key: Buffer
+  readonly counts: ShareCounts
+  readonly backup: ShareBackup | undefined
+  /** From before the present key was found to authorize this. */
+  readonly expect: SealRevision
 }
 
 /** A key that people hold in shares. */
@@ -18,8 +34,12 @@ export type HeldKey = {
   /** Undefined if nobody holds such a key yet. Throws a refusal if the seal of the store has none. */
   counts(): Promise<ShareCounts | undefined>
   matches(key: Buffer): Promise<boolean>
-  /** Replaces the key and, if there is a new one, the backup of its shares, in one write. */
-  replace(key: Buffer, counts: ShareCounts, backup: ShareBackup | undefined): Promise<void>
+  revision(): Promise<SealRevision>
+  /**
+   * Replaces the key and, if there is a new one, the backup of its shares, in one write. False if another
+   * server has replaced the key meanwhile.
+   */
+  replace(made: NewKey): Promise<boolean>
   backup(): Promise<ShareBackup | undefined>
   deleteBackup(): Promise<void>
 }
@@ -44,9 +64,13 @@ export function unsealKey(parts: HeldKeyParts): HeldKey {
       throw refuse('invalid', `rekey is not available with seal type ${seal.type}`)
     },
     matches: (key) => barrier.opensRootKey(key),
-    replace: (key, counts, backup) =>
-      replace(parts, { type: 'shamir', ...counts }, [...backups.unsealKey.entries(backup)], (records) =>
-        barrier.rekey(key, records),
+    revision: () => sealConfigRevision(storage),
+    replace: ({ key, counts: { shares, threshold }, backup, expect }) =>
+      replace(
+        parts,
+        { seal: { type: 'shamir', shares, threshold }, expect },
+        [...backups.unsealKey.entries(backup)],
+        (records) => barrier.rekey(key, records),
       ),
     ...backups.unsealKey.over(parts.root),
   }
@@ -63,10 +87,11 @@ export function recoveryKey(parts: HeldKeyParts): HeldKey {
       throw refuse('invalid', 'recovery rekeying not supported')
     },
     matches: (key) => isRecoveryKey(root, key),
-    replace: (key, counts, backup) =>
+    revision: () => sealConfigRevision(storage),
+    replace: ({ key, counts: { shares, threshold }, backup, expect }) =>
       replace(
         parts,
-        { type: 'static', recovery: counts },
+        { seal: { type: 'static', recovery: { shares, threshold } }, expect },
         [recoveryKeyEntry(key), ...backups.recoveryKey.entries(backup)],
         (records) => storage.write(records),
       ),
@@ -76,14 +101,18 @@ export function recoveryKey(parts: HeldKeyParts): HeldKey {
 
 /** Stores another configuration of the seal with what belongs to it. */
 async function replace(
-  { barrier, onSealChanged }: HeldKeyParts,
-  seal: SealConfig,
+  { storage, barrier, onSealChanged }: HeldKeyParts,
+  { seal, expect }: { seal: SealConfig; expect: SealRevision },
   entries: readonly ViewEntry[],
   write: (records: readonly BatchEntry[]) => Promise<boolean>,
-): Promise<void> {
-  const isWritten = await barrier.sealing(entries, (sealed) => write([sealConfigRecord(seal), ...sealed]))
-  if (!isWritten) throw refuse('unavailable', 'the root key was changed meanwhile')
-  onSealChanged(seal)
+): Promise<boolean> {
+  const isWritten = await barrier.sealing(entries, (sealed) =>
+    write([{ ...sealConfigRecord(seal), expect }, ...sealed]),
+  )
+  if (isWritten) onSealChanged(seal)
+  else if ((await sealConfigRevision(storage)) === expect)
+    throw refuse('unavailable', 'the root key was changed meanwhile')
+  return isWritten
 }
 
 const backupAt = (key: string) => ({

@@ -19,11 +19,14 @@ import {
   resultOf,
   type VerificationStatus,
 } from './rekey-answers.ts'
+import type { SealRevision } from './seal-config.ts'
 import { ShareProgress } from './share-progress.ts'
 
 export type RekeyParts = { readonly held: HeldKey; readonly clock: Clock; readonly random: Random }
 
 type Attempt = RekeyPlan & {
+  /** Of the seal, when the rekey began. */
+  readonly revision: SealRevision
   /** The new key, once it waits for its verification. */
   made?: { readonly key: Buffer; readonly backup: ShareBackup | undefined }
 }
@@ -68,12 +71,13 @@ export class Rekey implements Disposable {
   start(request: RekeyRequest): Promise<RekeyResult | undefined> {
     return this.#turns.runExclusive(turn, async () => {
       const { held, clock } = this.#parts
+      const revision = await held.revision()
       const counts = await held.counts()
       checkRequest(request)
       const plan = await readKeyPlan(request, held.planPrefix, clock.now())
       if (this.#current() !== undefined) throw refuse('invalid', 'rekey already in progress')
       this.#progress.begin()
-      const attempt: Attempt = { nonce: this.#progress.nonce, plan, request }
+      const attempt: Attempt = { nonce: this.#progress.nonce, plan, request, revision }
       this.#attempt = attempt
       return counts === undefined ? await this.#issueFirst(attempt) : undefined
     })
@@ -135,7 +139,7 @@ export class Rekey implements Disposable {
           this.#progress.begin()
           throw refuse('invalid', 'rekey verification failed; incorrect key shares supplied')
         }
-        await this.#parts.held.replace(key, plan, made.backup)
+        await this.#replace(attempt, { key, backup: made.backup })
       } finally {
         key?.fill(0)
       }
@@ -217,7 +221,7 @@ export class Rekey implements Disposable {
   }
 
   async #issue(attempt: Attempt): Promise<RekeyResult> {
-    const { held, random } = this.#parts
+    const { random } = this.#parts
     const { plan, request, nonce } = attempt
     const key = newKey(random)
     let isHeld = false
@@ -230,12 +234,22 @@ export class Rekey implements Disposable {
         isHeld = true
         return { ...resultOf(attempt, issued), verification_nonce: this.#progress.nonce }
       }
-      await held.replace(key, plan, backup)
+      await this.#replace(attempt, { key, backup })
       this.#end()
       return resultOf(attempt, issued)
     } finally {
       if (!isHeld) key.fill(0)
     }
+  }
+
+  /** Throws a refusal, and the rekey ends, if another server has replaced the key since it began. */
+  async #replace(
+    { plan, revision }: Attempt,
+    made: { key: Buffer; backup: ShareBackup | undefined },
+  ): Promise<void> {
+    if (await this.#parts.held.replace({ ...made, counts: plan, expect: revision })) return
+    this.#end()
+    throw refuse('invalid', 'rekey aborted: the key was replaced meanwhile')
   }
 
   #end(): void {

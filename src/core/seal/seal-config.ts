@@ -32,6 +32,12 @@ export async function readSealConfig(storage: Pick<Storage, 'get'>): Promise<Sea
   return parsed.data
 }
 
+/** The revision of the configuration, which another one replaces only if it is still the same. */
+export const sealConfigRevision = async (storage: Pick<Storage, 'get'>): Promise<SealRevision> =>
+  (await storage.get(sealConfigKey))?.revision ?? 'absent'
+
+export type SealRevision = number | 'absent'
+
 export const sealConfigRecord = (config: SealConfig) => ({
   key: sealConfigKey,
   value: Buffer.from(JSON.stringify(config)),

@@ -29,9 +29,11 @@ async function aHeldKey({ isHeld = true } = {}) {
       look(shown)
       return shown.equals(key)
     },
-    replace: async (shown) => {
+    revision: async () => 1,
+    replace: async ({ key: shown }) => {
       look(shown)
       if (failure !== undefined) throw failure
+      return true
     },
     backup: async () => undefined,
     deleteBackup: async () => {},

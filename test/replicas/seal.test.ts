@@ -1,0 +1,234 @@
+import { pino } from 'pino'
+import { describe, expect, test } from 'vitest'
+import { offer, textsOf } from '../support/ceremonies.ts'
+import { newDatabase, query } from '../support/postgres.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+
+const sealKey = '5e'.repeat(32)
+
+type Server = TestServer & { readonly tokens: string[]; readonly lines: string[] }
+
+/** A server on a database, not in development mode, with what it did with root tokens. */
+async function start(
+  database: string,
+  number: number,
+  settings: Record<string, string> = {},
+): Promise<Server> {
+  const tokens: string[] = []
+  const lines: string[] = []
+  const server = await startTestServer({
+    dev: false,
+    settings: {
+      ...{ STORAGE: database, REPLICA_NAME: `server-${number}`, POSTGRES_POOL: '4' },
+      ...('SEAL_KEY_FILE' in settings ? {} : { SEAL_KEY: sealKey }),
+      ...settings,
+    },
+    log: pino({}, { write: (line) => void lines.push(line) }),
+    rootToken: {
+      keep: (token) => void tokens.push(`kept ${token}`),
+      tell: (token) => void tokens.push(`told ${token}`),
+    },
+  })
+  return Object.assign(server, { tokens, lines })
+}
+
+async function startAll(database: string, count: number, settings?: Record<string, string>) {
+  await using started = new AsyncDisposableStack()
+  const starting = Array.from({ length: count }, (_, number) => start(database, number, settings))
+  const servers = await Promise.all(starting)
+  for (const server of servers) started.use(server)
+  const held = started.move()
+  const [one, other] = servers
+  if (one === undefined || other === undefined) throw new Error('a test needs two servers')
+  return { database, servers, one, other, [Symbol.asyncDispose]: () => held.disposeAsync() }
+}
+
+const health = async (server: TestServer) => (await server.anonymous.read('sys/health')).status
+
+/** Resolves once a server answers its health check so. */
+async function untilHealth(server: TestServer, status: number): Promise<void> {
+  while ((await health(server)) !== status);
+}
+
+const rootOf = (servers: readonly Server[]): string =>
+  servers
+    .flatMap(({ tokens }) => tokens)
+    .find((line) => line.startsWith('told '))
+    ?.slice(5) ?? ''
+
+/** What each server answers to the same call. */
+const statusesOf = async (
+  servers: readonly Server[],
+  call: (server: Server) => Promise<{ status: number }>,
+) => (await Promise.all(servers.map(call))).map(({ status }) => status)
+
+describe('with a static seal', () => {
+  test('of five servers that start on an empty database, one creates the store and tells the root token', async () => {
+    await using all = await startAll(await newDatabase(), 5)
+    const { servers } = all
+    const token = rootOf(servers)
+
+    const statuses = await statusesOf(servers, (server) => server.as(token).read('auth/token/lookup-self'))
+
+    expect(servers.flatMap(({ tokens }) => tokens)).toEqual([`kept ${token}`, `told ${token}`])
+    expect(statuses).toEqual(servers.map(() => 200))
+    expect(
+      servers.flatMap(({ lines }) => lines).filter((line) => line.includes('"initialized"')),
+    ).toHaveLength(1)
+  })
+
+  test('the seal key must be given, and opens the store; else nothing is written', async () => {
+    const database = await newDatabase()
+    const noKey = { SEAL_KEY_FILE: '/nonexistent/seal.key' }
+
+    await expect(start(database, 0, noKey)).rejects.toMatchObject({
+      exitCode: 5,
+      message: 'seal key file /nonexistent/seal.key is missing',
+    })
+    expect(await query(database, 'SELECT key FROM records')).toEqual([])
+    await using server = await start(database, 0)
+    const before = await query(database, 'SELECT key, value FROM records ORDER BY key')
+    await expect(start(database, 1, { SEAL_KEY: '66'.repeat(32) })).rejects.toMatchObject({
+      exitCode: 5,
+      message: 'seal key does not open this store',
+    })
+    await expect(start(database, 1, { SEAL: 'shamir' })).rejects.toMatchObject({ exitCode: 2 })
+
+    expect(await query(database, 'SELECT key, value FROM records ORDER BY key')).toEqual(before)
+    expect(await health(server)).toBe(200)
+  })
+
+  test('a rotation of the data key and of the root key on one server leaves the others working', async () => {
+    await using all = await startAll(await newDatabase(), 3)
+    const { one, other, servers } = all
+    const token = rootOf(servers)
+    const [root, atOther] = [one.as(token), other.as(token)]
+
+    expect((await root.write('sys/rotate')).status).toBe(204)
+    const { body } = await root.write('auth/token/create', {
+      type: 'batch',
+      policies: ['default'],
+      ttl: '1h',
+    })
+    const batch = String(body.auth?.['client_token'])
+    expect(await statusesOf(servers, (server) => server.as(batch).read('auth/token/lookup-self'))).toEqual([
+      ...[200, 200, 200],
+    ])
+    for (const change of ['sys/rotate/root', 'sys/rotate', 'sys/rotate/root'])
+      expect((await root.write(change)).status).toBe(204)
+    expect((await atOther.write('sys/policies/acl/p', { policy: 'path "x" {}' })).status).toBe(204)
+    expect((await atOther.write('sys/rotate')).status).toBe(204)
+    expect((await atOther.write('sys/rotate/root')).status).toBe(204)
+    expect((await root.write('sys/rotate/config', { interval: '24h' })).status).toBe(204)
+
+    expect(await statusesOf(servers, (server) => server.as(token).read('sys/policies/acl/p'))).toEqual([
+      ...[200, 200, 200],
+    ])
+    for (const server of servers)
+      while (Number((await server.as(token).read('sys/key-status')).body.data?.['term']) < 4);
+    const rules = (await atOther.read('sys/rotate/config')).body.data
+    expect(rules?.['interval']).toBe(86_400)
+    // a later start finds the keys too
+    await using late = await start(all.database, 9)
+    expect(await health(late)).toBe(200)
+  })
+
+  test('sys/seal seals every server, and each is unsealed by itself; a start opens the store', async () => {
+    await using all = await startAll(await newDatabase(), 3)
+    const { one, other, servers } = all
+    const [, , third] = servers
+    if (third === undefined) throw new Error('there is no third server')
+
+    expect((await one.as(rootOf(servers)).write('sys/seal')).status).toBe(204)
+    expect(await health(one)).toBe(503)
+    for (const server of [other, third]) await untilHealth(server, 503)
+    expect((await other.as(rootOf(servers)).read('auth/token/lookup-self')).status).toBe(503)
+    expect((await other.anonymous.write('sys/unseal', { key: sealKey })).body['sealed']).toBe(false)
+    await using late = await start(all.database, 9)
+
+    expect(
+      await statusesOf([one, other, third, late], (server) => server.anonymous.read('sys/health')),
+    ).toEqual([...[503, 200, 503, 200]])
+  })
+
+  test('of two first sets of recovery keys that two servers make at once, one is refused, and the other is known everywhere', async () => {
+    await using all = await startAll(await newDatabase(), 2)
+    const { servers } = all
+    const token = rootOf(servers)
+    const plan = { secret_shares: 3, secret_threshold: 2 }
+
+    const made = await Promise.all(
+      servers.map((server) => server.as(token).write('sys/rekey-recovery-key/init', plan)),
+    )
+
+    expect(made.map(({ status }) => status).sort()).toEqual([200, 400])
+    const shares = made.flatMap(({ body }) => textsOf(body['keys']))
+    for (const server of servers) {
+      const root = server.as(token)
+      const begun = await root.write('sys/generate-root/attempt')
+      const done = await offer(root, 'sys/generate-root/update', begun.body['nonce'], shares.slice(0, 2))
+      expect([done.status, done.body['complete']]).toEqual([200, true])
+    }
+  })
+})
+
+describe('with a Shamir seal', () => {
+  test('one server is initialized for all, each is unsealed, and a rekey on one leaves the others open', async () => {
+    await using all = await startAll(await newDatabase(), 2, { SEAL: 'shamir' })
+    const { one, other, servers } = all
+    const plan = { secret_shares: 3, secret_threshold: 2 }
+
+    const inits = await Promise.all(servers.map((server) => server.anonymous.write('sys/init', plan)))
+    expect(inits.map(({ status }) => status).sort()).toEqual([200, 400])
+    const { body } = inits.find(({ status }) => status === 200) ?? (await one.anonymous.read('sys/health'))
+    const [token, shares] = [String(body['root_token']), textsOf(body['keys'])]
+    for (const server of servers) {
+      await untilHealth(server, 503)
+      for (const key of shares.slice(1)) await server.anonymous.write('sys/unseal', { key })
+      expect(await health(server)).toBe(200)
+    }
+
+    const root = one.as(token)
+    const begun = await root.write('sys/rekey/init', { secret_shares: 2, secret_threshold: 2 })
+    const rekeyed = await offer(root, 'sys/rekey/update', begun.body['nonce'], shares.slice(1))
+    expect(rekeyed.body['complete']).toBe(true)
+    expect((await other.as(token).write('sys/rotate')).status).toBe(204)
+    expect((await other.as(token).write('sys/policies/acl/p', { policy: 'path "x" {}' })).status).toBe(204)
+    expect((await other.as(token).write('sys/seal')).status).toBe(204)
+    await untilHealth(one, 503)
+
+    for (const server of servers) {
+      const status = await server.anonymous.read('sys/seal-status')
+      expect([status.body['n'], status.body['t']]).toEqual([2, 2])
+      for (const key of textsOf(rekeyed.body['keys'])) await server.anonymous.write('sys/unseal', { key })
+      expect((await server.as(token).read('sys/policies/acl/p')).status).toBe(200)
+    }
+  })
+
+  test('of two rekeys on two servers, the second to end is refused', async () => {
+    await using all = await startAll(await newDatabase(), 2, { SEAL: 'shamir' })
+    const { one, servers } = all
+    const single = { secret_shares: 1, secret_threshold: 1 }
+    const { body } = await one.anonymous.write('sys/init', single)
+    const [token, [key]] = [String(body['root_token']), textsOf(body['keys'])]
+    for (const server of servers) {
+      await untilHealth(server, 503)
+      await server.anonymous.write('sys/unseal', { key })
+    }
+    const verified = { ...single, require_verification: true }
+    const ceremonies = await Promise.all(
+      servers.map(async (server) => {
+        const root = server.as(token)
+        const begun = await root.write('sys/rekey/init', verified)
+        const issued = await root.write('sys/rekey/update', { nonce: begun.body['nonce'], key })
+        const [share] = textsOf(issued.body['keys'])
+        return () => root.write('sys/rekey/verify', { nonce: issued.body['verification_nonce'], key: share })
+      }),
+    )
+
+    const ends = []
+    for (const verify of ceremonies) ends.push((await verify()).status)
+
+    expect(ends).toEqual([200, 400])
+  })
+})
