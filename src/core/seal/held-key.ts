@@ -19,7 +19,7 @@ export type ShareBackup = {
 }
 
 /** What replaces a key. */
-export type NewKey = {
+type NewKey = {
   readonly key: Buffer
   readonly counts: ShareCounts
   readonly backup: ShareBackup | undefined
