@@ -1,13 +1,32 @@
 import type { Core } from './core/core.ts'
+import { DatabaseTime } from './core/database-time.ts'
 import { TimeKeeper } from './core/time-keeper.ts'
-import { type ClockStep, MachineClock } from './lib/clock.ts'
+import { type Clock, type ClockStep, MachineClock } from './lib/clock.ts'
+import type { Log } from './log.ts'
 import type { Metrics } from './metrics/metrics.ts'
+import type { Storage } from './storage/storage.ts'
+
+/**
+ * Makes the clock follow the database, if several servers share one. A test's clock follows nothing.
+ * docs/replicas.md#time
+ */
+export async function followDatabase(
+  { shared }: Storage,
+  clock: Clock,
+  log: Log,
+): Promise<DatabaseTime | undefined> {
+  if (shared === undefined || !(clock instanceof MachineClock)) return undefined
+  const time = new DatabaseTime({ shared, clock, log })
+  await time.start()
+  return time
+}
 
 /**
  * Watches the system clock while the server runs. A test's clock needs no watching. docs/operations.md#time
  */
 export async function keepTime(core: Core, metrics: Metrics): Promise<TimeKeeper | undefined> {
   const { clock, view, log, settle, recheck } = core
+  const whose = core.jobs.isShared ? 'the database' : 'this machine'
   if (!(clock instanceof MachineClock)) return undefined
   return TimeKeeper.start({
     ...{ clock, view, settle },
@@ -17,7 +36,7 @@ export async function keepTime(core: Core, metrics: Metrics): Promise<TimeKeeper
       const times = { before: new Date(before).toISOString(), after: new Date(after).toISOString() }
       log.warn(
         { event: 'clock_step', direction, ...times, seconds: (after - before) / 1000 },
-        `the clock of this machine was set ${direction}`,
+        `the clock of ${whose} was set ${direction}`,
       )
       // the timers of long polls are wrong now
       recheck()

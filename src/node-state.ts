@@ -14,7 +14,12 @@ export type ProcessParts = {
   readonly clock: Clock
 }
 
-type Served = { readonly life: LifeCycle; readonly storage: Pick<Storage, 'get'> }
+type Served = {
+  readonly life: LifeCycle
+  readonly storage: Pick<Storage, 'get'>
+  /** Undefined unless the server's time is that of a database. */
+  readonly time?: { readonly isFarOff: boolean } | undefined
+}
 
 /** The phase of this process: starting, serving or stopping. */
 export class ProcessState {
@@ -60,7 +65,8 @@ export class ProcessState {
     if (!state.isInitialized()) return 'uninitialized'
     if (state.isSealed()) return 'sealed'
     if (!(await state.isStorageUp())) return 'storage'
-    return this.#served.life.core?.audit.log.isUp === false ? 'audit' : 'ready'
+    if (this.#served.life.core?.audit.log.isUp === false) return 'audit'
+    return this.#served.time?.isFarOff === true ? 'clock' : 'ready'
   }
 
   /** Never rejects. */

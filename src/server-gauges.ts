@@ -17,6 +17,8 @@ export type ProcessGaugeParts = {
   readonly storage: { size?(): StorageSize }
   readonly server: Server
   readonly clock: Clock
+  /** Undefined unless the server's time is that of a database. */
+  readonly time: { readonly offsetMs: number } | undefined
   /** Path of the database; undefined for one in memory. */
   readonly database: string | undefined
 }
@@ -28,6 +30,7 @@ export const processGauges = ({
   storage,
   server,
   clock,
+  time,
   database,
 }: ProcessGaugeParts): ReadGauge[] =>
   serverGauges({
@@ -39,7 +42,8 @@ export const processGauges = ({
     isStorageUp: () => node.isStorageUp(),
     storageSize: () => storage.size?.(),
     lastBackup: () => (database === undefined ? undefined : lastBackup(database)),
-    clockOffset: () => (clock instanceof MachineClock ? clock.offset() / 1000 : 0),
+    clockSource: time === undefined ? 'machine' : 'database',
+    clockOffset: () => (time?.offsetMs ?? (clock instanceof MachineClock ? clock.offset() : 0)) / 1000,
     inFlight: () => life.inFlight,
     connections: () =>
       new Promise((settle, reject) =>

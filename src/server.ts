@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { followDatabase } from './clock-keeping.ts'
 import type { Config } from './config.ts'
 import type { RootTokenTeller } from './core/tokens/root-token.ts'
 import { openHttp } from './http/http.ts'
@@ -171,12 +172,13 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   // bind before a store is created: an address in use must not lose the first root token
   const { listener, watching } = opened.use(await bindListeners(config, { metrics, state }))
   const storage = opened.use(await openStorage(config, given.watch, given.faults))
+  const time = opened.use(await followDatabase(storage, given.clock, given.log))
   const apiAddr = config.apiAddr ?? listener.url
   const life = opened.use(await openLife({ ...given, config: { ...config, apiAddr }, storage, definitions }))
   const server = createListServer(listServerOptions(config, given.measure), life.receive)
   const database = config.storage.kind === 'sqlite' ? config.storage.path : undefined
   const node = state.of({ life, storage })
-  metrics.add(processGauges({ node, life, storage, server, database, clock: given.clock }))
+  metrics.add(processGauges({ node, life, storage, server, database, clock: given.clock, time }))
 
   // close both at once: the listener waits for long polls, which end when the requests do
   opened.defer(async () => {
@@ -188,7 +190,7 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
     requests.start()
   }
   await listener.serve(server)
-  state.started({ life, storage })
+  state.started({ life, storage, time })
   // disposal is in reverse order: requests first, storage last
   const held = opened.move()
   return {

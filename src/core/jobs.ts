@@ -53,6 +53,11 @@ export class Jobs implements AsyncDisposable {
     this.#parts = parts
   }
 
+  /** Whether other servers do the same jobs. */
+  get isShared(): boolean {
+    return this.#parts.shared !== undefined
+  }
+
   /** The job of that name: `sweep`, or `sweep/<id>` for jobs that exist once for each of many objects. */
   job(name: string): BackgroundJob {
     const known = this.#jobs.get(name)

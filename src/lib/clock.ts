@@ -32,7 +32,9 @@ const absorbingPace = 0.5
  * docs/operations.md#time
  */
 export class MachineClock implements Clock {
-  readonly #machine: MachineTime
+  readonly machine: MachineTime
+  /** What this clock follows. */
+  #source: () => number
   /** This clock's time at one moment of the steady clock, and the pace since then. */
   #time: number
   #at: number
@@ -42,20 +44,30 @@ export class MachineClock implements Clock {
   #stepsBack: readonly ClockStep[] = []
 
   constructor(machine: MachineTime) {
-    this.#machine = machine
+    this.machine = machine
+    this.#source = machine.wall
     this.#time = machine.wall()
     this.#at = machine.steady()
   }
 
   now(): number {
-    const steady = this.#machine.steady()
+    const steady = this.machine.steady()
     if (steady - this.#at >= readEveryMs) this.#read(steady)
     return Math.floor(this.#timeAt(steady))
   }
 
   /** How far the machine's clock is ahead of this one, in milliseconds. */
   offset(): number {
-    return this.#machine.wall() - this.now()
+    return this.machine.wall() - this.now()
+  }
+
+  /**
+   * Follows another source instead of the machine's clock, whose time it takes over at once. Must be called
+   * before anything depends on the time.
+   */
+  follow(source: () => number): void {
+    this.#source = source
+    this.#set(source(), this.machine.steady(), 1)
   }
 
   /**
@@ -76,20 +88,25 @@ export class MachineClock implements Clock {
     return this.#stepsBack
   }
 
+  /** The steps that the servers of a shared storage have recorded. */
+  useStepsBack(steps: readonly ClockStep[]): void {
+    this.#stepsBack = steps
+  }
+
   /** Continues from the previous process: its last time, and its backward steps. */
   startFrom(time: number, stepsBack: readonly ClockStep[] = []): void {
     this.#stepsBack = stepsBack
     if (time <= this.now()) return
     this.#time = time
-    this.#at = this.#machine.steady()
+    this.#at = this.machine.steady()
     this.#read(this.#at)
   }
 
-  /** Switches to the machine's time. */
+  /** Switches to the time that it follows. */
   adopt(): void {
-    const step = { before: this.now(), after: this.#machine.wall() }
+    const step = { before: this.now(), after: this.#source() }
     if (step.before - step.after > largestAbsorbedMs) this.#stepsBack = [...this.#stepsBack, step]
-    this.#set(step.after, this.#machine.steady(), 1)
+    this.#set(step.after, this.machine.steady(), 1)
     this.#isStepPending = false
   }
 
@@ -99,7 +116,7 @@ export class MachineClock implements Clock {
 
   #read(steady: number): void {
     const before = this.#timeAt(steady)
-    const after = this.#machine.wall()
+    const after = this.#source()
     if (after >= before) {
       this.#isStepPending = false
       this.#set(after, steady, 1)

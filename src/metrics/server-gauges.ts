@@ -14,7 +14,9 @@ export type ServerSources = {
     | undefined
   /** Time of the last backup in milliseconds; undefined if there was none. */
   lastBackup(): number | undefined
-  /** Seconds the machine's clock is ahead of the server's time. */
+  /** Where the server's time comes from. */
+  readonly clockSource: 'machine' | 'database'
+  /** Seconds the machine's clock is ahead of the server's time, or of the database's. */
   clockOffset(): number
   inFlight(): number
   connections(): Promise<number>
@@ -89,9 +91,9 @@ export function serverGauges(sources: ServerSources): ReadGauge[] {
     },
     {
       name: 'clock_offset_seconds',
-      help: 'Seconds by which the system clock is ahead of the server’s time',
+      help: 'Seconds by which the system clock is ahead of the server’s time, or of the database’s',
       labels: ['source'],
-      read: () => [{ labels: { source: 'machine' }, value: sources.clockOffset() }],
+      read: () => [{ labels: { source: sources.clockSource }, value: sources.clockOffset() }],
     },
     {
       name: 'http_in_flight_requests',

@@ -46,7 +46,9 @@ export type NodeState = {
   isInitialized(): boolean
   isSealed(): boolean
   /** `ready`, or the first reason why not. docs/operations.md#start-stop-restart */
-  readiness(): Promise<'ready' | 'starting' | 'uninitialized' | 'sealed' | 'storage' | 'audit' | 'stopping'>
+  readiness(): Promise<
+    'ready' | 'starting' | 'uninitialized' | 'sealed' | 'storage' | 'audit' | 'clock' | 'stopping'
+  >
   /** Whether the storage can be read. */
   isStorageUp(): Promise<boolean>
   /** The Vault version that clients compare with. */
