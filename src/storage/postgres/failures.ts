@@ -16,11 +16,15 @@ export class LostCommitError extends Error {
   readonly code = 'COMMIT_LOST'
 }
 
+const isOwn = (cause: unknown) =>
+  [FencedError, UndecidedError, LostCommitError].some((type) => cause instanceof type)
+
 const connectionClass = /^(?:08|57P)/
 const sqlState = /^[0-9A-Z]{5}$/
 
 /** Whether the connection failed, so that a statement under way may have been executed or not. */
 export const isConnectionFailure = (cause: unknown): boolean => {
+  if (isOwn(cause)) return false
   const code = engineCode(cause)
   return !sqlState.test(code) || connectionClass.test(code)
 }
@@ -32,6 +36,10 @@ const conflicts = new Set(['40001', '40P01', '23505', 'COMMIT_LOST'])
 
 /** Whether the same group may succeed if it is decided again. */
 export const isConflict = (cause: unknown): boolean => conflicts.has(engineCode(cause))
+
+/** Whether other calls will fail for the same reason. */
+export const isLasting = (cause: unknown): boolean =>
+  isConnectionFailure(cause) || /^(?:25006|53|58)/.test(engineCode(cause))
 
 /** What callers see of a failure of the database. */
 export const failureOf = (cause: unknown): ServiceError =>

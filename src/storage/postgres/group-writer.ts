@@ -228,7 +228,7 @@ export class GroupWriter {
       await this.#prepare(session)
       return presumes ? new PresumedRows() : await lockedRows(session, group)
     } catch (cause) {
-      if (!isConnectionFailure(cause) || cause instanceof FencedError) throw cause
+      if (!isConnectionFailure(cause)) throw cause
       throw new LostCommitError('the connection failed before the commit', { cause })
     }
   }

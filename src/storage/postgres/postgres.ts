@@ -15,7 +15,7 @@ import type { BatchEntry, Change, Range, Storage, StoredRecord, WriteOptions } f
 import { engineCode, failureKind } from '../storage-error.ts'
 import { noEvents, type StorageEvents, type StorageOperation } from '../storage-events.ts'
 import { ChangesFeed } from './changes-feed.ts'
-import { endsConnections, FencedError, failureOf } from './failures.ts'
+import { endsConnections, failureOf, isConnectionFailure, isLasting } from './failures.ts'
 import { GroupWriter } from './group-writer.ts'
 import { migratePostgres } from './migrations.ts'
 import { Pool } from './pool.ts'
@@ -83,7 +83,8 @@ export class PostgresStorage implements Storage, SharedStorage {
   /** The last version whose listeners had finished before every write under way began. */
   #versionSeen = 0
   #registering: Promise<void> | undefined
-  #whyFailing: string | undefined
+  /** Why calls fail, if they do. */
+  #failing: { readonly isConnection: boolean } | undefined
   #closed = false
 
   constructor(options: PostgresOptions) {
@@ -101,7 +102,7 @@ export class PostgresStorage implements Storage, SharedStorage {
       ...{ ...shared, pool: this.#pool, notifies },
       registration: () => this.#registration,
       onCommit: (steps, seconds) => {
-        this.#works()
+        this.#works(true)
         events.committed(steps, seconds)
       },
     })
@@ -137,7 +138,7 @@ export class PostgresStorage implements Storage, SharedStorage {
     }
     this.#registrations += 1
     this.#registration = this.#registrations
-    this.#works()
+    this.#works(true)
     this.#replica.start()
     this.copies.start()
   }
@@ -308,6 +309,7 @@ export class PostgresStorage implements Storage, SharedStorage {
 
   /** What was sealed or decided before the listeners heard may still be on its way to the database. */
   #confirmed(version: number): void {
+    this.#works(false)
     if (version === this.#versionSeen) return
     void this.#writer.drained().then(() => {
       this.#versionSeen = version
@@ -316,19 +318,21 @@ export class PostgresStorage implements Storage, SharedStorage {
 
   /** Reports a failure, and when the reason why calls fail changes. */
   #failed(cause: unknown): void {
-    if (cause instanceof ServiceError) return
     const code = engineCode(cause)
     this.#events.failed({ kind: failureKind(code), cause })
     if (endsConnections(cause)) this.#pool.empty()
-    if (cause instanceof FencedError) return
-    const reason = `${failureOf(cause).message}: ${cause instanceof Error ? cause.message : code}`
-    if (reason !== this.#whyFailing) this.#events.writesFail(reason)
-    this.#whyFailing = reason
+    if (!isLasting(cause)) return
+    const text = cause instanceof Error && cause.message !== '' ? cause.message : code
+    const reason = `${failureOf(cause).message}: ${text}`
+    if (this.#failing === undefined) this.#events.writesFail(reason)
+    this.#failing = { isConnection: isConnectionFailure(cause) }
   }
 
-  #works(): void {
-    if (this.#whyFailing !== undefined) this.#events.writesFail(undefined)
-    this.#whyFailing = undefined
+  /** After a commit, everything works; after a read, the connection does. */
+  #works(isCommit: boolean): void {
+    if (this.#failing === undefined || !(isCommit || this.#failing.isConnection)) return
+    this.#failing = undefined
+    this.#events.writesFail(undefined)
   }
 }
 

@@ -40,16 +40,27 @@ const types = {
     oid === bytea ? (text: string) => Buffer.from(text.slice(2), 'hex') : (text: string) => text,
 }
 
-/** Connects to the first host that accepts writes. Rejects with the last failure. */
+/**
+ * Connects to the first host that accepts writes; else to the first that is at least no standby, whose records
+ * are current. Rejects with the last failure.
+ */
 export async function openSession(settings: ConnectionSettings): Promise<Session> {
   let failure: unknown
+  let readOnly: Session | undefined
   for (const host of settings.address.hosts) {
     try {
-      return await openOn(host, settings)
+      const session = await openOn(host, settings)
+      if (session.isReadOnly && readOnly === undefined) readOnly = session
+      else if (session.isReadOnly) session.destroy()
+      else {
+        readOnly?.destroy()
+        return session
+      }
     } catch (cause) {
       failure = cause
     }
   }
+  if (readOnly !== undefined) return readOnly
   throw failure
 }
 
@@ -93,9 +104,9 @@ function tlsOptions(host: string, { address, caFile }: ConnectionSettings): fals
   }
 }
 
-/** The database accepts no writes: it is a standby, or read-only. */
-class ReadOnlyError extends Error {
-  readonly code = '25006'
+/** The database follows another one. */
+class StandbyError extends Error {
+  readonly code = 'STANDBY'
 }
 
 /**
@@ -105,6 +116,7 @@ class ReadOnlyError extends Error {
 export class Session {
   /** Its row in `commits`, and the registration of the server that it belongs to. */
   slot: { readonly id: string; readonly registration: number } | undefined
+  isReadOnly = false
   readonly #client: Client
   readonly #settings: ConnectionSettings
   #isBroken = false
@@ -145,8 +157,8 @@ export class Session {
       ].join('; '),
     )
     const [recovery, readOnly, encoding] = rows[0] ?? []
-    if (recovery === 't' || readOnly === 'on')
-      throw new ReadOnlyError(recovery === 't' ? 'the database is a standby' : 'the database is read-only')
+    if (recovery === 't') throw new StandbyError('the database is a standby')
+    this.isReadOnly = readOnly === 'on'
     if (encoding !== 'UTF8') throw new Error(`the database has the encoding ${encoding}, not UTF8`)
   }
 

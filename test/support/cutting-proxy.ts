@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+
+/** A proxy in front of a database, which can lose what is sent. */
+export type CuttingProxy = AsyncDisposable & {
+  readonly port: number
+  /** Cuts each connection at the next answer of the database, which is lost. */
+  loseAnswer(): void
+  /** Cuts each connection at the next message to the database, which is lost. */
+  loseRequest(): void
+  /** Cuts all connections, and refuses new ones until `allow`. */
+  refuse(): void
+  allow(): void
+}
+
+/** Starts a proxy in front of a port of 127.0.0.1. Only connections that send something are cut. */
+export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
+  let losing: 'answer' | 'request' | undefined
+  let isRefusing = false
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    if (isRefusing) return void client.destroy()
+    const database = connect(target, '127.0.0.1')
+    const end = () => {
+      client.destroy()
+      database.destroy()
+    }
+    for (const socket of [client, database]) {
+      sockets.add(socket)
+      socket.on('error', end).on('close', () => {
+        sockets.delete(socket)
+        end()
+      })
+    }
+    client.on('data', (data) => {
+      if (losing !== 'request') return void database.write(data)
+      losing = undefined
+      end()
+    })
+    database.on('data', (data) => {
+      if (losing !== 'answer') return void client.write(data)
+      losing = undefined
+      end()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    loseAnswer: () => {
+      losing = 'answer'
+    },
+    loseRequest: () => {
+      losing = 'request'
+    },
+    refuse: () => {
+      isRefusing = true
+      for (const socket of sockets) socket.destroy()
+    },
+    allow: () => {
+      isRefusing = false
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
