@@ -133,7 +133,6 @@ describe('a database', () => {
       })
     })
     const read = await storage.get('a')
-    await setReadOnly('off').catch(() => {})
     await query(
       url,
       `BEGIN; SET TRANSACTION READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = off; COMMIT`,

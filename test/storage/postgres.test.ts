@@ -13,19 +13,25 @@ const failOnce = `
   CREATE OR REPLACE TRIGGER fail_once BEFORE UPDATE ON commits FOR EACH ROW EXECUTE FUNCTION fail_once();
 `
 
-const openTemporaryPostgres = (prepares: boolean) => async (): Promise<StorageUnderTest> => {
-  const opened = new AsyncDisposableStack()
-  const url = await newDatabase()
-  const open = () => openPostgresAt(url, { prepares, notifies: prepares })
-  const storage = opened.use(await open())
-  return {
-    storage,
-    failNextCommit: async () => void (await query(url, failOnce)),
-    reopen: async () => {
-      await storage[Symbol.asyncDispose]()
-      return opened.use(await open())
-    },
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+/** One database for all tests of a run of the suite, empty for each: to create one takes long. */
+function openTemporaryPostgres(prepares: boolean): () => Promise<StorageUnderTest> {
+  let created: Promise<string> | undefined
+  return async () => {
+    const opened = new AsyncDisposableStack()
+    created ??= newDatabase()
+    const url = await created
+    const open = () => openPostgresAt(url, { prepares, notifies: prepares })
+    const storage = opened.use(await open())
+    await query(url, 'TRUNCATE records; DROP TRIGGER IF EXISTS fail_once ON commits')
+    return {
+      storage,
+      failNextCommit: async () => void (await query(url, failOnce)),
+      reopen: async () => {
+        await storage[Symbol.asyncDispose]()
+        return opened.use(await open())
+      },
+      [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    }
   }
 }
 
