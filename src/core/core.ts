@@ -77,6 +77,10 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   return {
     ...stores,
     ...rechecks,
+    /** For a request that has waited: resolves once what this server has copied is current. */
+    confirmCopies: async () => {
+      if (shared?.copies.areCurrent() === false) await shared.copies.confirm()
+    },
     /**
      * Closes the audit log, at the latest after its time limit, and erases the keys. Requests that run are
      * refused with `sealed`. Gives the leases of background jobs back.

@@ -34,7 +34,8 @@ export class ReplayStore {
   readonly #hash: KeyedHash
 
   private constructor(parts: ReplayStoreParts, hash: KeyedHash) {
-    this.#parts = parts
+    // nobody copies proofs
+    this.#parts = { ...parts, view: parts.view.view('', { isUncopied: true }) }
     this.#hash = hash
   }
 

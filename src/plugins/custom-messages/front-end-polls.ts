@@ -14,6 +14,8 @@ export type PollParts = {
   readonly namespaces: Pick<NamespaceStore, 'isLive' | 'lockRefusal' | 'lineageOf'>
   readonly clock: Clock
   isSealed(): boolean
+  /** Resolves once what this server has copied is current. */
+  confirmCopies(): Promise<void>
 }
 
 const longestWaitSeconds = 60
@@ -77,6 +79,7 @@ async function nextShown(
   try {
     for (let last = first; ; ) {
       await wait.pause(Math.max(1, last.changesAtMs - clock.now()))
+      await parts.confirmCopies()
       checkServed(parts, namespace)
       last = await load()
       if (last.etag !== first.etag || wait.hasEnded) return last

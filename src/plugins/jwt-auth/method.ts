@@ -51,6 +51,8 @@ export type JwtMethodParts = {
   readonly log: ConfigLog & CallbackLog
   readonly systemTtl: TtlBounds
   readonly spent: ReplayStore
+  /** Undefined if no other server writes the storage. */
+  readonly shared: object | undefined
   /** Most characters of a JWT; 0 is no limit. */
   readonly maxJwtSize: number
   /** Most refused logins remembered per mount. */
@@ -129,7 +131,10 @@ export class JwtMethod {
     this.#dropEnds()
     const { clock, random, mounts } = this.#parts
     const view = mounts.viewOf(mount)
-    const pending = new PendingLogins({ view: view.view('', { numbers: 'plain' }), clock, random })
+    const pending = new PendingLogins({
+      view: view.view('', { numbers: 'plain', isUncopied: true }),
+      ...{ clock, random, isShared: this.#parts.shared !== undefined },
+    })
     const onFetch = (succeeded: boolean) =>
       this.#parts.onFetch(mounts.table.byUuid(mount.uuid) ?? mount, succeeded)
     const failures = new LoginFailures({
@@ -153,8 +158,11 @@ export class JwtMethod {
   }
 
   #dropEnds(): void {
-    for (const uuid of this.#placeByUuid.keys())
-      if (this.#parts.mounts.table.byUuid(uuid) === undefined) this.#placeByUuid.delete(uuid)
+    for (const [uuid, { state }] of this.#placeByUuid) {
+      if (this.#parts.mounts.table.byUuid(uuid) !== undefined) continue
+      this.#placeByUuid.delete(uuid)
+      state[Symbol.dispose]()
+    }
   }
 
   /** Replaces a mount's configuration after all its checks. docs/contract/jwt.md#configuration */

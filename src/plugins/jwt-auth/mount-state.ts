@@ -1,5 +1,6 @@
-import type { View } from '../../core/barrier/view.ts'
+import type { View, ViewRecord } from '../../core/barrier/view.ts'
 import { RecordCache } from '../../core/record-cache.ts'
+import { isJsonNumber, numberText } from '../../lib/json.ts'
 import { type Config, jwksPairs, readConfig } from './jwt-config.ts'
 import { DiscoveredProvider } from './discovered-provider.ts'
 import { JwksKeyset, type Keyset, type KeysetParts, MultiJwksKeyset, StaticKeyset } from './keyset.ts'
@@ -13,6 +14,9 @@ export type ReadyConfig = {
   readonly provider: DiscoveredProvider | undefined
 }
 
+/** With the revision of its record. */
+type LoadedConfig = ReadyConfig & { readonly revision: number }
+
 export type MountStateParts = Omit<KeysetParts, 'fetchedAfter'>
 
 const maxCachedRoles = 10_000
@@ -22,20 +26,30 @@ const roleKey = (name: string) => `role/${name}`
 /**
  * Configuration and roles of one mount: stored in its view, with parsed copies in memory. Copies are as new
  * as the last write of this process; a failed write drops them too, because it may have been stored
- * nevertheless. A mount shares keys with others, but after a write of its configuration it uses only those
- * fetched since. docs/contract/jwt.md#keys
+ * nevertheless. They follow the writes of other servers. A mount shares keys with others, but after a write
+ * of its configuration, by any server, it uses only those fetched since. docs/contract/jwt.md#keys
  */
-export class MountState {
+export class MountState implements Disposable {
   readonly #view: View
   readonly #parts: MountStateParts
-  #fetchedAfter = 0
-  #ready: Promise<ReadyConfig | undefined> | undefined
+  readonly #unwatch: readonly (() => void)[]
+  /** Undefined until this server has loaded or written a configuration. */
+  #fetchedAfter: number | undefined
+  #ready: Promise<LoadedConfig | undefined> | undefined
+  /** What was ready when a server wrote, and the last fetch that had begun by then. */
+  #reported:
+    | { readonly before: Promise<LoadedConfig | undefined> | undefined; readonly lastNumber: number }
+    | undefined
   readonly #roles = new RecordCache<Role>(maxCachedRoles)
 
   /** `view` is the mount's own; it keeps the text of numbers. */
   constructor(view: View, parts: MountStateParts) {
     this.#view = view
     this.#parts = parts
+    this.#unwatch = [
+      view.watch(configKey, () => this.#configReported()),
+      view.watch(roleKey(''), (keys) => this.#roles.follow(keys, (key) => key.slice(roleKey('').length))),
+    ]
   }
 
   /**
@@ -48,28 +62,53 @@ export class MountState {
   }
 
   /** Keeps what it finds until the next write; keeps neither an absence nor a failure. */
-  async #load(): Promise<ReadyConfig | undefined> {
-    let ready: ReadyConfig | undefined
+  async #load(): Promise<LoadedConfig | undefined> {
+    let ready: LoadedConfig | undefined
     try {
-      const stored = await this.#view.get(configKey)
-      ready =
-        stored === undefined
-          ? undefined
-          : readyConfig(readConfig(stored), { ...this.#parts, fetchedAfter: this.#fetchedAfter })
+      const stored = await this.#view.read(configKey)
+      if (stored !== undefined) ready = await this.#loaded(stored)
       return ready
     } finally {
       if (ready === undefined) this.#ready = undefined
     }
   }
 
+  /** The configuration that was ready before, if the record is unchanged. */
+  async #loaded({ value, revision }: ViewRecord): Promise<LoadedConfig> {
+    const { sources } = this.#parts
+    const reported = this.#reported
+    const before = await reported?.before?.catch(() => undefined)
+    if (before?.revision === revision) return before
+    this.#fetchedAfter =
+      before === undefined
+        ? (this.#fetchedAfter ?? sources.lastNumberBefore(writtenAt(value)))
+        : reported?.lastNumber
+    const fetchedAfter = this.#fetchedAfter ?? 0
+    return { ...readyConfig(readConfig(value), { ...this.#parts, fetchedAfter }), revision }
+  }
+
+  #configReported(): void {
+    this.#reported = {
+      before: this.#ready ?? this.#reported?.before,
+      lastNumber: this.#parts.sources.lastNumber,
+    }
+    this.#ready = undefined
+  }
+
+  [Symbol.dispose](): void {
+    for (const unwatch of this.#unwatch) unwatch()
+  }
+
   /** `change` returns the new configuration for the stored one. */
   async changeConfig(change: (before: Config | undefined) => Config): Promise<void> {
     try {
+      const written = this.#parts.clock.now()
       await this.#view.update(configKey, (current) =>
-        changed(current, change(current === undefined ? undefined : readConfig(current))),
+        changed(current, { ...change(current === undefined ? undefined : readConfig(current)), written }),
       )
     } finally {
       this.#ready = undefined
+      this.#reported = undefined
       this.#fetchedAfter = this.#parts.sources.lastNumber
     }
   }
@@ -121,6 +160,12 @@ export class MountState {
 /** Fields of a later version are kept. */
 const changed = (current: unknown, record: object): object =>
   typeof current === 'object' ? { ...current, ...record } : record
+
+/** When a configuration was written, in milliseconds since the epoch; 0 if that was not stored. */
+function writtenAt(stored: unknown): number {
+  const written = typeof stored === 'object' && stored !== null && 'written' in stored ? stored.written : 0
+  return isJsonNumber(written) ? Number(numberText(written)) : 0
+}
 
 /** Selects the source that verifies a JWT. docs/contract/jwt.md#configuration */
 function readyConfig(config: Config, parts: KeysetParts): ReadyConfig {

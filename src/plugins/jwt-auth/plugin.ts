@@ -35,6 +35,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       onFetch: (mount, succeeded) => metrics.keysFetched(core.fullPathOf(mount), succeeded),
     })
     const sweeper = new Periodic({
+      job: core.jobs.job('login-sweep'),
       run: () => method.sweep(),
       intervalMs: sweepIntervalMs,
       onError: (err) => log.error({ err }, 'could not remove expired logins'),

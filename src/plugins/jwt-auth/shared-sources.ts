@@ -30,6 +30,8 @@ const pruneAbove = 1000
  */
 export class SharedSources {
   readonly #numbers: { readonly last: number }
+  /** In milliseconds since the epoch. */
+  readonly #startedAt: number
   readonly #keySets: Registry<JwkSet>
   readonly #documents: Registry<DiscoveryDocument>
 
@@ -44,6 +46,7 @@ export class SharedSources {
       (place) => new SharedSource({ ...parts, place, fetch: (note) => discover(outbound, place, note) }),
     )
     this.#numbers = numbers
+    this.#startedAt = clock.now()
   }
 
   keySet(place: KeySource): SharedSource<JwkSet> {
@@ -57,6 +60,11 @@ export class SharedSources {
   /** The number of the most recent fetch. Later fetches have greater numbers. */
   get lastNumber(): number {
     return this.#numbers.last
+  }
+
+  /** The number of the last fetch that may have begun by this time, in milliseconds since the epoch. */
+  lastNumberBefore(time: number): number {
+    return time <= this.#startedAt ? 0 : this.lastNumber
   }
 }
 

@@ -1,22 +1,31 @@
 import { expect, test } from 'vitest'
+import type { View } from '../../../src/core/barrier/view.ts'
 import { OutboundClient } from '../../../src/core/outbound.ts'
 import { SharedSources } from '../../../src/plugins/jwt-auth/shared-sources.ts'
+import { readConfig } from '../../../src/plugins/jwt-auth/jwt-config.ts'
 import { MountState } from '../../../src/plugins/jwt-auth/mount-state.ts'
 import { readRole, shownRole } from '../../../src/plugins/jwt-auth/role.ts'
+import type { Clock } from '../../../src/lib/clock.ts'
 import { Limiter } from '../../../src/lib/limiter.ts'
 import { openCoreView } from '../../support/core-view.ts'
+import { openSharedCores } from '../../support/shared-cores.ts'
+import { jwksOf, startProvider } from './provider.ts'
+import { aSigner } from './signer.ts'
+
+const outbound = new OutboundClient({ deny: [] })
+
+const openState = (view: View, clock: Clock, sources = new SharedSources({ outbound, clock })) =>
+  new MountState(view.view('mount/', { numbers: 'literal' }), {
+    ...{ sources, clock },
+    gate: new Limiter(1),
+    limits: { maxTokenSize: 0 },
+    onFetch: () => {},
+  })
 
 test('fields of a later version survive writes of the configuration and of a role', async () => {
   await using core = await openCoreView()
-  const { view, clock } = core
-  const outbound = new OutboundClient({ deny: [] })
-  const state = new MountState(view, {
-    sources: new SharedSources({ outbound, clock }),
-    gate: new Limiter(1),
-    limits: { maxTokenSize: 0 },
-    clock,
-    onFetch: () => {},
-  })
+  const view = core.view.view('mount/', { numbers: 'literal' })
+  const state = openState(core.view, core.clock)
   await view.write([
     { key: 'config', value: { jwt_validation_pubkeys: ['old'], of_later: true } },
     { key: 'role/dev', value: { role_type: 'jwt', user_claim: 'sub', policies: ['a'], of_later: true } },
@@ -42,4 +51,73 @@ test('a stored role without types is read as one from before types existed', asy
     role_type: 'jwt',
     bound_claims_type: 'string',
   })
+})
+
+test('what another server writes replaces the copies, and a report of an unchanged record replaces nothing', async () => {
+  await using cores = await openSharedCores()
+  const { one, other } = cores
+  const [here, there] = [openState(one.view, one.clock), openState(other.view, other.clock)]
+  const config = (issuer: string) => readConfig({ jwt_validation_pubkeys: ['a'], bound_issuer: issuer })
+  await here.changeConfig(() => config('old'))
+  await here.changeRole('dev', () => ({ role_type: 'jwt', user_claim: 'sub' }))
+  const copy = await there.findConfig()
+  expect((await there.findRole('dev'))?.record.user_claim).toBe('sub')
+
+  await other.hear()
+  expect(await there.findConfig()).toBe(copy)
+  await here.changeConfig(() => config('new'))
+  await here.changeRole('dev', () => ({ role_type: 'jwt', user_claim: 'email' }))
+  await other.hear()
+
+  expect((await there.findConfig())?.config.bound_issuer).toBe('new')
+  expect((await there.findRole('dev'))?.record.user_claim).toBe('email')
+  await here.deleteRole('dev')
+  await other.hear()
+  expect(await there.findRole('dev')).toBeUndefined()
+})
+
+test('after another server has written the configuration, only keys fetched since then count', async () => {
+  const signer = aSigner('ES256', { kid: 'a' })
+  await using issuer = await startProvider({ '/keys': jwksOf(signer) })
+  await using cores = await openSharedCores()
+  const { one, other } = cores
+  const [here, there] = [openState(one.view, one.clock), openState(other.view, other.clock)]
+  const config = readConfig({ jwks_url: `${issuer.url}/keys` })
+  const verify = async () => (await there.findConfig())?.keyset.verify(signer.sign({ sub: 'bob' }))
+  await here.changeConfig(() => config)
+  await verify()
+  await verify()
+  await other.hear()
+  await verify()
+  expect(issuer.hits).toEqual(['/keys'])
+
+  await here.changeConfig(() => config)
+  await other.hear()
+  await verify()
+  await verify()
+
+  expect(issuer.hits).toEqual(['/keys', '/keys'])
+})
+
+test('a configuration that another server has written since this one started needs keys fetched since then', async () => {
+  const signer = aSigner('ES256', { kid: 'a' })
+  await using issuer = await startProvider({ '/keys': jwksOf(signer) })
+  await using core = await openCoreView()
+  const { view, clock } = core
+  const config = readConfig({ jwks_url: `${issuer.url}/keys` })
+  const before = openState(view, clock)
+  await before.changeConfig(() => config)
+  clock.advance(1)
+  const sources = new SharedSources({ outbound, clock })
+  const verify = async () =>
+    (await openState(view, clock, sources).findConfig())?.keyset.verify(signer.sign({ sub: 'bob' }))
+
+  await verify()
+  await verify()
+  expect(issuer.hits).toHaveLength(1)
+  clock.advance(1)
+  await before.changeConfig(() => config)
+  await verify()
+
+  expect(issuer.hits).toHaveLength(2)
 })

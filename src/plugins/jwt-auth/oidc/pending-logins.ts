@@ -22,6 +22,8 @@ export type PendingLoginParts = {
   readonly view: View
   readonly clock: Clock
   readonly random: Random
+  /** Whether other servers write the storage too. */
+  readonly isShared: boolean
   readonly limits?: PendingLimits
 }
 
@@ -104,6 +106,7 @@ export class PendingLogins {
       const room = await this.#roomInMount(prefix)
       await view.write([{ key: stateKey(state), value: login }, { key: listed, value: 1 }, ...room])
       this.#counted(prefix, 1)
+      if (this.#parts.isShared) await this.#checkAfterwards(prefix, listed)
       return { state, login }
     } finally {
       writing.delete(listed)
@@ -228,6 +231,20 @@ export class PendingLogins {
     if (held.size < this.#limits.address) return
     if (this.#fullUntil.size >= maxFullKept) this.#fullUntil.clear()
     if (stored.length >= this.#limits.address) this.#fullUntil.set(prefix, now + fullForMs)
+    throw tooMany()
+  }
+
+  /**
+   * Other servers may have begun logins of this address at the same time: whoever then finds more than the
+   * limit removes its own again. Without a lock, this can refuse one more than necessary, but never one less.
+   */
+  async #checkAfterwards(prefix: string, listed: string): Promise<void> {
+    const { view } = this.#parts
+    const { address } = this.#limits
+    const stored = await view.listKeys(prefix, { after: this.#oldestAlive(prefix), limit: address + 1 })
+    if (stored.length <= address) return
+    await view.write(removalOf(listed))
+    this.#counted(prefix, -1)
     throw tooMany()
   }
 

@@ -17,7 +17,13 @@ const start: LoginStart = {
 
 /** Several servers over one store. */
 function servers(view: View, clock: FakeClock, limits?: PendingLimits): [PendingLogins, PendingLogins] {
-  const parts = { view, clock, random: systemRandom, ...(limits === undefined ? {} : { limits }) }
+  const parts = {
+    view,
+    clock,
+    random: systemRandom,
+    isShared: true,
+    ...(limits === undefined ? {} : { limits }),
+  }
   return [new PendingLogins(parts), new PendingLogins(parts)]
 }
 
@@ -154,6 +160,20 @@ describe('the limits of pending logins', () => {
 
     expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
     expect(await opened.view.listKeys('oidc/login/')).toHaveLength(10)
+  })
+
+  test('concurrent logins on two servers never exceed the limit of an address', async () => {
+    await using opened = await openCoreView()
+    const [one, other] = servers(opened.view, opened.clock, { mount: 1000, address: 10 })
+
+    const settled = await Promise.allSettled(
+      Array.from({ length: 40 }, (_, index) => [one, other][index % 2]?.begin(start, '10.0.0.1')),
+    )
+
+    const begun = settled.filter(({ status }) => status === 'fulfilled').length
+    expect(begun).toBeLessThanOrEqual(10)
+    expect(await opened.view.listKeys('oidc/login/')).toHaveLength(begun)
+    expect(await opened.view.listKeys('oidc/from/')).toHaveLength(begun)
   })
 
   test('an IPv6 client counts by its network', async () => {
