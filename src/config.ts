@@ -65,6 +65,11 @@ const listen = z
   }))
   .refine(({ port }) => port < 65536, 'must have a port below 65536')
 
+const workers = z
+  .string()
+  .regex(/^(?:auto|[1-9]\d?)$/, 'must be auto or a number from 1 to 99')
+  .transform((text) => (text === 'auto' ? text : Number(text)))
+
 /** `https://gate.example.com:8200`; parsed to a string without a trailing slash. */
 const origin = z
   .string()
@@ -196,6 +201,12 @@ const setting = <Schema extends z.ZodType, Fallback extends string | undefined>(
  */
 export const settings = {
   listen: setting(listen, 'LISTEN', '127.0.0.1:8200', 'host:port to listen on'),
+  workers: setting(
+    workers,
+    'WORKERS',
+    '1',
+    'number of processes that serve requests, or auto: one per core; PostgreSQL only',
+  ),
   apiAddr: setting(
     origin,
     'API_ADDR',
@@ -563,6 +574,8 @@ type Value<Entry extends Setting> = Entry['fallback'] extends string
 export type Config = { readonly [Name in keyof Settings]: Value<Settings[Name]> } & {
   /** Development mode: text log, fixed root token, and memory storage unless another one is set. */
   readonly dev: boolean
+  /** The number of this process, if it is one of several. docs/replicas.md#worker-processes */
+  readonly worker?: number
   readonly cloud: EnvironmentSettings
   /** `HTTPS_PROXY` and `NO_PROXY`, or their lower-case forms, for outgoing requests. */
   readonly httpsProxy: string | undefined
@@ -664,6 +677,7 @@ function checkCombinations(config: Config, environment: Readonly<Record<string, 
   if (!config.dev && environment['GATEHOUSE_ROOT_TOKEN'] !== undefined) {
     throw new SettingError('GATEHOUSE_ROOT_TOKEN: only npm run dev accepts a root token from the environment')
   }
+  checkWorkers(config)
   const { host } = config.listen
   if (config.tls === 'auto' && !isLoopbackHost(host)) {
     throw new SettingError(
@@ -685,6 +699,19 @@ function checkCombinations(config: Config, environment: Readonly<Record<string, 
     )
   if (config.defaultLeaseTtlMs > config.maxLeaseTtlMs)
     throw new SettingError('GATEHOUSE_DEFAULT_LEASE_TTL: must not be above GATEHOUSE_MAX_LEASE_TTL')
+}
+
+function checkWorkers({ workers, storage, seal }: Config): void {
+  if (workers === 1) return
+  const { kind }: { kind: string } = storage
+  if (kind !== 'postgres')
+    throw new SettingError(
+      `GATEHOUSE_WORKERS: several processes need PostgreSQL; ${kind === 'sqlite' ? 'a SQLite file' : 'memory'} belongs to one process`,
+    )
+  if (seal === 'shamir')
+    throw new SettingError(
+      'GATEHOUSE_WORKERS: must be 1 with GATEHOUSE_SEAL=shamir, because the shares of the unseal key must reach one process',
+    )
 }
 
 /**

@@ -37,6 +37,8 @@ export type LifeCycleParts = {
   open(life: LifeCycle, keys: UnsealKeys): Promise<OpenServer>
   /** Writes the first records of an empty store, and returns its root token. */
   create(seal: NewSeal, key: Uint8Array): Promise<string>
+  /** A request has unsealed or initialized the server. */
+  onOpened?: (() => void) | undefined
 }
 
 /**
@@ -147,6 +149,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
         await this.#openWith(keys).catch((err: unknown) =>
           this.#parts.log.error({ err }, 'the new store cannot be opened: it stays sealed'),
         )
+        this.#parts.onOpened?.()
         return rootToken
       } finally {
         erase(keys)
@@ -172,6 +175,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     if (key === undefined) throw wrongKey('the shares are not those of one key')
     try {
       await this.#openWithKey(key)
+      this.#parts.onOpened?.()
     } finally {
       key.fill(0)
     }

@@ -30,6 +30,9 @@ export async function openLog(
   return log
 }
 
+/** Writes a line of another process's log. */
+export const relayLine = (log: Log, line: string): void => void destinations.get(log)?.write(`${line}\n`)
+
 /** The destinations of open logs. */
 const destinations = new WeakMap<Log, Destination>()
 type Destination = ReturnType<typeof pino.destination>

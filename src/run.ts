@@ -1,20 +1,14 @@
-import { fstatSync, statSync } from 'node:fs'
-import { devNull } from 'node:os'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Config, logSettings, readConfig, SettingError } from './config.ts'
 import { StartError } from './errors.ts'
-import { endProcess } from './lib/end-process.ts'
-import { systemCode, writePrivateFile } from './lib/private-file.ts'
 import { systemRandom } from './lib/random.ts'
-import { closeLog, type Log, openLog } from './log.ts'
+import { type Log, openLog } from './log.ts'
 import { returnMemoryWhenIdle } from './memory-return.ts'
-import type { Server, ServerParts, startServer } from './server.ts'
+import { aborted, exitCodes, exitNow, limitStop, logProcessWarnings } from './process-exit.ts'
+import { rootTokenTeller } from './root-token-teller.ts'
 import { gatehouseVersion } from './version.ts'
+import { workerCount } from './workers/worker-count.ts'
 
-const exitCodes = { bug: 1, setting: 2, stopTimeout: 6 } as const
-
-/** Time limit for writing the last lines of the log. */
-const closeLogMs = 250
 const checkParentMs = 500
 
 /** Runs the server until a signal stops it, and exits the process. Exit codes: docs/operations.md */
@@ -26,10 +20,7 @@ export async function run(
   const log = await openLog(logSettings(environment, isDev(args)))
   logProcessWarnings(log)
   await runWith(log, args, environment, stopping)
-  await closeLog(log, closeLogMs)
-  // exit explicitly: a blocked log line would keep the process alive, and a signal during Node's cleanup
-  // would change the exit status
-  endProcess()
+  await exitNow(log)
 }
 
 async function runWith(
@@ -43,11 +34,10 @@ async function runWith(
   handleStopRequests(stopping, config, environment, log)
   try {
     // load the server after the settings are validated, so that an invalid one is reported at once
-    const { startServer } = await import('./server.ts')
-    // let a pending signal arrive
-    await nextTurn()
-    if (!stopping.signal.aborted) await serve(startServer, config, log, stopping.signal)
-    log.info({ event: 'stopped', exit_code: 0 }, 'stopped')
+    const serveHere = workerCount(config) === 1
+    const code = await (serveHere ? serve : serveWithWorkers)(config, log, stopping.signal)
+    process.exitCode = code
+    log.info({ event: 'stopped', exit_code: code }, 'stopped')
   } catch (error) {
     const code = error instanceof StartError ? error.exitCode : exitCodes.bug
     process.exitCode = code
@@ -60,29 +50,50 @@ async function runWith(
   }
 }
 
-/** Runs one server until `stopping` is aborted. */
-async function serve(
-  start: typeof startServer,
-  config: Config,
-  log: Log,
-  stopping: AbortSignal,
-): Promise<void> {
-  const server = await start(config, { log, rootToken: rootTokenTeller(config) })
+/** Runs one server in this process until `stopping` is aborted. Resolves with the exit code. */
+async function serve(config: Config, log: Log, stopping: AbortSignal): Promise<number> {
+  const { startServer } = await import('./server.ts')
+  // let a pending signal arrive
+  await nextTurn()
+  if (stopping.aborted) return 0
+  const server = await startServer(config, { log, rootToken: rootTokenTeller(config) })
   if (config.dev) log.warn('development mode: do not use it in production')
   returnMemoryWhenIdle()
   process.on('SIGHUP', () => void server.reopenAudit())
-  log.info(
-    {
-      event: 'started',
-      address: server.url,
-      version: gatehouseVersion,
-      reported_version: config.reportedVersion,
-    },
-    `Gatehouse ${gatehouseVersion} is listening on ${server.url}`,
-  )
+  logStarted(log, server.url, config)
   await aborted(stopping)
-  await stop(server, config)
+  // reports not ready, waits for load balancers, then stops
+  await server.drain(config.drainDelayMs)
+  await server[Symbol.asyncDispose]()
+  return 0
 }
+
+/** Runs processes that share the listener until `stopping` is aborted. Resolves with the exit code. */
+async function serveWithWorkers(config: Config, log: Log, stopping: AbortSignal): Promise<number> {
+  const { openSupervisor } = await import('./workers/supervisor.ts')
+  await nextTurn()
+  if (stopping.aborted) return 0
+  await using opened = await openSupervisor(config, log)
+  const { supervisor } = opened
+  process.on('SIGHUP', () => supervisor.reopenAudit())
+  process.on('SIGCONT', () => supervisor.signal('SIGCONT'))
+  const stopped = aborted(stopping)
+  let code = 0
+  try {
+    await Promise.race([stopped, supervisor.start()])
+    if (!stopping.aborted) logStarted(log, supervisor.url, config)
+    await Promise.race([stopped, supervisor.failed])
+  } finally {
+    code = await supervisor.stop()
+  }
+  return code
+}
+
+const logStarted = (log: Log, address: string, { reportedVersion }: Config) =>
+  log.info(
+    { event: 'started', address, version: gatehouseVersion, reported_version: reportedVersion },
+    `Gatehouse ${gatehouseVersion} is listening on ${address}`,
+  )
 
 /**
  * Handles requests to stop the process, which then exits within DRAIN_DELAY plus STOP_TIMEOUT in any case.
@@ -96,10 +107,7 @@ function handleStopRequests(
   // npm sends a second signal after Ctrl-C; it must not cut off the requests in progress
   void aborted(stopping.signal).then(() => {
     log.info({ event: 'stopping' }, 'stopping')
-    setTimeout(
-      () => void exitNow(log, exitCodes.stopTimeout),
-      config.drainDelayMs + config.stopTimeoutMs,
-    ).unref()
+    limitStop(config.drainDelayMs + config.stopTimeoutMs, log)
   })
   const stop = () => stopping.abort()
   // the machine may have been cloned while the process was stopped
@@ -124,31 +132,7 @@ function whenOrphaned(parent: number, stop: () => void): void {
   }, checkParentMs).unref()
 }
 
-/** Exits without waiting for requests and connections, after a short time for the last log lines. */
-async function exitNow(log: Log, code: number): Promise<void> {
-  process.exitCode = code
-  if (code === exitCodes.stopTimeout)
-    log.error(
-      { event: 'stopped', exit_code: code },
-      'requests were still running after GATEHOUSE_STOP_TIMEOUT',
-    )
-  await closeLog(log, closeLogMs)
-  endProcess()
-}
-
 const isDev = (args: readonly string[]): boolean => args.includes('--dev')
-
-/** Logs warnings and uncaught exceptions, which Node.js would print as plain text between the JSON lines. */
-function logProcessWarnings(log: Log): void {
-  process.removeAllListeners('warning')
-  process.on('warning', (warning) =>
-    log.warn({ event: 'runtime_warning', type: warning.name }, warning.message),
-  )
-  process.on('uncaughtException', (error) => {
-    log.fatal({ event: 'stopped', exit_code: exitCodes.bug, err: error }, 'the server failed')
-    void exitNow(log, exitCodes.bug)
-  })
-}
 
 function configOf(args: readonly string[], environment: NodeJS.ProcessEnv, log: Log): Config | undefined {
   const unknown = args.find((arg) => arg !== '--dev')
@@ -165,61 +149,4 @@ function configOf(args: readonly string[], environment: NodeJS.ProcessEnv, log: 
     process.exitCode = exitCodes.setting
     return undefined
   }
-}
-
-/** Delivers the first root token: to its file before it becomes valid, or to standard output afterwards. */
-function rootTokenTeller({ rootTokenFile }: Config): ServerParts['rootToken'] {
-  if (rootTokenFile === undefined)
-    return { check: checkStandardOutput, keep: () => {}, tell: (token) => print(`Root token: ${token}\n`) }
-  return {
-    check: () => {},
-    keep: (token) => {
-      try {
-        writePrivateFile(rootTokenFile, `${token}\n`)
-      } catch (cause) {
-        throw new StartError(
-          exitCodes.setting,
-          `GATEHOUSE_ROOT_TOKEN_FILE: cannot write ${rootTokenFile}: ${systemCode(cause)}`,
-          { cause },
-        )
-      }
-    },
-    tell: () => void process.stdout.write(`Root token written to ${rootTokenFile}\n`),
-  }
-}
-
-/**
- * Refuses a closed standard output, which Node.js replaces with /dev/null: printed text would be lost without
- * an error.
- */
-function checkStandardOutput(): void {
-  const output = fstatSync(1)
-  const isDiscarded = output.isCharacterDevice() && output.rdev === statSync(devNull).rdev
-  if (isDiscarded) throw cannotPrint('standard output is closed or /dev/null', undefined)
-}
-
-function print(text: string): Promise<void> {
-  return new Promise((settle, reject) => {
-    const failed = (cause: Error) => reject(cannotPrint(`standard output: ${systemCode(cause)}`, cause))
-    process.stdout.once('error', failed)
-    process.stdout.write(text, (cause) => (cause instanceof Error ? failed(cause) : settle()))
-  })
-}
-
-const cannotPrint = (reason: string, cause: unknown) =>
-  new StartError(
-    exitCodes.setting,
-    `cannot print the root token (${reason}); nothing is lost: restart with standard output open, or set GATEHOUSE_ROOT_TOKEN_FILE`,
-    { cause },
-  )
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) =>
-    signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
-  )
-
-/** Reports not ready, waits for load balancers, then stops. */
-async function stop(server: Server, config: Config): Promise<void> {
-  await server.drain(config.drainDelayMs)
-  await server[Symbol.asyncDispose]()
 }

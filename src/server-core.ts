@@ -131,7 +131,7 @@ const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettin
   audit: {
     fixed: config.audit ?? [],
     isOpenToApi: config.auditApi,
-    limits: { directories: config.auditDirs, hosts: config.auditHttpHosts },
+    limits: { directories: config.auditDirs, hosts: config.auditHttpHosts, worker: config.worker },
     sync: config.auditSync,
     replica: config.replicaName ?? hostname(),
     version: config.reportedVersion,

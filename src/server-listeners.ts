@@ -1,6 +1,6 @@
 import type { Config } from './config.ts'
 import { StartError } from './errors.ts'
-import { type ListenAt, Listener } from './http/listener.ts'
+import { type ListenAt, Listener, type SharedAddress } from './http/listener.ts'
 import { startMetricsListener } from './http/metrics-listener.ts'
 import { systemCode } from './lib/private-file.ts'
 import type { Metrics } from './metrics/metrics.ts'
@@ -24,8 +24,14 @@ export async function bindListeners(
   return { listener, watching, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
 
+/** The listener of a worker process; its supervisor has bound the addresses. Throws a StartError. */
+export async function sharedListener({ listen }: Config, shared: SharedAddress & { isFirst: boolean }) {
+  const listener = await bound('LISTEN', listen, Listener.share(shared, shared.isFirst))
+  return { listener, watching: undefined, [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose]() }
+}
+
 /** `setting` names the setting with the address. */
-function bound<T>(setting: string, { host, port }: ListenAt, binding: Promise<T>): Promise<T> {
+export function bound<T>(setting: string, { host, port }: ListenAt, binding: Promise<T>): Promise<T> {
   return binding.catch((cause: unknown) => {
     const text = `GATEHOUSE_${setting}: cannot listen on ${host}:${port}: ${systemCode(cause)}`
     throw new StartError(2, text, { cause })

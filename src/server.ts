@@ -5,12 +5,15 @@ import type { RootTokenTeller } from './core/tokens/root-token.ts'
 import { openHttp } from './http/http.ts'
 import { closedHttpParts, type HttpBase, jsonLimits, listServerOptions } from './http/http-parts.ts'
 import { createListServer } from './http/list-verb.ts'
+import type { SharedAddress } from './http/listener.ts'
 import { ApiDocument } from './http/openapi.ts'
 import type { PluginDefinition } from './http/plugin.ts'
 import { type Clock, machineClock } from './lib/clock.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import { LifeCycle } from './life-cycle.ts'
 import type { Log } from './log.ts'
+import type { MetricFamily } from './metrics/metric-families.ts'
+import type { ShownMetrics } from './metrics/shown-metrics.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { ProcessState } from './node-state.ts'
 import { openServer } from './open-server.ts'
@@ -35,7 +38,7 @@ import {
 } from './server-core.ts'
 import { rootTokenRequests } from './root-token-requests.ts'
 import { processGauges } from './server-gauges.ts'
-import { bindListeners } from './server-listeners.ts'
+import { bindListeners, sharedListener } from './server-listeners.ts'
 import type { StorageFaults } from './storage/faults.ts'
 import { snapshotTaker } from './snapshot-taker.ts'
 import { StorageWatch } from './storage-watch.ts'
@@ -49,12 +52,24 @@ export type ServerParts = {
   rootToken: RootTokenTeller & { check?(): void }
   clock?: Clock
   random?: Random
+  /** In one of several processes that share the listener. docs/replicas.md#worker-processes */
+  worker?: WorkerParts
   /** Tests and benchmarks only. */
   faults?: StorageFaults
   /** Tests and benchmarks only. */
   cloudTimes?: CloudTimes
   /** Additional mount types. Tests and benchmarks only. */
   plugins?: readonly PluginDefinition[]
+}
+
+/** What the supervisor of worker processes provides. */
+type WorkerParts = SharedAddress & {
+  /** Whether no other process serves the addresses yet. */
+  readonly isFirst: boolean
+  /** Shows the metrics of all processes. */
+  metricsOfAll(own: Metrics): ShownMetrics
+  /** A request has unsealed or initialized this server. */
+  opened(): void
 }
 
 export type Server = AsyncDisposable & {
@@ -69,6 +84,12 @@ export type Server = AsyncDisposable & {
   drain(delayMs: number): Promise<void>
   /** Continues in new files if the audit files were renamed. Never rejects. */
   reopenAudit(): Promise<void>
+  /** Opens the store with the server's own key, if it is not open. */
+  open(): Promise<void>
+  /** The metrics of this process. */
+  metrics(): Promise<readonly MetricFamily[]>
+  /** `ready`, or the first reason why not. */
+  readiness(): Promise<string>
 }
 
 /** How long a stopping server serves clients that still use an idle connection. */
@@ -130,13 +151,14 @@ async function openLife(given: LifeParts): Promise<LifeCycle> {
   const baseOf = (life: LifeCycle): HttpBase => ({
     ...{ settings: config, measure },
     node: nodeResources({
-      ...{ state: state.of({ life, storage }), metrics, metricsAccess: config.metrics },
+      ...{ state: state.of({ life, storage }), metricsAccess: config.metrics },
+      metrics: given.worker?.metricsOfAll(metrics) ?? metrics,
       jsonLimits: jsonLimits(config).open,
       ...{ openCeremonies: config.openCeremonies, random },
     }),
   })
   const life = new LifeCycle({
-    ...{ storage, log, seal, clock, random },
+    ...{ storage, log, seal, clock, random, onOpened: given.worker?.opened },
     openClosed: (life) =>
       openHttp(closedHttpParts({ ...baseOf(life), random, log, corsSettings: () => life.corsSettings })),
     staticKeys: async () => staticKeys(config, { mayCreate: await mayCreateKey(storage), log }),
@@ -170,7 +192,10 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
 
   await using opened = new AsyncDisposableStack()
   // bind before a store is created: an address in use must not lose the first root token
-  const { listener, watching } = opened.use(await bindListeners(config, { metrics, state }))
+  const listeners = given.worker
+    ? sharedListener(config, given.worker)
+    : bindListeners(config, { metrics, state })
+  const { listener, watching } = opened.use(await listeners)
   const storage = opened.use(await openStorage(config, given.watch, given.faults))
   const time = opened.use(await followDatabase(storage, given.clock, given.log))
   const apiAddr = config.apiAddr ?? listener.url
@@ -204,6 +229,9 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
       await listener.linger(Math.min(lingerMs, config.stopTimeoutMs / 2))
     },
     reopenAudit: async () => life.core?.audit.log.reopen(),
+    open: () => life.openByItself(),
+    metrics: () => metrics.families(),
+    readiness: () => state.readiness(),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   }
 }

@@ -212,6 +212,20 @@ describe('a wrong value is refused in one line that names the setting', () => {
     expect(refusal({ AUDIT: devices })).toBe('GATEHOUSE_AUDIT: 0.options.headers: is missing or invalid')
   })
 
+  test.each([
+    ['sqlite:data/gatehouse.db', '2', 'a SQLite file'],
+    ['sqlite:data/gatehouse.db', 'auto', 'a SQLite file'],
+    ['memory:', '3', 'memory'],
+  ])('%s storage has no room for %s workers', (STORAGE, WORKERS, place) => {
+    expect(refusal({ STORAGE, WORKERS })).toBe(
+      `GATEHOUSE_WORKERS: several processes need PostgreSQL; ${place} belongs to one process`,
+    )
+  })
+
+  test.each(['0', '-1', '1.5', 'many', '100'])('%s is no number of workers', (WORKERS) => {
+    expect(refusal({ WORKERS })).toBe('GATEHOUSE_WORKERS: must be auto or a number from 1 to 99')
+  })
+
   test('the default lifetime must not exceed the maximum', () => {
     expect(refusal({ DEFAULT_LEASE_TTL: '2h', MAX_LEASE_TTL: '1h' })).toContain('GATEHOUSE_DEFAULT_LEASE_TTL')
     expect(refusal({ DEFAULT_LEASE_TTL: '1h', MAX_LEASE_TTL: '60m' })).toBe('accepted')

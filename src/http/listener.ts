@@ -3,16 +3,19 @@ import { once } from 'node:events'
 import {
   createServer as createStarting,
   type IncomingMessage,
-  type Server as HttpServer,
+  Server as HttpServer,
   type ServerResponse,
 } from 'node:http'
-import { type AddressInfo, createServer, Server, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type ListenOptions, Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { systemRandom } from '../lib/random.ts'
 import { commonHeaders, requestIdHeader } from './common-headers.ts'
 import { healthPaths } from './mount-router.ts'
 
 export type ListenAt = { readonly host: string; readonly port: number }
+
+/** Addresses that several processes share: their descriptors in this process, and their URL. */
+export type SharedAddress = { readonly descriptors: readonly number[]; readonly url: string }
 
 /** After this time without a new connection, none is expected while the addresses close. */
 const quietMs = 20
@@ -24,20 +27,22 @@ const lookEveryMs = 10
  * Until `serve`, it responds that the server is starting. `localhost` stands for all addresses of that name.
  */
 export class Listener implements AsyncDisposable {
+  readonly url: string
   readonly #starting: readonly HttpServer[]
+  readonly #addresses: readonly Address[]
   #serving: readonly Server[] = []
   #server: HttpServer | undefined
   #closed: Promise<unknown> | undefined
 
-  private constructor(starting: readonly HttpServer[]) {
-    this.#starting = starting
+  private constructor(url: string, addresses: readonly Address[]) {
+    this.url = url
+    this.#addresses = addresses
+    this.#starting = addresses.filter((address) => address instanceof HttpServer)
   }
 
   /** Rejects with the system's error if an address cannot be bound. */
   static async bind({ host, port }: ListenAt): Promise<Listener> {
-    const addresses =
-      host === 'localhost' ? (await lookup(host, { all: true })).map(({ address }) => address) : [host]
-    const [first = host, ...others] = addresses
+    const [first = host, ...others] = await addressesOf(host)
     const bound = [await startingServer(first, port)]
     const samePort = port === 0 ? portOf(bound[0]) : port
     // one address of the name suffices
@@ -46,22 +51,22 @@ export class Listener implements AsyncDisposable {
         (server) => bound.push(server),
         () => undefined,
       )
-    return new Listener(bound)
+    return new Listener(urlOf(addressOf(bound[0])), bound)
   }
 
-  get url(): string {
-    const { address, family, port } = addressOf(this.#starting[0])
-    return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-  }
-
-  get port(): number {
-    return portOf(this.#starting[0])
+  /**
+   * Serves addresses that another process has bound. If other processes serve them already, this one begins
+   * with `serve`. Rejects with the system's error.
+   */
+  static async share({ descriptors, url }: SharedAddress, isFirst: boolean): Promise<Listener> {
+    const addresses = descriptors.map((fd) => ({ fd }))
+    return new Listener(url, isFirst ? await Promise.all(addresses.map(startingServerAt)) : addresses)
   }
 
   /** Passes all further connections to the server. */
   async serve(server: HttpServer): Promise<void> {
     this.#server = server
-    const [first, ...others] = this.#starting
+    const [first, ...others] = this.#addresses
     const serving: Server[] = [server]
     await takeOver(server, first)
     for (const other of others) {
@@ -154,16 +159,28 @@ export class Listener implements AsyncDisposable {
 const stopListening = (server: Server): Promise<void> =>
   new Promise((settle) => Server.prototype.close.call(server, () => settle()))
 
-async function startingServer(host: string, port: number): Promise<HttpServer> {
+/** A server that listens, or a descriptor to listen on. */
+type Address = HttpServer | { readonly fd: number }
+
+/** `localhost` has several addresses. */
+export const addressesOf = async (host: string): Promise<string[]> =>
+  host === 'localhost' ? (await lookup(host, { all: true })).map(({ address }) => address) : [host]
+
+export const urlOf = ({ address, family, port }: AddressInfo): string =>
+  `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+
+const startingServer = (host: string, port: number): Promise<HttpServer> => startingServerAt({ host, port })
+
+async function startingServerAt(address: ListenOptions | { fd: number }): Promise<HttpServer> {
   const server = createStarting({ headersTimeout: 10_000, requestTimeout: 10_000 }, sayStarting)
-  server.listen(port, host)
+  server.listen(address)
   await once(server, 'listening')
   return server
 }
 
 /** The new server takes over the addresses of the other one; existing connections stay where they are. */
-async function takeOver(server: Server, starting: Server | undefined): Promise<void> {
-  server.listen(starting)
+async function takeOver(server: Server, address: Address | undefined): Promise<void> {
+  server.listen(address)
   if (!server.listening) await once(server, 'listening')
 }
 

@@ -1,15 +1,13 @@
-import type { MetricObjectWithValues, MetricValue } from 'prom-client'
-
-type Metric = MetricObjectWithValues<MetricValue<string>>
+import type { MetricFamily } from './metric-families.ts'
 
 /**
  * The metrics in the JSON form of `sys/metrics`. `now` is milliseconds since the epoch.
  * docs/operations.md#health
  */
-export function metricsJson(metrics: readonly Metric[], now: number): object {
+export function metricsJson(metrics: readonly MetricFamily[], now: number): object {
   const valuesOf = (type: string) =>
     metrics
-      .filter((metric) => String(metric.type) === type)
+      .filter((metric) => metric.type === type)
       .flatMap(({ name, values }) => values.map((one) => ({ ...one, name })))
   const sums = new Map(
     metrics.flatMap((metric) =>
@@ -17,7 +15,7 @@ export function metricsJson(metrics: readonly Metric[], now: number): object {
     ),
   )
   const samples = metrics
-    .filter(({ type }) => String(type) === 'histogram')
+    .filter(({ type }) => type === 'histogram')
     .flatMap((metric) =>
       metric.values
         .filter((one) => nameIn(metric, one) === `${metric.name}_count`)
@@ -45,17 +43,13 @@ export function metricsJson(metrics: readonly Metric[], now: number): object {
 }
 
 /** The values of a histogram have their own names. */
-const nameIn = ({ name }: Metric, value: Metric['values'][number]): string =>
-  'metricName' in value && typeof value.metricName === 'string' ? value.metricName : name
+const nameIn = ({ name }: MetricFamily, { metricName = name }: Sample): string => metricName
 
-const keyOf = (name: string, labels: MetricValue<string>['labels']): string =>
+const keyOf = (name: string, labels: Sample['labels']): string =>
   `${name} ${JSON.stringify(Object.entries(labels).sort())}`
 
-type Counted = {
-  readonly count: number
-  readonly sum: number
-  readonly labels: MetricValue<string>['labels']
-}
+type Sample = MetricFamily['values'][number]
+type Counted = { readonly count: number; readonly sum: number; readonly labels: Sample['labels'] }
 
 /** Minimum, maximum and standard deviation are not recorded. */
 const sample = (name: string, { count, sum, labels }: Counted): object => ({

@@ -7,6 +7,7 @@ import {
   registerGauge,
   registerHistogram,
 } from './instruments.ts'
+import { familiesOf, type MetricFamily } from './metric-families.ts'
 import { metricsJson } from './metrics-json.ts'
 import { registerRuntimeMetrics } from './runtime.ts'
 import type { StorageCounters } from './storage-counters.ts'
@@ -142,8 +143,11 @@ export class Metrics {
 
   /** In the JSON form of `sys/metrics`. `now` is milliseconds since the epoch. docs/operations.md#health */
   async json(now: number): Promise<object> {
-    const registry = await this.#loaded()
-    return metricsJson(await registry.getMetricsAsJSON(), now)
+    return metricsJson(await this.families(), now)
+  }
+
+  async families(): Promise<MetricFamily[]> {
+    return await familiesOf(await this.#loaded())
   }
 
   async #loaded(): Promise<Registry> {

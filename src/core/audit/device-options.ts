@@ -1,4 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { join, parse } from 'node:path'
 import { refuse } from '../../errors.ts'
 import { isLoopbackHost } from '../../lib/address.ts'
 import { isInDirectories } from './file-sink.ts'
@@ -10,6 +11,8 @@ export type DeviceLimits = {
   readonly directories: readonly string[]
   /** The `host:port` of HTTP devices. */
   readonly hosts: readonly string[]
+  /** The number of this process, if it is one of several of this server. */
+  readonly worker?: number | undefined
 }
 
 const executable = 0o111
@@ -41,12 +44,21 @@ export function sinkTarget(
 
 function fileTarget(
   { file_path, path = file_path, mode }: Readonly<Record<string, string>>,
-  { directories }: DeviceLimits,
+  { directories, worker }: DeviceLimits,
 ): SinkTarget {
   if (path === undefined || path === '') throw refuse('invalid', 'file_path is required')
+  if (path === 'stdout' && worker !== undefined)
+    throw refuse('invalid', 'stdout cannot be shared by several processes (GATEHOUSE_WORKERS)')
   if (path === 'stdout' || path === 'discard') return { kind: path }
   if (!isInDirectories(path, directories)) throw refuse('invalid', 'file_path is not in an allowed directory')
-  return { kind: 'file', path, mode: modeOf(mode), directories }
+  return { kind: 'file', path: fileOf(path, worker), mode: modeOf(mode), directories }
+}
+
+/** Each process writes a file of its own: `audit.log` is `audit-2.log` in the second one. */
+function fileOf(path: string, worker: number | undefined): string {
+  if (worker === undefined) return path
+  const { dir, name, ext } = parse(path)
+  return join(dir, `${name}-${worker}${ext}`)
 }
 
 /** Octal digits; never executable. */

@@ -30,6 +30,20 @@ test.each<{ options: Options; target: object }>([
   expect(sinkTarget('file', options, limits)).toMatchObject(target)
 })
 
+test.each([
+  { path: '/var/gatehouse-audit/a/audit.log', own: '/var/gatehouse-audit/a/audit-2.log' },
+  { path: '/var/gatehouse-audit/audit', own: '/var/gatehouse-audit/audit-2' },
+  { path: '/var/gatehouse-audit/a.b/audit.json.log', own: '/var/gatehouse-audit/a.b/audit.json-2.log' },
+])('the second of several processes writes $own instead of $path', ({ path, own }) => {
+  expect(sinkTarget('file', { path }, { ...limits, worker: 2 })).toMatchObject({ path: own })
+})
+
+test('one of several processes refuses to write to standard output', () => {
+  expect(() => sinkTarget('file', { path: 'stdout' }, { ...limits, worker: 1 })).toThrow(
+    'stdout cannot be shared by several processes (GATEHOUSE_WORKERS)',
+  )
+})
+
 test.each<{ options: Options; text: string }>([
   { options: {}, text: 'file_path is required' },
   { options: { file_path: '' }, text: 'file_path is required' },
