@@ -25,7 +25,7 @@ export type LeaseOwnersParts = {
 /** Exists while a requested sweep is not done, so that another or a restarted server resumes it. */
 const markKey = 'lease-sweep'
 /** How often the holder of the job looks for requests of other servers. */
-const lookMs = 5_000
+const lookMs = 1_000
 const pageSize = 64
 
 /** Ends leases with their owners. docs/contract/leases.md#cascades */

@@ -28,7 +28,7 @@ const pageSize = 64
 /** Delay before the next pass after a failure. */
 const retryMs = 60_000
 /** How often the holder of the job looks for cut-offs by other servers. */
-const lookMs = 5_000
+const lookMs = 1_000
 
 /**
  * Scans all service tokens in the background and removes invalid ones with their descendants and leases:

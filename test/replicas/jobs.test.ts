@@ -1,0 +1,128 @@
+import { expect, test } from 'vitest'
+import { type Held, Jobs } from '../../src/core/jobs.ts'
+import { ServiceError } from '../../src/errors.ts'
+import { untilAborted } from '../../src/lib/wait.ts'
+import type { PostgresStorage } from '../../src/storage/postgres/postgres.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { newDatabase, query } from '../support/postgres.ts'
+import { openPostgresAt } from '../support/postgres-storage.ts'
+import { startProcess } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** The jobs of a server; `keepMs` is how often it renews its leases, and tries to take one. */
+function jobsOf(shared: PostgresStorage, keepMs: number) {
+  const events: object[] = []
+  const note = (fields: object) => void events.push(fields)
+  const log = { info: note, warn: note, error: note }
+  const times = { keepMs, ttlMs: 60_000 }
+  return { events, jobs: new Jobs({ shared, log, times, clock: new FakeClock() }) }
+}
+
+/** Begins a job that lasts as long as it is held. Resolves when this server has it. */
+function begun(jobs: Jobs): Promise<Held> {
+  const { promise, resolve } = Promise.withResolvers<Held>()
+  jobs.job('sweep').begin(async (held) => {
+    resolve(held)
+    await untilAborted(held.ended)
+  })
+  return promise
+}
+
+async function twoStorages() {
+  const database = await newDatabase()
+  const [one, other] = await Promise.all(
+    ['one', 'other'].map((replicaName) => openPostgresAt(database, { replicaName })),
+  )
+  if (one === undefined || other === undefined) throw new Error('not reached')
+  return {
+    ...{ database, one, other },
+    [Symbol.asyncDispose]: async () => {
+      await one[Symbol.asyncDispose]()
+      await other[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('a holder that did not renew its lease is replaced, and its next write is refused', async () => {
+  await using storages = await twoStorages()
+  const { database, one, other } = storages
+  // as if it were paused: it does not renew its lease, and does not notice
+  await using paused = jobsOf(one, 60_000).jobs
+  const held = await begun(paused)
+  await held.run(() => one.write([{ key: 'a', value: Buffer.from('1') }]))
+  await using quick = jobsOf(other, 1).jobs
+  const taking = begun(quick)
+  await query(database, "UPDATE jobs SET until = now() - interval '1 second'")
+  const taken = await taking
+
+  await expect(held.run(() => one.write([{ key: 'a', value: Buffer.from('2') }]))).rejects.toThrow(
+    expect.objectContaining({ name: ServiceError.name, kind: 'unavailable' }),
+  )
+  await expect(held.run(() => one.deletePrefix('a'))).rejects.toThrow(ServiceError)
+  await expect(held.run(() => one.update('a', () => Buffer.from('3')))).rejects.toThrow(ServiceError)
+  expect(Buffer.from((await other.get('a'))?.value ?? []).toString()).toBe('1')
+
+  await taken.run(() => other.write([{ key: 'a', value: Buffer.from('4') }]))
+  await one.write([{ key: 'b', value: Buffer.from('not of the job') }])
+  expect(Buffer.from((await one.get('a'))?.value ?? []).toString()).toBe('4')
+})
+
+test('a holder that was replaced ends its work, and may get the job back later', async () => {
+  await using storages = await twoStorages()
+  const { database, one } = storages
+  const { jobs, events } = jobsOf(one, 1)
+  await using _closed = jobs
+  const first = await begun(jobs)
+  await query(database, "UPDATE jobs SET replica = NULL, epoch = 7, until = now() + interval '1 hour'")
+  await untilAborted(first.ended)
+  const fields = { job: 'sweep', epoch: 1 }
+  expect(events.slice(0, 2)).toEqual([
+    { event: 'background_taken', ...fields },
+    { event: 'background_lost', ...fields },
+  ])
+  await expect.poll(() => events.at(-1)).toEqual({ event: 'background_taken', job: 'sweep', epoch: 8 })
+})
+
+test('a server that was killed or paused loses all its jobs to another, and notices when it resumes', async () => {
+  const database = await newDatabase()
+  await using folder = await temporaryFolder()
+  const start = (name: string) =>
+    startProcess({
+      folder: folder.path,
+      settings: { STORAGE: database, SEAL_KEY: '5e'.repeat(32), REPLICA_NAME: name, POSTGRES_POOL: '3' },
+    })
+  /** Waits for less time than a lease lasts. */
+  const endLeases = async () => {
+    const [row] = await query(database, 'SELECT max(until - clock_timestamp()) AS left FROM jobs')
+    expect(row).toMatchObject({ left: { seconds: expect.toSatisfy((seconds: number) => seconds < 10) } })
+    await query(database, "UPDATE jobs SET until = now() - interval '1 second'")
+  }
+  const jobsIn = ({ stderr }: { stderr: string }, event: string) =>
+    logLines({ stderr })
+      .filter((line) => line.event === event)
+      .map(({ job }) => job)
+      .sort()
+  await using first = await start('first')
+  const some = ['identity-keys', 'leases', 'token-sweep', 'token-tidy']
+  await expect.poll(() => jobsIn(first, 'background_taken')).toEqual(expect.arrayContaining(some))
+  await using second = await start('second')
+  const all = jobsIn(first, 'background_taken')
+  expect(jobsIn(second, 'background_taken')).toEqual([])
+
+  first.signal('SIGSTOP')
+  await endLeases()
+  await expect.poll(() => jobsIn(second, 'background_taken'), { timeout: 15_000 }).toEqual(all)
+  first.signal('SIGCONT')
+  await expect.poll(() => jobsIn(first, 'background_lost'), { timeout: 15_000 }).toEqual(all)
+
+  await second.stop('SIGKILL')
+  await endLeases()
+  await expect
+    .poll(() => jobsIn(first, 'background_taken'), { timeout: 15_000 })
+    .toEqual([...all, ...all].sort())
+
+  const { code } = await first.stop()
+  expect(code).toBe(0)
+  expect(await query(database, 'SELECT name FROM jobs WHERE replica IS NOT NULL')).toEqual([])
+})

@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest'
+import { startCredentialProvider } from '../support/credential-provider.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import { newDatabase, query } from '../support/postgres.ts'
+import { practiceType } from '../support/practice-type.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+
+/** Two servers with the practice engine. The first one has all background jobs. */
+async function twoServers() {
+  const opened = new AsyncDisposableStack()
+  const provider = opened.use(await startCredentialProvider())
+  const database = await newDatabase()
+  const clock = new FakeClock()
+  const role = (ttl: number) => ({ ttl, maxTtl: 0, renewable: true })
+  const roles = new Map([
+    ['ci', role(3000)],
+    ['brief', role(60)],
+  ])
+  const start = async (name: string) =>
+    opened.use(
+      await startTestServer({
+        clock,
+        settings: { STORAGE: database, SEAL_KEY: '5e'.repeat(32), REPLICA_NAME: name },
+        plugins: [practiceType({ providerUrl: provider.url, roles })],
+      }),
+    )
+  const holder = await start('holder')
+  await holder.root.write('sys/mounts/engine', { type: 'practice' })
+  const other = await start('other')
+  return {
+    ...{ provider, database, clock, holder, other },
+    issue: async (server: TestServer, role = 'ci') => {
+      const { body } = await server.root.read(`engine/creds/${role}`)
+      return { id: String(body.lease_id), credential: String(body.data?.['credential']) }
+    },
+    /** The keys of all records of leases. */
+    rows: async () =>
+      (await query(database, "SELECT key FROM records WHERE key LIKE 'core/lease%'")).map(({ key }) => key),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+test('the holder of the job revokes a lease of another server when it expires, and only then', async () => {
+  await using servers = await twoServers()
+  const { provider, clock, holder, other, issue, rows } = servers
+  const brief = await issue(other, 'brief')
+  const longer = await issue(other)
+  clock.advance(60)
+
+  await provider.gone(brief.credential)
+  expect([...provider.alive]).toEqual([longer.credential])
+  await expect.poll(async () => (await rows()).filter((key) => String(key).includes(brief.id))).toEqual([])
+  expect((await other.root.write('sys/leases/lookup', { lease_id: brief.id })).status).toBe(400)
+  expect((await holder.root.write('sys/leases/lookup', { lease_id: longer.id })).status).toBe(200)
+  expect(provider.asked.get(brief.credential)).toBe(1)
+})
+
+test('a lease that the holder is about to revoke is not renewed by another server', async () => {
+  await using servers = await twoServers()
+  const { provider, clock, other, issue } = servers
+  const { id, credential } = await issue(other, 'brief')
+  provider.mood = 'hanging'
+  clock.advance(60)
+  await provider.deletions(1)
+  // the other server's clock is behind
+  clock.advance(-2)
+
+  expect(await other.root.write('sys/leases/renew', { lease_id: id })).toMatchObject({ status: 400 })
+  expect(provider.alive.has(credential)).toBe(true)
+})
+
+test('a lease that both servers revoke at the same time is gone once, with all its rows', async () => {
+  await using servers = await twoServers()
+  const { provider, clock, holder, other, issue, rows } = servers
+  const { id, credential } = await issue(other, 'brief')
+  provider.mood = 'hanging'
+  clock.advance(60)
+  await provider.deletions(1)
+  provider.mood = 'up'
+
+  expect((await other.root.write('sys/leases/revoke', { lease_id: id, sync: true })).status).toBe(204)
+  expect(provider.alive.has(credential)).toBe(false)
+  expect((await rows()).filter((key) => String(key).includes(id))).toEqual([])
+  expect((await holder.root.write('sys/leases/lookup', { lease_id: id })).status).toBe(400)
+})
+
+test('leases of the tokens of a disabled mount end on the holder, whichever server disabled it', async () => {
+  await using servers = await twoServers()
+  const { provider, holder, other } = servers
+  await other.root.write('sys/policies/acl/engine', { policy: 'path "engine/*" { capabilities = ["read"] }' })
+  await other.root.write('sys/auth/more', { type: 'jwt' })
+  const { body } = await other.root.write('auth/token/create', { policies: ['engine'], ttl: '1h' })
+  const token = String(body.auth?.client_token)
+  const leased = (await other.as(token).read('engine/creds/ci')).body.data?.['credential']
+  expect(provider.alive.has(String(leased))).toBe(true)
+
+  await other.root.write('auth/token/revoke', { token })
+  await provider.gone(String(leased))
+  expect((await holder.as(token).read('auth/token/lookup-self')).status).toBe(403)
+})
