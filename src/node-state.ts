@@ -36,6 +36,11 @@ export class ProcessState {
     return this.#served !== undefined
   }
 
+  /** What the server waits for before it serves. */
+  get startState(): 'starting' | 'storage' {
+    return this.#parts.watch.areWritesFailing ? 'storage' : 'starting'
+  }
+
   started(served: Served): void {
     this.#served = served
   }
@@ -59,7 +64,7 @@ export class ProcessState {
   }
 
   async readiness(): ReturnType<NodeState['readiness']> {
-    if (this.#served === undefined) return 'starting'
+    if (this.#served === undefined) return this.startState
     if (this.#isStopping) return 'stopping'
     const state = this.of(this.#served)
     if (!state.isInitialized()) return 'uninitialized'

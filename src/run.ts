@@ -56,7 +56,12 @@ async function serve(config: Config, log: Log, stopping: AbortSignal): Promise<n
   // let a pending signal arrive
   await nextTurn()
   if (stopping.aborted) return 0
-  const server = await startServer(config, { log, rootToken: rootTokenTeller(config) })
+  const starting = startServer(config, { log, rootToken: rootTokenTeller(config), stopping })
+  const server = await starting.catch((error: unknown) => {
+    if (stopping.aborted && error instanceof Error && error.name === 'AbortError') return undefined
+    throw error
+  })
+  if (server === undefined) return 0
   if (config.dev) log.warn('development mode: do not use it in production')
   returnMemoryWhenIdle()
   process.on('SIGHUP', () => void server.reopenAudit())

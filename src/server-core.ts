@@ -45,7 +45,7 @@ export type ServerStorage = Storage & { size?(): StorageSize }
 export async function openStorage(
   config: Config,
   { events }: StorageWatch,
-  faults: StorageFaults | undefined,
+  { faults, stopping }: { readonly faults?: StorageFaults; readonly stopping?: AbortSignal },
 ): Promise<ServerStorage> {
   const { storage, allowNetworkDisk } = config
   if (storage.kind === 'memory') return await openMemory({ faults, events })
@@ -62,7 +62,7 @@ export async function openStorage(
     notifies: config.postgresNotify,
     pollMs: config.postgresPollMs,
     replicaName: config.replicaName ?? hostname(),
-    events,
+    ...{ events, stopping },
   })
 }
 

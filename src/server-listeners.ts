@@ -12,7 +12,13 @@ export async function bindListeners(
   { metrics, state }: { readonly metrics: Metrics; readonly state: ProcessState },
 ) {
   await using opened = new AsyncDisposableStack()
-  const listener = opened.use(await bound('LISTEN', listen, Listener.bind(listen)))
+  const listener = opened.use(
+    await bound(
+      'LISTEN',
+      listen,
+      Listener.bind(listen, () => state.startState),
+    ),
+  )
   const watched = metricsListen && {
     ...metricsListen,
     metrics: async () => (state.hasStarted ? metrics.text() : undefined),
@@ -25,8 +31,16 @@ export async function bindListeners(
 }
 
 /** The listener of a worker process; its supervisor has bound the addresses. Throws a StartError. */
-export async function sharedListener({ listen }: Config, shared: SharedAddress & { isFirst: boolean }) {
-  const listener = await bound('LISTEN', listen, Listener.share(shared, shared.isFirst))
+export async function sharedListener(
+  { listen }: Config,
+  shared: SharedAddress & { isFirst: boolean },
+  state: ProcessState,
+) {
+  const listener = await bound(
+    'LISTEN',
+    listen,
+    Listener.share(shared, shared.isFirst, () => state.startState),
+  )
   return { listener, watching: undefined, [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose]() }
 }
 

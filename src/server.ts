@@ -54,6 +54,8 @@ export type ServerParts = {
   random?: Random
   /** In one of several processes that share the listener. docs/replicas.md#worker-processes */
   worker?: WorkerParts
+  /** Ends a start that waits for its database: it rejects with the signal's reason. */
+  stopping?: AbortSignal
   /** Tests and benchmarks only. */
   faults?: StorageFaults
   /** Tests and benchmarks only. */
@@ -193,10 +195,10 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   await using opened = new AsyncDisposableStack()
   // bind before a store is created: an address in use must not lose the first root token
   const listeners = given.worker
-    ? sharedListener(config, given.worker)
+    ? sharedListener(config, given.worker, state)
     : bindListeners(config, { metrics, state })
   const { listener, watching } = opened.use(await listeners)
-  const storage = opened.use(await openStorage(config, given.watch, given.faults))
+  const storage = opened.use(await openStorage(config, given.watch, parts))
   const time = opened.use(await followDatabase(storage, given.clock, given.log))
   const apiAddr = config.apiAddr ?? listener.url
   const life = opened.use(await openLife({ ...given, config: { ...config, apiAddr }, storage, definitions }))

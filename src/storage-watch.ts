@@ -10,6 +10,7 @@ export class StorageWatch {
   /** Whether damage was found since the start; only a restart resets this. */
   #isDamaged = false
   #isFileLost = false
+  #areWritesFailing = false
 
   constructor(log: Log) {
     this.#log = log
@@ -26,6 +27,7 @@ export class StorageWatch {
         )
       },
       writesFail: (reason) => {
+        this.#areWritesFailing = reason !== undefined
         if (reason === undefined) this.#log.info({ event: 'storage_back' }, 'writes work again')
         else this.#log.error({ event: 'storage_lost', reason }, 'writes fail')
       },
@@ -53,6 +55,10 @@ export class StorageWatch {
           )
       },
     }
+  }
+
+  get areWritesFailing(): boolean {
+    return this.#areWritesFailing
   }
 
   /** Whether no damage was found and the database was not replaced. */

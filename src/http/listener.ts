@@ -17,6 +17,9 @@ export type ListenAt = { readonly host: string; readonly port: number }
 /** Addresses that several processes share: their descriptors in this process, and their URL. */
 export type SharedAddress = { readonly descriptors: readonly number[]; readonly url: string }
 
+/** Why a server does not serve yet, as `/health/ready` says. */
+export type StartState = 'starting' | 'storage'
+
 /** After this time without a new connection, none is expected while the addresses close. */
 const quietMs = 20
 const longestAcceptMs = 200
@@ -24,7 +27,8 @@ const lookEveryMs = 10
 
 /**
  * An address of the server, bound before a start changes anything, so that an address in use costs nothing.
- * Until `serve`, it responds that the server is starting. `localhost` stands for all addresses of that name.
+ * Until `serve`, it responds that the server is starting, or what it waits for. `localhost` stands for all
+ * addresses of that name.
  */
 export class Listener implements AsyncDisposable {
   readonly url: string
@@ -41,13 +45,13 @@ export class Listener implements AsyncDisposable {
   }
 
   /** Rejects with the system's error if an address cannot be bound. */
-  static async bind({ host, port }: ListenAt): Promise<Listener> {
+  static async bind({ host, port }: ListenAt, state: () => StartState): Promise<Listener> {
     const [first = host, ...others] = await addressesOf(host)
-    const bound = [await startingServer(first, port)]
+    const bound = [await startingServer(first, port, state)]
     const samePort = port === 0 ? portOf(bound[0]) : port
     // one address of the name suffices
     for (const other of others)
-      await startingServer(other, samePort).then(
+      await startingServer(other, samePort, state).then(
         (server) => bound.push(server),
         () => undefined,
       )
@@ -58,9 +62,14 @@ export class Listener implements AsyncDisposable {
    * Serves addresses that another process has bound. If other processes serve them already, this one begins
    * with `serve`. Rejects with the system's error.
    */
-  static async share({ descriptors, url }: SharedAddress, isFirst: boolean): Promise<Listener> {
+  static async share(
+    { descriptors, url }: SharedAddress,
+    isFirst: boolean,
+    state: () => StartState,
+  ): Promise<Listener> {
     const addresses = descriptors.map((fd) => ({ fd }))
-    return new Listener(url, isFirst ? await Promise.all(addresses.map(startingServerAt)) : addresses)
+    if (!isFirst) return new Listener(url, addresses)
+    return new Listener(url, await Promise.all(addresses.map((at) => startingServerAt(at, state))))
   }
 
   /** Passes all further connections to the server. */
@@ -169,10 +178,16 @@ export const addressesOf = async (host: string): Promise<string[]> =>
 export const urlOf = ({ address, family, port }: AddressInfo): string =>
   `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 
-const startingServer = (host: string, port: number): Promise<HttpServer> => startingServerAt({ host, port })
+const startingServer = (host: string, port: number, state: () => StartState): Promise<HttpServer> =>
+  startingServerAt({ host, port }, state)
 
-async function startingServerAt(address: ListenOptions | { fd: number }): Promise<HttpServer> {
-  const server = createStarting({ headersTimeout: 10_000, requestTimeout: 10_000 }, sayStarting)
+async function startingServerAt(
+  address: ListenOptions | { fd: number },
+  state: () => StartState,
+): Promise<HttpServer> {
+  const server = createStarting({ headersTimeout: 10_000, requestTimeout: 10_000 }, (request, response) =>
+    sayStarting(request, response, state()),
+  )
   server.listen(address)
   await once(server, 'listening')
   return server
@@ -184,14 +199,18 @@ async function takeOver(server: Server, address: Address | undefined): Promise<v
   if (!server.listening) await once(server, 'listening')
 }
 
-function sayStarting({ url = '/', method }: IncomingMessage, response: ServerResponse): void {
+function sayStarting(
+  { url = '/', method }: IncomingMessage,
+  response: ServerResponse,
+  state: StartState,
+): void {
   const path = url.split('?', 1)[0]
   const [status, body] =
     path === `/${healthPaths.live}`
       ? [200, { status: 'live' }]
       : path === `/${healthPaths.ready}`
-        ? [503, { status: 'starting' }]
-        : [503, { errors: ['server is starting'] }]
+        ? [503, { status: state }]
+        : [503, { errors: [state === 'storage' ? 'storage is unavailable' : 'server is starting'] }]
   response
     .writeHead(status, {
       ...commonHeaders,

@@ -43,6 +43,8 @@ export type PostgresOptions = {
   readonly events?: StorageEvents | undefined
   /** Monotonic milliseconds. */
   steady?(): number
+  /** Ends the wait for a database that is not there. */
+  readonly stopping?: AbortSignal | undefined
 }
 
 const rowsPerRead = 1_000
@@ -52,13 +54,13 @@ const reconnectMs = 500
 
 /**
  * Opens a database that several servers share, and registers this one. Waits while the database is not
- * there. Throws a StartError if it cannot be used.
+ * there. Throws a StartError if it cannot be used, and the signal's reason if the wait was ended.
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStorage> {
   checkFiles(options.connection)
   const storage = new PostgresStorage(options)
   try {
-    await storage.open()
+    await storage.open(options.stopping)
     return storage
   } catch (cause) {
     await storage[Symbol.asyncDispose]()
@@ -118,7 +120,7 @@ export class PostgresStorage implements Storage, SharedStorage {
   }
 
   /** Must be called once, before anything else. */
-  async open(): Promise<void> {
+  async open(stopping?: AbortSignal): Promise<void> {
     for (;;) {
       try {
         const session = await openSession(this.#connection)
@@ -133,7 +135,8 @@ export class PostgresStorage implements Storage, SharedStorage {
       } catch (cause) {
         if (cause instanceof StartError) throw cause
         this.#failed(cause)
-        await pause(reconnectMs)
+        stopping?.throwIfAborted()
+        await pause(reconnectMs, undefined, { signal: stopping })
       }
     }
     this.#registrations += 1
