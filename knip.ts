@@ -5,7 +5,7 @@ const programs = [
   'src/main.ts!',
   'src/commands/{audit-verify,backup,restore,root-token,seal-key,verify}.ts!',
   'src/storage/backup-program.ts!',
-  'simulators/{demo,*/main}.ts',
+  'simulators/{demo,replicas-demo,*/main}.ts',
   'bench/{run,crash,chaos,hostile,list-verb}.ts',
   'bench/{bare,floor,hello,load-process,only-reads,server}.ts',
   'test/support/{cloud,practice}-server.ts',
