@@ -51,14 +51,16 @@ export async function openStores(base: StoreBase) {
 }
 
 async function openMounts(opened: StoreBase) {
-  const { barrier, random, clock, log, systemTtl, mountTypes } = opened
+  const { barrier, shared, random, clock, log, jobs, systemTtl, mountTypes } = opened
   const root = barrier.view('')
   const view = root.view(corePrefix)
-  const namespaces = await openRequired('the namespaces', NamespaceStore.open({ view, random }))
+  const onUnreadable = (err: unknown) =>
+    log.error({ err }, 'could not read what another server has written: it does not apply here')
+  const namespaces = await openRequired('the namespaces', NamespaceStore.open({ view, random, onUnreadable }))
   const mounts = await openRequired(
     'the mount table',
     MountStore.open({
-      ...{ view: root, random, clock, namespaces },
+      ...{ view: root, shared, random, clock, namespaces, jobs, onUnreadable },
       system: systemTtl,
       types: mountTypes,
       onFailure: (mount, error) =>

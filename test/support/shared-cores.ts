@@ -3,7 +3,7 @@ import type { Core } from '../../src/core/core.ts'
 import { openTestCore, type TestCoreOptions } from './open-core.ts'
 import { openSharedMemory, type SharedMemory } from './shared-memory.ts'
 
-type SharedCore = Core & {
+export type SharedCore = Core & {
   readonly storage: SharedMemory
   /** Reads again what other servers have written. */
   hear(): Promise<void>

@@ -13,7 +13,7 @@ export type SharedMemory = Storage & {
   readonly shared: SharedStorage
   /** Reports what was written since the last report. */
   deliver(): Promise<void>
-  /** The server is gone: its jobs are free, and nobody waits for it. */
+  /** The server has lost its jobs, and nobody waits for it. */
   die(): void
 }
 
@@ -78,6 +78,7 @@ export async function openSharedMemory(count: number) {
         },
         holdJob: async (job) => {
           const holder = holders.get(job)
+          if (isDead) return undefined
           if (holder?.server === replicaId) return holder.fence
           if (holder !== undefined && holder.server !== '') return undefined
           const fence = { job, epoch: (holder?.fence.epoch ?? 0) + 1 }

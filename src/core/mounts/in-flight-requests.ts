@@ -21,12 +21,12 @@ export class InFlightRequests {
     this.#view = view
   }
 
-  /** Adds a mount, open unless it is being removed or moved. */
-  add({ uuid, tainted, moving }: Mount): void {
+  /** Adds a mount. */
+  add({ uuid }: Mount, isClosed: boolean): void {
     const entry: Entry = {
       view: this.#view.view(`mount/${uuid}/`, { numbers: 'literal' }),
       inFlight: 0,
-      closed: tainted || moving !== undefined,
+      closed: isClosed,
       waiting: [],
       leave: () => {
         entry.inFlight -= 1
@@ -58,6 +58,15 @@ export class InFlightRequests {
     if (entry === undefined) return undefined
     entry.inFlight += 1
     return entry.leave
+  }
+
+  has({ uuid }: Mount): boolean {
+    return this.#byUuid.has(uuid)
+  }
+
+  /** Whether no request is in progress. */
+  isEmpty({ uuid }: Mount): boolean {
+    return (this.#byUuid.get(uuid)?.inFlight ?? 0) === 0
   }
 
   isClosed({ uuid }: Mount): boolean {

@@ -32,6 +32,8 @@ const storedMount = z.looseObject({
   seal_wrap: z.boolean(),
   external_entropy_access: z.boolean(),
   tainted: z.boolean(),
+  deleting: z.boolean().exactOptional(),
+  failure: z.string().exactOptional(),
   moves: z.number().default(0),
   moving: z
     .looseObject({
@@ -45,22 +47,21 @@ const storedMount = z.looseObject({
 })
 
 /**
- * The record of a mount, with a key relative to `mountRecords`. It omits the plugin, which follows from the
+ * The record of a mount, with a key relative to the storage root. It omits the plugin, which follows from the
  * type.
  */
 export function mountEntry({ plugin, ...stored }: Mount): ViewEntry {
-  return { key: stored.uuid, value: stored }
+  return { key: mountRecords + stored.uuid, value: stored }
 }
 
 /**
- * The records of new mounts, with keys relative to the storage root, for a batch that also writes other
- * records.
+ * The records of new mounts, for a batch that also writes other records.
  */
 export const entriesFor = (mounts: readonly Mount[]): ViewEntry[] =>
-  mounts.map((mount) => ({ ...mountEntry(mount), key: `${mountRecords}${mount.uuid}`, expect: 'absent' }))
+  mounts.map((mount) => ({ ...mountEntry(mount), expect: 'absent' }))
 
 /**
- * Parses a stored mount. `pluginOf` returns the plugin behind a type. Throws for an unknown format or type:
+ * Parses a stored mount, whose key is relative to `mountRecords`. `pluginOf` returns the plugin behind a type. Throws for an unknown format or type:
  * the start must fail. docs/operations.md#what-a-damaged-store-does
  */
 export function readMount(

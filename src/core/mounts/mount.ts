@@ -43,6 +43,10 @@ export type Mount = {
   readonly external_entropy_access: boolean
   /** True while the mount is being removed: requests get 404. */
   readonly tainted: boolean
+  /** Set once the removal can no longer fail for what callers can change: its data is being deleted. */
+  readonly deleting?: boolean
+  /** Why the last removal failed. Only another call, or a start, tries again. */
+  readonly failure?: string
   /**
    * Number of moves; tokens issued before the last move are invalid. Not a time, because clocks may be set.
    */

@@ -80,34 +80,3 @@ export type Migration = {
     readonly target_mount: string
   }
 }
-
-const maxMigrations = 100
-
-/** The latest moves, for `sys/remount/status`; not stored. */
-export class Migrations {
-  readonly #byId = new Map<string, Migration>()
-
-  find(id: string): Migration | undefined {
-    return this.#byId.get(id)
-  }
-
-  start(id: string, source_mount: string, target_mount: string): void {
-    this.#byId.set(id, {
-      migration_id: id,
-      migration_info: { source_mount, status: 'in-progress', target_mount },
-    })
-    for (const oldest of this.#byId.keys()) {
-      if (this.#byId.size <= maxMigrations) break
-      this.#byId.delete(oldest)
-    }
-  }
-
-  /** Records the end of a move and returns it; undefined if it is no longer in memory. */
-  end(id: string, status: 'success' | 'failure'): Migration | undefined {
-    const migration = this.#byId.get(id)
-    if (migration === undefined) return undefined
-    const ended = { ...migration, migration_info: { ...migration.migration_info, status } }
-    this.#byId.set(id, ended)
-    return ended
-  }
-}

@@ -3,16 +3,18 @@ import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/go/text.ts'
 import type { Random } from '../../lib/random.ts'
 import { inCore, type ViewEntry } from '../barrier/view.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
-import type { MountStore } from '../mounts/mount-store.ts'
+import type { BackgroundJob, Held, Jobs } from '../jobs.ts'
+import type { MountStore, NewNamespace } from '../mounts/mount-store.ts'
 import type { MountIndex } from '../mounts/mount-table.ts'
 import type { Removal } from '../mounts/mount-type.ts'
-import { writeAttempts } from '../stored-record.ts'
 import type { Namespace, NamespaceRecord } from './namespace.ts'
 import { nameFault } from './namespace-name.ts'
-import type { NamespaceStore } from './namespace-store.ts'
+import { type NamespaceStore, usedIdEntry } from './namespace-store.ts'
 
-/** The order in which a namespace is removed; within a phase, the order of registration. */
+/**
+ * The order in which a namespace is removed; within a phase, the order of registration. Every server ends its
+ * waiting requests; one server does the rest.
+ */
 const phases = ['waiting requests', 'requests', 'leases', 'tokens', 'data', 'mounts'] as const
 
 /**
@@ -29,12 +31,15 @@ export type NamespaceLifeParts = {
   readonly namespaces: NamespaceStore
   readonly mounts: MountStore
   readonly random: Random
+  readonly jobs: Pick<Jobs, 'job'>
   /** The first records of a new namespace in addition to its mounts, with full keys. */
   firstEntries(namespaceId: string): readonly ViewEntry[]
   /** Called for a failed step, which will be retried. */
   onFailure(namespace: Namespace, step: string, error: unknown): void
   onRemoved(namespace: Namespace): void
 }
+
+type RunningRemoval = { readonly job: BackgroundJob; wake: AbortController }
 
 const firstPauseMs = 1_000
 const maxPauseMs = 60_000
@@ -46,12 +51,13 @@ const maxPauseMs = 60_000
 export class NamespaceLife implements AsyncDisposable {
   readonly #parts: NamespaceLifeParts
   readonly #steps: RemovalStep[] = []
-  readonly #mutex = new KeyedMutex()
-  readonly #removals = new Map<string, { readonly done: Promise<void>; wake: AbortController }>()
+  readonly #removals = new Map<string, RunningRemoval>()
+  #isStarted = false
   #stopped = false
 
   constructor(parts: NamespaceLifeParts) {
     this.#parts = parts
+    parts.namespaces.onTainted((namespace) => this.#follow(namespace))
   }
 
   /** Adds a step to the removal of namespaces. */
@@ -64,25 +70,28 @@ export class NamespaceLife implements AsyncDisposable {
    * `metadata`, which may throw, after all other checks. Throws the errors of
    * docs/contract/namespaces.md#managing-namespaces
    */
-  create(
+  async create(
     parent: Namespace,
     name: string,
     metadata: () => NamespaceRecord['custom_metadata'],
   ): Promise<NamespaceRecord> {
-    return this.#runExclusive(async () => {
-      const fault = nameFault(parent, name)
-      if (fault !== undefined) throw refuse('invalid', fault)
-      const path = `${parent.path}${name}/`
-      const { namespaces } = this.#parts
-      const known = namespaces.byPath(path)
-      if (known !== undefined) return this.replaceMetadata(known, metadata())
+    const fault = nameFault(parent, name)
+    if (fault !== undefined) throw refuse('invalid', fault)
+    const path = `${parent.path}${name}/`
+    const { namespaces, mounts } = this.#parts
+    let created: NamespaceRecord | undefined
+    await mounts.createNamespace((table) => {
+      created = undefined
+      if (namespaces.byPath(path) !== undefined) return undefined
       if (!namespaces.isLive(parent.id)) throw refuse('invalid', 'namespace not found')
-      for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-        const made = await this.#createWithNewId(parent, { path, name, metadata })
-        if (made !== undefined) return made
-      }
-      throw new Error('no namespace id is free')
+      checkFree(table, parent, name)
+      created = this.#fresh(path, metadata())
+      return this.#newNamespace(created)
     })
+    if (created !== undefined) return created
+    const known = namespaces.byPath(path)
+    if (known === undefined) throw refuse('invalid', 'namespace not found')
+    return this.replaceMetadata(known, metadata())
   }
 
   /** Replaces the metadata of a namespace. Throws if it is being deleted. */
@@ -102,21 +111,23 @@ export class NamespaceLife implements AsyncDisposable {
    * external objects that cannot be revoked.
    */
   async remove(namespace: NamespaceRecord, { abandon = false } = {}): Promise<void> {
-    const tainted = await this.#runExclusive(async () => {
-      const { namespaces } = this.#parts
+    const { namespaces, mounts } = this.#parts
+    const taint = (record: NamespaceRecord) => ({
+      ...record,
+      tainted: true,
+      ...(abandon ? { abandoned: true } : {}),
+    })
+    const tainted = await mounts.whileUnchanged((write) => {
       if (namespaces.hasChildren(namespace))
         throw refuse('invalid', 'unable to delete namespace containing child namespaces')
-      return namespaces.change(namespace.id, (record) => ({
-        ...record,
-        tainted: true,
-        ...(abandon ? { abandoned: true } : {}),
-      }))
+      return namespaces.change(namespace.id, taint, (entries) => write(entries.map(inCore)).then(() => true))
     })
     this.#start(tainted)
   }
 
-  /** Resumes deletions that a stop of the server interrupted. */
+  /** Resumes interrupted deletions. From now on, also continues those of other servers. */
   resume(): void {
+    this.#isStarted = true
     for (const namespace of this.#parts.namespaces.all()) if (namespace.tainted) this.#start(namespace)
   }
 
@@ -124,71 +135,84 @@ export class NamespaceLife implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true
     for (const { wake } of this.#removals.values()) wake.abort()
-    await Promise.all([...this.#removals.values()].map(({ done }) => done))
+    await Promise.all([...this.#removals.values()].map(({ job }) => job[Symbol.asyncDispose]()))
   }
 
-  #runExclusive<T>(work: () => Promise<T>): Promise<T> {
-    return this.#mutex.runExclusive('tree', work)
+  #fresh(path: string, custom_metadata: NamespaceRecord['custom_metadata']): NamespaceRecord {
+    const { namespaces, random } = this.#parts
+    const uuid = random.uuid()
+    return { id: namespaces.newId(), path, uuid, tainted: false, unlock_key_hash: '', custom_metadata }
   }
 
-  /** Undefined if the random id has been used before. */
-  async #createWithNewId(
-    parent: Namespace,
-    { path, name, metadata }: { path: string; name: string; metadata(): NamespaceRecord['custom_metadata'] },
-  ) {
-    const { namespaces, mounts, random, firstEntries } = this.#parts
-    const { id, entry } = namespaces.newId()
-    const draft = { id, path, uuid: random.uuid(), tainted: false, unlock_key_hash: '' }
-    let record: NamespaceRecord | undefined
-    const plan = (table: MountIndex): ViewEntry[] => {
-      const mount = table.conflictWith(parent.id, `${name}/`)
-      if (mount !== undefined)
-        throw refuse('invalid', `new namespace conflicts with existing mount: ${mount.path}`)
-      record = { ...draft, custom_metadata: metadata() }
-      return [...[namespaces.entryOf(record), entry].map(inCore), ...firstEntries(id)]
+  #newNamespace(record: NamespaceRecord): NewNamespace {
+    const { namespaces, firstEntries } = this.#parts
+    const own = [namespaces.entryOf(record), usedIdEntry(record.id)]
+    return {
+      id: record.id,
+      entries: [...own.map(inCore), ...firstEntries(record.id)],
+      written: () => namespaces.written(record),
     }
-    const written = () => {
-      if (record !== undefined) namespaces.written(record)
-    }
-    return (await mounts.createNamespace(id, { plan, written })) ? record : undefined
   }
 
-  #start(namespace: NamespaceRecord): void {
-    const running = this.#removals.get(namespace.id)
+  /** Another server, or this one, has marked a namespace. */
+  async #follow(namespace: NamespaceRecord): Promise<void> {
+    if (!this.#isStarted || this.#stopped) return
+    for (const { phase, remove } of this.#steps)
+      if (phase === 'waiting requests') await remove(namespace.id, { abandon: false })
+    await this.#parts.mounts.closeNamespaceHere(namespace.id)
+    this.#start(namespace)
+  }
+
+  /** Begins the removal, here or on another server, or ends the pause before its next attempt. */
+  #start({ id }: Namespace): void {
+    const running = this.#removals.get(id)
     if (running !== undefined) {
       running.wake.abort()
       return
     }
-    const removal = { wake: new AbortController(), done: Promise.resolve() }
-    this.#removals.set(namespace.id, removal)
-    removal.done = this.#removeAll(namespace, removal).finally(() => this.#removals.delete(namespace.id))
+    const removal = { wake: new AbortController(), job: this.#parts.jobs.job(`namespace/${id}`) }
+    this.#removals.set(id, removal)
+    removal.job.begin(async (held) => {
+      await this.#removeAll(id, removal, held)
+      this.#removals.delete(id)
+    })
   }
 
-  async #removeAll(namespace: NamespaceRecord, removal: { wake: AbortController }): Promise<void> {
-    for (let wait = firstPauseMs; !this.#stopped; wait = Math.min(2 * wait, maxPauseMs)) {
-      if (await this.#removeOnce(namespace)) return
+  async #removeAll(id: string, removal: RunningRemoval, { ended }: Held): Promise<void> {
+    for (let wait = firstPauseMs; !this.#stopped && !ended.aborted; wait = Math.min(2 * wait, maxPauseMs)) {
+      const namespace = this.#parts.namespaces.byId(id)
+      // another server has removed it
+      if (namespace === undefined || (await this.#removeOnce(namespace, ended))) return
       // another call, or the stop of the server, ends the pause
-      await pause(wait, undefined, { signal: removal.wake.signal, ref: false }).catch(() => undefined)
+      const signal = AbortSignal.any([removal.wake.signal, ended])
+      await pause(wait, undefined, { signal, ref: false }).catch(() => undefined)
       if (removal.wake.signal.aborted) removal.wake = new AbortController()
     }
+    if (ended.aborted && !this.#stopped) throw new Error('another server continues')
   }
 
-  async #removeOnce(namespace: NamespaceRecord): Promise<boolean> {
+  async #removeOnce(namespace: NamespaceRecord, ended: AbortSignal): Promise<boolean> {
     const { namespaces, onFailure, onRemoved } = this.#parts
     const steps = phases.flatMap((phase) => this.#steps.filter((step) => step.phase === phase))
     for (const { name, remove } of [
       ...steps,
       { name: 'record', remove: () => namespaces.forget(namespace) },
     ]) {
-      if (this.#stopped) return false
+      if (this.#stopped || ended.aborted) return false
       try {
         await remove(namespace.id, { abandon: namespaces.byId(namespace.id)?.abandoned === true })
       } catch (error) {
-        if (!this.#stopped) onFailure(namespace, name, error)
+        if (!this.#stopped && !ended.aborted) onFailure(namespace, name, error)
         return false
       }
     }
     onRemoved(namespace)
     return true
   }
+}
+
+function checkFree(table: MountIndex, parent: Namespace, name: string): void {
+  const mount = table.conflictWith(parent.id, `${name}/`)
+  if (mount !== undefined)
+    throw refuse('invalid', `new namespace conflicts with existing mount: ${mount.path}`)
 }

@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { fail, refuse, type ServiceError } from '../../errors.ts'
 import { base62, type Random } from '../../lib/random.ts'
-import type { View, ViewEntry } from '../barrier/view.ts'
+import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
+import { FollowedRecords } from '../followed-records.ts'
 import { writeAttempts } from '../stored-record.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { type Namespace, type NamespaceRecord, pathBelow, rootNamespace } from './namespace.ts'
@@ -12,7 +13,11 @@ export type NamespaceStoreParts = {
   /** The core's view. */
   view: View
   random: Random
+  /** Called for a record of another server that cannot be read. */
+  onUnreadable(error: unknown): void
 }
+
+type Write = (entries: readonly ViewEntry[]) => Promise<boolean>
 
 const unlockKeyLength = 24
 const idLength = 6
@@ -30,18 +35,30 @@ export class NamespaceStore {
   readonly #random: Random
   readonly #tree = new NamespaceTree()
   readonly #mutex = new KeyedMutex()
+  readonly #followed: FollowedRecords
+  readonly #onTainted: ((record: NamespaceRecord) => Promise<void>)[] = []
 
-  private constructor({ view, random }: NamespaceStoreParts) {
+  private constructor({ view, random, onUnreadable }: NamespaceStoreParts) {
     this.#view = view
     this.#random = random
+    this.#followed = new FollowedRecords({
+      ...{ view, prefix: namespaceRecords, onFailure: onUnreadable },
+      known: () => this.all().map(({ id }) => namespaceRecords + id),
+      apply: (records, gone) => this.#follow(records, gone, onUnreadable),
+    })
   }
 
   /** Rejects if a record is unreadable: the start must fail. */
   static async open(parts: NamespaceStoreParts): Promise<NamespaceStore> {
     const store = new NamespaceStore(parts)
+    await store.#followed.follow(() => store.#load())
+    return store
+  }
+
+  async #load(): Promise<void> {
     const records: NamespaceRecord[] = []
     for (let after: string | undefined; ; ) {
-      const page = await parts.view.list(namespaceRecords, {
+      const page = await this.#view.list(namespaceRecords, {
         limit: pageSize,
         ...(after === undefined ? {} : { after }),
       })
@@ -49,9 +66,12 @@ export class NamespaceStore {
       if (page.length < pageSize) break
       after = page.at(-1)?.key
     }
-    // a parent's path is shorter than those of its children
-    for (const record of records.sort((a, b) => a.path.length - b.path.length)) store.#tree.put(record)
-    return store
+    for (const record of records.sort(topDown)) this.#tree.put(record)
+  }
+
+  /** Calls `listener` for each namespace that another server, or this one, has marked for deletion. */
+  onTainted(listener: (record: NamespaceRecord) => Promise<void>): void {
+    this.#onTainted.push(listener)
   }
 
   /** Whether the root is the only namespace. */
@@ -112,6 +132,11 @@ export class NamespaceStore {
     return id === rootNamespace.id || this.byId(id)?.tainted === false
   }
 
+  /** Whether the namespace is being deleted. */
+  isEnding(id: string): boolean {
+    return this.byId(id)?.tainted === true
+  }
+
   /**
    * The path from a namespace, given by id, down to another; undefined if it was deleted or the other is not
    * below it.
@@ -143,15 +168,11 @@ export class NamespaceStore {
     return refuse('sealed', text)
   }
 
-  /**
-   * A random unused id, and the entry that reserves it permanently; its write fails if a deleted namespace
-   * had the id.
-   */
-  newId(): { id: string; entry: ViewEntry } {
+  /** A random id that no namespace has. */
+  newId(): string {
     for (;;) {
       const id = base62(this.#random, idLength)
-      if (this.byId(id) === undefined)
-        return { id, entry: { key: usedIds + id, value: true, expect: 'absent' } }
+      if (this.byId(id) === undefined) return id
     }
   }
 
@@ -162,20 +183,25 @@ export class NamespaceStore {
 
   /** Must be called after the entry of a new or changed namespace is written. */
   written(record: NamespaceRecord): void {
+    this.#followed.changed()
     this.#tree.put(record)
   }
 
   /**
-   * Changes a stored namespace. `change` may run again and may throw to refuse. Throws `invalid` if it was
-   * deleted.
+   * Changes a stored namespace with `write`. `change` may run again and may throw to refuse. Throws `invalid`
+   * if it was deleted.
    */
-  change(id: string, change: (record: NamespaceRecord) => NamespaceRecord): Promise<NamespaceRecord> {
+  change(
+    id: string,
+    change: (record: NamespaceRecord) => NamespaceRecord,
+    write: Write = (entries) => this.#view.write(entries),
+  ): Promise<NamespaceRecord> {
     return this.#mutex.runExclusive(id, async () => {
       for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
         const before = await this.#view.read(namespaceRecords + id)
         if (before === undefined) throw refuse('invalid', 'namespace not found')
         const after = change(readNamespace(before))
-        if (await this.#view.write([{ ...this.entryOf(after), expect: before.revision }])) {
+        if (await write([{ ...this.entryOf(after), expect: before.revision }])) {
           this.written(after)
           return after
         }
@@ -212,9 +238,50 @@ export class NamespaceStore {
   /** Deletes the record of a namespace: the last step of its deletion. */
   async forget(record: NamespaceRecord): Promise<void> {
     await this.#view.write([{ key: namespaceRecords + record.id, value: undefined }])
+    this.#followed.changed()
     this.#tree.remove(record)
   }
+
+  async #follow(
+    found: readonly ViewRecord[],
+    gone: readonly string[],
+    onUnreadable: (error: unknown) => void,
+  ): Promise<void> {
+    const removed = gone.flatMap((key) => this.byId(key.slice(namespaceRecords.length)) ?? [])
+    for (const record of removed.sort(topDown).reverse()) this.#tree.remove(record)
+    const records = found.flatMap((record) => {
+      try {
+        return [readNamespace(record)]
+      } catch (error) {
+        onUnreadable(error)
+        return []
+      }
+    })
+    for (const record of records.sort(topDown)) this.#put(record, onUnreadable)
+    for (const record of records)
+      if (record.tainted) for (const listener of this.#onTainted) await listener(record)
+  }
+
+  #put(record: NamespaceRecord, onUnreadable: (error: unknown) => void): void {
+    try {
+      this.#tree.put(record)
+    } catch (error) {
+      // its parent is unreadable
+      onUnreadable(error)
+    }
+  }
 }
+
+/** A parent's path is shorter than those of its children. */
+const topDown = (one: NamespaceRecord, other: NamespaceRecord): number => one.path.length - other.path.length
+
+/** Reserves an id permanently; its write fails if a deleted namespace had the id. */
+export const usedIdEntry = (id: string): ViewEntry => ({
+  key: usedIds + id,
+  value: true,
+  expect: 'absent',
+  isUncopied: true,
+})
 
 const isLocked = (record: NamespaceRecord): boolean => record.unlock_key_hash !== ''
 

@@ -259,8 +259,8 @@ function moveResources({ mounts, namespaces }: MountRouteParts): Resource[] {
       read: {
         summary: 'Read the state of a move',
         ...answers.migration,
-        handle: ({ params, call }) => {
-          const migration = mounts.findMigration(params.migration_id)
+        handle: async ({ params, call }) => {
+          const migration = await mounts.findMigration(params.migration_id)
           return migration && concerns(migration, namespaceOf(call)) ? { data: migration } : undefined
         },
       },

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { openBarrier } from '../../../src/core/barrier/barrier.ts'
 import type { View } from '../../../src/core/barrier/view.ts'
+import { Jobs } from '../../../src/core/jobs.ts'
 import { type DefaultMount, firstMounts, namespaceMounts } from '../../../src/core/mounts/first-mounts.ts'
 import type { Mount } from '../../../src/core/mounts/mount.ts'
 import { mountPointOf } from '../../../src/core/mounts/mount-path.ts'
@@ -15,12 +16,20 @@ import { StorageFaults } from '../../../src/storage/faults.ts'
 import { openMemory } from '../../../src/storage/sqlite.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { someMountTypes } from '../../support/mount-types.ts'
+import { quietLog } from '../../support/start-server.ts'
 
 const system = { defaultTtl: 2_764_800, maxTtl: 2_764_800 }
-const anyNamespaces = { conflictWithMount: () => undefined, isLive: () => true }
+const anyNamespaces = { conflictWithMount: () => undefined, isLive: () => true, isEnding: () => false }
 
 const theFirstMounts = (defaults: DefaultMount[] = []) =>
   firstMounts({ random: systemRandom, system, types: someMountTypes(), defaults })
+
+/** What a store needs whose storage no other server writes. */
+const alone = (clock: FakeClock) => ({
+  shared: undefined,
+  jobs: new Jobs({ shared: undefined, clock, log: quietLog }),
+  onUnreadable: () => {},
+})
 
 /**
  * An open in-memory store whose first mounts are `auth/jwt/` and `cloud/`, and a second access to the same
@@ -29,7 +38,7 @@ const theFirstMounts = (defaults: DefaultMount[] = []) =>
 async function openMounts({
   revokeLeases = async () => {},
   ...parts
-}: Partial<MountStoreParts> & { revokeLeases?: (mount: Mount) => Promise<void> } = {}) {
+}: Partial<Omit<MountStoreParts, 'shared'>> & { revokeLeases?: (mount: Mount) => Promise<void> } = {}) {
   await using opened = new AsyncDisposableStack()
   const faults = new StorageFaults()
   const storage = opened.use(await openMemory({ faults }))
@@ -59,6 +68,7 @@ async function openMounts({
       system,
       types: someMountTypes(),
       namespaces: anyNamespaces,
+      ...alone(clock),
       onFailure: (_, error) => failures.push(error),
       ...parts,
     })
@@ -408,6 +418,7 @@ const openAgain = (root: View) =>
     system,
     types: someMountTypes(),
     namespaces: anyNamespaces,
+    ...alone(new FakeClock()),
     onFailure: () => {},
   })
 
@@ -419,7 +430,7 @@ describe('remount', () => {
     await mounts.store.viewOf(before).write([{ key: 'role/a', value: 'kept' }])
 
     const id = await mounts.store.remount(side('auth/jwt'), side('auth/team/deep/'))
-    expect(mounts.store.findMigration(id)?.migration_info.status).toBe('in-progress')
+    expect((await mounts.store.findMigration(id))?.migration_info.status).toBe('in-progress')
     await mounts.store[Symbol.asyncDispose]()
 
     const after = mountAt(mounts.store, 'auth/team/deep/')
@@ -428,7 +439,7 @@ describe('remount', () => {
     expect(await mounts.store.viewOf(after).get('role/a')).toBe('kept')
     expect(mounts.store.enter(after)).toBeDefined()
     expect(revoked).toEqual(['auth/jwt/'])
-    expect(mounts.store.findMigration(id)).toEqual({
+    expect(await mounts.store.findMigration(id)).toEqual({
       migration_id: id,
       migration_info: { source_mount: 'auth/jwt/', status: 'success', target_mount: 'auth/team/deep/' },
     })
@@ -473,7 +484,7 @@ describe('remount', () => {
     const id = await mounts.store.remount(side('cloud'), side('moved'))
     await mounts.store[Symbol.asyncDispose]()
 
-    expect(mounts.store.findMigration(id)?.migration_info.status).toBe('failure')
+    expect((await mounts.store.findMigration(id))?.migration_info.status).toBe('failure')
     expect(mountAt(mounts.store, 'cloud/')).toEqual(before)
     expect(mounts.store.enter(before)).toBeDefined()
     expect(mounts.failures).toHaveLength(1)
@@ -489,7 +500,7 @@ describe('remount', () => {
     revoking.open()
     await mounts.store[Symbol.asyncDispose]()
 
-    expect(mounts.store.findMigration(id)?.migration_info.status).toBe('failure')
+    expect((await mounts.store.findMigration(id))?.migration_info.status).toBe('failure')
     expect(mountAt(mounts.store, 'cloud/').uuid).not.toBe(mountAt(mounts.store, 'moved/').uuid)
   })
 
@@ -504,7 +515,7 @@ describe('remount', () => {
     await removal
     await mounts.store[Symbol.asyncDispose]()
 
-    expect(mounts.store.findMigration(id)?.migration_info.status).toBe('failure')
+    expect((await mounts.store.findMigration(id))?.migration_info.status).toBe('failure')
     expect(paths(mounts.store)).toEqual(start.filter((path) => path !== 'cloud/'))
   })
 
@@ -521,14 +532,14 @@ describe('remount', () => {
     const next = await openAgain(mounts.root)
     expect(next.enter(mountAt(next, 'cloud/'))).toBeUndefined()
     next.resume()
-    expect(next.findMigration(id)?.migration_info).toEqual({
+    expect((await next.findMigration(id))?.migration_info).toEqual({
       source_mount: 'cloud/',
       status: 'in-progress',
       target_mount: 'moved/',
     })
     await next[Symbol.asyncDispose]()
 
-    expect(next.findMigration(id)?.migration_info.status).toBe('success')
+    expect((await next.findMigration(id))?.migration_info.status).toBe('success')
     expect(mountAt(next, 'moved/')).toEqual({ ...before, path: 'moved/', moves: 1 })
     expect(await next.viewOf(before).get('role/a')).toBe('kept')
     expect(inOrder(await openAgain(mounts.root))).toEqual(inOrder(next))

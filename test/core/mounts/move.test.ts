@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { Migrations } from '../../../src/core/mounts/migrations.ts'
 import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
-import { Migrations, planMove } from '../../../src/core/mounts/move.ts'
+import { planMove } from '../../../src/core/mounts/move.ts'
 import { type Namespace, rootNamespace } from '../../../src/core/namespaces/namespace.ts'
+import { openCoreView } from '../../support/core-view.ts'
 import { someMountTypes } from '../../support/mount-types.ts'
 import { aMount } from './a-mount.ts'
 
@@ -87,15 +89,28 @@ test('a mount may move into another namespace, also to its own path there', () =
   expect(move.target).toEqual({ namespace: 'abc123', table: 'auth', path: 'auth/jwt/' })
 })
 
-test('only the last hundred moves are remembered', () => {
-  const migrations = new Migrations()
+test('only the last hundred moves are remembered', async () => {
+  await using fixture = await openCoreView()
+  const view = fixture.barrier.view('')
+  const migrations = new Migrations(view, fixture.clock)
+  const moveOf = (id: string) => ({
+    id,
+    namespace: 'root',
+    path: 'b/',
+    source_mount: 'a/',
+    target_mount: 'b/',
+  })
+  for (let number = 0; number <= 100; number++) {
+    fixture.clock.advance(1)
+    await view.write([migrations.entry(moveOf(`${number}`), 'in-progress')])
+  }
+  await view.write([migrations.entry(moveOf('100'), 'success')])
 
-  for (let number = 0; number <= 100; number++) migrations.start(`${number}`, 'a/', 'b/')
-  migrations.end('100', 'success')
+  await migrations.trim()
 
-  expect(migrations.find('0')).toBeUndefined()
-  expect(migrations.find('1')?.migration_info.status).toBe('in-progress')
-  expect(migrations.find('100')).toEqual({
+  expect(await migrations.find('0')).toBeUndefined()
+  expect((await migrations.find('1'))?.migration_info.status).toBe('in-progress')
+  expect(await migrations.find('100')).toEqual({
     migration_id: '100',
     migration_info: { source_mount: 'a/', status: 'success', target_mount: 'b/' },
   })

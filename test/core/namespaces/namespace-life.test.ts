@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { openBarrier } from '../../../src/core/barrier/barrier.ts'
+import { Jobs } from '../../../src/core/jobs.ts'
 import { firstMounts } from '../../../src/core/mounts/first-mounts.ts'
 import { entriesFor } from '../../../src/core/mounts/mount-record.ts'
 import { MountStore } from '../../../src/core/mounts/mount-store.ts'
@@ -11,6 +12,7 @@ import { type Random, systemRandom } from '../../../src/lib/random.ts'
 import { openMemory } from '../../../src/storage/sqlite.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { someMountTypes } from '../../support/mount-types.ts'
+import { quietLog } from '../../support/start-server.ts'
 
 const system = { defaultTtl: 1, maxTtl: 1 }
 const types = someMountTypes()
@@ -32,7 +34,8 @@ async function openFixture(options: HouseOptions = {}) {
   const root = barrier.view('')
   await root.write(entriesFor(firstMounts({ random: systemRandom, system, types, defaults: [] })))
   const open = async ({ random = systemRandom, step, steps = [] }: HouseOptions) => {
-    const namespaces = await NamespaceStore.open({ view: root.view('core/'), random })
+    const jobs = new Jobs({ shared: undefined, clock, log: quietLog })
+    const namespaces = await NamespaceStore.open({ view: root.view('core/'), random, onUnreadable: () => {} })
     const mounts = await MountStore.open({
       view: root,
       random: systemRandom,
@@ -40,6 +43,7 @@ async function openFixture(options: HouseOptions = {}) {
       system,
       types,
       namespaces,
+      ...{ shared: undefined, jobs, onUnreadable: () => {} },
       onFailure: () => {},
     })
     const failures: string[] = []
@@ -48,6 +52,7 @@ async function openFixture(options: HouseOptions = {}) {
       namespaces,
       mounts,
       random: systemRandom,
+      jobs,
       firstEntries: () => [],
       onFailure: (_, name) => failures.push(name),
       onRemoved: ({ path }) => ended.resolve(path),
