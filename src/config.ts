@@ -732,3 +732,14 @@ const placesOf = (path: string): string[] => [placeOf(path), realPathOf(path)]
 
 const isInside = (folder: string, file: string): boolean =>
   !/^\.\.(?:\/|$)/.test(relative(realPathOf(folder), file))
+
+/** How to connect to the PostgreSQL database; undefined with another storage. */
+export function postgresConnection(config: Config) {
+  const { storage, storagePassword: password, storagePasswordFile: passwordFile } = config
+  if (storage.kind !== 'postgres') return undefined
+  return {
+    ...{ address: storage, password, passwordFile, caFile: config.storageCaFile },
+    statementTimeoutMs: config.postgresStatementTimeoutMs,
+    prepares: config.postgresPrepare,
+  }
+}

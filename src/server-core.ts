@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import type { Config } from './config.ts'
+import { type Config, postgresConnection } from './config.ts'
 import { isEmpty } from './core/barrier/barrier.ts'
 import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
 import { type Core, type CoreSettings, openCore } from './core/core.ts'
@@ -51,13 +51,10 @@ export async function openStorage(
   if (storage.kind === 'memory') return await openMemory({ faults, events })
   if (storage.kind === 'sqlite')
     return await openSqlite({ path: storage.path, allowNetworkDisk, events, faults })
-  const { storagePassword: password, storagePasswordFile: passwordFile, storageCaFile: caFile } = config
+  const connection = postgresConnection(config)
+  if (connection === undefined) throw new Error('the storage has an unknown kind')
   return await openPostgres({
-    connection: {
-      ...{ address: storage, password, passwordFile, caFile },
-      statementTimeoutMs: config.postgresStatementTimeoutMs,
-      prepares: config.postgresPrepare,
-    },
+    connection,
     pool: config.postgresPool,
     notifies: config.postgresNotify,
     pollMs: config.postgresPollMs,

@@ -1,15 +1,21 @@
-import type { Config } from './config.ts'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Config, postgresConnection } from './config.ts'
 import type { Clock } from './lib/clock.ts'
 import { type Snapshot, Snapshots } from './storage/snapshots.ts'
 import { gatehouseVersion } from './version.ts'
 
-/** Makes backups of the server's database; undefined if its storage is no file. */
+/** Makes backups of the server's database; undefined if its storage is in memory. */
 export function snapshotTaker(
-  { storage, seal }: Config,
+  config: Config,
   clock: Clock,
 ): ((clusterId: string, signal: AbortSignal) => Promise<Snapshot>) | undefined {
-  if (storage.kind !== 'sqlite') return undefined
-  const snapshots = new Snapshots(storage.path)
+  const { storage, seal } = config
+  const source = storage.kind === 'sqlite' ? storage.path : postgresConnection(config)
+  if (source === undefined) return undefined
+  const target =
+    typeof source === 'string' ? `${source}.snapshot` : join(tmpdir(), `gatehouse-${crypto.randomUUID()}`)
+  const snapshots = new Snapshots({ source, target })
   return (cluster_id, signal) => {
     const created_time = new Date(clock.now()).toISOString()
     return snapshots.take(

@@ -2,14 +2,12 @@ import { isStoreFile } from '../config.ts'
 import { readSealConfig } from '../core/seal/seal-config.ts'
 import { backUp } from '../storage/backup.ts'
 import { noteBackup } from '../storage/last-backup.ts'
-import { openReadOnly } from '../storage/read-only.ts'
 import { gatehouseVersion } from '../version.ts'
 import { commandFailure, runCommand, UsageError } from './command.ts'
-import { clusterIdOf, databaseOf, settingsOf } from './stored-database.ts'
+import { clusterIdOf, openForReading, settingsOf, sourceOf } from './stored-database.ts'
 
 /**
- * `npm run backup -- FILE` writes a backup of the database that the settings name, whether its server runs or
- * not. docs/operations.md#backup-and-restore
+ * `npm run backup -- FILE` writes a backup of the database that the settings name, whether servers run or not. docs/operations.md#backup-and-restore
  */
 await runCommand(async () => {
   const [file, ...more] = process.argv.slice(2)
@@ -18,9 +16,9 @@ await runCommand(async () => {
   const config = settingsOf(process.env)
   for (const written of [file, `${file}.part`])
     if (isStoreFile(config, written)) throw new UsageError(`${written} is a database file or a seal key file`)
-  const source = databaseOf(config, 'nothing to back up')
+  const { source, name } = sourceOf(config, 'nothing to back up')
   try {
-    using reader = openReadOnly(source)
+    await using reader = await openForReading(source)
     const { type: seal_type } = await readSealConfig({ get: async (key) => reader.get(key) })
     const given = {
       product_version: gatehouseVersion,
@@ -29,10 +27,10 @@ await runCommand(async () => {
       seal_type,
     }
     const { records, digest } = await backUp(file, { source, given, signal: stopped() })
-    noteBackup(source)
+    if (typeof source === 'string') noteBackup(source)
     process.stdout.write(`Backup written to ${file}: ${records} records, digest ${digest}\n`)
   } catch (cause) {
-    throw commandFailure(`cannot back up ${source} to ${file}`, cause)
+    throw commandFailure(`cannot back up ${name} to ${file}`, cause)
   }
 })
 

@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util'
-import { isStoreFile } from '../config.ts'
+import { type Config, isStoreFile, postgresConnection } from '../config.ts'
 import { restorationNote } from '../core/restoration-note.ts'
-import { restoreBackup } from '../storage/restore.ts'
+import { postgresName } from '../lib/postgres-url.ts'
+import { restoreToPostgres } from '../storage/postgres/restore.ts'
+import { type Restored, type RestoreOptions, restoreBackup } from '../storage/restore.ts'
 import { commandFailure, runCommand, UsageError } from './command.ts'
 import { settingsOf } from './stored-database.ts'
 
@@ -12,24 +14,40 @@ import { settingsOf } from './stored-database.ts'
 await runCommand(async () => {
   const { backup, force, revokeTokens } = readArguments(process.argv.slice(2))
   const config = settingsOf(process.env)
-  if (config.storage.kind !== 'sqlite')
-    throw new UsageError(`GATEHOUSE_STORAGE: ${config.storage.kind}: storage cannot be restored`)
   if (isStoreFile(config, backup)) throw new UsageError(`${backup} is a database file or a seal key file`)
-  const { path } = config.storage
   const now = new Date().toISOString()
+  const options: Omit<RestoreOptions, 'path'> = {
+    ...{ backup, force, stamp: now.replaceAll(':', '-') },
+    noteOf: ({ created_time }) =>
+      restorationNote({ backup_time: created_time, restored_time: now, revoke_tokens: revokeTokens }),
+  }
+  const { name, put } = targetOf(config)
   try {
-    const { facts, kept } = await restoreBackup({
-      ...{ backup, path, force, stamp: now.replaceAll(':', '-') },
-      noteOf: ({ created_time }) =>
-        restorationNote({ backup_time: created_time, restored_time: now, revoke_tokens: revokeTokens }),
-    })
-    process.stdout.write(`Restored ${facts.records} records of ${facts.created_time} to ${path}\n`)
+    const { facts, kept } = await put(options)
+    process.stdout.write(`Restored ${facts.records} records of ${facts.created_time} to ${name}\n`)
     if (kept !== undefined) process.stdout.write(`The replaced database is ${kept}\n`)
     process.stderr.write(warningOf(facts.created_time, revokeTokens))
   } catch (cause) {
-    throw commandFailure(`cannot restore ${backup} to ${path}`, cause)
+    throw commandFailure(`cannot restore ${backup} to ${name}`, cause)
   }
 })
+
+/** The database that the settings name, and what puts a backup in its place. */
+function targetOf(config: Config): {
+  name: string
+  put(options: Omit<RestoreOptions, 'path'>): Promise<Restored>
+} {
+  const { storage } = config
+  const connection = postgresConnection(config)
+  if (connection !== undefined) {
+    const name = postgresName(connection.address)
+    return { name, put: (options) => restoreToPostgres({ ...options, connection, name }) }
+  }
+  if (storage.kind !== 'sqlite')
+    throw new UsageError(`GATEHOUSE_STORAGE: ${storage.kind}: storage cannot be restored`)
+  const { path } = storage
+  return { name: path, put: (options) => restoreBackup({ ...options, path }) }
+}
 
 function readArguments(args: string[]): { backup: string; force: boolean; revokeTokens: boolean } {
   const usage = 'usage: npm run restore -- FILE [--force] [--revoke-tokens]'

@@ -17,18 +17,21 @@ import { systemClock } from '../lib/clock.ts'
 import { systemCode, writePrivateFile } from '../lib/private-file.ts'
 import { systemRandom } from '../lib/random.ts'
 import { realPathOf } from '../lib/real-path.ts'
+import type { CopySource } from '../storage/backup-program.ts'
+import { openPostgres } from '../storage/postgres/postgres.ts'
+import { PostgresReading } from '../storage/postgres/reading.ts'
 import { openSqlite, type SqliteStorage } from '../storage/sqlite.ts'
 import type { Storage } from '../storage/storage.ts'
-import { CommandError, runCommand, UsageError } from './command.ts'
+import { CommandError, commandFailure, runCommand, UsageError } from './command.ts'
 import { fixedPaths } from '../core/mounts/mount-path.ts'
-import { databaseOf, settingsOf } from './stored-database.ts'
+import { settingsOf, sourceOf } from './stored-database.ts'
 
 const maxWaitMs = 15_000
 const checkMs = 50
 
 /**
  * `npm run root-token -- [--out FILE]` creates a new root token if the first one was lost, with the settings of
- * the server. A running server makes it; otherwise the seal key opens the store. Existing tokens remain valid.
+ * the server. A running server with a SQLite database makes it; otherwise the seal key opens the store. Existing tokens remain valid.
  * docs/operations.md#replace-a-lost-root-token
  */
 await runCommand(async () => {
@@ -36,11 +39,32 @@ await runCommand(async () => {
   const config = settingsOf(process.env)
   if (out !== undefined && isStoreFile(config, out))
     throw new UsageError(`${out} is a database file or a seal key file`)
-  const path = databaseOf(config, 'no root token to replace')
-  const storage = await openUnlessHeld(path, config)
-  if (storage === undefined) await askServer(path, out)
+  const { source, name } = sourceOf(config, 'no root token to replace')
+  if (typeof source !== 'string') return await createBeside(config, { source, name }, out)
+  const storage = await openUnlessHeld(source, config)
+  if (storage === undefined) await askServer(source, out)
   else await createStopped(config, storage, out)
 })
+
+/**
+ * Joins the servers of a PostgreSQL database for a moment, which takes its password and the seal key. One of
+ * them logs it.
+ */
+async function createBeside(
+  config: Config,
+  { source: connection, name }: { source: Exclude<CopySource, string>; name: string },
+  out: string | undefined,
+): Promise<void> {
+  try {
+    // a server waits for its database, a command does not
+    await using _reading = await PostgresReading.open(connection)
+  } catch (cause) {
+    throw commandFailure(`cannot open ${name}`, cause)
+  }
+  const replicaName = `root-token-${randomBytes(6).toString('hex')}`
+  const settings = { connection, pool: 2, notifies: config.postgresNotify, pollMs: config.postgresPollMs }
+  await createStopped(config, await openPostgres({ ...settings, replicaName }), out)
+}
 
 /** Undefined if a server holds the database. */
 async function openUnlessHeld(
@@ -84,8 +108,8 @@ async function answerTo(path: string, id: string): Promise<string> {
   throw new CommandError('the server did not answer; its log may say why')
 }
 
-/** Opens the store of a stopped server with the seal key. */
-async function createStopped(config: Config, opened: SqliteStorage, out: string | undefined): Promise<void> {
+/** Opens the store, of which no other server has copies of what this writes, with the seal key. */
+async function createStopped(config: Config, opened: Storage, out: string | undefined): Promise<void> {
   await using storage = opened
   const sealer = await openSealed(config, storage)
   const root = sealer.view('')

@@ -1,17 +1,26 @@
 import { accessSync, existsSync } from 'node:fs'
-import { type Config, readConfig } from '../config.ts'
+import { type Config, postgresConnection, readConfig } from '../config.ts'
 import { loadSealKey } from '../core/barrier/seal.ts'
-import { StoredKeys } from '../core/barrier/stored-keys.ts'
+import { type ReadStored, StoredKeys } from '../core/barrier/stored-keys.ts'
+import { postgresName } from '../lib/postgres-url.ts'
 import { systemCode } from '../lib/private-file.ts'
-import type { StoredRecord } from '../storage/storage.ts'
+import type { CopySource } from '../storage/backup-program.ts'
+import { PostgresReading } from '../storage/postgres/reading.ts'
+import { openReadOnly } from '../storage/read-only.ts'
 import { CommandError, UsageError } from './command.ts'
 
 /** The settings of the server. Throws a SettingError. */
 export const settingsOf = (environment: NodeJS.ProcessEnv): Config =>
   readConfig(environment, { dev: false, warn: (text) => process.stderr.write(`warning: ${text}\n`) })
 
-/** The path of the server's database, which exists. `has` ends the refusal of a store in memory. */
-export function databaseOf({ storage }: Config, has: string): string {
+/** The server's database, and its name for the operator. */
+export type StoreSource = { readonly source: CopySource; readonly name: string }
+
+/** The server's database; a file exists. `has` ends the refusal of a store in memory. */
+export function sourceOf(config: Config, has: string): StoreSource {
+  const { storage } = config
+  const connection = postgresConnection(config)
+  if (connection !== undefined) return { source: connection, name: postgresName(connection.address) }
   if (storage.kind !== 'sqlite')
     throw new UsageError(`GATEHOUSE_STORAGE: ${storage.kind}: storage has ${has}`)
   try {
@@ -19,25 +28,29 @@ export function databaseOf({ storage }: Config, has: string): string {
   } catch (cause) {
     throw new CommandError(`cannot open ${storage.path}: ${systemCode(cause)}`, { cause })
   }
-  return storage.path
+  return { source: storage.path, name: storage.path }
 }
 
-type ReadRecord = (key: string) => StoredRecord | undefined
+/** Reads single records, while servers write or not. */
+export async function openForReading(source: CopySource): Promise<AsyncDisposable & { get: ReadStored }> {
+  if (typeof source !== 'string') return await PostgresReading.open(source)
+  const reader = openReadOnly(source)
+  return { get: reader.get, [Symbol.asyncDispose]: async () => reader[Symbol.dispose]() }
+}
 
 /** The keys of a store; undefined without a seal key. Throws if there is one that does not open the store. */
-export async function keysOf(config: Config, read: ReadRecord): Promise<StoredKeys | undefined> {
+export async function keysOf(config: Config, read: ReadStored): Promise<StoredKeys | undefined> {
   const { sealKey: text, sealKeyFile: file, allowOpenKeyFile: allowOpen } = config
   if (text === undefined && !existsSync(file)) return undefined
   const { key } = await loadSealKey({ text, file, allowOpen, mayCreate: false })
-  const keys = StoredKeys.open(read, key)
-  key.fill(0)
+  const keys = await StoredKeys.open(read, key).finally(() => key.fill(0))
   if (keys === undefined) throw new CommandError('seal key does not open this store')
   return keys
 }
 
 /** The id is sealed, so that it is known only with the seal key. */
-export async function clusterIdOf(config: Config, read: ReadRecord): Promise<string> {
-  const record = read('cluster-id')
+export async function clusterIdOf(config: Config, read: ReadStored): Promise<string> {
+  const record = await read('cluster-id')
   if (record === undefined) return 'unknown'
   try {
     using keys = await keysOf(config, read)

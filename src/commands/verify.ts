@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import type { StoredKeys } from '../core/barrier/stored-keys.ts'
-import { openReadOnly } from '../storage/read-only.ts'
+import { PostgresReading } from '../storage/postgres/reading.ts'
 import { asBroken, BrokenDatabase, type Verified, verifyDatabase } from '../storage/verify.ts'
 import { CommandError, commandFailure, runCommand, UsageError } from './command.ts'
-import { databaseOf, keysOf, settingsOf } from './stored-database.ts'
+import { keysOf, openForReading, settingsOf, sourceOf, type StoreSource } from './stored-database.ts'
 
 /**
  * `npm run verify -- [FILE]` checks a backup, or without FILE the database that the settings name: structure,
@@ -15,33 +15,48 @@ await runCommand(async () => {
   if (given?.startsWith('-') === true || more.length > 0)
     throw new UsageError('usage: npm run verify -- [FILE]')
   const config = settingsOf(process.env)
-  const file = given ?? databaseOf(config, 'nothing to verify')
-  if (!existsSync(file)) throw new CommandError(`cannot open ${file}: ENOENT`)
+  const { source, name } = given === undefined ? sourceOf(config, 'nothing to verify') : fileNamed(given)
   try {
-    using reader = openReadOnly(file)
+    await using reader = await openForReading(source)
     using keys = await keysOf(config, reader.get)
-    report(file, verified(file, keys), keys !== undefined)
+    const opening = openAll(keys)
+    const result =
+      reader instanceof PostgresReading
+        ? { ...(await reader.sum(opening.open)), facts: undefined }
+        : verifyDatabase(name, opening.open)
+    opening.check()
+    report(name, result, keys !== undefined)
   } catch (error) {
     const cause = asBroken(error)
-    if (!(cause instanceof BrokenDatabase)) throw commandFailure(`cannot verify ${file}`, cause)
-    throw new CommandError(`${file}: broken: ${cause.message}`, { cause })
+    if (!(cause instanceof BrokenDatabase)) throw commandFailure(`cannot verify ${name}`, cause)
+    throw new CommandError(`${name}: broken: ${cause.message}`, { cause })
   }
 })
 
+function fileNamed(name: string): StoreSource {
+  if (!existsSync(name)) throw new CommandError(`cannot open ${name}: ENOENT`)
+  return { source: name, name }
+}
+
 /** Opens each record with the keys, if there are any. */
-function verified(file: string, keys: StoredKeys | undefined): Verified {
+function openAll(keys: StoredKeys | undefined) {
   const unopened: string[] = []
-  const result = verifyDatabase(file, (key, value) => {
-    try {
-      keys?.unseal(key, value)
-    } catch {
-      unopened.push(key)
-    }
-  })
-  const [first, ...others] = unopened
-  if (first === undefined) return result
-  const rest = others.length === 0 ? '' : ` and ${others.length} more`
-  throw new BrokenDatabase(`its keys do not open the record ${first}${rest}`)
+  return {
+    open: (key: string, value: Uint8Array) => {
+      try {
+        keys?.unseal(key, value)
+      } catch {
+        unopened.push(key)
+      }
+    },
+    /** Throws a BrokenDatabase if the keys do not open a record. */
+    check: () => {
+      const [first, ...others] = unopened
+      if (first === undefined) return
+      const rest = others.length === 0 ? '' : ` and ${others.length} more`
+      throw new BrokenDatabase(`its keys do not open the record ${first}${rest}`)
+    },
+  }
 }
 
 function report(file: string, { records, digest, facts }: Verified, isOpened: boolean): void {

@@ -36,6 +36,10 @@ export function parsePostgresUrl(url: string): PostgresAddress | string {
   }
 }
 
+/** The address as text, without parameters. */
+export const postgresName = ({ hosts, user, database }: PostgresAddress): string =>
+  `postgres://${user}@${hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',')}/${database}`
+
 function parseHost(text: string): { host: string; port: number } | undefined {
   const match = /^(?:\[(?<six>[0-9a-fA-F:.]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/.exec(text)
   const { six, name = '', port } = match?.groups ?? {}

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { type FileHandle, open } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BackupFacts, GivenFacts } from './backup-facts.ts'
-import type { CopyOutcome, CopyTask } from './backup-program.ts'
+import type { CopyOutcome, CopySource, CopyTask } from './backup-program.ts'
 import { checkLogSize } from './log-size.ts'
 import { engineCode, ownCodes } from './storage-error.ts'
 import { removeCopy } from './unfinished-copy.ts'
 
 export type CopyOptions = {
-  /** The database, which a server may be using. */
-  readonly source: string
+  /** The database, which servers may be using. */
+  readonly source: CopySource
   /** The file to create. A file left there by an interrupted copy is replaced. */
   readonly target: string
   readonly given: GivenFacts
@@ -73,7 +73,7 @@ async function runCopy(
     // many unwritten pages at the end would delay the commits of the server
     await handle.datasync()
     try {
-      checkLogSize(source, maxLogBytes)
+      if (typeof source === 'string') checkLogSize(source, maxLogBytes)
     } catch (cause) {
       giveUp(cause)
     }

@@ -10,32 +10,59 @@ export type RecordSum = {
 
 export type ReadRecord = (key: string, value: Buffer) => void
 
+/** Computes the digest of records that are added in key order. */
+export class RecordHash {
+  readonly #hash = createHash('sha256')
+  #records = 0
+
+  add(key: string, value: Buffer): void {
+    this.#hash.update(withLength(Buffer.from(key))).update(withLength(value))
+    this.#records += 1
+  }
+
+  /** Must be called last. */
+  sum(): RecordSum {
+    return { records: this.#records, digest: this.#hash.digest('hex') }
+  }
+}
+
 const rowsPerPage = 500
 const firstPage = 'SELECT key, value FROM records ORDER BY key LIMIT ?'
 const nextPage = 'SELECT key, value FROM records WHERE key > ? ORDER BY key LIMIT ?'
 
+/** One row: key and value. */
+export type ReadRow = [key: string, value: Buffer]
+
 /**
- * Reads all records in key order, one page per step of the generator, and returns their digest. The caller
- * holds a transaction if the database may change.
+ * The records of a SQLite database in key order, from the key after `after`. The caller holds a transaction if
+ * the database may change.
  */
+export function* readPages(connection: Database.Database, after?: string): Generator<ReadRow[]> {
+  const first = connection.prepare<[number], ReadRow>(firstPage).raw()
+  const next = connection.prepare<[string, number], ReadRow>(nextPage).raw()
+  for (
+    let page = after === undefined ? first.all(rowsPerPage) : next.all(after, rowsPerPage);
+    page.length > 0;
+  ) {
+    yield page
+    page = next.all(page.at(-1)?.[0] ?? '', rowsPerPage)
+  }
+}
+
+/** Reads all records in key order, one page per step of the generator, and returns their digest. */
 export function* readRecords(
   connection: Database.Database,
   onRecord?: ReadRecord,
 ): Generator<void, RecordSum> {
-  const first = connection.prepare<[number], [string, Buffer]>(firstPage).raw()
-  const next = connection.prepare<[string, number], [string, Buffer]>(nextPage).raw()
-  const hash = createHash('sha256')
-  let records = 0
-  for (let page = first.all(rowsPerPage); page.length > 0; ) {
+  const hash = new RecordHash()
+  for (const page of readPages(connection)) {
     for (const [key, value] of page) {
-      hash.update(withLength(Buffer.from(key))).update(withLength(value))
+      hash.add(key, value)
       onRecord?.(key, value)
     }
-    records += page.length
     yield
-    page = next.all(page.at(-1)?.[0] ?? '', rowsPerPage)
   }
-  return { records, digest: hash.digest('hex') }
+  return hash.sum()
 }
 
 /** The bytes after their number (4 bytes, big-endian). */

@@ -90,8 +90,7 @@ async function copyDurably(from: string, to: string): Promise<void> {
 
 /** Makes a database of the copied backup. */
 function prepare(part: string, backup: string, noteOf: RestoreOptions['noteOf']): BackupFacts {
-  const { facts } = verified(part, backup)
-  if (facts === undefined) throw new StartError(1, `${backup} is not a backup of Gatehouse`)
+  const facts = verifiedBackup(part, backup)
   const { key, value } = noteOf(facts)
   const connection = new Database(part, { fileMustExist: true })
   try {
@@ -100,6 +99,13 @@ function prepare(part: string, backup: string, noteOf: RestoreOptions['noteOf'])
   } finally {
     connection.close()
   }
+  return facts
+}
+
+/** What a sound backup says about itself. Throws a StartError 1 for any other file. `backup` is its name. */
+export function verifiedBackup(path: string, backup: string): BackupFacts {
+  const { facts } = verified(path, backup)
+  if (facts === undefined) throw new StartError(1, `${backup} is not a backup of Gatehouse`)
   return facts
 }
 

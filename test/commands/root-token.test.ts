@@ -167,7 +167,7 @@ test.each<{ name: string; args: string[]; settings: Record<string, string>; says
     name: 'a wrong setting',
     args: [],
     settings: { STORAGE: 'x' },
-    says: 'GATEHOUSE_STORAGE: must be memory: or sqlite:PATH',
+    says: 'GATEHOUSE_STORAGE: must be memory:, sqlite:PATH or postgres://USER@HOST/DATABASE',
   },
   {
     name: 'a store in memory',

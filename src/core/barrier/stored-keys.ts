@@ -14,6 +14,8 @@ const withoutTerm: ReadonlySet<string> = new Set([
   ...[sealConfigKey, sealEpochKey, restorationKey],
 ])
 
+export type ReadStored = (key: string) => StoredRecord | undefined | Promise<StoredRecord | undefined>
+
 /** The data keys of a store, for a process that only reads it. */
 export class StoredKeys implements Disposable {
   readonly #terms: readonly Term[]
@@ -23,12 +25,12 @@ export class StoredKeys implements Disposable {
   }
 
   /** Undefined if this is not the seal key of the store. Throws if the keyring is missing or damaged. */
-  static open(read: (key: string) => StoredRecord | undefined, sealKey: Uint8Array): StoredKeys | undefined {
-    const record = read(rootKeyKey)
+  static async open(read: ReadStored, sealKey: Uint8Array): Promise<StoredKeys | undefined> {
+    const record = await read(rootKeyKey)
     const rootKey = record && openRootKey(sealKey, record)
     if (rootKey === undefined) return undefined
     try {
-      const keyring = read(keyringKey)
+      const keyring = await read(keyringKey)
       if (keyring === undefined) throw new Error(`${keyringKey} is missing`)
       return new StoredKeys(openRing(keyring.value, rootKey).terms)
     } finally {

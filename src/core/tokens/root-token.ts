@@ -89,12 +89,12 @@ export async function ensureDevRootToken(
   await view.write(minted.entries)
 }
 
-/** Key of a note that a further root token was created. The next start logs and deletes it. */
+/** Key of a note that a further root token was created. A server that reads it logs and deletes it. */
 const noteKey = 'root-token-made'
 
 /**
  * Creates a further root token, and returns its accessor. Calls `keep` with its id before the token becomes
- * valid. With `noteAt`, a time in milliseconds, the next start logs it. docs/storage.md#seal-key (lost root token)
+ * valid. With `noteAt`, a time in milliseconds, a server logs it. docs/storage.md#seal-key (lost root token)
  */
 export async function createFurtherRootToken(
   { tokens, view, tokenMount }: RootTokenParts,
@@ -153,6 +153,7 @@ export async function storeRootToken(parts: StartParts, devRootToken: string | u
     })
   }
   await logRootTokenNote(parts)
+  view.watch(noteKey, () => logRootTokenNote(parts))
 }
 
 /** docs/operations.md#commands */

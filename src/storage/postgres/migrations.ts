@@ -13,6 +13,12 @@ const folder = new URL('../../../migrations/postgres/', import.meta.url)
  */
 export async function migratePostgres(session: Session): Promise<void> {
   await createMeta(session)
+  await checkPostgresSchema(session)
+  for (const name of migrationsIn(folder)) await apply(session, name)
+}
+
+/** Throws a StartError 4 if the database requires a newer version of the program. */
+export async function checkPostgresSchema(session: Session): Promise<void> {
   const newest = newestSchema(folder)
   const compatibleFrom = await meta(session, 'compatible_from')
   if (newest < compatibleFrom)
@@ -20,7 +26,6 @@ export async function migratePostgres(session: Session): Promise<void> {
       4,
       `cannot open the database: it needs schema ${compatibleFrom} or later, this program knows ${newest}`,
     )
-  for (const name of migrationsIn(folder)) await apply(session, name)
 }
 
 async function apply(session: Session, name: string): Promise<void> {
