@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { MachineClock } from '../../src/lib/clock.ts'
+import { newDatabase } from '../support/postgres.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+
+/** A machine whose clock is wrong, and whose time a test lets pass. */
+function aMachine(ahead: number) {
+  let passed = 0
+  const steady = () => performance.now() + passed
+  return {
+    clock: new MachineClock({ wall: () => Date.now() + passed + ahead, steady }),
+    pass: (ms: number) => {
+      passed += ms
+    },
+  }
+}
+
+/** Two servers over one database, on machines of their own. */
+async function twoServers(machines: readonly ReturnType<typeof aMachine>[]) {
+  await using opened = new AsyncDisposableStack()
+  const database = await newDatabase()
+  const servers: TestServer[] = []
+  for (const [at, { clock }] of machines.entries()) {
+    const settings = { STORAGE: database, SEAL_KEY: '5e'.repeat(32), REPLICA_NAME: `replica-${at}` }
+    servers.push(opened.use(await startTestServer({ clock, settings })))
+  }
+  const [one, other] = servers
+  if (one === undefined || other === undefined) throw new Error('there are two')
+  const held = opened.move()
+  return { one, other, [Symbol.asyncDispose]: () => held.disposeAsync() }
+}
+
+const isValid = async (server: TestServer, token: string) =>
+  (await server.as(token).read('auth/token/lookup-self')).status === 200
+
+test('servers whose clocks are 30 s fast and 30 s slow agree on when a token expires', async () => {
+  const machines = [aMachine(30_000), aMachine(-30_000)]
+  await using servers = await twoServers(machines)
+  const { one: fast, other: slow } = servers
+  const { auth } = (await fast.root.write('auth/token/create', { ttl: '60s' })).body
+  const token = String(auth?.client_token)
+  const seen = await Promise.all(
+    [fast, slow].map(async (server) => (await server.as(token).read('auth/token/lookup-self')).body.data),
+  )
+  expect(seen.map((data) => Number(data?.['ttl']))).toEqual([60, 60].map(() => expect.closeTo(60, -0.5)))
+
+  const validity: boolean[][] = []
+  for (const seconds of [57, 8]) {
+    for (const machine of machines) machine.pass(seconds * 1000)
+    validity.push([await isValid(fast, token), await isValid(slow, token)])
+  }
+  expect(validity).toEqual([
+    [true, true],
+    [false, false],
+  ])
+  const { text } = await slow.root.read('/metrics')
+  expect(text).toMatch(/^gatehouse_clock_offset_seconds\{source="database"\} -(29\.9|30)/m)
+})
+
+test('a server whose clock is far off is not ready', async () => {
+  await using servers = await twoServers([aMachine(61_000), aMachine(-59_000)])
+
+  const { one, other } = servers
+  const ready = await Promise.all([one, other].map((server) => server.anonymous.read('/health/ready')))
+  expect(ready.map(({ status, body }) => [status, (body as { status?: string }).status])).toEqual([
+    [503, 'clock'],
+    [200, 'ready'],
+  ])
+})
