@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
+import { TimeKeeper } from '../../src/core/time-keeper.ts'
 import { MachineClock } from '../../src/lib/clock.ts'
+import { openTestCore } from '../support/open-core.ts'
 import { newDatabase } from '../support/postgres.ts'
+import { openPostgresAt } from '../support/postgres-storage.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 /** A machine whose clock is wrong, and whose time a test lets pass. */
@@ -66,4 +69,60 @@ test('a server whose clock is far off is not ready', async () => {
     [503, 'clock'],
     [200, 'ready'],
   ])
+})
+
+const hour = 3_600_000
+const begin = Date.parse('2026-01-01T00:00:00Z')
+
+/** What keeps the time of a server over this database. */
+async function aKeeper(database: string, replicaName: string, stepped = 0) {
+  await using opened = new AsyncDisposableStack()
+  const storage = opened.use(await openPostgresAt(database, { replicaName }))
+  const core = opened.use(await openTestCore({ storage, sealKey: Buffer.alloc(32, 7) }))
+  let passed = 0
+  let set = stepped
+  const clock = new MachineClock({ wall: () => begin + passed + set, steady: () => passed })
+  let noticed = Promise.withResolvers<void>()
+  const keeper = await TimeKeeper.start({
+    ...{ clock, view: core.view, settle: async () => {} },
+    onStep: () => noticed.resolve(),
+    onError: () => {},
+  })
+  opened.use(keeper)
+  const held = opened.move()
+  return {
+    clock,
+    /** Resolves when the server has noticed a step. */
+    setBack: async (ms: number, afterMs: number) => {
+      noticed = Promise.withResolvers<void>()
+      passed += afterMs
+      clock.now()
+      set -= ms
+      passed += 200
+      clock.now()
+      await noticed.promise
+    },
+    confirm: () => storage.copies.confirm(),
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  }
+}
+
+test('a step back of the time of all servers is stored once, so that tokens can refer to it by number', async () => {
+  const database = await newDatabase()
+  await using one = await aKeeper(database, 'one')
+  await using other = await aKeeper(database, 'other')
+  await one.setBack(hour, 1_000)
+  await other.confirm()
+  expect([one.clock.stepsBack.length, other.clock.stepsBack]).toEqual([1, one.clock.stepsBack])
+  expect(other.clock.now()).toBe(begin)
+
+  await other.setBack(hour, 9_000)
+  await one.confirm()
+  await using third = await aKeeper(database, 'third', -hour)
+  expect([one, other, third].map(({ clock }) => clock.stepsBack)).toEqual(Array(3).fill(one.clock.stepsBack))
+  expect(one.clock.stepsBack).toHaveLength(1)
+
+  await other.setBack(hour, 1_000)
+  await one.confirm()
+  expect([one.clock.stepsBack.length, one.clock.stepsBack]).toEqual([2, other.clock.stepsBack])
 })
