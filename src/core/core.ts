@@ -14,6 +14,7 @@ import type { OutboundClient } from './outbound.ts'
 import { QuotaStore } from './quotas/quota-store.ts'
 import { completeRestoration } from './restoration.ts'
 import { openCeremonies } from './seal/ceremonies.ts'
+import { Servers } from './servers.ts'
 import { storedCounts } from './stored-counts.ts'
 import { openStores, type Stores } from './stores.ts'
 import { storeRootToken } from './tokens/root-token.ts'
@@ -77,6 +78,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   return {
     ...stores,
     ...rechecks,
+    servers: new Servers(shared, random),
     /** For a request that has waited: resolves once what this server has copied is current. */
     confirmCopies: async () => {
       if (shared?.copies.areCurrent() === false) await shared.copies.confirm()

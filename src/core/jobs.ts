@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import { wait } from '../lib/wait.ts'
-import { type Fence, fenced, type SharedStorage } from '../storage/shared-storage.ts'
+import { type Fence, fenced, type SharedStorage, unfenced } from '../storage/shared-storage.ts'
 import type { CoreLog } from './core-log.ts'
 
 export type JobsParts = {
@@ -224,3 +224,6 @@ export class BackgroundJob implements AsyncDisposable {
 }
 
 const kindOf = (name: string): string => name.replace(/\/.*/s, '')
+
+/** Runs work that is not part of the caller's job. */
+export const outsideOfJobs = unfenced

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { OutboundClient } from '../../core/outbound.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import type { Jobs } from '../../core/jobs.ts'
+import type { Servers } from '../../core/servers.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import { changedConfig, type ConfigInput } from './config/config.ts'
@@ -30,6 +31,8 @@ export type CloudEngineParts = {
   readonly clock: Clock
   readonly random: Random
   readonly log: RotationLog
+  readonly jobs: Pick<Jobs, 'job'>
+  readonly servers: Servers
   readonly operator: OperatorSettings
   readonly leases: RoleLeases
   readonly systemTtl: CloudCredentialsParts['systemTtl']
@@ -56,13 +59,12 @@ export class CloudEngine implements AsyncDisposable {
   readonly #stopping = new AbortController()
 
   constructor(parts: CloudEngineParts) {
-    const { mounts, outbound, clock, random, log, operator, pause } = parts
+    const { mounts, outbound, clock, random, log, jobs, servers, operator, pause } = parts
     this.#parts = parts
     this.#stateParts = {
       clock,
       operator,
-      applications: new KeyedMutex(),
-      rotations: new KeyedMutex(),
+      servers,
       openUpstream: (settings) =>
         openUpstream(settings, {
           outbound,
@@ -82,10 +84,11 @@ export class CloudEngine implements AsyncDisposable {
     const { leases, systemTtl, patience, requestLimitMs } = parts
     const rootSecretUsers = new RootSecretUsers(own)
     this.credentials = new CloudCredentials({
-      ...{ ...own, rootSecretUsers, leases, systemTtl, clock, random, log, pause, patience, requestLimitMs },
+      ...{ ...own, rootSecretUsers, leases, systemTtl, clock, random, log, jobs, servers },
+      ...{ pause, patience, requestLimitMs },
       mountOf: (accessor) => mounts.table.byAccessor(accessor),
     })
-    this.rotation = new RootRotation({ ...own, rootSecretUsers, clock, random, log })
+    this.rotation = new RootRotation({ ...own, rootSecretUsers, clock, random, log, jobs })
   }
 
   /** Starts the background work. */
@@ -121,7 +124,7 @@ export class CloudEngine implements AsyncDisposable {
     for (const [uuid, state] of this.#stateByUuid) {
       if (this.#parts.mounts.table.byUuid(uuid) !== undefined) continue
       this.#stateByUuid.delete(uuid)
-      state.intents[Symbol.asyncDispose]().catch((err: unknown) =>
+      state[Symbol.asyncDispose]().catch((err: unknown) =>
         this.#parts.log.error({ err }, 'could not stop the background work of a removed cloud mount'),
       )
     }
@@ -232,7 +235,7 @@ export class CloudEngine implements AsyncDisposable {
         serviceManagementReference: undefined,
       })
       const left = await Promise.race([
-        state.intents.undoAll(),
+        state.intents.undoAll(signal, 'all'),
         once(signal, 'abort').then(() => state.intents.debris()),
       ])
       if (left.length > 0)
@@ -274,6 +277,6 @@ export class CloudEngine implements AsyncDisposable {
     this.#stopping.abort()
     await this.rotation[Symbol.asyncDispose]()
     await this.credentials[Symbol.asyncDispose]()
-    await Promise.all([...this.#stateByUuid.values()].map(({ intents }) => intents[Symbol.asyncDispose]()))
+    await Promise.all([...this.#stateByUuid.values()].map((state) => state[Symbol.asyncDispose]()))
   }
 }

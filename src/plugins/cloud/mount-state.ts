@@ -3,6 +3,7 @@ import type { Mount } from '../../core/mounts/mount.ts'
 import { RecordCache } from '../../core/record-cache.ts'
 import { writeAttempts } from '../../core/stored-record.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
+import type { Servers } from '../../core/servers.ts'
 import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { type ConfigRecord, readConfigRecord } from './config/config-record.ts'
@@ -18,10 +19,7 @@ export type ReadyUpstream = Upstream & { readonly settings: UpstreamSettings }
 export type MountStateParts = {
   readonly clock: Clock
   readonly operator: OperatorSettings
-  /** Serializes password changes of an application across mounts. */
-  readonly applications: KeyedMutex
-  /** Serializes rotations of a root application across mounts. */
-  readonly rotations: KeyedMutex
+  readonly servers: Pick<Servers, 'inTurn'>
   openUpstream(settings: UpstreamSettings): Upstream
   openIntents(mount: Mount, state: MountState): Intents
 }
@@ -35,9 +33,10 @@ const upstreamLifeMs = 30 * 60_000
 
 /**
  * The configuration, roles, intents and upstream client of one mount. Caches what it reads from the mount's
- * storage view. Every write drops the cached copy, even a failed one, because that may be stored.
+ * storage view. Every write drops the cached copy, even a failed one, because that may be stored, and so do
+ * the writes of other servers.
  */
-export class MountState {
+export class MountState implements AsyncDisposable {
   /** The mount's storage. */
   readonly view: View
   readonly names: FieldNames
@@ -51,6 +50,7 @@ export class MountState {
   #changes = 0
   readonly #roles = new RecordCache<RoleRecord>(maxCachedRoles, maxCachedText)
   readonly #turns = new KeyedMutex()
+  readonly #unwatch: readonly (() => void)[]
 
   constructor(mount: Mount, view: View, parts: MountStateParts) {
     this.view = view
@@ -58,6 +58,15 @@ export class MountState {
     this.accessor = mount.accessor
     this.#parts = parts
     this.intents = parts.openIntents(mount, this)
+    this.#unwatch = [
+      view.watch(configKey, () => this.#configChanged()),
+      view.watch(rolePrefix, (keys) => this.#roles.follow(keys, (key) => key.slice(rolePrefix.length))),
+    ]
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const unwatch of this.#unwatch) unwatch()
+    await this.intents[Symbol.asyncDispose]()
   }
 
   get operator(): OperatorSettings {
@@ -102,11 +111,15 @@ export class MountState {
         }
         throw fail('unavailable', 'the configuration is changed by too many at once')
       } finally {
-        this.#changes += 1
-        this.#config = undefined
-        this.#upstream = undefined
+        this.#configChanged()
       }
     })
+  }
+
+  #configChanged(): void {
+    this.#changes += 1
+    this.#config = undefined
+    this.#upstream = undefined
   }
 
   /**
@@ -153,7 +166,7 @@ export class MountState {
   ): Promise<void> {
     try {
       const isWritten = await this.view.write([{ key: rolePrefix + name, value }, ...alongside])
-      if (!isWritten) throw new Error('what was to be written with a role was changed meanwhile')
+      if (!isWritten) throw fail('unavailable', 'what was to be written with a role was changed meanwhile')
     } finally {
       this.#roles.drop(name)
     }
@@ -165,25 +178,25 @@ export class MountState {
     return keys.map((key) => key.slice(rolePrefix.length))
   }
 
-  /** Serializes the writes and deletions of one role. */
+  /** Serializes the writes and deletions of one role, across servers. */
   inRoleTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return this.#turns.runExclusive(rolePrefix + name, work)
+    return this.#parts.servers.inTurn(`cloud/role/${this.accessor}/${name}`, work)
   }
 
-  /** Serializes root rotations, across all mounts with the same root application. */
+  /** Serializes root rotations, across servers and all mounts with the same root application. */
   inRotationTurn<T>(work: () => Promise<T>): Promise<T> {
     return this.#turns.runExclusive('rotation', async () => {
       const clientId = effectiveClientId(await this.findConfig(), this.operator)
-      return this.#parts.rotations.runExclusive(clientId.toLowerCase(), work)
+      return this.#parts.servers.inTurn(`cloud/rotation/${clientId.toLowerCase()}`, work)
     })
   }
 
   /**
-   * Serializes the password changes of one application, across mounts.
+   * Serializes the password changes of one application, across servers and mounts.
    * docs/contract/cloud.md#passwords-on-an-application
    */
   inApplicationTurn<T>(objectId: string, work: () => Promise<T>): Promise<T> {
-    return this.#parts.applications.runExclusive(objectId.toLowerCase(), work)
+    return this.#parts.servers.inTurn(`cloud/application/${objectId.toLowerCase()}`, work)
   }
 }
 

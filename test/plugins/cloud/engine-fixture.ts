@@ -4,7 +4,9 @@ import { startDirectory } from '../../../simulators/directory/start-directory.ts
 import type { View } from '../../../src/core/barrier/view.ts'
 import type { Mount } from '../../../src/core/mounts/mount.ts'
 import { MountIndex } from '../../../src/core/mounts/mount-table.ts'
+import { Jobs } from '../../../src/core/jobs.ts'
 import { OutboundClient } from '../../../src/core/outbound.ts'
+import { Servers } from '../../../src/core/servers.ts'
 import { ServiceError } from '../../../src/errors.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import type { ConfigRecord } from '../../../src/plugins/cloud/config/config-record.ts'
@@ -94,6 +96,7 @@ export async function openEngineFixture({
   const otherView = core.barrier.view(`mount/${other.uuid}/`)
   const lines: EngineFixture['lines'] = []
   const log = (level: string) => (fields: object) => void lines.push({ level, fields })
+  const logger = { info: log('info'), warn: log('warn'), error: log('error') }
   const open = () =>
     new CloudEngine({
       mounts: {
@@ -103,7 +106,8 @@ export async function openEngineFixture({
       },
       outbound: new OutboundClient({ deny: [] }),
       ...{ clock, random: systemRandom, pause: clock.pause },
-      log: { info: log('info'), warn: log('warn'), error: log('error') },
+      ...{ log: logger, servers: new Servers(undefined, systemRandom) },
+      jobs: new Jobs({ shared: undefined, clock, log: logger }),
       leases: { find: async () => undefined, revoke: async () => undefined },
       systemTtl: { defaultTtl: 2_764_800, maxTtl: 2_764_800 },
       operator: {

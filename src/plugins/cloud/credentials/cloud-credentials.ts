@@ -1,7 +1,9 @@
 import type { Lease } from '../../../core/leases/lease.ts'
 import type { Dropping, LeaseBackend, Renewal } from '../../../core/leases/lease-backend.ts'
 import { Periodic } from '../../../core/background.ts'
+import type { Jobs } from '../../../core/jobs.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
+import type { Servers } from '../../../core/servers.ts'
 import type { TtlBounds } from '../../../core/tokens/lifetime.ts'
 import { fail, refuse } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -9,6 +11,7 @@ import { Limiter } from '../../../lib/limiter.ts'
 import type { Random } from '../../../lib/random.ts'
 import { type CredentialReply, type CredentialRequest, issueCredential } from './issue-credential.ts'
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
+import { adoptAbandoned } from '../intents/abandoned-intents.ts'
 import { Intents, type Undone } from '../intents/intents.ts'
 import { type Patience, undoIntent, usualPatience } from '../intents/undo.ts'
 import { clearMount } from './clear-mount.ts'
@@ -43,6 +46,8 @@ export type CloudCredentialsParts = {
   readonly clock: Clock
   readonly random: Random
   readonly log: CredentialLog
+  readonly jobs: Pick<Jobs, 'job'>
+  readonly servers: Servers
   readonly pause?: ((milliseconds: number, signal?: AbortSignal) => Promise<void>) | undefined
   /** Shortened by tests. */
   readonly patience?: Partial<Patience> | undefined
@@ -77,44 +82,46 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   readonly #lastReap = new Map<string, number>()
   readonly #stopping = new AbortController()
   readonly #background = new Set<Promise<void>>()
-  readonly #reaping = new Periodic({
-    intervalMs: tickMs,
-    run: async () => this.#inBackground(this.reapDue()),
-    onError: (err) => this.#parts.log.error({ err }, 'could not reap cloud mounts'),
-  })
+  readonly #reaping: Periodic
 
   constructor(parts: CloudCredentialsParts) {
     this.#parts = parts
     this.#pause = parts.pause ?? pause
     this.#requestLimitMs = parts.requestLimitMs ?? defaultRequestLimitMs
+    this.#reaping = new Periodic({
+      job: parts.jobs.job('cloud-reap'),
+      intervalMs: tickMs,
+      run: async () => this.#inBackground(this.reapDue()),
+      onError: (err) => parts.log.error({ err }, 'could not reap cloud mounts'),
+    })
   }
 
   /**
-   * Starts the background work: undoes what an earlier process left behind, and reaps mounts periodically.
+   * Starts the background work: undoes what servers that are gone left behind, and reaps mounts periodically.
    */
   start(): void {
-    // includes mounts that are being removed, because their removal may be refused
-    for (const mount of this.#parts.everyMount())
-      this.#inBackground(this.#parts.stateOf(mount).intents.resume())
+    const { jobs, stateOf } = this.#parts
+    const job = jobs.job('cloud-undo')
+    const parts = { ...this.#parts, job, intentsOf: (mount: Mount) => stateOf(mount).intents }
+    job.begin((held) => adoptAbandoned(held, parts))
     this.#reaping.start()
   }
 
   /** Opens the intents of a mount, with the code that undoes them. */
   openIntents(mount: Mount, state: MountState): Intents {
-    const { clock, random, log, leases, rootSecretUsers, patience } = this.#parts
+    const { clock, random, log, leases, rootSecretUsers, servers, patience } = this.#parts
     const parts = {
       state,
       leases,
       rootSecretUsers,
+      servers,
       clock,
       random,
       patience: { ...usualPatience, ...patience },
     }
     return new Intents({
       view: state.view,
-      clock,
-      random,
-      log,
+      ...{ clock, random, log, servers },
       mount: mount.path,
       undo: (stored, attempt) => undoIntent(stored, attempt, parts).catch(laterIfUpstream),
     })
@@ -190,7 +197,8 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   ): Promise<{ objects: ReapedObject[]; deleted: number }> {
     const state = this.#parts.stateOf(mount)
     const call = this.#call(correlationId)
-    return reap({ dryRun }, { state, intents: state.intents, leases: this.#parts.leases, call })
+    const { leases, servers } = this.#parts
+    return reap({ dryRun }, { state, intents: state.intents, leases, servers, call })
   }
 
   preflight(mount: Mount, correlationId: string): Promise<Preflight> {

@@ -59,13 +59,14 @@ export function credentialEntry(lease: LeaseRef, data: LeaseData, requester: Req
     lease_id: lease.id,
     ...requester,
   }
-  return { key: keyOf(data.client_id, lease), value: record }
+  return { key: keyOf(data.client_id, lease), value: record, isUncopied: true }
 }
 
 /** Deletes the record of a lease. */
 export const credentialRemoval = (clientId: string, lease: LeaseRef): ViewEntry => ({
   key: keyOf(clientId, lease),
   value: undefined,
+  isUncopied: true,
 })
 
 /** The records of a client id, or all of them. */

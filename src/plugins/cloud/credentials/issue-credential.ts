@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Call } from '../../../http/resource.ts'
+import type { ViewEntry } from '../../../core/barrier/view.ts'
 import type { Caller } from '../../../core/access.ts'
 import type { LeasedSecret } from '../../../core/leases/lease.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
@@ -81,7 +82,8 @@ export async function issueCredential(
       const warnings = readiness === undefined ? [] : [await waitUntilReady(created, readiness, proving)]
       checkClientWaits(gone.signal)
       const data = { client_id: created.data.client_id, client_secret: created.secret }
-      return { data, warnings, secret: leased(created, role, request.caller, work) }
+      const settling = await work.state.intents.settling(created.intents)
+      return { data, warnings, secret: leased(created, { role, caller: request.caller, settling, work }) }
     } catch (error) {
       work.state.intents.undo(created.intents)
       throw error
@@ -157,9 +159,17 @@ async function waitUntilReady(
 /** The write that stores the lease also settles the intents and stores the credential record. */
 function leased(
   { data, intents }: NewCredential,
-  role: RoleRecord,
-  caller: Caller | undefined,
-  { state, clock }: Pick<UpstreamWork, 'state' | 'clock'>,
+  {
+    role,
+    caller,
+    settling,
+    work: { state, clock },
+  }: {
+    role: RoleRecord
+    caller: Caller | undefined
+    settling: readonly ViewEntry[]
+    work: Pick<UpstreamWork, 'state' | 'clock'>
+  },
 ): LeasedSecret {
   const requester = {
     entity_id: caller?.token.entity_id ?? '',
@@ -170,10 +180,7 @@ function leased(
     renewable: true,
     internal: data,
     correlationId: data.correlation_id,
-    alongside: (lease) => [
-      ...state.intents.settleEntries(intents),
-      state.view.fromRoot(credentialEntry(lease, data, requester)),
-    ],
+    alongside: (lease) => [...settling, state.view.fromRoot(credentialEntry(lease, data, requester))],
     abandoned: () => state.intents.undo(intents),
   }
 }

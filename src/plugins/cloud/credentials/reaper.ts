@@ -1,3 +1,4 @@
+import type { Servers } from '../../../core/servers.ts'
 import { type DebrisObject, debrisObjects } from '../intents/debris.ts'
 import type { Intent } from '../intents/intent.ts'
 import type { Intents } from '../intents/intents.ts'
@@ -24,6 +25,7 @@ type ReapParts = {
   readonly state: MountState
   readonly intents: Pick<Intents, 'all' | 'debris' | 'undoAll'>
   readonly leases: LeaseLookup
+  readonly servers: Pick<Servers, 'confirmCopies'>
   readonly call: UpstreamCall
 }
 
@@ -171,7 +173,7 @@ async function forget(record: CredentialRecord, tenant: string, { state, leases 
  * an application that was listed first and has an owner now is found in one of the other two.
  */
 async function findOrphans(
-  { state, intents, leases }: Reaping,
+  { state, intents, leases, servers }: Reaping,
   listApplications: () => Promise<Application[]>,
 ): Promise<Application[]> {
   const prefix = tagPrefixOf(state.accessor)
@@ -182,6 +184,8 @@ async function findOrphans(
     (await intents.all()).flatMap(({ intent }) => (intent.kind === 'app' ? [intent.tag] : [])),
   )
   const unintended = candidates.filter(({ tags }) => !tags.some((tag) => intended.has(tag)))
+  // another server may just have stored a role that replaces an intent
+  await servers.confirmCopies()
   const leased = new Set((await findLeased(state, leases)).map(({ record }) => record.app_object_id))
   const orphans: Application[] = []
   for (const application of unintended) {

@@ -1,8 +1,11 @@
 import type { View, ViewEntry } from '../../../core/barrier/view.ts'
 import { failureText } from '../../../core/leases/lease-backend.ts'
+import type { Servers } from '../../../core/servers.ts'
+import { fail } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { Intent, Known } from './intent.ts'
+import { outsideOfJobs } from '../../../core/jobs.ts'
 import { type StoredIntent, StoredIntents } from './stored-intents.ts'
 
 /** `later` says why the undo is not complete yet; it is retried. */
@@ -12,6 +15,7 @@ export type IntentsParts = {
   readonly view: View
   readonly clock: Clock
   readonly random: Random
+  readonly servers: Pick<Servers, 'ownId' | 'isAlone' | 'live'>
   readonly log: { warn(fields: object, text: string): void }
   /** The mount's path, for the log. */
   readonly mount: string
@@ -46,20 +50,29 @@ type Undoing = {
 const firstPauseMs = 250
 const longestPauseMs = 60_000
 const maxConcurrent = 4
-const resumeAgainMs = 5_000
 
 /**
- * Stores the intents of one mount and undoes them: immediately after a failure or a restart, then with pauses
- * of up to a minute until it succeeds. No intent is ever dropped. docs/contract/cloud.md#undo.
+ * Which intents of other servers to take over: those of servers that are gone; in addition those that other
+ * servers have failed to undo; or all, because the mount is about to end.
+ */
+type Abandoned = 'gone' | 'failed' | 'all'
+
+/** What this server is creating. `tenant` is where. */
+type Made = { readonly intent: Intent; readonly tenant: string | undefined }
+
+/**
+ * Stores the intents of one mount and undoes them: immediately after a failure, or once the server that
+ * stored them is gone, then with pauses of up to a minute until it succeeds. No intent is ever dropped.
+ * docs/contract/cloud.md#undo, docs/replicas.md#cloud-credentials
  */
 export class Intents implements AsyncDisposable {
   readonly #parts: IntentsParts
   readonly #stored: StoredIntents
   readonly #undoing = new Map<string, Undoing>()
+  /** Objects that are being created for requests of this server, by the id of their intent. */
+  readonly #made = new Map<string, Made>()
   readonly #stop = new AbortController()
   #timer: NodeJS.Timeout | undefined
-  #again: NodeJS.Timeout | undefined
-  #resumed: Promise<void> | undefined
 
   constructor(parts: IntentsParts) {
     this.#parts = parts
@@ -71,8 +84,7 @@ export class Intents implements AsyncDisposable {
    * the one in which the object is created.
    */
   async record(intent: Intent, tenant: string | undefined): Promise<string> {
-    const { id, entry } = this.recordEntry(intent, tenant)
-    await this.#stored.write([entry])
+    const [id = ''] = await this.recordAll([intent], tenant)
     return id
   }
 
@@ -80,6 +92,7 @@ export class Intents implements AsyncDisposable {
   async recordAll(intents: readonly Intent[], tenant: string | undefined): Promise<string[]> {
     const { ids, entries } = this.recordEntries(intents, tenant)
     await this.#stored.write(entries)
+    for (const [index, intent] of intents.entries()) this.#made.set(ids[index] ?? '', { intent, tenant })
     return ids
   }
 
@@ -102,22 +115,36 @@ export class Intents implements AsyncDisposable {
 
   /** Adds what became known since. Does nothing to a settled intent. */
   async amend(id: string, known: Known): Promise<void> {
-    await this.#stored.amend([id], known)
+    await this.amendAll([id], known)
   }
 
   /** Like `amend`, for several intents in one write. */
   async amendAll(ids: readonly string[], known: Known): Promise<void> {
+    for (const id of ids) {
+      const made = this.#made.get(id)
+      // the fields that become known are those of its kind
+      if (made !== undefined) this.#made.set(id, { ...made, intent: { ...made.intent, ...known } as Intent })
+    }
     await this.#stored.amend(ids, known)
   }
 
   /** Deletes intents: a stored record owns the object now, or it is gone, so nothing is left to undo. */
   async settle(ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.#stored.write(this.settleEntries(ids))
+    if (ids.length > 0) await this.#stored.settle(ids)
+    for (const id of ids) this.#made.delete(id)
   }
 
-  /** Like `settle`, but returns the entries, for the write that stores the owner. */
-  settleEntries(ids: readonly string[]): readonly ViewEntry[] {
-    return ids.map((id) => this.#stored.removal(id))
+  /**
+   * Entries that settle intents, for the write that stores the owner. That write fails if another server
+   * takes them over before. Throws `unavailable` if one has: this server was taken for dead, and what it
+   * created is undone.
+   */
+  async settling(ids: readonly string[]): Promise<readonly ViewEntry[]> {
+    const entries = await this.#stored.settling(ids)
+    if (entries === undefined)
+      throw fail('unavailable', 'this server was out of touch for too long: what it created is removed again')
+    for (const id of ids) this.#made.delete(id)
+    return entries
   }
 
   /**
@@ -133,36 +160,37 @@ export class Intents implements AsyncDisposable {
     this.#wake()
   }
 
-  /** Undoes the intents that an earlier process left behind. */
-  resume(): Promise<void> {
-    this.#resumed ??= this.#resume().catch((err: unknown) => {
-      this.#resumed = undefined
-      this.#parts.log.warn({ err, mount: this.#parts.mount }, 'cannot read the intents of a cloud mount')
-      if (!this.#stop.signal.aborted)
-        this.#again = setTimeout(() => void this.resume(), resumeAgainMs).unref()
-    })
-    return this.#resumed
+  /** Takes over what other servers left behind, and undoes it. */
+  async adopt(which: Abandoned): Promise<void> {
+    const left = await this.#leftByOthers(await this.#stored.all(), which)
+    const taken: string[] = []
+    for (const stored of left) if (await this.#stored.take(stored)) taken.push(stored.id)
+    // the end of that server may have cut off a call
+    this.undo(taken, { isUnderway: true })
   }
 
-  async #resume(): Promise<void> {
-    const left = (await this.#stored.all()).filter(({ id }) => !this.#stored.isOurs(id))
-    // the stop of that process may have cut off a call
-    this.undo(
-      left.map(({ id }) => id),
-      { isUnderway: true },
+  /** The intents must have been read before: then their servers are alive, if they are not listed as gone. */
+  async #leftByOthers(all: readonly StoredIntent[], which: Abandoned): Promise<StoredIntent[]> {
+    const others = all.filter((one) => !this.#stored.isOurs(one))
+    if (others.length === 0 || which === 'all') return others
+    const live = await this.#parts.servers.live()
+    return others.filter(
+      ({ owner = '', error }) => !live.has(owner) || (which === 'failed' && error !== undefined),
     )
   }
 
   /** Intents that are left to undo, without those of requests that are still running. */
   async debris(): Promise<Leftover[]> {
     const all = await this.#stored.all()
+    const left = new Set(await this.#leftByOthers(all, 'failed'))
     return all
-      .filter(({ id }) => !this.#stored.isOurs(id) || this.#undoing.has(id))
-      .map((stored) => ({
-        ...stored,
-        tries: this.#undoing.get(stored.id)?.tries ?? 0,
-        error: this.#undoing.get(stored.id)?.error ?? '',
-      }))
+      .filter((stored) => left.has(stored) || this.#undoing.has(stored.id))
+      .map((stored) => ({ ...stored, ...this.#failureOf(stored) }))
+  }
+
+  #failureOf({ id, tries = 0, error = '' }: StoredIntent): { tries: number; error: string } {
+    const undoing = this.#undoing.get(id)
+    return undoing === undefined ? { tries, error } : { tries: undoing.tries, error: undoing.error }
   }
 
   /** Every stored intent, including those of running requests. */
@@ -174,8 +202,8 @@ export class Intents implements AsyncDisposable {
    * Makes one attempt at every leftover intent now and returns those that remain. Attempts that are not
    * finished when the signal is aborted continue in the background.
    */
-  async undoAll(signal?: AbortSignal): Promise<Leftover[]> {
-    await this.resume()
+  async undoAll(signal?: AbortSignal, which: Abandoned = 'failed'): Promise<Leftover[]> {
+    await this.adopt(which)
     for (const undoing of this.#undoing.values()) undoing.dueAt = 0
     const before = new Map([...this.#undoing].map(([id, { tries }]) => [id, tries]))
     const isUntried = ([id, tries]: [string, number]) => this.#undoing.get(id)?.tries === tries
@@ -193,7 +221,6 @@ export class Intents implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     clearTimeout(this.#timer)
-    clearTimeout(this.#again)
     await Promise.all([...this.#undoing.values()].map(({ running }) => running))
   }
 
@@ -209,7 +236,8 @@ export class Intents implements AsyncDisposable {
       if (undoing.dueAt > now) next = Math.min(next, undoing.dueAt)
       else if (running < maxConcurrent) {
         running += 1
-        undoing.running = this.#attempt(id, undoing).finally(() => {
+        // not part of a job or turn that reported the failure: it goes on when that has ended
+        undoing.running = outsideOfJobs(() => this.#attempt(id, undoing)).finally(() => {
           undoing.running = undefined
           this.#wake()
         })
@@ -221,17 +249,32 @@ export class Intents implements AsyncDisposable {
   async #attempt(id: string, undoing: Undoing): Promise<void> {
     try {
       const stored = await this.#stored.find(id)
-      const undone =
-        stored === undefined
-          ? { done: true as const }
-          : await this.#parts.undo(stored, this.#attemptOf(id, undoing))
-      if (undone.done) {
-        if (stored !== undefined) await this.settle([id])
+      if (stored === undefined || !this.#stored.isOurs(stored)) {
+        await this.#restore(id)
         this.#undoing.delete(id)
-      } else this.#failed(id, undoing, undone.later.slice(0, longestError))
+        return
+      }
+      this.#made.delete(id)
+      const undone = await this.#parts.undo(stored, this.#attemptOf(id, undoing))
+      if (undone.done) {
+        await this.settle([id])
+        this.#undoing.delete(id)
+      } else await this.#failed(id, undoing, undone.later.slice(0, longestError))
     } catch (error) {
-      if (!this.#stop.signal.aborted) this.#failed(id, undoing, failureText(error), error)
+      if (!this.#stop.signal.aborted) await this.#failed(id, undoing, failureText(error), error)
     }
+  }
+
+  /**
+   * Another server has taken over, and perhaps completed, the undo of what a request of this one was creating:
+   * the request may have created something even after that, so it is undone once more.
+   */
+  async #restore(id: string): Promise<void> {
+    const made = this.#made.get(id)
+    if (made === undefined) return
+    const again = await this.record(made.intent, made.tenant)
+    this.#made.delete(id)
+    this.undo([again], { isUnderway: true })
   }
 
   #attemptOf(id: string, undoing: Undoing): Attempt {
@@ -241,18 +284,19 @@ export class Intents implements AsyncDisposable {
     return { signal: this.#stop.signal, underwayMs, amend: (known) => this.#stored.amend([id], known) }
   }
 
-  #failed(id: string, undoing: Undoing, text: string, err?: unknown): void {
+  async #failed(id: string, undoing: Undoing, text: string, err?: unknown): Promise<void> {
     undoing.tries += 1
     undoing.dueAt = performance.now() + Math.min(longestPauseMs, firstPauseMs * 2 ** undoing.tries)
-    // log each reason once: the retries may go on for days
-    if (undoing.error !== text) {
-      const { mount, log } = this.#parts
-      log.warn(
-        { event: 'cloud_debris', mount, intent: id, reason: text, ...(err === undefined ? {} : { err }) },
-        'could not undo an intent; will retry',
-      )
-    }
+    if (undoing.error === text) return
     undoing.error = text
+    // log each reason once: the retries may go on for days
+    const { mount, log, servers } = this.#parts
+    log.warn(
+      { event: 'cloud_debris', mount, intent: id, reason: text, ...(err === undefined ? {} : { err }) },
+      'could not undo an intent; will retry',
+    )
+    if (!servers.isAlone)
+      await this.#stored.failed(id, { tries: undoing.tries, error: text }).catch(() => undefined)
   }
 }
 

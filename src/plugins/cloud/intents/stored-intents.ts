@@ -2,6 +2,7 @@ import type { View, ViewEntry } from '../../../core/barrier/view.ts'
 import { fail } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { hex, type Random } from '../../../lib/random.ts'
+import type { Servers } from '../../../core/servers.ts'
 import { writeAttempts } from '../../../core/stored-record.ts'
 import type { CreatedInTenant } from '../upstream/tenant.ts'
 import type { Intent } from './intent.ts'
@@ -11,47 +12,59 @@ export type StoredIntent = CreatedInTenant & {
   readonly id: string
   readonly since: number
   readonly intent: Intent
+  /** The id of the server that works on it; those of earlier versions have none. */
+  readonly owner?: string
+  /** Attempts to undo it, and why the last one failed. Absent while a request may still be working on it. */
+  readonly tries?: number
+  readonly error?: string
 }
 
-export type StoredIntentsParts = { readonly view: View; readonly clock: Clock; readonly random: Random }
+export type StoredIntentsParts = {
+  readonly view: View
+  readonly clock: Clock
+  readonly random: Random
+  readonly servers: Pick<Servers, 'ownId'>
+}
 
 const prefix = 'intent/'
 
 /**
- * The intent records of one mount. An id begins with a random prefix of the process that created the record.
+ * The intent records of one mount. Each has an owner, the server that works on it. Another server takes over
+ * what a server that is gone has left. Since writes expect the record as it was read, a server that was only
+ * paused then neither ends nor settles an intent that is no longer its own.
  */
 export class StoredIntents {
   readonly #view: View
   readonly #clock: Clock
-  readonly #processId: string
+  readonly #ownId: string
+  readonly #prefix: string
   #made = 0
 
-  constructor({ view, clock, random }: StoredIntentsParts) {
-    this.#view = view.view('', { numbers: 'plain' })
+  constructor({ view, clock, random, servers }: StoredIntentsParts) {
+    // nobody copies intents
+    this.#view = view.view('', { numbers: 'plain', isUncopied: true })
     this.#clock = clock
-    this.#processId = hex(random, 16)
+    this.#ownId = servers.ownId
+    this.#prefix = hex(random, 16)
   }
 
-  /** Whether this process created the record, so that the request that did may still be running. */
-  isOurs(id: string): boolean {
-    return id.startsWith(`${this.#processId}-`)
+  isOurs({ owner }: StoredIntent): boolean {
+    return owner === this.#ownId
   }
 
   entry(intent: Intent, tenant: string | undefined): { readonly id: string; readonly entry: ViewEntry } {
     this.#made += 1
-    const id = `${this.#processId}-${String(this.#made).padStart(12, '0')}`
+    const id = `${this.#prefix}-${String(this.#made).padStart(12, '0')}`
+    const since = this.#clock.now()
+    const inTenant = tenant === undefined ? {} : { tenant_id: tenant }
     return {
       id,
       entry: this.#view.fromRoot({
         key: prefix + id,
-        value: { since: this.#clock.now(), intent, ...(tenant === undefined ? {} : { tenant_id: tenant }) },
+        value: { since, intent, owner: this.#ownId, ...inTenant },
         expect: 'absent',
       }),
     }
-  }
-
-  removal(id: string): ViewEntry {
-    return this.#view.fromRoot({ key: prefix + id, value: undefined })
   }
 
   async write(entries: readonly ViewEntry[]): Promise<void> {
@@ -60,20 +73,62 @@ export class StoredIntents {
 
   /** Adds what became known since. Skips records that no longer exist. */
   async amend(ids: readonly string[], known: object): Promise<void> {
+    await this.#change(ids, ({ intent, ...rest }) => ({ ...rest, intent: { ...intent, ...known } }))
+  }
+
+  /** Records a failed attempt, for other servers. Skips what belongs to another server. */
+  async failed(id: string, failure: { readonly tries: number; readonly error: string }): Promise<void> {
+    await this.#change([id], (one) => (this.isOurs(one) ? { ...one, ...failure } : one))
+  }
+
+  /** Deletes those that belong to this server. */
+  async settle(ids: readonly string[]): Promise<void> {
+    await this.#change(ids, (one) => (this.isOurs(one) ? undefined : one))
+  }
+
+  /** Entries that delete the records if they still belong to this server then. Undefined if one does not. */
+  async settling(ids: readonly string[]): Promise<ViewEntry[] | undefined> {
+    const found = await this.#read(ids)
+    if (found.length < ids.length || !found.every(({ stored }) => this.isOurs(stored))) return undefined
+    return found.map(({ stored: { id }, revision }) =>
+      this.#view.fromRoot({ key: prefix + id, value: undefined, expect: revision }),
+    )
+  }
+
+  /** Makes this server the owner of a record that belongs to another one. False if it has changed since. */
+  async take({ id, owner }: StoredIntent): Promise<boolean> {
+    let isTaken = false
+    await this.#change([id], (now) => {
+      isTaken = now.owner === owner
+      return isTaken ? { ...now, owner: this.#ownId } : now
+    })
+    return isTaken
+  }
+
+  /** Writes what `change` returns for each record: undefined deletes it, the record itself leaves it. */
+  async #change(
+    ids: readonly string[],
+    change: (before: StoredIntent) => StoredIntent | undefined,
+  ): Promise<void> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const found = await Promise.all(
-        ids.map(async (id) => ({ id, record: await this.#view.read(prefix + id) })),
-      )
-      const entries = found.flatMap(({ id, record }): ViewEntry[] => {
-        if (record === undefined) return []
-        const { id: _id, intent, ...rest } = stored(id, record.value)
-        return [
-          { key: prefix + id, value: { ...rest, intent: { ...intent, ...known } }, expect: record.revision },
-        ]
+      const entries = (await this.#read(ids)).flatMap(({ stored: before, revision }): ViewEntry[] => {
+        const after = change(before)
+        if (after === before) return []
+        const { id: _id, ...value } = after ?? before
+        return [{ key: prefix + before.id, value: after === undefined ? undefined : value, expect: revision }]
       })
       if (entries.length === 0 || (await this.#view.write(entries))) return
     }
     throw fail('unavailable', 'too many changes to one intent at a time')
+  }
+
+  async #read(ids: readonly string[]): Promise<{ stored: StoredIntent; revision: number }[]> {
+    const records = await Promise.all(
+      ids.map(async (id) => ({ id, record: await this.#view.read(prefix + id) })),
+    )
+    return records.flatMap(({ id, record }) =>
+      record === undefined ? [] : [{ stored: stored(id, record.value), revision: record.revision }],
+    )
   }
 
   async find(id: string): Promise<StoredIntent | undefined> {

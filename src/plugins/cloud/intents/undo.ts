@@ -1,3 +1,4 @@
+import type { Servers } from '../../../core/servers.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
 import { isGone, wasRemoved } from '../upstream/removal.ts'
@@ -30,6 +31,7 @@ export type UndoParts = Owners & {
   readonly random: Random
   readonly patience: Patience
   readonly rootSecretUsers: Pick<RootSecretUsers, 'isInUse'>
+  readonly servers: Pick<Servers, 'confirmCopies'>
 }
 
 type Undoing = UndoParts & {
@@ -50,6 +52,8 @@ const later = (reason: string): Undone => ({ done: false, later: reason })
 export async function undoIntent(stored: StoredIntent, attempt: Attempt, parts: UndoParts): Promise<Undone> {
   const { intent, since } = stored
   const { state, clock, random } = parts
+  // another server may just have stored the owner
+  await parts.servers.confirmCopies()
   if (await isOwned(intent, parts)) return done
   if (await parts.rootSecretUsers.isInUse(intent)) return later('a mount still signs in with it')
   const upstream = await state.upstream()

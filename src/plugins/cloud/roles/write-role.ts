@@ -92,7 +92,7 @@ async function storePersisted(name: string, role: RoleRecord, work: UpstreamWork
   }))
   try {
     await state.putRole(name, stored, [
-      ...state.intents.settleEntries(settles),
+      ...(await state.intents.settling(settles)),
       ...recorded.map(({ entry }) => entry),
     ])
     const { left } = await removeRights(removals, work)

@@ -1,4 +1,5 @@
 import { Periodic } from '../../../core/background.ts'
+import type { Jobs } from '../../../core/jobs.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { ServiceError } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -23,6 +24,7 @@ export type RootRotationParts = {
   readonly clock: Clock
   readonly random: Random
   readonly log: RotationLog
+  readonly jobs: Pick<Jobs, 'job'>
 }
 
 const tickMs = 5_000
@@ -47,10 +49,11 @@ export class RootRotation implements AsyncDisposable {
   constructor(parts: RootRotationParts) {
     this.#parts = parts
     this.#looks = new Periodic({
+      job: parts.jobs.job('cloud-root-rotation'),
       intervalMs: tickMs,
-      run: async () => {
+      run: async (ended) => {
         // does not wait: a mount whose cloud hangs must not delay the others
-        void this.look()
+        void this.look(ended)
       },
       onError: (err) => parts.log.error({ err }, 'could not check root secrets'),
     })
@@ -61,13 +64,14 @@ export class RootRotation implements AsyncDisposable {
   }
 
   /** Does everything that is due and waits for it. Failures are logged, and a later run retries them. */
-  async look(): Promise<void> {
+  async look(ended = this.#stopping.signal): Promise<void> {
     const mounts = this.#parts.mounts()
     const live = new Set(mounts.map(({ uuid }) => uuid))
     for (const uuid of this.#notBefore.keys()) if (!live.has(uuid)) this.#notBefore.delete(uuid)
     const work: Promise<void>[] = []
     for (const mount of mounts) {
-      if (!this.#running.has(mount.uuid)) await this.#lookAt(mount)
+      if (!this.#running.has(mount.uuid))
+        await this.#lookAt(mount, AbortSignal.any([ended, this.#stopping.signal]))
       const running = this.#running.get(mount.uuid)
       if (running !== undefined) work.push(running)
     }
@@ -81,7 +85,7 @@ export class RootRotation implements AsyncDisposable {
   }
 
   /** Starts what is due for one mount. */
-  async #lookAt(mount: Mount): Promise<void> {
+  async #lookAt(mount: Mount, ended: AbortSignal): Promise<void> {
     const { clock, stateOf, enter } = this.#parts
     const wait = (this.#notBefore.get(mount.uuid) ?? 0) - clock.now()
     // a longer wait means that the clock was set back
@@ -93,12 +97,12 @@ export class RootRotation implements AsyncDisposable {
       const state = stateOf(mount)
       const config = await state.findConfig()
       const step = config === undefined ? 'nothing' : this.#stepOf(config)
-      if (step === 'complete') work = this.#complete(mount, state)
-      else if (step === 'rotate') work = this.#rotate(mount, state)
+      if (step === 'complete') work = this.#complete(mount, state, ended)
+      else if (step === 'rotate') work = this.#rotate(mount, state, ended)
     } catch (error) {
       this.#failed(mount, error)
     }
-    if (work === undefined || this.#stopping.signal.aborted) return leave()
+    if (work === undefined || ended.aborted) return leave()
     const running = work
       .catch((error: unknown) => this.#failed(mount, error))
       .finally(() => {
@@ -125,10 +129,10 @@ export class RootRotation implements AsyncDisposable {
     )
   }
 
-  async #complete(mount: Mount, state: MountState): Promise<void> {
+  async #complete(mount: Mount, state: MountState, ended: AbortSignal): Promise<void> {
     this.#notBefore.set(mount.uuid, this.#parts.clock.now() + checkAgainMs)
     const isUsedElsewhere = (former: ConfigRecord) => this.#isUsedElsewhere(mount, former)
-    if (await completeRotation(this.#work(state), this.#parts.log, isUsedElsewhere))
+    if (await completeRotation(this.#work(state, ended), this.#parts.log, isUsedElsewhere))
       this.#notBefore.delete(mount.uuid)
   }
 
@@ -137,14 +141,14 @@ export class RootRotation implements AsyncDisposable {
     return (await this.#parts.rootSecretUsers.of(digestOf(client_secret))).some((user) => user.uuid !== uuid)
   }
 
-  async #rotate(mount: Mount, state: MountState): Promise<void> {
+  async #rotate(mount: Mount, state: MountState, ended: AbortSignal): Promise<void> {
     this.#notBefore.set(mount.uuid, this.#parts.clock.now() + rotateAgainMs)
-    await rotateRoot(this.#work(state))
+    await rotateRoot(this.#work(state, ended))
     this.#notBefore.delete(mount.uuid)
   }
 
-  #work(state: MountState) {
+  #work(state: MountState, ended: AbortSignal) {
     const { clock, random } = this.#parts
-    return { state, clock, random, call: callWithin(clock, random.uuid(), this.#stopping.signal) }
+    return { state, clock, random, call: callWithin(clock, random.uuid(), ended) }
   }
 }

@@ -93,6 +93,7 @@ async function storePending(
   { pending, settles }: { pending: PendingSecret; settles: string },
 ): Promise<void> {
   const replaced = removalOfPending(state, read)
+  const settling = await state.intents.settling([settles])
   try {
     await state.changeConfig((before) => {
       // an operator wrote another credential in the meantime
@@ -100,7 +101,7 @@ async function storePending(
         throw fail('unavailable', 'the configuration was changed meanwhile')
       return {
         config: { ...before, pending, rotation_counts_from: pending.created },
-        alongside: [...state.intents.settleEntries([settles]), ...replaced.entries],
+        alongside: [...settling, ...replaced.entries],
       }
     })
   } finally {

@@ -1,0 +1,55 @@
+import type { BackgroundJob, Held } from '../../../core/jobs.ts'
+import type { Mount } from '../../../core/mounts/mount.ts'
+import type { Servers } from '../../../core/servers.ts'
+import { wait } from '../../../lib/wait.ts'
+import type { Intents } from './intents.ts'
+
+export type AbandonedIntentsParts = {
+  readonly job: Pick<BackgroundJob, 'ran'>
+  readonly servers: Pick<Servers, 'isAlone' | 'live'>
+  readonly log: { warn(fields: object, text: string): void }
+  /** With those that are being removed, because their removal may be refused. */
+  everyMount(): readonly Mount[]
+  intentsOf(mount: Mount): Pick<Intents, 'adopt'>
+}
+
+const lookMs = 2_000
+const againMs = 5_000
+/** A server that is gone is noticed at once; this is for one that came back for a moment. */
+const lookAnywayMs = 60_000
+
+/**
+ * Takes over the intents of servers that are gone, until the job has ended. Without other servers, there are
+ * only those of earlier starts.
+ */
+export async function adoptAbandoned({ ended }: Held, parts: AbandonedIntentsParts): Promise<void> {
+  const { servers, job } = parts
+  let known: ReadonlySet<string> = new Set()
+  let lookAt = 0
+  while (!ended.aborted) {
+    const live = await servers.live().catch(() => known)
+    const now = performance.now()
+    if (now >= lookAt || !known.isSubsetOf(live)) {
+      const isComplete = await adoptAll(parts)
+      job.ran(isComplete ? 'ok' : 'failed')
+      if (isComplete && servers.isAlone) return
+      lookAt = now + (isComplete ? lookAnywayMs : againMs)
+    }
+    known = live
+    await wait(Math.min(lookMs, Math.max(0, lookAt - now)), ended)
+  }
+}
+
+/** False if it failed for a mount. */
+async function adoptAll({ everyMount, intentsOf, log }: AbandonedIntentsParts): Promise<boolean> {
+  const outcomes = everyMount().map(async (mount) => {
+    try {
+      await intentsOf(mount).adopt('gone')
+      return true
+    } catch (err) {
+      log.warn({ err, mount: mount.path }, 'cannot read the intents of a cloud mount')
+      return false
+    }
+  })
+  return (await Promise.all(outcomes)).every(Boolean)
+}
