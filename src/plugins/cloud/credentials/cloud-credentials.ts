@@ -128,12 +128,13 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   async make(request: CredentialRequest): Promise<CredentialReply> {
-    const { clock, random, log, systemTtl } = this.#parts
+    const { clock, random, log, systemTtl, servers } = this.#parts
     const state = this.#parts.stateOf(request.mount)
     const { creations } = this.#limitsOf(state)
     const parts = {
       state,
       creations,
+      servers,
       systemTtl,
       clock,
       random,

@@ -3,6 +3,7 @@ import type { Call } from '../../../http/resource.ts'
 import type { ViewEntry } from '../../../core/barrier/view.ts'
 import type { Caller } from '../../../core/access.ts'
 import type { LeasedSecret } from '../../../core/leases/lease.ts'
+import type { Servers } from '../../../core/servers.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import { mountTtl, type TtlBounds } from '../../../core/tokens/lifetime.ts'
 import { fail, refuse } from '../../../errors.ts'
@@ -34,6 +35,7 @@ export type CredentialParts = Omit<ReadyParts, 'upstream' | 'call'> & {
   readonly state: MountState
   /** Limits the credentials of the mount that are created at a time. */
   readonly creations: Limiter
+  readonly servers: Pick<Servers, 'confirmCopies'>
   readonly requestLimitMs: number
   /** TTLs of a mount that sets none. */
   readonly systemTtl: TtlBounds
@@ -82,6 +84,8 @@ export async function issueCredential(
       const warnings = readiness === undefined ? [] : [await waitUntilReady(created, readiness, proving)]
       checkClientWaits(gone.signal)
       const data = { client_id: created.data.client_id, client_secret: created.secret }
+      // the token may have been revoked meanwhile, at another server: that is checked with its lease
+      await parts.servers.confirmCopies()
       const settling = await work.state.intents.settling(created.intents)
       return { data, warnings, secret: leased(created, { role, caller: request.caller, settling, work }) }
     } catch (error) {
