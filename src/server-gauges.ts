@@ -7,14 +7,14 @@ import type { ReadGauge } from './metrics/instruments.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { mountGauge } from './metrics/mount-gauges.ts'
 import { serverGauges, storeGauges } from './metrics/server-gauges.ts'
+import type { ServerStorage } from './server-core.ts'
 import type { NodeState } from './plugins/sys/plugin.ts'
 import { lastBackup } from './storage/last-backup.ts'
-import type { StorageSize } from './storage/sqlite.ts'
 
 export type ProcessGaugeParts = {
   readonly node: NodeState
   readonly life: { readonly inFlight: number }
-  readonly storage: { size?(): StorageSize }
+  readonly storage: ServerStorage
   readonly server: Server
   readonly clock: Clock
   /** Undefined unless the server's time is that of a database. */
@@ -44,6 +44,10 @@ export const processGauges = ({
     lastBackup: () => (database === undefined ? undefined : lastBackup(database)),
     clockSource: time === undefined ? 'machine' : 'database',
     clockOffset: () => (time?.offsetMs ?? (clock instanceof MachineClock ? clock.offset() : 0)) / 1000,
+    copiesAge: () => {
+      const { ageMs = Number.POSITIVE_INFINITY } = storage.shared?.copies ?? {}
+      return Number.isFinite(ageMs) ? ageMs / 1000 : undefined
+    },
     inFlight: () => life.inFlight,
     connections: () =>
       new Promise((settle, reject) =>

@@ -6,10 +6,9 @@ export type CachedCountParts = {
   count(): Promise<ReadonlyMap<string, number>>
 }
 
-/**
- * A count is cached for at least this long, and for 20 times its own duration, to limit the cost of counting.
- */
 const minAgeMs = 10_000
+/** How long a count is used: 20 times as long as it took, to limit the cost of counting. */
+export const keptForMs = (tookMs: number): number => Math.max(minAgeMs, 20 * tookMs)
 
 /** Caches an expensive count; concurrent callers share one run. */
 export class CachedCount {
@@ -48,7 +47,7 @@ export class CachedCount {
     const started = clock.now()
     const byNamespace = await count()
     const took = clock.now() - started
-    this.#cached = { byNamespace, until: clock.now() + Math.max(minAgeMs, 20 * took) }
+    this.#cached = { byNamespace, until: clock.now() + keptForMs(took) }
     return byNamespace
   }
 }

@@ -1,23 +1,63 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { z } from 'zod'
 import type { Clock } from '../lib/clock.ts'
+import type { SharedStorage } from '../storage/shared-storage.ts'
 import type { View } from './barrier/view.ts'
-import { CachedCount } from './cached-count.ts'
+import { CachedCount, keptForMs } from './cached-count.ts'
 import type { TokenStore } from './tokens/token-store.ts'
 
 export type StoredCountParts = {
   readonly tokens: Pick<TokenStore, 'scan' | 'isUsable'>
-  /** The view that stores the entities. */
+  /** The core's view. */
   readonly view: View
   readonly clock: Clock
+  /** Undefined if no other server writes the storage. */
+  readonly shared: SharedStorage | undefined
 }
 
 /** Cached counts of stored objects. */
 export type StoredCounts = { readonly serviceTokens: CachedCount; readonly entities: CachedCount }
 
-export const storedCounts = ({ tokens, view, clock }: StoredCountParts): StoredCounts => ({
-  serviceTokens: new CachedCount({ clock, count: () => countTokens(tokens) }),
-  entities: new CachedCount({ clock, count: () => countEntities(view) }),
-})
+export function storedCounts(parts: StoredCountParts): StoredCounts {
+  const { tokens, view, clock } = parts
+  const counted = (name: string, count: Count) =>
+    new CachedCount({ clock, count: () => countOnce(name, count, parts) })
+  return {
+    serviceTokens: counted('tokens', () => countTokens(tokens)),
+    entities: counted('entities', () => countEntities(view)),
+  }
+}
+
+type Count = () => Promise<ReadonlyMap<string, number>>
+
+/** A count that a server has stored for the others. `until`: when it is to be replaced. */
+const storedCount = z.object({ byNamespace: z.record(z.string(), z.number()), until: z.number() })
+/** Longer than a count takes. */
+const countingMs = 5 * 60_000
+
+/** Counts, or takes the count of another server: one at a time counts. */
+async function countOnce(
+  name: string,
+  count: Count,
+  { view, clock, shared }: StoredCountParts,
+): Promise<ReadonlyMap<string, number>> {
+  if (shared === undefined) return await count()
+  const key = `count/${name}`
+  const known = storedCount.safeParse(await view.get(key)).data
+  const isFresh = known !== undefined && clock.now() < known.until
+  const fence = isFresh ? undefined : await shared.holdJob(`count-${name}`, countingMs)
+  if (known !== undefined && fence === undefined) return new Map(Object.entries(known.byNamespace))
+  try {
+    const started = clock.now()
+    const byNamespace = await count()
+    const until = clock.now() + keptForMs(clock.now() - started)
+    const value = { byNamespace: Object.fromEntries(byNamespace), until }
+    await view.write([{ key, value, isUncopied: true }])
+    return byNamespace
+  } finally {
+    if (fence !== undefined) await shared.releaseJob(fence)
+  }
+}
 
 const pageSize = 200
 const keyPageSize = 2000

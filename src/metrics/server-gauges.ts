@@ -18,6 +18,8 @@ export type ServerSources = {
   readonly clockSource: 'machine' | 'database'
   /** Seconds the machine's clock is ahead of the server's time, or of the database's. */
   clockOffset(): number
+  /** Seconds since copies of records were confirmed; undefined if no other server writes them. */
+  copiesAge(): number | undefined
   inFlight(): number
   connections(): Promise<number>
 }
@@ -94,6 +96,15 @@ export function serverGauges(sources: ServerSources): ReadGauge[] {
       help: 'Seconds by which the system clock is ahead of the server’s time, or of the database’s',
       labels: ['source'],
       read: () => [{ labels: { source: sources.clockSource }, value: sources.clockOffset() }],
+    },
+    {
+      name: 'cache_confirmed_age_seconds',
+      help: 'Seconds since the copies of records that this server keeps were current',
+      labels: [],
+      read: () => {
+        const age = sources.copiesAge()
+        return age === undefined ? [] : one(age)
+      },
     },
     {
       name: 'http_in_flight_requests',

@@ -11,6 +11,8 @@ export type ChangeListener = (keys: readonly string[] | undefined) => void | Pro
 export type Copies = {
   /** Whether every change that was acknowledged a second ago has been reported to the listeners. */
   areCurrent(): boolean
+  /** How long ago the last read of changes began, in milliseconds by the monotonic clock. */
+  readonly ageMs: number
   /**
    * Resolves once the listeners have handled every change that was acknowledged before the call. Rejects with
    * `unavailable`.

@@ -8,6 +8,7 @@ import { logLines } from '../support/log-lines.ts'
 import { newDatabase, query } from '../support/postgres.ts'
 import { openPostgresAt } from '../support/postgres-storage.ts'
 import { startProcess } from '../support/process.ts'
+import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** The jobs of a server; `keepMs` is how often it renews its leases, and tries to take one. */
@@ -84,13 +85,49 @@ test('a holder that was replaced ends its work, and may get the job back later',
   await expect.poll(() => events.at(-1)).toEqual({ event: 'background_taken', job: 'sweep', epoch: 8 })
 })
 
+const seal = { SEAL_KEY: '5e'.repeat(32) }
+const heldJobs = async (database: string) =>
+  (await query(database, 'SELECT name FROM jobs WHERE replica IS NOT NULL')).map(({ name }) => name)
+
+test('a server with BACKGROUND=off takes no job; one that is sealed gives its jobs back at once', async () => {
+  const database = await newDatabase()
+  const start = (name: string, settings = {}) =>
+    startTestServer({ settings: { STORAGE: database, REPLICA_NAME: name, ...seal, ...settings } })
+  await using _off = await start('off', { BACKGROUND: 'off' })
+  expect(await heldJobs(database)).toEqual([])
+  await using on = await start('on')
+  await expect.poll(() => heldJobs(database)).toContain('leases')
+
+  await on.root.write('sys/seal')
+  await expect.poll(() => heldJobs(database)).toEqual([])
+})
+
+test('stored objects are counted by one server for all', async () => {
+  const database = await newDatabase()
+  const clock = new FakeClock()
+  const start = (name: string) =>
+    startTestServer({ clock, settings: { STORAGE: database, REPLICA_NAME: name, ...seal } })
+  await using one = await start('one')
+  await using other = await start('other')
+  const countOn = async ({ root }: typeof one) =>
+    (await root.read('sys/internal/counters/tokens')).body.data?.counters?.service_tokens?.total
+  const counts = [await countOn(one)]
+  await one.root.write('auth/token/create')
+  counts.push(await countOn(other))
+  clock.advance(11)
+  counts.push(await countOn(other), await countOn(one))
+
+  // each is at most as old as the count of the first server
+  expect(counts).toEqual([1, 1, 2, 2])
+})
+
 test('a server that was killed or paused loses all its jobs to another, and notices when it resumes', async () => {
   const database = await newDatabase()
   await using folder = await temporaryFolder()
   const start = (name: string) =>
     startProcess({
       folder: folder.path,
-      settings: { STORAGE: database, SEAL_KEY: '5e'.repeat(32), REPLICA_NAME: name, POSTGRES_POOL: '3' },
+      settings: { STORAGE: database, REPLICA_NAME: name, POSTGRES_POOL: '3', ...seal },
     })
   /** Waits for less time than a lease lasts. */
   const endLeases = async () => {
@@ -124,5 +161,5 @@ test('a server that was killed or paused loses all its jobs to another, and noti
 
   const { code } = await first.stop()
   expect(code).toBe(0)
-  expect(await query(database, 'SELECT name FROM jobs WHERE replica IS NOT NULL')).toEqual([])
+  expect(await heldJobs(database)).toEqual([])
 })

@@ -57,6 +57,7 @@ test('servers whose clocks are 30 s fast and 30 s slow agree on when a token exp
     [false, false],
   ])
   const { text } = await slow.root.read('/metrics')
+  expect(text).toMatch(/^gatehouse_cache_confirmed_age_seconds 0\./m)
   expect(text).toMatch(/^gatehouse_clock_offset_seconds\{source="database"\} -(29\.9|30)/m)
 })
 

@@ -70,7 +70,7 @@ export async function openSharedMemory(count: number) {
       [Symbol.asyncDispose]: async () => {},
       shared: {
         replicaId,
-        copies: { areCurrent: () => waiting.length === 0, confirm: deliver },
+        copies: { areCurrent: () => waiting.length === 0, ageMs: 0, confirm: deliver },
         watch: (prefix, listener) => {
           const entry = { prefix, listener }
           listeners.add(entry)

@@ -62,7 +62,11 @@ export class ChangesFeed implements Copies, AsyncDisposable {
   }
 
   areCurrent(): boolean {
-    return this.#parts.steady() - this.#confirmedAt < currentMs
+    return this.ageMs < currentMs
+  }
+
+  get ageMs(): number {
+    return this.#parts.steady() - this.#confirmedAt
   }
 
   /** Callers that wait share the next read. */
