@@ -44,7 +44,7 @@ export const tokenMount = aMount({
 export const jwtMount = aMount()
 export const otherJwtMount = aMount({ path: 'auth/jwt2/', accessor: 'auth_jwt_2' })
 
-const nothingAsked: CreateInput = {
+export const nothingAsked: CreateInput = {
   id: '',
   policies: [],
   meta: null,
