@@ -7,6 +7,7 @@ import { makePrivateFolder } from '../lib/private-file.ts'
 import type { StorageFaults } from './faults.ts'
 import { FileWatch, identityOf } from './file-watch.ts'
 import type { RowWrite } from './group.ts'
+import { marksOf, refuseMarked } from './copy-marks.ts'
 import { holdLock } from './lock-file.ts'
 import type { LogLimits, LogState } from './log-keeper.ts'
 import { watchLog } from './log-watch.ts'
@@ -211,7 +212,7 @@ const isOutOfSpace = (code: string) =>
  * Creates the file before SQLite opens it, readable only by its owner; SQLite gives its other files the same
  * mode. Returns the real path.
  */
-function prepareFile(path: string): string {
+export function prepareFile(path: string): string {
   try {
     makePrivateFolder(dirname(path))
     closeSync(openSync(path, 'a', 0o600))
@@ -229,6 +230,7 @@ function openFile(path: string, lockingMode: 'NORMAL' | 'EXCLUSIVE'): Database.D
   try {
     connection.pragma(`locking_mode = ${lockingMode}`)
     migrate(connection)
+    refuseMarked(path, marksOf(connection))
     connection.pragma('journal_mode = WAL')
     connection.pragma('synchronous = FULL')
     connection.pragma('wal_autocheckpoint = 0')

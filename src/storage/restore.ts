@@ -124,7 +124,7 @@ async function syncFile(path: string): Promise<void> {
 }
 
 /** A command that root runs must not leave files that the server cannot open. */
-async function giveToOwner(path: string): Promise<void> {
+export async function giveToOwner(path: string): Promise<void> {
   if (process.geteuid?.() !== 0) return
   const { uid, gid } = await stat(dirname(path))
   await chown(path, uid, gid)

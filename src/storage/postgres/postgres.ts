@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError, StartError } from '../../errors.ts'
 import { systemCode } from '../../lib/private-file.ts'
+import { refuseMarked } from '../copy-marks.ts'
 import type { Step } from '../group.ts'
 import {
   currentFence,
@@ -17,6 +18,7 @@ import { noEvents, type StorageEvents, type StorageOperation } from '../storage-
 import { ChangesFeed } from './changes-feed.ts'
 import { endsConnections, failureOf, isConnectionFailure, isLasting } from './failures.ts'
 import { GroupWriter } from './group-writer.ts'
+import { readMarks } from './copy-end.ts'
 import { migratePostgres } from './migrations.ts'
 import { Pool } from './pool.ts'
 import { upperBound } from './ranges.ts'
@@ -129,7 +131,7 @@ export class PostgresStorage implements Storage, SharedStorage {
         } finally {
           await session.end()
         }
-        await this.#replica.register()
+        await this.#register()
         await this.copies.confirm()
         break
       } catch (cause) {
@@ -298,7 +300,7 @@ export class PostgresStorage implements Storage, SharedStorage {
   async #registerAgain(): Promise<void> {
     while (!this.#closed) {
       try {
-        await this.#replica.register()
+        await this.#register()
         await this.copies.confirm()
         this.#registrations += 1
         this.#registration = this.#registrations
@@ -307,6 +309,18 @@ export class PostgresStorage implements Storage, SharedStorage {
         this.#failed(cause)
         await pause(reconnectMs)
       }
+    }
+  }
+
+  /** Throws a StartError if the records were moved to another storage, or are an unfinished copy. */
+  async #register(): Promise<void> {
+    await this.#replica.register()
+    try {
+      // in this order: a copy sets its mark, and then looks for registered servers
+      refuseMarked('the database', await this.#pool.use(readMarks))
+    } catch (cause) {
+      await this.#replica.leave()
+      throw cause
     }
   }
 

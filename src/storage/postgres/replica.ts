@@ -104,6 +104,11 @@ export class Replica implements AsyncDisposable {
     this.#closed = true
     clearTimeout(this.#timer)
     await this.#beating
+    await this.leave()
+  }
+
+  /** Removes the row. Never rejects. */
+  async leave(): Promise<void> {
     const { pool, id } = this.#parts
     await pool.use((session) => session.query(removeReplica, [id])).catch(() => {})
   }

@@ -1,0 +1,62 @@
+import { Buffer } from 'node:buffer'
+import type { CopyMark, CopyMarks } from '../copy-marks.ts'
+import type { CopyEnd } from '../store-copy.ts'
+import { migratePostgres } from './migrations.ts'
+import { PostgresReading } from './reading.ts'
+import { type ConnectionSettings, openSession, type Session } from './session.ts'
+import { readOne } from './statements.ts'
+import { addRecords, fenceAllServers, refuseLiveServers } from './writing.ts'
+
+/** A PostgreSQL database; its tables are created if they are missing. */
+export async function openPostgresEnd(
+  connection: Omit<ConnectionSettings, 'applicationName'>,
+  name: string,
+): Promise<CopyEnd> {
+  const session = await openSession({ ...connection, applicationName: 'gatehouse storage:copy' })
+  await migratePostgres(session)
+  return {
+    name,
+    refuseServers: async () => {
+      await refuseLiveServers(session, name)
+      await fenceAllServers(session)
+    },
+    value: async (key) => {
+      const value = (await session.query(readOne, [key]))[0]?.[1]
+      return Buffer.isBuffer(value) ? value : undefined
+    },
+    marks: () => readMarks(session),
+    mark: (mark, value) => setMark(session, mark, value),
+    lastKey: async () => {
+      const [row] = await session.query({
+        name: 'last_key',
+        text: 'SELECT key FROM records ORDER BY key DESC LIMIT 1',
+      })
+      return row && String(row[0])
+    },
+    pages: async function* (after) {
+      await using reading = await PostgresReading.open(connection)
+      yield* reading.pages(after)
+    },
+    append: (page) => addRecords(session, page),
+    sum: async () => {
+      await using reading = await PostgresReading.open(connection)
+      return await reading.sum()
+    },
+    [Symbol.asyncDispose]: () => session.end(),
+  }
+}
+
+/** The marks of a database with a table `meta`. */
+export async function readMarks(session: Session): Promise<CopyMarks> {
+  const rows = await session.text("SELECT name, value FROM meta WHERE name IN ('unfinished_copy', 'moved')")
+  const found = new Map(rows.map(([name, value]) => [name, Number(value)]))
+  return { unfinished_copy: found.get('unfinished_copy'), moved: found.get('moved') }
+}
+
+async function setMark(session: Session, mark: CopyMark, value: number | undefined): Promise<void> {
+  await session.text(
+    value === undefined
+      ? `DELETE FROM meta WHERE name = '${mark}'`
+      : `INSERT INTO meta (name, value) VALUES ('${mark}', ${value}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+  )
+}
