@@ -3,7 +3,7 @@ import type { KnipConfig } from 'knip'
 /** Programs that other programs start by their path, which no import shows. `!`: part of the product. */
 const programs = [
   'src/main.ts!',
-  'src/commands/{audit-verify,backup,restore,root-token,seal-key,verify}.ts!',
+  'src/commands/{audit-verify,backup,restore,root-token,seal-key,storage-copy,verify}.ts!',
   'src/storage/backup-program.ts!',
   'simulators/{demo,replicas-demo,*/main}.ts',
   'bench/{run,crash,chaos,hostile,list-verb}.ts',
