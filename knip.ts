@@ -6,7 +6,7 @@ const programs = [
   'src/commands/{audit-verify,backup,restore,root-token,seal-key,storage-copy,verify}.ts!',
   'src/storage/backup-program.ts!',
   'simulators/{demo,replicas-demo,*/main}.ts',
-  'bench/{run,crash,chaos,hostile,list-verb}.ts',
+  'bench/{run,crash,chaos,history,hostile,list-verb}.ts',
   'bench/{bare,floor,hello,load-process,only-reads,server}.ts',
   'test/support/{cloud,practice}-server.ts',
   'test/check.ts',

@@ -6,6 +6,17 @@ const every = ['test/**/*.test.ts']
 /** They look at the process they run in: nothing of other files may be in it. */
 const alone = ['test/http/limits.test.ts']
 
+/**
+ * They run once more with two servers over one database, whose requests alternate between them.
+ * docs/replicas.md#tests-with-two-servers
+ */
+const replicated = [
+  'test/plugins/token/{accessors,concurrency}.test.ts',
+  'test/plugins/sys/{lease-races,leases,policies}.test.ts',
+  'test/plugins/custom-messages/messages-{added,items,list}.test.ts',
+]
+const replicas = { TEST_REPLICAS: '2' }
+
 export default defineConfig({
   test: {
     reporters: ['default', new CountReporter()],
@@ -24,6 +35,8 @@ export default defineConfig({
       { extends: true, test: { name: 'alone', include: alone } },
       // no file leaves anything behind in its process: the next one finds the server loaded and its code warm
       { extends: true, test: { name: 'in turn', include: every, exclude: alone, isolate: false } },
+      // `npm test -- --project replicas`
+      { extends: true, test: { name: 'replicas', include: replicated, isolate: false, env: replicas } },
     ],
   },
 })

@@ -1,23 +1,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import {
-  appendFile,
-  chmod,
-  chown,
-  cp,
-  mkdir,
-  mkdtemp,
-  readFile,
-  rm,
-  symlink,
-  writeFile,
-} from 'node:fs/promises'
+import { appendFile, chmod, chown, cp, mkdir, readFile, statfs, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { makeTemporaryFolder, type TemporaryFolder } from './exit.ts'
 
 const run = promisify(execFile)
 
@@ -33,8 +23,25 @@ host all all all trust
 host replication all all trust
 `
 
+const configuration = `
+fsync = on
+log_timezone = 'UTC'
+timezone = 'UTC'
+# a killed server leaves nothing outside of its folder
+dynamic_shared_memory_type = mmap
+`
+
 /** Settings of `postgresql.conf`. */
 export type PostgresSettings = Readonly<Record<string, string | number>>
+
+const prefix = 'gatehouse-postgres-'
+const memoryFolder = '/dev/shm'
+const enoughBytes = 4 * 1024 ** 3
+
+const hasRoom = async (folder: string): Promise<boolean> => {
+  const { bavail, bsize } = await statfs(folder).catch(() => ({ bavail: 0, bsize: 0 }))
+  return bavail * bsize >= enoughBytes
+}
 
 /** PostgreSQL refuses to run as root. */
 type UnixUser = { readonly uid?: number; readonly gid?: number }
@@ -47,19 +54,22 @@ type UnixUser = { readonly uid?: number; readonly gid?: number }
 export class PostgresInstallation implements AsyncDisposable {
   readonly folder: string
   readonly #user: UnixUser
-  readonly #isOwn: boolean
+  readonly #own: readonly TemporaryFolder[]
 
-  private constructor(folder: string, user: UnixUser, isOwn: boolean) {
+  private constructor(folder: string, user: UnixUser, own: readonly TemporaryFolder[] = []) {
     this.folder = folder
     this.#user = user
-    this.#isOwn = isOwn
+    this.#own = own
   }
 
-  static async open(): Promise<PostgresInstallation> {
-    const folder = await mkdtemp(join(tmpdir(), 'gatehouse-postgres-'))
-    const installation = new PostgresInstallation(folder, await unprivilegedUser(), true)
+  /** `inMemory`: the data of its servers is in memory if there is room, where a commit costs nothing. */
+  static async open({ inMemory = false } = {}): Promise<PostgresInstallation> {
+    const folder = await makeTemporaryFolder(tmpdir(), prefix)
+    const data =
+      inMemory && (await hasRoom(memoryFolder)) ? [await makeTemporaryFolder(memoryFolder, prefix)] : []
+    const installation = new PostgresInstallation(folder.path, await unprivilegedUser(), [folder, ...data])
     try {
-      await installation.#create()
+      await installation.#create(data[0]?.path)
     } catch (error) {
       await installation[Symbol.asyncDispose]()
       throw error
@@ -69,7 +79,7 @@ export class PostgresInstallation implements AsyncDisposable {
 
   /** One that another process has opened and will delete. */
   static async at(folder: string): Promise<PostgresInstallation> {
-    return new PostgresInstallation(folder, await unprivilegedUser(), false)
+    return new PostgresInstallation(folder, await unprivilegedUser())
   }
 
   /** A new server with an empty database `postgres`, which listens on a free port of 127.0.0.1. */
@@ -92,7 +102,7 @@ export class PostgresInstallation implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#isOwn) await rm(this.folder, { recursive: true, force: true, maxRetries: 3 })
+    for (const folder of this.#own) await folder[Symbol.asyncDispose]()
   }
 
   get #servers(): string {
@@ -103,7 +113,7 @@ export class PostgresInstallation implements AsyncDisposable {
     return join(this.folder, 'native/bin', name)
   }
 
-  async #create(): Promise<void> {
+  async #create(data: string | undefined): Promise<void> {
     await chmod(this.folder, 0o711)
     // the other user may not be able to read the package's folder, which lacks the symbolic links if npm did
     // not run its scripts
@@ -114,7 +124,8 @@ export class PostgresInstallation implements AsyncDisposable {
     })
     for (const { source, target } of await symbolicLinks(join(this.folder, 'native/pg-symlinks.json')))
       await symlink(basename(source), join(this.folder, target)).catch(ignoreExisting)
-    await mkdir(this.#servers)
+    if (data === undefined) await mkdir(this.#servers)
+    else await symlink(data, this.#servers)
     const { uid, gid } = this.#user
     if (uid !== undefined && gid !== undefined) await chown(this.#servers, uid, gid)
     await this.#createCluster(join(this.#servers, 'empty'))
@@ -127,7 +138,7 @@ export class PostgresInstallation implements AsyncDisposable {
       cwd: '/',
     })
     await writeFile(join(folder, 'pg_hba.conf'), hostRules)
-    await appendFile(join(folder, 'postgresql.conf'), "fsync = on\nlog_timezone = 'UTC'\ntimezone = 'UTC'\n")
+    await appendFile(join(folder, 'postgresql.conf'), configuration)
   }
 
   async #copy(cluster: string): Promise<string> {

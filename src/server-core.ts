@@ -45,7 +45,15 @@ export type ServerStorage = Storage & { size?(): StorageSize }
 export async function openStorage(
   config: Config,
   { events }: StorageWatch,
-  { faults, stopping }: { readonly faults?: StorageFaults; readonly stopping?: AbortSignal },
+  {
+    faults,
+    stopping,
+    steady,
+  }: {
+    readonly faults?: StorageFaults
+    readonly stopping?: AbortSignal
+    readonly steady?: () => number
+  },
 ): Promise<ServerStorage> {
   const { storage, allowNetworkDisk } = config
   if (storage.kind === 'memory') return await openMemory({ faults, events })
@@ -59,7 +67,7 @@ export async function openStorage(
     notifies: config.postgresNotify,
     pollMs: config.postgresPollMs,
     replicaName: config.replicaName ?? hostname(),
-    ...{ events, stopping },
+    ...{ events, stopping, ...(steady && { steady }) },
   })
 }
 

@@ -56,6 +56,8 @@ export type ServerParts = {
   worker?: WorkerParts
   /** Ends a start that waits for its database: it rejects with the signal's reason. */
   stopping?: AbortSignal
+  /** Monotonic milliseconds, which tell the age of copies. Tests and benchmarks only. */
+  steady?: () => number
   /** Tests and benchmarks only. */
   faults?: StorageFaults
   /** Tests and benchmarks only. */

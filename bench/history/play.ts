@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Answer, type Call, send } from '../../simulators/operator.ts'
 import { isLinearizable, type Model, type Operation } from './linearize.ts'
 
@@ -54,29 +55,50 @@ export async function play<State, Input, Output>(
 
 /** One request to a replica. Undefined if it failed in a way that leaves open whether it had an effect. */
 export async function ask(world: World, replica: number, call: Call): Promise<Answer | undefined> {
-  const url = world.replicas.urls[replica]
-  if (url === undefined) throw new Error(`there is no replica ${replica}`)
-  const answer = await send(url, call).catch((error: unknown) => {
-    if (isConnectionError(error)) return undefined
-    throw error
-  })
-  if (answer === undefined || answer.status === 503) return undefined
+  const answer = await sendOnce(world, replica, call)
+  if (answer === undefined || answer.status === 503) {
+    await pause(shortMs)
+    return undefined
+  }
   if (answer.status >= 500)
     world.problem(`${call.method} ${call.path}: ${answer.status} ${JSON.stringify(answer.body)}`)
   return answer
 }
 
-/** As `ask` of the operator at any replica, until the outcome is known. */
-export async function insist(world: World, call: Omit<Call, 'token'>): Promise<Answer> {
+/** As `ask` at any replica, by default as the operator, until the outcome is known. */
+export async function insist(
+  world: World,
+  call: Omit<Call, 'token'>,
+  token = world.replicas.rootToken,
+): Promise<Answer> {
   for (;;) {
     const replica = Math.floor(world.random() * world.replicas.urls.length)
-    const answer = await ask(world, replica, { ...call, token: world.replicas.rootToken })
+    const answer = await ask(world, replica, { ...call, token })
     if (answer !== undefined) return answer
   }
 }
 
+/** Undefined: the connection ended before the answer. */
+async function sendOnce(world: World, replica: number, call: Call): Promise<Answer | undefined> {
+  for (;;) {
+    try {
+      return await send(world.replicas.urls[replica] ?? '', call)
+    } catch (error) {
+      if (!isConnectionError(error)) throw error
+      // nobody got the request
+      if (!isRefused(error)) return undefined
+      await pause(shortMs)
+    }
+  }
+}
+
+const shortMs = 10
+
+const isRefused = ({ cause }: Error): boolean =>
+  cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'
+
 /** `fetch` and its streams reject with these when a server ends, or is not there. */
-const isConnectionError = (error: unknown): boolean =>
+const isConnectionError = (error: unknown): error is Error =>
   error instanceof TypeError || (error instanceof DOMException && error.name === 'TimeoutError')
 
 function told(

@@ -1,7 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { seededRandom } from '../../test/support/disk/simulated-disk.ts'
 import { aSigner } from '../../test/plugins/jwt-auth/signer.ts'
-import { insist, ask, type Replicas, type World } from './play.ts'
-import { type Made, scenes } from './scenes.ts'
+import { ask, insist, type Replicas, type World } from './play.ts'
+import { type Made, scenes, someClaims } from './scenes.ts'
 
 export type HistoryOptions = {
   readonly replicas: Replicas
@@ -24,6 +25,7 @@ export type HistoryCounts = {
 }
 
 const scenesAtOnce = 4
+const signer = aSigner('ES256')
 
 /**
  * Clients at all replicas create, use and end tokens, roles, policies and entities. What they saw must be
@@ -40,13 +42,7 @@ export async function runHistory(given: HistoryOptions): Promise<HistoryCounts> 
     problem: (text) => void problems.push(text),
   }
   const made: Made = { tokens: new Map(), entities: new Map() }
-  const signer = aSigner('ES256')
-  const write = (path: string, body: unknown) => insist(world, { method: 'POST', path, body })
-  await write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
-  const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' }
-  await write('auth/jwt/role/once', { ...role, token_replay_protection: true })
-  await write('auth/jwt/role/many', role)
-
+  await configureLogins(world)
   const waiting = shuffled(
     scenes.flatMap((scene, kind) =>
       Array.from({ length: given.times }, (_, time) => ({ scene, name: `h${given.seed}-${kind}-${time}` })),
@@ -61,6 +57,23 @@ export async function runHistory(given: HistoryOptions): Promise<HistoryCounts> 
   return { ...counts, problems, ...(await missing(world, made)) }
 }
 
+/** Resolves when all replicas accept logins. */
+async function configureLogins(world: World): Promise<void> {
+  const write = (path: string, body: unknown) => insist(world, { method: 'POST', path, body })
+  await write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
+  const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' }
+  await write('auth/jwt/role/once', { ...role, token_replay_protection: true })
+  await write('auth/jwt/role/many', role)
+  for (const replica of world.replicas.urls.keys()) {
+    for (const role of ['once', 'many']) {
+      const jwt = () => signer.sign(someClaims({ sub: 'first', jti: crypto.randomUUID() }))
+      const logIn = () =>
+        ask(world, replica, { method: 'POST', path: 'auth/jwt/login', body: { role, jwt: jwt() } })
+      while ((await logIn())?.status !== 200) await pause(20)
+    }
+  }
+}
+
 /** Looks for everything that was acknowledged. */
 async function missing(world: World, made: Made): Promise<{ lost: number; doubled: number }> {
   let lost = 0
@@ -69,13 +82,7 @@ async function missing(world: World, made: Made): Promise<{ lost: number; double
   doubled += made.tokens.size - accessors.size
   await Promise.all(
     [...made.tokens].map(async ([token, accessor]) => {
-      const { body } = await known(() =>
-        ask(world, accessor.length % world.replicas.urls.length, {
-          method: 'GET',
-          path: 'auth/token/lookup-self',
-          token,
-        }),
-      )
+      const { body } = await insist(world, { method: 'GET', path: 'auth/token/lookup-self' }, token)
       const data = body?.['data'] as { accessor?: string } | undefined
       if (data?.accessor !== accessor) lost++
     }),
@@ -88,13 +95,6 @@ async function missing(world: World, made: Made): Promise<{ lost: number; double
     }
   }
   return { lost, doubled }
-}
-
-async function known<T>(ask: () => Promise<T | undefined>): Promise<T> {
-  for (;;) {
-    const answer = await ask()
-    if (answer !== undefined) return answer
-  }
 }
 
 function shuffled<T>(items: readonly T[], random: () => number): T[] {

@@ -16,7 +16,7 @@ declare module 'vitest' {
 export type PostgresOfTheRun = { readonly installation: string; readonly port: number }
 
 /** Many pools at once. */
-const settings = { max_connections: 400, shared_buffers: '64MB', max_wal_size: '1GB' }
+const settings = { max_connections: 400, shared_buffers: '64MB', max_wal_size: '256MB' }
 
 /**
  * One PostgreSQL for all test files of a run. It starts when the first file needs it and stops at the end of
@@ -25,7 +25,7 @@ const settings = { max_connections: 400, shared_buffers: '64MB', max_wal_size: '
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   let started: Promise<{ installation: PostgresInstallation; server: PostgresServer }> | undefined
   const start = async () => {
-    const installation = await PostgresInstallation.open()
+    const installation = await PostgresInstallation.open({ inMemory: true })
     return { installation, server: await installation.start(settings) }
   }
   const path = join(tmpdir(), `gatehouse-tests-${process.pid}-${project.name}.sock`)

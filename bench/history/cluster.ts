@@ -1,0 +1,94 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { PostgresInstallation, PostgresServer } from '../../simulators/postgres-server.ts'
+import { type ServerProcess, startServerProcess } from '../../simulators/server-process.ts'
+
+/** Servers over one PostgreSQL, each a process that can be killed. */
+export class Cluster implements AsyncDisposable {
+  /** Of the servers; a restarted one has another address. */
+  readonly urls: string[] = []
+  readonly postgres: PostgresServer
+  readonly #folder: string
+  readonly #servers: ServerProcess[] = []
+  readonly #opened: AsyncDisposableStack
+  #starts = 0
+
+  private constructor(folder: string, postgres: PostgresServer, opened: AsyncDisposableStack) {
+    this.#folder = folder
+    this.postgres = postgres
+    this.#opened = opened
+  }
+
+  /** `folder` gets the seal key and the root token. */
+  static async start(folder: string, installation: PostgresInstallation, count = 2): Promise<Cluster> {
+    await using opened = new AsyncDisposableStack()
+    const postgres = opened.use(await installation.start())
+    await writeFile(join(folder, 'seal.key'), '5e'.repeat(32), { mode: 0o600 })
+    const cluster = new Cluster(folder, postgres, opened.move())
+    try {
+      // the first one creates the store
+      for (let replica = 0; replica < count; replica++) await cluster.#launch(replica)
+    } catch (error) {
+      await cluster[Symbol.asyncDispose]()
+      throw error
+    }
+    return cluster
+  }
+
+  get rootToken(): string {
+    return this.#servers[0]?.rootToken ?? ''
+  }
+
+  /** Kills a server and starts it again. */
+  async killServer(replica: number): Promise<void> {
+    await this.#servers[replica]?.stop('SIGKILL')
+    await this.#launch(replica)
+  }
+
+  /** Kills PostgreSQL and starts it again. */
+  async killPostgres(): Promise<void> {
+    await this.postgres.kill()
+    await this.postgres.start()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#servers.map((server) => server.stop('SIGKILL')))
+    await this.#opened.disposeAsync()
+  }
+
+  async #launch(replica: number): Promise<void> {
+    const server = await startServerProcess({
+      folder: this.#folder,
+      environment: {
+        GATEHOUSE_STORAGE: this.postgres.url(),
+        // the killed one counts as running for a while
+        GATEHOUSE_REPLICA_NAME: `replica-${replica}-${this.#starts++}`,
+      },
+    })
+    this.#servers[replica] = server
+    this.urls[replica] = server.url
+  }
+}
+
+/** Kills the servers and PostgreSQL in turn until `load` has ended. Returns the number of kills. */
+export async function killDuring(
+  cluster: Cluster,
+  { random, load }: { random(): number; load: Promise<unknown> },
+): Promise<number> {
+  let isLoaded = true
+  const ended = load.finally(() => {
+    isLoaded = false
+  })
+  const victims = [...cluster.urls.keys(), 'postgres'] as const
+  let kills = 0
+  while (isLoaded) {
+    await Promise.race([ended, pause(100 + random() * 300)])
+    const victim = victims[kills % victims.length]
+    if (!isLoaded || victim === undefined) break
+    await (victim === 'postgres' ? cluster.killPostgres() : cluster.killServer(victim))
+    kills++
+  }
+  await ended
+  return kills
+}

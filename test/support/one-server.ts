@@ -1,0 +1,54 @@
+import { pino } from 'pino'
+import { readConfig } from '../../src/config.ts'
+import { type Server, type ServerParts, startServer } from '../../src/server.ts'
+import { Client } from './client.ts'
+
+export type TestServer = AsyncDisposable & {
+  readonly url: string
+  readonly server: Server
+  readonly root: Client
+  readonly anonymous: Client
+  as(token: string): Client
+}
+
+export type TestServerOptions = Partial<ServerParts> & {
+  settings?: Record<string, string>
+  /** Passed to the server in addition to the settings. */
+  environment?: Record<string, string>
+  /** False: a durable server's defaults, except for storage in memory. */
+  dev?: boolean
+}
+
+export const quietLog = pino({ level: 'silent' })
+
+export async function startOneServer({
+  settings = {},
+  environment = {},
+  dev = true,
+  ...parts
+}: TestServerOptions): Promise<TestServer> {
+  const named = Object.fromEntries(
+    Object.entries({ LISTEN: '127.0.0.1:0', STORAGE: 'memory:', ...settings }).map(([name, value]) => [
+      `GATEHOUSE_${name}`,
+      value,
+    ]),
+  )
+  const config = readConfig({ ...environment, ...named }, { dev, warn: () => {} })
+  const server = await startServer(config, {
+    log: quietLog,
+    rootToken: { keep: () => {}, tell: () => {} },
+    ...parts,
+  })
+  return reachedAt(server.url, server)
+}
+
+/** A server, with clients that reach it at `url`. */
+export function reachedAt(url: string, server: Server): TestServer {
+  const anonymous = new Client(url)
+  return {
+    ...{ url, server, anonymous },
+    root: anonymous.with('root'),
+    as: (token) => anonymous.with(token),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
