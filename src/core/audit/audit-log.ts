@@ -1,12 +1,14 @@
 import { resolve } from 'node:path'
-import { fail, refuse, type ServiceError, StartError } from '../../errors.ts'
+import { fail, refuse, ServiceError, StartError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { quoted } from '../../lib/go/text.ts'
 import type { Random } from '../../lib/random.ts'
-import type { View } from '../barrier/view.ts'
+import type { SharedStorage } from '../../storage/shared-storage.ts'
+import type { View, ViewRecord } from '../barrier/view.ts'
 import type { CoreLog } from '../core-log.ts'
-import type { AuditDevice } from './device.ts'
+import { FollowedRecords } from '../followed-records.ts'
+import { GuardedChanges } from '../guarded-changes.ts'
+import { type AuditDevice, closedDevice } from './device.ts'
 import { type DeviceLimits, sinkTarget } from './device-options.ts'
 import { checkSizes, type DeviceDescription, entryOptions } from './device-rules.ts'
 import { Entries, type Soon } from './entry.ts'
@@ -17,6 +19,8 @@ import type { SinkTarget } from './sink.ts'
 export type AuditLogParts = {
   /** Holds the records of devices. */
   readonly view: View
+  /** Undefined if no other server writes the storage. */
+  readonly shared: SharedStorage | undefined
   readonly clock: Clock
   readonly random: Random
   readonly log: CoreLog
@@ -28,12 +32,20 @@ export type AuditLogParts = {
   readonly isOpenToApi: boolean
   readonly limits: DeviceLimits
   /** Never rejects: a device that fails is tried again. */
-  open(device: { readonly path: string; readonly target: SinkTarget }): Promise<AuditDevice>
+  open(device: Place): Promise<AuditDevice>
+  /** Like `open`, but does not wait until the device is open or has failed. */
+  begin(device: Place): Promise<AuditDevice>
   /** Drops what is stored about the chains of a disabled device. */
   forget(path: string): Promise<void>
+  /** Drops what this server has stored about its chain of a disabled device. */
+  forgetOwn(path: string): Promise<void>
+  /** Called for a record of another server that cannot be read. */
+  onUnreadable(error: unknown): void
   /** Called after each write of an entry. */
   readonly onWrite?: ((written: AuditedWrite) => void) | undefined
 }
+
+type Place = { readonly path: string; readonly target: SinkTarget }
 
 /** An entry was written, or could not be. */
 type AuditedWrite = { readonly device: string; readonly succeeded: boolean; readonly seconds: number }
@@ -45,6 +57,7 @@ type Enabled = {
   /** The real path of its file, if it has one. */
   readonly files: readonly string[]
   readonly isFixed: boolean
+  readonly salt: string
   readonly hashing: Hashing
   readonly device: AuditDevice
 }
@@ -70,18 +83,29 @@ export const notAudited = (cause: unknown, form: typeof fail | typeof refuse = r
  */
 export class AuditLog implements AsyncDisposable {
   readonly #parts: AuditLogParts
-  readonly #mutex = new KeyedMutex()
+  readonly #followed: FollowedRecords
+  readonly #changes: GuardedChanges
   #enabled: readonly Enabled[] = []
+  /** The salt of the device that is being enabled by this server. */
+  #enabling: string | undefined
+  readonly #closing = new Set<Promise<void>>()
   #isClosed = false
 
   private constructor(parts: AuditLogParts) {
+    const { view, shared, onUnreadable } = parts
     this.#parts = parts
+    this.#followed = new FollowedRecords({
+      ...{ view, prefix: devices, onFailure: onUnreadable },
+      known: () => this.#enabled.map(({ description }) => devices + description.path),
+      apply: (records, gone) => this.#follow(records, gone),
+    })
+    this.#changes = new GuardedChanges({ view, shared, key: 'guard/devices', followed: this.#followed })
   }
 
   /** Opens all devices. Throws a StartError if there are some and none can be opened. */
   static async open(parts: AuditLogParts): Promise<AuditLog> {
     const log = new AuditLog(parts)
-    await log.#openAll()
+    await log.#followed.follow(() => log.#openAll())
     return log
   }
 
@@ -127,20 +151,23 @@ export class AuditLog implements AsyncDisposable {
    */
   async enable(described: DeviceDescription): Promise<void> {
     this.#checkApi('enable')
-    await this.#mutex.runExclusive('', async () => {
+    await this.#changes.run(async (write) => {
       this.#checkPath(described.path)
       checkSizes(described)
       const salt = this.#parts.random.uuid()
       const enabled = await this.#tried(described, salt)
       const { path, ...record } = described
+      const stored: DeviceRecord = { ...record, salt }
+      this.#enabling = salt
       try {
-        const stored: DeviceRecord = { ...record, salt }
-        await this.#parts.view.write([{ key: devices + path, value: stored }])
+        await write([{ key: devices + path, value: stored }])
+        this.#enabled = [...this.#enabled, enabled]
       } catch (error) {
         await enabled.device[Symbol.asyncDispose]()
         throw error
+      } finally {
+        this.#enabling = undefined
       }
-      this.#enabled = [...this.#enabled, enabled]
       this.#parts.log.info({ event: 'audit_enabled', device: path }, 'an audit device was enabled')
     })
   }
@@ -148,16 +175,13 @@ export class AuditLog implements AsyncDisposable {
   /** Disables a device; its salt is gone. Does nothing if there is none. */
   async disable(path: string): Promise<void> {
     this.#checkApi('disable')
-    await this.#mutex.runExclusive('', async () => {
+    await this.#changes.run(async (write) => {
       const found = this.#enabled.find(({ description }) => description.path === path)
       if (found?.isFixed === true) throw apiRefusal('disable')
       // also the record of a device that could not be opened
-      await this.#parts.view.write([{ key: devices + path, value: undefined }])
+      await write([{ key: devices + path, value: undefined }])
       if (found === undefined) return
-      this.#enabled = this.#enabled.filter((one) => one !== found)
-      await found.device[Symbol.asyncDispose]()
-      await this.#parts.forget(path)
-      this.#parts.log.warn({ event: 'audit_disabled', device: path }, 'an audit device was disabled')
+      await this.#remove(found, () => this.#parts.forget(path))
     })
   }
 
@@ -174,6 +198,74 @@ export class AuditLog implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
     await Promise.allSettled(this.#enabled.map(({ device }) => device[Symbol.asyncDispose]()))
+    await Promise.allSettled(this.#closing)
+  }
+
+  /** Enables and disables devices as another server has done. */
+  async #follow(records: readonly ViewRecord[], gone: readonly string[]): Promise<void> {
+    if (this.#isClosed) return
+    for (const key of gone) this.#left(key.slice(devices.length))
+    for (const record of records) {
+      try {
+        await this.#joined(record)
+      } catch (error) {
+        if (isTransient(error)) throw error
+        this.#parts.onUnreadable(error)
+      }
+    }
+  }
+
+  /** Does not wait for the device: until it is open, its lines wait. */
+  async #joined({ key, value }: ViewRecord): Promise<void> {
+    const path = key.slice(devices.length)
+    const { salt, ...described } = readRecord(value)
+    const found = this.#enabled.find(({ description }) => description.path === path)
+    if (found?.isFixed === true || found?.salt === salt || this.#enabling === salt) return
+    const enabled = await this.#begun({ description: { path, ...described }, salt, isFixed: false })
+    this.#left(path)
+    this.#enabled = [...this.#enabled, enabled]
+    this.#parts.log.info(
+      { event: 'audit_enabled', device: path },
+      'another server has enabled an audit device',
+    )
+  }
+
+  /** A device that this server cannot open writes nothing; it does not concern the other servers. */
+  async #begun(wanted: Wanted): Promise<Enabled> {
+    const { path } = wanted.description
+    try {
+      const files = new Set(
+        this.#enabled.filter((one) => one.description.path !== path).flatMap((one) => one.files),
+      )
+      const target = sinkTarget(wanted.description.type, wanted.description.options, this.#parts.limits)
+      takeFile(target, files)
+      return { ...this.#described(wanted, target), device: await this.#parts.begin({ path, target }) }
+    } catch (err) {
+      if (isTransient(err)) throw err
+      const text = 'an audit device that another server has enabled cannot be opened here'
+      this.#parts.log.error({ event: 'audit_failed', device: path, err }, text)
+      return { ...this.#described(wanted, { kind: 'discard' }), device: closedDevice(path, err) }
+    }
+  }
+
+  /** In the background, because a device has two seconds for its last lines. */
+  #left(path: string): void {
+    const found = this.#enabled.find((one) => one.description.path === path && !one.isFixed)
+    if (found === undefined) return
+    const closing = this.#remove(found, () => this.#parts.forgetOwn(path))
+      .catch((err: unknown) =>
+        this.#parts.log.error({ err, device: path }, 'could not close an audit device'),
+      )
+      .finally(() => this.#closing.delete(closing))
+    this.#closing.add(closing)
+  }
+
+  async #remove(found: Enabled, forget: () => Promise<void>): Promise<void> {
+    const { path } = found.description
+    this.#enabled = this.#enabled.filter((one) => one !== found)
+    await found.device[Symbol.asyncDispose]()
+    await forget()
+    this.#parts.log.warn({ event: 'audit_disabled', device: path }, 'an audit device was disabled')
   }
 
   async #writeTo({ description: { path }, device }: Enabled, line: string): Promise<void> {
@@ -230,13 +322,15 @@ export class AuditLog implements AsyncDisposable {
     )
   }
 
-  async #opened({ description, salt, isFixed }: Wanted): Promise<Enabled> {
-    const { path, type, options } = description
+  async #opened(wanted: Wanted): Promise<Enabled> {
+    const { path, type, options } = wanted.description
     const target = sinkTarget(type, options, this.#parts.limits)
-    const hashing = hashingWith(salt, entryOptions(options))
-    const files = realFileOf(target)
-    const device = await this.#parts.open({ path, target })
-    return { description, target, files, isFixed, hashing, device }
+    return { ...this.#described(wanted, target), device: await this.#parts.open({ path, target }) }
+  }
+
+  #described({ description, salt, isFixed }: Wanted, target: SinkTarget): Omit<Enabled, 'device'> {
+    const hashing = hashingWith(salt, entryOptions(description.options))
+    return { description, target, files: realFileOf(target), isFixed, salt, hashing }
   }
 
   async #openAll(): Promise<void> {
@@ -254,9 +348,12 @@ export class AuditLog implements AsyncDisposable {
 
   /** The devices of the settings. */
   async #fixed(files: Set<string>): Promise<Promise<Wanted>[]> {
-    const { fixed, view, random, limits } = this.#parts
+    const { fixed, random, limits, shared } = this.#parts
+    const view = this.#parts.view.view('', { isUncopied: true })
     const gone = (await view.listKeys(salts)).filter((key) => !fixed.some(({ path }) => salts + path === key))
-    if (gone.length > 0) await view.write(gone.map((key) => ({ key, value: undefined })))
+    // another server may have such a device
+    if (gone.length > 0 && shared === undefined)
+      await view.write(gone.map((key) => ({ key, value: undefined })))
     for (const one of fixed) checkFixed(one, limits, files)
     return fixed.map(async (description) => {
       const key = salts + description.path
@@ -281,6 +378,10 @@ export class AuditLog implements AsyncDisposable {
       })
   }
 }
+
+/** A failure of the storage, after which a record is read again. */
+const isTransient = (error: unknown): boolean =>
+  error instanceof ServiceError && (error.kind === 'unavailable' || error.kind === 'sealed')
 
 const apiRefusal = (what: 'enable' | 'disable') =>
   refuse(

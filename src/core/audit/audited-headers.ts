@@ -3,9 +3,17 @@ import { quoted } from '../../lib/go/text.ts'
 import { headerText } from '../../lib/header-text.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import type { View } from '../barrier/view.ts'
+import { FollowedRecords } from '../followed-records.ts'
 
 /** Whether values are hashed, by name of the header in lower case. */
 type Headers = Readonly<Record<string, { readonly hmac: boolean }>>
+
+type HeaderParts = {
+  /** The records of the audit log. */
+  readonly view: View
+  /** Called for a record of another server that cannot be read. */
+  onUnreadable(error: unknown): void
+}
 
 const key = 'request-headers'
 const most = 100
@@ -22,15 +30,25 @@ const credentials: ReadonlySet<string> = new Set([
 export class AuditedHeaders {
   readonly #view: View
   readonly #mutex = new KeyedMutex()
-  #headers: Headers
+  readonly #followed: FollowedRecords
+  #headers: Headers = {}
 
-  private constructor(view: View, headers: Headers) {
+  private constructor({ view, onUnreadable }: HeaderParts) {
     this.#view = view
-    this.#headers = headers
+    this.#followed = new FollowedRecords({
+      ...{ view, prefix: key, known: () => [key], onFailure: onUnreadable },
+      apply: ([record]) => {
+        this.#headers = headersOf(record?.value)
+      },
+    })
   }
 
-  static async open(view: View): Promise<AuditedHeaders> {
-    return new AuditedHeaders(view, headersOf(await view.get(key)))
+  static async open(parts: HeaderParts): Promise<AuditedHeaders> {
+    const headers = new AuditedHeaders(parts)
+    await headers.#followed.follow(async () => {
+      headers.#headers = headersOf(await parts.view.get(key))
+    })
+    return headers
   }
 
   get all(): Headers {
@@ -73,9 +91,9 @@ export class AuditedHeaders {
 
   #change(change: (headers: Headers) => Headers): Promise<void> {
     return this.#mutex.runExclusive(key, async () => {
-      const changed = change(this.#headers)
-      await this.#view.write([{ key, value: changed }])
-      this.#headers = changed
+      const changed = await this.#view.update(key, (stored) => change(headersOf(stored)))
+      this.#followed.changed()
+      this.#headers = headersOf(changed)
     })
   }
 }

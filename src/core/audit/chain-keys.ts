@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Clock } from '../../lib/clock.ts'
 import { keep } from '../../storage/storage.ts'
 import type { View } from '../barrier/view.ts'
+import { FollowedRecords } from '../followed-records.ts'
 import type { Signature } from './chain-records.ts'
 import type { StoredHead } from './device.ts'
 
@@ -38,19 +39,35 @@ const headPrefix = 'chain-heads/'
 /** Signs checkpoints, and stores the keys and the last signed position of each chain behind the barrier. */
 export class AuditChainKeys {
   readonly #view: View
+  /** The stored positions, which no server keeps in memory. */
+  readonly #heads: View
   readonly #clock: Clock
+  readonly #followed: FollowedRecords
   #keys: readonly ChainKey[] = []
   #privateKey: KeyObject | undefined
 
-  private constructor({ view, clock }: ChainKeyParts) {
+  private constructor({ view, clock, onUnreadable }: ChainKeyParts) {
     this.#view = view
+    this.#heads = view.view('', { isUncopied: true })
     this.#clock = clock
+    this.#followed = new FollowedRecords({
+      ...{ view, prefix: keysKey, known: () => [keysKey], onFailure: onUnreadable },
+      apply: (records) => {
+        try {
+          for (const { value } of records) this.#use(value)
+        } catch (error) {
+          onUnreadable(error)
+        }
+      },
+    })
   }
 
   static async open(parts: ChainKeyParts): Promise<AuditChainKeys> {
     const opened = new AuditChainKeys(parts)
-    const stored = await parts.view.get(keysKey)
-    if (stored !== undefined) opened.#use(stored)
+    await opened.#followed.follow(async () => {
+      const stored = await parts.view.get(keysKey)
+      if (stored !== undefined) opened.#use(stored)
+    })
     return opened
   }
 
@@ -75,7 +92,7 @@ export class AuditChainKeys {
   async rotate(): Promise<void> {
     const time = isoTime(this.#clock)
     const change = (current: unknown) => withNewKey(storedKeys.optional().parse(current), time)
-    this.#use(await this.#view.update(keysKey, change))
+    await this.#change(change)
   }
 
   async heads(): Promise<DeviceHead[]> {
@@ -87,19 +104,30 @@ export class AuditChainKeys {
   async headOf(device: string, replica: string): Promise<StoredHead | undefined> {
     const first = (current: unknown) =>
       current === undefined ? withNewKey(undefined, isoTime(this.#clock)) : keep
-    if (this.#privateKey === undefined) this.#use(await this.#view.update(keysKey, first))
+    if (this.#privateKey === undefined) await this.#change(first)
     return storedHead.optional().parse(await this.#view.get(headKey(device, replica)))
   }
 
   async storeHead(device: string, replica: string, head: StoredHead): Promise<void> {
     const { id, seq, hash, time, is_final } = head
     const value: DeviceHead = { device, replica, id, seq, hash, time, is_final }
-    await this.#view.write([{ key: headKey(device, replica), value }])
+    await this.#heads.write([{ key: headKey(device, replica), value }])
   }
 
   /** The device is gone; a new one with its path starts a new chain unless its file says otherwise. */
   async forget(device: string): Promise<void> {
-    await this.#view.deletePrefix(headPrefixOf(device))
+    await this.#heads.deletePrefix(headPrefixOf(device))
+  }
+
+  /** Like `forget`, for one server. */
+  async forgetOne(device: string, replica: string): Promise<void> {
+    await this.#heads.write([{ key: headKey(device, replica), value: undefined }])
+  }
+
+  async #change(change: (current: unknown) => unknown): Promise<void> {
+    const changed = await this.#view.update(keysKey, change)
+    this.#followed.changed()
+    this.#use(changed)
   }
 
   #use(record: unknown): void {
@@ -114,6 +142,8 @@ export type ChainKeyParts = {
   /** The records of the audit log. */
   readonly view: View
   readonly clock: Clock
+  /** Called for a record of another server that cannot be read. */
+  onUnreadable(error: unknown): void
 }
 
 const isoTime = (clock: Clock): string => new Date(clock.now()).toISOString()

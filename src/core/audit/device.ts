@@ -80,6 +80,24 @@ export async function openDevice(
   return device
 }
 
+/** Opens a device whose first lines wait until it is open, or has failed. */
+export function beginDevice(settings: DeviceSettings, parts: DeviceParts): AuditDevice {
+  const device = new ThreadDevice(settings, parts, deviceTiming)
+  void device.opened()
+  return device
+}
+
+/** A device that this server cannot open: no line can be written. */
+export function closedDevice(path: string, cause: unknown): AuditDevice {
+  const text = cause instanceof Error ? cause.message : 'it cannot be opened here'
+  return {
+    isUp: false,
+    write: () => Promise.reject(new DeviceError(path, 'EACCES', text)),
+    reopen: async () => {},
+    [Symbol.asyncDispose]: async () => {},
+  }
+}
+
 type Waiting = {
   readonly line: string
   /** When it came. */

@@ -5,13 +5,13 @@ import type { CoreLog } from '../core-log.ts'
 import { AuditLog, type AuditLogParts } from './audit-log.ts'
 import { AuditedHeaders } from './audited-headers.ts'
 import { AuditChainKeys } from './chain-keys.ts'
-import { type DeviceSettings, openDevice } from './device.ts'
+import { beginDevice, type DeviceSettings, openDevice, type StoredHead } from './device.ts'
 
 /** docs/settings.md */
 export type AuditSettings = Pick<AuditLogParts, 'fixed' | 'isOpenToApi' | 'limits' | 'version'> &
   Pick<DeviceSettings, 'sync'> & { readonly replica: string }
 
-type Parts = Pick<AuditLogParts, 'onWrite'> & {
+type Parts = Pick<AuditLogParts, 'onWrite' | 'shared'> & {
   /** The core's view. */
   readonly view: View
   readonly clock: Clock
@@ -33,21 +33,22 @@ export async function openAudit(settings: AuditSettings = closed, parts: Parts) 
   const { replica, sync } = settings
   const { log: coreLog, clock } = parts
   const view = parts.view.view('audit/')
-  const headers = await AuditedHeaders.open(view)
-  const chains = await AuditChainKeys.open({ ...parts })
+  const onUnreadable = (err: unknown) =>
+    coreLog.error({ err }, 'could not read what another server has written about the audit log')
+  const headers = await AuditedHeaders.open({ view, onUnreadable })
+  const chains = await AuditChainKeys.open({ view, clock, onUnreadable })
+  const partsOf = async (path: string) => ({
+    ...{ replica, clock, log: coreLog },
+    sign: (text: string) => chains.sign(text),
+    chainHead: await chains.headOf(path, replica),
+    storeHead: (head: StoredHead) => chains.storeHead(path, replica, head),
+  })
   const log = await AuditLog.open({
-    ...{ ...settings, ...parts, view },
+    ...{ ...settings, ...parts, view, onUnreadable },
     forget: (path) => chains.forget(path),
-    open: async ({ path, target }) =>
-      openDevice(
-        { path, target, sync },
-        {
-          ...{ replica, clock, log: coreLog },
-          sign: (text) => chains.sign(text),
-          chainHead: await chains.headOf(path, replica),
-          storeHead: (head) => chains.storeHead(path, replica, head),
-        },
-      ),
+    forgetOwn: (path) => chains.forgetOne(path, replica),
+    open: async ({ path, target }) => openDevice({ path, target, sync }, await partsOf(path)),
+    begin: async ({ path, target }) => beginDevice({ path, target, sync }, await partsOf(path)),
   })
   return { log, headers, chains, replica, [Symbol.asyncDispose]: () => log[Symbol.asyncDispose]() }
 }

@@ -12,11 +12,11 @@ const head = {
 
 test('there is no key before the first device, and the same one after a restart', async () => {
   await using core = await openCoreView()
-  const keys = await AuditChainKeys.open(core)
+  const keys = await AuditChainKeys.open({ ...core, onUnreadable: () => {} })
   const before = keys.keys
 
   await keys.headOf('file/', 'one')
-  const again = await AuditChainKeys.open(core)
+  const again = await AuditChainKeys.open({ ...core, onUnreadable: () => {} })
 
   expect(before).toEqual([])
   expect(keys.keys).toHaveLength(1)
@@ -26,7 +26,7 @@ test('there is no key before the first device, and the same one after a restart'
 
 test('a rotation keeps the former public keys, but not their private keys', async () => {
   await using core = await openCoreView()
-  const keys = await AuditChainKeys.open(core)
+  const keys = await AuditChainKeys.open({ ...core, onUnreadable: () => {} })
   await keys.rotate()
   const [first] = keys.keys
   core.clock.advance(60)
@@ -44,7 +44,7 @@ test('a rotation keeps the former public keys, but not their private keys', asyn
 
 test('heads are kept for each device and replica, and forgotten with the device', async () => {
   await using core = await openCoreView()
-  const keys = await AuditChainKeys.open(core)
+  const keys = await AuditChainKeys.open({ ...core, onUnreadable: () => {} })
   await keys.storeHead('a/', 'one', head)
   await keys.storeHead('a/', 'two/%', { ...head, seq: 8 })
   await keys.storeHead('a/b/', 'one', head)

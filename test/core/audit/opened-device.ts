@@ -37,7 +37,7 @@ export async function deviceFixture(): Promise<DeviceFixture> {
   const held = new AsyncDisposableStack()
   const core = held.use(await openCoreView())
   const folder = held.use(await temporaryFolder())
-  const keys = await AuditChainKeys.open({ view: core.view, clock: core.clock })
+  const keys = await AuditChainKeys.open({ view: core.view, clock: core.clock, onUnreadable: () => {} })
   const logged: Logged[] = []
   const states: boolean[] = []
   const log = (level: string) => (fields: object, msg: string) => void logged.push({ ...fields, level, msg })

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newDatabase, query } from '../support/postgres.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+
+async function twoServers() {
+  await using started = new AsyncDisposableStack()
+  const database = await newDatabase()
+  const start = async (name: string) =>
+    started.use(
+      await startTestServer({
+        settings: { STORAGE: database, SEAL_KEY: '5e'.repeat(32), REPLICA_NAME: name, POSTGRES_POOL: '4' },
+      }),
+    )
+  const one = await start('one')
+  const other = await start('other')
+  const held = started.move()
+  return { database, one, other, [Symbol.asyncDispose]: () => held.disposeAsync() }
+}
+
+const numbers = Array.from({ length: 10 }, (_, number) => number)
+
+/** How often each status was returned by ten calls, of which each server gets half. */
+async function statusesOf(
+  { one, other }: { one: TestServer; other: TestServer },
+  call: (server: TestServer, number: number) => Promise<{ status: number }>,
+): Promise<Record<string, number>> {
+  const answers = await Promise.all(numbers.map((number) => call(number % 2 ? one : other, number)))
+  return Object.fromEntries(
+    Map.groupBy(answers, ({ status }) => String(status))
+      .entries()
+      .map(([status, same]) => [status, same.length]),
+  )
+}
+
+const opened = new AsyncDisposableStack()
+let servers: Awaited<ReturnType<typeof twoServers>>
+beforeAll(async () => {
+  servers = opened.use(await twoServers())
+})
+afterAll(() => opened.disposeAsync())
+
+test('mounts and namespaces are exact under concurrent calls to two servers', {
+  timeout: 60_000,
+}, async () => {
+  const { one, other, database } = servers
+
+  const atOnePath = await statusesOf(servers, ({ root }) => root.write('sys/mounts/a', { type: 'cloud' }))
+  expect(atOnePath).toEqual({ 204: 1, 400: 9 })
+  const atTen = await statusesOf(servers, ({ root }, number) =>
+    root.write(`sys/mounts/m${number}`, { type: 'cloud' }),
+  )
+  expect(atTen).toEqual({ 204: 10 })
+  const fields = ['default_lease_ttl', 'max_lease_ttl'] as const
+  await Promise.all(
+    fields.map((field, number) => (number ? one : other).root.write('sys/mounts/a/tune', { [field]: '1h' })),
+  )
+  await expect
+    .poll(async () => (await one.root.read('sys/mounts/a/tune')).body.data)
+    .toMatchObject({ default_lease_ttl: 3600, max_lease_ttl: 3600 })
+  const oneName = await statusesOf(servers, ({ root }, number) =>
+    number < 5 ? root.write('sys/namespaces/n', {}) : root.write('sys/mounts/n', { type: 'cloud' }),
+  )
+  expect(oneName).toMatchObject({ 400: expect.any(Number) })
+  expect(await query(database, "SELECT key FROM records WHERE key LIKE 'core/namespace/%'")).toHaveLength(
+    oneName['200'] === undefined ? 0 : 1,
+  )
+  const removed = await statusesOf(servers, ({ root }, number) => root.delete(`sys/mounts/m${number % 2}`))
+  expect(removed).toEqual({ 204: 10 })
+  await expect
+    .poll(async () => [
+      Object.hasOwn(Object((await one.root.read('sys/mounts')).body.data), 'm0/'),
+      Object.hasOwn(Object((await other.root.read('sys/mounts')).body.data), 'm1/'),
+    ])
+    .toEqual([false, false])
+})
+
+test('a mount that one server moves is known to the other at its new path only, and so is the move', async () => {
+  const { one, other } = servers
+  await one.root.write('sys/auth/jwt', { type: 'jwt' })
+  await one.root.write('auth/jwt/role/r', { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['a'] })
+
+  const moved = await one.root.write('sys/remount', { from: 'auth/jwt', to: 'auth/new' })
+  const status = `sys/remount/status/${String(moved.body.data?.['migration_id'])}`
+  await expect
+    .poll(async () => (await other.root.read(status)).body.data?.['migration_info'], { timeout: 10_000 })
+    .toMatchObject({ status: 'success' })
+
+  await expect.poll(async () => (await other.root.read('auth/new/role/r')).status).toBe(200)
+  expect((await other.root.read('auth/jwt/role/r')).status).toBe(404)
+})
+
+test('a deleted namespace is gone on both servers', async () => {
+  const { one, other } = servers
+  await one.root.write('sys/namespaces/gone', {})
+  await expect.poll(async () => (await other.root.read('sys/namespaces/gone')).status).toBe(200)
+  await other.root.write('gone/sys/policies/acl/p', { policy: 'path "a" { capabilities = ["read"] }' })
+
+  expect((await other.root.delete('sys/namespaces/gone')).status).toBe(200)
+
+  for (const { root } of [one, other])
+    await expect
+      .poll(async () => (await root.read('sys/namespaces/gone')).status, { timeout: 10_000 })
+      .toBe(404)
+  expect(await query(servers.database, "SELECT key FROM records WHERE key LIKE '%busy%'")).toEqual([])
+})
