@@ -1,9 +1,19 @@
-import { expect, test } from 'vitest'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startServerProcess } from '../../simulators/server-process.ts'
+import { Client } from '../support/client.ts'
 import { startCredentialProvider } from '../support/credential-provider.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { newDatabase, query } from '../support/postgres.ts'
 import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** The keys of all records of leases. */
+const leaseRows = async (database: string) =>
+  (await query(database, "SELECT key FROM records WHERE key LIKE 'core/lease%'")).map(({ key }) =>
+    String(key),
+  )
 
 /** Two servers with the practice engine. The first one has all background jobs. */
 async function twoServers() {
@@ -33,35 +43,42 @@ async function twoServers() {
       const { body } = await server.root.read(`engine/creds/${role}`)
       return { id: String(body.lease_id), credential: String(body.data?.['credential']) }
     },
-    /** The keys of all records of leases. */
-    rows: async () =>
-      (await query(database, "SELECT key FROM records WHERE key LIKE 'core/lease%'")).map(({ key }) => key),
+    rows: () => leaseRows(database),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
 
+let servers: Awaited<ReturnType<typeof twoServers>>
+beforeAll(async () => {
+  servers = await twoServers()
+})
+afterAll(() => servers[Symbol.asyncDispose]())
+
+/** The number of revocations that the provider was asked for. */
+const asked = () => [...servers.provider.asked.values()].reduce((sum, count) => sum + count, 0)
+
 test('the holder of the job revokes a lease of another server when it expires, and only then', async () => {
-  await using servers = await twoServers()
   const { provider, clock, holder, other, issue, rows } = servers
   const brief = await issue(other, 'brief')
   const longer = await issue(other)
   clock.advance(60)
 
   await provider.gone(brief.credential)
-  expect([...provider.alive]).toEqual([longer.credential])
-  await expect.poll(async () => (await rows()).filter((key) => String(key).includes(brief.id))).toEqual([])
+  expect(provider.alive.has(longer.credential)).toBe(true)
+  await expect.poll(async () => (await rows()).filter((key) => key.includes(brief.id))).toEqual([])
   expect((await other.root.write('sys/leases/lookup', { lease_id: brief.id })).status).toBe(400)
   expect((await holder.root.write('sys/leases/lookup', { lease_id: longer.id })).status).toBe(200)
   expect(provider.asked.get(brief.credential)).toBe(1)
 })
 
 test('a lease that the holder is about to revoke is not renewed by another server', async () => {
-  await using servers = await twoServers()
   const { provider, clock, other, issue } = servers
   const { id, credential } = await issue(other, 'brief')
+  const before = asked()
   provider.mood = 'hanging'
   clock.advance(60)
-  await provider.deletions(1)
+  await provider.deletions(before + 1)
+  provider.mood = 'up'
   // the other server's clock is behind
   clock.advance(-2)
 
@@ -70,22 +87,21 @@ test('a lease that the holder is about to revoke is not renewed by another serve
 })
 
 test('a lease that both servers revoke at the same time is gone once, with all its rows', async () => {
-  await using servers = await twoServers()
   const { provider, clock, holder, other, issue, rows } = servers
   const { id, credential } = await issue(other, 'brief')
+  const before = asked()
   provider.mood = 'hanging'
   clock.advance(60)
-  await provider.deletions(1)
+  await provider.deletions(before + 1)
   provider.mood = 'up'
 
   expect((await other.root.write('sys/leases/revoke', { lease_id: id, sync: true })).status).toBe(204)
   expect(provider.alive.has(credential)).toBe(false)
-  expect((await rows()).filter((key) => String(key).includes(id))).toEqual([])
+  expect((await rows()).filter((key) => key.includes(id))).toEqual([])
   expect((await holder.root.write('sys/leases/lookup', { lease_id: id })).status).toBe(400)
 })
 
 test('the leases of a token are revoked by the holder of the job, whichever server revoked the token', async () => {
-  await using servers = await twoServers()
   const { provider, holder, other } = servers
   await other.root.write('sys/policies/acl/engine', { policy: 'path "engine/*" { capabilities = ["read"] }' })
   const { body } = await other.root.write('auth/token/create', { policies: ['engine'], ttl: '1h' })
@@ -96,4 +112,39 @@ test('the leases of a token are revoked by the holder of the job, whichever serv
   await other.root.write('auth/token/revoke', { token })
   await provider.gone(String(leased))
   expect((await holder.as(token).read('auth/token/lookup-self')).status).toBe(403)
+})
+
+test('a revocation in progress on a server that is paused is repeated by another one', async () => {
+  await using folder = await temporaryFolder()
+  await using provider = await startCredentialProvider()
+  const database = await newDatabase()
+  const start = (name: string) =>
+    startServerProcess({
+      folder: folder.path,
+      entry: join(import.meta.dirname, '../support/practice-server.ts'),
+      environment: {
+        PRACTICE_PROVIDER: provider.url,
+        GATEHOUSE_STORAGE: database,
+        GATEHOUSE_SEAL_KEY: '5e'.repeat(32),
+        GATEHOUSE_REPLICA_NAME: name,
+        GATEHOUSE_POSTGRES_POOL: '3',
+      },
+    })
+  await using holder = await start('holder')
+  const root = new Client(holder.url, holder.rootToken)
+  await root.write('sys/mounts/engine', { type: 'practice' })
+  await using other = await start('other')
+  provider.mood = 'hanging'
+  const { body } = await new Client(other.url, holder.rootToken).read('engine/creds/brief')
+  await provider.deletions(1)
+
+  process.kill(holder.pid, 'SIGSTOP')
+  provider.mood = 'up'
+  await query(database, "UPDATE jobs SET until = now() - interval '1 second'")
+  await provider.gone(String(body.data?.['credential']))
+  process.kill(holder.pid, 'SIGCONT')
+
+  await expect.poll(() => leaseRows(database)).toEqual([])
+  expect((await root.write('sys/leases/lookup', { lease_id: body.lease_id })).status).toBe(400)
+  expect([...provider.asked.values()]).toEqual([2])
 })
