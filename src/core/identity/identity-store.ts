@@ -176,10 +176,11 @@ export class IdentityStore {
 
   #load(entityId: string): Promise<Identity | undefined> {
     return this.#identities.read(entityId, async () => {
-      const stored = await this.records.ofAnyNamespace(entityId)
-      return stored === undefined
-        ? undefined
-        : identityWith(stored.entity, await this.memberships.membershipsOf(entityId))
+      const [stored, memberships] = await Promise.all([
+        this.records.ofAnyNamespace(entityId),
+        this.memberships.membershipsOf(entityId),
+      ])
+      return stored === undefined ? undefined : identityWith(stored.entity, memberships)
     })
   }
 
@@ -208,6 +209,11 @@ export class IdentityStore {
     return this.#readForLogin(alias, cacheKey)
   }
 
+  /** Whether no login of this name changes its entity now. */
+  isFree(alias: LoginAlias): boolean {
+    return this.#mutex.pending(cacheKeyOf(alias)) === undefined
+  }
+
   /** Serializes logins of one name that change its entity. */
   runExclusive<T>(alias: LoginAlias, work: () => Promise<T>): Promise<T> {
     return this.#mutex.runExclusive(cacheKeyOf(alias), work)
@@ -218,8 +224,14 @@ export class IdentityStore {
     const { drops } = this.#identities
     const rowKey = this.records.keys.alias(alias.namespace, alias.mountAccessor, alias.name)
     const row = await this.#view.read(rowKey)
-    const stored =
-      typeof row?.value === 'string' ? await this.records.byId(alias.namespace, row.value) : undefined
+    const [stored] =
+      typeof row?.value === 'string'
+        ? await Promise.all([
+            this.records.byId(alias.namespace, row.value),
+            // needed below, and cached then
+            this.memberships.membershipsOf(row.value),
+          ])
+        : []
     const found = stored === undefined ? undefined : aliasOf(stored.entity, alias.mountAccessor, alias.name)
     if (stored === undefined || found === undefined) {
       const fresh = this.#newEntity(alias, await this.records.resembled(alias))

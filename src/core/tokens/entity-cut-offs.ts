@@ -6,10 +6,10 @@ import { isUnreadable } from '../stored-record.ts'
 type Stored = { readonly count: number; readonly swept: boolean }
 
 /**
- * The stored cut-offs, and the number of those whose write has not been acknowledged; the outcome of such a
- * write may be unknown.
+ * The stored cut-offs, and the number of those that are being written. `isUnknown`: a write has failed, and the
+ * record has not been read since.
  */
-type CutOff = { stored: number; swept: boolean; pending: number }
+type CutOff = { stored: number; swept: boolean; pending: number; isUnknown: boolean }
 
 const prefix = 'entity-cut-off/'
 const pageSize = 1000
@@ -41,12 +41,21 @@ export class EntityCutOffs {
 
   /** Reads what has been written, by any server. Skips unreadable records, which the barrier logs. */
   async #follow(written: readonly string[] | undefined): Promise<void> {
-    for (const key of written ?? (await this.#view.listKeys(prefix))) {
-      const value = await this.#view.get(key).catch((error: unknown) => {
+    for (const key of written ?? (await this.#allKeys()))
+      await this.#read(key.slice(prefix.length)).catch((error: unknown) => {
         if (!isUnreadable(error)) throw error
       })
-      if (value !== undefined) this.#apply(key.slice(prefix.length), value)
-    }
+  }
+
+  async #allKeys(): Promise<Set<string>> {
+    const known = [...this.#byEntity.keys()].map((entityId) => prefix + entityId)
+    return new Set([...known, ...(await this.#view.listKeys(prefix))])
+  }
+
+  async #read(entityId: string): Promise<void> {
+    const value = await this.#view.get(prefix + entityId)
+    if (value !== undefined) this.#apply(entityId, value)
+    this.#of(entityId).isUnknown = false
   }
 
   /** Applies a stored record. A read may be older than what is known: counts only grow. */
@@ -61,7 +70,7 @@ export class EntityCutOffs {
   #of(entityId: string): CutOff {
     const known = this.#byEntity.get(entityId)
     if (known !== undefined) return known
-    const none = { stored: 0, swept: true, pending: 0 }
+    const none = { stored: 0, swept: true, pending: 0, isUnknown: false }
     this.#byEntity.set(entityId, none)
     return none
   }
@@ -69,7 +78,7 @@ export class EntityCutOffs {
   /** Number of cut-offs of an entity; tokens with a smaller number are invalid. */
   of(entityId: string): number {
     const known = this.#byEntity.get(entityId)
-    return known === undefined ? 0 : known.stored + known.pending
+    return known === undefined ? 0 : known.stored + known.pending + (known.isUnknown ? 1 : 0)
   }
 
   /**
@@ -92,12 +101,21 @@ export class EntityCutOffs {
   async #set(entityId: string): Promise<void> {
     const known = this.#of(entityId)
     known.pending += 1
-    const after = await this.#view.update(prefix + entityId, (current): Stored => {
-      const { count } = current === undefined ? { count: 0 } : readCutOff(current)
-      return { count: count + 1, swept: false }
-    })
-    known.pending -= 1
-    this.#apply(entityId, after)
+    try {
+      const after = await this.#view.update(prefix + entityId, (current): Stored => {
+        const { count } = current === undefined ? { count: 0 } : readCutOff(current)
+        return { count: count + 1, swept: false }
+      })
+      this.#apply(entityId, after)
+      known.isUnknown = false
+    } catch (error) {
+      // the write may have been committed; until that is known, no token of the entity is valid
+      known.isUnknown = true
+      await this.#read(entityId).catch(() => {})
+      throw error
+    } finally {
+      known.pending -= 1
+    }
   }
 
   /** Entities that may still have invalid tokens in storage, with the number of their last cut-off. */

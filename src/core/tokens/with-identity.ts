@@ -16,10 +16,14 @@ export async function withLoginIdentity<T extends object>(
   issue: (login: LoginIdentity) => Promise<T | undefined>,
 ): Promise<T> {
   const known = await identity.forLogin(alias)
-  const issued =
-    known.entries.length === 0
-      ? await issue(known)
-      : await identity.runExclusive(alias, () => issueExclusively(identity, alias, issue))
+  if (known.entries.length === 0) return issuedOnly(await issue(known))
+  // what was read before an earlier login of the name has ended is outdated
+  const first = identity.isFree(alias) ? known : undefined
+  const issued = await identity.runExclusive(alias, () => issueExclusively(identity, alias, issue, first))
+  return issuedOnly(issued)
+}
+
+function issuedOnly<T extends object>(issued: T | undefined): T {
   if (issued === undefined) throw new Error('a write that expects nothing was refused')
   return issued
 }
@@ -28,13 +32,14 @@ async function issueExclusively<T extends object>(
   identity: IdentityStore,
   alias: LoginAlias,
   issue: (login: LoginIdentity) => Promise<T | undefined>,
+  first: LoginIdentity | undefined,
 ): Promise<T | undefined> {
-  const attempt = async (): Promise<{ issued: T | undefined } | undefined> => {
-    const login = await identity.forLogin(alias)
+  const attempt = async (known?: LoginIdentity): Promise<{ issued: T | undefined } | undefined> => {
+    const login = known ?? (await identity.forLogin(alias))
     const issued = await issue(login)
     return issued !== undefined || login.entries.length === 0 ? { issued } : undefined
   }
-  const done = (await attempt()) ?? (await identity.runAfterConflict(() => retry(attempt)))
+  const done = (await attempt(first)) ?? (await identity.runAfterConflict(() => retry(attempt)))
   return done.issued
 }
 
