@@ -1,0 +1,151 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { parseAllDocuments, parse } from 'yaml'
+import { readConfig } from '../../src/config.ts'
+
+/** A part of a manifest: any member may be read and compared. */
+type Part = { readonly [member: string]: Part } & readonly Part[]
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+const compose = parse(read('docker-compose.yml'), { merge: true }) as Part
+// `0440` is octal there, as it is for kubectl
+const manifests = ['gatehouse', 'postgres'].flatMap((name) =>
+  parseAllDocuments(read(`deploy/kubernetes/${name}.yaml`), { version: '1.1' }).map((document) => {
+    expect(document.errors).toEqual([])
+    return document.toJS() as Part
+  }),
+)
+const manifest = (kind: string, name: string) =>
+  manifests.find(({ kind: one, metadata }) => String(one) === kind && String(metadata?.['name']) === name) ??
+  ({} as Part)
+
+/** Settings of the image. */
+const imageSettings = Object.fromEntries(
+  [...read('Dockerfile').matchAll(/^\s*(?:ENV )?\w*\s*(GATEHOUSE_\w+)=(\S+)( \\)?$/gm)].map(
+    ([, name = '', value = '']) => [name, value],
+  ),
+)
+
+/** Reads settings as the server does; an unknown one is an error. */
+const settingsOf = (environment: Readonly<Record<string, string>>) =>
+  readConfig(
+    { ...imageSettings, ...environment },
+    {
+      dev: false,
+      warn: (text) => {
+        throw new Error(text)
+      },
+    },
+  )
+
+const secondsOf = (text: unknown) => Number.parseInt(String(text), 10)
+
+const texts = (part: Part | undefined) =>
+  Object.fromEntries(Object.entries(part ?? {}).map(([name, value]) => [name, String(value)]))
+
+test('the replicas of docker-compose.yml have settings that the server accepts, and names of their own', () => {
+  const replicas = ['replica-one', 'replica-two'].map((name) => compose['services']?.[name])
+  const settings = replicas.map((replica) => settingsOf(texts(replica?.['environment'])))
+
+  expect(Object.keys(imageSettings)).toContain('GATEHOUSE_LISTEN')
+  expect(settings.map(({ replicaName }) => replicaName)).toEqual(['one', 'two'])
+  expect(settings.map(({ storage }) => storage.kind)).toEqual(['postgres', 'postgres'])
+  for (const [at, replica] of replicas.entries())
+    expect(secondsOf(replica?.['stop_grace_period']) * 1000).toBeGreaterThan(
+      (settings[at]?.drainDelayMs ?? 0) + (settings[at]?.stopTimeoutMs ?? 0),
+    )
+})
+
+test('services of docker-compose.yml name only services, volumes and networks that exist', () => {
+  const services = Object.entries(compose['services'] ?? {})
+  const named = (part: Part | undefined) => Object.keys(part ?? {})
+
+  for (const [name, service] of services) {
+    expect(named(compose['services']), name).toEqual(expect.arrayContaining(named(service['depends_on'])))
+    const volumes = [...(service['volumes'] ?? [])].map((volume) => String(volume).split(':')[0] ?? '')
+    expect(named(compose['volumes']), name).toEqual(
+      expect.arrayContaining(volumes.filter((volume) => !volume.startsWith('.'))),
+    )
+  }
+  const alone = services.filter(([, { profiles }]) => profiles === undefined).map(([name]) => name)
+  expect(alone).toEqual(['gatehouse'])
+})
+
+test('the balancer of docker-compose.yml asks each replica whether it is ready, and its address is trusted', () => {
+  const balancer = read('deploy/compose/haproxy.cfg')
+  const replica = settingsOf(texts(compose['services']?.['replica-one']?.['environment']))
+  const address = String(compose['services']?.['balancer']?.['networks']?.['replicas']?.['ipv4_address'])
+
+  expect(balancer).toContain('option httpchk GET /health/ready')
+  expect(balancer.match(/^ {4}server \w+ (\S+)$/gm)).toEqual([
+    '    server one replica-one:8200',
+    '    server two replica-two:8200',
+  ])
+  expect(replica.trustedProxies).toEqual([`${address}/32`])
+})
+
+const server = () => manifest('Deployment', 'gatehouse')['spec']?.['template']?.['spec']
+const container = () => server()?.['containers']?.[0]
+
+test('the Kubernetes deployment has settings that the server accepts, and time to end', () => {
+  const settings = settingsOf(texts(manifest('ConfigMap', 'gatehouse')['data']))
+
+  expect(settings.storage.kind).toBe('postgres')
+  expect(Number(server()?.['terminationGracePeriodSeconds']) * 1000).toBeGreaterThan(
+    settings.drainDelayMs + settings.stopTimeoutMs,
+  )
+  expect(container()?.['env']).toContainEqual({
+    name: 'GATEHOUSE_REPLICA_NAME',
+    valueFrom: { fieldRef: { fieldPath: 'metadata.name' } },
+  })
+})
+
+test('the Kubernetes deployment probes the health of each server, and its root file system cannot be written', () => {
+  const pathOf = (probe: string) => container()?.[probe]?.['httpGet']?.['path']
+
+  expect(['startupProbe', 'livenessProbe', 'readinessProbe'].map(pathOf)).toEqual([
+    '/health/live',
+    '/health/live',
+    '/health/ready',
+  ])
+  expect(container()?.['securityContext']).toEqual({
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  })
+})
+
+test('the seal key in Kubernetes is readable by the server only, in the folder that the settings name', () => {
+  const volume = [...(server()?.['volumes'] ?? [])].find(({ name }) => String(name) === 'keys')
+  const mount = [...(container()?.['volumeMounts'] ?? [])].find(({ name }) => String(name) === 'keys')
+  const { sealKeyFile, storagePasswordFile } = settingsOf(texts(manifest('ConfigMap', 'gatehouse')['data']))
+
+  expect(volume?.['secret']).toEqual({ secretName: 'gatehouse', defaultMode: 0o440 })
+  expect([sealKeyFile, storagePasswordFile]).toEqual(['/keys/seal.key', '/keys/database-password'])
+  expect(mount).toEqual({ name: 'keys', mountPath: '/keys', readOnly: true })
+})
+
+test('services, budget and volumes of the Kubernetes manifests belong to pods that exist', () => {
+  const pods = manifests.flatMap(({ spec }) => (spec?.['template'] === undefined ? [] : [spec['template']]))
+  const labels = pods.map((pod) => pod['metadata']?.['labels'])
+  const selectors = manifests.flatMap(({ kind, spec }) => {
+    if (String(kind) === 'Service') return [spec?.['selector']]
+    return spec?.['selector']?.['matchLabels'] ?? []
+  })
+
+  expect(manifests.map(({ kind }) => String(kind))).toEqual([
+    ...['ConfigMap', 'Deployment', 'Service', 'Service', 'PodDisruptionBudget'],
+    ...['StatefulSet', 'Service'],
+  ])
+  for (const selector of selectors) expect(labels).toContainEqual(selector)
+  for (const { spec } of manifests)
+    for (const one of spec?.['template']?.['spec']?.['containers'] ?? []) {
+      const inPod = [
+        ...(spec?.['template']?.['spec']?.['volumes'] ?? []),
+        ...(spec?.['volumeClaimTemplates'] ?? []).map(({ metadata }) => metadata),
+      ].map((volume) => String(volume?.['name']))
+      const mounted = [...(one['volumeMounts'] ?? [])].map(({ name }) => String(name))
+      expect(inPod).toEqual(expect.arrayContaining(mounted))
+    }
+})
