@@ -3,25 +3,52 @@ import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import Fastify from 'fastify'
 import { createLocalJWKSet, jwtVerify } from 'jose'
+import { Client } from 'pg'
+import { arrayParameter } from '../src/storage/postgres/array-parameter.ts'
 
 /**
  * The lowest possible cost of a durable login on this stack, as a baseline: Fastify, one jose verification,
  * two sealed rows (AES-256-GCM) committed durably in groups, a JSON response. Also a durable write alone: one
  * sealed row. No roles, policies, limits or errors. `node bench/floor.ts --file F --jwks URL` prints its
- * port.
+ * port; `--postgres URL` commits the same groups to PostgreSQL instead, one statement each.
  */
 const { values } = parseArgs({
-  options: { file: { type: 'string' }, jwks: { type: 'string' }, issuer: { type: 'string' } },
+  options: {
+    file: { type: 'string' },
+    postgres: { type: 'string' },
+    jwks: { type: 'string' },
+    issuer: { type: 'string' },
+  },
 })
 
-const database = new Database(values.file ?? ':memory:')
-database.pragma('journal_mode = WAL')
-database.pragma('synchronous = FULL')
-database.exec('CREATE TABLE records (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID')
-const insert = database.prepare('INSERT OR REPLACE INTO records (key, value) VALUES (?, ?)')
-const insertAll = database.transaction((rows: Row[]) => {
-  for (const row of rows) insert.run(row.key, row.value)
-})
+/** Writes rows in one durable transaction. */
+const write = values.postgres === undefined ? toFile(values.file) : await toPostgres(values.postgres)
+
+function toFile(file = ':memory:'): (rows: Row[]) => void {
+  const database = new Database(file)
+  database.pragma('journal_mode = WAL')
+  database.pragma('synchronous = FULL')
+  database.exec('CREATE TABLE records (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID')
+  const insert = database.prepare('INSERT OR REPLACE INTO records (key, value) VALUES (?, ?)')
+  return database.transaction((rows: Row[]) => {
+    for (const row of rows) insert.run(row.key, row.value)
+  })
+}
+
+async function toPostgres(url: string): Promise<(rows: Row[]) => Promise<unknown>> {
+  const client = new Client({ connectionString: url, pipeline: true })
+  await client.connect()
+  await client.query('CREATE TABLE records (key text COLLATE "C" PRIMARY KEY, value bytea NOT NULL)')
+  const text = 'INSERT INTO records (key, value) SELECT * FROM unnest($1::text[], $2::bytea[])'
+  return (rows) => {
+    const keys = rows.map(({ key }) => key)
+    const sealed = rows.map(({ value }) => value)
+    return client.query({
+      ...{ name: 'insert', text },
+      values: [arrayParameter('text', keys), arrayParameter('bytea', sealed)],
+    })
+  }
+}
 
 type Row = { key: string; value: Buffer }
 type Waiter = { resolve: () => void; reject: (reason: unknown) => void }
@@ -40,25 +67,28 @@ function seal(key: string, record: unknown): Row {
 
 let rows: Row[] = []
 let waiters: Waiter[] = []
+let isWriting = false
 
-/** Resolves once the rows are on disk. All rows of one turn of the event loop share a commit. */
+/** Resolves once the rows are durable. All rows of one turn of the event loop, or of a commit, share the next. */
 function commit(...added: Row[]): Promise<void> {
-  if (waiters.length === 0) setImmediate(flush)
+  if (waiters.length === 0 && !isWriting) setImmediate(flush)
   rows.push(...added)
   return new Promise((resolve, reject) => waiters.push({ resolve, reject }))
 }
 
-function flush(): void {
+async function flush(): Promise<void> {
   const [group, waiting] = [rows, waiters]
   rows = []
   waiters = []
+  isWriting = true
   try {
-    insertAll(group)
+    await write(group)
+    for (const { resolve } of waiting) resolve()
   } catch (error) {
     for (const { reject } of waiting) reject(error)
-    return
   }
-  for (const { resolve } of waiting) resolve()
+  isWriting = false
+  if (waiters.length > 0) setImmediate(flush)
 }
 
 const answer = await fetch(values.jwks ?? '')

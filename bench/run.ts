@@ -21,6 +21,7 @@ import { messageCreateCases } from './message-creates.ts'
 import { messageCases } from './messages.ts'
 import { measureOpenId } from './openid.ts'
 import { configureLogins } from './pipeline-logins.ts'
+import { measurePostgres } from './postgres.ts'
 import { startProgram } from './program.ts'
 import { roleReadCases } from './role-read.ts'
 import { measureRotation } from './rotation.ts'
@@ -41,7 +42,7 @@ import { megabytes, renderTable, verdict } from './table.ts'
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
  * 1000000` or `--entities 500000` in the store; `--rotation 1000000` records sealed again under a new data
  * key during logins; `--backup 1000000` tokens in the store during backups; `--cloud 10000` cloud credentials issued and revoked; `--audit` for logins with and
- * without an audit device, also with `--commit-delay`.
+ * without an audit device, also with `--commit-delay`; `--postgres` for servers on PostgreSQL.
  */
 const { values } = parseArgs({
   options: {
@@ -58,6 +59,7 @@ const { values } = parseArgs({
     backup: { type: 'string' },
     cloud: { type: 'string' },
     openid: { type: 'boolean', default: false },
+    postgres: { type: 'boolean', default: false },
     audit: { type: 'boolean', default: false },
     generator: { type: 'string' },
   },
@@ -124,6 +126,10 @@ async function runAll(): Promise<number> {
   }
   if (values.cloud !== undefined) {
     print(await measureCloud({ credentials: Number(values.cloud), generator }))
+    return 0
+  }
+  if (values.postgres) {
+    print(await measurePostgres({ generator, options }))
     return 0
   }
   if (values.openid) {

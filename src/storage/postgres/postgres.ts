@@ -21,15 +21,14 @@ import { GroupWriter } from './group-writer.ts'
 import { readMarks } from './copy-end.ts'
 import { migratePostgres } from './migrations.ts'
 import { Pool } from './pool.ts'
-import { upperBound } from './ranges.ts'
-import { RecordReader, recordOf } from './reader.ts'
+import { RangeReader, RecordReader, recordOf } from './reader.ts'
 import { liveMs, Replica } from './replica.ts'
 import { type ConnectionSettings, openSession, type Row } from './session.ts'
 import {
   databaseTime,
   holdJob,
-  list,
   listKeys,
+  listRecords,
   liveReplicas,
   releaseJob,
   type Statement,
@@ -49,7 +48,6 @@ export type PostgresOptions = {
   readonly stopping?: AbortSignal | undefined
 }
 
-const rowsPerRead = 1_000
 /** PostgreSQL's index holds no longer keys. */
 const maxKeyBytes = 2_600
 const reconnectMs = 500
@@ -78,6 +76,8 @@ export class PostgresStorage implements Storage, SharedStorage {
   readonly #connection: ConnectionSettings
   readonly #pool: Pool
   readonly #reader: RecordReader
+  readonly #records: RangeReader<StoredRecord>
+  readonly #keys: RangeReader<string>
   readonly #writer: GroupWriter
   readonly #replica: Replica
   readonly #events: StorageEvents
@@ -97,6 +97,13 @@ export class PostgresStorage implements Storage, SharedStorage {
     this.#connection = { ...options.connection, applicationName: `gatehouse ${replicaName}`.slice(0, 63) }
     this.#pool = new Pool(() => openSession(this.#connection), Math.max(1, options.pool - 1))
     this.#reader = new RecordReader(this.#pool)
+    this.#records = new RangeReader(this.#pool, listRecords, recordOf, ({ key }) => key)
+    this.#keys = new RangeReader(
+      this.#pool,
+      listKeys,
+      ([key]) => String(key),
+      (key) => key,
+    )
     const shared = {
       replicaId: this.replicaId,
       onFenced: () => this.#fenced(),
@@ -158,12 +165,11 @@ export class PostgresStorage implements Storage, SharedStorage {
   }
 
   async list(prefix: string, range: Range = {}): Promise<StoredRecord[]> {
-    return await this.#readRange(prefix, range, list, recordOf, ({ key }) => key)
+    return await this.#readRange(this.#records, prefix, range)
   }
 
   async listKeys(prefix: string, range: Range = {}): Promise<string[]> {
-    const keyOf = (key: string) => key
-    return await this.#readRange(prefix, range, listKeys, ([key]) => String(key), keyOf)
+    return await this.#readRange(this.#keys, prefix, range)
   }
 
   update(key: string, change: Change, options?: WriteOptions): Promise<void> {
@@ -259,32 +265,10 @@ export class PostgresStorage implements Storage, SharedStorage {
     }
   }
 
-  /** Reads a range in parts. The result is not a snapshot. */
-  async #readRange<T>(
-    prefix: string,
-    { after, limit: total = Number.POSITIVE_INFINITY }: Range,
-    statements: { readonly from: Statement; readonly after: Statement },
-    itemOf: (row: Row) => T,
-    keyOf: (item: T) => string,
-  ): Promise<T[]> {
+  async #readRange<T>(reader: RangeReader<T>, prefix: string, range: Range): Promise<T[]> {
     checkPostgresKey(prefix)
-    if (after !== undefined) checkPostgresKey(after)
-    const items: T[] = []
-    let last = after !== undefined && comesAfter(after, prefix) ? after : undefined
-    while (items.length < total) {
-      const limit = Math.min(rowsPerRead, total - items.length)
-      const values = [last ?? prefix, upperBound(prefix), String(limit)]
-      const rows = await this.#read('list', () =>
-        this.#pool.use((session) =>
-          session.query(last === undefined ? statements.from : statements.after, values),
-        ),
-      )
-      for (const row of rows) items.push(itemOf(row))
-      const lastItem = items.at(-1)
-      if (rows.length < limit || lastItem === undefined) break
-      last = keyOf(lastItem)
-    }
-    return items
+    if (range.after !== undefined) checkPostgresKey(range.after)
+    return await this.#read('list', () => reader.read(prefix, range))
   }
 
   /** Another server took this one for dead. It may write again once its copies are current. */
@@ -365,10 +349,6 @@ function checkFiles({ passwordFile, caFile }: PostgresOptions['connection']): vo
     }
   }
 }
-
-/** Whether keys up to `after` may start with `prefix`, in the order of the database. */
-const comesAfter = (after: string, prefix: string) =>
-  after.startsWith(prefix) || Buffer.compare(Buffer.from(after), Buffer.from(prefix)) > 0
 
 function checkPostgresKey(key: string): void {
   checkKey(key)

@@ -1,9 +1,11 @@
 import { Buffer } from 'node:buffer'
-import type { StoredRecord } from '../storage.ts'
+import type { Range, StoredRecord } from '../storage.ts'
 import { textArray } from './array-parameter.ts'
+import { Batches } from './batches.ts'
 import type { Pool } from './pool.ts'
+import { upperBound } from './ranges.ts'
 import type { Row } from './session.ts'
-import { readMany, readOne } from './statements.ts'
+import { type RangeStatements, readMany, readOne } from './statements.ts'
 
 /** A row of `key`, `value`, `revision`. */
 export function recordOf([key, value, revision]: Row): StoredRecord {
@@ -11,71 +13,103 @@ export function recordOf([key, value, revision]: Row): StoredRecord {
   return { key, value, revision: Number(revision) }
 }
 
-type Caller = { resolve(record: StoredRecord | undefined): void; reject(cause: unknown): void }
-
-const maxReads = 3
-const maxKeys = 256
-
-/** Reads single records: the reads of one turn of the event loop, or of the time that others take, share a query. */
+/** Reads single records: several with one query. */
 export class RecordReader {
-  readonly #pool: Pool
-  #waiting = new Map<string, Caller[]>()
-  #reads = 0
-  #isWaking = false
+  readonly #batches: Batches<string, StoredRecord | undefined>
 
   constructor(pool: Pool) {
-    this.#pool = pool
+    this.#batches = new Batches(async (keys) => {
+      const [first = '', ...more] = keys
+      const rows = await pool.use((session) =>
+        more.length === 0
+          ? session.query(readOne, [first])
+          : session.query(readMany, [textArray([...new Set(keys)])]),
+      )
+      const records = new Map(rows.map((row) => [String(row[0]), recordOf(row)]))
+      return keys.map((key) => records.get(key))
+    })
   }
 
   get(key: string): Promise<StoredRecord | undefined> {
-    return new Promise((resolve, reject) => {
-      const callers = this.#waiting.get(key)
-      if (callers === undefined) this.#waiting.set(key, [{ resolve, reject }])
-      else callers.push({ resolve, reject })
-      this.#wake()
-    })
-  }
-
-  #wake(): void {
-    if (this.#isWaking || this.#reads === maxReads) return
-    this.#isWaking = true
-    setImmediate(() => {
-      this.#isWaking = false
-      while (this.#waiting.size > 0 && this.#reads < maxReads) void this.#read()
-    })
-  }
-
-  async #read(): Promise<void> {
-    this.#reads += 1
-    const batch = this.#nextBatch()
-    try {
-      const [first = '', ...more] = batch.keys()
-      const rows = await this.#pool.use((session) =>
-        more.length === 0
-          ? session.query(readOne, [first])
-          : session.query(readMany, [textArray([first, ...more])]),
-      )
-      for (const row of rows) {
-        const record = recordOf(row)
-        for (const { resolve } of batch.get(record.key) ?? []) resolve(record)
-        batch.delete(record.key)
-      }
-      for (const callers of batch.values()) for (const { resolve } of callers) resolve(undefined)
-    } catch (cause) {
-      for (const callers of batch.values()) for (const { reject } of callers) reject(cause)
-    }
-    this.#reads -= 1
-    if (this.#waiting.size > 0) this.#wake()
-  }
-
-  #nextBatch(): Map<string, Caller[]> {
-    if (this.#waiting.size <= maxKeys) {
-      const all = this.#waiting
-      this.#waiting = new Map()
-      return all
-    }
-    const batch = new Map([...this.#waiting].slice(0, maxKeys))
-    for (const key of batch.keys()) this.#waiting.delete(key)
-    return batch
+    return this.#batches.ask(key)
   }
 }
+
+const rowsPerRead = 1_000
+/** Longer parts are read by a query of their own. */
+const shortRows = 100
+
+/** The part of a range that one query reads. `after`: without the first key. */
+type Part = {
+  readonly first: string
+  readonly after: boolean
+  readonly bound: string
+  readonly limit: number
+}
+
+/** Reads ranges: several short ones with one query, and long ones in parts. */
+export class RangeReader<Item> {
+  readonly #pool: Pool
+  readonly #statements: RangeStatements
+  readonly #itemOf: (row: Row) => Item
+  readonly #keyOf: (item: Item) => string
+  readonly #short: Batches<Part, Item[]>
+
+  constructor(
+    pool: Pool,
+    statements: RangeStatements,
+    itemOf: (row: Row) => Item,
+    keyOf: (item: Item) => string,
+  ) {
+    this.#pool = pool
+    this.#statements = statements
+    this.#itemOf = itemOf
+    this.#keyOf = keyOf
+    this.#short = new Batches(async (parts) => {
+      const [only, ...more] = parts
+      if (only !== undefined && more.length === 0) return [await this.#readPart(only)]
+      return await this.#readParts(parts)
+    })
+  }
+
+  /** The result is not a snapshot. */
+  async read(prefix: string, { after, limit: total = Number.POSITIVE_INFINITY }: Range): Promise<Item[]> {
+    const isInside = after !== undefined && comesAfter(after, prefix)
+    const bound = upperBound(prefix)
+    let from = { first: isInside ? after : prefix, after: isInside }
+    const items: Item[] = []
+    while (items.length < total) {
+      const limit = Math.min(rowsPerRead, total - items.length)
+      const part = { ...from, bound, limit }
+      const read = limit <= shortRows ? await this.#short.ask(part) : await this.#readPart(part)
+      for (const item of read) items.push(item)
+      const last = read.at(-1)
+      if (read.length < limit || last === undefined) break
+      from = { first: this.#keyOf(last), after: true }
+    }
+    return items
+  }
+
+  async #readPart({ first, after, bound, limit }: Part): Promise<Item[]> {
+    const statement = after ? this.#statements.after : this.#statements.from
+    const rows = await this.#pool.use((session) => session.query(statement, [first, bound, String(limit)]))
+    return rows.map(this.#itemOf)
+  }
+
+  async #readParts(parts: readonly Part[]): Promise<Item[][]> {
+    // the smallest key after another one ends with the smallest character
+    const firsts = parts.map(({ first, after }) => (after ? `${first}\u0001` : first))
+    const bounds = parts.map(({ bound }) => bound)
+    const limits = `{${parts.map(({ limit }) => limit).join(',')}}`
+    const rows = await this.#pool.use((session) =>
+      session.query(this.#statements.several, [textArray(firsts), textArray(bounds), limits]),
+    )
+    const items: Item[][] = parts.map(() => [])
+    for (const [at, ...row] of rows) items[Number(at) - 1]?.push(this.#itemOf(row))
+    return items
+  }
+}
+
+/** Whether keys up to `after` may start with `prefix`, in the order of the database. */
+const comesAfter = (after: string, prefix: string) =>
+  after.startsWith(prefix) || Buffer.compare(Buffer.from(after), Buffer.from(prefix)) > 0

@@ -152,6 +152,8 @@ export class Session {
         `SET idle_in_transaction_session_timeout = ${idleInTransactionMs}`,
         "SET default_transaction_isolation = 'read committed'",
         "SET bytea_output = 'hex'",
+        // all reads are of keys or ranges of keys, however few or many rows there are
+        'SET enable_seqscan = off',
         "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') <> 'remote_apply'",
         "SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), current_setting('server_encoding')",
       ].join('; '),

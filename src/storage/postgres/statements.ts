@@ -78,14 +78,22 @@ export const readMany = statement(
 
 const range = (columns: string, comparison: string) =>
   `SELECT ${columns} FROM records WHERE key ${comparison} $1 AND key < $2 ORDER BY key LIMIT $3`
-export const list = {
-  from: statement('list_from', range('key, value, revision', '>=')),
-  after: statement('list_after', range('key, value, revision', '>')),
-}
-export const listKeys = {
-  from: statement('keys_from', range('key', '>=')),
-  after: statement('keys_after', range('key', '>')),
-}
+
+/** Ways to read a range: with its first key or without, or several at once. */
+export type RangeStatements = Readonly<Record<'from' | 'after' | 'several', Statement>>
+
+const rangeStatements = (name: string, columns: string): RangeStatements => ({
+  from: statement(`${name}_from`, range(columns, '>=')),
+  after: statement(`${name}_after`, range(columns, '>')),
+  several: statement(
+    `${name}_several`,
+    `SELECT r.at, t.* FROM unnest($1::text[], $2::text[], $3::bigint[]) ` +
+      `WITH ORDINALITY AS r (first, bound, size, at) CROSS JOIN LATERAL (SELECT ${columns} FROM records ` +
+      'WHERE key >= r.first AND key < r.bound ORDER BY key LIMIT r.size) AS t ORDER BY r.at, t.key',
+  ),
+})
+export const listRecords = rangeStatements('list', 'key, value, revision')
+export const listKeys = rangeStatements('keys', 'key')
 
 export const lockRows = statement(
   'lock_rows',

@@ -1,0 +1,153 @@
+import { Client } from 'pg'
+import { type Issuer, startIssuer } from '../simulators/ci-issuer/issuer.ts'
+import { PostgresInstallation, type PostgresServer } from '../simulators/postgres-server.ts'
+import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
+import { type BenchOptions, type Requests, usualConnections } from './bench-case.ts'
+import { makeBenchFolder } from './bench-folder.ts'
+import type { Generator } from './generator.ts'
+import { lookupSelfCases } from './lookup-self.ts'
+import { jobOf, measureCase } from './measure.ts'
+import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
+import { readProcessFigures } from './process-figures.ts'
+import { startProgram } from './program.ts'
+import { renderTable, verdict } from './table.ts'
+
+const knownJwts = 256
+const sealKey = '5e'.repeat(32)
+
+export type PostgresInput = { readonly generator: Generator; readonly options: BenchOptions }
+
+/**
+ * Measures servers on PostgreSQL: logins against the floor program on the same PostgreSQL, notifications on
+ * and off, and one, two and four servers over one database.
+ */
+export async function measurePostgres({ generator, options }: PostgresInput): Promise<string> {
+  await using folder = await makeBenchFolder()
+  await using issuer = await startIssuer({ algorithms: ['RS256', 'ES256'] })
+  await using installation = await PostgresInstallation.open()
+  await using postgres = await installation.start({ shared_buffers: '256MB', max_connections: 200 })
+  const start = (name: string, environment: Record<string, string> = {}) =>
+    startServerProcess({
+      folder: folder.path,
+      environment: {
+        GATEHOUSE_STORAGE: postgres.url('gatehouse'),
+        GATEHOUSE_SEAL_KEY: sealKey,
+        GATEHOUSE_REPLICA_NAME: name,
+        ...environment,
+      },
+    })
+  for (const name of ['gatehouse', 'floor']) await createDatabase(postgres, name)
+  await using gatehouse = await start('one')
+  await configureLogins(gatehouse.url, gatehouse.rootToken, issuer)
+  const lines: string[] = []
+  {
+    await using floor = await startProgram('floor.ts', [
+      ...['--postgres', postgres.url('floor')],
+      ...['--jwks', issuer.jwksUrl, '--issuer', issuer.url],
+    ])
+    await using bare = await startProgram('bare.ts')
+    const logins = await loginRequests(issuer, options)
+    const cases = [
+      ...logins.map(({ name, requests }) => ({
+        ...{ name, connections: usualConnections, ours: requests, aim: 0.6 },
+        against: { contender: 'floor' as const, requests },
+      })),
+      ...(await lookupSelfCases({
+        ...{ url: gatehouse.url, rootToken: gatehouse.rootToken, issuer, options },
+      })),
+    ]
+    const measured = []
+    for (const one of cases)
+      measured.push(await measureCase(one, { gatehouse, floor, bare }, generator, options))
+    lines.push(renderTable(measured))
+  }
+  const [known] = await loginRequests(issuer, options)
+  if (known === undefined) throw new Error('there are no logins')
+  const measure = (servers: readonly ServerProcess[]) =>
+    measureTogether(servers, known.requests, generator, options)
+  {
+    await using quiet = await start('quiet', { GATEHOUSE_POSTGRES_NOTIFY: 'false' })
+    lines.push(await compare('notifications off', measure, [gatehouse], [quiet], 0.98))
+  }
+  await using two = await start('two')
+  lines.push(await compare('two servers', measure, [gatehouse], [gatehouse, two], 1))
+  await using three = await start('three')
+  await using four = await start('four')
+  lines.push(await compare('four servers', measure, [gatehouse], [gatehouse, two, three, four], 1))
+  return lines.join('\n')
+}
+
+async function createDatabase(postgres: PostgresServer, name: string): Promise<void> {
+  const client = new Client(postgres.url())
+  await client.connect()
+  await client.query(`CREATE DATABASE ${name}`)
+  await client.end()
+}
+
+async function loginRequests(
+  issuer: Issuer,
+  { rounds, freshSubjects }: BenchOptions,
+): Promise<{ name: string; requests: Requests }[]> {
+  const known = { count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' }
+  const fresh = {
+    count: (rounds + 1) * freshSubjects,
+    subject: (index: number) => `repo:acme/fresh-${index}:ref:refs/heads/main`,
+  }
+  const requestsOf = async (given: typeof fresh): Promise<Requests> => {
+    const bodies = await signLogins(issuer, { algorithm: 'RS256', ...given })
+    return { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
+  }
+  return [
+    { name: 'login, one subject', requests: await requestsOf(known) },
+    { name: 'login, fresh subjects', requests: { ...(await requestsOf(fresh)), once: true } },
+  ]
+}
+
+type Together = { readonly perSecond: number; readonly cpuMicros: number }
+
+/** One round at several servers at once; the usual number of connections in all. */
+async function measureTogether(
+  servers: readonly ServerProcess[],
+  requests: Requests,
+  generator: Generator,
+  { seconds }: BenchOptions,
+): Promise<Together> {
+  const jobs = servers.map((contender) =>
+    jobOf({ contender, requests, connections: usualConnections / servers.length, forMs: seconds * 1000 }),
+  )
+  const cpu = async () => {
+    const figures = await Promise.all(servers.map(({ pid }) => readProcessFigures(pid)))
+    return figures.reduce((total, figure) => total + (figure?.cpuSeconds ?? 0), 0)
+  }
+  const before = await cpu()
+  const results = await generator.run(jobs)
+  const count = results.reduce((total, result) => total + result.requests, 0)
+  return {
+    perSecond: results.reduce((total, result) => total + result.requests / result.seconds, 0),
+    cpuMicros: (((await cpu()) - before) * 1e6) / count,
+  }
+}
+
+/** Compares in turns; after a round that is not counted. */
+async function compare(
+  name: string,
+  measure: (servers: readonly ServerProcess[]) => Promise<Together>,
+  base: readonly ServerProcess[],
+  other: readonly ServerProcess[],
+  aim: number,
+): Promise<string> {
+  const rounds: { base: Together; other: Together }[] = []
+  for (let round = 0; round <= 3; round++)
+    rounds.push({ base: await measure(base), other: await measure(other) })
+  const counted = rounds.slice(1)
+  const mean = (pick: (round: (typeof rounds)[number]) => number) =>
+    counted.reduce((total, round) => total + pick(round), 0) / counted.length
+  const [baseRate, rate] = [mean(({ base }) => base.perSecond), mean(({ other }) => other.perSecond)]
+  const cpus = [mean(({ base }) => base.cpuMicros), mean(({ other }) => other.cpuMicros)]
+  const [before, after] = cpus.map((micros) => Math.round(micros))
+  return (
+    `${name}: ${Math.round(rate)} logins/s against ${Math.round(baseRate)} of one server, ` +
+    `ratio ${(rate / baseRate).toFixed(2)} (${verdict(rate / baseRate >= aim, `≥ ${aim}`)}), ` +
+    `CPU of a login ${after} µs against ${before} µs`
+  )
+}

@@ -1,0 +1,54 @@
+type Caller<Asked, Answer> = {
+  readonly asked: Asked
+  resolve(answer: Answer): void
+  reject(cause: unknown): void
+}
+
+const maxRunning = 3
+const maxBatch = 256
+
+/**
+ * Answers many questions with one query: those of one turn of the event loop, or of the time that other
+ * queries take.
+ */
+export class Batches<Asked, Answer> {
+  readonly #query: (asked: readonly Asked[]) => Promise<readonly Answer[]>
+  #waiting: Caller<Asked, Answer>[] = []
+  #running = 0
+  #isWaking = false
+
+  /** `query` returns one answer for each question, in order. */
+  constructor(query: (asked: readonly Asked[]) => Promise<readonly Answer[]>) {
+    this.#query = query
+  }
+
+  ask(asked: Asked): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ asked, resolve, reject })
+      this.#wake()
+    })
+  }
+
+  #wake(): void {
+    if (this.#isWaking || this.#running === maxRunning) return
+    this.#isWaking = true
+    setImmediate(() => {
+      this.#isWaking = false
+      while (this.#waiting.length > 0 && this.#running < maxRunning) void this.#run()
+    })
+  }
+
+  async #run(): Promise<void> {
+    this.#running += 1
+    const batch = this.#waiting.splice(0, maxBatch)
+    try {
+      const answers = await this.#query(batch.map(({ asked }) => asked))
+      // `query` returns as many answers as it was asked questions
+      batch.forEach(({ resolve }, at) => resolve(answers[at] as Answer))
+    } catch (cause) {
+      for (const { reject } of batch) reject(cause)
+    }
+    this.#running -= 1
+    if (this.#waiting.length > 0) this.#wake()
+  }
+}
