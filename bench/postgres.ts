@@ -128,7 +128,7 @@ async function measureTogether(
   }
 }
 
-/** Compares in turns; after a round that is not counted. */
+/** Compares in turns, after each server has been warmed up. */
 async function compare(
   name: string,
   measure: (servers: readonly ServerProcess[]) => Promise<Together>,
@@ -136,10 +136,10 @@ async function compare(
   other: readonly ServerProcess[],
   aim: number,
 ): Promise<string> {
-  const rounds: { base: Together; other: Together }[] = []
-  for (let round = 0; round <= 3; round++)
-    rounds.push({ base: await measure(base), other: await measure(other) })
-  const counted = rounds.slice(1)
+  for (let round = 0; round < 3; round++) for (const server of other) await measure([server])
+  const counted: { base: Together; other: Together }[] = []
+  for (let round = 0; round < 3; round++)
+    counted.push({ base: await measure(base), other: await measure(other) })
   const mean = (pick: (round: (typeof rounds)[number]) => number) =>
     counted.reduce((total, round) => total + pick(round), 0) / counted.length
   const [baseRate, rate] = [mean(({ base }) => base.perSecond), mean(({ other }) => other.perSecond)]

@@ -43,8 +43,10 @@ export class Batches<Asked, Answer> {
     const batch = this.#waiting.splice(0, maxBatch)
     try {
       const answers = await this.#query(batch.map(({ asked }) => asked))
-      // `query` returns as many answers as it was asked questions
-      batch.forEach(({ resolve }, at) => resolve(answers[at] as Answer))
+      for (const [at, { resolve }] of batch.entries()) {
+        // `query` returns as many answers as it was asked questions
+        resolve(answers[at] as Answer)
+      }
     } catch (cause) {
       for (const { reject } of batch) reject(cause)
     }
