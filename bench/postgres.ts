@@ -140,7 +140,7 @@ async function compare(
   const counted: { base: Together; other: Together }[] = []
   for (let round = 0; round < 3; round++)
     counted.push({ base: await measure(base), other: await measure(other) })
-  const mean = (pick: (round: (typeof rounds)[number]) => number) =>
+  const mean = (pick: (round: (typeof counted)[number]) => number) =>
     counted.reduce((total, round) => total + pick(round), 0) / counted.length
   const [baseRate, rate] = [mean(({ base }) => base.perSecond), mean(({ other }) => other.perSecond)]
   const cpus = [mean(({ base }) => base.cpuMicros), mean(({ other }) => other.cpuMicros)]
