@@ -1,0 +1,148 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openBarrier } from '../../src/core/barrier/barrier.ts'
+import { parsePostgresUrl } from '../../src/lib/postgres-url.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { systemRandom } from '../../src/lib/random.ts'
+import { openPostgres } from '../../src/storage/postgres/postgres.ts'
+import { newDatabase, query } from '../support/postgres.ts'
+import { startTestServer } from '../support/start-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { startCodeIn, unpackOlderCode } from './older-code.ts'
+
+const sealKey = '5e'.repeat(32)
+const policy = { policy: 'path "a" { capabilities = ["read"] }' }
+
+const settingsOf = (database: string, name: string) => ({
+  ...{ STORAGE: database, SEAL_KEY: sealKey, REPLICA_NAME: name, POSTGRES_POOL: '3' },
+})
+
+/** A server of this version, in the test's process. */
+const startThisCode = (database: string) =>
+  startTestServer({ dev: false, settings: settingsOf(database, 'this') })
+
+/** Adds a field of a later version to records under a prefix. */
+async function addFields(database: string, prefix: string): Promise<string[]> {
+  const address = parsePostgresUrl(database)
+  if (typeof address === 'string') throw new Error(address)
+  await using storage = await openPostgres({
+    connection: {
+      ...{ address, password: undefined, passwordFile: undefined, caFile: undefined },
+      ...{ statementTimeoutMs: 5_000, prepares: true },
+    },
+    ...{ pool: 2, notifies: true, pollMs: 250, replicaName: 'later' },
+  })
+  const barrier = await openBarrier({
+    ...{ storage, clock: systemClock, random: systemRandom, log: { error: () => {} } },
+    sealKey: Buffer.from(sealKey, 'hex'),
+  })
+  const view = barrier.view('', { numbers: 'plain' })
+  const without: string[] = []
+  for (const { key, value } of await view.list(prefix)) {
+    if (typeof value !== 'object' || value === null) continue
+    if (!('of_later_version' in value)) without.push(key)
+    await view.write([{ key, value: { ...value, of_later_version: 1 } }])
+  }
+  barrier.seal()
+  return without
+}
+
+test('servers of two versions serve one store, each can be restarted, and the older one keeps fields of a later one', async () => {
+  await using folder = await temporaryFolder()
+  await unpackOlderCode(folder.path)
+  const database = await newDatabase()
+  const older = await startCodeIn(folder.path, settingsOf(database, 'older'))
+  const root = older.rootToken
+  await using newer = await startThisCode(database)
+  const both = [older, newer]
+
+  for (const [number, server] of both.entries())
+    expect((await server.as(root).write(`sys/policies/acl/p${number}`, policy)).status).toBe(204)
+  const tokens = []
+  for (const server of both) {
+    const { body } = await server.as(root).write('auth/token/create', { policies: ['p0'] })
+    tokens.push(String(body.auth?.['client_token']))
+  }
+  for (const server of both) {
+    for (const name of ['p0', 'p1'])
+      expect((await server.as(root).read(`sys/policies/acl/${name}`)).status).toBe(200)
+    for (const token of tokens)
+      expect((await server.as(token).read('auth/token/lookup-self')).status).toBe(200)
+  }
+  // each ends a token of the other, begins a term and replaces the root key
+  for (const [number, server] of both.entries()) {
+    expect((await server.as(root).write('auth/token/revoke', { token: tokens[1 - number] })).status).toBe(204)
+    for (const change of ['sys/rotate', 'sys/rotate/root', 'sys/rotate'])
+      expect((await server.as(root).write(change)).status).toBe(204)
+  }
+  for (const server of both)
+    for (const token of tokens) {
+      while ((await server.as(token).read('auth/token/lookup-self')).status !== 403);
+    }
+  const atOlder = older.as(root)
+  const { body } = await atOlder.write('identity/entity', { name: 'a', metadata: { team: 'a' } })
+  await atOlder.write('auth/token/roles/deploy', { renewable: true })
+  const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'a' }
+  await atOlder.write('auth/jwt/role/ci', role)
+  const prefixes = ['core/', 'mount/']
+  for (const prefix of prefixes) await addFields(database, prefix)
+  const changes = [
+    await atOlder.write('sys/auth/jwt/tune', { description: 'tuned' }),
+    await atOlder.write(`identity/entity/id/${String(body.data?.['id'])}`, { metadata: { team: 'b' } }),
+    await atOlder.write('auth/token/roles/deploy', { renewable: false }),
+    await atOlder.write('auth/jwt/role/ci', { ...role, token_ttl: '1h' }),
+  ]
+  expect(changes.filter(({ status }) => status >= 300).map(({ text }) => text)).toEqual([])
+  const without = []
+  for (const prefix of prefixes) without.push(...(await addFields(database, prefix)))
+  expect(without).toEqual([])
+  await older.stop()
+  await using again = await startCodeIn(folder.path, settingsOf(database, 'older'))
+  expect((await again.as(root).read('sys/policies/acl/p1')).status).toBe(200)
+  expect((await again.as(root).write('sys/seal')).status).toBe(204)
+  while ((await newer.anonymous.read('sys/health')).status !== 503);
+})
+
+test('servers of a new release that start together migrate once, beside one of this release', async () => {
+  await using folder = await temporaryFolder()
+  await unpackOlderCode(folder.path)
+  const schema = 9
+  const migration = join(folder.path, `migrations/postgres/000${schema}-next-release.sql`)
+  // fails if it is applied twice
+  await writeFile(
+    migration,
+    'CREATE TABLE next_release (a integer); ALTER TABLE records ADD COLUMN b integer;',
+  )
+  const database = await newDatabase()
+  await using _first = await startThisCode(database)
+
+  const next = await Promise.all(
+    [1, 2].map((n) => startCodeIn(folder.path, settingsOf(database, `next-${n}`))),
+  )
+  await using ends = new AsyncDisposableStack()
+  for (const server of next) ends.use(server)
+  const statuses = await Promise.all(
+    [_first, ...next].map(async (server) => (await server.anonymous.read('sys/health')).status),
+  )
+
+  expect(statuses).toEqual([200, 200, 200])
+  expect(await query(database, "SELECT value FROM meta WHERE name = 'schema'")).toEqual([
+    { value: String(schema) },
+  ])
+  // this release may still start, until a later one says otherwise
+  await using more = await startTestServer({ dev: false, settings: settingsOf(database, 'more') })
+  expect((await more.anonymous.read('sys/health')).status).toBe(200)
+  await query(
+    database,
+    `INSERT INTO meta (name, value) VALUES ('compatible_from', ${schema}) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+  )
+  await expect(startTestServer({ dev: false, settings: settingsOf(database, 'last') })).rejects.toMatchObject(
+    {
+      exitCode: 4,
+      message: expect.stringMatching(
+        /^cannot open the database: it needs schema 9 or later, this program knows \d$/,
+      ),
+    },
+  )
+})
