@@ -1,7 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Range, View } from '../../core/barrier/view.ts'
-import { writeAttempts } from '../../core/stored-record.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { type Acknowledgement, Acknowledgements } from './acknowledgements.ts'
 import type { Message, MessageDraft } from './message.ts'
@@ -12,6 +12,9 @@ import { MessageCache } from './message-cache.ts'
 export type { Acknowledgement }
 
 export type MessageStoreParts = { readonly view: View; readonly random: Random }
+
+/** How long a change is tried while other servers are quicker. */
+const longestTryMs = 20_000
 
 /** Called after messages have changed. Undefined: those of any namespace may have. */
 type ChangeListener = (namespaceId: string | undefined) => void
@@ -143,7 +146,7 @@ export class MessageStore {
     next: (messages: NamespaceMessages) => Next,
   ): Promise<Next> {
     return this.#mutex.runExclusive(namespaceId, async () => {
-      for (let attempt = 0; attempt < writeAttempts; attempt++) {
+      for (const end = performance.now() + longestTryMs; performance.now() < end; ) {
         const last = await this.#lastChanges.read(namespaceId)
         const messages = await this.#messagesAfter(last?.value, namespaceId)
         const message = next(messages)
@@ -157,10 +160,13 @@ export class MessageStore {
             expect: last?.revision ?? 'absent',
           }),
         ])
-        if (!isWritten) continue
-        this.#cache.put(namespaceId, after, drops)
-        this.#changed(namespaceId)
-        return message
+        if (isWritten) {
+          this.#cache.put(namespaceId, after, drops)
+          this.#changed(namespaceId)
+          return message
+        }
+        // a busy server must not be met at the same moment again
+        await pause(this.#random.bytes(1)[0])
       }
       throw fail('unavailable', 'the messages of this namespace are changed by too many at once')
     })
