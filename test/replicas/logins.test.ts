@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Browser } from '../../simulators/openid-provider/browser.ts'
+import { startOpenIdProvider } from '../../simulators/openid-provider/openid-provider.ts'
+import { callback, verdict } from '../plugins/jwt-auth/oidc/small-provider.ts'
+import { jwksOf, startProvider } from '../plugins/jwt-auth/provider.ts'
+import { aSigner } from '../plugins/jwt-auth/signer.ts'
+import { query } from '../support/postgres.ts'
+import type { TestServer } from '../support/start-server.ts'
+import { startTwoServers, type TwoServers } from '../support/two-servers.ts'
+
+let servers: TwoServers
+beforeAll(async () => {
+  servers = await startTwoServers()
+})
+afterAll(() => servers[Symbol.asyncDispose]())
+
+const signer = aSigner('ES256', { kid: 'a' })
+const now = () => Math.floor(Date.now() / 1000)
+const jwtRole = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'alice' }
+const claims = (jti?: string) => ({ iss: 'https://ci', sub: 'alice', iat: now(), exp: now() + 600, jti })
+
+async function addMount(path: string, config: object, role: object): Promise<void> {
+  const { root } = servers.one
+  await root.write(`sys/auth/${path}`, { type: 'jwt' })
+  await root.write(`auth/${path}/config`, config)
+  await root.write(`auth/${path}/role/r`, role)
+  await expect.poll(async () => (await servers.other.root.read(`auth/${path}/role/r`)).status).toBe(200)
+}
+
+const logIn = async ({ anonymous }: TestServer, path: string, jwt = signer.sign(claims())) =>
+  anonymous.write(`auth/${path}/login`, { role: 'r', jwt })
+
+const redirectUri = 'https://gatehouse.example/ui/vault/auth/oidc/oidc/callback'
+
+test('a login that began at one server finishes at the other, and only one of several callbacks wins', async () => {
+  const client = {
+    client_id: 'gatehouse',
+    client_secret: 'hush',
+    redirect_uris: [redirectUri],
+    scope: 'openid',
+  }
+  await using provider = await startOpenIdProvider({ clients: [client], person: () => ({}) })
+  await addMount(
+    'oidc',
+    { oidc_discovery_url: provider.url, oidc_client_id: 'gatehouse', oidc_client_secret: 'hush' },
+    { user_claim: 'sub', allowed_redirect_uris: [redirectUri] },
+  )
+  const begun = await servers.one.anonymous.write('auth/oidc/oidc/auth_url', {
+    ...{ role: 'r', redirect_uri: redirectUri, client_nonce: 'mine' },
+  })
+  const { url } = await new Browser().visit(String(begun.body.data?.['auth_url']), {
+    login: 'ada',
+    password: 'any',
+  })
+  const back = {
+    state: url.searchParams.get('state'),
+    code: url.searchParams.get('code'),
+    client_nonce: 'mine',
+  }
+
+  const answers = await Promise.all(
+    [servers.other, servers.one, servers.other, servers.one].map(({ anonymous }) =>
+      callback(anonymous, back),
+    ),
+  )
+
+  const verdicts = answers.map(verdict)
+  expect(verdicts.filter((one) => one === 'ok')).toHaveLength(1)
+  expect(new Set(verdicts.filter((one) => one !== 'ok')).size).toBe(1)
+})
+
+test('a one-time JWT that reaches both servers at the same time logs in once', async () => {
+  await addMount(
+    'once',
+    { jwt_validation_pubkeys: [signer.pem] },
+    { ...jwtRole, token_replay_protection: true },
+  )
+  for (const round of ['a', 'b', 'c']) {
+    const jwt = signer.sign(claims(round))
+
+    const answers = await Promise.all(
+      [servers.one, servers.other, servers.one, servers.other].map((server) => logIn(server, 'once', jwt)),
+    )
+
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400])
+  }
+})
+
+test('logins, with a new entity or not, write nothing that other servers must hear of', async () => {
+  await addMount(
+    'quiet',
+    { jwt_validation_pubkeys: [signer.pem] },
+    { ...jwtRole, token_replay_protection: true },
+  )
+  const version = async () =>
+    (await query(servers.database, 'SELECT version FROM cache_version'))[0]?.['version']
+  await logIn(servers.one, 'quiet', signer.sign(claims('first')))
+  const before = await version()
+
+  const answer = await logIn(servers.one, 'quiet', signer.sign(claims('second')))
+
+  expect(answer.status).toBe(200)
+  expect(await version()).toBe(before)
+})
+
+test('a role that one server writes or deletes decides the logins at the other', async () => {
+  await addMount('roles', { jwt_validation_pubkeys: [signer.pem] }, jwtRole)
+  expect((await logIn(servers.other, 'roles')).status).toBe(200)
+
+  await servers.one.root.write('auth/roles/role/r', { ...jwtRole, bound_subject: 'bob' })
+  await expect.poll(async () => (await logIn(servers.other, 'roles')).status).toBe(400)
+  await servers.one.root.write('auth/roles/role/r', jwtRole)
+  await expect.poll(async () => (await logIn(servers.other, 'roles')).status).toBe(200)
+  await servers.one.root.delete('auth/roles/role/r')
+
+  await expect
+    .poll(async () => (await logIn(servers.other, 'roles')).body.errors)
+    .toEqual(['role "r" could not be found'])
+})
+
+test('a configuration that one server writes makes the other fetch the keys again', async () => {
+  const withdrawn = aSigner('ES256', { kid: 'a' })
+  await using issuer = await startProvider({ '/keys': jwksOf(withdrawn) })
+  const config = { jwks_url: `${issuer.url}/keys` }
+  await addMount('keys', config, jwtRole)
+  const old = withdrawn.sign(claims())
+  expect((await logIn(servers.other, 'keys', old)).status).toBe(200)
+
+  issuer.routes.set('/keys', jwksOf(signer))
+  expect((await logIn(servers.other, 'keys', old)).status).toBe(200)
+  await servers.one.root.write('auth/keys/config', config)
+
+  await expect.poll(async () => (await logIn(servers.other, 'keys', old)).status).toBe(400)
+  expect((await logIn(servers.other, 'keys')).status).toBe(200)
+})
