@@ -1,5 +1,5 @@
-import { newDatabase } from './postgres.ts'
-import { startTestServer, type TestServer, type TestServerOptions } from './start-server.ts'
+import type { TestServer, TestServerOptions } from './one-server.ts'
+import { startReplicas } from './replicas.ts'
 
 export type TwoServers = AsyncDisposable & {
   readonly database: string
@@ -9,17 +9,11 @@ export type TwoServers = AsyncDisposable & {
 
 /** Two servers in this process that share one PostgreSQL database. */
 export async function startTwoServers(options: TestServerOptions = {}): Promise<TwoServers> {
-  await using started = new AsyncDisposableStack()
-  const database = await newDatabase()
-  const start = async (name: string) =>
-    started.use(
-      await startTestServer({
-        ...options,
-        settings: { ...options.settings, STORAGE: database, SEAL_KEY: '5e'.repeat(32), REPLICA_NAME: name },
-      }),
-    )
-  const one = await start('one')
-  const other = await start('other')
-  const held = started.move()
-  return { database, one, other, [Symbol.asyncDispose]: () => held.disposeAsync() }
+  const replicas = await startReplicas(options)
+  const [one, other] = replicas.servers
+  if (one === undefined || other === undefined) throw new Error('there are not two servers')
+  return {
+    ...{ database: replicas.database, one, other },
+    [Symbol.asyncDispose]: () => replicas[Symbol.asyncDispose](),
+  }
 }
