@@ -67,7 +67,9 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   rechecks.onRecheck(() => tokens.forgetAll())
   // no share may stay in memory
   rechecks.onRecheck(() => {
-    if (barrier.isSealed()) ceremonies[Symbol.dispose]()
+    if (!barrier.isSealed()) return
+    ceremonies[Symbol.dispose]()
+    mounts.seal()
   })
   const audit = opened.use(await openAudit(settings.audit, { ...stores, onWrite: parts.onAudited }))
   for (const one of [mounts, namespaceLife, mountTypes, stores.leases]) opened.use(one)

@@ -51,6 +51,11 @@ export class GuardedChanges {
     })
   }
 
+  /** Resolves once all changes that were begun have ended. */
+  ended(): Promise<void> {
+    return this.#turns.run(async () => {})
+  }
+
   /** Without other servers, the order of the changes is enough. */
   async #guard(): Promise<ViewEntry[]> {
     const { view, shared, key } = this.#parts

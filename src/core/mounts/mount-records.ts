@@ -86,6 +86,11 @@ export class MountRecords {
     )
   }
 
+  /** Resolves once all changes that were begun have ended. */
+  ended(): Promise<void> {
+    return this.#changes.ended()
+  }
+
   async #save(change: MountChange, also: readonly ViewEntry[], write: GuardedWrite): Promise<void> {
     const keys = [...change.changed, ...change.removed].map(({ uuid }) => mountRecords + uuid)
     try {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { refuse, ServiceError } from '../../errors.ts'
 import type { SharedStorage } from '../../storage/shared-storage.ts'
+import { sealedError } from '../barrier/keyring-store.ts'
 import type { BackgroundJob, Jobs } from '../jobs.ts'
 import type { Mount } from './mount.ts'
 import type { MountDoors } from './mount-doors.ts'
@@ -64,6 +65,12 @@ export class MountRemovals implements AsyncDisposable {
     await this.#begin(mount, (now) => this.#remove(now, how))
   }
 
+  /** Refuses the callers that wait, because the server has been sealed. Its next start continues. */
+  seal(): void {
+    this.#stopping.abort()
+    for (const { reject } of this.#running.values()) reject(sealedError())
+  }
+
   /** Waits for all removals in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort()
@@ -121,6 +128,7 @@ export class MountRemovals implements AsyncDisposable {
   /** Does `work` while this server, and no other one, has the right to remove the mount. */
   #begin(mount: Mount, work: (now: Mount) => Promise<void>): Promise<void> {
     const { records, shared, jobs } = this.#parts
+    if (this.#stopping.signal.aborted) return Promise.reject(sealedError())
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const job = jobs.job(`mount/${mount.uuid}`)
     const done = promise.finally(async () => {

@@ -200,6 +200,12 @@ export class MountStore implements AsyncDisposable {
     this.#moves.resume()
   }
 
+  /** Refuses callers that wait for a removal, because the server has been sealed. */
+  seal(): void {
+    this.#removals.seal()
+    this.#moves.stop()
+  }
+
   /** Makes failing moves stay pending, because the server is stopping; the next start resumes them. */
   stopMoves(): void {
     this.#moves.stop()
@@ -274,7 +280,7 @@ export class MountStore implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#removals[Symbol.asyncDispose]()
     await this.#moves[Symbol.asyncDispose]()
-    await this.#records.change(async () => undefined)
+    await this.#records.ended()
   }
 
   #context(): MountContext {

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
 import { quoted } from '../../lib/go/text.ts'
 import type { Random } from '../../lib/random.ts'
+import type { SharedStorage } from '../../storage/shared-storage.ts'
 import { inCore, type ViewEntry } from '../barrier/view.ts'
 import type { BackgroundJob, Held, Jobs } from '../jobs.ts'
 import type { MountStore, NewNamespace } from '../mounts/mount-store.ts'
@@ -32,6 +33,8 @@ export type NamespaceLifeParts = {
   readonly mounts: MountStore
   readonly random: Random
   readonly jobs: Pick<Jobs, 'job'>
+  /** Undefined if no other server writes the storage. */
+  readonly shared: SharedStorage | undefined
   /** The first records of a new namespace in addition to its mounts, with full keys. */
   firstEntries(namespaceId: string): readonly ViewEntry[]
   /** Called for a failed step, which will be retried. */
@@ -173,22 +176,23 @@ export class NamespaceLife implements AsyncDisposable {
     const removal = { wake: new AbortController(), job: this.#parts.jobs.job(`namespace/${id}`) }
     this.#removals.set(id, removal)
     removal.job.begin(async (held) => {
-      await this.#removeAll(id, removal, held)
-      this.#removals.delete(id)
+      // another server may have removed it
+      await this.#parts.shared?.copies.confirm()
+      if (await this.#removeAll(id, removal, held)) this.#removals.delete(id)
     })
   }
 
-  async #removeAll(id: string, removal: RunningRemoval, { ended }: Held): Promise<void> {
+  /** False if another server continues. */
+  async #removeAll(id: string, removal: RunningRemoval, { ended }: Held): Promise<boolean> {
     for (let wait = firstPauseMs; !this.#stopped && !ended.aborted; wait = Math.min(2 * wait, maxPauseMs)) {
       const namespace = this.#parts.namespaces.byId(id)
-      // another server has removed it
-      if (namespace === undefined || (await this.#removeOnce(namespace, ended))) return
+      if (namespace === undefined || (await this.#removeOnce(namespace, ended))) return true
       // another call, or the stop of the server, ends the pause
       const signal = AbortSignal.any([removal.wake.signal, ended])
       await pause(wait, undefined, { signal, ref: false }).catch(() => undefined)
       if (removal.wake.signal.aborted) removal.wake = new AbortController()
     }
-    if (ended.aborted && !this.#stopped) throw new Error('another server continues')
+    return this.#stopped
   }
 
   async #removeOnce(namespace: NamespaceRecord, ended: AbortSignal): Promise<boolean> {

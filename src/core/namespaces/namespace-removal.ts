@@ -5,7 +5,7 @@ import { NamespaceLife } from './namespace-life.ts'
 export function namespaceRemoval(stores: Stores): NamespaceLife {
   const { namespaces, mounts, random, policies, log, leases, revoker, cubbyholes } = stores
   const life = new NamespaceLife({
-    ...{ namespaces, mounts, random, jobs: stores.jobs },
+    ...{ namespaces, mounts, random, jobs: stores.jobs, shared: stores.shared },
     firstEntries: (id) =>
       policies.firstEntries(id).map((entry) => ({ ...entry, key: `policy/${entry.key}` })),
     onFailure: ({ id, path }, step, err) =>

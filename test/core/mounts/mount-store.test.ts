@@ -373,6 +373,18 @@ describe('disable', () => {
     expect(await dataOf(mounts.root, cloud)).toEqual([])
   })
 
+  test('that is under way when the server is sealed is refused', async () => {
+    const revoking = gate()
+    await using mounts = await openMounts({ revokeLeases: revoking.wait })
+    const removal = mounts.store.disable(secret('cloud'))
+    await revoking.reached
+
+    mounts.store.seal()
+    revoking.open()
+
+    await expect(removal).rejects.toMatchObject({ kind: 'sealed' })
+  })
+
   test('requested twice concurrently is done once', async () => {
     let revocations = 0
     await using mounts = await openMounts({ revokeLeases: async () => void revocations++ })

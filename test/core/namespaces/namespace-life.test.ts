@@ -52,7 +52,7 @@ async function openFixture(options: HouseOptions = {}) {
       namespaces,
       mounts,
       random: systemRandom,
-      jobs,
+      ...{ jobs, shared: undefined },
       firstEntries: () => [],
       onFailure: (_, name) => failures.push(name),
       onRemoved: ({ path }) => ended.resolve(path),

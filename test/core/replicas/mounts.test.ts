@@ -193,6 +193,26 @@ describe('a removal', () => {
     expect(one.mounts.table.at('root', 'a/')).toBeUndefined()
   })
 
+  test('that is asked of a server which is then sealed is refused there, and goes on elsewhere', async () => {
+    await using servers = await openSharedCores()
+    const { one, other } = servers
+    await one.mounts.enable(secret('a'), cloud)
+    const revoking = gate()
+    one.mounts.beforeRemoval(revoking.wait)
+    const removal = one.mounts.disable(secret('a'))
+    await revoking.reached
+    await other.hear()
+
+    const refused = other.mounts.disable(secret('a'))
+    await other.seal()
+    await expect(refused).rejects.toMatchObject({ kind: 'sealed' })
+    other.storage.die()
+    revoking.open()
+    await removal
+
+    expect(one.mounts.table.at('root', 'a/')).toBeUndefined()
+  })
+
   test('of a server that is gone is completed by another one', { timeout: 20_000 }, async () => {
     await using servers = await openSharedCores()
     const { one, other } = servers
