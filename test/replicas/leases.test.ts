@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startServerProcess } from '../../simulators/server-process.ts'
+import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { Client } from '../support/client.ts'
 import { startCredentialProvider } from '../support/credential-provider.ts'
 import { FakeClock } from '../support/fake-clock.ts'
@@ -112,6 +113,39 @@ test('the leases of a token are revoked by the holder of the job, whichever serv
   await other.root.write('auth/token/revoke', { token })
   await provider.gone(String(leased))
   expect((await holder.as(token).read('auth/token/lookup-self')).status).toBe(403)
+})
+
+test('tokens and leases of an entity are removed by the holder of the job, whichever server cut it off', async () => {
+  const { provider, database, other } = servers
+  await other.root.write('sys/policies/acl/engine', { policy: 'path "engine/*" { capabilities = ["read"] }' })
+  await other.root.write('auth/token/roles/r', { allowed_entity_aliases: '*' })
+  const { auth } = (
+    await other.root.write('auth/token/create/r', { entity_alias: 'bob', policies: ['engine'], ttl: '1h' })
+  ).body
+  const leased = await other.as(String(auth?.client_token)).read('engine/creds/ci')
+  const tokens = () => query(database, "SELECT key FROM records WHERE key LIKE 'core/token/%'")
+  const before = (await tokens()).length
+
+  await other.root.write(`identity/entity/id/${auth?.entity_id}/revoke-tokens`)
+  await provider.gone(String(leased.body.data?.['credential']))
+  await expect.poll(async () => (await tokens()).length).toBe(before - 1)
+})
+
+test('the leases of the logins of a mount end on the holder of the job, whichever server disabled it', async () => {
+  const { provider, clock, other } = servers
+  const signer = aSigner('ES256')
+  await other.root.write('sys/auth/ci', { type: 'jwt' })
+  await other.root.write('auth/ci/config', { jwt_validation_pubkeys: [signer.pem] })
+  const bound = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' }
+  await other.root.write('auth/ci/role/ci', { ...bound, token_policies: ['engine'] })
+  const exp = Math.floor(clock.now() / 1000) + 60
+  const jwt = signer.sign({ sub: 'bob', aud: 'gate', exp })
+  const { auth } = (await other.anonymous.write('auth/ci/login', { role: 'ci', jwt })).body
+  const leased = await other.as(String(auth?.client_token)).read('engine/creds/ci')
+  expect(leased.status).toBe(200)
+
+  expect((await other.root.delete('sys/auth/ci')).status).toBe(204)
+  await provider.gone(String(leased.body.data?.['credential']))
 })
 
 test('a revocation in progress on a server that is paused is repeated by another one', async () => {
