@@ -73,6 +73,8 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
   /** Prepares what a sealed server serves. Must be called before a start that does not open the store. */
   async prepareSealed(): Promise<void> {
     this.#closed ??= await this.#parts.openClosed(this)
+    // another server may have initialized the store since it was found empty
+    if (this.#seal === undefined && this.#parts.storage.shared !== undefined) await this.#followSeal()
   }
 
   /** Undefined while not initialized. */

@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { offer, textsOf } from '../support/ceremonies.ts'
 import { newDatabase, query } from '../support/postgres.ts'
-import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { startTestServer, type TestServer, type TestServerOptions } from '../support/start-server.ts'
 
 const sealKey = '5e'.repeat(32)
 
@@ -13,10 +13,12 @@ async function start(
   database: string,
   number: number,
   settings: Record<string, string> = {},
+  parts: Pick<TestServerOptions, 'steady'> = {},
 ): Promise<Server> {
   const tokens: string[] = []
   const lines: string[] = []
   const server = await startTestServer({
+    ...parts,
     dev: false,
     settings: {
       ...{ STORAGE: database, REPLICA_NAME: `server-${number}`, POSTGRES_POOL: '4' },
@@ -61,6 +63,18 @@ const statusesOf = async (
   servers: readonly Server[],
   call: (server: Server) => Promise<{ status: number }>,
 ) => (await Promise.all(servers.map(call))).map(({ status }) => status)
+
+/** Puts the records of one database into another, and says that anything may have changed. */
+async function replaceRecords(database: string, other: string): Promise<void> {
+  const hex = "SELECT key, encode(value, 'hex') AS value FROM records"
+  const rows = (await query(other, hex)).map(({ key, value }) => `('${String(key)}', '\\x${String(value)}')`)
+  await query(
+    database,
+    `BEGIN; DELETE FROM records; INSERT INTO records (key, value) VALUES ${rows.join(', ')};
+     UPDATE cache_version SET version = version + 1;
+     INSERT INTO changes (version, commit_id, prefix) SELECT version, 'test', '' FROM cache_version; COMMIT`,
+  )
+}
 
 describe('with a static seal', () => {
   test('of five servers that start on an empty database, one creates the store and tells the root token', async () => {
@@ -128,6 +142,15 @@ describe('with a static seal', () => {
       while (Number((await server.as(token).read('sys/key-status')).body.data?.['term']) < 4);
     const rules = (await atOther.read('sys/rotate/config')).body.data
     expect(rules?.['interval']).toBe(86_400)
+    const resealed = () =>
+      servers.filter(({ lines }) =>
+        lines.some((line) => line.includes('"term":4,"msg":"all readable records')),
+      )
+    while (resealed().length === 0) await health(one)
+    const sealedWith =
+      "SELECT DISTINCT get_byte(value, 3) AS term FROM records WHERE key NOT LIKE 'barrier/%'"
+    expect(await query(all.database, sealedWith)).toEqual([{ term: 4 }])
+    expect(resealed()).toHaveLength(1)
     // a later start finds the keys too
     await using late = await start(all.database, 9)
     expect(await health(late)).toBe(200)
@@ -150,6 +173,65 @@ describe('with a static seal', () => {
       await statusesOf([one, other, third, late], (server) => server.anonymous.read('sys/health')),
     ).toEqual([...[503, 200, 503, 200]])
   })
+
+  test('a server that was paused while the others were sealed seals itself before it serves its next request', async () => {
+    const database = await newDatabase()
+    await using one = await start(database, 0)
+    let time = 0
+    // it hears nothing by itself for as long as a test lasts, and then its copies are too old
+    const quiet = { POSTGRES_NOTIFY: 'false', POSTGRES_POLL: '900ms' }
+    await using paused = await start(database, 1, quiet, { steady: () => time })
+    const token = rootOf([one])
+    expect((await paused.as(token).read('auth/token/lookup-self')).status).toBe(200)
+
+    await one.as(token).write('sys/seal')
+    time += 30_000
+
+    expect((await paused.as(token).read('auth/token/lookup-self')).status).toBe(503)
+    expect(await health(paused)).toBe(503)
+  })
+
+  test('while the storage cannot be written, sys/seal seals the server that was asked, and says that it was the only one', async () => {
+    await using all = await startAll(await newDatabase(), 2)
+    const { one, other, servers } = all
+    const root = one.as(rootOf(servers))
+    expect((await root.read('auth/token/lookup-self')).status).toBe(200)
+    await query(all.database, 'ALTER TABLE records RENAME TO hidden')
+
+    const answer = await root.write('sys/seal')
+    const body = (await one.anonymous.read('sys/health')).body
+    await query(all.database, 'ALTER TABLE hidden RENAME TO records')
+
+    expect([answer.status, textsOf(answer.body['errors'])]).toEqual([503, ['storage is unavailable']])
+    expect(body['sealed']).toBe(true)
+    expect(await health(other)).toBe(200)
+  })
+
+  test.each(['static', 'shamir'])(
+    'a server whose keys are all gone forgets them: with a %s seal it starts again or stays sealed',
+    async (seal) => {
+      // another store with the same seal key takes the place of the first, as with a restoration
+      const [database, other] = [await newDatabase(), await newDatabase()]
+      const token = rootOf([
+        await start(other, 0).then(async (server) => {
+          await server[Symbol.asyncDispose]()
+          return server
+        }),
+      ])
+      await using server = await start(database, 0, seal === 'static' ? {} : { SEAL: 'shamir' })
+      if (seal === 'shamir') {
+        const { body } = await server.anonymous.write('sys/init', { secret_shares: 1, secret_threshold: 1 })
+        await server.anonymous.write('sys/unseal', { key: textsOf(body['keys'])[0] })
+      }
+      expect(await health(server)).toBe(200)
+
+      await replaceRecords(database, other)
+
+      if (seal === 'static') while ((await server.as(token).read('auth/token/lookup-self')).status !== 200);
+      else await untilHealth(server, 503)
+      expect(server.lines.join('')).toContain('cannot decrypt the keys that another server has written')
+    },
+  )
 
   test('of two first sets of recovery keys that two servers make at once, one is refused, and the other is known everywhere', async () => {
     await using all = await startAll(await newDatabase(), 2)

@@ -176,9 +176,13 @@ export class KeyringStore {
     if (current === undefined) throw refuse('invalid', 'seal key does not open this store')
     const keys = this.#keysUnder(rootKey, { ring, current })
     if (current !== this.#rootKey) current.fill(0)
-    if (keys === undefined && (await this.#stored(rootKeyKey)).revision === root.revision)
-      throw new Error(`the root key does not open ${keyringKey}`)
-    if (keys === undefined) return false
+    if (keys === undefined) {
+      // another server wrote both between the two reads, or else the keyring is damaged
+      const again = mustOpen ? await Promise.all([this.#stored(rootKeyKey), this.#stored(keyringKey)]) : []
+      if (mustOpen && again.every(({ revision }, at) => revision === [root, ring][at]?.revision))
+        throw new Error(`the root key does not open ${keyringKey}`)
+      return false
+    }
     return this.#storage.write([
       { key: rootKeyKey, value: sealRootKey(rootKey, sealKey, this.#random), expect: root.revision },
       ...keys,

@@ -179,6 +179,9 @@ test('of two rekeys at the same time one is refused', async () => {
 
   expect(written.filter((isWritten) => isWritten)).toHaveLength(1)
   const key = written[0] === true ? 2 : 3
+  // nor does a server rekey that has not heard of it
+  const late = written[0] === true ? servers.other : servers.one
+  expect(await late.rekey(sealKey(4))).toBe(false)
   expect(await servers.one.opensRootKey(sealKey(key))).toBe(true)
 })
 
