@@ -37,7 +37,8 @@ export function startGenerator(wanted: 'wrk' | 'own' | undefined): Generator {
   }
 }
 
-const isForWrk = ({ once, method }: LoadJob) => !once && method !== 'LIST'
+const isForWrk = ({ once, method, perSecond }: LoadJob) =>
+  !once && method !== 'LIST' && perSecond === undefined
 
 async function runInChild(child: ChildProcess, job: LoadJob): Promise<LoadResult> {
   const settled = new AbortController()

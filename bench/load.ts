@@ -16,6 +16,8 @@ export type LoadJob = {
   variants: Variant[]
   /** … or, if true, when each variant was sent once. */
   once: boolean
+  /** The rate of all connections together; as fast as possible without it. */
+  perSecond?: number
 }
 
 /** `namespace` is sent as a header; wrk ignores it. */
@@ -47,8 +49,9 @@ export async function runLoad(job: LoadJob): Promise<LoadResult> {
     latencies.push(latencyMs)
     if ((status < 200 || status > 299) && status !== 304) failures[status] = (failures[status] ?? 0) + 1
   }
+  const paceMs = job.perSecond === undefined ? 0 : (1000 * job.connections) / job.perSecond
   await Promise.all(
-    Array.from({ length: job.connections }, () => runConnection(job.port, takeRequest, record)),
+    Array.from({ length: job.connections }, () => runConnection(job.port, paceMs, { takeRequest, record })),
   )
   return { ...summarise(latencies), seconds: (performance.now() - startedAt) / 1000, failures }
 }
@@ -71,11 +74,13 @@ function summarise(latencies: number[]): Omit<LoadResult, 'seconds' | 'failures'
   return { requests: sorted.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
 }
 
-function runConnection(
-  port: number,
-  takeRequest: (at: number) => Buffer | undefined,
-  record: (latencyMs: number, status: number) => void,
-): Promise<void> {
+type Work = {
+  takeRequest(at: number): Buffer | undefined
+  record(latencyMs: number, status: number): void
+}
+
+/** `paceMs`: the shortest time from one request to the next. */
+function runConnection(port: number, paceMs: number, { takeRequest, record }: Work): Promise<void> {
   return new Promise((resolve) => {
     let sentAt = 0
     let status = 0
@@ -99,7 +104,9 @@ function runConnection(
       if (missing === 0) {
         const at = performance.now()
         record(at - sentAt, status)
-        send(socket, at)
+        const pauseMs = sentAt + paceMs - at
+        if (pauseMs > 0) setTimeout(() => send(socket, performance.now()), pauseMs)
+        else send(socket, at)
       }
       return true
     }

@@ -56,11 +56,17 @@ export async function measureCase(
 const minWarmUpMs = 5000
 const onceLimitMs = 60_000
 
-type JobInput = { contender: Contender; requests: Requests; connections: number; forMs: number }
+type JobInput = {
+  contender: Contender
+  requests: Requests
+  connections: number
+  forMs: number
+  perSecond?: number
+}
 
-export function jobOf({ contender, requests, connections, forMs }: JobInput): LoadJob {
+export function jobOf({ contender: { port }, requests, ...job }: JobInput): LoadJob {
   const { method, path, variants, once = false } = requests
-  return { port: contender.port, connections, forMs, method, path, variants, once }
+  return { ...job, port, method, path, variants, once }
 }
 
 /** Requests that are sent only once are divided among the rounds. */

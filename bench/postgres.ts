@@ -6,20 +6,23 @@ import { type BenchOptions, type Requests, usualConnections } from './bench-case
 import { makeBenchFolder } from './bench-folder.ts'
 import type { Generator } from './generator.ts'
 import { lookupSelfCases } from './lookup-self.ts'
-import { jobOf, measureCase } from './measure.ts'
+import { jobOf, measureCase, median } from './measure.ts'
 import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
 import { readProcessFigures } from './process-figures.ts'
 import { startProgram } from './program.ts'
 import { renderTable, verdict } from './table.ts'
 
 const knownJwts = 256
+/** Logins per second at each server, far below what it can do. */
+const constantRate = 50
+const constantSeconds = 10
 const sealKey = '5e'.repeat(32)
 
 export type PostgresInput = { readonly generator: Generator; readonly options: BenchOptions }
 
 /**
  * Measures servers on PostgreSQL: logins against the floor program on the same PostgreSQL, notifications on
- * and off, and one, two and four servers over one database.
+ * and off, two worker processes, and one, two and four servers over one database.
  */
 export async function measurePostgres({ generator, options }: PostgresInput): Promise<string> {
   await using folder = await makeBenchFolder()
@@ -69,11 +72,24 @@ export async function measurePostgres({ generator, options }: PostgresInput): Pr
     await using quiet = await start('quiet', { GATEHOUSE_POSTGRES_NOTIFY: 'false' })
     lines.push(await compare('notifications off', measure, [gatehouse], [quiet], 0.98))
   }
+  {
+    await using workers = await start('workers', { GATEHOUSE_WORKERS: '2' })
+    lines.push(await compare('two worker processes', measure, [gatehouse], [workers], 1))
+  }
   await using two = await start('two')
   lines.push(await compare('two servers', measure, [gatehouse], [gatehouse, two], 1))
   await using three = await start('three')
   await using four = await start('four')
-  lines.push(await compare('four servers', measure, [gatehouse], [gatehouse, two, three, four], 1))
+  const all = [gatehouse, two, three, four]
+  lines.push(await compare('four servers', measure, [gatehouse], all, 1))
+  lines.push(
+    await constantLoad([[gatehouse], [gatehouse, two], all], (servers) =>
+      measureTogether(servers, known.requests, generator, {
+        perSecond: constantRate,
+        seconds: constantSeconds,
+      }),
+    ),
+  )
   return lines.join('\n')
 }
 
@@ -110,10 +126,13 @@ async function measureTogether(
   servers: readonly ServerProcess[],
   requests: Requests,
   generator: Generator,
-  { seconds }: BenchOptions,
+  { seconds, perSecond }: { readonly seconds: number; readonly perSecond?: number },
 ): Promise<Together> {
   const jobs = servers.map((contender) =>
-    jobOf({ contender, requests, connections: usualConnections / servers.length, forMs: seconds * 1000 }),
+    jobOf({
+      ...{ contender, requests, connections: usualConnections / servers.length, forMs: seconds * 1000 },
+      ...(perSecond !== undefined && { perSecond }),
+    }),
   )
   const cpu = async () => {
     const figures = await Promise.all(servers.map(({ pid }) => readProcessFigures(pid)))
@@ -126,6 +145,18 @@ async function measureTogether(
     perSecond: results.reduce((total, result) => total + result.requests / result.seconds, 0),
     cpuMicros: (((await cpu()) - before) * 1e6) / count,
   }
+}
+
+/** The CPU cost of a login if each server gets the same load, by number of servers; in turns. */
+async function constantLoad(
+  groups: readonly (readonly ServerProcess[])[],
+  measure: (servers: readonly ServerProcess[]) => Promise<Together>,
+): Promise<string> {
+  const costs = groups.map((servers) => ({ servers, micros: [] as number[] }))
+  for (let round = 0; round < 5; round++)
+    for (const { servers, micros } of costs) micros.push((await measure(servers)).cpuMicros)
+  const texts = costs.map(({ servers, micros }) => `${servers.length}: ${Math.round(median(micros))} µs`)
+  return `CPU of a login at ${constantRate}/s for each server, by number of servers: ${texts.join(', ')}`
 }
 
 /** Compares in turns, after each server has been warmed up. */

@@ -1,12 +1,28 @@
 import { readFile } from 'node:fs/promises'
 
-/** CPU seconds used so far and resident bytes of a process; undefined where the system has no `/proc`. */
+/** CPU seconds used so far and resident bytes of a process and those it started; undefined where the system has no `/proc`. */
 export type ProcessFigures = { cpuSeconds: number; rssBytes: number }
 
 const ticksPerSecond = 100
 
 /** Reads `/proc/<pid>`. */
 export async function readProcessFigures(pid: number): Promise<ProcessFigures | undefined> {
+  const [own, children] = await Promise.all([figuresOf(pid), readProc(pid, `task/${pid}/children`)])
+  const started = children?.split(' ').filter((text) => text !== '') ?? []
+  const others = await Promise.all(started.map((child) => readProcessFigures(Number(child))))
+  return (
+    own &&
+    others.reduce<ProcessFigures>(
+      (sum, figures) => ({
+        cpuSeconds: sum.cpuSeconds + (figures?.cpuSeconds ?? 0),
+        rssBytes: sum.rssBytes + (figures?.rssBytes ?? 0),
+      }),
+      own,
+    )
+  )
+}
+
+async function figuresOf(pid: number): Promise<ProcessFigures | undefined> {
   const [stat, status] = await Promise.all([readProc(pid, 'stat'), readProc(pid, 'status')])
   if (stat === undefined || status === undefined) return undefined
   // proc(5): after the name in parentheses, field 3 is the state, 14 and 15 are user and system time
