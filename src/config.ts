@@ -303,7 +303,7 @@ export const settings = {
     flag,
     'POSTGRES_PREPARE',
     'true',
-    'false: prepare no statements, which a transaction pooler would mix up',
+    'false: prepare no statements, and set time limits in each transaction, as a transaction pooler requires',
   ),
   background: setting(
     z.enum(['on', 'off']),

@@ -39,8 +39,12 @@ export type ServerCoreParts = {
 /** A key that opens the store. `previous` opens it if `key` does not; then the store is sealed with `key`. */
 export type UnsealKeys = { readonly key: Uint8Array; readonly previous?: Uint8Array | undefined }
 
-/** `size`: only of a storage whose files are this server's. */
-export type ServerStorage = Storage & { size?(): StorageSize }
+/** What metrics show of a storage: the size of its files, or of what it keeps on a database server. */
+export type ServerStorage = Storage & {
+  size?(): StorageSize
+  recordBytes?(): Promise<number>
+  readonly connectionStates?: Readonly<Record<'idle' | 'busy' | 'opening', number>>
+}
 
 export async function openStorage(
   config: Config,

@@ -40,7 +40,8 @@ export const processGauges = ({
     isInitialized: () => node.isInitialized(),
     isSealed: () => node.isSealed(),
     isStorageUp: () => node.isStorageUp(),
-    storageSize: () => storage.size?.(),
+    storageSize: async () => bytesOf(storage),
+    poolConnections: () => storage.connectionStates ?? {},
     lastBackup: () => (database === undefined ? undefined : lastBackup(database)),
     clockSource: time === undefined ? 'machine' : 'database',
     clockOffset: () => (time?.offsetMs ?? (clock instanceof MachineClock ? clock.offset() : 0)) / 1000,
@@ -54,6 +55,13 @@ export const processGauges = ({
         server.getConnections((error, count) => (error === null ? settle(count) : reject(error))),
       ),
   })
+
+async function bytesOf(storage: ServerStorage): Promise<Record<string, number>> {
+  const size = storage.size?.()
+  if (size !== undefined) return { database: size.databaseBytes, wal: size.logBytes, free: size.freeBytes }
+  const bytes = await storage.recordBytes?.()
+  return bytes === undefined ? {} : { database: bytes }
+}
 
 /** The gauges of an open server: those of its store, and those of its plugins. */
 export function coreGauges(

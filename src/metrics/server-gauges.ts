@@ -8,10 +8,10 @@ export type ServerSources = {
   isInitialized(): boolean
   isSealed(): boolean
   isStorageUp(): Promise<boolean>
-  /** Undefined if the storage is another server's. */
-  storageSize():
-    | { readonly databaseBytes: number; readonly logBytes: number; readonly freeBytes: number }
-    | undefined
+  /** The parts of the storage's files, in bytes; of a database server, what the records take. */
+  storageSize(): Promise<Readonly<Record<string, number>>>
+  /** The connections to a database server, by their state. */
+  poolConnections(): Readonly<Record<string, number>>
   /** Time of the last backup in milliseconds; undefined if there was none. */
   lastBackup(): number | undefined
   /** Where the server's time comes from. */
@@ -46,6 +46,9 @@ export type StoreSources = {
 
 const one = (value: number | boolean): Reading => [{ labels: {}, value: Number(value) }]
 
+const labelled = (label: string, values: Readonly<Record<string, number>>): Reading =>
+  Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }))
+
 /** docs/operations.md#metrics */
 export function serverGauges(sources: ServerSources): ReadGauge[] {
   const { version, storageType: storage, sealType: seal } = sources
@@ -73,14 +76,13 @@ export function serverGauges(sources: ServerSources): ReadGauge[] {
       name: 'storage_bytes',
       help: 'Size of the database, its free part, and the write-ahead log',
       labels: ['part'],
-      read: () => {
-        const size = sources.storageSize()
-        if (size === undefined) return []
-        const { databaseBytes, logBytes, freeBytes } = size
-        return Object.entries({ database: databaseBytes, wal: logBytes, free: freeBytes }).map(
-          ([part, value]) => ({ labels: { part }, value }),
-        )
-      },
+      read: async () => labelled('part', await sources.storageSize()),
+    },
+    {
+      name: 'storage_pool_connections',
+      help: 'Connections to PostgreSQL: idle, busy, or being opened',
+      labels: ['state'],
+      read: () => labelled('state', sources.poolConnections()),
     },
     {
       name: 'last_backup_timestamp_seconds',

@@ -25,6 +25,7 @@ test('a server whose database is down says so, and opens when it comes', async (
     LISTEN: `127.0.0.1:${port}`,
     STORAGE: database.url(),
     SEAL_KEY: 'ab'.repeat(32),
+    METRICS: 'open',
   }
   const starting = startTestServer({ settings })
   const client = new Client(`http://127.0.0.1:${port}`)
@@ -39,6 +40,9 @@ test('a server whose database is down says so, and opens when it comes', async (
   expect([refused.status, refused.body]).toEqual([503, { errors: ['storage is unavailable'] }])
   expect(refused.headers['retry-after']).toBe('1')
   expect((await server.anonymous.read('/health/ready')).body).toEqual({ status: 'ready' })
+  const metrics = await (await fetch(`${server.url}/metrics`)).text()
+  expect(metrics).toMatch(/^gatehouse_storage_pool_connections\{state="idle"\} [1-9]/m)
+  expect(metrics).toMatch(/^gatehouse_storage_bytes\{part="database"\} [1-9]/m)
 })
 
 test('a server that waits for its database can be stopped', async () => {

@@ -214,12 +214,8 @@ export class GroupWriter {
     const seen = await this.#see(session, group, presumes)
     const entries = group.map((entry) => (seen.holds(entry.fence) ? entry : refused(entry)))
     const decided = decide(entries, seen)
-    const isOpen = !presumes
-    if (decided.rows.length === 0) {
-      if (isOpen) await session.commit()
-      return decided
-    }
-    await this.#write(session, decided.rows, seen, isOpen)
+    if (decided.rows.length > 0) await this.#write(session, decided.rows, seen, presumes)
+    else if (!presumes) await session.commit()
     return decided
   }
 
@@ -253,16 +249,17 @@ export class GroupWriter {
     session: Session,
     rows: readonly DecidedRow[],
     seen: SeenRows,
-    isOpen: boolean,
+    isFirst: boolean,
   ): Promise<void> {
     const slot = session.slot?.id ?? ''
     const commitId = randomUUID()
     const { statement, values } = writeOf(rows, seen, this.#parts.notifies)
     const parameters = [commitId, slot, ...values.parameters]
     const send = async () => {
+      if (isFirst && !session.isPooled) return await session.query(statement, parameters)
+      const begun = isFirst ? session.beginTransaction() : Promise.resolve()
       const writing = session.query(statement, parameters)
-      if (!isOpen) return await writing
-      const [written, isCommitted] = await both(writing, session.commit())
+      const [, written, isCommitted] = await all([begun, writing, session.commit()])
       if (!isCommitted) throw new LostCommitError('the transaction was rolled back')
       return written
     }
@@ -301,14 +298,6 @@ export class GroupWriter {
 }
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
-
-/** Waits for both, and rejects with the first failure. */
-async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
-  const [a, b] = await Promise.allSettled([first, second])
-  if (a.status === 'rejected') throw a.reason
-  if (b.status === 'rejected') throw b.reason
-  return [a.value, b.value]
-}
 
 const refused = (entry: Entry): Entry => ({
   ...entry,
@@ -363,9 +352,9 @@ async function lockedRows(session: Session, group: readonly Entry[]): Promise<Se
   const jobs = [...new Set(group.flatMap(({ fence }) => (fence === undefined ? [] : [fence.job])))]
   const limit = String((deletesPerStep + 1) * Math.max(1, prefixes.length) + keys.length)
   const none: Promise<Row[]> = Promise.resolve([])
-  // in one message each, and all in one round trip
+  // all in one round trip
   const [, epochs, rows, ...ranges] = await all([
-    session.text('BEGIN ISOLATION LEVEL READ COMMITTED'),
+    session.beginTransaction().then(() => []),
     jobs.length === 0 ? none : session.query(lockJobs, [textArray(jobs)]),
     keys.length === 0 ? none : session.query(lockRows, [textArray(keys)]),
     ...prefixes.map((prefix) => session.query(lockRange, [prefix, upperBound(prefix), limit])),
@@ -391,12 +380,14 @@ async function lockedRows(session: Session, group: readonly Entry[]): Promise<Se
 }
 
 /** Like Promise.all, but waits for all. */
-async function all<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+async function all<T extends readonly unknown[]>(promises: { [At in keyof T]: Promise<T[At]> }): Promise<T> {
   const settled = await Promise.allSettled(promises)
-  return settled.map((result) => {
+  const values = settled.map((result) => {
     if (result.status === 'rejected') throw result.reason
     return result.value
   })
+  // one value for each promise, in order
+  return values as unknown as T
 }
 
 /** The statement that writes the rows, and its parameters after the first two. */

@@ -30,6 +30,7 @@ import {
   listKeys,
   listRecords,
   liveReplicas,
+  recordBytes,
   releaseJob,
   type Statement,
 } from './statements.ts'
@@ -157,6 +158,11 @@ export class PostgresStorage implements Storage, SharedStorage {
 
   get connectionStates(): Pool['states'] {
     return this.#pool.states
+  }
+
+  async recordBytes(): Promise<number> {
+    const [row] = await this.#query(recordBytes, [])
+    return Number(row?.[0])
   }
 
   async get(key: string): Promise<StoredRecord | undefined> {

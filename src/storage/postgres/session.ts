@@ -88,6 +88,17 @@ async function openOn(host: { host: string; port: number }, settings: Connection
   }
 }
 
+const limitsOf = ({ statementTimeoutMs }: ConnectionSettings): string[] => [
+  `statement_timeout = ${statementTimeoutMs}`,
+  `lock_timeout = ${Math.min(lockTimeoutMs, statementTimeoutMs)}`,
+  `idle_in_transaction_session_timeout = ${idleInTransactionMs}`,
+]
+
+/** A commit is durable before it is answered, whatever the database's default. */
+const keepDurable = (isLocal: boolean): string[] => [
+  `SELECT set_config('synchronous_commit', 'on', ${isLocal}) WHERE current_setting('synchronous_commit') <> 'remote_apply'`,
+]
+
 const passwordOf = ({ password, passwordFile }: ConnectionSettings): string =>
   passwordFile === undefined ? (password ?? '') : readFileSync(passwordFile, 'utf8').trimEnd()
 
@@ -144,17 +155,14 @@ export class Session {
   /** Connects and prepares the session. */
   async begin(): Promise<void> {
     await this.#client.connect()
-    const { statementTimeoutMs } = this.#settings
     const rows = await this.text(
       [
-        `SET statement_timeout = ${statementTimeoutMs}`,
-        `SET lock_timeout = ${Math.min(lockTimeoutMs, statementTimeoutMs)}`,
-        `SET idle_in_transaction_session_timeout = ${idleInTransactionMs}`,
+        ...limitsOf(this.#settings).map((limit) => `SET ${limit}`),
         "SET default_transaction_isolation = 'read committed'",
         "SET bytea_output = 'hex'",
         // all reads are of keys or ranges of keys, however few or many rows there are
         'SET enable_seqscan = off',
-        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') <> 'remote_apply'",
+        ...keepDurable(false),
         "SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), current_setting('server_encoding')",
       ].join('; '),
     )
@@ -176,6 +184,17 @@ export class Session {
     const result: unknown = await this.#client.query({ text, types, rowMode: 'array' })
     const last = Array.isArray(result) ? result.at(-1) : result
     return last.rows
+  }
+
+  /** Whether each transaction must set its limits: a pooler may give it another connection to the database. */
+  get isPooled(): boolean {
+    return !this.#settings.prepares
+  }
+
+  async beginTransaction(): Promise<void> {
+    const limits = limitsOf(this.#settings).map((limit) => `SET LOCAL ${limit}`)
+    const own = this.isPooled ? [...limits, ...keepDurable(true)] : []
+    await this.text(['BEGIN ISOLATION LEVEL READ COMMITTED', ...own].join('; '))
   }
 
   /** Ends the open transaction. False if the database rolled it back. */

@@ -174,3 +174,5 @@ export const releaseJob = statement(
 )
 
 export const databaseTime = statement('database_time', 'SELECT extract(epoch FROM clock_timestamp()) * 1000')
+
+export const recordBytes = statement('record_bytes', "SELECT pg_total_relation_size('records')")
