@@ -11,9 +11,14 @@ const alone = ['test/http/limits.test.ts']
  * docs/replicas.md#tests-with-two-servers
  */
 const replicated = [
-  'test/plugins/token/{accessors,concurrency}.test.ts',
-  'test/plugins/sys/{lease-races,leases,policies}.test.ts',
-  'test/plugins/custom-messages/messages-{added,items,list}.test.ts',
+  'test/plugins/token/{accessors,concurrency,roles}.test.ts',
+  'test/plugins/sys/{capabilities,cors,lease-races,leases,mounts,namespaces,policies,wrapping}.test.ts',
+  'test/plugins/identity/{entities,entity-aliases,group-aliases,identity-races,merge}.test.ts',
+  'test/plugins/identity/{oidc,oidc-clients,oidc-races}.test.ts',
+  'test/plugins/custom-messages/messages-{added,items,life,list}.test.ts',
+  'test/plugins/cubbyhole/cubbyhole.test.ts',
+  'test/plugins/jwt-auth/one-time.test.ts',
+  'test/history/{ids-elsewhere,namespaces}.test.ts',
 ]
 const replicas = { TEST_REPLICAS: '2' }
 

@@ -92,7 +92,7 @@ async function sendOnce(world: World, replica: number, call: Call): Promise<Answ
   }
 }
 
-const shortMs = 10
+const shortMs = 50
 
 const isRefused = ({ cause }: Error): boolean =>
   cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'

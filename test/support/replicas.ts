@@ -36,7 +36,7 @@ export async function startReplicas({
       STORAGE: storage,
       SEAL_KEY: sealKey,
       REPLICA_NAME: `replica-${replica}`,
-      POSTGRES_POOL: '4',
+      POSTGRES_POOL: '3',
     }
     const server = await startOneServer({
       ...parts,

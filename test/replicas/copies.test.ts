@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { newDatabase, query } from '../support/postgres.ts'
+import { startProcess } from '../support/process.ts'
+import { startReplicas } from '../support/replicas.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const isAccepted = async (server: Pick<TestServer, 'as'>, token: string) =>
+  (await server.as(token).read('auth/token/lookup-self')).status === 200
+
+async function newToken({ root }: Pick<TestServer, 'root'>, input: object = {}): Promise<string> {
+  const answer = await root.write('auth/token/create', { ttl: '1h', ...input })
+  return String(answer.body.auth?.client_token)
+}
+
+test('a server that has heard of no change serves nothing from copies that are a second old', async () => {
+  let time = 0
+  await using replicas = await startReplicas({
+    settings: { POSTGRES_NOTIFY: 'false', POSTGRES_POLL: '900ms' },
+    of: (replica) => (replica === 1 ? { steady: () => time } : {}),
+  })
+  const [one, other] = replicas.servers
+  if (one === undefined || other === undefined) throw new Error('a test needs two servers')
+  const token = await newToken(one)
+  expect(await isAccepted(other, token)).toBe(true)
+  await one.root.write('auth/token/revoke', { token })
+
+  time = 1000
+
+  expect(await isAccepted(other, token)).toBe(false)
+  expect(await isAccepted(one, token)).toBe(false)
+})
+
+test('the first request to a server that was paused sees what was revoked meanwhile', async () => {
+  const database = await newDatabase()
+  await using folder = await temporaryFolder()
+  const settings = { STORAGE: database, SEAL_KEY: '5e'.repeat(32), POSTGRES_POOL: '3' }
+  await using paused = await startProcess({
+    folder: folder.path,
+    settings: { ...settings, REPLICA_NAME: 'paused' },
+  })
+  await using running = await startTestServer({
+    dev: false,
+    settings: { ...settings, REPLICA_NAME: 'running' },
+  })
+  const root = running.as(paused.rootToken)
+  const tokens = await Promise.all(Array.from({ length: 8 }, () => newToken({ root })))
+  expect(await Promise.all(tokens.map((token) => isAccepted(paused, token)))).not.toContain(false)
+
+  paused.signal('SIGSTOP')
+  // longer than copies may be used: until it has missed its heartbeat
+  const silence =
+    "SELECT clock_timestamp() - heartbeat_at > interval '2 s' AS long FROM replicas WHERE name = 'paused'"
+  await expect.poll(() => query(database, silence), { timeout: 20_000 }).toEqual([{ long: true }])
+  for (const token of tokens) await root.write('auth/token/revoke', { token })
+  const first = tokens.map((token) => isAccepted(paused, token))
+  paused.signal('SIGCONT')
+
+  expect(await Promise.all(first)).not.toContain(true)
+})
