@@ -105,6 +105,28 @@ describe('the end of a token', () => {
     expect(await isValid(other, child.client_token)).toBe(false)
   })
 
+  test('ends 500 children everywhere at once, before any of their records is removed', async () => {
+    const parent = await valid(one, (await login(one)).client_token)
+    const { accessor: _, ...draft } = { ...parent, parent: parent.accessor, ttl: 600 }
+    const children = Array.from({ length: 500 }, () => one.tokens.mint(draft))
+    await one.view.write(children.flatMap(({ entries }) => entries))
+    for (const { id } of children) await valid(other, id)
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    one.revoker.onRevoked(() => released)
+
+    const revoking = one.revoker.revoke(parent.accessor)
+    while ((await one.tokens.lookupByAccessor(parent.accessor)) !== undefined) await one.hear()
+    await other.hear()
+    const areValid = await Promise.all(children.map(({ id }) => isValid(other, id)))
+    const areStored = await Promise.all(children.map(({ token }) => isStored(other, token.accessor)))
+    release()
+    await revoking
+
+    expect(areValid).not.toContain(true)
+    expect(areStored).not.toContain(false)
+    expect(await one.tokens.childrenOf(one.tokens.keys.hashOf(parent.accessor), 1)).toEqual([])
+  })
+
   test('is completed by another server if the first one was killed', async () => {
     const { parent, child } = await brokenCascade()
 
