@@ -54,7 +54,7 @@ async function countIn(storage: string): Promise<number> {
 
 /** Adds many records, so that a copy takes a while. */
 async function fill(storage: string): Promise<void> {
-  const rows = 40_000
+  const rows = 15_000
   if (storage.startsWith('postgres:')) {
     await query(
       storage,

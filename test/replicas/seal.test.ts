@@ -1,7 +1,9 @@
+import { writeFile } from 'node:fs/promises'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { offer, textsOf } from '../support/ceremonies.ts'
 import { newDatabase, query } from '../support/postgres.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../support/start-server.ts'
 
 const sealKey = '5e'.repeat(32)
@@ -110,6 +112,31 @@ describe('with a static seal', () => {
 
     expect(await query(database, 'SELECT key, value FROM records ORDER BY key')).toEqual(before)
     expect(await health(server)).toBe(200)
+  })
+
+  test('the seal key changes with the restart of one server, and the others go on until theirs', async () => {
+    await using folder = await temporaryFolder()
+    await writeFile(folder.file('old.key'), sealKey, { mode: 0o600 })
+    const database = await newDatabase()
+    await using one = await start(database, 0)
+    const root = one.as(rootOf([one]))
+    const newKey = { SEAL_KEY: '66'.repeat(32) }
+
+    await using changed = await start(database, 1, {
+      ...newKey,
+      SEAL_PREVIOUS_KEY_FILE: folder.file('old.key'),
+    })
+    const rotated = await root.write('sys/rotate')
+    const written = await root.write('sys/policies/acl/p', { policy: 'path "x" {}' })
+    const late = await root.write('sys/rotate/root')
+
+    expect([rotated.status, written.status, late.status]).toEqual([204, 204, 400])
+    expect(changed.lines.join('')).toContain('the seal key was changed')
+    await expect(start(database, 2)).rejects.toMatchObject({ exitCode: 5 })
+    await using next = await start(database, 2, newKey)
+    expect((await next.as(rootOf([one])).read('sys/policies/acl/p')).status).toBe(200)
+    expect((await next.as(rootOf([one])).write('sys/rotate/root')).status).toBe(204)
+    expect((await root.write('sys/rotate')).status).toBe(204)
   })
 
   test('a rotation of the data key and of the root key on one server leaves the others working', async () => {
