@@ -1,8 +1,15 @@
-import { setTimeout as pause } from 'node:timers/promises'
-
 /** Resolves after this time, or when the signal is aborted. Does not keep the process alive. */
 export const wait = (ms: number, ended: AbortSignal): Promise<void> =>
-  pause(Math.max(0, ms), undefined, { signal: ended, ref: false }).catch(() => undefined)
+  new Promise((resolve) => {
+    const timer = setTimeout(finish, ms).unref()
+    function finish() {
+      clearTimeout(timer)
+      ended.removeEventListener('abort', finish)
+      resolve()
+    }
+    if (ended.aborted) finish()
+    else ended.addEventListener('abort', finish)
+  })
 
 /** Resolves when the signal is aborted. */
 export const untilAborted = (ended: AbortSignal): Promise<void> =>

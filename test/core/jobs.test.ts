@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type Held, Jobs } from '../../src/core/jobs.ts'
 import { currentFence, type Fence, type SharedStorage } from '../../src/storage/shared-storage.ts'
 import { FakeClock } from '../support/fake-clock.ts'
@@ -35,6 +35,8 @@ class Leases {
     return fence
   }
 }
+
+const silent = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** The jobs of a server, and its log. */
 function jobsOf(shared: SharedStorage | undefined, times = { keepMs: 1, ttlMs: 60_000 }) {
@@ -190,4 +192,52 @@ test('jobs that exist once for each object count as one kind', async () => {
 
   expect(jobs.status()).toEqual([{ kind: 'removal', isHeld: true, lastSuccess: 5_000 }])
   await jobs[Symbol.asyncDispose]()
+})
+
+describe('with the times that servers use', () => {
+  const stepMs = 50
+
+  /** Lets time pass until `is` holds, and returns how much. */
+  async function passUntil(leases: Leases, is: () => boolean, mostMs = 60_000): Promise<number> {
+    for (let passed = 0; ; passed += stepMs) {
+      if (is() || passed >= mostMs) return passed
+      leases.pass(stepMs)
+      await vi.advanceTimersByTimeAsync(stepMs)
+    }
+  }
+
+  test.each([0, 700, 1_500, 2_950])(
+    'a server that is gone %i ms after a renewal is replaced within 15 s, after it would have ended its work',
+    async (afterMs) => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+      try {
+        const leases = new Leases()
+        const storage = { answers: true }
+        const [first, second] = [leases.of('a', storage), leases.of('b')].map((shared) => {
+          const server = { ...work(), isBegun: false, isEnded: false }
+          const jobs = new Jobs({ shared, log: silent, clock: new FakeClock() })
+          jobs.job('sweep').begin(server.do)
+          void server.begun.then(() => {
+            server.isBegun = true
+          })
+          void server.ended.then(() => {
+            server.isEnded = true
+          })
+          return server
+        })
+        await passUntil(leases, () => first?.isBegun === true)
+        await passUntil(leases, () => false, 30_000 + afterMs)
+        expect([first?.isEnded, second?.isBegun]).toEqual([false, false])
+
+        storage.answers = false
+        const endedAfter = await passUntil(leases, () => first?.isEnded === true)
+        const replacedAfter = endedAfter + (await passUntil(leases, () => second?.isBegun === true))
+        expect(endedAfter).toBeLessThanOrEqual(10_000 + stepMs)
+        expect(replacedAfter).toBeGreaterThanOrEqual(endedAfter)
+        expect(replacedAfter).toBeLessThanOrEqual(15_000)
+      } finally {
+        vi.useRealTimers()
+      }
+    },
+  )
 })
