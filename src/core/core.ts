@@ -33,6 +33,8 @@ export type CoreParts = StoreParts & {
   readonly onAudited?: AuditLogParts['onWrite']
   /** Called after each run of a background job. */
   readonly onJobRun?: JobsParts['onRun']
+  /** Changed by tests only. */
+  readonly jobTimes?: JobsParts['times']
 }
 
 /** All layers below HTTP. */
@@ -49,7 +51,8 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const { storage, clock, random, log, outbound, mountTypes, rootToken } = parts
   const { systemTtl, apiAddr, devRootToken } = settings
   const { shared } = storage
-  const jobs = opened.use(new Jobs({ shared, clock, log, onRun: parts.onJobRun }))
+  const { onJobRun: onRun, jobTimes: times } = parts
+  const jobs = opened.use(new Jobs({ shared, clock, log, onRun, ...(times && { times }) }))
   const base = { barrier, clock, random, log, jobs, shared, outbound, mountTypes, systemTtl, apiAddr }
   const stores = await openStores(base)
   const { root, view, namespaces, mounts, tokens, identities, policies } = stores

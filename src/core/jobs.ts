@@ -53,6 +53,11 @@ export class Jobs implements AsyncDisposable {
     this.#parts = parts
   }
 
+  /** How often a server tries to take a job. */
+  get keepMs(): number {
+    return this.#parts.times?.keepMs ?? keepMs
+  }
+
   /** Whether other servers do the same jobs. */
   get isShared(): boolean {
     return this.#parts.shared !== undefined

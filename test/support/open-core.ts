@@ -17,6 +17,7 @@ export type TestCoreOptions = Partial<CoreSettings> & {
   storage?: Storage
   /** Collects what is logged. */
   log?: CoreLog
+  jobTimes?: { keepMs: number; ttlMs: number }
 }
 
 /**
@@ -28,6 +29,7 @@ export async function openTestCore({
   mountTypes = someMountTypes(),
   storage: given,
   log = quietLog,
+  jobTimes,
   ...settings
 }: TestCoreOptions = {}): Promise<Core & { readonly clock: FakeClock }> {
   await using opened = new AsyncDisposableStack()
@@ -44,6 +46,7 @@ export async function openTestCore({
         ...{ storage, staging, clock, mountTypes, random: systemRandom, log },
         rootToken: { keep: () => {}, tell: () => {} },
         outbound: new OutboundClient({ deny: [] }),
+        ...(jobTimes && { jobTimes }),
       },
     ),
   )

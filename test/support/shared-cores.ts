@@ -9,6 +9,9 @@ export type SharedCore = Core & {
   hear(): Promise<void>
 }
 
+/** Another server takes a job at once. */
+const jobTimes = { keepMs: 20, ttlMs: 60_000 }
+
 /** Two cores over one storage in memory, as of two servers, with `each` as the options of one of them. */
 export async function openSharedCores(each: (number: number) => TestCoreOptions = () => ({})) {
   await using opened = new AsyncDisposableStack()
@@ -16,7 +19,7 @@ export async function openSharedCores(each: (number: number) => TestCoreOptions 
   const sealKey = randomBytes(32)
   const cores: SharedCore[] = []
   for (const [number, storage] of memory.servers.entries()) {
-    const core = opened.use(await openTestCore({ storage, sealKey, ...each(number) }))
+    const core = opened.use(await openTestCore({ storage, sealKey, jobTimes, ...each(number) }))
     cores.push({ ...core, storage, hear: () => storage.deliver() })
   }
   const [one, other] = cores

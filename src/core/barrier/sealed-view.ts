@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { ServiceError } from '../../errors.ts'
 import { parseLossless, stringifyJson } from '../../lib/json.ts'
-import type { ChangeListener } from '../../storage/shared-storage.ts'
+import { type ChangeListener, unfenced } from '../../storage/shared-storage.ts'
 import {
   type BatchEntry,
   type Change,
@@ -182,7 +182,8 @@ export class SealedView implements View {
     const end = shared.watch(this.#prefix + prefix, async (keys) => {
       if (keyring.isDropped) return end()
       try {
-        await listener(keys?.map((key) => key.slice(start)))
+        // whoever asked for the report, the listener does not work for a job
+        await unfenced(async () => listener(keys?.map((key) => key.slice(start))))
       } catch (error) {
         // sealed meanwhile: the copies are gone too
         if (!keyring.isDropped) throw error

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { SharedStorage } from '../../storage/shared-storage.ts'
+import { type SharedStorage, unfenced } from '../../storage/shared-storage.ts'
 import type { View } from '../barrier/view.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
 import type { Mount } from './mount.ts'
@@ -77,7 +77,7 @@ export class MountDoors {
     const key = `${mount.uuid}/${shared.replicaId}`
     this.#announced.add(mount.uuid)
     try {
-      await this.#busy.write([{ key, value: true }])
+      await this.#write(key, true)
     } catch (error) {
       this.#announced.delete(mount.uuid)
       throw error
@@ -88,7 +88,12 @@ export class MountDoors {
   /** Until it succeeds, others wait; they give up at last. */
   async #end(mount: Mount, key: string): Promise<void> {
     this.#announced.delete(mount.uuid)
-    await this.#busy.write([{ key, value: undefined }]).catch(() => undefined)
+    await this.#write(key, undefined).catch(() => undefined)
+  }
+
+  /** Also if a job of this server has closed the mount: the requests do not work for it. */
+  #write(key: string, value: true | undefined): Promise<boolean> {
+    return unfenced(() => this.#busy.write([{ key, value }]))
   }
 
   /** A server that is gone has left its record. */

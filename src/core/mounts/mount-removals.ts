@@ -13,7 +13,7 @@ export type MountRemovalParts = {
   readonly doors: MountDoors
   /** Undefined if no other server writes the storage. */
   readonly shared: SharedStorage | undefined
-  readonly jobs: Pick<Jobs, 'job'>
+  readonly jobs: Pick<Jobs, 'job' | 'keepMs'>
   /** Ends leases and tokens of a mount, and what its type has made elsewhere. Rejects if that fails. */
   end(mount: Mount, how: Removal): Promise<void>
   /** Deletes the data of a mount and what else belongs to it. */
@@ -28,8 +28,6 @@ type Running = {
   resolve(): void
   reject(error: unknown): void
 }
-
-const retryMs = 3_000
 
 /**
  * Removes mounts that are marked. Of several servers, one removes a mount; another one continues if it fails
@@ -122,7 +120,8 @@ export class MountRemovals implements AsyncDisposable {
   }
 
   #wait(): Promise<void> {
-    return pause(retryMs, undefined, { signal: this.#stopping.signal, ref: false }).catch(() => undefined)
+    const options = { signal: this.#stopping.signal, ref: false }
+    return pause(this.#parts.jobs.keepMs, undefined, options).catch(() => undefined)
   }
 
   /** Does `work` while this server, and no other one, has the right to remove the mount. */

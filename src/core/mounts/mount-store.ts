@@ -31,7 +31,7 @@ export type MountStoreParts = {
   clock: Clock
   system: SystemTtls
   types: MountTypeRegistry
-  jobs: Pick<Jobs, 'job'>
+  jobs: Pick<Jobs, 'job' | 'keepMs'>
   namespaces: Pick<NamespaceStore, 'conflictWithMount' | 'isLive' | 'isEnding'>
   /** Called for failures in the background: of a removal that was resumed, or of a move. */
   onFailure(mount: Mount, error: unknown): void

@@ -125,7 +125,7 @@ test('a deletion is completed by another server if the first one is gone', async
   await other.hear()
 
   one.storage.die()
-  await expect.poll(() => other.namespaces.byPath('a/'), { timeout: 15_000 }).toBeUndefined()
+  await expect.poll(() => other.namespaces.byPath('a/')).toBeUndefined()
   held.resolve()
   await one.hear()
 
