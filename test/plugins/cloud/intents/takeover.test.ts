@@ -13,7 +13,7 @@ const correlationId = '9c1d8f30-0000-4000-8000-000000000001'
 const call = { requestId: correlationId }
 
 /** Two engines, of two servers, with one mount and one stand-in for the cloud. */
-async function openEngines() {
+async function openEngines(pauseOfOne?: (ms: number) => Promise<void>) {
   await using stack = new AsyncDisposableStack()
   const clock = new PausingClock(Date.UTC(2026, 4, 5, 6, 7, 8))
   const directory = stack.use(await startDirectory({ now: () => clock.now() }))
@@ -23,24 +23,25 @@ async function openEngines() {
       defaultMounts: [{ table: 'secret', path: 'cloud', type: 'cloud' }],
     })),
   )
-  const open = (core: SharedCore) => {
+  const open = (core: SharedCore, pause = clock.pause) => {
     const operator = {
       authorityHost: directory.authorityUrl,
       directoryEndpoint: directory.directoryUrl,
       resourceManagerEndpoint: directory.resourceManagerUrl,
       caPem: directory.ca,
     }
-    const engine = stack.use(new CloudEngine({ ...core, operator, pause: clock.pause }))
+    const engine = stack.use(new CloudEngine({ ...core, operator, pause }))
     const mount = core.mounts.table.at(rootNamespace.id, 'cloud/')
     if (mount === undefined) throw new Error('there is no mount')
-    const scope = `/subscriptions/${directory.subscriptionId}/resourceGroups/web`
+    const scope = (group: string) => `/subscriptions/${directory.subscriptionId}/resourceGroups/${group}`
     const role_id = `/subscriptions/${directory.subscriptionId}/providers/Microsoft.Authorization/roleDefinitions/${guids.reader}`
     const state = engine.stateOf(mount)
     return {
       ...{ engine, mount, state, core },
-      putRole: (input: Partial<RoleInput> = {}) => {
+      putRole: (input: Partial<RoleInput> = {}, groups = ['web']) => {
+        const cloud_roles = JSON.stringify(groups.map((group) => ({ role_id, scope: scope(group) })))
         // the schema of the route makes the rest absent
-        const sent = { cloud_roles: JSON.stringify([{ role_id, scope }]), ...input } as RoleInput
+        const sent = { cloud_roles, ...input } as RoleInput
         return engine.putRole(mount, 'ci', sent, correlationId)
       },
       make: () =>
@@ -51,7 +52,7 @@ async function openEngines() {
       intents: () => state.intents.all(),
     }
   }
-  const [one, other] = [open(cores.one), open(cores.other)]
+  const [one, other] = [open(cores.one, pauseOfOne), open(cores.other)]
   await one.engine.putConfig(one.mount, {
     subscription_id: directory.subscriptionId,
     tenant_id: directory.tenantId,
@@ -137,9 +138,32 @@ test('an application that a paused server completes for a role, after another on
   directory.release()
 
   expect(await written).toBeInstanceOf(Error)
+  await until(() => things().length === 0)
   await until(async () => (await one.intents()).length === 0)
-  expect(things()).toEqual([])
   expect(await one.state.roleNames()).toEqual([])
   await other.putRole({ persist_app: true })
   expect(things().filter(({ kind }) => kind === 'application')).toHaveLength(1)
+})
+
+test('a right that a paused server grants after another one has completed the undo is removed again', async () => {
+  const paused = Promise.withResolvers<void>()
+  const resumed = Promise.withResolvers<void>()
+  await using engines = await openEngines(async () => {
+    paused.resolve()
+    await resumed.promise
+  })
+  const { directory, clock, one, other, things } = engines
+  await one.putRole({ persist_app: true })
+  directory.fault({ kind: 'throttled', operation: 'putRoleAssignment', retryAfterSeconds: 1, times: 1 })
+  const written = one.putRole({ persist_app: true }, ['web', 'data']).catch((error: unknown) => error)
+  await paused.promise
+  one.core.storage.die()
+  expect(await other.state.intents.undoAll()).toHaveLength(1)
+  clock.advance(61)
+  await until(async () => (await other.state.intents.undoAll()).length === 0)
+
+  resumed.resolve()
+
+  expect(await written).toMatchObject({ kind: 'unavailable' })
+  await until(() => things().filter(({ kind }) => kind === 'role-assignment').length === 1)
 })
