@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { putEntity } from '../../../src/core/identity/entity-changes.ts'
 import { changedTokenRole } from '../../../src/core/tokens/token-role.ts'
+import type { ViewEntry } from '../../../src/core/barrier/view.ts'
 import type { Token } from '../../../src/core/tokens/token.ts'
 import { Client } from '../../support/client.ts'
 import { newDatabase } from '../../support/postgres.ts'
@@ -35,13 +36,13 @@ const lookup = async (id: string): Promise<Token> => {
 }
 const aliasOf = (name: string, team = 'a') => ({ name, metadata: { team } })
 const newName = () => `user-${names++}`
-const issueLease = async (token: Token) =>
+const issueLease = async (token: Token, alongside?: () => ViewEntry[]) =>
   (
     await one.leases.issue({
       caller: { token },
       mount: one.mount('practice/'),
       path: 'practice/creds/ci',
-      secret: { ttl: 60, maxTtl: 600, renewable: true, internal: {} },
+      secret: { ttl: 60, maxTtl: 600, renewable: true, internal: {}, ...(alongside && { alongside }) },
     })
   ).id
 const wrap = async () =>
@@ -128,6 +129,13 @@ describe('other servers hear nothing of', () => {
 
 describe('other servers hear of', () => {
   test.each<[string, () => Promise<unknown>]>([
+    [
+      'what an engine stores with a lease',
+      () => {
+        const view = one.mounts.viewOf(one.mount('practice/'))
+        return issueLease(made.token, () => [view.fromRoot({ key: 'role', value: 1 })])
+      },
+    ],
     ['a revocation', () => one.revoker.revoke(made.token.accessor)],
     [
       'a renewal of a token',

@@ -183,6 +183,20 @@ describe('the end of a token', () => {
     expect([one, other].map(({ tokens }) => tokens.cutOffs.of(entity_id))).toEqual([10, 10])
   })
 
+  test('is completed by tidies on two servers at once', async () => {
+    const alias = newName()
+    const made = await Promise.all(Array.from({ length: 30 }, () => login(one, { alias })))
+    await one.tokens.cutOffs.set([made[0]?.entity_id ?? ''])
+    await other.hear()
+
+    for (const { tidy } of [one, other]) tidy.start()
+    await Promise.all([one.tidy.idle(), other.tidy.idle()])
+
+    const areStored = await Promise.all(made.map(({ accessor }) => isStored(one, accessor)))
+    expect(areStored).not.toContain(true)
+    expect(one.tokens.cutOffs.unswept().size).toBe(0)
+  })
+
   test('is not decided by a tidy that has an old copy of its parent', async () => {
     const parent = await login(one, { ttl: 60 })
     const { auth: child } = await one.create({ ttl: '1h' }, await valid(one, parent.client_token))
