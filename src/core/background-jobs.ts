@@ -1,3 +1,4 @@
+import { Periodic } from './background.ts'
 import { rotationSchedule } from './barrier/rotation-schedule.ts'
 import { keyRotator } from './identity-tokens/key-rotator.ts'
 import type { Stores } from './stores.ts'
@@ -5,6 +6,7 @@ import { tokenSweeper } from './tokens/token-sweeper.ts'
 
 const sweepIntervalMs = 5_000
 const dataKeyCheckMs = 60_000
+const groupCheckMs = 60_000
 
 /** All background jobs. Disposing stops them and waits for the work in progress. */
 export function backgroundJobs({
@@ -12,7 +14,9 @@ export function backgroundJobs({
   clock,
   log,
   jobs,
+  shared,
   root,
+  groups,
   identityTokens,
   revoker,
   leases,
@@ -41,6 +45,13 @@ export function backgroundJobs({
       onError: (err) => log.error({ err }, 'could not rotate a key of identity tokens'),
     }),
   )
+  const groupRemovals = stack.use(
+    new Periodic({
+      ...{ job: jobs.job('group-removals'), intervalMs: groupCheckMs },
+      run: () => groups.completeRemovals(),
+      onError: (err) => log.error({ err }, 'could not remove the members of a deleted group'),
+    }),
+  )
   return {
     /** Number of records that may still be encrypted with an older data key. */
     resealRemaining: () => resealer.remaining,
@@ -51,6 +62,8 @@ export function backgroundJobs({
       tidy.begin()
       sweeper.start()
       identityKeys.start()
+      // a server alone completes its own at its start
+      if (shared !== undefined) groupRemovals.start()
       mountTypes.start()
     },
     settle: async () => {

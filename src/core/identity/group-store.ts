@@ -67,16 +67,21 @@ export class GroupStore implements MembershipSource {
     this.#parts = parts
   }
 
-  /** Opens the store and completes deletions of groups that a stop of the server interrupted. */
+  /** Opens the store and completes deletions of groups that a stop of a server interrupted. */
   static async open(parts: GroupStoreParts): Promise<GroupStore> {
     const keys = await IdentityKeys.open(parts.view, parts.random)
     const full: GroupParts = { ...parts, keys, reader: new GroupReader(parts.view, parts.replicaId) }
-    for (const key of await parts.view.listKeys(deletedGroupPrefix))
-      await dropMembers(full, key.slice(deletedGroupPrefix.length))
     const store = new GroupStore(full)
+    await store.completeRemovals()
     for (const prefix of [groupsPrefix, membershipsPrefix])
       parts.view.watch(prefix, (written) => store.#follow(written))
     return store
+  }
+
+  /** Completes deletions of groups that a stop of any server interrupted. Idempotent. */
+  async completeRemovals(): Promise<void> {
+    for (const key of await this.#parts.view.listKeys(deletedGroupPrefix))
+      await dropMembers(this.#parts, key.slice(deletedGroupPrefix.length))
   }
 
   /** Calls `listener` after each commit with what it affects. */

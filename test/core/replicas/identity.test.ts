@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deleteAlias, putAlias } from '../../../src/core/identity/alias-changes.ts'
 import { deleteEntity, putEntity } from '../../../src/core/identity/entity-changes.ts'
+import { deletedGroupKey, memberKey, membershipKey } from '../../../src/core/identity/group-keys.ts'
 import { IdentityTidy } from '../../../src/core/identity/identity-tidy.ts'
 import { mergeEntities } from '../../../src/core/identity/merge.ts'
 import type { LoginAuth } from '../../../src/core/tokens/issue-login.ts'
@@ -308,6 +309,20 @@ describe('a group', () => {
       expect((await one.groups.details(group)).memberEntityIds).not.toContain(id)
     }
   })
+})
+
+test('the members of a group are removed by another server if the first one was killed', async () => {
+  const [gone, id] = [await groupWith({}), await entityOf()]
+  await one.view.write([
+    { key: deletedGroupKey(gone.id), value: true },
+    { key: memberKey(gone.id, id), value: true },
+    { key: membershipKey(id, gone.id), value: true },
+  ])
+
+  await other.groups.completeRemovals()
+
+  const keys = [deletedGroupKey(gone.id), memberKey(gone.id, id), membershipKey(id, gone.id)]
+  expect(await Promise.all(keys.map((key) => one.view.get(key)))).toEqual([undefined, undefined, undefined])
 })
 
 describe('identity tokens', () => {
