@@ -83,9 +83,9 @@ export class LeaseOwners implements AsyncDisposable {
     if (!this.#parts.isShared) await untilAborted(ended)
     while (!ended.aborted) {
       await wait(lookMs, ended)
-      this.#startSweep()
+      if (this.#retry === undefined) this.#startSweep()
     }
-    clearTimeout(this.#retry)
+    this.#forgetRetry()
     while (this.#sweeping !== undefined) await this.#sweeping
     this.#held = undefined
   }
@@ -108,7 +108,7 @@ export class LeaseOwners implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort()
-    clearTimeout(this.#retry)
+    this.#forgetRetry()
     await this.settled()
   }
 
@@ -129,6 +129,7 @@ export class LeaseOwners implements AsyncDisposable {
   }
 
   async #sweeps(): Promise<void> {
+    this.#forgetRetry()
     try {
       while (this.#isRequested && !this.#isOver) {
         this.#isRequested = false
@@ -138,8 +139,16 @@ export class LeaseOwners implements AsyncDisposable {
       this.#isRequested = false
       if (this.#isOver) return
       this.#parts.onError(error)
-      this.#retry = setTimeout(() => this.#startSweep(), this.#parts.retryMs).unref()
+      this.#retry = setTimeout(() => {
+        this.#retry = undefined
+        this.#startSweep()
+      }, this.#parts.retryMs).unref()
     }
+  }
+
+  #forgetRetry(): void {
+    clearTimeout(this.#retry)
+    this.#retry = undefined
   }
 
   /** Repeats if a sweep was requested during this one, which may have passed the token concerned. */
