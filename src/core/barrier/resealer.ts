@@ -70,8 +70,7 @@ export class Resealer implements AsyncDisposable {
   async work(held: Held): Promise<void> {
     this.#held = held
     this.start()
-    const ended = AbortSignal.any([held.ended, this.#stopping.signal])
-    if (!ended.aborted) await once(ended, 'abort')
+    await untilAborted(this.#ended)
     this.#isOn = false
     clearTimeout(this.#timer)
     await this.settled()
@@ -114,6 +113,12 @@ export class Resealer implements AsyncDisposable {
 
   get #isStopped(): boolean {
     return this.#stopping.signal.aborted || this.#held?.ended.aborted === true
+  }
+
+  /** Aborted when the server stops or has lost the job. */
+  get #ended(): AbortSignal {
+    const { signal } = this.#stopping
+    return this.#held === undefined ? signal : AbortSignal.any([signal, this.#held.ended])
   }
 
   /** Also what a timer or a new term begins is work of the job. */
@@ -160,7 +165,7 @@ export class Resealer implements AsyncDisposable {
     this.#stuck.clear()
     // a write encrypted with an older term must be durable before the pass begins: it might not visit it
     await this.#parts.keyring.writesSettled()
-    await this.#parts.storage.shared?.confirmedByAll()
+    await Promise.race([this.#parts.storage.shared?.confirmedByAll(), untilAborted(this.#ended)])
     const pass: Pass = { term, after: undefined, remaining: 0 }
     this.#pass = pass
     await this.#count(pass)
@@ -238,6 +243,10 @@ export class Resealer implements AsyncDisposable {
       return undefined
     }
   }
+}
+
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
 }
 
 const afterKey = (after: string | undefined) => (after === undefined ? {} : { after })

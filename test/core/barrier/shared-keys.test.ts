@@ -229,6 +229,33 @@ test('re-encryption waits for what another server is writing with the older term
   expect(await slow.view('n/').get('late')).toBe(1)
 })
 
+test('re-encryption that waits for another server ends when its own server stops', async () => {
+  await using servers = await openServers(2)
+  const { storage, open } = servers
+  const waiting = Promise.withResolvers<void>()
+  const one = await open({
+    ...storage,
+    shared: {
+      ...storage.shared,
+      confirmedByAll: () => {
+        waiting.resolve()
+        return new Promise(() => {})
+      },
+    },
+  })
+  const ended = new AbortController()
+  const resealer = one.resealing(quiet)
+  const working = resealer.work({ ended: ended.signal, run: (work) => work() })
+  await one.rotate()
+  await waiting.promise
+
+  ended.abort()
+  await working
+  await resealer[Symbol.asyncDispose]()
+
+  expect(one.keyStatus().term).toBe(2)
+})
+
 test('a server that cannot find the new keys any more is sealed', async () => {
   await using servers = await openServers(2)
   const { one, otherStorage, storage, open } = servers
