@@ -93,11 +93,10 @@ export async function measurePostgres({ generator, options }: PostgresInput): Pr
   return lines.join('\n')
 }
 
-async function createDatabase(postgres: PostgresServer, name: string): Promise<void> {
+export async function createDatabase(postgres: PostgresServer, name: string): Promise<void> {
   const client = new Client(postgres.url())
   await client.connect()
-  await client.query(`CREATE DATABASE ${name}`)
-  await client.end()
+  await client.query(`CREATE DATABASE ${name}`).finally(() => client.end())
 }
 
 async function loginRequests(

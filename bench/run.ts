@@ -9,6 +9,7 @@ import { measureBackup } from './backup.ts'
 import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { measureCloud } from './cloud.ts'
+import { measureFilledPostgres } from './filled-postgres.ts'
 import { measureFilledStore } from './filled-store.ts'
 import { startGenerator } from './generator.ts'
 import { measureLeases } from './leases.ts'
@@ -42,7 +43,8 @@ import { megabytes, renderTable, verdict } from './table.ts'
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
  * 1000000` or `--entities 500000` in the store; `--rotation 1000000` records sealed again under a new data
  * key during logins; `--backup 1000000` tokens in the store during backups; `--cloud 10000` cloud credentials issued and revoked; `--audit` for logins with and
- * without an audit device, also with `--commit-delay`; `--postgres` for servers on PostgreSQL.
+ * without an audit device, also with `--commit-delay`; `--postgres` for servers on PostgreSQL,
+ * also with `--fill`.
  */
 const { values } = parseArgs({
   options: {
@@ -104,10 +106,6 @@ async function runAll(): Promise<number> {
     print(await measureSlowCommits({ commitDelayMs, generator, options }))
     return 0
   }
-  if (values.fill !== undefined) {
-    print(await measureFilledStore({ tokens: Number(values.fill), idleSeconds, generator, options }))
-    return 0
-  }
   if (values.leases !== undefined) {
     print(await measureLeases({ leases: Number(values.leases), generator }))
     return 0
@@ -126,6 +124,11 @@ async function runAll(): Promise<number> {
   }
   if (values.cloud !== undefined) {
     print(await measureCloud({ credentials: Number(values.cloud), generator }))
+    return 0
+  }
+  if (values.fill !== undefined) {
+    const measure = values.postgres ? measureFilledPostgres : measureFilledStore
+    print(await measure({ tokens: Number(values.fill), idleSeconds, generator, options }))
     return 0
   }
   if (values.postgres) {

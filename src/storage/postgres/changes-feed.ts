@@ -71,8 +71,10 @@ export class ChangesFeed implements Copies, AsyncDisposable {
 
   /** Callers that wait share the next read. */
   confirm(): Promise<void> {
+    // reads never overlap: the one that waits may not have begun yet
+    if (this.#next !== undefined) return this.#next
     if (this.#reading === undefined) return this.#begin()
-    this.#next ??= this.#reading.catch(() => {}).then(() => this.#begin())
+    this.#next = this.#reading.catch(() => {}).then(() => this.#begin())
     return this.#next
   }
 
