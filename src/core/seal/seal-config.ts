@@ -14,7 +14,7 @@ export type SealConfig =
   | { readonly type: 'static'; readonly recovery?: ShareCounts | undefined }
   | ({ readonly type: 'shamir' } & ShareCounts)
 
-/** Key of the seal configuration. The only record that is stored in clear text: a sealed server shows it. */
+/** Key of the seal configuration. In clear text: a sealed server shows it. */
 export const sealConfigKey = 'barrier/seal-config'
 
 const counts = z.object({ shares: z.int().min(0).max(255), threshold: z.int().min(0).max(255) })
