@@ -2,7 +2,7 @@ import type { ChangeListener, Copies } from '../shared-storage.ts'
 import { type ChangeRow, changeOf, keysUnder } from './changes.ts'
 import { FencedError, failureOf } from './failures.ts'
 import { type ConnectionSettings, openSession, type Session } from './session.ts'
-import { channel, pruneChanges, readChanges } from './statements.ts'
+import { channel, heartbeatWanted, pruneChanges, readChanges } from './statements.ts'
 
 export type FeedParts = {
   readonly connection: ConnectionSettings
@@ -14,6 +14,8 @@ export type FeedParts = {
   /** Resolves when the callers of a commit of this server have been answered. */
   settled(commitId: string): Promise<void>
   onFenced(): void
+  /** A server waits until the others have handled what was written. */
+  onHeartbeatWanted(): void
   /** The listeners have handled a version. */
   onConfirmed(version: number): void
   onFailure(cause: unknown): void
@@ -183,7 +185,10 @@ export class ChangesFeed implements Copies, AsyncDisposable {
       this.#session = undefined
     })
     if (this.#parts.listens) {
-      session.onNotification(() => this.#noticed())
+      session.onNotification((payload) => {
+        this.#noticed()
+        if (payload === heartbeatWanted) this.#parts.onHeartbeatWanted()
+      })
       await session.text(`LISTEN ${channel}`)
     }
     return session

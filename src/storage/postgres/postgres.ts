@@ -87,6 +87,8 @@ export class PostgresStorage implements Storage, SharedStorage {
   #registrations = 0
   /** The last version whose listeners had finished before every write under way began. */
   #versionSeen = 0
+  #seen: Promise<void> = Promise.resolve()
+  #answering: Promise<void> | undefined
   #registering: Promise<void> | undefined
   /** Why calls fail, if they do. */
   #failing: { readonly isConnection: boolean } | undefined
@@ -122,9 +124,15 @@ export class PostgresStorage implements Storage, SharedStorage {
       ...{ ...shared, connection: this.#connection, pollMs, steady, listens: notifies },
       settled: (commitId) => this.#writer.settled(commitId),
       onConfirmed: (version) => this.#confirmed(version),
+      onHeartbeatWanted: () => {
+        this.#answering ??= this.#answer().finally(() => {
+          this.#answering = undefined
+        })
+      },
     })
     this.#replica = new Replica({
       ...{ ...shared, pool: this.#pool, id: this.replicaId, name: replicaName },
+      notifies,
       versionSeen: () => this.#versionSeen,
     })
   }
@@ -318,9 +326,16 @@ export class PostgresStorage implements Storage, SharedStorage {
   #confirmed(version: number): void {
     this.#works(false)
     if (version === this.#versionSeen) return
-    void this.#writer.drained().then(() => {
+    this.#seen = this.#writer.drained().then(() => {
       this.#versionSeen = version
     })
+  }
+
+  /** Tells a server that waits what this one has handled. */
+  async #answer(): Promise<void> {
+    await this.copies.confirm().catch(() => {})
+    await this.#seen
+    await this.#replica.beat()
   }
 
   /** Reports a failure, and when the reason why calls fail changes. */

@@ -3,6 +3,7 @@ import { StartError } from '../../errors.ts'
 import type { Pool } from './pool.ts'
 import {
   addReplica,
+  askForHeartbeats,
   behindReplicas,
   fenceReplica,
   findReplica,
@@ -15,6 +16,9 @@ const beatMs = 1_000
 /** A server of the same name that has not beaten for this long is replaced. */
 const lapsedMs = 4_000
 const lookMs = 250
+/** Servers that are asked answer in some milliseconds. */
+const soonMs = 10
+const soonLooks = 50
 /** A server without a heartbeat for this long is not waited for. */
 export const liveMs = 10_000
 
@@ -22,6 +26,7 @@ export type ReplicaParts = {
   readonly pool: Pool
   readonly id: string
   readonly name: string
+  readonly notifies: boolean
   /** The version of the changes that this server has confirmed. */
   versionSeen(): number
   /** The row is gone. */
@@ -71,9 +76,9 @@ export class Replica implements AsyncDisposable {
 
   /** Resolves once all live servers have handled the version. The others cannot write any more then. */
   async seenByAll(version: number): Promise<void> {
-    const { pool } = this.#parts
+    const { pool, notifies } = this.#parts
     await this.beat()
-    for (;;) {
+    for (let looks = 0; ; looks += 1) {
       if (this.#closed) throw new Error('the storage is closed')
       const behind = await pool.use((session) =>
         session.query(behindReplicas, [String(version), String(liveMs)]),
@@ -85,7 +90,8 @@ export class Replica implements AsyncDisposable {
           session.query(fenceReplica, [String(id), String(version), String(liveMs)]),
         )
       }
-      await pause(lookMs)
+      if (notifies) await pool.use((session) => session.query(askForHeartbeats))
+      await pause(notifies && looks < soonLooks ? soonMs : lookMs)
     }
   }
 

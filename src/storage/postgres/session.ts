@@ -148,8 +148,8 @@ export class Session {
     this.#onBroken = listener
   }
 
-  onNotification(listener: () => void): void {
-    this.#client.on('notification', listener)
+  onNotification(listener: (payload: string) => void): void {
+    this.#client.on('notification', ({ payload = '' }) => listener(payload))
   }
 
   /** Connects and prepares the session. */

@@ -142,6 +142,12 @@ export const heartbeat = statement(
   'heartbeat',
   'UPDATE replicas SET heartbeat_at = now(), version_seen = $2::bigint WHERE id = $1 RETURNING id',
 )
+/** What a notification says if a server waits for what the others have handled. */
+export const heartbeatWanted = 'heartbeat'
+export const askForHeartbeats = statement(
+  'ask_for_heartbeats',
+  `SELECT pg_notify('${channel}', '${heartbeatWanted}')`,
+)
 export const liveReplicas = statement(
   'live_replicas',
   'SELECT id, name, extract(epoch FROM now() - heartbeat_at) * 1000, version_seen FROM replicas ' +
