@@ -71,10 +71,19 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-/** Kills the servers and PostgreSQL in turn until `load` has ended. Returns the number of kills. */
+type KillOptions = {
+  readonly load: Promise<unknown>
+  readonly rounds?: number
+  random(): number
+}
+
+/**
+ * Kills the servers and PostgreSQL in turn until `load` has ended, each at most `rounds` times. Returns the
+ * number of kills.
+ */
 export async function killDuring(
   cluster: Cluster,
-  { random, load }: { random(): number; load: Promise<unknown> },
+  { random, load, rounds = Number.POSITIVE_INFINITY }: KillOptions,
 ): Promise<number> {
   let isLoaded = true
   const ended = load.finally(() => {
@@ -82,7 +91,7 @@ export async function killDuring(
   })
   const victims = [...cluster.urls.keys(), 'postgres'] as const
   let kills = 0
-  while (isLoaded) {
+  while (isLoaded && kills < rounds * victims.length) {
     await Promise.race([ended, pause(100 + random() * 300)])
     const victim = victims[kills % victims.length]
     if (!isLoaded || victim === undefined) break

@@ -3,7 +3,7 @@ import { reachedAt, startOneServer, type TestServer, type TestServerOptions } fr
 import { TcpProxy } from './tcp-proxy.ts'
 
 /** Servers need the same one. */
-const sealKey = '5e'.repeat(32)
+export const sealKey = '5e'.repeat(32)
 
 type ReplicasOptions = Omit<TestServerOptions, 'settings'> & {
   readonly count?: number
