@@ -1,3 +1,4 @@
+import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
 import type { PostgresOptions, PostgresStorage } from '../../src/storage/postgres/postgres.ts'
 import { noEvents } from '../../src/storage/storage-events.ts'
@@ -86,6 +87,75 @@ describe('a lost connection', () => {
     )
     expect(written).toBe(true)
     expect(seen).toEqual(['storage is unavailable', 'works'])
+  })
+})
+
+/** Lets the next commits fail with this error, and counts them all. */
+const failCommits = (code: string, times: number) => `
+  CREATE SEQUENCE commits_seen;
+  CREATE FUNCTION fail_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF nextval('commits_seen') <= ${times} THEN RAISE EXCEPTION 'no' USING ERRCODE = '${code}'; END IF;
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER fail_commit BEFORE UPDATE ON commits FOR EACH ROW EXECUTE FUNCTION fail_commit()`
+
+describe('a conflict with another server', () => {
+  test.each([
+    { name: 'a serialization failure', code: '40001' },
+    { name: 'a deadlock', code: '40P01' },
+  ])('$name is tried again 5 times, and then refused', async ({ code }) => {
+    const url = await newDatabase()
+    await using storage = await openPostgresAt(url, { pollMs: never, notifies: false })
+    await query(url, failCommits(code, 3 + 6))
+
+    const tried = await storage.putIfAbsent('a', bytes('a')).catch((error: Error) => error.message)
+    const again = await storage.update('b', () => bytes('b')).catch((error: Error) => error.message)
+    const [seen] = await query(url, 'SELECT last_value FROM commits_seen')
+
+    expect([tried, again]).toEqual(['storage is unavailable', undefined])
+    expect(seen).toEqual({ last_value: String(6 + 4) })
+    expect(await storage.listKeys('')).toEqual(['b'])
+  })
+
+  test('a step that waits too long for a row is refused; others go on', async () => {
+    const url = await newDatabase()
+    await using storage = await openPostgresAt(url, { statementTimeoutMs: 300 })
+    await storage.putIfAbsent('a', bytes('a'))
+    const other = new Client(url)
+    await other.connect()
+    await other.query("BEGIN; SELECT 1 FROM records WHERE key = 'a' FOR UPDATE")
+
+    const waiting = storage.update('a', () => bytes('x')).catch((error: Error) => error.message)
+    const free = await storage.putIfAbsent('b', bytes('b'))
+    const refused = await waiting
+    await other.end()
+
+    expect([free, refused]).toEqual([true, 'storage is unavailable'])
+    expect(await storage.take('a')).toMatchObject({ key: 'a' })
+  })
+
+  test('a transaction that a paused server left open ends, and releases its rows', async () => {
+    const url = await newDatabase()
+    await using storage = await openPostgresAt(url)
+    await storage.putIfAbsent('a', bytes('a'))
+    await using proxy = await startCuttingProxy(Number(new URL(url).port))
+    await using paused = await openPostgresAt(url.replace(/:\d+\//, `:${proxy.port}/`), {
+      ...{ replicaName: 'paused', pollMs: never, notifies: false },
+    })
+    await paused.update('z', () => bytes('z'))
+    // it locks the row, and never hears of it
+    proxy.holdAnswers()
+    const held = paused.update('a', () => bytes('paused')).catch(() => 'refused')
+    await eventually(async () => {
+      const open =
+        "SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()"
+      if ((await query(url, open)).length === 0) throw new Error('not yet')
+    })
+
+    const written = await eventually(() => storage.update('a', () => bytes('b')).then(() => true))
+    proxy.refuse()
+
+    expect([written, await held]).toEqual([true, 'refused'])
   })
 })
 

@@ -8,6 +8,8 @@ export type CuttingProxy = AsyncDisposable & {
   loseAnswer(): void
   /** Cuts each connection at the next message to the database, which is lost. */
   loseRequest(): void
+  /** Keeps all further answers of the database to itself. */
+  holdAnswers(): void
   /** Cuts all connections, and refuses new ones until `allow`. */
   refuse(): void
   allow(): void
@@ -16,6 +18,7 @@ export type CuttingProxy = AsyncDisposable & {
 /** Starts a proxy in front of a port of 127.0.0.1. Only connections that send something are cut. */
 export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
   let losing: 'answer' | 'request' | undefined
+  let isHolding = false
   let isRefusing = false
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
@@ -38,6 +41,7 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
       end()
     })
     database.on('data', (data) => {
+      if (isHolding) return
       if (losing !== 'answer') return void client.write(data)
       losing = undefined
       end()
@@ -53,6 +57,9 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
     },
     loseRequest: () => {
       losing = 'request'
+    },
+    holdAnswers: () => {
+      isHolding = true
     },
     refuse: () => {
       isRefusing = true
