@@ -14,8 +14,13 @@ export type CloudOptions = { readonly operator: OperatorSettings; readonly times
 
 /** The types `cloud` and `azure`: one engine, two sets of field names. docs/contract/cloud.md */
 export function cloudPlugins({ operator, times = {} }: CloudOptions): PluginDefinition[] {
-  let engine: CloudEngine | undefined
-  const engineOver = (core: Core) => (engine ??= new CloudEngine({ ...core, operator, ...times }))
+  // each unsealing opens another core
+  const engines = new WeakMap<Core, CloudEngine>()
+  const engineOver = (core: Core) => {
+    const engine = engines.get(core) ?? new CloudEngine({ ...core, operator, ...times })
+    engines.set(core, engine)
+    return engine
+  }
   const open = (type: 'cloud' | 'azure') => (core: Core) => {
     const engine = engineOver(core)
     return {
