@@ -14,7 +14,8 @@ export type Life = {
 
 const mountPath = 'practice'
 const workers = 8
-const cleanUpLimitMs = 10_000
+/** Another server takes over a job within 15 s. */
+const cleanUpLimitMs = 25_000
 const pollMs = 50
 
 /** Mounts the practice engine, whose secrets have leases. */

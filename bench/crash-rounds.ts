@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
@@ -16,6 +17,8 @@ export type CrashOptions = {
   folder: string
   /** Cuts the power of a simulated disk instead of only killing the process. */
   power: boolean
+  /** An empty database, instead of a file in the folder: `GATEHOUSE_STORAGE`. */
+  storage?: string | undefined
   /** Kills the process when it passes this fail point, instead of at any moment. */
   point?: FailPoint | undefined
   /** Determines the times of the crashes, and what survives a power cut. */
@@ -61,6 +64,7 @@ export async function runCrashRounds({
   folder,
   power,
   point,
+  storage,
   seed,
   maxSyncs = 150,
   say,
@@ -69,9 +73,16 @@ export async function runCrashRounds({
   await using provider = await startCredentialProvider()
   using disk = power ? simulateDisk(folder) : undefined
   await using servers = new AsyncDisposableStack()
+  if (storage !== undefined) await writeFile(join(folder, 'seal.key'), '5e'.repeat(32), { mode: 0o600 })
+  let launches = 0
   const launch = async () => {
     const environment = {
       PRACTICE_PROVIDER: provider.url,
+      // the killed server counts as running for a while, so that the next one has another name
+      ...(storage !== undefined && {
+        GATEHOUSE_STORAGE: storage,
+        GATEHOUSE_REPLICA_NAME: `crash-${launches++}`,
+      }),
       ...(point !== undefined && { KILL_AT: point }),
       ...(await disk?.environment()),
     }

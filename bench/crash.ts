@@ -17,6 +17,8 @@ import { runCrashRounds } from './crash-rounds.ts'
  * With `--point storage.before-commit` (or `storage.after-commit`, `storage.checkpoint`) the server kills itself
  * there.
  *
+ * With `--storage postgres://…` the server keeps its data in that database, which must be empty.
+ *
  * A round without an acknowledged write is not counted. Exits with code 1 if there is a problem, and with
  * code 2 where it cannot run.
  */
@@ -24,6 +26,7 @@ const options = {
   rounds: { type: 'string', default: '20' },
   power: { type: 'boolean', default: false },
   point: { type: 'string' },
+  storage: { type: 'string' },
   seed: { type: 'string', default: String(Date.now() % 1_000_000) },
 } as const
 const { values } = parseArgs({ options })
@@ -37,7 +40,9 @@ process.exitCode =
     ? cannotRun(`cannot cut the power: ${noSimulatedDisk}`)
     : values.point !== undefined && (point === undefined || values.power)
       ? cannotRun(`--point, without --power, is one of ${points.join(', ')}`)
-      : await run()
+      : values.storage !== undefined && (values.power || point !== undefined)
+        ? cannotRun('--storage goes with neither --power nor --point: they need the storage of one server')
+        : await run()
 
 function cannotRun(reason: string): number {
   process.stderr.write(`${reason}\n`)
@@ -53,6 +58,7 @@ async function run(): Promise<number> {
     folder: folder.path,
     power: values.power,
     point,
+    storage: values.storage,
     seed: Number(values.seed),
     say,
   })
