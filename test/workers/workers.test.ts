@@ -4,7 +4,7 @@ import { rename } from 'node:fs/promises'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Client } from '../support/client.ts'
+import { Client } from '../support/client.ts'
 import { endOf, logLines } from '../support/log-lines.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { runProcess, runServer, type ServerProcess, startProcess } from '../support/process.ts'
@@ -56,6 +56,15 @@ const fromBoth = (call: () => Promise<unknown>, { anonymous }: ServerProcess, la
     (processes) => processes.length === 2,
   )
 
+/** Nobody listens on it now. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' ? (address?.port ?? 0) : 0
+}
+
 const contentOf = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8') : '')
 const requestsIn = (file: string) => contentOf(file).match(/"type":"request"/g)?.length ?? 0
 
@@ -63,14 +72,20 @@ describe('two workers', () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>
   let server: ServerProcess
   let root: Client
+  let metrics: Client
 
   beforeAll(async () => {
     folder = await temporaryFolder()
     const device = { path: 'file', type: 'file', options: { file_path: auditFile } }
     database = await newDatabase()
+    const port = await freePort()
+    metrics = new Client(`http://127.0.0.1:${port}`)
     server = await startProcess({
       folder: folder.path,
-      settings: settingsOf({ AUDIT: JSON.stringify([device]) }),
+      settings: settingsOf({
+        AUDIT: JSON.stringify([device]),
+        METRICS_LISTEN: `127.0.0.1:${port}`,
+      }),
     })
     rootToken = server.rootToken
     root = server.as(rootToken)
@@ -121,6 +136,15 @@ describe('two workers', () => {
     })
   })
 
+  test('share one listener for metrics and health, which their supervisor serves', async () => {
+    const [found, ready, live] = await Promise.all(
+      ['/metrics', '/health/ready', '/health/live'].map((path) => metrics.read(path)),
+    )
+
+    expect(figures(found?.text ?? '', 'gatehouse_sealed')).toEqual({ 'gate-1': 0, 'gate-2': 0 })
+    expect([ready?.status, live?.status]).toEqual([200, 200])
+  })
+
   test('both serve the LIST verb', async () => {
     const statuses = new Set<number>()
     await fromBoth(
@@ -159,11 +183,13 @@ describe('two workers', () => {
   test('are sealed together, and unsealed together', async () => {
     const sealing = await root.write('sys/seal')
     const afterSealing = await until(sealed, (states) => states['gate-1'] === states['gate-2'])
+    const readiness = await metrics.read('/health/ready')
     const unsealing = await server.anonymous.write('sys/unseal', { key: sealKey })
     const afterUnsealing = await until(sealed, (states) => states['gate-1'] === states['gate-2'])
 
     expect([sealing.status, unsealing.status]).toEqual([204, 200])
     expect(afterSealing).toEqual({ 'gate-1': 1, 'gate-2': 1 })
+    expect([readiness.status, readiness.body]).toEqual([503, { status: 'sealed' }])
     expect(afterUnsealing).toEqual({ 'gate-1': 0, 'gate-2': 0 })
   })
 
@@ -259,9 +285,10 @@ test('workers whose supervisor is killed finish their requests, end, and leave t
   const running = await aRunningWrite(server)
 
   process.kill(server.pid, 'SIGKILL')
+  // a connection that is made while the address closes may be reset
   const refused = await until(
-    () => server.anonymous.read('/health/live').catch((error: unknown) => error),
-    (answer) => answer instanceof Error,
+    () => server.anonymous.read('/health/live').catch((error: NodeJS.ErrnoException) => error),
+    (answer) => 'syscall' in answer && answer.syscall === 'connect',
   )
   running.end(policy)
   const [answer] = (await once(running, 'response')) as [IncomingMessage]
@@ -269,7 +296,7 @@ test('workers whose supervisor is killed finish their requests, end, and leave t
   // its standard output ends with the last process that holds it
   await server.ended
 
-  expect(refused).toMatchObject({ syscall: 'connect' })
+  expect(refused).toMatchObject({ code: 'ECONNREFUSED' })
   expect(answer.statusCode).toBe(204)
 })
 
