@@ -108,7 +108,7 @@ function together(rounds: readonly Round[]): Measured {
   }
 }
 
-const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+export const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
 /** The median; 0 for an empty list. */
 export const median = (values: readonly number[]): number =>

@@ -6,7 +6,7 @@ import { type BenchOptions, type Requests, usualConnections } from './bench-case
 import { makeBenchFolder } from './bench-folder.ts'
 import type { Generator } from './generator.ts'
 import { lookupSelfCases } from './lookup-self.ts'
-import { jobOf, measureCase, median } from './measure.ts'
+import { jobOf, measureCase, median, sum } from './measure.ts'
 import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
 import { readProcessFigures } from './process-figures.ts'
 import { startProgram } from './program.ts'
@@ -118,7 +118,13 @@ async function loginRequests(
   ]
 }
 
-type Together = { readonly perSecond: number; readonly cpuMicros: number }
+type Together = {
+  readonly perSecond: number
+  /** CPU time of a request. */
+  readonly cpuMicros: number
+  /** The same at the first server. */
+  readonly firstCpuMicros: number
+}
 
 /** One round at several servers at once; the usual number of connections in all. */
 async function measureTogether(
@@ -135,27 +141,32 @@ async function measureTogether(
   )
   const cpu = async () => {
     const figures = await Promise.all(servers.map(({ pid }) => readProcessFigures(pid)))
-    return figures.reduce((total, figure) => total + (figure?.cpuSeconds ?? 0), 0)
+    return figures.map((figure) => figure?.cpuSeconds ?? 0)
   }
   const before = await cpu()
   const results = await generator.run(jobs)
-  const count = results.reduce((total, result) => total + result.requests, 0)
+  const used = (await cpu()).map((seconds, at) => (seconds - (before[at] ?? 0)) * 1e6)
+  const counts = results.map(({ requests }) => requests)
   return {
-    perSecond: results.reduce((total, result) => total + result.requests / result.seconds, 0),
-    cpuMicros: (((await cpu()) - before) * 1e6) / count,
+    perSecond: sum(results.map(({ requests, seconds }) => requests / seconds)),
+    cpuMicros: sum(used) / sum(counts),
+    firstCpuMicros: (used[0] ?? 0) / (counts[0] ?? 1),
   }
 }
 
-/** The CPU cost of a login if each server gets the same load, by number of servers; in turns. */
+/**
+ * The CPU cost of a login at the first server while each server of a group gets the same load, by the size of
+ * the group; in turns.
+ */
 async function constantLoad(
   groups: readonly (readonly ServerProcess[])[],
   measure: (servers: readonly ServerProcess[]) => Promise<Together>,
 ): Promise<string> {
   const costs = groups.map((servers) => ({ servers, micros: [] as number[] }))
   for (let round = 0; round < 5; round++)
-    for (const { servers, micros } of costs) micros.push((await measure(servers)).cpuMicros)
+    for (const { servers, micros } of costs) micros.push((await measure(servers)).firstCpuMicros)
   const texts = costs.map(({ servers, micros }) => `${servers.length}: ${Math.round(median(micros))} µs`)
-  return `CPU of a login at ${constantRate}/s for each server, by number of servers: ${texts.join(', ')}`
+  return `CPU of a login at one server, while each of n serves ${constantRate}/s, by n: ${texts.join(', ')}`
 }
 
 /** Compares in turns, after each server has been warmed up. */
