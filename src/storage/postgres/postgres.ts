@@ -52,6 +52,7 @@ export type PostgresOptions = {
 /** PostgreSQL's index holds no longer keys. */
 const maxKeyBytes = 2_600
 const reconnectMs = 500
+const changesTimeoutMs = 1_000
 
 /**
  * Opens a database that several servers share, and registers this one. Waits while the database is not
@@ -121,7 +122,12 @@ export class PostgresStorage implements Storage, SharedStorage {
       },
     })
     this.copies = new ChangesFeed({
-      ...{ ...shared, connection: this.#connection, pollMs, steady, listens: notifies },
+      ...{ ...shared, pollMs, steady, listens: notifies },
+      // requests wait for this connection: one that hangs must not hold them up for long
+      connection: {
+        ...this.#connection,
+        statementTimeoutMs: Math.min(changesTimeoutMs, this.#connection.statementTimeoutMs),
+      },
       settled: (commitId) => this.#writer.settled(commitId),
       onConfirmed: (version) => this.#confirmed(version),
       onHeartbeatWanted: () => {
