@@ -226,6 +226,8 @@ class ThreadDevice implements AuditDevice {
 
   /** One step at a time, so that checks are not delayed while lines keep coming. */
   async #flush(): Promise<void> {
+    // closing has written what was waiting, and the thread has ended
+    if (this.#isClosed) return
     await this.#step({})
     const isSignatureDue = this.isUp && (this.#missed > 0 || this.#chain.isDue)
     this.#isFlushPending = this.#waiting.length > 0 || isSignatureDue
@@ -236,7 +238,7 @@ class ThreadDevice implements AuditDevice {
     if (this.#isCheckPending) return
     this.#isCheckPending = true
     void this.#exclusive(async () => {
-      await this.#step({ isCheck: true })
+      if (!this.#isClosed) await this.#step({ isCheck: true })
       this.#isCheckPending = false
     })
   }

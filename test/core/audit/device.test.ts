@@ -60,6 +60,18 @@ test('a closed device ends with a close record and a checkpoint, whose position 
   expect(await verdictOn([fixture.file('audit.log')], { keys: fixture.keys.keys })).toBe('intact')
 })
 
+test('a device that is closed in the turn of a line writes it, and nothing after its end', async () => {
+  await using fixture = await deviceFixture()
+  const device = await fixture.open()
+
+  const written = device.write(entry(1))
+  await device[Symbol.asyncDispose]()
+  await written
+
+  expect(await kindsIn(fixture.file('audit.log'))).toEqual(['start', 'request', 'close', 'checkpoint'])
+  expect(fixture.logged).not.toContainEqual(expect.objectContaining({ event: 'audit_failed' }))
+})
+
 test('lines of one turn are written in order, and a checkpoint follows every 1,000 records', async () => {
   await using fixture = await deviceFixture()
   const device = await fixture.open()
