@@ -7,11 +7,11 @@ import { startReplicas } from '../support/replicas.ts'
 import { shared } from '../support/shared.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** Copies count as too old after a tenth of the usual second, so that more reads are wrong if one is. */
-const pace = 10
+/** Copies count as too old after 20 ms, so that more reads are wrong if one is. */
+const pace = 50
 const steady = () => pace * performance.now()
 const usual = shared(() => startReplicas({ steady }))
-const settings = { POSTGRES_NOTIFY: 'false', POSTGRES_PREPARE: 'false' }
+const settings = { POSTGRES_NOTIFY: 'false', POSTGRES_PREPARE: 'false', POSTGRES_POLL: '900ms' }
 const behindPooler = shared(() => startReplicas({ steady, settings }))
 
 test.each([
