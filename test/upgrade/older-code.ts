@@ -1,9 +1,10 @@
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
 import { Client } from '../support/client.ts'
 import { StartedProcess } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const project = join(import.meta.dirname, '../..')
 
@@ -13,19 +14,26 @@ const project = join(import.meta.dirname, '../..')
  */
 const packed = join(import.meta.dirname, 'code/1e89a226.json.br')
 
-/** Unpacks the older program into an empty folder. It uses the packages of this one. */
-export async function unpackOlderCode(folder: string): Promise<void> {
+/** The older program in a folder of its own. It uses the packages of this one. */
+export async function unpackOlderCode(): Promise<Awaited<ReturnType<typeof temporaryFolder>>> {
+  const folder = await temporaryFolder()
   const text = String(await promisify(brotliDecompress)(await readFile(packed)))
   for (const [path, content] of Object.entries<string>(JSON.parse(text))) {
-    await mkdir(join(folder, dirname(path)), { recursive: true })
-    await writeFile(join(folder, path), content)
+    await mkdir(dirname(folder.file(path)), { recursive: true })
+    await writeFile(folder.file(path), content)
   }
-  await symlink(join(project, 'node_modules'), join(folder, 'node_modules'))
+  await symlink(join(project, 'node_modules'), folder.file('node_modules'))
+  return folder
 }
 
-/** Starts the program in a folder as a server of its own. */
-export async function startCodeIn(folder: string, settings: Record<string, string>) {
-  const child = new StartedProcess(relative(project, join(folder, 'src/main.ts')), { folder, settings })
+/** Starts the program in the folder `code` as a server of its own. */
+export async function startCodeIn(code: string, settings: Record<string, string>) {
+  const folder = await mkdtemp(join(code, 'server-'))
+  const child = new StartedProcess(relative(project, join(code, 'src/main.ts')), {
+    ...{ folder, settings },
+    // nothing in the cache of this project's code could be used again
+    environment: { NODE_COMPILE_CACHE: join(code, 'compiled') },
+  })
   await child.logged('listening on ')
   const anonymous = new Client(/listening on (http:\/\/[^\s"]+)/.exec(child.stderr)?.[1] ?? '')
   return {

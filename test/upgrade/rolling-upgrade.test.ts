@@ -1,5 +1,4 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { rm, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { openBarrier } from '../../src/core/barrier/barrier.ts'
 import { parsePostgresUrl } from '../../src/lib/postgres-url.ts'
@@ -7,9 +6,12 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { openPostgres } from '../../src/storage/postgres/postgres.ts'
 import { newDatabase, query } from '../support/postgres.ts'
+import { shared } from '../support/shared.ts'
 import { startTestServer } from '../support/start-server.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 import { startCodeIn, unpackOlderCode } from './older-code.ts'
+
+/** Each start but the first finds its code compiled. */
+const olderCode = shared(unpackOlderCode)
 
 const sealKey = '5e'.repeat(32)
 const policy = { policy: 'path "a" { capabilities = ["read"] }' }
@@ -49,8 +51,7 @@ async function addFields(database: string, prefix: string): Promise<string[]> {
 }
 
 test('servers of two versions serve one store, each can be restarted, and the older one keeps fields of a later one', async () => {
-  await using folder = await temporaryFolder()
-  await unpackOlderCode(folder.path)
+  const folder = await olderCode()
   const database = await newDatabase()
   const older = await startCodeIn(folder.path, settingsOf(database, 'older'))
   const root = older.rootToken
@@ -105,22 +106,22 @@ test('servers of two versions serve one store, each can be restarted, and the ol
 })
 
 test('servers of a new release that start together migrate once, beside one of this release', async () => {
-  await using folder = await temporaryFolder()
-  await unpackOlderCode(folder.path)
+  const folder = await olderCode()
   const schema = 9
-  const migration = join(folder.path, `migrations/postgres/000${schema}-next-release.sql`)
+  const migration = folder.file(`migrations/postgres/000${schema}-next-release.sql`)
   // fails if it is applied twice
   await writeFile(
     migration,
     'CREATE TABLE next_release (a integer); ALTER TABLE records ADD COLUMN b integer;',
   )
+  await using ends = new AsyncDisposableStack()
+  ends.defer(() => rm(migration))
   const database = await newDatabase()
   await using _first = await startThisCode(database)
 
   const next = await Promise.all(
     [1, 2].map((n) => startCodeIn(folder.path, settingsOf(database, `next-${n}`))),
   )
-  await using ends = new AsyncDisposableStack()
   for (const server of next) ends.use(server)
   const statuses = await Promise.all(
     [_first, ...next].map(async (server) => (await server.anonymous.read('sys/health')).status),
