@@ -34,7 +34,8 @@ async function run(runs: number, firstSeed: number): Promise<number> {
   const total = { operations: 0, unknown: 0, lost: 0, doubled: 0, problems: 0, kills: 0 }
   for (let seed = firstSeed; seed < firstSeed + runs; seed++) {
     const load = runHistory({ replicas: cluster, seed, times: 3 })
-    if (values.kills) total.kills += await killDuring(cluster, { random: seededRandom(seed), load })
+    if (values.kills)
+      total.kills += await killDuring(cluster, { random: seededRandom(seed), load, rounds: 2 })
     const { problems, ...counts } = await load
     for (const problem of problems) say(problem)
     say(`seed ${seed}: ${JSON.stringify({ ...counts, problems: problems.length })}`)
