@@ -40,7 +40,7 @@ export async function runWorker(): Promise<void> {
     stopping.abort()
   })
   try {
-    server = await startWorkerServer(orders, log, supervisor)
+    server = await startWorkerServer(orders, { log, stopping: stopping.signal }, supervisor)
     returnMemoryWhenIdle()
     supervisor.tell('serving')
     log.info({ event: 'worker_started', pid: process.pid }, 'this process serves requests')
@@ -49,7 +49,8 @@ export async function runWorker(): Promise<void> {
     await server[Symbol.asyncDispose]()
   } catch (error) {
     process.exitCode = error instanceof StartError ? error.exitCode : exitCodes.bug
-    if (error instanceof StartError) await supervisor.ask('failed', failureOf(error)).catch(() => {})
+    if (stopping.signal.aborted && error instanceof Error && error.name === 'AbortError') process.exitCode = 0
+    else if (error instanceof StartError) await supervisor.ask('failed', failureOf(error)).catch(() => {})
     else log.fatal({ event: 'stopped', exit_code: exitCodes.bug, err: error }, 'the worker failed')
   }
   await exitNow(log)
@@ -57,7 +58,7 @@ export async function runWorker(): Promise<void> {
 
 async function startWorkerServer(
   { config, ...shared }: Orders,
-  log: Log,
+  parts: { readonly log: Log; readonly stopping: AbortSignal },
   supervisor: Channel<SupervisorAnswers>,
 ): Promise<Server> {
   const { startServer } = await import('../server.ts')
@@ -71,7 +72,7 @@ async function startWorkerServer(
       ),
     opened: () => supervisor.tell('opened'),
   }
-  return await startServer(config, { log, rootToken: rootTokenTeller(config), worker })
+  return await startServer(config, { ...parts, rootToken: rootTokenTeller(config), worker })
 }
 
 /** As data that another process can read. */

@@ -2,6 +2,7 @@ import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { Client } from '../support/client.ts'
+import { messagesOf } from '../support/log-lines.ts'
 import { postgresInstallation } from '../support/postgres.ts'
 import { StartedProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
@@ -45,15 +46,19 @@ test('a server whose database is down says so, and opens when it comes', async (
   expect(metrics).toMatch(/^gatehouse_storage_bytes\{part="database"\} [1-9]/m)
 })
 
-test('a server that waits for its database can be stopped', async () => {
+test.each([
+  { name: 'a server that waits', settings: {} },
+  { name: 'worker processes that wait', settings: { WORKERS: '2', SEAL_KEY: 'ab'.repeat(32) } },
+])('$name for the database can be stopped', async ({ settings }) => {
   await using folder = await temporaryFolder()
   const child = new StartedProcess('src/main.ts', {
     folder: folder.path,
-    settings: { STORAGE: `postgres://nobody@127.0.0.1:${await freePort()}/none` },
+    settings: { STORAGE: `postgres://nobody@127.0.0.1:${await freePort()}/none`, ...settings },
   })
   await child.logged('"event":"storage_lost"')
 
   const ended = await child.end('SIGTERM')
 
   expect(ended.code).toBe(0)
+  expect(messagesOf(ended, 'fatal')).toEqual([])
 })
