@@ -8,19 +8,21 @@ import {
 type Options = Partial<Omit<PostgresOptions, 'connection'>> & {
   prepares?: boolean
   statementTimeoutMs?: number
+  passwordFile?: string
+  caFile?: string
 }
 
 /** Opens the storage that a server with this address would open. */
 export function openPostgresAt(
   url: string,
-  { prepares = true, statementTimeoutMs = 5_000, ...options }: Options = {},
+  { prepares = true, statementTimeoutMs = 5_000, passwordFile, caFile, ...options }: Options = {},
 ): Promise<PostgresStorage> {
   const address = parsePostgresUrl(url)
   if (typeof address === 'string') throw new Error(address)
   return openPostgres({
     connection: {
       ...{ address, prepares, statementTimeoutMs },
-      ...{ password: undefined, passwordFile: undefined, caFile: undefined },
+      ...{ password: undefined, passwordFile, caFile },
     },
     ...{ pool: 5, notifies: true, pollMs: 250, replicaName: 'one' },
     ...options,

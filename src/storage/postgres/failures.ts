@@ -20,6 +20,8 @@ const isOwn = (cause: unknown) =>
   [FencedError, UndecidedError, LostCommitError].some((type) => cause instanceof type)
 
 const connectionClass = /^(?:08|57P)/
+/** Wrong user, password or database, or missing rights. */
+const refusal = /^(?:28|3D|42501)/
 const sqlState = /^[0-9A-Z]{5}$/
 
 /** Whether the connection failed, so that a statement under way may have been executed or not. */
@@ -37,9 +39,12 @@ const conflicts = new Set(['40001', '40P01', '23505', 'COMMIT_LOST'])
 /** Whether the same group may succeed if it is decided again. */
 export const isConflict = (cause: unknown): boolean => conflicts.has(engineCode(cause))
 
+/** Whether the database refuses the user, so that somebody must change something. */
+export const isRefusal = (cause: unknown): boolean => refusal.test(engineCode(cause))
+
 /** Whether other calls will fail for the same reason. */
 export const isLasting = (cause: unknown): boolean =>
-  isConnectionFailure(cause) || /^(?:25006|53|58)/.test(engineCode(cause))
+  isConnectionFailure(cause) || isRefusal(cause) || /^(?:25006|53|58)/.test(engineCode(cause))
 
 /** What callers see of a failure of the database. */
 export const failureOf = (cause: unknown): ServiceError =>

@@ -16,7 +16,7 @@ import type { BatchEntry, Change, Range, Storage, StoredRecord, WriteOptions } f
 import { engineCode, failureKind } from '../storage-error.ts'
 import { noEvents, type StorageEvents, type StorageOperation } from '../storage-events.ts'
 import { ChangesFeed } from './changes-feed.ts'
-import { endsConnections, failureOf, isConnectionFailure, isLasting } from './failures.ts'
+import { endsConnections, failureOf, isConnectionFailure, isLasting, isRefusal } from './failures.ts'
 import { GroupWriter } from './group-writer.ts'
 import { readMarks } from './copy-end.ts'
 import { migratePostgres } from './migrations.ts'
@@ -92,7 +92,7 @@ export class PostgresStorage implements Storage, SharedStorage {
   #answering: Promise<void> | undefined
   #registering: Promise<void> | undefined
   /** Why calls fail, if they do. */
-  #failing: { readonly isConnection: boolean } | undefined
+  #failing: { readonly endsWithReads: boolean; readonly isRefusal: boolean } | undefined
   #closed = false
 
   constructor(options: PostgresOptions) {
@@ -344,7 +344,7 @@ export class PostgresStorage implements Storage, SharedStorage {
     await this.#replica.beat()
   }
 
-  /** Reports a failure, and when the reason why calls fail changes. */
+  /** Reports a failure, when calls begin to fail, and once if the database refuses this user meanwhile. */
   #failed(cause: unknown): void {
     const code = engineCode(cause)
     this.#events.failed({ kind: failureKind(code), cause })
@@ -352,13 +352,17 @@ export class PostgresStorage implements Storage, SharedStorage {
     if (!isLasting(cause)) return
     const text = cause instanceof Error && cause.message !== '' ? cause.message : code
     const reason = `${failureOf(cause).message}: ${text}`
-    if (this.#failing === undefined) this.#events.writesFail(reason)
-    this.#failing = { isConnection: isConnectionFailure(cause) }
+    const refuses = isRefusal(cause)
+    if (this.#failing === undefined || (refuses && !this.#failing.isRefusal)) this.#events.writesFail(reason)
+    this.#failing = {
+      endsWithReads: isConnectionFailure(cause) || refuses,
+      isRefusal: refuses || this.#failing?.isRefusal === true,
+    }
   }
 
   /** After a commit, everything works; after a read, the connection does. */
   #works(isCommit: boolean): void {
-    if (this.#failing === undefined || !(isCommit || this.#failing.isConnection)) return
+    if (this.#failing === undefined || !(isCommit || this.#failing.endsWithReads)) return
     this.#failing = undefined
     this.#events.writesFail(undefined)
   }

@@ -107,12 +107,10 @@ function tlsOptions(host: string, { address, caFile }: ConnectionSettings): fals
   const mode = address.sslmode ?? (isLocal ? 'disable' : 'verify-full')
   if (mode === 'disable' || host.startsWith('/')) return false
   const ca = caFile === undefined ? {} : { ca: readFileSync(caFile) }
-  if (mode === 'require') return { ...ca, rejectUnauthorized: false }
-  return {
-    ...ca,
-    rejectUnauthorized: true,
-    ...(mode === 'verify-ca' && { checkServerIdentity: () => undefined }),
-  }
+  if (mode === 'verify-full') return { ...ca, rejectUnauthorized: true }
+  // `require` is `verify-ca` if authorities are named
+  const isVerified = mode === 'verify-ca' || caFile !== undefined
+  return { ...ca, rejectUnauthorized: isVerified, checkServerIdentity: () => undefined }
 }
 
 /** The database follows another one. */
