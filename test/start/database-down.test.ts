@@ -46,7 +46,7 @@ test('a server whose database is down says so, and opens when it comes', async (
   expect(metrics).toMatch(/^gatehouse_storage_bytes\{part="database"\} [1-9]/m)
 })
 
-test.each([
+test.each<{ name: string; settings: Record<string, string> }>([
   { name: 'a server that waits', settings: {} },
   { name: 'worker processes that wait', settings: { WORKERS: '2', SEAL_KEY: 'ab'.repeat(32) } },
 ])('$name for the database can be stopped', async ({ settings }) => {
