@@ -16,7 +16,7 @@ export type ProcessParts = {
 
 type Served = {
   readonly life: LifeCycle
-  readonly storage: Pick<Storage, 'get'>
+  readonly storage: Pick<Storage, 'get' | 'shared'>
   /** Undefined unless the server's time is that of a database. */
   readonly time?: { readonly isFarOff: boolean } | undefined
 }
@@ -74,12 +74,15 @@ export class ProcessState {
     return this.#served.time?.isFarOff === true ? 'clock' : 'ready'
   }
 
-  /** Never rejects. */
+  /** Whether requests can be served. Never rejects. */
   async #isStorageUp({ storage }: Served): Promise<boolean> {
     if (!this.#parts.watch.isSound()) return false
-    return await storage.get(rootKeyKey).then(
-      (key) => key !== undefined,
-      () => false,
-    )
+    const copies = storage.shared?.copies
+    try {
+      if (copies?.areCurrent() === false) await copies.confirm()
+      return (await storage.get(rootKeyKey)) !== undefined
+    } catch {
+      return false
+    }
   }
 }

@@ -58,3 +58,25 @@ test('the first request to a server that was paused sees what was revoked meanwh
 
   expect(await Promise.all(first)).not.toContain(true)
 })
+
+test('a server that cannot register again is not ready, and serves nothing', async () => {
+  let time = 0
+  await using replicas = await startReplicas({ count: 1, steady: () => (time += 2000) })
+  const [server] = replicas.servers
+  if (server === undefined) throw new Error('a test needs a server')
+  const states = async () => [
+    (await server.anonymous.read('/health/ready')).body,
+    (await server.anonymous.read('sys/health')).status,
+    (await server.root.read('auth/token/lookup-self')).status,
+  ]
+
+  await query(
+    replicas.database,
+    "BEGIN; INSERT INTO meta (name, value) VALUES ('moved', 1); DELETE FROM replicas; COMMIT",
+  )
+  const refused = await states()
+  await query(replicas.database, "DELETE FROM meta WHERE name = 'moved'")
+
+  expect(refused).toEqual([{ status: 'storage' }, 503, 503])
+  await expect.poll(states, { timeout: 20_000 }).toEqual([{ status: 'ready' }, 200, 200])
+})

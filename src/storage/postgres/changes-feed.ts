@@ -11,6 +11,8 @@ export type FeedParts = {
   readonly listens: boolean
   /** Monotonic milliseconds. */
   steady(): number
+  /** Whether this server may use the database. */
+  isRegistered(): boolean
   /** Resolves when the callers of a commit of this server have been answered. */
   settled(commitId: string): Promise<void>
   onFenced(): void
@@ -30,6 +32,8 @@ const pruneEveryMs = 30_000
 const maxRows = 2_000
 /** A version beyond all: only the newest change is read. */
 const newest = Number.MAX_SAFE_INTEGER
+
+const unregistered = 'this server is not registered'
 
 type Watcher = { readonly prefix: string; readonly listener: ChangeListener }
 
@@ -125,12 +129,14 @@ export class ChangesFeed implements Copies, AsyncDisposable {
     this.#readAt = began
     const trust = this.#trust
     try {
+      // the row may be there although the registration will be refused
+      if (!this.#parts.isRegistered()) throw new FencedError(unregistered)
       const session = await this.#connected()
       const last = this.#last
       const rows = await session.query(readChanges, [String(last?.version ?? newest), this.#parts.replicaId])
       if (rows[0]?.[5] !== 't') {
         this.#parts.onFenced()
-        throw new FencedError('this server is not registered')
+        throw new FencedError(unregistered)
       }
       const changes = rows.map(changeOf).filter((change) => change !== undefined)
       await this.#report(last, changes)

@@ -83,7 +83,8 @@ export class PostgresStorage implements Storage, SharedStorage {
   readonly #writer: GroupWriter
   readonly #replica: Replica
   readonly #events: StorageEvents
-  /** Raised with each registration; undefined: nothing may be written. */
+  #isRegistered = false
+  /** Raised with each registration, once copies are current; undefined: nothing may be written. */
   #registration: number | undefined
   #registrations = 0
   /** The last version whose listeners had finished before every write under way began. */
@@ -128,6 +129,7 @@ export class PostgresStorage implements Storage, SharedStorage {
         ...this.#connection,
         statementTimeoutMs: Math.min(changesTimeoutMs, this.#connection.statementTimeoutMs),
       },
+      isRegistered: () => this.#isRegistered,
       settled: (commitId) => this.#writer.settled(commitId),
       onConfirmed: (version) => this.#confirmed(version),
       onHeartbeatWanted: () => {
@@ -293,6 +295,7 @@ export class PostgresStorage implements Storage, SharedStorage {
 
   /** Another server took this one for dead. It may write again once its copies are current. */
   #fenced(): void {
+    this.#isRegistered = false
     this.#registration = undefined
     this.copies.distrust()
     if (this.#closed) return
@@ -326,6 +329,7 @@ export class PostgresStorage implements Storage, SharedStorage {
       await this.#replica.leave()
       throw cause
     }
+    this.#isRegistered = true
   }
 
   /** What was sealed or decided before the listeners heard may still be on its way to the database. */
