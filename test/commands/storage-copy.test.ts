@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { newDatabase, query } from '../support/postgres.ts'
 import { type Outcome, runProcess, StartedProcess } from '../support/process.ts'
@@ -34,22 +35,33 @@ async function createStore(storage: string): Promise<string> {
   return server.rootToken
 }
 
-/** The number of records, in a PostgreSQL database or a file. */
-async function countIn(storage: string): Promise<number> {
+/** Whether a PostgreSQL database or a file holds records. Both may still be without tables. */
+async function lookInto(storage: string): Promise<AsyncDisposable & { hasRecords(): Promise<boolean> }> {
   if (storage.startsWith('postgres:')) {
-    const rows = await query(storage, 'SELECT count(*) FROM records').catch(() => [])
-    return Number(rows[0]?.['count'] ?? 0)
-  }
-  try {
-    const database = new Database(storage.slice('sqlite:'.length), { readonly: true })
-    try {
-      return database.prepare<[], number>('SELECT count(*) FROM records').pluck().get() ?? 0
-    } finally {
-      database.close()
+    const client = new Client(storage)
+    await client.connect()
+    return {
+      hasRecords: () =>
+        client.query('SELECT 1 FROM records LIMIT 1').then(
+          ({ rowCount }) => rowCount === 1,
+          () => false,
+        ),
+      [Symbol.asyncDispose]: () => client.end(),
     }
-  } catch {
-    return 0
   }
+  const hasRecords = async () => {
+    try {
+      const database = new Database(storage.slice('sqlite:'.length), { readonly: true })
+      try {
+        return database.prepare('SELECT 1 FROM records LIMIT 1').get() !== undefined
+      } finally {
+        database.close()
+      }
+    } catch {
+      return false
+    }
+  }
+  return { hasRecords, [Symbol.asyncDispose]: async () => {} }
 }
 
 /** Adds many records, so that a copy takes a while. */
@@ -83,9 +95,10 @@ test.each([
     const [source = '', target = ''] = from === 'sqlite' ? places : places.reverse()
     const token = await createStore(source)
     await fill(source)
+    await using view = await lookInto(target)
 
     const killed = new StartedProcess(program, optionsOf(folder.path, [source, target]))
-    while ((await countIn(target)) === 0);
+    await expect.poll(() => view.hasRecords(), { interval: 5, timeout: 20_000 }).toBe(true)
     await killed.end('SIGKILL')
     const half = await startOn(target).catch((error: unknown) => error)
     const again = await copy(folder.path, source, target)
