@@ -64,7 +64,7 @@ async function runDemo(): Promise<void> {
     const again = pipelines.retries - retries
     aside(`${logins} more logins. Requests served: ${counts.join(', ')}. Sent a second time: ${again}.`)
   }
-  await report(40)
+  await report(20)
 
   chapter('A token that one server revokes is refused by the other')
   const login = await send(one.url, { ...(await pipelineLogin(issuer)) })
@@ -83,18 +83,18 @@ async function runDemo(): Promise<void> {
   aside(
     'The balancer has noticed it. Tokens of server two are valid at server one: both store in PostgreSQL.',
   )
-  await report(40)
+  await report(20)
 
   chapter('Server two is started again, and the balancer uses it as soon as it is ready')
   await launch('two')
-  await report(40)
+  await report(20)
 
   chapter(
     'Server one is stopped in order, as for an upgrade: it reports not ready, and finishes what it has begun',
   )
   const stopping = one.stop()
   await balancer.lost('one')
-  await report(40)
+  await report(20)
   await stopping
   aside('Server one has ended.')
 

@@ -16,8 +16,7 @@ const behindPooler = shared(() => startReplicas({ steady, settings }))
 
 test.each([
   { seed: 1, how: 'with the usual settings', replicas: usual },
-  { seed: 2, how: 'with the usual settings', replicas: usual },
-  { seed: 3, how: 'without notifications and prepared statements', replicas: behindPooler },
+  { seed: 2, how: 'without notifications and prepared statements', replicas: behindPooler },
 ])(
   'what clients of two servers see could be the work of one, except for the age of copies: seed $seed, $how',
   async ({ seed, replicas }) => {
@@ -25,7 +24,7 @@ test.each([
     const urls = servers.map(({ url }) => url)
 
     const counts = await runHistory({
-      ...{ replicas: { urls, rootToken: 'root' }, seed, times: 2 },
+      ...{ replicas: { urls, rootToken: 'root' }, seed, times: 1 },
       copiesMs: 1000 / pace,
     })
 
@@ -37,8 +36,8 @@ test('nothing acknowledged is lost or doubled when servers and PostgreSQL are ki
   await using folder = await temporaryFolder()
   await using cluster = await Cluster.start(folder.path, await postgresInstallation())
 
-  const load = runHistory({ replicas: cluster, seed: 4, times: 2 })
-  const kills = await killDuring(cluster, { random: seededRandom(4), load, rounds: 1 })
+  const load = runHistory({ replicas: cluster, seed: 3, times: 2 })
+  const kills = await killDuring(cluster, { random: seededRandom(3), load, rounds: 1 })
 
   expect(kills).toBeGreaterThan(0)
   expect(await load).toMatchObject({ lost: 0, doubled: 0, problems: [] })

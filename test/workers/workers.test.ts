@@ -199,6 +199,7 @@ describe('two workers', () => {
     await server.logged('"event":"worker_crashed"')
     const statuses = new Set<number>()
     for (let calls = 0; calls < 20; calls++) statuses.add((await root.read('auth/token/lookup-self')).status)
+    await expect.poll(() => pidsOf(server).get('gate-1'), { interval: 10, timeout: 20_000 }).not.toBe(killed)
     await until(
       () => server.anonymous.read('/metrics'),
       ({ text }) => text.includes('gatehouse_worker_up{worker="gate-1",process="gate"} 1'),
@@ -215,7 +216,6 @@ describe('two workers', () => {
         signal: 'SIGKILL',
       }),
     )
-    expect(pidsOf(server).get('gate-1')).not.toBe(killed)
   })
 
   test('stop together: each request is answered, or its connection is refused', async () => {
