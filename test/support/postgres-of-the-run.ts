@@ -15,8 +15,11 @@ declare module 'vitest' {
 /** What test files get to know. */
 export type PostgresOfTheRun = { readonly installation: string; readonly port: number }
 
-/** Many pools at once. */
-const settings = { max_connections: 400, shared_buffers: '64MB', max_wal_size: '256MB' }
+/** Many pools at once. No database is used for long enough to need its dead rows removed. */
+const settings = {
+  ...{ max_connections: 400, shared_buffers: '64MB', max_wal_size: '256MB' },
+  ...{ autovacuum: 'off', io_method: 'sync' },
+}
 
 /**
  * One PostgreSQL for all test files of a run. It starts when the first file needs it and stops at the end of

@@ -33,11 +33,14 @@ export async function newDatabase(): Promise<string> {
 }
 
 /** Runs one statement in a database. */
-export async function query(database: string, statement: string): Promise<Record<string, unknown>[]> {
+export const query = (database: string, statement: string): Promise<Record<string, unknown>[]> =>
+  connected(database, async (client) => (await client.query(statement)).rows)
+
+async function connected<T>(database: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client(database)
   await client.connect()
   try {
-    return (await client.query(statement)).rows
+    return await work(client)
   } finally {
     await client.end()
   }
@@ -58,16 +61,19 @@ export async function emptyDatabase(): Promise<AsyncDisposable & { readonly url:
   return {
     url,
     [Symbol.asyncDispose]: async () => {
-      const tables = await query(
-        url,
-        "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1",
-      )
-      // no server has come that far
-      if (tables.length === 0) return void free.push(url)
-      if (tables.map(({ tablename }) => tablename).join() !== emptiedTables.join())
-        throw new Error(`these tables are not emptied: ${JSON.stringify(tables)}`)
-      await query(url, emptied)
+      await connected(url, empty)
       free.push(url)
     },
   }
+}
+
+async function empty(client: Client): Promise<void> {
+  const { rows } = await client.query(
+    "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1",
+  )
+  // no server has come that far
+  if (rows.length === 0) return
+  if (rows.map(({ tablename }) => tablename).join() !== emptiedTables.join())
+    throw new Error(`these tables are not emptied: ${JSON.stringify(rows)}`)
+  await client.query(emptied)
 }
