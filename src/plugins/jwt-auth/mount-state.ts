@@ -79,11 +79,12 @@ export class MountState implements Disposable {
     const reported = this.#reported
     const before = await reported?.before?.catch(() => undefined)
     if (before?.revision === revision) return before
-    this.#fetchedAfter =
-      before === undefined
-        ? (this.#fetchedAfter ?? sources.lastNumberBefore(writtenAt(value)))
-        : reported?.lastNumber
-    const fetchedAfter = this.#fetchedAfter ?? 0
+    // what this server has written last, another one may have replaced since
+    const fetchedAfter = Math.max(
+      this.#fetchedAfter ?? sources.lastNumberBefore(writtenAt(value)),
+      reported?.lastNumber ?? 0,
+    )
+    this.#fetchedAfter = fetchedAfter
     return { ...readyConfig(readConfig(value), { ...this.#parts, fetchedAfter }), revision }
   }
 

@@ -99,6 +99,30 @@ test('after another server has written the configuration, only keys fetched sinc
   expect(issuer.hits).toEqual(['/keys', '/keys'])
 })
 
+test('keys for another mount that were fetched before do not count, even if this server wrote the configuration first', async () => {
+  const signer = aSigner('ES256', { kid: 'a' })
+  await using issuer = await startProvider({ '/keys': jwksOf(signer) })
+  await using cores = await openSharedCores()
+  const { one, other } = cores
+  const sources = new SharedSources({ outbound, clock: other.clock })
+  const here = openState(one.view, one.clock)
+  const there = openState(other.view, other.clock, sources)
+  const neighbour = openState(other.view.view('neighbour/'), other.clock, sources)
+  const config = readConfig({ jwks_url: `${issuer.url}/keys` })
+  const verify = async (state: MountState) =>
+    (await state.findConfig())?.keyset.verify(signer.sign({ sub: 'bob' }))
+  for (const state of [there, neighbour]) await state.changeConfig(() => config)
+  await other.hear()
+  await verify(neighbour)
+  expect(issuer.hits).toHaveLength(1)
+
+  await here.changeConfig(() => config)
+  await other.hear()
+  await verify(there)
+
+  expect(issuer.hits).toHaveLength(2)
+})
+
 test('a configuration that another server has written since this one started needs keys fetched since then', async () => {
   const signer = aSigner('ES256', { kid: 'a' })
   await using issuer = await startProvider({ '/keys': jwksOf(signer) })
