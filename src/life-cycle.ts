@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { isEmpty } from './core/barrier/barrier.ts'
 import { rootKeyKey } from './core/barrier/root-key.ts'
 import type { CorsSettings } from './core/cors/cors-settings.ts'
@@ -97,12 +97,17 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
    */
   readonly receive: RequestListener = (request, response) => {
     const copies = this.#parts.storage.shared?.copies
-    if (copies === undefined || copies.areCurrent() || isHealthCheck(request.url))
-      return this.#serving.receive(request, response)
-    const serve = () => this.#serving.receive(request, response)
-    copies.confirm().then(serve, () => {
+    if (copies === undefined || isHealthCheck(request.url)) return this.#serving.receive(request, response)
+    request.checkCopies = this.#checkCopies
+    if (copies.areCurrent()) this.#serving.receive(request, response)
+    else void this.#checkCopies(request).then(() => this.#serving.receive(request, response))
+  }
+
+  readonly #checkCopies = async (request: IncomingMessage): Promise<void> => {
+    const copies = this.#parts.storage.shared?.copies
+    if (copies?.areCurrent() !== false) return
+    await copies.confirm().catch(() => {
       request.hasOldCopies = true
-      serve()
     })
   }
 

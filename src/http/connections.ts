@@ -35,6 +35,8 @@ declare module 'node:http' {
      * need no storage are served.
      */
     hasOldCopies?: boolean
+    /** Brings copies up to date, or sets `hasOldCopies`. Undefined if no other server writes the storage. */
+    checkCopies?: (request: IncomingMessage) => Promise<void>
   }
 }
 

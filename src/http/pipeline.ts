@@ -158,7 +158,12 @@ export class Pipeline {
     try {
       answer = this.#settledByHead(request.raw, call, endpoint)
       if (answer === undefined) {
-        if (announcesBody(request.raw)) await this.#awaitBody(request, response, call, endpoint)
+        if (announcesBody(request.raw)) {
+          await this.#awaitBody(request, response, call, endpoint)
+          // it may have taken long
+          await request.raw.checkCopies?.(request.raw)
+          refuseOldCopies(request.raw, call, endpoint)
+        }
         if (!endpoint.isExempt(call)) this.#countInFlight(call)
         answer = await this.#served(request, call, endpoint)
       }
@@ -215,7 +220,7 @@ export class Pipeline {
     if (crossing !== undefined) return crossing
     if (early !== undefined) return earlyAnswer(early)
     if (request.isBeyondLimits === true && !endpoint.isExempt(call)) throw overloaded()
-    if (request.hasOldCopies === true && !endpoint.isExempt(call)) throw storageGone()
+    refuseOldCopies(request, call, endpoint)
     return undefined
   }
 
@@ -361,4 +366,7 @@ function earlyAnswer(early: EarlyReply): Answer {
 const naming = (body: string, requestId: string): string =>
   body.replace(/\}\n$/, `,"request_id":"${requestId}"}\n`)
 
-const storageGone = () => refuse('unavailable', 'storage is unavailable', { reason: 'old_copies' })
+function refuseOldCopies(request: IncomingMessage, call: Call, endpoint: Endpoint): void {
+  if (request.hasOldCopies !== true || endpoint.isExempt(call)) return
+  throw refuse('unavailable', 'storage is unavailable', { reason: 'old_copies' })
+}

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
 import { expect, test } from 'vitest'
 import { newDatabase, query } from '../support/postgres.ts'
 import { startProcess } from '../support/process.ts'
@@ -29,6 +31,32 @@ test('a server that has heard of no change serves nothing from copies that are a
 
   expect(await isAccepted(other, token)).toBe(false)
   expect(await isAccepted(one, token)).toBe(false)
+})
+
+test('a request whose body takes its time is refused if its token was revoked meanwhile', async () => {
+  let time = 0
+  await using replicas = await startReplicas({
+    settings: { POSTGRES_NOTIFY: 'false', POSTGRES_POLL: '900ms' },
+    of: (replica) => (replica === 1 ? { steady: () => time } : {}),
+  })
+  const [one, other] = replicas.servers
+  if (one === undefined || other === undefined) throw new Error('a test needs two servers')
+  const token = await newToken(one)
+  expect(await isAccepted(other, token)).toBe(true)
+  const slow = request(`${other.url}/v1/auth/token/lookup`, {
+    method: 'POST',
+    headers: { 'x-vault-token': token, expect: '100-continue' },
+  })
+  const answer = once(slow, 'response')
+  // the server has begun with the request
+  await once(slow, 'continue')
+
+  await one.root.write('auth/token/revoke', { token })
+  time = 1000
+  slow.end(JSON.stringify({ token }))
+
+  const [{ statusCode }] = await answer
+  expect(statusCode).toBe(403)
 })
 
 test('the first request to a server that was paused sees what was revoked meanwhile', async () => {

@@ -102,6 +102,14 @@ const faults: Fault[] = [
     begin: (postgres) => locked(postgres, 'LOCK TABLE records IN ACCESS EXCLUSIVE MODE'),
   },
   { ...{ name: 'out of connections', ...gone }, begin: takeConnections },
+  {
+    ...{ name: 'closed to the connection for changes', ...gone },
+    begin: async (postgres) => {
+      await query(postgres.url(), `ALTER ROLE ${role} NOLOGIN`)
+      await query(postgres.url(), `${cutAll} AND query LIKE 'SELECT v.version%'`)
+      return () => query(postgres.url(), `ALTER ROLE ${role} LOGIN`)
+    },
+  },
 ]
 
 describe('while the database is', () => {

@@ -249,4 +249,71 @@ describe('a database', () => {
 
     expect(written).toHaveLength(200)
   })
+
+  test('with all its connections in use gives one to the changes first, without which nothing is served', async () => {
+    const installation = await postgresInstallation()
+    await using server = await installation.start({ max_connections: 8, superuser_reserved_connections: 0 })
+    await using clients = new AsyncDisposableStack()
+    const connect = async () => {
+      const client = new Client(server.url())
+      client.on('error', () => {})
+      await client.connect()
+      return clients.adopt(client, () => client.end())
+    }
+    const first = await connect()
+    await using storage = await openPostgresAt(server.url(), { pool: 20, pollMs: never, notifies: false })
+    await Promise.all(Array.from({ length: 200 }, (_, at) => storage.get(`k/${at}`)))
+    await Promise.all(Array.from({ length: 200 }, (_, at) => storage.update(`k/${at}`, () => bytes('x'))))
+
+    await first.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT v.version%'",
+    )
+    const taken: unknown[] = []
+    for (;;) {
+      const one = await connect().catch(() => undefined)
+      if (one === undefined && taken.length > 0) break
+      if (one !== undefined) taken.push(one)
+    }
+
+    await eventually(() => storage.copies.confirm())
+    expect(storage.copies.areCurrent()).toBe(true)
+  })
+})
+
+describe('a row that is absent', () => {
+  test.each<[string, (storage: PostgresStorage) => Promise<unknown>]>([
+    ['an update', (storage) => storage.update('a', () => undefined)],
+    ['a batch', (storage) => storage.write([{ key: 'a', value: undefined, expect: 'absent' }])],
+  ])('is not deleted by %s after another server has added it', async (_, write) => {
+    await using given = await openBehindProxy()
+    const { storage, proxy, url } = given
+    await storage.update('z', () => bytes('z'))
+    await using other = await openPostgresAt(url, { replicaName: 'other', pollMs: never, notifies: false })
+
+    proxy.holdAnswers()
+    const deciding = write(storage)
+    await eventually(async () => {
+      const read =
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction' AND query LIKE '%FOR UPDATE'"
+      if ((await query(url, read)).length === 0) throw new Error('not yet')
+    })
+    await other.putIfAbsent('a', bytes('a'))
+    proxy.giveAnswers()
+    await deciding
+
+    expect((await other.get('a'))?.key).toBe('a')
+  })
+
+  test('is not taken for absent by one step and then deleted by the next', async () => {
+    await using storage = await openPostgresAt(await newDatabase(), { pollMs: never, notifies: false })
+    await storage.putIfAbsent('a', bytes('a'))
+
+    const [isAdded] = await Promise.all([
+      storage.putIfAbsent('a', bytes('b')),
+      storage.write([{ key: 'a', value: undefined }]),
+    ])
+
+    expect(isAdded).toBe(false)
+    expect(await storage.get('a')).toBeUndefined()
+  })
 })

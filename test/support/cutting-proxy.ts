@@ -8,8 +8,9 @@ export type CuttingProxy = AsyncDisposable & {
   loseAnswer(): void
   /** Cuts each connection at the next message to the database, which is lost. */
   loseRequest(): void
-  /** Keeps all further answers of the database to itself. */
+  /** Keeps all further answers of the database to itself, until `giveAnswers`. */
   holdAnswers(): void
+  giveAnswers(): void
   /** Cuts all connections, and refuses new ones until `allow`. */
   refuse(): void
   allow(): void
@@ -19,6 +20,7 @@ export type CuttingProxy = AsyncDisposable & {
 export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
   let losing: 'answer' | 'request' | undefined
   let isHolding = false
+  const kept: (() => void)[] = []
   let isRefusing = false
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
@@ -41,7 +43,7 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
       end()
     })
     database.on('data', (data) => {
-      if (isHolding) return
+      if (isHolding) return void kept.push(() => client.write(data))
       if (losing !== 'answer') return void client.write(data)
       losing = undefined
       end()
@@ -60,6 +62,10 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
     },
     holdAnswers: () => {
       isHolding = true
+    },
+    giveAnswers: () => {
+      isHolding = false
+      for (const give of kept.splice(0)) give()
     },
     refuse: () => {
       isRefusing = true

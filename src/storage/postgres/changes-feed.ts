@@ -1,14 +1,15 @@
 import type { ChangeListener, Copies } from '../shared-storage.ts'
 import { type ChangeRow, changeOf, keysUnder } from './changes.ts'
 import { FencedError, failureOf } from './failures.ts'
-import { type ConnectionSettings, openSession, type Session } from './session.ts'
+import type { Session } from './session.ts'
 import { channel, heartbeatWanted, pruneChanges, readChanges } from './statements.ts'
 
 export type FeedParts = {
-  readonly connection: ConnectionSettings
   readonly replicaId: string
   readonly pollMs: number
   readonly listens: boolean
+  /** Opens the connection. */
+  open(): Promise<Session>
   /** Monotonic milliseconds. */
   steady(): number
   /** Whether this server may use the database. */
@@ -186,18 +187,25 @@ export class ChangesFeed implements Copies, AsyncDisposable {
   }
 
   async #connect(): Promise<Session> {
-    const session = await openSession(this.#parts.connection)
+    const session = await this.#parts.open()
     session.onBroken(() => {
       this.#session = undefined
     })
-    if (this.#parts.listens) {
-      session.onNotification((payload) => {
-        this.#noticed()
-        if (payload === heartbeatWanted) this.#parts.onHeartbeatWanted()
-      })
-      await session.text(`LISTEN ${channel}`)
-    }
+    if (this.#parts.listens) await this.#listen(session)
     return session
+  }
+
+  async #listen(session: Session): Promise<void> {
+    session.onNotification((payload) => {
+      this.#noticed()
+      if (payload === heartbeatWanted) this.#parts.onHeartbeatWanted()
+    })
+    try {
+      await session.text(`LISTEN ${channel}`)
+    } catch (cause) {
+      session.destroy()
+      throw cause
+    }
   }
 
   #noticed(): void {

@@ -22,7 +22,8 @@ const isOwn = (cause: unknown) =>
 const connectionClass = /^(?:08|57P)/
 /** Wrong user, password or database, or missing rights. */
 const refusal = /^(?:28|3D|42501)/
-const sqlState = /^[0-9A-Z]{5}$/
+/** Codes of the operating system, such as EPIPE, begin with E. */
+const sqlState = /^[0-9A-DF-Z][0-9A-Z]{4}$/
 
 /** Whether the connection failed, so that a statement under way may have been executed or not. */
 export const isConnectionFailure = (cause: unknown): boolean => {

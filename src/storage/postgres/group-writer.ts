@@ -214,7 +214,11 @@ export class GroupWriter {
     const seen = await this.#see(session, group, presumes)
     const entries = group.map((entry) => (seen.holds(entry.fence) ? entry : refused(entry)))
     const decided = decide(entries, seen)
-    if (decided.rows.length > 0) await this.#write(session, decided.rows, seen, presumes)
+    // another server may add a row that this group saw absent: it must not be deleted
+    const rows = decided.rows.filter(({ key, value }) => value !== undefined || !seen.isAbsent(key))
+    if (presumes && rows.length < decided.rows.length)
+      throw new LostCommitError('a row that was presumed absent is deleted')
+    if (rows.length > 0) await this.#write(session, rows, seen, presumes)
     else if (!presumes) await session.commit()
     return decided
   }

@@ -46,6 +46,11 @@ export class Pool implements AsyncDisposable {
     for (const session of this.#all) this.#old.add(session)
   }
 
+  /** Ends a connection that nobody uses, if there is one. */
+  giveUpOne(): void {
+    this.#idle.at(0)?.destroy()
+  }
+
   /** Waits for what is under way. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true

@@ -23,7 +23,7 @@ import { migratePostgres } from './migrations.ts'
 import { Pool } from './pool.ts'
 import { RangeReader, RecordReader, recordOf } from './reader.ts'
 import { liveMs, Replica } from './replica.ts'
-import { type ConnectionSettings, openSession, type Row } from './session.ts'
+import { type ConnectionSettings, openSession, type Row, type Session } from './session.ts'
 import {
   databaseTime,
   holdJob,
@@ -123,12 +123,7 @@ export class PostgresStorage implements Storage, SharedStorage {
       },
     })
     this.copies = new ChangesFeed({
-      ...{ ...shared, pollMs, steady, listens: notifies },
-      // requests wait for this connection: one that hangs must not hold them up for long
-      connection: {
-        ...this.#connection,
-        statementTimeoutMs: Math.min(changesTimeoutMs, this.#connection.statementTimeoutMs),
-      },
+      ...{ ...shared, open: () => this.#openForChanges(), pollMs, steady, listens: notifies },
       isRegistered: () => this.#isRegistered,
       settled: (commitId) => this.#writer.settled(commitId),
       onConfirmed: (version) => this.#confirmed(version),
@@ -255,6 +250,18 @@ export class PostgresStorage implements Storage, SharedStorage {
     await this.copies[Symbol.asyncDispose]()
     await this.#replica[Symbol.asyncDispose]()
     await this.#pool[Symbol.asyncDispose]()
+  }
+
+  /** Nothing is served without this connection: if the database has no other left, the pool gives one up. */
+  async #openForChanges(): Promise<Session> {
+    // requests wait for this connection: one that hangs must not hold them up for long
+    const statementTimeoutMs = Math.min(changesTimeoutMs, this.#connection.statementTimeoutMs)
+    try {
+      return await openSession({ ...this.#connection, statementTimeoutMs })
+    } catch (cause) {
+      if (engineCode(cause) === '53300') this.#pool.giveUpOne()
+      throw cause
+    }
   }
 
   async #query(statement: Statement, values: string[]): Promise<Row[]> {

@@ -60,8 +60,9 @@ export async function openSession(settings: ConnectionSettings): Promise<Session
       failure = cause
     }
   }
-  if (readOnly !== undefined) return readOnly
-  throw failure
+  // it may have ended while the others were tried
+  if (readOnly?.isBroken === false) return readOnly
+  throw failure ?? new Error('the connection has ended')
 }
 
 async function openOn(host: { host: string; port: number }, settings: ConnectionSettings): Promise<Session> {
