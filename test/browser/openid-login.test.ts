@@ -1,8 +1,12 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { startOpenIdProvider } from '../../simulators/openid-provider/openid-provider.ts'
+import { shared } from '../support/shared.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { openBrowser } from './browser.ts'
+
+/** Each page has a profile of its own. */
+const openedBrowser = shared(openBrowser)
 
 const client = { client_id: 'gatehouse', client_secret: 'hush', scope: 'openid' }
 const formPost = { oidc_response_mode: 'form_post', oidc_response_types: ['id_token'] }
@@ -46,7 +50,7 @@ async function signIn(page: Page, name: string): Promise<void> {
 }
 
 test('in a separate window, the provider posts a form, and the resulting page tells the window that opened it', async () => {
-  await using chromium = await openBrowser()
+  const chromium = await openedBrowser()
   await using server = await startTestServer()
   const native = {
     application_type: 'native',
@@ -99,7 +103,7 @@ test('in a separate window, the provider posts a form, and the resulting page te
 })
 
 test('a redirect with a code logs in', async () => {
-  await using chromium = await openBrowser()
+  const chromium = await openedBrowser()
   await using server = await startTestServer()
   await using provider = await startOpenIdProvider({
     clients: [{ ...client, application_type: 'native', redirect_uris: [redirectUri(server)] }],
@@ -131,7 +135,7 @@ async function postingFlow(held: AsyncDisposableStack): Promise<TestServer> {
 
 test("a person who follows somebody else's link sees who asks and refuses, and nobody gets a token", async () => {
   await using held = new AsyncDisposableStack()
-  const { browser } = held.use(await openBrowser())
+  const { browser } = await openedBrowser()
   const server = await postingFlow(held)
   const begun = await server.anonymous.write('auth/oidc/oidc/auth_url', {
     redirect_uri: redirectUri(server),
@@ -165,7 +169,7 @@ test("a person who follows somebody else's link sees who asks and refuses, and n
 
 test('no other page can frame the question, and its button is disabled for a moment whenever the window gets the focus', async () => {
   await using held = new AsyncDisposableStack()
-  const { browser } = held.use(await openBrowser())
+  const { browser } = await openedBrowser()
   const server = await postingFlow(held)
   const page = await browser.newPage()
   await page.goto(await authUrl(server))
