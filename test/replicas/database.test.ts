@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Client as Connection } from 'pg'
 import { describe, expect, test } from 'vitest'
 import type { PostgresServer } from '../../simulators/postgres-server.ts'
@@ -61,6 +63,30 @@ async function takeConnections(postgres: PostgresServer) {
   }
 }
 
+function signalIfRunning(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+  }
+}
+
+/** Stops all its processes (SIGSTOP), which keep their connections. */
+async function pause(postgres: PostgresServer) {
+  const connection = new Connection(postgres.url())
+  await connection.connect()
+  const [main] = (await readFile(join(postgres.folder, 'postmaster.pid'), 'utf8')).split('\n')
+  // it starts no more processes
+  process.kill(Number(main), 'SIGSTOP')
+  const { rows } = await connection.query<{ pid: number }>('SELECT pid FROM pg_stat_activity')
+  const pids = rows.map(({ pid }) => pid)
+  for (const pid of pids) signalIfRunning(pid, 'SIGSTOP')
+  return async () => {
+    for (const pid of [Number(main), ...pids]) signalIfRunning(pid, 'SIGCONT')
+    await connection.end()
+  }
+}
+
 const setting = async (postgres: PostgresServer, statement: string) => {
   await query(postgres.url(), statement)
   await query(postgres.url(), 'SELECT pg_reload_conf()')
@@ -110,6 +136,7 @@ const faults: Fault[] = [
       return () => query(postgres.url(), `ALTER ROLE ${role} LOGIN`)
     },
   },
+  { ...{ name: 'paused', ...gone }, begin: pause },
 ]
 
 describe('while the database is', () => {
@@ -120,7 +147,7 @@ describe('while the database is', () => {
       const entity = name.replaceAll(' ', '-')
       const end = await begin(postgres)
       try {
-        for (const { root, anonymous } of servers) {
+        const isSeenBy = async ({ root, anonymous }: (typeof servers)[number]) => {
           const write = () => root.write('identity/entity', { name: entity, metadata: { at: name } })
           await expect.poll(write, { timeout: 10_000 }).toMatchObject({
             status: 503,
@@ -136,6 +163,7 @@ describe('while the database is', () => {
           if (servesReads) expect((await root.list('identity/entity/id')).status).toBeLessThan(500)
           expect((await anonymous.read('/health/live')).status).toBe(200)
         }
+        await Promise.all(servers.map(isSeenBy))
       } finally {
         await end()
       }

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
-import type { PostgresOptions, PostgresStorage } from '../../src/storage/postgres/postgres.ts'
+import type { PostgresStorage } from '../../src/storage/postgres/postgres.ts'
 import { noEvents } from '../../src/storage/storage-events.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { newDatabase, postgresInstallation, query } from '../support/postgres.ts'
@@ -19,7 +19,7 @@ function collected() {
 }
 
 /** A storage that reaches its database through a proxy, and is quiet unless it is used. */
-async function openBehindProxy(options: Partial<PostgresOptions> = {}) {
+async function openBehindProxy(options: Parameters<typeof openPostgresAt>[1] = {}) {
   const opened = new AsyncDisposableStack()
   const url = await newDatabase()
   const proxy = opened.use(await startCuttingProxy(Number(new URL(url).port)))
@@ -64,6 +64,21 @@ describe('a lost connection', () => {
 
     expect(await storage.putIfAbsent('b', bytes('b'))).toBe(true)
     expect(await storage.listKeys('')).toEqual(['a', 'b'])
+  })
+
+  test('that is only silent is given up after the time limit, and another one is opened', async () => {
+    await using given = await openBehindProxy({ statementTimeoutMs: 100 })
+    const { storage, proxy } = given
+    await storage.putIfAbsent('a', bytes('a'))
+
+    proxy.silence()
+    const silent = [storage.get('a'), storage.putIfAbsent('b', bytes('b')), storage.copies.confirm()]
+    const [read, write] = await Promise.allSettled(silent)
+
+    expect(read).toMatchObject({ status: 'rejected', reason: { kind: 'unavailable' } })
+    expect(write?.status).toBe('fulfilled')
+    expect((await storage.get('b'))?.key).toBe('b')
+    await storage.copies.confirm()
   })
 
   test('is reported once, and so is the first call that works again', async () => {

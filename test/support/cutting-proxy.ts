@@ -11,6 +11,8 @@ export type CuttingProxy = AsyncDisposable & {
   /** Keeps all further answers of the database to itself, until `giveAnswers`. */
   holdAnswers(): void
   giveAnswers(): void
+  /** Like a machine that is gone: nothing more is sent on the open connections. New ones work. */
+  silence(): void
   /** Cuts all connections, and refuses new ones until `allow`. */
   refuse(): void
   allow(): void
@@ -23,9 +25,11 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
   const kept: (() => void)[] = []
   let isRefusing = false
   const sockets = new Set<Socket>()
+  let era = 0
   const server = createServer((client) => {
     if (isRefusing) return void client.destroy()
     const database = connect(target, '127.0.0.1')
+    const ownEra = era
     const end = () => {
       client.destroy()
       database.destroy()
@@ -38,11 +42,13 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
       })
     }
     client.on('data', (data) => {
+      if (ownEra !== era) return
       if (losing !== 'request') return void database.write(data)
       losing = undefined
       end()
     })
     database.on('data', (data) => {
+      if (ownEra !== era) return
       if (isHolding) return void kept.push(() => client.write(data))
       if (losing !== 'answer') return void client.write(data)
       losing = undefined
@@ -66,6 +72,9 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
     giveAnswers: () => {
       isHolding = false
       for (const give of kept.splice(0)) give()
+    },
+    silence: () => {
+      era += 1
     },
     refuse: () => {
       isRefusing = true

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
-import { Client, type ClientConfig } from 'pg'
+import { Client, type ClientConfig, type QueryArrayConfig, type QueryArrayResult } from 'pg'
 import { isLoopbackHost } from '../../lib/address.ts'
 import type { PostgresAddress } from '../../lib/postgres-url.ts'
 import type { Statement } from './statements.ts'
@@ -25,7 +25,7 @@ export type Row = (string | Buffer | null)[]
 
 type Parameter = string | Buffer | null
 
-const connectTimeoutMs = 5_000
+const maxConnectMs = 5_000
 /** How much longer than the database a session waits for an answer. */
 const answerMarginMs = 1_000
 /** Time limit for saying goodbye. */
@@ -67,6 +67,7 @@ export async function openSession(settings: ConnectionSettings): Promise<Session
 
 async function openOn(host: { host: string; port: number }, settings: ConnectionSettings): Promise<Session> {
   const { address, statementTimeoutMs } = settings
+  const answerMs = statementTimeoutMs + answerMarginMs
   const config: ClientConfig = {
     ...host,
     user: address.user,
@@ -74,8 +75,9 @@ async function openOn(host: { host: string; port: number }, settings: Connection
     password: () => passwordOf(settings),
     ssl: tlsOptions(host.host, settings),
     application_name: settings.applicationName,
-    connectionTimeoutMillis: connectTimeoutMs,
-    query_timeout: statementTimeoutMs + answerMarginMs,
+    connectionTimeoutMillis: Math.min(maxConnectMs, answerMs),
+    // without an answer until then, the connection ends
+    query_timeout: answerMs,
     keepAlive: true,
     pipeline: true,
   }
@@ -174,13 +176,13 @@ export class Session {
   /** Rejects with the database's error (`code`: SQLSTATE), or with that of a broken connection. */
   async query({ name, text }: Statement, values: Parameter[] = []): Promise<Row[]> {
     const prepared = this.#settings.prepares ? { name } : {}
-    const { rows } = await this.#client.query({ ...prepared, text, values, types, rowMode: 'array' })
+    const { rows } = await this.#ask({ ...prepared, text, values, types, rowMode: 'array' })
     return rows
   }
 
   /** Several statements in one message; returns the rows of the last one. */
   async text(text: string): Promise<Row[]> {
-    const result: unknown = await this.#client.query({ text, types, rowMode: 'array' })
+    const result: unknown = await this.#ask({ text, types, rowMode: 'array' })
     const last = Array.isArray(result) ? result.at(-1) : result
     return last.rows
   }
@@ -198,7 +200,7 @@ export class Session {
 
   /** Ends the open transaction. False if the database rolled it back. */
   async commit(): Promise<boolean> {
-    return (await this.#client.query('COMMIT')).command === 'COMMIT'
+    return (await this.#ask({ text: 'COMMIT', types, rowMode: 'array' })).command === 'COMMIT'
   }
 
   /** Ends a transaction that was left open. */
@@ -222,6 +224,16 @@ export class Session {
     // pg has no public call for this
     const { connection } = this.#client as unknown as { connection: { stream: { destroy(): void } } }
     connection.stream.destroy()
+  }
+
+  async #ask(query: QueryArrayConfig): Promise<QueryArrayResult<Row>> {
+    try {
+      return await this.#client.query<Row>(query)
+    } catch (cause) {
+      // pg ends the connection then, but says so later
+      if (cause instanceof Error && cause.message === 'Query read timeout') this.destroy()
+      throw cause
+    }
   }
 
   #break(): void {
