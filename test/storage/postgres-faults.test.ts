@@ -81,6 +81,25 @@ describe('a lost connection', () => {
     await storage.copies.confirm()
   })
 
+  test('leaves no row behind', async () => {
+    const url = await newDatabase()
+    await using storage = await openPostgresAt(url, { pollMs: never, notifies: false })
+    const cut =
+      'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity ' +
+      'WHERE datname = current_database() AND pid <> pg_backend_pid()'
+
+    const slots = new Set<unknown>()
+    for (const key of ['a', 'b', 'c']) {
+      await eventually(() => storage.update(key, () => bytes(key)))
+      for (const { slot } of await query(url, 'SELECT slot FROM commits')) slots.add(slot)
+      await query(url, cut)
+    }
+    await eventually(() => storage.update('d', () => bytes('d')))
+
+    expect(slots.size).toBe(3)
+    expect(await query(url, 'SELECT slot FROM commits')).toHaveLength(1)
+  })
+
   test('is reported once, and so is the first call that works again', async () => {
     const { seen, events } = collected()
     await using given = await openBehindProxy({ events })

@@ -29,7 +29,15 @@ import type { Pool } from './pool.ts'
 import { upperBound } from './ranges.ts'
 import { recordOf } from './reader.ts'
 import type { Row, Session } from './session.ts'
-import { addSlot, lockJobs, lockRange, lockRows, removeSlot, writeStatement } from './statements.ts'
+import {
+  addSlot,
+  lockJobs,
+  lockRange,
+  lockRows,
+  removeSlot,
+  removeSlots,
+  writeStatement,
+} from './statements.ts'
 
 type Entry = Waiting & { readonly fence: Fence | undefined; readonly era: Era }
 
@@ -66,6 +74,10 @@ export class GroupWriter {
   readonly #groups = new Set<number>()
   /** The groups under way that are reported, by commit. */
   readonly #reported = new Map<string, Promise<unknown>>()
+  /** The sessions that have a slot, also after they are broken. */
+  readonly #slotted = new Set<Session>()
+  /** Those with a write whose outcome is not known yet. */
+  readonly #writing = new Set<Session>()
   #queue: Entry[] = []
   #era: Era = { unfinished: 0, onEmpty: () => {} }
   #drained: Promise<void> = Promise.resolve()
@@ -247,6 +259,18 @@ export class GroupWriter {
       throw new FencedError('this server is not registered', { cause })
     }
     session.slot = { id, registration }
+    this.#slotted.add(session)
+    void this.#removeDeadSlots(session)
+  }
+
+  /** Removes the slots of broken connections. */
+  async #removeDeadSlots(session: Session): Promise<void> {
+    const dead = [...this.#slotted].filter((one) => one.isBroken && !this.#writing.has(one))
+    if (dead.length === 0) return
+    for (const one of dead) this.#slotted.delete(one)
+    const slots = dead.map(({ slot }) => slot?.id ?? '')
+    const left = await session.query(removeSlots, [textArray(slots)]).catch(() => slots.map((id) => [id]))
+    for (const one of dead) if (left.some(([id]) => id === one.slot?.id)) this.#slotted.add(one)
   }
 
   async #write(
@@ -267,10 +291,13 @@ export class GroupWriter {
       if (!isCommitted) throw new LostCommitError('the transaction was rolled back')
       return written
     }
-    const sent = send().catch((cause: unknown) => {
-      if (isConnectionFailure(cause)) return this.#findOutcome(slot, commitId, cause)
-      throw cause
-    })
+    this.#writing.add(session)
+    const sent = send()
+      .catch((cause: unknown) => {
+        if (isConnectionFailure(cause)) return this.#findOutcome(slot, commitId, cause)
+        throw cause
+      })
+      .finally(() => this.#writing.delete(session))
     if (values.isReported) {
       // callers are answered in the turn after
       const answered = sent.then(nextTurn, nextTurn)

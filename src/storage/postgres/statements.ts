@@ -112,6 +112,14 @@ export const addSlot = statement(
 /** Decides whether a commit has happened: after it, the connection of the slot cannot commit any more. */
 export const removeSlot = statement('remove_slot', 'DELETE FROM commits WHERE slot = $1 RETURNING commit_id')
 
+/** Removes slots that no connection uses. Returns those that a transaction still holds. */
+export const removeSlots = statement(
+  'remove_slots',
+  'WITH gone AS (DELETE FROM commits WHERE slot IN ' +
+    '(SELECT slot FROM commits WHERE slot = ANY ($1::text[]) FOR UPDATE SKIP LOCKED) RETURNING slot) ' +
+    'SELECT slot FROM commits WHERE slot = ANY ($1::text[]) EXCEPT SELECT slot FROM gone',
+)
+
 /** The changes from the given version on, itself included: it proves that the history is the same. */
 export const readChanges = statement(
   'read_changes',
