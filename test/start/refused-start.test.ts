@@ -21,9 +21,6 @@ const aStore = stoppedServer()
 test.each([
   { name: 'STOP_TIMEOUT', value: '30' },
   { name: 'SEAL_KEY', value: 'not-a-key-but-secret' },
-  { name: 'DEFAULT_MOUNTS', value: 'auth/jwt=jwt,auth/jwt=oidc' },
-  { name: 'DEFAULT_MOUNTS', value: 'sys=cloud' },
-  { name: 'DEFAULT_MOUNTS', value: 'auth/jwt=cloud' },
   { name: 'DEFAULT_MOUNTS', value: 'kv=kv' },
   { name: 'SEAL_KEY_FILE', value: '' },
 ])(
@@ -39,6 +36,20 @@ test.each([
     ])
     expect(refused.stderr).not.toContain('but-secret')
     expect(refused.stdout).toBe('')
+  },
+)
+
+test.each(['auth/jwt=jwt,auth/jwt=oidc', 'sys=cloud', 'auth/jwt=cloud'])(
+  'GATEHOUSE_DEFAULT_MOUNTS=%s ends the start with 2 and names the setting',
+  async (value) => {
+    await using folder = await temporaryFolder()
+
+    const refused = await refusedStart({ folder: folder.path, settings: { DEFAULT_MOUNTS: value } })
+
+    expect(refused).toMatchObject({
+      code: 2,
+      message: expect.stringMatching(/^GATEHOUSE_DEFAULT_MOUNTS\b.+/),
+    })
   },
 )
 
