@@ -87,3 +87,13 @@ test('a message can be changed and deleted at another server as soon as it is cr
   expect(await other.list()).toEqual([first])
   await expect.poll(async () => one.list()).toEqual([first])
 })
+
+test('the removal of a namespace ends the long polls in it at the other server', async () => {
+  const { other } = await inNamespace('gone')
+  const before = await other.poll()
+  const held = other.poll({ 'If-None-Match': String(before.headers['etag']) }, '?wait=50s')
+
+  await servers.one.root.delete('sys/namespaces/gone')
+
+  expect((await held).status).toBe(404)
+})
