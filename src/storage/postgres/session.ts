@@ -4,6 +4,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { Client, type ClientConfig, type QueryArrayConfig, type QueryArrayResult } from 'pg'
 import { isLoopbackHost } from '../../lib/address.ts'
 import type { PostgresAddress } from '../../lib/postgres-url.ts'
+import { engineCode } from '../storage-error.ts'
 import type { Statement } from './statements.ts'
 
 /** How to connect. docs/settings.md */
@@ -35,6 +36,8 @@ const lockTimeoutMs = 2_000
 const idleInTransactionMs = 2_000
 
 const bytea = 17
+/** The database has not kept what this session has prepared. */
+const lostStatement = new Set(['26000', '42P05', '0A000'])
 const types = {
   getTypeParser: (oid: number) =>
     oid === bytea ? (text: string) => Buffer.from(text.slice(2), 'hex') : (text: string) => text,
@@ -230,8 +233,9 @@ export class Session {
     try {
       return await this.#client.query<Row>(query)
     } catch (cause) {
-      // pg ends the connection then, but says so later
-      if (cause instanceof Error && cause.message === 'Query read timeout') this.destroy()
+      // pg ends the connection after a timeout, but says so later
+      const isLate = cause instanceof Error && cause.message === 'Query read timeout'
+      if (isLate || lostStatement.has(engineCode(cause))) this.destroy()
       throw cause
     }
   }
