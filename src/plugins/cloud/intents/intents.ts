@@ -69,6 +69,8 @@ export class Intents implements AsyncDisposable {
   readonly #parts: IntentsParts
   readonly #stored: StoredIntents
   readonly #undoing = new Map<string, Undoing>()
+  /** Intents that are being taken over: the storage may already call them ours. */
+  readonly #taking = new Set<string>()
   /** Objects that are being created for requests of this server, by the id of their intent. */
   readonly #made = new Map<string, Made>()
   readonly #stop = new AbortController()
@@ -163,10 +165,15 @@ export class Intents implements AsyncDisposable {
   /** Takes over what other servers left behind, and undoes it. */
   async adopt(which: Abandoned): Promise<void> {
     const left = await this.#leftByOthers(await this.#stored.all(), which)
-    const taken: string[] = []
-    for (const stored of left) if (await this.#stored.take(stored)) taken.push(stored.id)
-    // the end of that server may have cut off a call
-    this.undo(taken, { isUnderway: true })
+    for (const stored of left) {
+      this.#taking.add(stored.id)
+      try {
+        // the end of that server may have cut off a call
+        if (await this.#stored.take(stored)) this.undo([stored.id], { isUnderway: true })
+      } finally {
+        this.#taking.delete(stored.id)
+      }
+    }
   }
 
   /** The intents must have been read before: then their servers are alive, if they are not listed as gone. */
@@ -184,7 +191,7 @@ export class Intents implements AsyncDisposable {
     const all = await this.#stored.all()
     const left = new Set(await this.#leftByOthers(all, 'failed'))
     return all
-      .filter((stored) => left.has(stored) || this.#undoing.has(stored.id))
+      .filter((stored) => left.has(stored) || this.#undoing.has(stored.id) || this.#taking.has(stored.id))
       .map((stored) => ({ ...stored, ...this.#failureOf(stored) }))
   }
 
