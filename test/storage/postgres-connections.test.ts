@@ -166,8 +166,9 @@ test('a server waits for the right password, follows a change of it, and shows n
       POSTGRES_POLL: '50ms',
       METRICS: 'open',
     }
+    const logged = postgres.log.length
     const starting = startTestServer({ settings, log: pino({ level: 'trace' }, output) })
-    const isRefused = () => postgres.log.includes('password authentication failed')
+    const isRefused = () => postgres.log.slice(logged).includes('password authentication failed')
     await expect.poll(isRefused, { timeout: 10_000 }).toBe(true)
     await writeFile(passwordFile, firstPassword)
     await using server = await starting
