@@ -230,13 +230,19 @@ export class Session {
   }
 
   async #ask(query: QueryArrayConfig): Promise<QueryArrayResult<Row>> {
+    const late = Promise.withResolvers<never>()
+    // pg's own limit does not cover a query that it has not sent
+    const limitMs = this.#settings.statementTimeoutMs + 2 * answerMarginMs
+    const timer = setTimeout(() => late.reject(new Error('Query read timeout')), limitMs)
     try {
-      return await this.#client.query<Row>(query)
+      return await Promise.race([this.#client.query<Row>(query), late.promise])
     } catch (cause) {
       // pg ends the connection after a timeout, but says so later
       const isLate = cause instanceof Error && cause.message === 'Query read timeout'
       if (isLate || lostStatement.has(engineCode(cause))) this.destroy()
       throw cause
+    } finally {
+      clearTimeout(timer)
     }
   }
 
