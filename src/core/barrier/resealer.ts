@@ -37,8 +37,9 @@ type Pass = { readonly term: number; after: string | undefined; remaining: numbe
 
 /**
  * Re-encrypts all records with the newest term and then removes older terms. Visits all records once per new
- * term, and begins when nobody can write with an older one; each record is rewritten only if it has not changed, and keeps its revision. The next start repeats
- * an interrupted pass. A term is kept while a record of it cannot be decrypted or client-held texts need it.
+ * term, and begins when nobody can write with an older one. Each record is rewritten only if it has not
+ * changed, and keeps its revision. The next start repeats an interrupted pass. A term is kept while a record
+ * of it cannot be decrypted or client-held texts need it.
  */
 export class Resealer implements AsyncDisposable {
   readonly #parts: ResealerParts
