@@ -6,7 +6,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { Intent, Known } from './intent.ts'
 import { outsideOfJobs } from '../../../core/jobs.ts'
-import { type StoredIntent, StoredIntents } from './stored-intents.ts'
+import { isBeingUndone, type StoredIntent, StoredIntents } from './stored-intents.ts'
 
 /** `later` says why the undo is not complete yet; it is retried. */
 export type Undone = { readonly done: true } | { readonly done: false; readonly later: string }
@@ -53,9 +53,9 @@ const maxConcurrent = 4
 
 /**
  * Which intents of other servers to take over: those of servers that are gone; in addition those that other
- * servers have failed to undo; or all, because the mount is about to end.
+ * servers are undoing; or all, because the mount is about to end.
  */
-type Abandoned = 'gone' | 'failed' | 'all'
+type Abandoned = 'gone' | 'undone' | 'all'
 
 /** What this server is creating. `tenant` is where. */
 type Made = { readonly intent: Intent; readonly tenant: string | undefined }
@@ -157,9 +157,17 @@ export class Intents implements AsyncDisposable {
     ids: readonly string[],
     { isUnderway = false }: { readonly isUnderway?: boolean | undefined } = {},
   ): void {
-    const fresh = { tries: 0, error: '', dueAt: 0, running: undefined, isUnderway, firstTry: undefined }
-    for (const id of ids) if (!this.#undoing.has(id)) this.#undoing.set(id, { ...fresh })
+    const fresh = ids.filter((id) => !this.#undoing.has(id))
+    for (const id of fresh) this.#begin({ id }, isUnderway)
+    if (fresh.length > 0 && !this.#parts.servers.isAlone)
+      outsideOfJobs(() => this.#stored.begun(fresh)).catch(() => undefined)
     this.#wake()
+  }
+
+  /** Continues what another server has begun, if it has. */
+  #begin(stored: Pick<StoredIntent, 'id' | 'tries' | 'error' | 'undo_since'>, isUnderway: boolean): void {
+    const { id, tries = 0, error = '', undo_since: firstTry } = stored
+    this.#undoing.set(id, { tries, error, dueAt: 0, running: undefined, isUnderway, firstTry })
   }
 
   /** Takes over what other servers left behind, and undoes it. */
@@ -168,8 +176,11 @@ export class Intents implements AsyncDisposable {
     for (const stored of left) {
       this.#taking.add(stored.id)
       try {
+        const taken = await this.#stored.take(stored)
         // the end of that server may have cut off a call
-        if (await this.#stored.take(stored)) this.undo([stored.id], { isUnderway: true })
+        if (taken !== undefined && this.#undoing.get(taken.id)?.running === undefined)
+          this.#begin(taken, true)
+        this.#wake()
       } finally {
         this.#taking.delete(stored.id)
       }
@@ -181,15 +192,13 @@ export class Intents implements AsyncDisposable {
     const others = all.filter((one) => !this.#stored.isOurs(one))
     if (others.length === 0 || which === 'all') return others
     const live = await this.#parts.servers.live()
-    return others.filter(
-      ({ owner = '', error }) => !live.has(owner) || (which === 'failed' && error !== undefined),
-    )
+    return others.filter((one) => !live.has(one.owner ?? '') || (which === 'undone' && isBeingUndone(one)))
   }
 
   /** Intents that are left to undo, without those of requests that are still running. */
   async debris(): Promise<Leftover[]> {
     const all = await this.#stored.all()
-    const left = new Set(await this.#leftByOthers(all, 'failed'))
+    const left = new Set(await this.#leftByOthers(all, 'undone'))
     return all
       .filter((stored) => left.has(stored) || this.#undoing.has(stored.id) || this.#taking.has(stored.id))
       .map((stored) => ({ ...stored, ...this.#failureOf(stored) }))
@@ -209,7 +218,7 @@ export class Intents implements AsyncDisposable {
    * Makes one attempt at every leftover intent now and returns those that remain. Attempts that are not
    * finished when the signal is aborted continue in the background.
    */
-  async undoAll(signal?: AbortSignal, which: Abandoned = 'failed'): Promise<Leftover[]> {
+  async undoAll(signal?: AbortSignal, which: Abandoned = 'undone'): Promise<Leftover[]> {
     await this.adopt(which)
     for (const undoing of this.#undoing.values()) undoing.dueAt = 0
     const before = new Map([...this.#undoing].map(([id, { tries }]) => [id, tries]))
@@ -294,16 +303,17 @@ export class Intents implements AsyncDisposable {
   async #failed(id: string, undoing: Undoing, text: string, err?: unknown): Promise<void> {
     undoing.tries += 1
     undoing.dueAt = performance.now() + Math.min(longestPauseMs, firstPauseMs * 2 ** undoing.tries)
-    if (undoing.error === text) return
-    undoing.error = text
+    const { mount, log, servers, clock } = this.#parts
     // log each reason once: the retries may go on for days
-    const { mount, log, servers } = this.#parts
-    log.warn(
-      { event: 'cloud_debris', mount, intent: id, reason: text, ...(err === undefined ? {} : { err }) },
-      'could not undo an intent; will retry',
-    )
-    if (!servers.isAlone)
-      await this.#stored.failed(id, { tries: undoing.tries, error: text }).catch(() => undefined)
+    if (undoing.error !== text)
+      log.warn(
+        { event: 'cloud_debris', mount, intent: id, reason: text, ...(err === undefined ? {} : { err }) },
+        'could not undo an intent; will retry',
+      )
+    undoing.error = text
+    if (servers.isAlone) return
+    const { tries, firstTry: undo_since = clock.now() } = undoing
+    await this.#stored.failed(id, { tries, error: text, undo_since }).catch(() => undefined)
   }
 }
 

@@ -14,10 +14,16 @@ export type StoredIntent = CreatedInTenant & {
   readonly intent: Intent
   /** The id of the server that works on it; those of earlier versions have none. */
   readonly owner?: string
-  /** Attempts to undo it, and why the last one failed. Absent while a request may still be working on it. */
+  /** When an undo began, in milliseconds since the epoch. Absent while a request may still be working on it. */
+  readonly undo_since?: number
+  /** Failed attempts to undo it, and why the last one failed. */
   readonly tries?: number
   readonly error?: string
 }
+
+/** Whether somebody has begun to undo it. Earlier versions stored that only with the first failure. */
+export const isBeingUndone = ({ undo_since, error }: StoredIntent): boolean =>
+  undo_since !== undefined || error !== undefined
 
 export type StoredIntentsParts = {
   readonly view: View
@@ -76,8 +82,19 @@ export class StoredIntents {
     await this.#change(ids, ({ intent, ...rest }) => ({ ...rest, intent: { ...intent, ...known } }))
   }
 
+  /** Records, for other servers, that an undo begins. Skips what belongs to another server. */
+  async begun(ids: readonly string[]): Promise<void> {
+    const undo_since = this.#clock.now()
+    await this.#change(ids, (one) =>
+      this.isOurs(one) && one.undo_since === undefined ? { ...one, undo_since } : one,
+    )
+  }
+
   /** Records a failed attempt, for other servers. Skips what belongs to another server. */
-  async failed(id: string, failure: { readonly tries: number; readonly error: string }): Promise<void> {
+  async failed(
+    id: string,
+    failure: Required<Pick<StoredIntent, 'tries' | 'error' | 'undo_since'>>,
+  ): Promise<void> {
     await this.#change([id], (one) => (this.isOurs(one) ? { ...one, ...failure } : one))
   }
 
@@ -95,14 +112,18 @@ export class StoredIntents {
     )
   }
 
-  /** Makes this server the owner of a record that belongs to another one. False if it has changed since. */
-  async take({ id, owner }: StoredIntent): Promise<boolean> {
-    let isTaken = false
+  /**
+   * Makes this server, which undoes it from now on, the owner of a record that belongs to another one. Returns
+   * the record. Undefined if its owner has changed since.
+   */
+  async take({ id, owner }: StoredIntent): Promise<StoredIntent | undefined> {
+    let taken: StoredIntent | undefined
     await this.#change([id], (now) => {
-      isTaken = now.owner === owner
-      return isTaken ? { ...now, owner: this.#ownId } : now
+      const { undo_since = this.#clock.now() } = now
+      taken = now.owner === owner ? { ...now, undo_since, owner: this.#ownId } : undefined
+      return taken ?? now
     })
-    return isTaken
+    return taken
   }
 
   /** Writes what `change` returns for each record: undefined deletes it, the record itself leaves it. */

@@ -47,7 +47,7 @@ export class RootSecretUsers {
    */
   async handOver(from: Mount): Promise<string[]> {
     const { intents } = this.#parts.stateOf(from)
-    await intents.adopt('failed')
+    await intents.adopt('undone')
     const handed: string[] = []
     for (const { id, intent, tenant_id: tenant } of await intents.all()) {
       if (intent.kind !== 'rootPassword' || intent.secret_digest === undefined) continue

@@ -4,6 +4,7 @@ import { Intents } from '../../../../src/plugins/cloud/intents/intents.ts'
 import { systemClock } from '../../../../src/lib/clock.ts'
 import { systemRandom } from '../../../../src/lib/random.ts'
 import { openCoreView } from '../../../support/core-view.ts'
+import { FakeClock } from '../../../support/fake-clock.ts'
 
 test('what is being taken over from an earlier start is debris the whole time', async () => {
   await using core = await openCoreView()
@@ -36,4 +37,71 @@ test('what is being taken over from an earlier start is debris the whole time', 
   heard.resolve()
   await adopting
   expect(await now.debris()).toMatchObject([{ intent: { object_id: 'left' } }])
+})
+
+/** The intents of two servers that are alive, and the attempts to undo them. */
+async function openTwo() {
+  await using stack = new AsyncDisposableStack()
+  const core = stack.use(await openCoreView())
+  const clock = new FakeClock()
+  const attempts: { server: string; underwayMs: number | undefined }[] = []
+  let attempted = Promise.resolve()
+  const open = (ownId: string) =>
+    stack.use(
+      new Intents({
+        ...{ view: core.view, mount: 'cloud/', clock, random: systemRandom, log: { warn: () => {} } },
+        servers: { ownId, isAlone: false, live: async () => new Set(['one', 'other']) },
+        undo: async (_, { underwayMs }) => {
+          attempts.push({ server: ownId, underwayMs })
+          await attempted
+          return { done: false, later: 'not yet' }
+        },
+      }),
+    )
+  const [one, other] = [open('one'), open('other')]
+  const held = stack.move()
+  return {
+    ...{ one, other, clock, attempts },
+    /** Attempts end when the returned function is called. */
+    hold: () => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      attempted = promise
+      return resolve
+    },
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  }
+}
+
+test('what a server has begun to undo is debris to another before the first attempt has ended', async () => {
+  await using two = await openTwo()
+  const { one, other } = two
+  const resolve = two.hold()
+  const id = await one.record({ kind: 'purge', object_id: 'left' }, undefined)
+  expect(await other.debris()).toEqual([])
+
+  one.undo([id])
+
+  await expect.poll(() => other.debris()).toMatchObject([{ id, tries: 0, error: '' }])
+  resolve()
+  await expect.poll(() => other.debris()).toMatchObject([{ id, tries: 1, error: 'not yet' }])
+})
+
+test('attempts that alternate between servers continue the time in which a call may still take effect', async () => {
+  await using two = await openTwo()
+  const { one, other, clock, attempts } = two
+  const id = await one.record({ kind: 'purge', object_id: 'left' }, undefined)
+  one.undo([id], { isUnderway: true })
+  await one.undoAll()
+
+  for (const server of [other, one, other]) {
+    clock.advance(30)
+    await server.undoAll()
+  }
+
+  const bySeconds = (name: string) =>
+    attempts.flatMap(({ server, underwayMs = -1 }) => (server === name ? [underwayMs / 1000] : []))
+  expect(new Set(bySeconds('one'))).toEqual(new Set([0, 60]))
+  expect(bySeconds('other')).toEqual([30, 90])
+  const [left] = await other.debris()
+  expect(left?.tries).toBe(attempts.length)
 })
