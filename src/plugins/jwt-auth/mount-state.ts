@@ -33,13 +33,11 @@ export class MountState implements Disposable {
   readonly #view: View
   readonly #parts: MountStateParts
   readonly #unwatch: readonly (() => void)[]
-  /** Undefined until this server has loaded or written a configuration. */
-  #fetchedAfter: number | undefined
-  #ready: Promise<LoadedConfig | undefined> | undefined
-  /** What was ready when a server wrote, and the last fetch that had begun by then. */
-  #reported:
-    | { readonly before: Promise<LoadedConfig | undefined> | undefined; readonly lastNumber: number }
-    | undefined
+  #ready: Promise<ReadyConfig | undefined> | undefined
+  /** What was loaded last, also if it may be outdated. */
+  #last: LoadedConfig | undefined
+  /** Whether this server has loaded or written a configuration. */
+  #isKnown = false
   readonly #roles = new RecordCache<Role>(maxCachedRoles)
 
   /** `view` is the mount's own; it keeps the text of numbers. */
@@ -47,7 +45,9 @@ export class MountState implements Disposable {
     this.#view = view
     this.#parts = parts
     this.#unwatch = [
-      view.watch(configKey, () => this.#configReported()),
+      view.watch(configKey, () => {
+        this.#ready = undefined
+      }),
       view.watch(roleKey(''), (keys) => this.#roles.follow(keys, (key) => key.slice(roleKey('').length))),
     ]
   }
@@ -62,38 +62,26 @@ export class MountState implements Disposable {
   }
 
   /** Keeps what it finds until the next write; keeps neither an absence nor a failure. */
-  async #load(): Promise<LoadedConfig | undefined> {
-    let ready: LoadedConfig | undefined
+  async #load(): Promise<ReadyConfig | undefined> {
+    let ready: ReadyConfig | undefined
     try {
       const stored = await this.#view.read(configKey)
-      if (stored !== undefined) ready = await this.#loaded(stored)
+      if (stored !== undefined) ready = this.#loaded(stored)
       return ready
     } finally {
       if (ready === undefined) this.#ready = undefined
     }
   }
 
-  /** The configuration that was ready before, if the record is unchanged. */
-  async #loaded({ value, revision }: ViewRecord): Promise<LoadedConfig> {
+  /** What was loaded before, if the record is unchanged. */
+  #loaded({ value, revision }: ViewRecord): ReadyConfig {
+    if (this.#last?.revision === revision) return this.#last
     const { sources } = this.#parts
-    const reported = this.#reported
-    const before = await reported?.before?.catch(() => undefined)
-    if (before?.revision === revision) return before
-    // what this server has written last, another one may have replaced since
-    const fetchedAfter = Math.max(
-      this.#fetchedAfter ?? sources.lastNumberBefore(writtenAt(value)),
-      reported?.lastNumber ?? 0,
-    )
-    this.#fetchedAfter = fetchedAfter
-    return { ...readyConfig(readConfig(value), { ...this.#parts, fetchedAfter }), revision }
-  }
-
-  #configReported(): void {
-    this.#reported = {
-      before: this.#ready ?? this.#reported?.before,
-      lastNumber: this.#parts.sources.lastNumber,
-    }
-    this.#ready = undefined
+    // a record that is new to this server was written after it loaded another one
+    const fetchedAfter = this.#isKnown ? sources.lastNumber : sources.lastNumberBefore(writtenAt(value))
+    this.#isKnown = true
+    this.#last = { ...readyConfig(readConfig(value), { ...this.#parts, fetchedAfter }), revision }
+    return this.#last
   }
 
   [Symbol.dispose](): void {
@@ -109,8 +97,7 @@ export class MountState implements Disposable {
       )
     } finally {
       this.#ready = undefined
-      this.#reported = undefined
-      this.#fetchedAfter = this.#parts.sources.lastNumber
+      this.#isKnown = true
     }
   }
 

@@ -14,8 +14,11 @@ import { aSigner } from './signer.ts'
 
 const outbound = new OutboundClient({ deny: [] })
 
-const openState = (view: View, clock: Clock, sources = new SharedSources({ outbound, clock })) =>
-  new MountState(view.view('mount/', { numbers: 'literal' }), {
+const openState = (view: View, clock: Clock, sources?: SharedSources) =>
+  stateOf(view.view('mount/', { numbers: 'literal' }), clock, sources)
+
+const stateOf = (mountView: View, clock: Clock, sources = new SharedSources({ outbound, clock })) =>
+  new MountState(mountView, {
     ...{ sources, clock },
     gate: new Limiter(1),
     limits: { maxTokenSize: 0 },
@@ -75,6 +78,36 @@ test('what another server writes replaces the copies, and a report of an unchang
   await other.hear()
   expect(await there.findRole('dev')).toBeUndefined()
 })
+
+test('a report that arrives while the configuration is read does not hold up the read', async () => {
+  await using cores = await openSharedCores()
+  const { one, other } = cores
+  const here = openState(one.view, one.clock)
+  const there = stateOf(
+    readBefore(other.view.view('mount/', { numbers: 'literal' }), () => other.hear()),
+    other.clock,
+  )
+  const config = (issuer: string) => readConfig({ jwt_validation_pubkeys: ['a'], bound_issuer: issuer })
+  await here.changeConfig(() => config('old'))
+
+  expect((await there.findConfig())?.config.bound_issuer).toBe('old')
+  await here.changeConfig(() => config('new'))
+  await there.findConfig()
+  expect((await there.findConfig())?.config.bound_issuer).toBe('new')
+})
+
+/** A view whose reads end after `report`. */
+const readBefore = (view: View, report: () => Promise<void>): View =>
+  new Proxy(view, {
+    get: (target, name: keyof View) =>
+      name === 'read'
+        ? async (key: string) => {
+            const record = await target.read(key)
+            await report()
+            return record
+          }
+        : target[name].bind(target),
+  })
 
 test('after another server has written the configuration, only keys fetched since then count', async () => {
   const signer = aSigner('ES256', { kid: 'a' })
