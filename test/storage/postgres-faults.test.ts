@@ -314,6 +314,22 @@ describe('a database', () => {
   })
 })
 
+test('a migration may take longer than other statements', async () => {
+  const url = await newDatabase()
+  await query(
+    url,
+    "CREATE FUNCTION slow() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.4); END'",
+  )
+  await query(
+    url,
+    "CREATE EVENT TRIGGER slow ON ddl_command_start WHEN TAG IN ('CREATE SEQUENCE') EXECUTE FUNCTION slow()",
+  )
+
+  await using storage = await openPostgresAt(url, { statementTimeoutMs: 200 })
+
+  expect(await storage.putIfAbsent('a', bytes('a'))).toBe(true)
+})
+
 describe('a row that is absent', () => {
   test.each<[string, (storage: PostgresStorage) => Promise<unknown>]>([
     ['an update', (storage) => storage.update('a', () => undefined)],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { PostgresStorage } from '../../src/storage/postgres/postgres.ts'
+import { noEvents } from '../../src/storage/storage-events.ts'
 import { fenced } from '../../src/storage/shared-storage.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { newDatabase, query } from '../support/postgres.ts'
@@ -179,6 +180,32 @@ describe('copies', () => {
     gate.resolve()
     await Promise.all([confirming, again])
     expect(two.copies.areCurrent()).toBe(true)
+  })
+
+  test('while a listener takes too long, nothing is confirmed, and it is told again once it has ended', async () => {
+    const failures: (string | undefined)[] = []
+    const writesFail = (reason: string | undefined) => void failures.push(reason)
+    const url = await newDatabase()
+    await using storage = await openPostgresAt(url, {
+      ...{ notifies: false, pollMs: never, listenerMs: 50, events: { ...noEvents, writesFail } },
+    })
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const heard: unknown[] = []
+    storage.watch('secret/a', (keys) => {
+      heard.push(keys)
+      return gates[heard.length - 1]?.promise
+    })
+    await storage.putIfAbsent('secret/a', bytes('x'))
+
+    for (const _ of [1, 2])
+      await expect(storage.copies.confirm()).rejects.toMatchObject({ kind: 'unavailable' })
+    expect(heard).toHaveLength(1)
+    gates[0]?.resolve()
+    gates[1]?.resolve()
+    await expect.poll(() => storage.copies.confirm().then(() => 'confirmed')).toBe('confirmed')
+
+    expect(heard).toEqual([['secret/a'], ['secret/a']])
+    expect(failures).toEqual([expect.stringContaining('copies of secret/a were not brought up'), undefined])
   })
 
   test.each([

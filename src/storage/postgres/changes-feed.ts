@@ -1,3 +1,4 @@
+import { within } from '../../lib/within.ts'
 import type { ChangeListener, Copies } from '../shared-storage.ts'
 import { type ChangeRow, changeOf, keysUnder } from './changes.ts'
 import { FencedError, failureOf } from './failures.ts'
@@ -22,6 +23,8 @@ export type FeedParts = {
   /** The listeners have handled a version. */
   onConfirmed(version: number): void
   onFailure(cause: unknown): void
+  /** How long a listener may take. Changed by tests only. */
+  readonly listenerMs: number | undefined
 }
 
 /** How long copies may be used after they were confirmed. */
@@ -33,10 +36,16 @@ const pruneEveryMs = 30_000
 const maxRows = 2_000
 /** A version beyond all: only the newest change is read. */
 const newest = Number.MAX_SAFE_INTEGER
+const usualListenerMs = 10_000
 
 const unregistered = 'this server is not registered'
 
-type Watcher = { readonly prefix: string; readonly listener: ChangeListener }
+/** `running`: the call of the listener that has not ended yet. */
+type Watcher = {
+  readonly prefix: string
+  readonly listener: ChangeListener
+  running: Promise<void> | undefined
+}
 
 /**
  * Reads what servers have written and tells those who keep copies. It has a connection of its own, so that it
@@ -86,7 +95,7 @@ export class ChangesFeed implements Copies, AsyncDisposable {
   }
 
   watch(prefix: string, listener: ChangeListener): () => void {
-    const watcher = { prefix, listener }
+    const watcher = { prefix, listener, running: undefined }
     this.#watchers.add(watcher)
     return () => void this.#watchers.delete(watcher)
   }
@@ -167,9 +176,12 @@ export class ChangesFeed implements Copies, AsyncDisposable {
   }
 
   async #tell(keysFor: (prefix: string) => readonly string[] | undefined): Promise<void> {
-    const told = [...this.#watchers].map(async ({ prefix, listener }) => {
-      const keys = keysFor(prefix)
-      if (keys === undefined || keys.length > 0) await listener(keys)
+    const limitMs = this.#parts.listenerMs ?? usualListenerMs
+    const told = [...this.#watchers].map(async (watcher) => {
+      const keys = keysFor(watcher.prefix)
+      if (keys?.length === 0) return
+      const late = `copies of ${watcher.prefix} were not brought up to date in time`
+      await within(limitMs, handledBy(watcher, keys), late)
     })
     await Promise.all(told)
   }
@@ -222,6 +234,25 @@ export class ChangesFeed implements Copies, AsyncDisposable {
     if (now - this.#prunedAt < pruneEveryMs) return
     this.#prunedAt = now
     session.query(pruneChanges).catch(() => {})
+  }
+}
+
+/**
+ * Calls a listener. If it was late with the call before, waits for that, and rejects: the next read reports the
+ * keys again.
+ */
+async function handledBy(watcher: Watcher, keys: readonly string[] | undefined): Promise<void> {
+  if (watcher.running !== undefined) {
+    await watcher.running
+    throw new Error(`copies of ${watcher.prefix} were late`)
+  }
+  const { promise, resolve } = Promise.withResolvers<void>()
+  watcher.running = promise
+  try {
+    await watcher.listener(keys)
+  } finally {
+    watcher.running = undefined
+    resolve()
   }
 }
 

@@ -12,8 +12,9 @@ export async function openPostgresEnd(
   connection: Omit<ConnectionSettings, 'applicationName'>,
   name: string,
 ): Promise<CopyEnd> {
-  const session = await openSession({ ...connection, applicationName: 'gatehouse storage:copy' })
-  await migratePostgres(session)
+  const settings = { ...connection, applicationName: 'gatehouse storage:copy' }
+  await migratePostgres(settings)
+  const session = await openSession(settings)
   return {
     name,
     refuseServers: async () => {

@@ -3,7 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { StartError } from '../../errors.ts'
 import { migrationsIn, newestSchema, schemaOf } from '../migrate.ts'
 import { engineCode } from '../storage-error.ts'
-import type { Session } from './session.ts'
+import { type ConnectionSettings, openSession, type Session } from './session.ts'
+
+/** A migration of many records takes longer than any other statement. */
+const migrationMs = 3_600_000
 
 const folder = new URL('../../../migrations/postgres/', import.meta.url)
 
@@ -11,10 +14,15 @@ const folder = new URL('../../../migrations/postgres/', import.meta.url)
  * Applies each missing file of `migrations/postgres` in order, in a transaction of its own, while no other
  * server does. Throws a StartError 4 if the database requires a newer version of the program.
  */
-export async function migratePostgres(session: Session): Promise<void> {
-  await createMeta(session)
-  await checkPostgresSchema(session)
-  for (const name of migrationsIn(folder)) await apply(session, name)
+export async function migratePostgres(connection: ConnectionSettings): Promise<void> {
+  const session = await openSession({ ...connection, statementTimeoutMs: migrationMs })
+  try {
+    await createMeta(session)
+    await checkPostgresSchema(session)
+    for (const name of migrationsIn(folder)) await apply(session, name)
+  } finally {
+    await session.end()
+  }
 }
 
 /** Throws a StartError 4 if the database requires a newer version of the program. */
@@ -31,7 +39,7 @@ export async function checkPostgresSchema(session: Session): Promise<void> {
 async function apply(session: Session, name: string): Promise<void> {
   const schema = schemaOf(name)
   if ((await meta(session, 'schema')) >= schema) return
-  await session.text('BEGIN')
+  await session.beginTransaction()
   try {
     // another server may have migrated in the meantime
     const current = await meta(session, 'schema', 'FOR UPDATE')

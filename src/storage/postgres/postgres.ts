@@ -45,6 +45,8 @@ export type PostgresOptions = {
   readonly events?: StorageEvents | undefined
   /** Monotonic milliseconds. */
   steady?(): number
+  /** How long a listener for changes may take. Changed by tests only. */
+  readonly listenerMs?: number
   /** Ends the wait for a database that is not there. */
   readonly stopping?: AbortSignal | undefined
 }
@@ -125,6 +127,7 @@ export class PostgresStorage implements Storage, SharedStorage {
     this.copies = new ChangesFeed({
       ...{ ...shared, open: () => this.#openForChanges(), pollMs, steady, listens: notifies },
       isRegistered: () => this.#isRegistered,
+      listenerMs: options.listenerMs,
       settled: (commitId) => this.#writer.settled(commitId),
       onConfirmed: (version) => this.#confirmed(version),
       onHeartbeatWanted: () => {
@@ -144,12 +147,7 @@ export class PostgresStorage implements Storage, SharedStorage {
   async open(stopping?: AbortSignal): Promise<void> {
     for (;;) {
       try {
-        const session = await openSession(this.#connection)
-        try {
-          await migratePostgres(session)
-        } finally {
-          await session.end()
-        }
+        await migratePostgres(this.#connection)
         await this.#register()
         await this.copies.confirm()
         break

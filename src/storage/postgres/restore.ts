@@ -20,10 +20,11 @@ export type PostgresRestoreOptions = Omit<RestoreOptions, 'path' | 'faults'> & {
 export async function restoreToPostgres(options: PostgresRestoreOptions): Promise<Restored> {
   const { backup, connection } = options
   const facts = verifiedBackup(backup, backup)
-  const session = await openSession({ ...connection, applicationName: 'gatehouse restore' })
+  const settings = { ...connection, applicationName: 'gatehouse restore' }
+  await migratePostgres(settings)
+  const session = await openSession(settings)
   const source = new Database(backup, { readonly: true, fileMustExist: true })
   try {
-    await migratePostgres(session)
     await session.text("BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10min'")
     await refuseLiveServers(session, options.name)
     const kept = await makeRoom(session, options)
