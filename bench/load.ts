@@ -18,6 +18,8 @@ export type LoadJob = {
   once: boolean
   /** The rate of all connections together; as fast as possible without it. */
   perSecond?: number
+  /** The loopback address that the connections come from; the system's choice without it. */
+  from?: string
 }
 
 /** `namespace` is sent as a header; wrk ignores it. */
@@ -51,7 +53,7 @@ export async function runLoad(job: LoadJob): Promise<LoadResult> {
   }
   const paceMs = job.perSecond === undefined ? 0 : (1000 * job.connections) / job.perSecond
   await Promise.all(
-    Array.from({ length: job.connections }, () => runConnection(job.port, paceMs, { takeRequest, record })),
+    Array.from({ length: job.connections }, () => runConnection(job, paceMs, { takeRequest, record })),
   )
   return { ...summarise(latencies), seconds: (performance.now() - startedAt) / 1000, failures }
 }
@@ -80,7 +82,11 @@ type Work = {
 }
 
 /** `paceMs`: the shortest time from one request to the next. */
-function runConnection(port: number, paceMs: number, { takeRequest, record }: Work): Promise<void> {
+function runConnection(
+  { port, from }: Pick<LoadJob, 'port' | 'from'>,
+  paceMs: number,
+  { takeRequest, record }: Work,
+): Promise<void> {
   return new Promise((resolve) => {
     let sentAt = 0
     let status = 0
@@ -113,6 +119,7 @@ function runConnection(port: number, paceMs: number, { takeRequest, record }: Wo
     const socket = connect({
       port,
       host: '127.0.0.1',
+      ...(from === undefined ? {} : { localAddress: from }),
       noDelay: true,
       onread: { buffer: Buffer.allocUnsafe(65_536), callback: read },
     })

@@ -62,6 +62,7 @@ type JobInput = {
   connections: number
   forMs: number
   perSecond?: number
+  from?: string
 }
 
 export function jobOf({ contender: { port }, requests, ...job }: JobInput): LoadJob {

@@ -11,6 +11,7 @@ import { makeBenchFolder } from './bench-folder.ts'
 import { measureCloud } from './cloud.ts'
 import { measureFilledPostgres } from './filled-postgres.ts'
 import { measureFilledStore } from './filled-store.ts'
+import { measureForgedLogins } from './forged-logins.ts'
 import { startGenerator } from './generator.ts'
 import { measureLeases } from './leases.ts'
 import { listRolesCases } from './list-roles.ts'
@@ -143,6 +144,7 @@ async function runAll(): Promise<number> {
   if (measured.length > 0) print(renderTable(measured))
   if (isWanted('acl')) print(await measureAcl({ policies: 1000, rounds: options.rounds }))
   if (isWanted('attacks')) print(await measureAttacks({ generator, options }))
+  if (isWanted('forged')) print(await measureForgedLogins({ generator, options }))
   if (isWanted('silent-names')) print(await measureSilentNames({ generator, options }))
   if (isWanted('start')) print(await describeStart())
   const failures = measured.flatMap(({ case: one, ours, theirs }) =>

@@ -31,10 +31,10 @@ export class DiscoveredProvider implements Keyset {
     this.#parts = parts
   }
 
-  async verify(token: string): Promise<VerifiedToken | Refusal> {
+  async verify(token: string, client: string): Promise<VerifiedToken | Refusal> {
     try {
       const { keys } = await this.ready()
-      return await keys.verify(token)
+      return await keys.verify(token, client)
     } catch (error) {
       if (!(error instanceof DiscoveryError)) throw error
       return unavailableKeys(

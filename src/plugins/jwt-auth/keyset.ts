@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../../lib/clock.ts'
 import { excerpt, quoted } from '../../lib/go/text.ts'
-import type { Limiter } from '../../lib/limiter.ts'
 import { type Algorithm, isSupportedAlgorithm, supportedAlgorithms } from './algorithms.ts'
+import type { CheckQueue } from './check-queue.ts'
 import type { JwkSet, SkippedKey, UsableKey } from './jwk-set.ts'
 import { type Jws, type JwsLimits, parseClaims, parseJws } from './jws.ts'
 import type { ParsedPublicKey } from './public-key-pem.ts'
@@ -17,7 +17,7 @@ import { malformedToken } from './token-shape.ts'
 /** What all key sets depend on. */
 export type KeysetParts = RemoteKeysParts & {
   readonly clock: Clock
-  readonly gate: Limiter
+  readonly queue: CheckQueue
   readonly limits: JwsLimits
 }
 
@@ -33,7 +33,8 @@ export type VerifiedToken = {
  * docs/contract/jwt.md#login-in-this-order
  */
 export type Keyset = {
-  verify(token: string): Promise<VerifiedToken | Refusal>
+  /** `client`: the address that sent the token. */
+  verify(token: string, client: string): Promise<VerifiedToken | Refusal>
   /** Where the keys come from, with the keys known now. */
   sources(): readonly KeysetSource[]
   /** Fetches all sources now, unless that happened too often recently. The sources report failures. */
@@ -76,11 +77,12 @@ export class StaticKeyset implements Keyset {
     this.#parts = parts
   }
 
-  async verify(token: string): Promise<VerifiedToken | Refusal> {
+  async verify(token: string, client: string): Promise<VerifiedToken | Refusal> {
     const jws = parseJws(token, this.#parts.limits)
     if ('malformed' in jws) return prefixed(signing, malformedToken(jws.malformed, token))
     if (!isSupportedAlgorithm(jws.algorithm)) return refusal('algorithm_unsupported', signing + noStaticKey)
-    if (!(await verifyWithAny(jws, jws.algorithm, this.#keys, this.#parts.gate)))
+    const { queue } = this.#parts
+    if (!(await verifyWithAny(jws, jws.algorithm, this.#keys, { queue, client })))
       return refusal('signature_invalid', signing + noStaticKey)
     return prefixed(
       signing,
@@ -115,15 +117,15 @@ export class JwksKeyset implements Keyset {
     this.#parts = parts
   }
 
-  async verify(token: string): Promise<VerifiedToken | Refusal> {
+  async verify(token: string, client: string): Promise<VerifiedToken | Refusal> {
     const jws = readableJws(token, this.#parts.limits)
     if ('reason' in jws) return prefixed(signing + malformed, jws)
-    return signatureChecked(await this.verifySignature(jws))
+    return signatureChecked(await this.verifySignature(jws, client))
   }
 
   /** The claims of a token with a valid signature; the refusal's text lacks its prefix. */
-  verifySignature(jws: ReadableJws): Promise<VerifiedToken | Refusal> {
-    return verifyWithRemote(jws, this.#keys, this.#parts.gate)
+  verifySignature(jws: ReadableJws, client: string): Promise<VerifiedToken | Refusal> {
+    return verifyWithRemote(jws, this.#keys, { queue: this.#parts.queue, client })
   }
 
   sources(): readonly KeysetSource[] {
@@ -165,12 +167,13 @@ export class MultiJwksKeyset implements Keyset {
     this.#parts = parts
   }
 
-  async verify(token: string): Promise<VerifiedToken | Refusal> {
+  async verify(token: string, client: string): Promise<VerifiedToken | Refusal> {
     const jws = readableJws(token, this.#parts.limits)
     if ('reason' in jws) return prefixed(`${validating}error parsing token: `, jws)
-    if (jws.keyId === '') return this.#verifyWithEach(jws)
+    if (jws.keyId === '') return this.#verifyWithEach(jws, client)
     const known = this.#pairWith(jws.keyId) ?? (await this.#refreshedPairWith(jws.keyId))
-    return 'reason' in known ? known : signatureChecked(await verifyWithRemote(jws, known, this.#parts.gate))
+    if ('reason' in known) return known
+    return signatureChecked(await verifyWithRemote(jws, known, { queue: this.#parts.queue, client }))
   }
 
   sources(): readonly KeysetSource[] {
@@ -181,10 +184,10 @@ export class MultiJwksKeyset implements Keyset {
     await Promise.all(this.#pairs.map(refreshed))
   }
 
-  async #verifyWithEach(jws: ReadableJws): Promise<VerifiedToken | Refusal> {
+  async #verifyWithEach(jws: ReadableJws, client: string): Promise<VerifiedToken | Refusal> {
     let last: VerifiedToken | Refusal = refusal('signature_invalid', signing + noRemoteKey)
     for (const pair of this.#pairs) {
-      last = signatureChecked(await verifyWithRemote(jws, pair, this.#parts.gate))
+      last = signatureChecked(await verifyWithRemote(jws, pair, { queue: this.#parts.queue, client }))
       if (!('reason' in last)) return last
     }
     return last
@@ -251,9 +254,9 @@ export const unavailableKeys = (cause: string): Refusal =>
 async function verifyWithRemote(
   jws: ReadableJws,
   keys: RemoteKeys,
-  gate: Limiter,
+  checks: { readonly queue: CheckQueue; readonly client: string },
 ): Promise<VerifiedToken | Refusal> {
-  const signedBy = (set: JwkSet) => verifyWithAny(jws, jws.algorithm, set.candidates(jws.keyId), gate)
+  const signedBy = (set: JwkSet) => verifyWithAny(jws, jws.algorithm, set.candidates(jws.keyId), checks)
   const read = {
     algorithm: jws.algorithm,
     otherwise: `${malformed}payload is not a JSON object`,

@@ -59,7 +59,7 @@ export async function examineJwt(
   trace.check('token', input.jwt === '' ? refusal('token_missing', 'missing token') : undefined)
   // before the work of checking the signature
   trace.check('address', checkAddress(role, context.remoteAddress))
-  const token = await trace.claims(() => ready.keyset.verify(input.jwt))
+  const token = await trace.claims(() => ready.keyset.verify(input.jwt, context.remoteAddress))
   if (token === undefined) return undefined
   checkVerified(token, { role, config: ready.config, nowMs: context.now() }, trace)
   const { config } = ready

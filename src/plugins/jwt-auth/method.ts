@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { OutboundClient } from '../../core/outbound.ts'
@@ -20,9 +21,11 @@ import { type Finding, lintRole, lintWrite } from './explain/lint.ts'
 import { LoginFailures } from './explain/login-failures.ts'
 import type { ReportedMount } from './explain/login-reports.ts'
 import { type RefusedConfig, shownStatus } from './explain/status.ts'
+import { CheckQueue } from './check-queue.ts'
 import { type ConfigInput, type ConfigLog, checkConfig, replaced } from './jwt-config.ts'
 import { jwtLogin, type LoginInput } from './login.ts'
 import { MountState, type MountStateParts } from './mount-state.ts'
+import { heavyWeight } from './signature.ts'
 import { type Authorization, type AuthorizeInput, authorize } from './oidc/authorize.ts'
 import { type CallbackInput, type CallbackLog, finishLogin } from './oidc/callback.ts'
 import type { Page } from './oidc/pages.ts'
@@ -33,8 +36,8 @@ import { longestTolerance } from './one-time.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './role.ts'
 import { SharedSources } from './shared-sources.ts'
 
-/** Total weight of concurrent signature checks on the thread pool; a heavy one weighs 8. */
-const maxVerifications = 64
+/** A heavy check keeps a core busy for a millisecond. */
+const heavyAtOnce = Math.min(8, availableParallelism())
 /**
  * Most callbacks of one mount that wait for its provider: a provider that does not respond must not occupy
  * every request of the server.
@@ -114,7 +117,7 @@ export class JwtMethod {
     this.#traces = new Buckets(parts.clock, { capacity: 200, refillMs: 50 })
     this.#keysetParts = {
       sources: new SharedSources(parts),
-      gate: new Limiter(maxVerifications),
+      queue: new CheckQueue(heavyAtOnce * heavyWeight),
       limits: { maxTokenSize: parts.maxJwtSize },
       clock: parts.clock,
     }

@@ -12,12 +12,13 @@ import {
   StaticKeyset,
 } from '../../../src/plugins/jwt-auth/keyset.ts'
 import { parsePublicKeyPem } from '../../../src/plugins/jwt-auth/public-key-pem.ts'
-import { Limiter } from '../../../src/lib/limiter.ts'
+import { CheckQueue } from '../../../src/plugins/jwt-auth/check-queue.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { expiredCertificate, providerTls, strangerCertificate } from './certificates.ts'
 import { jwksOf, startProvider } from './provider.ts'
 import { aSigner, newKeys, signed, signedWithSecret } from './signer.ts'
 
+const client = '192.0.2.1'
 const signing = 'error validating token: error verifying token signature: '
 const noStaticKey = `${signing}no known key successfully validated the token signature`
 const noRemoteKey = `${signing}failed to verify id token signature`
@@ -31,14 +32,14 @@ function aFixture(clock = new FakeClock()): {
     fetchedAfter: 0,
     clock,
     onFetch: () => {},
-    gate: new Limiter(64),
+    queue: new CheckQueue(64),
     limits: { maxTokenSize: 512 * 1024 },
   }
   return { parts, clock }
 }
 
 const verdict = async (keyset: Keyset, token: string): Promise<string> => {
-  const result = await keyset.verify(token)
+  const result = await keyset.verify(token, client)
   return 'reason' in result ? (result.cause ?? result.text) : 'ok'
 }
 
@@ -159,7 +160,7 @@ describe('static keys', () => {
     ['a.b.c.d.e', 'go-jose/go-jose: compact JWS format must have three parts'],
     ['$.e30.c2ln', 'illegal base64 data at input byte 0'],
   ])('the token %s is malformed', async (token, text) => {
-    expect(await staticKeyset(aSigner().pem).verify(token)).toMatchObject({
+    expect(await staticKeyset(aSigner().pem).verify(token, client)).toMatchObject({
       reason: 'token_malformed',
       text: signing + text,
     })
@@ -229,11 +230,13 @@ describe('a JWKS URL', () => {
     expect(await verdict(keyset, unnamed.sign({}))).toBe('ok')
     expect(await verdict(keyset, named.sign({}, { kid: null }))).toBe('ok')
     expect(await verdict(keyset, unnamed.sign({}, { kid: 'a' }))).toBe(noRemoteKey)
-    expect(await keyset.verify(unnamed.sign({}, { kid: 'z' }))).toMatchObject({
+    expect(await keyset.verify(unnamed.sign({}, { kid: 'z' }), client)).toMatchObject({
       reason: 'key_unknown',
       text: noRemoteKey,
     })
-    expect(await keyset.verify(unnamed.sign({}, { kid: 'a' }))).toMatchObject({ reason: 'signature_invalid' })
+    expect(await keyset.verify(unnamed.sign({}, { kid: 'a' }), client)).toMatchObject({
+      reason: 'signature_invalid',
+    })
   })
 
   test('fetched keys serve while the provider fails or is down, and fetches are retried', async () => {
@@ -241,7 +244,7 @@ describe('a JWKS URL', () => {
     await using provider = await startProvider({ '/k': jwksOf(a) })
     const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aFixture().parts)
     const fetching = `${signing}fetching keys oidc: `
-    await keyset.verify(a.sign({}))
+    await keyset.verify(a.sign({}), client)
 
     provider.routes.set('/k', (answer) => answer.writeHead(500).end('oops'))
     expect(await verdict(keyset, a.sign({}))).toBe('ok')
@@ -267,14 +270,14 @@ describe('a JWKS URL', () => {
     expect(provider.hits).toHaveLength(11)
     expect(await verdict(keyset, known.sign({}))).toBe('ok')
     clock.advance(5.9)
-    await keyset.verify(unknown.sign({}))
+    await keyset.verify(unknown.sign({}), client)
     expect(provider.hits).toHaveLength(11)
     clock.advance(0.1)
-    await keyset.verify(unknown.sign({}))
-    await keyset.verify(unknown.sign({}))
+    await keyset.verify(unknown.sign({}), client)
+    await keyset.verify(unknown.sign({}), client)
     expect(provider.hits).toHaveLength(12)
     clock.advance(3600)
-    for (let count = 0; count < 20; count++) await keyset.verify(unknown.sign({}))
+    for (let count = 0; count < 20; count++) await keyset.verify(unknown.sign({}), client)
     expect(provider.hits).toHaveLength(22)
   })
 
@@ -284,7 +287,7 @@ describe('a JWKS URL', () => {
     const source = { url: `${provider.url}/k`, caPem: '' }
     const stranger = aSigner().sign({})
 
-    for (let count = 0; count < 20; count++) await new JwksKeyset(source, parts).verify(stranger)
+    for (let count = 0; count < 20; count++) await new JwksKeyset(source, parts).verify(stranger, client)
     expect(provider.hits).toHaveLength(11)
   })
 
@@ -300,9 +303,9 @@ describe('a JWKS URL', () => {
     const of = (caPem: string) => new JwksKeyset({ ...source, caPem }, parts)
     const [mine, theirs, unused, otherRoots] = [of(''), of(''), of(''), of(providerTls.cert)]
     expect(await verdict(mine, old.sign({}))).toBe('ok')
-    for (let count = 0; count < 9; count++) await theirs.verify(unknown.sign({}))
+    for (let count = 0; count < 9; count++) await theirs.verify(unknown.sign({}), client)
     provider.routes.set('/k', jwksOf(fresh))
-    for (let count = 0; count < 9; count++) await theirs.verify(unknown.sign({}))
+    for (let count = 0; count < 9; count++) await theirs.verify(unknown.sign({}), client)
     expect(provider.hits).toHaveLength(11)
 
     expect(await verdict(mine, fresh.sign({}))).toBe('ok')
@@ -322,7 +325,7 @@ describe('a JWKS URL', () => {
     const known = aSigner('ES256', { kid: 'a' })
 
     for (let count = 0; count < 12; count++) {
-      expect(await keyset.verify(aSigner().sign({}))).toMatchObject({
+      expect(await keyset.verify(aSigner().sign({}), client)).toMatchObject({
         reason: 'keys_unavailable',
         text: 'error verifying token: keys of the provider are unavailable',
         cause: `${signing}fetching keys oidc: get keys failed: 404 Not Found no`,
@@ -330,7 +333,7 @@ describe('a JWKS URL', () => {
     }
     expect(provider.hits).toHaveLength(10)
     provider.routes.set('/k', jwksOf(known))
-    expect(await keyset.verify(known.sign({}))).toMatchObject({ reason: 'keys_unavailable' })
+    expect(await keyset.verify(known.sign({}), client)).toMatchObject({ reason: 'keys_unavailable' })
     clock.advance(1)
     expect(await verdict(keyset, known.sign({}))).toBe('ok')
   })
@@ -419,7 +422,7 @@ describe('a JWKS URL', () => {
     await using provider = await startProvider()
     const keyset = new JwksKeyset({ url: `${provider.url}/k`, caPem: '' }, aFixture().parts)
 
-    expect(await keyset.verify(token)).toMatchObject({ text })
+    expect(await keyset.verify(token, client)).toMatchObject({ text })
     expect(provider.hits).toEqual([])
   })
 
@@ -490,10 +493,10 @@ describe('discovery', () => {
     await using provider = await startProvider()
     const keyset = new DiscoveredProvider({ url: provider.url, caPem: '' }, aFixture().parts)
 
-    await Promise.all(Array.from({ length: 50 }, () => keyset.verify('x')))
+    await Promise.all(Array.from({ length: 50 }, () => keyset.verify('x', client)))
     expect(provider.hits).toHaveLength(1)
     for (let count = 0; count < 20; count++)
-      expect(await keyset.verify('x')).toMatchObject({ reason: 'keys_unavailable' })
+      expect(await keyset.verify('x', client)).toMatchObject({ reason: 'keys_unavailable' })
     expect(provider.hits).toHaveLength(10)
   })
 })
@@ -518,7 +521,7 @@ describe('several JWKS URLs', () => {
     const second = fixture.signers[1]?.sign({}) ?? ''
 
     const verdicts = await Promise.all(Array.from({ length: 50 }, () => verdict(fixture.keyset, second)))
-    await fixture.keyset.verify(second)
+    await fixture.keyset.verify(second, client)
 
     expect(new Set(verdicts)).toEqual(new Set(['ok']))
     expect(fixture.hits()).toEqual([1, 1, 1])
@@ -526,12 +529,12 @@ describe('several JWKS URLs', () => {
 
   test('an unknown kid is refused', async () => {
     await using fixture = await threeProviders()
-    expect(await fixture.keyset.verify(aSigner('ES256', { kid: 'non-existent-key' }).sign({}))).toMatchObject(
-      {
-        reason: 'key_unknown',
-        text: 'error validating token: error searching for key set with kid non-existent-key: no key found with kid non-existent-key in any JWKS endpoint',
-      },
-    )
+    expect(
+      await fixture.keyset.verify(aSigner('ES256', { kid: 'non-existent-key' }).sign({}), client),
+    ).toMatchObject({
+      reason: 'key_unknown',
+      text: 'error validating token: error searching for key set with kid non-existent-key: no key found with kid non-existent-key in any JWKS endpoint',
+    })
   })
 
   test('one URL that is down does not affect the keys of the others, and an error says if all are down', async () => {
@@ -548,7 +551,7 @@ describe('several JWKS URLs', () => {
     )
     const text =
       'error validating token: error searching for key set with kid c: failed to refresh all 2 JWKS caches - check network connectivity and JWKS endpoints'
-    expect(await gone.verify(fixture.signers[2]?.sign({}) ?? '')).toMatchObject({
+    expect(await gone.verify(fixture.signers[2]?.sign({}) ?? '', client)).toMatchObject({
       text,
       cause: `${text}; ${['a', 'b'].map((at) => `get keys failed Get "http://127.0.0.1:1/${at}": dial tcp: connect: connection refused`).join('; ')}`,
     })

@@ -6,12 +6,13 @@ import { readConfig } from '../../../src/plugins/jwt-auth/jwt-config.ts'
 import { MountState } from '../../../src/plugins/jwt-auth/mount-state.ts'
 import { readRole, shownRole } from '../../../src/plugins/jwt-auth/role.ts'
 import type { Clock } from '../../../src/lib/clock.ts'
-import { Limiter } from '../../../src/lib/limiter.ts'
+import { CheckQueue } from '../../../src/plugins/jwt-auth/check-queue.ts'
 import { openCoreView } from '../../support/core-view.ts'
 import { openSharedCores } from '../../support/shared-cores.ts'
 import { jwksOf, startProvider } from './provider.ts'
 import { aSigner } from './signer.ts'
 
+const client = '192.0.2.1'
 const outbound = new OutboundClient({ deny: [] })
 
 const openState = (view: View, clock: Clock, sources?: SharedSources) =>
@@ -20,7 +21,7 @@ const openState = (view: View, clock: Clock, sources?: SharedSources) =>
 const stateOf = (mountView: View, clock: Clock, sources = new SharedSources({ outbound, clock })) =>
   new MountState(mountView, {
     ...{ sources, clock },
-    gate: new Limiter(1),
+    queue: new CheckQueue(64),
     limits: { maxTokenSize: 0 },
     onFetch: () => {},
   })
@@ -116,7 +117,7 @@ test('after another server has written the configuration, only keys fetched sinc
   const { one, other } = cores
   const [here, there] = [openState(one.view, one.clock), openState(other.view, other.clock)]
   const config = readConfig({ jwks_url: `${issuer.url}/keys` })
-  const verify = async () => (await there.findConfig())?.keyset.verify(signer.sign({ sub: 'bob' }))
+  const verify = async () => (await there.findConfig())?.keyset.verify(signer.sign({ sub: 'bob' }), client)
   await here.changeConfig(() => config)
   await verify()
   await verify()
@@ -143,7 +144,7 @@ test('keys for another mount that were fetched before do not count, even if this
   const neighbour = openState(other.view.view('neighbour/'), other.clock, sources)
   const config = readConfig({ jwks_url: `${issuer.url}/keys` })
   const verify = async (state: MountState) =>
-    (await state.findConfig())?.keyset.verify(signer.sign({ sub: 'bob' }))
+    (await state.findConfig())?.keyset.verify(signer.sign({ sub: 'bob' }), client)
   for (const state of [there, neighbour]) await state.changeConfig(() => config)
   await other.hear()
   await verify(neighbour)
@@ -167,7 +168,7 @@ test('a configuration that another server has written since this one started nee
   clock.advance(1)
   const sources = new SharedSources({ outbound, clock })
   const verify = async () =>
-    (await openState(view, clock, sources).findConfig())?.keyset.verify(signer.sign({ sub: 'bob' }))
+    (await openState(view, clock, sources).findConfig())?.keyset.verify(signer.sign({ sub: 'bob' }), client)
 
   await verify()
   await verify()

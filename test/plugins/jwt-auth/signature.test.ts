@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { parseJws } from '../../../src/plugins/jwt-auth/jws.ts'
 import { verifyWithAny } from '../../../src/plugins/jwt-auth/signature.ts'
-import { Limiter } from '../../../src/lib/limiter.ts'
+import { CheckQueue } from '../../../src/plugins/jwt-auth/check-queue.ts'
 import { aSigner } from './signer.ts'
 
 const other = createPublicKey(aSigner('ES512').pem)
@@ -17,5 +17,7 @@ test.each([
   if ('malformed' in jws) throw new Error(jws.malformed)
   const keys = [...Array.from({ length: before }, () => other), own]
 
-  expect(await verifyWithAny(jws, 'ES512', keys, new Limiter(64))).toBe(verified)
+  expect(await verifyWithAny(jws, 'ES512', keys, { queue: new CheckQueue(64), client: '192.0.2.1' })).toBe(
+    verified,
+  )
 })

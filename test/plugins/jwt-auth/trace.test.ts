@@ -5,7 +5,7 @@ import { examineJwt, jwtLogin } from '../../../src/plugins/jwt-auth/login.ts'
 import { MountState } from '../../../src/plugins/jwt-auth/mount-state.ts'
 import type { CheckName, Refusal } from '../../../src/plugins/jwt-auth/refusal.ts'
 import { isRefusal, type ReadToken, type Trace } from '../../../src/plugins/jwt-auth/trace.ts'
-import { Limiter } from '../../../src/lib/limiter.ts'
+import { CheckQueue } from '../../../src/plugins/jwt-auth/check-queue.ts'
 import { openCoreView } from '../../support/core-view.ts'
 import { aSigner } from './signer.ts'
 
@@ -56,7 +56,7 @@ async function walked(claims: object, { remoteAddress = '127.0.0.1', by = signer
   const outbound = new OutboundClient({ deny: [] })
   const parts = {
     sources: new SharedSources({ outbound, clock: core.clock }),
-    gate: new Limiter(8),
+    queue: new CheckQueue(64),
     clock: core.clock,
     onFetch: () => {},
   }

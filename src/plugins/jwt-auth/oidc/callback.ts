@@ -365,9 +365,8 @@ async function attemptedToken(idToken: string, context: LoginContext): Promise<V
   attempt.token = idToken
   const { flow } = attempt
   flow.claims = unverifiedClaims(idToken, limits)
-  const verified = await verifyIdToken(idToken, provider.keys, rulesOf(context), limits, (name) =>
-    flow.passed(name),
-  )
+  const signer = { keys: provider.keys, client: context.remoteAddress }
+  const verified = await verifyIdToken(idToken, signer, rulesOf(context), limits, (name) => flow.passed(name))
   attempt.isVerified = !isRefusal(verified)
   return verified
 }
@@ -405,6 +404,7 @@ async function withUserInfo({ claims, exchanged }: Returned, context: LoginConte
     provider,
     limits,
     signal,
+    client: context.remoteAddress,
   })
   if ('claims' in info) {
     flow.passed('userinfo', { expected: [], seen: Object.keys(info.claims) })

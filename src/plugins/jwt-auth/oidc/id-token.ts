@@ -21,6 +21,9 @@ const minute = 60
 /** Times beyond this (RFC 7519) cannot be represented as a date. */
 const latestTime = 253_402_300_799
 
+/** The keys of the provider, and the address of the client whose login this is. */
+export type IdTokenSigner = { readonly keys: JwksKeyset; readonly client: string }
+
 /** Called for each check that passed. */
 export type OnPass = (name: CheckName) => void
 
@@ -30,18 +33,18 @@ export type OnPass = (name: CheckName) => void
  */
 export async function verifyIdToken(
   token: string,
-  keys: JwksKeyset,
+  signer: IdTokenSigner,
   rules: IdTokenRules,
   limits: JwsLimits,
   passed: OnPass = () => {},
 ): Promise<VerifiedToken | Refusal> {
-  const verified = await verify(token, keys, rules, limits, passed)
+  const verified = await verify(token, signer, rules, limits, passed)
   return 'reason' in verified ? reworded(verified, (text) => `Provider.VerifyIDToken: ${text}`) : verified
 }
 
 async function verify(
   token: string,
-  keys: JwksKeyset,
+  signer: IdTokenSigner,
   rules: IdTokenRules,
   limits: JwsLimits,
   passed: OnPass,
@@ -70,7 +73,7 @@ async function verify(
   const algorithm = acceptedAlgorithm(jws.algorithm, flowAlgorithms(rules.config))
   if (typeof algorithm !== 'string') return algorithm
   passed('algorithm')
-  const signed = await keys.verifySignature({ ...jws, algorithm })
+  const signed = await signer.keys.verifySignature({ ...jws, algorithm }, signer.client)
   if ('reason' in signed) {
     const kind = signed.reason === 'keys_unavailable' ? 'invalid jwks' : 'invalid signature'
     return reworded(signed, (text) => `invalid id_token: failed to verify signature: ${text}: ${kind}`)

@@ -12,6 +12,8 @@ export type UserInfoParts = {
   readonly provider: ReadyProvider
   readonly limits: JwsLimits
   readonly signal: AbortSignal | undefined
+  /** The address of the client whose login this is. */
+  readonly client: string
 }
 
 /** The claims; or why nothing is merged, for the log. */
@@ -40,16 +42,17 @@ const verifiedValues: ReadonlySet<unknown> = new Set([true, false, 'true', 'fals
 
 async function ask(
   { accessToken, tokenType }: Exchanged,
-  { outbound, config, provider, limits, signal }: UserInfoParts,
+  { outbound, signal, ...parts }: UserInfoParts,
 ): Promise<UserInfo> {
   const headers = { authorization: `${tokenType} ${accessToken}` }
+  const { config, provider } = parts
   const { userinfo_endpoint: url } = provider.document
   try {
     const answer = await outbound.get(url, { caPem: config.oidc_discovery_ca_pem, headers, signal })
     if (answer.status !== 200) return { unusable: `answered ${answer.status}` }
     const text = answer.body.toString('utf8')
     const isJwt = answer.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === 'application/jwt'
-    return isJwt ? await readSigned(text, { config, provider, limits }) : userInfo(parseStrictObject(text))
+    return isJwt ? await readSigned(text, parts) : userInfo(parseStrictObject(text))
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
     return { unusable: error.message }
@@ -61,13 +64,13 @@ const userInfo = (claims: StrictObject | null | undefined): UserInfo =>
 
 async function readSigned(
   text: string,
-  { config, provider, limits }: Pick<UserInfoParts, 'config' | 'provider' | 'limits'>,
+  { config, provider, limits, client }: Omit<UserInfoParts, 'outbound' | 'signal'>,
 ): Promise<UserInfo> {
   const jws = parseJws(text, limits)
   if ('malformed' in jws) return { unusable: jws.malformed }
   const { algorithm } = jws
   if (!isSupportedAlgorithm(algorithm) || !flowAlgorithms(config).includes(algorithm))
     return { unusable: 'signed with another algorithm' }
-  const verified = await provider.keys.verifySignature({ ...jws, algorithm })
+  const verified = await provider.keys.verifySignature({ ...jws, algorithm }, client)
   return 'reason' in verified ? { unusable: verified.cause ?? verified.text } : userInfo(verified.claims)
 }

@@ -5,7 +5,7 @@ import { readConfig } from '../../../../src/plugins/jwt-auth/jwt-config.ts'
 import { JwksKeyset } from '../../../../src/plugins/jwt-auth/keyset.ts'
 import { verifyIdToken } from '../../../../src/plugins/jwt-auth/oidc/id-token.ts'
 import type { PendingLogin } from '../../../../src/plugins/jwt-auth/oidc/pending-login.ts'
-import { Limiter } from '../../../../src/lib/limiter.ts'
+import { CheckQueue } from '../../../../src/plugins/jwt-auth/check-queue.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { jwksOf, startProvider } from '../provider.ts'
 import { aSigner, signedWithSecret } from '../signer.ts'
@@ -35,7 +35,7 @@ async function verdict({
     sources: new SharedSources({ outbound: new OutboundClient({ deny: [] }), clock: new FakeClock() }),
     fetchedAfter: 0,
     clock: new FakeClock(),
-    gate: new Limiter(8),
+    queue: new CheckQueue(64),
     limits,
     onFetch: () => {},
   }
@@ -49,7 +49,7 @@ async function verdict({
     login: { ...begun, ...login },
     nowMs: now * 1000,
   }
-  const result = await verifyIdToken(token(all), keys, rules, limits)
+  const result = await verifyIdToken(token(all), { keys, client: '192.0.2.1' }, rules, limits)
   return 'reason' in result
     ? `${result.reason}: ${result.text.replace(/^Provider\.VerifyIDToken: (invalid id_token: )?/, '')}`
     : 'ok'

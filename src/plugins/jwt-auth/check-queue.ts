@@ -1,0 +1,72 @@
+import { countedAddress } from '../../lib/address.ts'
+import { Turns } from '../../lib/turns.ts'
+
+/** How long checks may keep the main thread, until others have their turn of the event loop. */
+const mostMsAtOnce = 0.25
+
+type Waiting = { readonly weight: number; start(): void }
+
+/**
+ * The signature checks that wait, in turns between client addresses: whoever sends many expensive tokens
+ * delays the own logins first. docs/limits.md#forged-tokens
+ */
+export class CheckQueue {
+  readonly #here = new Turns<() => void>()
+  readonly #inPool = new Turns<Waiting>()
+  #free: number
+  #isAwaited = false
+
+  /** `poolWeight`: the total weight of the checks that run on the thread pool at a time. */
+  constructor(poolWeight: number) {
+    this.#free = poolWeight
+  }
+
+  /** Runs a cheap check on this thread, in this turn of the event loop or one of the next. */
+  here(client: string, check: () => boolean): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#here.add(countedAddress(client), () => resolve(check()))
+      this.#await()
+    })
+  }
+
+  /** Runs a check on the thread pool. It must not reject. */
+  inPool(client: string, weight: number, check: () => Promise<boolean>): Promise<boolean> {
+    return new Promise((resolve) => {
+      const start = () =>
+        void check().then((verified) => {
+          this.#free += weight
+          resolve(verified)
+          this.#startNext()
+        })
+      this.#inPool.add(countedAddress(client), { weight, start })
+      this.#startNext()
+    })
+  }
+
+  #await(): void {
+    if (this.#isAwaited) return
+    this.#isAwaited = true
+    setImmediate(() => {
+      this.#isAwaited = false
+      this.#runHere()
+    })
+  }
+
+  #runHere(): void {
+    const endsAt = performance.now() + mostMsAtOnce
+    do this.#here.next()?.()
+    while (!this.#here.isEmpty && performance.now() < endsAt)
+    if (!this.#here.isEmpty) this.#await()
+  }
+
+  /** The next check is not overtaken, so a heavy one does not starve. */
+  #startNext(): void {
+    for (;;) {
+      const { first } = this.#inPool
+      if (first === undefined || first.weight > this.#free) return
+      this.#inPool.next()
+      this.#free -= first.weight
+      first.start()
+    }
+  }
+}
