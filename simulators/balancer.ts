@@ -3,9 +3,9 @@ import { buffer } from 'node:stream/consumers'
 import { host, listen, stop } from './loopback.ts'
 
 const checkEveryMs = 200
-const checkWithinMs = 1000
+const checkWithinMs = 10_000
 
-type Target = { url: string; isReady: boolean; served: number }
+type Target = { readonly url: string; isReady: boolean; running: number; served: number }
 
 /** A small load balancer: each request goes to the next server whose `/health/ready` returns 200. */
 export class Balancer implements AsyncDisposable {
@@ -30,14 +30,15 @@ export class Balancer implements AsyncDisposable {
 
   /** Adds a server, or gives it a new address. Resolves once it is ready. */
   async add(name: string, url: string): Promise<void> {
-    const target = { url, isReady: false, served: this.#targets.get(name)?.served ?? 0 }
+    const target = { url, isReady: false, running: 0, served: this.#targets.get(name)?.served ?? 0 }
     this.#targets.set(name, target)
     await this.#until(() => target.isReady)
   }
 
-  /** Resolves once the balancer has noticed that this server is not ready. */
+  /** Resolves once the balancer sends this server nothing more, and has all its responses. */
   async lost(name: string): Promise<void> {
-    await this.#until(() => this.#targets.get(name)?.isReady !== true)
+    const target = this.#targets.get(name)
+    await this.#until(() => target === undefined || (!target.isReady && target.running === 0))
   }
 
   /** The number of responses that each server has given. */
@@ -91,6 +92,7 @@ export class Balancer implements AsyncDisposable {
       const target = this.#nextReady()
       if (target === undefined) break
       try {
+        target.running += 1
         await this.#pass(received, body, { target, response })
         return
       } catch (error) {
@@ -98,6 +100,8 @@ export class Balancer implements AsyncDisposable {
         // a request that may have arrived is repeated only if that does no harm
         const wasSent = !(error instanceof Error && 'syscall' in error && error.syscall === 'connect')
         if (response.headersSent || (wasSent && received.method !== 'GET')) break
+      } finally {
+        target.running -= 1
       }
     }
     if (response.headersSent) response.destroy()
