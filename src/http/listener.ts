@@ -23,6 +23,8 @@ export type StartState = 'starting' | 'storage'
 /** After this time without a new connection, none is expected while the addresses close. */
 const quietMs = 20
 const longestAcceptMs = 200
+/** The system queues at most this many connections: the default of `listen`. */
+const queueLength = 511
 const lookEveryMs = 10
 
 /**
@@ -143,7 +145,18 @@ export class Listener implements AsyncDisposable {
       latest = performance.now()
     })
     const end = latest + longestAcceptMs
-    while (performance.now() < Math.min(latest + quietMs, end)) await nextTurn()
+    const isEmpty = async () => {
+      const before = taken.length
+      await nextTurn()
+      return taken.length === before
+    }
+    // the turn that has begun may not look at the queue any more
+    await nextTurn()
+    // all that were queued at first are among as many as the queue holds, however late this process runs
+    while (
+      (!(await isEmpty()) && taken.length < queueLength) ||
+      performance.now() < Math.min(latest + quietMs, end)
+    );
     return () => {
       server.removeAllListeners('connection')
       Object.assign(server, { pauseOnConnect: false })
