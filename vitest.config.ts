@@ -33,8 +33,8 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/gatehouse', import.meta.url)) },
     globalSetup: ['test/support/postgres-of-the-run.ts'],
     setupFiles: ['test/support/seed.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     passWithNoTests: false,
     projects: [
       { extends: true, test: { name: 'alone', include: alone } },
