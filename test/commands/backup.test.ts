@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { copyFile, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
@@ -8,6 +7,7 @@ import { damage } from '../support/damage.ts'
 import { damagePageOf } from '../support/damaged-page.ts'
 import { type FolderServer, startInFolder } from '../support/folder-server.ts'
 import { logLines } from '../support/log-lines.ts'
+import { programFile } from '../support/bundled.ts'
 import { runProcess, startProcess } from '../support/process.ts'
 import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -20,7 +20,6 @@ import {
   verdict,
 } from '../plugins/jwt-auth/oidc/small-provider.ts'
 
-const project = join(import.meta.dirname, '../..')
 const policy = { policy: 'path "a" { capabilities = ["read"] }' }
 const run =
   (name: string) =>
@@ -354,7 +353,7 @@ test('a backup that is stopped leaves no incomplete file', async () => {
   await using folder = await temporaryFolder()
   await aStoppedServer(folder.path)
   const names = () => readdir(folder.path)
-  const child = spawn(process.execPath, [join(project, 'src/commands/backup.ts'), 'b'], { cwd: folder.path })
+  const child = spawn(process.execPath, [programFile('src/commands/backup.ts'), 'b'], { cwd: folder.path })
   const ended = once(child, 'exit')
 
   await expect.poll(names, { interval: 1, timeout: 10_000 }).toContain('b.part')

@@ -43,7 +43,7 @@ const ownPart = (file: string, place: string) => file.split('/').slice(0, place.
 function isAllowed(file: string, target: string): boolean {
   const rule = packages.find(({ name }) => isIn(target, name))
   if (rule !== undefined) return rule.places.some((place) => isIn(file, place))
-  if (!/^(?:src|simulators|bench|test)\//.test(target)) return true
+  if (!/^(?:src|simulators|bench|release|test)\//.test(target)) return true
   const row = folders.findLast(({ place }) => isIn(file, place))
   if (row === undefined) return false
   return isIn(target, ownPart(file, row.place)) || row.targets.some((place) => isIn(target, place))
@@ -72,8 +72,10 @@ test.each([
   expect(isAllowed(file, target)).toBe(false)
 })
 
-test('src and simulators import only what docs/architecture.md allows them to', () => {
-  const files = ['src', 'simulators'].flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: root }))
+test('src, simulators and release import only what docs/architecture.md allows them to', () => {
+  const files = ['src', 'simulators', 'release'].flatMap((folder) =>
+    globSync(`${folder}/**/*.ts`, { cwd: root }),
+  )
 
   const forbidden = files.flatMap((file) =>
     importsOf(file)

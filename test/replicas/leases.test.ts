@@ -1,7 +1,7 @@
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startServerProcess } from '../../simulators/server-process.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
+import { programFile } from '../support/bundled.ts'
 import { Client } from '../support/client.ts'
 import { startCredentialProvider } from '../support/credential-provider.ts'
 import { FakeClock } from '../support/fake-clock.ts'
@@ -155,7 +155,7 @@ test('a revocation in progress on a server that is paused is repeated by another
   const start = (name: string) =>
     startServerProcess({
       folder: folder.path,
-      entry: join(import.meta.dirname, '../support/practice-server.ts'),
+      entry: programFile('test/support/practice-server.ts'),
       environment: {
         PRACTICE_PROVIDER: provider.url,
         GATEHOUSE_STORAGE: database,

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { programFile } from '../support/bundled.ts'
 import { startInFolder } from '../support/folder-server.ts'
 import { type ProcessOptions, StartedProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -72,7 +73,7 @@ test('an empty seal key file with an empty store is filled', async () => {
 })
 
 describe('a first start whose standard output is', () => {
-  const main = join(import.meta.dirname, '../../src/main.ts')
+  const main = programFile('src/main.ts')
 
   /** Runs a server whose output goes where the shell says, to its end. */
   async function ended(folder: string, redirection: string) {

@@ -1,7 +1,7 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startServerProcess } from '../../simulators/server-process.ts'
 import { StorageFaults } from '../../src/storage/faults.ts'
+import { programFile } from '../support/bundled.ts'
 import { Client } from '../support/client.ts'
 import { type CredentialProvider, startCredentialProvider } from '../support/credential-provider.ts'
 import { FakeClock } from '../support/fake-clock.ts'
@@ -99,7 +99,7 @@ test('after kill -9, acknowledged leases exist, and revocations in progress comp
   await using provider = await startCredentialProvider()
   const options = {
     folder: folder.path,
-    entry: join(import.meta.dirname, '../support/practice-server.ts'),
+    entry: programFile('test/support/practice-server.ts'),
     environment: { PRACTICE_PROVIDER: provider.url },
   }
   await using killed = await startServerProcess(options)

@@ -2,10 +2,10 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { open, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type FolderServer, startInFolder } from '../support/folder-server.ts'
 import { logLines } from '../support/log-lines.ts'
+import { programFile } from '../support/bundled.ts'
 import { type ServerProcess, startProcess } from '../support/process.ts'
 import { productVersion } from '../support/product-version.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -300,8 +300,7 @@ test('GATEHOUSE_ACCESS_LOG=true logs one line for each request, with its route a
 test('a log that cannot be written, as on a full disk, does not stop the server', async () => {
   await using folder = await temporaryFolder()
   await using full = await open('/dev/full', 'w')
-  const program = join(import.meta.dirname, '../../src/main.ts')
-  const server = spawn(process.execPath, [program], {
+  const server = spawn(process.execPath, [programFile('src/main.ts')], {
     cwd: folder.path,
     env: { GATEHOUSE_LISTEN: '127.0.0.1:0' },
     stdio: ['ignore', 'pipe', full.fd],

@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { programFile } from './bundled.ts'
 import { Client } from './client.ts'
-
-const project = join(import.meta.dirname, '../..')
 
 /**
  * The flags of `npm start`. Cached compiled code is valid only for these flags: with others, a start takes
@@ -106,7 +104,7 @@ export class StartedProcess {
     const own = Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(
       ([name, value]) => [`GATEHOUSE_${name}`, value] as const,
     )
-    this.#child = spawn(process.execPath, [...startScriptFlags, join(project, program), ...args], {
+    this.#child = spawn(process.execPath, [...startScriptFlags, programFile(program), ...args], {
       cwd: folder,
       env: { ...Object.fromEntries([...inherited, ...own]), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../../simulators/directory/directory.ts'
@@ -6,12 +5,13 @@ import { startDirectory } from '../../../simulators/directory/start-directory.ts
 import type { Operation } from '../../../simulators/directory/operations.ts'
 import { startServerProcess } from '../../../simulators/server-process.ts'
 import type { FailPoint } from '../../../src/storage/faults.ts'
+import { programFile } from '../../support/bundled.ts'
 import { Client } from '../../support/client.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from './credential-steps.ts'
 import { guids } from './cloud-fixture.ts'
 
-const entry = join(import.meta.dirname, '../../support/cloud-server.ts')
+const entry = programFile('test/support/cloud-server.ts')
 
 /** A stand-in and a store that survive the servers that the tests kill. */
 async function aWorld() {

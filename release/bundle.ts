@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { type Plugin, rolldown } from 'rolldown'
+import { isCurrent, sourcesFile, stateOf } from './sources.ts'
+
+const root = join(import.meta.dirname, '..')
+
+type BundleTask = {
+  /** Where the bundle goes. */
+  readonly folder: string
+  /** The programs, as paths in the project, by their file names in the bundle without `.js`. */
+  readonly programs: Readonly<Record<string, string>>
+}
+
+/** Packages with files that are not code: they are loaded from `node_modules`. */
+const external = [/^better-sqlite3/, '@fastify/swagger-ui', 'pg-native']
+
+/** A running server may still load the parts of a bundle that has been replaced. */
+const keepReplacedMs = 24 * 60 * 60 * 1000
+
+/**
+ * Bundles programs, with the packages they use, into few files, which are loaded when they are needed. Does
+ * nothing if the folder has this bundle and its sources are unchanged.
+ */
+export async function bundle({ folder, programs }: BundleTask): Promise<void> {
+  if (isCurrent(folder, programs)) return
+  const startedAt = Date.now()
+  await using build = await rolldown({
+    input: Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, join(root, file)])),
+    platform: 'node',
+    external,
+    plugins: [locations(folder)],
+  })
+  const { output } = await build.generate({ format: 'esm' })
+  const isProgram = (name: string) => Object.hasOwn(programs, name.replace(/\.js$/, ''))
+  await mkdir(folder, { recursive: true })
+  // programs last: what they name is there when they are
+  for (const file of output.toSorted((a, b) => Number(isProgram(a.fileName)) - Number(isProgram(b.fileName))))
+    await replaceFile(join(folder, file.fileName), file.type === 'chunk' ? file.code : file.source)
+  const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
+  await replaceFile(join(folder, sourcesFile), JSON.stringify(stateOf(programs, modules, startedAt)))
+  await removeReplaced(folder, new Set([sourcesFile, ...output.map((file) => file.fileName)]))
+}
+
+/**
+ * Sources name files beside them: `new URL('./other.ts', import.meta.url)`, and folders. In a bundle, the first
+ * is a program of its own, and the second is where it was, seen from the bundle.
+ */
+function locations(folder: string): Plugin {
+  return {
+    name: 'locations',
+    transform(code, id) {
+      if (id.includes('/node_modules/') || !code.includes('new URL(')) return null
+      return code
+        .replaceAll(/new URL\('(\.\/[^']+\.ts)', import\.meta\.url\)/g, (_, path: string) => {
+          const reference = this.emitFile({ type: 'chunk', id: join(dirname(id), path) })
+          return `new URL(import.meta.ROLLUP_FILE_URL_${reference})`
+        })
+        .replaceAll(/new URL\('(\.\.\/[^']+\/)', import\.meta\.url\)/g, (_, path: string) => {
+          const seen = relative(folder, join(dirname(id), path))
+          return `new URL('${seen}/', import.meta.url)`
+        })
+    },
+  }
+}
+
+/** In one step, so that a program that starts meanwhile reads the old one or the new one. */
+async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
+  const temporary = `${path}.${randomUUID()}`
+  await writeFile(temporary, content)
+  await rename(temporary, path)
+}
+
+async function removeReplaced(folder: string, current: ReadonlySet<string>): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (current.has(name)) continue
+    const path = join(folder, name)
+    const { mtimeMs } = await stat(path)
+    if (mtimeMs < Date.now() - keepReplacedMs) await rm(path, { force: true })
+  }
+}

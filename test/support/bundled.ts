@@ -1,0 +1,34 @@
+import { join } from 'node:path'
+
+const project = join(import.meta.dirname, '../..')
+
+/** Made at the beginning of a run (bundle-of-the-run.ts). */
+export const bundleFolder = join(project, 'node_modules/.cache/test-bundle')
+
+/** What tests start as processes of their own. A start takes half the time from a bundle. */
+export const programs: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    'src/main.ts',
+    'src/commands/audit-verify.ts',
+    'src/commands/backup.ts',
+    'src/commands/restore.ts',
+    'src/commands/root-token.ts',
+    'src/commands/seal-key.ts',
+    'src/commands/storage-copy.ts',
+    'src/commands/verify.ts',
+    'test/support/cloud-server.ts',
+    'test/support/practice-server.ts',
+    'test/core/audit/writing-program.ts',
+    'test/core/barrier/rotating-program.ts',
+    'test/core/barrier/sealing-program.ts',
+    'test/storage/copying-program.ts',
+  ].map((file) => [file.replaceAll('/', '.').replace(/\.ts$/, ''), file]),
+)
+
+const names = new Map(Object.entries(programs).map(([name, file]) => [file, name]))
+
+/** The file to run for a program, which is given as its path in the project. */
+export function programFile(program: string): string {
+  const name = names.get(program)
+  return name === undefined ? join(project, program) : join(bundleFolder, `${name}.js`)
+}
