@@ -10,7 +10,7 @@ const maxBufferedBytes = 1 << 20
 /**
  * Logs to standard error, one JSON object per line: `time` (RFC 3339), `level` (word), `event`, `msg`,
  * `replica`. Neither a slow reader nor a failed write (full disk, closed terminal) blocks the server; lines
- * are dropped instead. docs/operations.md#logs
+ * are dropped instead. docs/monitoring.md#logs
  */
 export async function openLog(
   config: Pick<Config, 'logFormat' | 'replicaName'> & Partial<Pick<Config, 'logLevel'>>,
@@ -32,6 +32,14 @@ export async function openLog(
 
 /** Writes a line of another process's log. */
 export const relayLine = (log: Log, line: string): void => void destinations.get(log)?.write(`${line}\n`)
+
+/** How many lines of the log were dropped, because its reader was too slow or writing failed. */
+export const droppedLines = (log: Log): number => {
+  const destination = destinations.get(log)
+  return destination === undefined ? 0 : (dropped.get(destination) ?? 0)
+}
+
+const dropped = new WeakMap<Destination, number>()
 
 /** The destinations of open logs. */
 const destinations = new WeakMap<Log, Destination>()
@@ -61,6 +69,7 @@ function standardError(): Destination {
   destination.flushSync = () => {}
   // a failed write cannot be reported; its lines wait for the next write and must not delay the exit
   destination.once('error', () => process.once('beforeExit', () => destination.destroy()))
+  destination.on('drop', () => void dropped.set(destination, (dropped.get(destination) ?? 0) + 1))
   return destination.on('error', () => {})
 }
 

@@ -3,6 +3,7 @@ import { type Config, postgresConnection } from './config.ts'
 import { isEmpty } from './core/barrier/barrier.ts'
 import { loadSealKey, readSealKeyFile } from './core/barrier/seal.ts'
 import { type Core, type CoreSettings, openCore } from './core/core.ts'
+import type { CoreEvents } from './core/core-events.ts'
 import { createStore, type NewSeal } from './core/first-store.ts'
 import { authPrefix } from './core/mounts/mount-path.ts'
 import type { MountTypeNames } from './core/mounts/mount-type.ts'
@@ -31,7 +32,7 @@ export type ServerCoreParts = {
   readonly outbound: OutboundClient
   readonly watch: StorageWatch
   /** Undefined without metrics. */
-  readonly measure: Pick<Metrics, 'audited' | 'jobRan'> | undefined
+  readonly measure: Pick<Metrics, 'audited' | 'jobRan' | keyof CoreEvents> | undefined
   /** Called when another server has replaced keys, and this one cannot find the new ones. */
   keysLost?(): void
 }
@@ -75,11 +76,15 @@ export async function openStorage(
   })
 }
 
-export const outboundClient = (config: Config): OutboundClient =>
+export const outboundClient = (
+  config: Config,
+  measure: Pick<Metrics, 'upstream'> | undefined,
+): OutboundClient =>
   new OutboundClient({
     deny: config.outboundDeny,
     httpsProxy: config.httpsProxy,
     noProxy: config.noProxy,
+    onEnd: measure && ((event) => measure.upstream(event)),
   })
 
 /**
@@ -126,6 +131,11 @@ const storeParts = <Parts extends ServerCoreParts>(parts: Parts) => ({
   ...(parts.measure && {
     onAudited: parts.measure.audited.bind(parts.measure),
     onJobRun: parts.measure.jobRan.bind(parts.measure),
+    events: {
+      tokenCreated: parts.measure.tokenCreated.bind(parts.measure),
+      tokenDeleted: parts.measure.tokenDeleted.bind(parts.measure),
+      leaseRevoked: parts.measure.leaseRevoked.bind(parts.measure),
+    },
   }),
 })
 

@@ -3,9 +3,10 @@ import type { Core } from './core/core.ts'
 import type { Plugin } from './http/plugin.ts'
 import { type Clock, MachineClock } from './lib/clock.ts'
 import { timeMilliseconds } from './lib/time.ts'
+import { droppedLines, type Log } from './log.ts'
 import type { ReadGauge } from './metrics/instruments.ts'
 import type { Metrics } from './metrics/metrics.ts'
-import { mountGauge } from './metrics/mount-gauges.ts'
+import { mountGauge, combined } from './metrics/mount-gauges.ts'
 import { serverGauges, storeGauges } from './metrics/server-gauges.ts'
 import type { ServerStorage } from './server-core.ts'
 import type { NodeState } from './plugins/sys/plugin.ts'
@@ -17,6 +18,7 @@ export type ProcessGaugeParts = {
   readonly storage: ServerStorage
   readonly server: Server
   readonly clock: Clock
+  readonly log: Log
   /** Undefined unless the server's time is that of a database. */
   readonly time: { readonly offsetMs: number } | undefined
   /** Path of the database; undefined for one in memory. */
@@ -32,6 +34,7 @@ export const processGauges = ({
   clock,
   time,
   database,
+  log,
 }: ProcessGaugeParts): ReadGauge[] =>
   serverGauges({
     version: node.gatehouseVersion,
@@ -49,6 +52,7 @@ export const processGauges = ({
       const { ageMs = Number.POSITIVE_INFINITY } = storage.shared?.copies ?? {}
       return Number.isFinite(ageMs) ? ageMs / 1000 : undefined
     },
+    droppedLogLines: () => droppedLines(log),
     inFlight: () => life.inFlight,
     connections: () =>
       new Promise((settle, reject) =>
@@ -65,11 +69,20 @@ async function bytesOf(storage: ServerStorage): Promise<Record<string, number>> 
 
 /** The gauges of an open server: those of its store, and those of its plugins. */
 export function coreGauges(
-  { counts, jobs, barrier, fullPathOf, resealRemaining, audit }: Core,
+  { counts, jobs, barrier, fullPathOf, resealRemaining, audit, leases, mountOf, caches }: Core,
   plugins: readonly Plugin[],
   metrics: Pick<Metrics, 'mountLabel'>,
 ): ReadGauge[] {
+  const byMount = (counts: ReadonlyMap<string, number>) =>
+    combined(
+      [...counts].map(([accessor, value]) => {
+        const mount = mountOf(accessor)
+        return { label: metrics.mountLabel(mount === undefined ? '' : fullPathOf(mount)), value }
+      }),
+      (one, other) => one + other,
+    )
   const own = storeGauges({
+    caches: () => caches.entries(),
     keyStatus: () => barrier.keyStatus(),
     resealRemaining,
     jobs: () =>
@@ -77,7 +90,10 @@ export function coreGauges(
         ...{ job, isHeld },
         lastSuccess: lastSuccess && lastSuccess / 1000,
       })),
-    serviceTokens: () => counts.serviceTokens.total(),
+    tokens: () => counts.tokenRecords.total(),
+    leases: async () => byMount(await counts.leases.byName()),
+    irrevocableLeases: async () => byMount(await counts.irrevocableLeases.byName()),
+    leaseLag: async () => (await leases.lagMs()) / 1000,
     entities: () => counts.entities.total(),
     auditDevices: async () => {
       const heads = await audit.chains.heads()

@@ -130,15 +130,15 @@ async function build(config: Config, parts: ServerParts) {
   const watch = new StorageWatch(log)
   const storageType = storageTypes[config.storage.kind]
   const metrics = new Metrics(watch.counters)
+  const measure = config.metrics === 'off' && config.metricsListen === undefined ? undefined : metrics
   const version = config.reportedVersion
   return {
-    ...{ ...parts, clock, random, watch, metrics },
-    measure: config.metrics === 'off' && config.metricsListen === undefined ? undefined : metrics,
+    ...{ ...parts, clock, random, watch, metrics, measure },
     document: new ApiDocument(gatehouseVersion),
     state: new ProcessState({ watch, version, storageType, sealType: config.seal, clock }),
     operator: await operatorSettings(config.cloud),
     // a wrong proxy setting must be found before a store is created
-    outbound: outboundClient(config),
+    outbound: outboundClient(config, measure),
   }
 }
 
@@ -207,7 +207,9 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   const server = createListServer(listServerOptions(config, given.measure), life.receive)
   const database = config.storage.kind === 'sqlite' ? config.storage.path : undefined
   const node = state.of({ life, storage })
-  metrics.add(processGauges({ node, life, storage, server, database, clock: given.clock, time }))
+  metrics.add(
+    processGauges({ node, life, storage, server, database, clock: given.clock, time, log: given.log }),
+  )
 
   // close both at once: the listener waits for long polls, which end when the requests do
   opened.defer(async () => {

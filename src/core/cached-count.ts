@@ -7,8 +7,9 @@ export type CachedCountParts = {
 }
 
 const minAgeMs = 10_000
-/** How long a count is used: 20 times as long as it took, to limit the cost of counting. */
-export const keptForMs = (tookMs: number): number => Math.max(minAgeMs, 20 * tookMs)
+const maxAgeMs = 60_000
+/** How long a count is used: 50 times as long as it took, which limits its cost, but a minute at most. */
+export const keptForMs = (tookMs: number): number => Math.min(Math.max(minAgeMs, 50 * tookMs), maxAgeMs)
 
 /** Caches an expensive count; concurrent callers share one run. */
 export class CachedCount {
@@ -27,6 +28,11 @@ export class CachedCount {
   /** The count of all namespaces. */
   async total(): Promise<number> {
     return (await this.#current()).values().reduce((sum, count) => sum + count, 0)
+  }
+
+  /** The counts by name. */
+  byName(): Promise<ReadonlyMap<string, number>> {
+    return this.#current()
   }
 
   async #current(): Promise<ReadonlyMap<string, number>> {

@@ -3,6 +3,8 @@ import type { AuditLogParts } from './audit/audit-log.ts'
 import { type AuditSettings, openAudit } from './audit/open-audit.ts'
 import { backgroundJobs } from './background-jobs.ts'
 import type { View } from './barrier/view.ts'
+import { CacheUses } from './cache-use.ts'
+import type { CoreEvents } from './core-events.ts'
 import { CorsStore } from './cors/cors-store.ts'
 import { openStore, type StoreParts, type StoreSettings } from './first-store.ts'
 import { Jobs, type JobsParts } from './jobs.ts'
@@ -16,7 +18,7 @@ import { completeRestoration } from './restoration.ts'
 import { openCeremonies } from './seal/ceremonies.ts'
 import { Servers } from './servers.ts'
 import { storedCounts } from './stored-counts.ts'
-import { openStores, type Stores } from './stores.ts'
+import { fullPathOf, openStores, type Stores } from './stores.ts'
 import { storeRootToken } from './tokens/root-token.ts'
 
 export type CoreSettings = StoreSettings & {
@@ -31,6 +33,8 @@ export type CoreParts = StoreParts & {
   readonly outbound: OutboundClient
   /** Called after each write of an audit entry. */
   readonly onAudited?: AuditLogParts['onWrite']
+  /** Absent without metrics. */
+  readonly events?: CoreEvents
   /** Called after each run of a background job. */
   readonly onJobRun?: JobsParts['onRun']
   /** Changed by tests only. */
@@ -53,7 +57,10 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const { shared } = storage
   const { onJobRun: onRun, jobTimes: times } = parts
   const jobs = opened.use(new Jobs({ shared, clock, log, onRun, ...(times && { times }) }))
-  const base = { barrier, clock, random, log, jobs, shared, outbound, mountTypes, systemTtl, apiAddr }
+  const base = {
+    ...{ barrier, clock, random, log, jobs, shared, outbound, mountTypes, systemTtl, apiAddr },
+    ...{ caches: new CacheUses(), events: parts.events },
+  }
   const stores = await openStores(base)
   const { root, view, namespaces, mounts, tokens, identities, policies } = stores
   await completeRestoration({ ...stores, storage })
@@ -107,8 +114,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     longLists: new LongLists(),
     counts: storedCounts(stores),
     resealRemaining: background.resealRemaining,
-    /** The path of a mount, including that of its namespace. */
-    fullPathOf: (mount: Mount) => `${namespaces.byId(mount.namespace)?.path ?? ''}${mount.path}`,
+    fullPathOf: (mount: Mount) => fullPathOf(stores, mount),
     policyExists: async (name: string, namespace: string) =>
       (await policies.get(namespace, name)) !== undefined,
     /**

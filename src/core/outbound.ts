@@ -24,10 +24,23 @@ export type OutboundOptions = {
   accept?: string
   /** In addition to `accept` and `user-agent`. */
   headers?: Readonly<Record<string, string>>
+  /** What the request is counted as; by default `provider`. */
+  service?: OutboundService
+}
+
+/** What metrics call a service. docs/monitoring.md#metrics */
+type OutboundService = 'keys' | 'discovery' | 'provider' | 'login' | 'directory' | 'resource-manager'
+
+/** A request that has ended. `refused`: a status from 400 to 499. */
+type OutboundEvent = {
+  readonly service: OutboundService
+  readonly outcome: 'ok' | 'refused' | 'failed' | 'timeout'
+  readonly seconds: number
 }
 
 /** A request of any method. The time limit includes everything. */
 export type OutboundExchange = {
+  service: OutboundService
   method: string
   url: string
   headers: Readonly<Record<string, string>>
@@ -52,6 +65,8 @@ export type OutboundRules = {
   /** The proxy for https requests, and the hosts that bypass it. */
   httpsProxy?: string | undefined
   noProxy?: string | undefined
+  /** Called when a request has ended. */
+  onEnd?: ((event: OutboundEvent) => void) | undefined
 }
 
 /** A request failed. The message names the host and the cause, never the URL's user information. */
@@ -83,10 +98,12 @@ const redirectsOfPost: ReadonlySet<number> = new Set([307, 308])
 export class OutboundClient {
   readonly #isDenied: (address: Address) => boolean
   readonly #proxyAgent: { env: Record<string, string>; host: string } | undefined
+  readonly #onEnd: OutboundRules['onEnd']
   /** For an agent from `connections`: agents that trust other authorities with the same names. */
   readonly #alternatives = new WeakMap<TlsAgent, readonly TlsAgent[]>()
 
-  constructor({ deny, httpsProxy, noProxy }: OutboundRules) {
+  constructor({ deny, httpsProxy, noProxy, onEnd }: OutboundRules) {
+    this.#onEnd = onEnd
     this.#isDenied = networkSet(deny)
     if (httpsProxy !== undefined && httpsProxy !== '') {
       const proxy = URL.parse(httpsProxy.includes('://') ? httpsProxy : `http://${httpsProxy}`)
@@ -135,6 +152,7 @@ export class OutboundClient {
 
   /** Sends an https request and returns any response; follows no redirects. Throws `OutboundError`. */
   async exchange({
+    service,
     method,
     url,
     headers,
@@ -154,7 +172,7 @@ export class OutboundClient {
     try {
       if (signal?.aborted === true) end()
       const options = { agent, headers: { ...headers, 'user-agent': 'gatehouse' }, signal: ending.signal }
-      return await this.#once(target, options, { verb: method, body, maxBytes })
+      return await this.#once(target, options, { verb: method, body, maxBytes, service })
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', end)
@@ -163,12 +181,13 @@ export class OutboundClient {
 
   async #send(url: string, options: OutboundOptions, body: string | undefined): Promise<OutboundResponse> {
     const { caPem, timeoutMs = 10_000, maxBytes = 1024 ** 2, accept = 'application/json' } = options
+    const { service = 'provider' } = options
     const limit = AbortSignal.timeout(timeoutMs)
     const signal = options.signal === undefined ? limit : AbortSignal.any([limit, options.signal])
     const ca = caPem === undefined || caPem === '' ? undefined : caCertificates(caPem)
     if (ca !== undefined && ca.length === 0)
       throw new OutboundError('could not parse CA PEM value successfully')
-    const request = { verb: body === undefined ? 'Get' : 'Post', body, maxBytes }
+    const request = { verb: body === undefined ? 'Get' : 'Post', body, maxBytes, service }
     const headers = { ...options.headers, accept, 'user-agent': 'gatehouse' }
     let target = parseUrl(url)
     for (let redirected = 0; ; redirected++) {
@@ -186,24 +205,30 @@ export class OutboundClient {
   async #once(
     target: URL,
     options: RequestOptions & Trust & { signal: AbortSignal },
-    { verb, body, maxBytes }: { verb: string; body: string | undefined; maxBytes: number },
+    { verb, body, maxBytes, service }: OutboundBody,
   ): Promise<OutboundResponse> {
+    const started = performance.now()
+    const ended = (outcome: OutboundEvent['outcome']) =>
+      this.#onEnd?.({ service, outcome, seconds: (performance.now() - started) / 1000 })
     try {
       // a literal address is not looked up
       const address = parseAddress(bareHost(target))
       if (address !== undefined) this.#refuseDenied(address, bareHost(target))
       const response = await this.#exchange(target, { ...options, method: verb.toUpperCase() }, body)
       try {
-        return {
+        const answer = {
           status: response.statusCode ?? 0,
           statusText: response.statusMessage ?? '',
           headers: response.headers,
           body: await readBody(response, maxBytes),
         }
+        ended(outcomeOf(answer.status))
+        return answer
       } finally {
         response.destroy()
       }
     } catch (error) {
+      ended(options.signal.aborted ? 'timeout' : 'failed')
       throw new OutboundError(
         `${verb} ${named(target)}: ${options.signal.aborted ? 'time limit exceeded' : causeOf(error)}`,
         { cause: error },
@@ -293,6 +318,18 @@ export function caCertificates(pem: string): string[] {
     const block = pem.slice(start, stop)
     if (isCertificate(block)) certificates.push(block)
   }
+}
+
+type OutboundBody = {
+  readonly verb: string
+  readonly body: string | undefined
+  readonly maxBytes: number
+  readonly service: OutboundService
+}
+
+function outcomeOf(status: number): OutboundEvent['outcome'] {
+  if (status < 400) return 'ok'
+  return status < 500 ? 'refused' : 'failed'
 }
 
 type Trust = { readonly agent?: TlsAgent; readonly ca?: string[] | undefined }

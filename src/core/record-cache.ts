@@ -1,3 +1,5 @@
+import { CacheUse } from './cache-use.ts'
+
 /**
  * Caches at most `limit` stored records, and prefers recently used ones. Code that changes a record calls
  * `drop` after the commit, so a copy is never older than the last acknowledged write of this server. What
@@ -17,6 +19,7 @@ export class RecordCache<Value extends object> {
   #young = new Map<string, Value>()
   #old = new Map<string, Value>()
   #drops = 0
+  #use = new CacheUse()
 
   constructor(
     limit: number,
@@ -28,11 +31,22 @@ export class RecordCache<Value extends object> {
     this.#own = own
   }
 
+  /** Counts in `use`, from now on, how often a record is found, and how often `read` has to load one. */
+  countIn(use: CacheUse): this {
+    this.#use = use
+    return this
+  }
+
   get(key: string): Value | undefined {
     const copy = this.#young.get(key)
-    if (copy !== undefined) return copy
+    if (copy !== undefined) {
+      this.#use.hits += 1
+      return copy
+    }
     const old = this.#old.get(key)
-    if (old !== undefined) this.#insert(key, old)
+    if (old === undefined) return undefined
+    this.#use.hits += 1
+    this.#insert(key, old)
     return old
   }
 
@@ -100,6 +114,7 @@ export class RecordCache<Value extends object> {
   ): Promise<Value | undefined> {
     const copy = this.get(key)
     if (copy !== undefined) return copy
+    this.#use.misses += 1
     const drops = this.#drops
     const value = await load()
     if (value !== undefined && isCacheable(value)) this.set(key, value, drops)

@@ -4,6 +4,9 @@ import type { Clock } from '../lib/clock.ts'
 import type { SharedStorage } from '../storage/shared-storage.ts'
 import type { View } from './barrier/view.ts'
 import { CachedCount, keptForMs } from './cached-count.ts'
+import { irrevocableLeases } from './leases/irrevocable.ts'
+import { lanes } from './leases/lease-keys.ts'
+import { tokenPrefix } from './tokens/token-keys.ts'
 import type { TokenStore } from './tokens/token-store.ts'
 
 export type StoredCountParts = {
@@ -15,8 +18,17 @@ export type StoredCountParts = {
   readonly shared: SharedStorage | undefined
 }
 
-/** Cached counts of stored objects. */
-export type StoredCounts = { readonly serviceTokens: CachedCount; readonly entities: CachedCount }
+/**
+ * Cached counts of stored objects, by namespace; leases by the accessor of their mount. `tokenRecords`
+ * includes tokens that have ended and are about to be deleted: no record is decrypted.
+ */
+export type StoredCounts = {
+  readonly serviceTokens: CachedCount
+  readonly entities: CachedCount
+  readonly tokenRecords: CachedCount
+  readonly leases: CachedCount
+  readonly irrevocableLeases: CachedCount
+}
 
 export function storedCounts(parts: StoredCountParts): StoredCounts {
   const { tokens, view, clock } = parts
@@ -25,6 +37,9 @@ export function storedCounts(parts: StoredCountParts): StoredCounts {
   return {
     serviceTokens: counted('tokens', () => countTokens(tokens)),
     entities: counted('entities', () => countEntities(view)),
+    tokenRecords: counted('token-records', () => countKeys(view, [tokenPrefix], () => 'all')),
+    leases: counted('leases', () => countKeys(view, lanes, firstStep)),
+    irrevocableLeases: counted('irrevocable-leases', () => countIrrevocable(view)),
   }
 }
 
@@ -73,19 +88,36 @@ async function countTokens(tokens: StoredCountParts['tokens']): Promise<Readonly
   }
 }
 
-/** The storage key of an entity contains its namespace, so no record is decrypted. */
-async function countEntities(view: View): Promise<ReadonlyMap<string, number>> {
-  const byNamespace = new Map<string, number>()
-  for (let after: string | undefined; ; await nextTurn()) {
-    const keys = await view.listKeys(entityKeys, {
-      limit: keyPageSize,
-      ...(after === undefined ? {} : { after }),
-    })
-    for (const key of keys)
-      addOne(byNamespace, key.slice(entityKeys.length, key.indexOf('/', entityKeys.length)))
-    after = keys.at(-1)
-    if (after === undefined) return byNamespace
+/** The storage key of an entity contains its namespace. */
+const countEntities = (view: View) => countKeys(view, [entityKeys], firstStep)
+
+const firstStep = (key: string): string => key.slice(0, key.indexOf('/'))
+
+/** Counts keys by a name in what follows the prefix. Decrypts no record. */
+async function countKeys(
+  view: View,
+  prefixes: readonly string[],
+  nameIn: (rest: string) => string,
+): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>()
+  for (const prefix of prefixes) {
+    for (let after: string | undefined; ; await nextTurn()) {
+      const keys = await view.listKeys(prefix, {
+        limit: keyPageSize,
+        ...(after === undefined ? {} : { after }),
+      })
+      for (const key of keys) addOne(counts, nameIn(key.slice(prefix.length)))
+      after = keys.at(-1)
+      if (after === undefined || keys.length < keyPageSize) break
+    }
   }
+  return counts
+}
+
+async function countIrrevocable(view: View): Promise<ReadonlyMap<string, number>> {
+  const byMount = new Map<string, number>()
+  for await (const { mountAccessor } of irrevocableLeases(view)) addOne(byMount, mountAccessor)
+  return byMount
 }
 
 const addOne = (counts: Map<string, number>, name: string) => counts.set(name, (counts.get(name) ?? 0) + 1)

@@ -3,6 +3,8 @@ import type { Random } from '../lib/random.ts'
 import type { SharedStorage } from '../storage/shared-storage.ts'
 import type { Barrier } from './barrier/barrier.ts'
 import { corePrefix } from './barrier/view.ts'
+import type { CacheUses } from './cache-use.ts'
+import type { CoreEvents } from './core-events.ts'
 import type { CoreLog } from './core-log.ts'
 import { GroupStore } from './identity/group-store.ts'
 import { IdentityStore } from './identity/identity-store.ts'
@@ -10,6 +12,7 @@ import { migrateIdentityNames } from './identity/name-migration.ts'
 import { IdentityTokens } from './identity-tokens/identity-tokens.ts'
 import type { Jobs } from './jobs.ts'
 import { LeaseStore } from './leases/lease-store.ts'
+import type { Mount } from './mounts/mount.ts'
 import type { SystemTtls } from './mounts/mount-config.ts'
 import { fixedPaths } from './mounts/mount-path.ts'
 import { MountStore } from './mounts/mount-store.ts'
@@ -40,6 +43,8 @@ type StoreBase = {
   readonly systemTtl: SystemTtls
   /** Where clients reach the server, without a trailing slash. */
   readonly apiAddr: string
+  readonly caches: CacheUses
+  readonly events: CoreEvents | undefined
 }
 
 export type Stores = Awaited<ReturnType<typeof openStores>>
@@ -82,6 +87,7 @@ async function openMounts(opened: StoreBase) {
 type Mounted = StoreBase & Awaited<ReturnType<typeof openMounts>>
 
 async function openIdentity({
+  caches,
   root,
   view,
   shared,
@@ -108,7 +114,7 @@ async function openIdentity({
   )
   const identities = await openRequired(
     'the keys of identities',
-    IdentityStore.open({ ...parts, memberships: groups }),
+    IdentityStore.open({ ...parts, memberships: groups, caches }),
   )
   groups.onChange((change) => identities.groupsChanged(change))
   const identityTokens = new IdentityTokens({
@@ -122,6 +128,7 @@ async function openIdentity({
 async function openTokens(opened: Mounted) {
   const { root, view, clock, random, log, jobs, barrier, shared, namespaces, mounts, mountOf, mountTypes } =
     opened
+  const { caches, events } = opened
   const uncopied = view.view('', { isUncopied: true })
   // tokens are invalid as soon as their namespace is tainted
   const liveMountOf = (accessor: string) => {
@@ -130,15 +137,21 @@ async function openTokens(opened: Mounted) {
   }
   const tokens = await openRequired(
     'the keys of tokens',
-    TokenStore.open({ view, clock, random, sealer: barrier, copies: shared?.copies, mountOf: liveMountOf }),
+    TokenStore.open({
+      ...{ view, clock, random, sealer: barrier, copies: shared?.copies, mountOf: liveMountOf, caches },
+      ...(events && { onCreated: events.tokenCreated }),
+    }),
   )
   const spent = await openRequired('the keys of one-time logins', ReplayStore.open({ view, random, clock }))
-  const policies = await PolicyStore.open({ view: root.view('policy/'), clock })
+  const policies = await PolicyStore.open({ view: root.view('policy/'), clock, caches })
   const cubbyholes = new Cubbyholes({
     mountOf: (namespace) => mounts.table.at(namespace, fixedPaths.cubbyhole),
     viewOf: (mount) => mounts.viewOf(mount).view('', { isUncopied: true }),
   })
-  const revoker = new TokenRevoker({ tokens, view, clock })
+  const revoker = new TokenRevoker({
+    ...{ tokens, view, clock },
+    ...(events && { onDeleted: events.tokenDeleted }),
+  })
   const discard = (accessor: string) => {
     revoker.revoke(accessor).catch((err: unknown) => {
       // the token that sealed the server: it is swept once the server is unsealed
@@ -162,6 +175,8 @@ async function openTokens(opened: Mounted) {
     },
     backendOf: (plugin) => mountTypes.leaseBackend(plugin),
     revokeToken: (accessor) => revoker.revoke(accessor),
+    onRevoked: ({ mount_accessor }, outcome) =>
+      events?.leaseRevoked(fullPathOf(opened, mountOf(mount_accessor)), outcome),
   })
   revoker.onRevoked((token) => cubbyholes.empty(token))
   revoker.onRevoked((token) => leases.endOwned(token))
@@ -178,3 +193,7 @@ async function openTokens(opened: Mounted) {
   const tokenRoles = new TokenRoleStore(view)
   return { tokens, tokenRoles, spent, policies, cubbyholes, revoker, discard, wrapper, leases, tidy }
 }
+
+/** The path of a mount, including that of its namespace; empty for none. */
+export const fullPathOf = ({ namespaces }: Pick<Mounted, 'namespaces'>, mount: Mount | undefined): string =>
+  mount === undefined ? '' : `${namespaces.byId(mount.namespace)?.path ?? ''}${mount.path}`

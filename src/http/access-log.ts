@@ -3,7 +3,7 @@ import { nodePathOf, noRoute } from './mount-router.ts'
 
 /**
  * The log line of a finished request. It never contains query, body, headers or tokens.
- * docs/operations.md#metrics
+ * docs/monitoring.md#metrics
  */
 export type AccessLine = {
   request_id: string

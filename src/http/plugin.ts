@@ -5,7 +5,7 @@ import type { Resource } from './resource.ts'
 
 /** A metric with a value for each mount. Mounts may share a label: then their values are combined. */
 export type MountGauge = {
-  /** Without `gatehouse_`. docs/operations.md#metrics */
+  /** Without `gatehouse_`. docs/monitoring.md#metrics */
   readonly name: string
   readonly help: string
   combine(one: number, other: number): number

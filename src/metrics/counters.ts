@@ -19,18 +19,18 @@ export class Counter {
 }
 
 /** Upper bounds in seconds: from a cached response to one that waits for a provider. */
-const durationBounds = [
+export const durationBounds = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ] as const
 
 type Observations = { readonly buckets: Float64Array; sum: number; count: number }
 
-/** A histogram with labels, of durations unless `bounds` are given. */
+/** A histogram with labels. `bounds` are the upper bounds of its buckets. */
 export class Histogram {
   readonly bounds: readonly number[]
   readonly #byKey = new Map<string, Labelled<Observations>>()
 
-  constructor(bounds: readonly number[] = durationBounds) {
+  constructor(bounds: readonly number[]) {
     this.bounds = bounds
   }
 

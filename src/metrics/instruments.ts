@@ -4,7 +4,7 @@ import type { Counter, Labels, Histogram } from './counters.ts'
 /** prom-client, loaded on first use. */
 export type Library = typeof import('prom-client')
 
-/** Name without `gatehouse_`, help text and labels of a metric. docs/operations.md#metrics */
+/** Name without `gatehouse_`, help text and labels of a metric. docs/monitoring.md#metrics */
 export type MetricInfo = { readonly name: string; readonly help: string; readonly labels: readonly string[] }
 
 const configurationOf = ({ name, help, labels }: MetricInfo, registry: Registry) => ({
@@ -29,17 +29,32 @@ export function registerCounter(
 /** The values of a gauge, by labels. */
 export type Reading = readonly { readonly labels: Labels; readonly value: number }[]
 
-/** A gauge that is read when metrics are collected. */
-export type ReadGauge = MetricInfo & { read(): Reading | Promise<Reading> }
+/** A gauge, or a counter that is kept elsewhere, which is read when metrics are collected. */
+export type ReadGauge = MetricInfo & { readonly type?: 'counter'; read(): Reading | Promise<Reading> }
 
-export function registerGauge({ Gauge }: Library, registry: Registry, { read, ...info }: ReadGauge): Gauge {
-  return new Gauge({
+export function registerGauge(
+  library: Library,
+  registry: Registry,
+  { read, type, ...info }: ReadGauge,
+): Gauge | PrometheusCounter {
+  // leave out what cannot be read, e.g. because the server is sealed
+  const readable = () =>
+    Promise.resolve()
+      .then(read)
+      .catch(() => [])
+  if (type === 'counter')
+    return new library.Counter({
+      ...configurationOf(info, registry),
+      async collect() {
+        const reading = await readable()
+        this.reset()
+        for (const { labels, value } of reading) this.inc({ ...labels }, value)
+      },
+    })
+  return new library.Gauge({
     ...configurationOf(info, registry),
     async collect() {
-      // leave out a gauge that cannot be read, e.g. because the server is sealed
-      const reading = await Promise.resolve()
-        .then(read)
-        .catch(() => [])
+      const reading = await readable()
       this.reset()
       // without labels, `reset` sets the value to 0
       if (info.labels.length === 0) this.remove()
@@ -84,7 +99,8 @@ function valuesOf(name: string, histogram: Histogram): Value[] {
     return [
       ...values,
       { labels: { ...labels, le: '+Inf' }, value: count, metricName: `${name}_bucket` },
-      { labels, value: sum, metricName: `${name}_sum` },
+      // a sum of floating point numbers has up to 17 digits
+      { labels, value: Number(sum.toPrecision(12)), metricName: `${name}_sum` },
       { labels, value: count, metricName: `${name}_count` },
     ]
   })

@@ -1,4 +1,4 @@
-import type { ReadGauge } from './instruments.ts'
+import type { ReadGauge, Reading } from './instruments.ts'
 
 /** A gauge with a value for each mount. Values with the same label are combined. */
 export type LabelledGauge = {
@@ -6,17 +6,25 @@ export type LabelledGauge = {
   readonly help: string
   combine(one: number, other: number): number
   /** `label` has a limited number of values. */
-  read(): Promise<readonly { readonly label: string; readonly value: number | undefined }[]>
+  read(): Promise<readonly Labelled[]>
 }
 
 export const mountGauge = ({ name, help, combine, read }: LabelledGauge): ReadGauge => ({
   ...{ name, help, labels: ['mount'] },
-  read: async () => {
-    const byMount = new Map<string, number>()
-    for (const { label, value } of await read()) {
-      const known = byMount.get(label)
-      if (value !== undefined) byMount.set(label, known === undefined ? value : combine(known, value))
-    }
-    return [...byMount].map(([mount, value]) => ({ labels: { mount }, value }))
-  },
+  read: async () => combined(await read(), combine),
 })
+
+type Labelled = { readonly label: string; readonly value: number | undefined }
+
+/** A value for each mount. */
+export function combined(
+  values: readonly Labelled[],
+  combine: (one: number, other: number) => number,
+): Reading {
+  const byMount = new Map<string, number>()
+  for (const { label, value } of values) {
+    const known = byMount.get(label)
+    if (value !== undefined) byMount.set(label, known === undefined ? value : combine(known, value))
+  }
+  return [...byMount].map(([mount, value]) => ({ labels: { mount }, value }))
+}

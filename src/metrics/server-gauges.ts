@@ -20,6 +20,8 @@ export type ServerSources = {
   clockOffset(): number
   /** Seconds since copies of records were confirmed; undefined if no other server writes them. */
   copiesAge(): number | undefined
+  /** Lines of the log that were dropped because nobody read them in time. */
+  droppedLogLines(): number
   inFlight(): number
   connections(): Promise<number>
 }
@@ -36,7 +38,14 @@ export type StoreSources = {
     readonly isHeld: boolean
     readonly lastSuccess: number | undefined
   }[]
-  serviceTokens(): Promise<number>
+  /** How often each cache had what was asked for. */
+  caches(): Iterable<readonly [string, { readonly hits: number; readonly misses: number }]>
+  tokens(): Promise<number>
+  /** By the label of the mount. */
+  leases(): Promise<Reading>
+  irrevocableLeases(): Promise<Reading>
+  /** How long the oldest due lease has been due, in seconds. */
+  leaseLag(): Promise<number>
   entities(): Promise<number>
   /** `checkpoint`: time of the last one in seconds. */
   auditDevices(): Promise<
@@ -49,7 +58,7 @@ const one = (value: number | boolean): Reading => [{ labels: {}, value: Number(v
 const labelled = (label: string, values: Readonly<Record<string, number>>): Reading =>
   Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }))
 
-/** docs/operations.md#metrics */
+/** docs/monitoring.md#metrics */
 export function serverGauges(sources: ServerSources): ReadGauge[] {
   const { version, storageType: storage, sealType: seal } = sources
   return [
@@ -109,6 +118,13 @@ export function serverGauges(sources: ServerSources): ReadGauge[] {
       },
     },
     {
+      name: 'log_lines_dropped_total',
+      type: 'counter',
+      help: 'Lines of the log that were dropped because nobody read them in time',
+      labels: [],
+      read: () => one(sources.droppedLogLines()),
+    },
+    {
       name: 'http_in_flight_requests',
       help: 'Requests in progress',
       labels: [],
@@ -123,7 +139,7 @@ export function serverGauges(sources: ServerSources): ReadGauge[] {
   ]
 }
 
-/** docs/operations.md#metrics */
+/** docs/monitoring.md#metrics */
 export function storeGauges(sources: StoreSources): ReadGauge[] {
   return [
     {
@@ -181,10 +197,39 @@ export function storeGauges(sources: StoreSources): ReadGauge[] {
         ),
     },
     {
+      name: 'cache_requests_total',
+      type: 'counter',
+      help: 'Reads of cached records, by whether the cache had them',
+      labels: ['cache', 'outcome'],
+      read: () =>
+        [...sources.caches()].flatMap(([cache, { hits, misses }]) => [
+          { labels: { cache, outcome: 'hit' }, value: hits },
+          { labels: { cache, outcome: 'miss' }, value: misses },
+        ]),
+    },
+    {
       name: 'tokens',
-      help: 'Valid service tokens; batch tokens are not stored',
+      help: 'Stored service tokens; batch tokens are not stored',
       labels: ['type'],
-      read: async () => [{ labels: { type: 'service' }, value: await sources.serviceTokens() }],
+      read: async () => [{ labels: { type: 'service' }, value: await sources.tokens() }],
+    },
+    {
+      name: 'leases',
+      help: 'Leases of secrets that can still be revoked',
+      labels: ['mount'],
+      read: () => sources.leases(),
+    },
+    {
+      name: 'leases_irrevocable',
+      help: 'Leases whose revocation was given up',
+      labels: ['mount'],
+      read: () => sources.irrevocableLeases(),
+    },
+    {
+      name: 'lease_expiry_lag_seconds',
+      help: 'How long the oldest due lease has been due',
+      labels: [],
+      read: async () => one(await sources.leaseLag()),
     },
     {
       name: 'entities',

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 import { type Library, registerCounter, registerHistogram } from './instruments.ts'
-import { Counter, Histogram } from './counters.ts'
+import { Counter, durationBounds, Histogram } from './counters.ts'
 
 /** A group has at most 256 steps. */
 const stepBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256]
@@ -13,7 +13,7 @@ const operationBounds = [
 /** Metrics of the storage. Separate from `Metrics`, because the storage opens first. */
 export class StorageCounters {
   readonly #operations = new Histogram(operationBounds)
-  readonly #seconds = new Histogram()
+  readonly #seconds = new Histogram(durationBounds)
   readonly #steps = new Histogram(stepBounds)
   readonly #errors = new Counter()
 

@@ -5,7 +5,7 @@ import { registerRuntimeMetrics } from './runtime.ts'
 
 type WorkerState = { readonly name: string; readonly isServing: boolean; readonly restarts: number }
 
-/** The metrics of the process that supervises workers. docs/operations.md#metrics */
+/** The metrics of the process that supervises workers. docs/monitoring.md#metrics */
 export class SupervisorMetrics {
   readonly #workers: () => readonly WorkerState[]
   #registry: Registry | undefined

@@ -248,7 +248,14 @@ test.each([
 test('reused connections also find the right one of two authorities with one name', async () => {
   await using provider = await startProvider({ '/': { ok: true } }, rotatedAuthority.leaf)
   const [signer, namesake] = rotatedAuthority.authorities
-  const call = { method: 'GET', url: provider.url, headers: {}, timeoutMs: 5_000, maxBytes: 1_000 }
+  const call = {
+    service: 'login',
+    method: 'GET',
+    url: provider.url,
+    headers: {},
+    timeoutMs: 5_000,
+    maxBytes: 1_000,
+  } as const
 
   for (const caPem of [`${signer}${namesake}`, `${namesake}${signer}`]) {
     const agent = open.connections(caPem)

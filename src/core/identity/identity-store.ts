@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
+import type { CacheUses } from '../cache-use.ts'
 import { RecordCache } from '../record-cache.ts'
 import { writeAttempts } from '../stored-record.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
@@ -37,6 +38,7 @@ export type IdentityStoreParts = {
   readonly random: Random
   /** The groups of entities; absent: there are no groups. */
   readonly memberships?: Memberships
+  readonly caches?: CacheUses
 }
 
 /**
@@ -137,7 +139,7 @@ export class IdentityStore {
   #day = { from: 0, text: '' }
 
   private constructor(
-    { view, clock, random, memberships = noMemberships }: IdentityStoreParts,
+    { view, clock, random, memberships = noMemberships, caches }: IdentityStoreParts,
     keys: IdentityKeys,
   ) {
     this.#view = view
@@ -145,6 +147,7 @@ export class IdentityStore {
     this.random = random
     this.memberships = memberships
     this.records = new EntityRecords(view, keys)
+    if (caches !== undefined) this.#identities.countIn(caches.of('identities'))
     view.watch(entitiesPrefix, (written) => this.#identities.follow(written, idInKey))
     view.watch(mergedPrefix, (written) => this.#mergedInto.follow(written, idInKey))
   }

@@ -7,12 +7,12 @@ export type IrrevocableLease = { readonly id: string; readonly mountAccessor: st
 const pageSize = 500
 
 /**
- * Yields the irrevocable leases of some namespaces, ordered by expiry time. Reads only their rows, not the
+ * Yields the irrevocable leases of some namespaces, or of all, ordered by expiry time. Reads only their rows, not the
  * records.
  */
 export async function* irrevocableLeases(
   view: View,
-  namespaces: ReadonlySet<string>,
+  namespaces?: ReadonlySet<string>,
 ): AsyncGenerator<IrrevocableLease> {
   for (let after: string | undefined; ; await nextTurn()) {
     const page = await view.list(irrevocablePrefix, {
@@ -21,7 +21,7 @@ export async function* irrevocableLeases(
     })
     for (const { key, value } of page) {
       const { namespace, id } = readScheduled(key.slice(irrevocablePrefix.length))
-      if (namespaces.has(namespace)) yield { id, ...readRow(value) }
+      if (namespaces?.has(namespace) !== false) yield { id, ...readRow(value) }
     }
     after = page.at(-1)?.key
     if (after === undefined) return

@@ -43,6 +43,8 @@ export function scheduleKey(lease: Lease): string {
 /** A time as sortable text: 16 digits hold every time of a JavaScript Date; a time before 1970 becomes 0. */
 const timeText = (ms: number): string => String(Math.max(0, Math.round(ms))).padStart(timeDigits, '0')
 const timeDigits = 16
+/** The rows of leases that were ended before their time. */
+export const endedRows = `${timeText(0)}/`
 
 /** Parses `<time>/<namespace>/<id>`, the end of a schedule key. */
 export function readScheduled(text: string): LeaseRef & { readonly time: number } {

@@ -66,16 +66,25 @@ export class LeaseLane {
  */
 export async function findLanes(view: View): Promise<Map<string, number>> {
   const firstByMount = new Map<string, number>()
+  for await (const { accessor, key, prefix } of firstRows(view)) {
+    const { time } = readScheduled(key.slice(prefix.length))
+    firstByMount.set(accessor, Math.min(time, firstByMount.get(accessor) ?? time))
+  }
+  return firstByMount
+}
+
+/** The first row of each mount in each lane. */
+export async function* firstRows(
+  view: View,
+): AsyncGenerator<{ accessor: string; key: string; prefix: string }> {
   for (const lane of lanes) {
     for (let after: string | undefined; ; ) {
       const [key] = await view.listKeys(lane, { limit: 1, ...(after === undefined ? {} : { after }) })
       if (key === undefined) break
       const accessor = key.slice(lane.length, key.indexOf('/', lane.length))
       const prefix = lanePrefix(lane, accessor)
-      const { time } = readScheduled(key.slice(prefix.length))
-      firstByMount.set(accessor, Math.min(time, firstByMount.get(accessor) ?? time))
+      yield { accessor, key, prefix }
       after = behind(prefix)
     }
   }
-  return firstByMount
 }

@@ -22,6 +22,8 @@ export type LeaseRevokerParts = {
   backendOf(plugin: string): LeaseBackend | undefined
   /** Time limit of one call of a backend. */
   readonly limitMs: number
+  /** Called after each attempt to revoke a lease. */
+  onRevoked?(lease: Lease, outcome: 'ok' | 'failed' | 'forced'): void
 }
 
 /** A revocation in progress. Resolves to whether the lease no longer exists. `ended`: see `revoke`. */
@@ -82,6 +84,7 @@ export class LeaseRevoker {
     const remembered = backendOf(stored.lease.plugin)?.dropping?.(stored.lease)
     try {
       await records.remove(ref, stored, remembered?.alongside)
+      this.#parts.onRevoked?.(stored.lease, 'forced')
     } finally {
       remembered?.dropped()
     }
@@ -109,7 +112,9 @@ export class LeaseRevoker {
   async revokeSecret(lease: Lease, ended?: AbortSignal): Promise<void> {
     try {
       await this.call(lease, (backend, signal) => backend.revoke(lease, signal), ended)
+      this.#parts.onRevoked?.(lease, 'ok')
     } catch (cause) {
+      this.#parts.onRevoked?.(lease, 'failed')
       throw new RevocationFailure(cause)
     }
   }

@@ -14,12 +14,13 @@ import type { Lease, LeasedSecret, LeaseRef } from './lease.ts'
 import { failureText, type LeaseBackend } from './lease-backend.ts'
 import { LeaseCount } from './lease-count.ts'
 import { LeaseExpiry } from './lease-expiry.ts'
+import { leaseLagMs } from './lease-lag.ts'
 import { entityOwner } from './lease-keys.ts'
 import { type NamePage, nextName, secretLeaseNames } from './lease-names.ts'
 import { LeaseOwners } from './lease-owners.ts'
 import { LeaseRecords } from './lease-records.ts'
 import { renewalRefusal, renewed, shownDuration } from './lease-renewal.ts'
-import { LeaseRevoker, RevocationFailure } from './lease-revoker.ts'
+import { LeaseRevoker, type LeaseRevokerParts, RevocationFailure } from './lease-revoker.ts'
 import { isTokenRenewable, type ShownLease, shownSecretLease, shownTokenLease } from './lease-view.ts'
 import { PrefixRevocation } from './prefix-revocation.ts'
 import { endedNow, queuedNow } from './retry.ts'
@@ -45,6 +46,8 @@ export type LeaseStoreParts = {
   mountOf(accessor: string): Mount | undefined
   /** Renews and revokes the leases of a plugin's mounts. */
   backendOf(plugin: string): LeaseBackend | undefined
+  /** Called after each attempt to revoke a lease. */
+  readonly onRevoked?: LeaseRevokerParts['onRevoked']
   /** Revokes a token and all its descendants. */
   revokeToken(accessor: string): Promise<unknown>
   /** Time limit of one revocation or renewal by an engine; default 90 s. docs/contract/leases.md#retries */
@@ -112,6 +115,7 @@ export class LeaseStore implements AsyncDisposable {
       records: this.#records,
       backendOf: parts.backendOf,
       limitMs: parts.callLimitMs ?? defaultCallLimitMs,
+      ...(parts.onRevoked && { onRevoked: parts.onRevoked }),
     })
     this.expiry = new LeaseExpiry({
       ...{ view, clock, random, records: this.#records, revoker: this.#revoker, job: parts.job },
@@ -408,6 +412,11 @@ export class LeaseStore implements AsyncDisposable {
    */
   tidy(): boolean {
     return this.#owners.tidy()
+  }
+
+  /** How long the lease that was due first has been due, in milliseconds; 0 if none is. */
+  async lagMs(): Promise<number> {
+    return await leaseLagMs({ view: this.#parts.view, records: this.#records }, this.#parts.clock.now())
   }
 
   /** The irrevocable leases of some namespaces, ordered by expiry time. docs/contract/leases.md#retries */

@@ -4,6 +4,7 @@ import { fail, refuse, ServiceError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { formatTime } from '../../lib/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
+import { CacheUse, type CacheUses } from '../cache-use.ts'
 import { type Acl, type CompiledPolicies, compilePolicies, rootAcl } from './acl.ts'
 import { BoundAcls } from './bound-acls.ts'
 import { defaultPolicyText, responseWrapping, responseWrappingText } from './builtin.ts'
@@ -16,6 +17,7 @@ export type StoredPolicy = { readonly name: string; readonly text: string; reado
 export type PolicyStoreParts = {
   view: View
   clock: Clock
+  caches?: CacheUses
 }
 
 /** Policies that a caller's entity and groups add to those of its token. */
@@ -50,10 +52,12 @@ export class PolicyStore {
   /** Digests of lists of names: hashing a thousand names takes longer than a decision. */
   readonly #namesKeys = new WeakMap<readonly string[], string>()
   readonly #bound = new BoundAcls()
+  readonly #use: CacheUse
   #generation = 0
 
-  constructor({ view, clock }: PolicyStoreParts) {
+  constructor({ view, clock, caches }: PolicyStoreParts) {
     this.#view = view
+    this.#use = caches?.of('policies') ?? new CacheUse()
     this.#clock = clock
     view.watch('', () => this.forget())
   }
@@ -150,9 +154,11 @@ export class PolicyStore {
   ): Promise<Acl> {
     if (policyNames[0] === 'root' && namespace === 'root') return rootAcl
     const key = this.#setsKey(namespace, policyNames, more)
+    const known = this.#compiled.get(key)
+    if (known === undefined) this.#use.misses += 1
+    else this.#use.hits += 1
     const compiled =
-      this.#compiled.get(key) ??
-      (await this.#compile(key, [{ namespace, names: policyNames, prefix: '' }, ...more]))
+      known ?? (await this.#compile(key, [{ namespace, names: policyNames, prefix: '' }, ...more]))
     return this.#bound.of(compiled, context)
   }
 

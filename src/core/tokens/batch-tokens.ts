@@ -4,6 +4,7 @@ import { refuse } from '../../errors.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import { namespaceIdOf, suffixOf } from '../namespaces/suffix.ts'
+import { CacheUse } from '../cache-use.ts'
 import { RecordCache } from '../record-cache.ts'
 import { readToken, type Token } from './token.ts'
 
@@ -51,8 +52,10 @@ export class BatchTokens {
   readonly #opened = new RecordCache<Token>(cacheLimit, maxCachedText)
   readonly #salt: string
 
-  constructor(sealer: Sealer, random: Random) {
+  /** Reads of tokens are counted in `use`. */
+  constructor(sealer: Sealer, random: Random, use = new CacheUse()) {
     this.#sealer = sealer
+    this.#opened.countIn(use)
     this.#salt = Buffer.from(random.bytes(32)).toString('latin1')
   }
 
@@ -77,11 +80,7 @@ export class BatchTokens {
   async open(id: string): Promise<Token | undefined> {
     if (id.length > maxLength) return undefined
     const digest = hash('sha256', this.#salt + id, 'base64')
-    const known = this.#opened.get(digest)
-    if (known !== undefined) return known
-    const token = await this.#read(id)
-    if (token !== undefined) this.#opened.set(digest, token)
-    return token
+    return await this.#opened.read(digest, () => this.#read(id))
   }
 
   async #read(id: string): Promise<Token | undefined> {

@@ -105,6 +105,7 @@ export async function createFurtherRootToken(
   keep(minted.id)
   const note = noteAt === undefined ? [] : [{ key: noteKey, value: { time: new Date(noteAt).toISOString() } }]
   await view.write([...minted.entries, ...note])
+  tokens.remember(minted)
   return minted.token.accessor
 }
 
@@ -116,6 +117,7 @@ export async function createRootToken(
   const minted = tokens.mint(rootDraft(tokenMount))
   const encoded = await encode(minted.id)
   await writeMinted(view, minted)
+  tokens.remember(minted)
   return encoded
 }
 

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
+import type { CoreEvents, TokenEnd } from '../core-events.ts'
 import type { WriteOptions } from '../../storage/storage.ts'
 import { writeAttempts } from '../stored-record.ts'
 import type { Token } from './token.ts'
@@ -13,6 +14,7 @@ export type TokenRevokerParts = {
   /** The view that stores the tokens. */
   readonly view: View
   readonly clock: Clock
+  readonly onDeleted?: CoreEvents['tokenDeleted']
 }
 
 /**
@@ -45,12 +47,14 @@ export class TokenRevoker {
   readonly #view: View
   readonly #clock: Clock
   readonly #listeners: CleanUp[] = []
+  readonly #onDeleted: TokenRevokerParts['onDeleted']
 
   constructor(parts: TokenRevokerParts) {
     this.#tokens = parts.tokens
     // deletes only what is invalid already: a copy of it does no harm
     this.#view = parts.view.view('', { isUncopied: true })
     this.#clock = parts.clock
+    this.#onDeleted = parts.onDeleted
   }
 
   /** `listener` removes what belongs to a revoked token; listeners run in the order of registration. */
@@ -220,16 +224,23 @@ export class TokenRevoker {
         ended.map(({ stored }) => stored && this.#cleanUp(stored.token)),
       )
       const failures = cleanUps.flatMap((cleanUp) => (cleanUp.status === 'rejected' ? [cleanUp.reason] : []))
-      const entries = ended.flatMap(({ hash, stored }, at) =>
-        cleanUps[at]?.status === 'rejected' ? [] : this.#deletion(hash, stored, parent?.hash),
-      )
+      const deleted = ended.filter((_, at) => cleanUps[at]?.status === 'fulfilled')
+      const entries = deleted.flatMap(({ hash, stored }) => this.#deletion(hash, stored, parent?.hash))
       try {
-        if (entries.length === 0 || (await this.#view.write(entries))) return failures
+        if (entries.length === 0 || (await this.#view.write(entries))) {
+          this.#report(deleted)
+          return failures
+        }
       } finally {
         for (const { stored } of ended) if (stored !== undefined) this.#tokens.forget(stored.hash)
       }
     }
     throw fail('unavailable', 'too many changes to the tokens to revoke')
+  }
+
+  #report(deleted: readonly Ended[]): void {
+    const now = this.#clock.now()
+    for (const { stored } of deleted) if (stored !== undefined) this.#onDeleted?.(endOf(stored.token, now))
   }
 
   async #cleanUp(token: Token): Promise<void> {
@@ -264,6 +275,12 @@ export class TokenRevoker {
       ...[...parents].map((one) => ({ key: childKey(one, hash), value: undefined })),
     ]
   }
+}
+
+function endOf({ num_uses, expire_time }: Token, now: number): TokenEnd {
+  if (num_uses < 0) return 'spent'
+  if (expire_time === revokedAt) return 'revoked'
+  return expire_time !== null && expire_time <= now ? 'expired' : 'lost'
 }
 
 /** The times of a token's rows under `expire/`. */

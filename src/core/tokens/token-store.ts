@@ -7,7 +7,10 @@ import type { Copies } from '../../storage/shared-storage.ts'
 import { keep, type Range, type WriteOptions } from '../../storage/storage.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
+import { fixedPaths } from '../mounts/mount-path.ts'
 import { suffixOf } from '../namespaces/suffix.ts'
+import type { CacheUses } from '../cache-use.ts'
+import type { CoreEvents, TokenSource } from '../core-events.ts'
 import { RecordCache } from '../record-cache.ts'
 import { isUnreadable, writeAttempts } from '../stored-record.ts'
 import { batchToken, BatchTokens, isBatchId, type Sealer } from './batch-tokens.ts'
@@ -33,6 +36,8 @@ export type TokenStoreParts = {
   /** The copies of all stores, if other servers write the storage too. */
   readonly copies?: Copies | undefined
   mountOf(accessor: string): Mount | undefined
+  readonly caches?: CacheUses
+  readonly onCreated?: CoreEvents['tokenCreated']
 }
 
 /** The fields that the caller of `mint` chooses; `mint` generates the others. */
@@ -99,6 +104,7 @@ export class TokenStore {
   readonly #random: Random
   readonly #mountOf: TokenStoreParts['mountOf']
   readonly #copies: Copies | undefined
+  readonly #onCreated: TokenStoreParts['onCreated']
   /** By hash. Tokens with limited uses are not cached: their record changes with every request. */
   readonly #cache = new RecordCache<Token>(cacheLimit, maxCachedText)
   #reports = 0
@@ -108,12 +114,14 @@ export class TokenStore {
   private constructor(parts: TokenStoreParts, keys: TokenKeys, cutOffs: EntityCutOffs) {
     this.keys = keys
     this.cutOffs = cutOffs
-    this.#batch = new BatchTokens(parts.sealer, parts.random)
+    this.#batch = new BatchTokens(parts.sealer, parts.random, parts.caches?.of('batch_tokens'))
     this.#view = parts.view
     this.#clock = parts.clock
     this.#random = parts.random
     this.#mountOf = parts.mountOf
     this.#copies = parts.copies
+    this.#onCreated = parts.onCreated
+    if (parts.caches !== undefined) this.#cache.countIn(parts.caches.of('tokens'))
     parts.view.watch(tokenPrefix, (written) => {
       this.#reports += 1
       this.#cache.follow(written, (key) => key.slice(tokenPrefix.length))
@@ -386,12 +394,19 @@ export class TokenStore {
   }
 
   /**
-   * Caches a minted token; call it once its entries are written. No effect if another server may have changed
-   * or revoked it by now.
+   * Counts a minted token and caches it; call it once its entries are written. It is not cached if another
+   * server may have changed or revoked it by now.
    */
   remember({ token, reports }: Minted): void {
+    this.#onCreated?.(token.type, this.#sourceOf(token))
     if (token.type === 'service' && isCacheable(token) && reports === this.#reports)
       this.#cache.set(this.keys.hashOf(token.accessor), token)
+  }
+
+  #sourceOf({ mount_accessor, path, policies }: Token): TokenSource {
+    if (policies[0] === 'response-wrapping') return 'wrapping'
+    if (this.#mountOf(mount_accessor)?.type !== 'token') return 'login'
+    return path === `${fixedPaths.token}root` ? 'root' : 'token'
   }
 
   /** Drops a changed or deleted token from the cache. */

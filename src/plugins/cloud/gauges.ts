@@ -1,7 +1,7 @@
 import type { MountGauge } from '../../http/plugin.ts'
 import type { CloudEngine } from './engine.ts'
 
-/** docs/operations.md#metrics */
+/** docs/monitoring.md#metrics */
 export const cloudGauges = ({ credentials }: CloudEngine): MountGauge[] => [
   {
     name: 'cloud_debris_objects',

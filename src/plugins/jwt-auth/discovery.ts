@@ -24,7 +24,7 @@ export async function discover(
   note?: ResponseDate,
 ): Promise<DiscoveryDocument> {
   const answer = await outbound
-    .get(`${url.replace(/\/$/, '')}/.well-known/openid-configuration`, { caPem })
+    .get(`${url.replace(/\/$/, '')}/.well-known/openid-configuration`, { caPem, service: 'discovery' })
     .catch((cause: unknown) => {
       throw new DiscoveryError(requestProblem(cause), { cause })
     })

@@ -19,7 +19,7 @@ export async function fetchJwkSet(
   note?: ResponseDate,
 ): Promise<JwkSet> {
   if (url === '') throw new KeyFetchError('get keys failed: the discovery document names no jwks_uri')
-  const answer = await outbound.get(url, { caPem }).catch((cause: unknown) => {
+  const answer = await outbound.get(url, { caPem, service: 'keys' }).catch((cause: unknown) => {
     const problem = requestProblem(cause)
     throw new KeyFetchError(`get keys failed ${problem}`, { cause, withoutBody: problem })
   })

@@ -1,7 +1,7 @@
 import type { MountGauge } from '../../http/plugin.ts'
 import type { JwtMethod } from './method.ts'
 
-/** docs/operations.md#metrics */
+/** docs/monitoring.md#metrics */
 export function jwtGauges(method: JwtMethod): MountGauge[] {
   type Keyset = Awaited<ReturnType<JwtMethod['keysets']>>[number]
   const read = (value: (keyset: Keyset) => number | undefined) => async () =>

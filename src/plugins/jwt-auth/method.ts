@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
+import type { CacheUses } from '../../core/cache-use.ts'
 import type { OutboundClient } from '../../core/outbound.ts'
 import type { LoginAuth, LoginPlan } from '../../core/tokens/issue-login.ts'
 import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
@@ -56,6 +57,7 @@ export type JwtMethodParts = {
   readonly spent: ReplayStore
   /** Undefined if no other server writes the storage. */
   readonly shared: object | undefined
+  readonly caches?: CacheUses
   /** Most characters of a JWT; 0 is no limit. */
   readonly maxJwtSize: number
   /** Most refused logins remembered per mount. */
@@ -120,6 +122,7 @@ export class JwtMethod {
       queue: new CheckQueue(heavyAtOnce * heavyWeight),
       limits: { maxTokenSize: parts.maxJwtSize },
       clock: parts.clock,
+      ...(parts.caches && { caches: parts.caches }),
     }
   }
 

@@ -1,4 +1,5 @@
 import type { View, ViewRecord } from '../../core/barrier/view.ts'
+import type { CacheUses } from '../../core/cache-use.ts'
 import { RecordCache } from '../../core/record-cache.ts'
 import { isJsonNumber, numberText } from '../../lib/json.ts'
 import { type Config, jwksPairs, readConfig } from './jwt-config.ts'
@@ -17,7 +18,7 @@ export type ReadyConfig = {
 /** With the revision of its record. */
 type LoadedConfig = ReadyConfig & { readonly revision: number }
 
-export type MountStateParts = Omit<KeysetParts, 'fetchedAfter'>
+export type MountStateParts = Omit<KeysetParts, 'fetchedAfter'> & { readonly caches?: CacheUses }
 
 const maxCachedRoles = 10_000
 const configKey = 'config'
@@ -44,6 +45,7 @@ export class MountState implements Disposable {
   constructor(view: View, parts: MountStateParts) {
     this.#view = view
     this.#parts = parts
+    if (parts.caches !== undefined) this.#roles.countIn(parts.caches.of('login_roles'))
     this.#unwatch = [
       view.watch(configKey, () => {
         this.#ready = undefined

@@ -26,7 +26,7 @@ const counted = z.record(z.string(), z.unknown())
 /** The right to read it lets a caller read the metrics, by whichever path. docs/settings.md */
 export const metricsPath = `${fixedPaths.system}metrics`
 
-/** `/metrics` and `sys/metrics`. docs/operations.md#health, docs/operations.md#metrics */
+/** `/metrics` and `sys/metrics`. docs/operations.md#health, docs/monitoring.md#metrics */
 export function metricsResource({ metrics, access, authorize, now }: MetricsRouteParts): NodeResource {
   return nodeResource(`/${metricsPath}`, {
     verbs: ['GET'],

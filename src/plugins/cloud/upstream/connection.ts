@@ -59,6 +59,7 @@ export class UpstreamConnection {
     this.#agent ??= this.#outbound.connections(this.#caPem)
     const answer = await this.#outbound
       .exchange({
+        service: request.service,
         method,
         url,
         headers,
