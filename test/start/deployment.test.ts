@@ -1,48 +1,16 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { parseAllDocuments, parse } from 'yaml'
-import { readConfig } from '../../src/config.ts'
-
-/** A part of a manifest: any member may be read and compared. */
-type Part = { readonly [member: string]: Part } & readonly Part[]
-
-const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+import { parse } from 'yaml'
+import { imageSettings, manifestsIn, type Part, read, settingsOf, texts } from '../deploy/deployed.ts'
 
 const compose = parse(read('docker-compose.yml'), { merge: true }) as Part
-// `0440` is octal there, as it is for kubectl
 const manifests = ['gatehouse', 'postgres'].flatMap((name) =>
-  parseAllDocuments(read(`deploy/kubernetes/${name}.yaml`), { version: '1.1' }).map((document) => {
-    expect(document.errors).toEqual([])
-    return document.toJS() as Part
-  }),
+  manifestsIn(read(`deploy/kubernetes/${name}.yaml`)),
 )
 const manifest = (kind: string, name: string) =>
   manifests.find(({ kind: one, metadata }) => String(one) === kind && String(metadata?.['name']) === name) ??
   ({} as Part)
 
-/** Settings of the image. */
-const imageSettings = Object.fromEntries(
-  [...read('Dockerfile').matchAll(/^\s*(?:ENV )?\w*\s*(GATEHOUSE_\w+)=(\S+)( \\)?$/gm)].map(
-    ([, name = '', value = '']) => [name, value],
-  ),
-)
-
-/** Reads settings as the server does; an unknown one is an error. */
-const settingsOf = (environment: Readonly<Record<string, string>>) =>
-  readConfig(
-    { ...imageSettings, ...environment },
-    {
-      dev: false,
-      warn: (text) => {
-        throw new Error(text)
-      },
-    },
-  )
-
 const secondsOf = (text: unknown) => Number.parseInt(String(text), 10)
-
-const texts = (part: Part | undefined) =>
-  Object.fromEntries(Object.entries(part ?? {}).map(([name, value]) => [name, String(value)]))
 
 test('the replicas of docker-compose.yml have settings that the server accepts, and names of their own', () => {
   const replicas = ['replica-one', 'replica-two'].map((name) => compose['services']?.[name])
@@ -131,12 +99,12 @@ test('services, budget and volumes of the Kubernetes manifests belong to pods th
   const labels = pods.map((pod) => pod['metadata']?.['labels'])
   const selectors = manifests.flatMap(({ kind, spec }) => {
     if (String(kind) === 'Service') return [spec?.['selector']]
-    return spec?.['selector']?.['matchLabels'] ?? []
+    return (spec?.['selector'] ?? spec?.['podSelector'])?.['matchLabels'] ?? []
   })
 
   expect(manifests.map(({ kind }) => String(kind))).toEqual([
-    ...['ConfigMap', 'Deployment', 'Service', 'Service', 'PodDisruptionBudget'],
-    ...['StatefulSet', 'Service'],
+    ...['ConfigMap', 'ServiceAccount', 'Deployment', 'Service', 'Service', 'PodDisruptionBudget'],
+    ...['NetworkPolicy', 'StatefulSet', 'Service', 'NetworkPolicy'],
   ])
   for (const selector of selectors) expect(labels).toContainEqual(selector)
   for (const { spec } of manifests)

@@ -1,0 +1,47 @@
+{{- /* The settings of the server that are no secrets. `settings` of the values cannot replace what the chart depends on. */}}
+{{- define "gatehouse.settings" -}}
+{{- $own := dict
+  "GATEHOUSE_LISTEN" "0.0.0.0:8200"
+  "GATEHOUSE_TLS" "off"
+  "GATEHOUSE_METRICS_LISTEN" (printf "0.0.0.0:%v" .Values.metrics.port)
+  "GATEHOUSE_DRAIN_DELAY" (printf "%vs" .Values.drainDelaySeconds)
+  "GATEHOUSE_STOP_TIMEOUT" (printf "%vs" .Values.stopTimeoutSeconds)
+  "GATEHOUSE_SEAL" .Values.seal.kind
+}}
+{{- if include "gatehouse.isPostgres" . }}
+  {{- $_ := set $own "GATEHOUSE_STORAGE" .Values.storage.postgres.url }}
+  {{- if .Values.storage.postgres.passwordSecret.name }}
+    {{- $_ := set $own "GATEHOUSE_STORAGE_PASSWORD_FILE" "/run/secrets/database/password" }}
+  {{- end }}
+  {{- if .Values.storage.postgres.caSecret.name }}
+    {{- $_ := set $own "GATEHOUSE_STORAGE_CA_FILE" "/run/secrets/database/ca.crt" }}
+  {{- end }}
+{{- else }}
+  {{- $_ := set $own "GATEHOUSE_STORAGE" "sqlite:/data/store/gatehouse.db" }}
+{{- end }}
+{{- if eq .Values.seal.kind "static" }}
+  {{- $_ := set $own "GATEHOUSE_SEAL_KEY_FILE" "/run/secrets/seal/seal.key" }}
+  {{- /* In memory, and gone with the pod: `gatehouse root-token` makes another one. */}}
+  {{- $_ := set $own "GATEHOUSE_ROOT_TOKEN_FILE" "/run/gatehouse/root-token" }}
+  {{- if .Values.seal.previousKeySecret.name }}
+    {{- $_ := set $own "GATEHOUSE_SEAL_PREVIOUS_KEY_FILE" "/run/secrets/seal/previous-seal.key" }}
+  {{- end }}
+{{- end }}
+{{- with .Values.apiAddr }}
+  {{- $_ := set $own "GATEHOUSE_API_ADDR" . }}
+{{- end }}
+{{- with .Values.trustedProxies }}
+  {{- $_ := set $own "GATEHOUSE_TRUSTED_PROXIES" (join "," .) }}
+{{- end }}
+{{- if .Values.audit.secret.name }}
+  {{- $_ := set $own "GATEHOUSE_AUDIT_FILE" "/run/secrets/audit/audit.json" }}
+{{- else if .Values.audit.stdout }}
+  {{- $_ := set $own "GATEHOUSE_AUDIT" `[{"path":"stdout","type":"file","options":{"file_path":"stdout"}}]` }}
+{{- end }}
+{{- range $name, $value := .Values.settings }}
+  {{- if hasKey $own $name }}
+    {{- fail (printf "settings.%s: the chart sets it; use the value for it" $name) }}
+  {{- end }}
+{{- end }}
+{{- toYaml (merge $own .Values.settings) }}
+{{- end }}

@@ -1,0 +1,12 @@
+#!/bin/sh
+# Installs what checks the files of deploy/ and the Dockerfile, for test/deploy, into the cache folder of this project: Helm, which is
+# compiled (minutes, the first time), and the schemas of Kubernetes. Needs Go, and python3 with venv.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+to=$here/../../node_modules/.cache/deploy-tools
+
+mkdir -p "$to"
+to=$(cd "$to" && pwd)
+python3 -m venv "$to/python"
+"$to/python/bin/pip" install --quiet --disable-pip-version-check --requirement "$here/requirements.txt"
+GOBIN=$to GOFLAGS=-trimpath go install helm.sh/helm/v3/cmd/helm@v3.22.0
