@@ -39,7 +39,8 @@ import { megabytes, renderTable, verdict } from './table.ts'
  * Options: `--quick` for a first impression, `--only login,lookup-self`, `--seconds 3` per round, `--rounds
  * 3`, `--fresh 3000` new subjects per round, `--generator own|wrk`. `--only acl` measures access decisions
  * alone, `--only attacks` logins while other clients leave requests unfinished or connections idle, `--only
- * forged` logins while another address sends forged tokens, `--only silent-names` logins while others wait for a name server that never answers.
+ * forged` logins while another address sends forged tokens, `--only silent-names` logins while others wait for
+ * a name server that never answers.
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
  * 1000000` or `--entities 500000` in the store; `--rotation 1000000` records sealed again under a new data

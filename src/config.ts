@@ -47,6 +47,16 @@ const share = z
 /** An amount that must not be 0, because the server could then serve no request. */
 const positive = <Schema extends z.ZodType<number>>(schema: Schema) =>
   schema.refine((amount) => amount > 0, 'must be above 0')
+/** `10/1m`: a number of refused logins, and the time in which they count. */
+const loginFailures = z.string().transform((text, context) => {
+  if (text === 'off') return undefined
+  const [most = '', time = '', ...rest] = text.split('/')
+  const [limit, span] = [positive(count).safeParse(most), lifetime.safeParse(time)]
+  if (limit.success && span.success && rest.length === 0) return { count: limit.data, durationMs: span.data }
+  const message = 'must be off or a number and a duration like 10/1m'
+  context.issues.push({ code: 'custom', message, input: text })
+  return z.NEVER
+})
 const list = z.string().transform((text) => (text === '' ? [] : text.split(',').map((item) => item.trim())))
 const networks = list.refine((items) => items.every(isNetwork), 'must be a list of networks like 10.0.0.0/8')
 
@@ -483,6 +493,12 @@ export const settings = {
     'MESSAGE_WAITERS',
     '100',
     'maximum number of requests per client address that wait for messages to change; more get 429; 0 disables long polling',
+  ),
+  loginFailures: setting(
+    loginFailures,
+    'LOGIN_FAILURES',
+    'off',
+    'COUNT/DURATION: once a mount has refused this many logins of a client address, it answers 429 to that address until the time is over; off: no limit',
   ),
   loginFailuresKept: setting(
     count,

@@ -73,6 +73,8 @@ export type Call = {
   converted: Converted | undefined
   /** The reason for the refusal, a stable code; empty for most requests. docs/explain.md#reasons */
   reason: string
+  /** A login that was refused for what its caller sent, not because a provider or a setting is at fault. */
+  isRefusedLogin: boolean
   /** What its audit entries need; undefined while auditing is off. */
   trail: AuditTrail | undefined
   /** Bytes held for its body, and for its response if that is large. */

@@ -2,6 +2,7 @@ import type { Core } from '../core/core.ts'
 import type { CorsSettings } from '../core/cors/cors-settings.ts'
 import { fixedPathOf } from '../core/mounts/first-mounts.ts'
 import { effectiveMaxTtl } from '../core/mounts/mount-info.ts'
+import { type LoginFailureLimit, LoginThrottle } from '../core/quotas/login-throttle.ts'
 import type { JsonLimits } from '../lib/json.ts'
 import type { AccessLine } from './access-log.ts'
 import { admission, closedAdmission } from './admission.ts'
@@ -30,6 +31,7 @@ export type HttpSettings = {
   readonly maxLoginSize: number
   readonly maxBuffered: number
   readonly maxInFlight: number
+  readonly loginFailures: LoginFailureLimit | undefined
   readonly maxJsonStrings: number
   readonly maxJsonMemory: number
   readonly trustedProxies: readonly string[]
@@ -61,6 +63,7 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
   const host = coreHost(core)
   const limiter = new RateLimits({
     ...{ namespaces, resolve, mountTypes: core.mountTypes, quotas: core.quotas },
+    throttle: settings.loginFailures && new LoginThrottle(settings.loginFailures, core.clock),
     onRefused: (quota) => given.measure?.rateLimited(quota),
   })
   return {

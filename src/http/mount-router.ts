@@ -137,6 +137,7 @@ export function mountRouter({
       creates: false,
       converted: undefined,
       reason: '',
+      isRefusedLogin: false,
       trail: undefined,
       bodyBytes: 0,
       release: undefined,

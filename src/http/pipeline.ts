@@ -27,7 +27,9 @@ export type PipelineParts = {
   /** Writes the audit entries; undefined while the server is sealed. */
   readonly audit: Pick<Auditing, 'isOn' | 'around' | 'limited'> | undefined
   /** Undefined while the server is sealed. */
-  readonly limiter: Pick<RateLimits, 'isOn' | 'isAudited' | 'checkHead'> | undefined
+  readonly limiter:
+    | Pick<RateLimits, 'isOn' | 'isAudited' | 'checkHead' | 'checkRefusedLogins' | 'noteRefusedLogin'>
+    | undefined
   /** The CORS rules; undefined while CORS is off. docs/contract/http.md#pages-of-other-origins */
   cors(): CorsRules | undefined
   /** Called for every internal error. */
@@ -171,6 +173,7 @@ export class Pipeline {
       const shown = isOverQuota(error) ? await this.#recorded(error, request.raw, call) : error
       answer = this.#refusal(shown, call, endpoint)
     }
+    if (call.isRefusedLogin) this.#parts.limiter?.noteRefusedLogin(call)
     this.#send(request.raw, response, answer)
   }
 
@@ -211,12 +214,14 @@ export class Pipeline {
   /** Decides what the head alone decides, in the order of docs/contract/http.md#the-order-of-refusals */
   #settledByHead(request: IncomingMessage, call: Call, endpoint: Endpoint): Answer | undefined {
     const { early } = call
+    const { limiter } = this.#parts
     const cors = this.#parts.cors()
     const crossing = cors === undefined ? undefined : lookAtOrigin(cors, request.headers, call)
     if (early?.kind === 'empty') return earlyAnswer(early)
     if (announcesBody(request)) checkAnnouncedSize(request, this.#maxBytes(call, endpoint))
     if (early !== undefined && !isServed(early)) return earlyAnswer(early)
-    if (this.#parts.limiter?.isOn === true) this.#parts.limiter.checkHead(call)
+    if (limiter?.isOn === true) limiter.checkHead(call)
+    if (call.mount?.table === 'auth' && endpoint.isOpen(call)) limiter?.checkRefusedLogins(call)
     if (crossing !== undefined) return crossing
     if (early !== undefined) return earlyAnswer(early)
     if (request.isBeyondLimits === true && !endpoint.isExempt(call)) throw overloaded()

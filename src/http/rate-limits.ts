@@ -3,6 +3,7 @@ import type { Mount } from '../core/mounts/mount.ts'
 import { rootNamespace } from '../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
 import type { Verdict } from '../core/quotas/client-windows.ts'
+import type { LoginThrottle } from '../core/quotas/login-throttle.ts'
 import { withoutSlash } from '../core/quotas/quota-index.ts'
 import type { QuotaStore } from '../core/quotas/quota-store.ts'
 import { refuse, ServiceError } from '../errors.ts'
@@ -16,7 +17,9 @@ export type RateLimitParts = {
   readonly mountTypes: Pick<MountTypeRegistry, 'loginRole'>
   /** The mount that a path of a namespace belongs to. */
   resolve(namespace: string, path: string): { readonly mount: Mount; readonly below: string } | undefined
-  /** Called with the name of the rule that refused a request. */
+  /** Undefined if refused logins are not limited. */
+  readonly throttle: LoginThrottle | undefined
+  /** Called with the name of the rule that refused a request, or of the limit on refused logins. */
   onRefused(quota: string): void
 }
 
@@ -52,6 +55,19 @@ export class RateLimits {
     return this.#takeLogin(call)
   }
 
+  /** Throws `limited` for a login of an address that the mount has refused too often. docs/limits.md */
+  checkRefusedLogins(call: Call): void {
+    const wait = call.mount && this.#parts.throttle?.waitOf(call.mount.uuid, call.remoteAddress)
+    if (wait === undefined) return
+    call.limitHeaders = { 'retry-after': String(wait) }
+    this.#refuse(call, 'login_failures')
+  }
+
+  /** Counts a login that was refused. */
+  noteRefusedLogin({ mount, remoteAddress }: Call): void {
+    if (mount !== undefined) this.#parts.throttle?.note(mount.uuid, remoteAddress)
+  }
+
   async #takeLogin(call: Call): Promise<void> {
     const { mount, sent } = call
     // the login itself reports what prevents it
@@ -79,14 +95,17 @@ export class RateLimits {
   }
 
   #take(call: Call, { mount, below }: Place, role: string | undefined): void {
-    const { quotas, onRefused } = this.#parts
+    const { quotas } = this.#parts
     const target = { lineage: this.#lineageOf(call), mount: mount?.uuid, below, role }
     const taken = quotas.take(target, call.remoteAddress)
     if (taken === undefined) return
     const { name, verdict } = taken
     if (quotas.config.showsHeaders) call.limitHeaders = headersOf(verdict)
-    if (verdict.isAllowed) return
-    onRefused(name)
+    if (!verdict.isAllowed) this.#refuse(call, name)
+  }
+
+  #refuse(call: Call, limit: string): never {
+    this.#parts.onRefused(limit)
     // CORS comes later
     call.crossOrigin = undefined
     throw refuse('limited', `request path ${quoted(call.path)}: rate limit quota exceeded`)

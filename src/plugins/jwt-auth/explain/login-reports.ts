@@ -2,7 +2,7 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type Call, errorReply, namespaceOf, type Reply } from '../../../http/resource.ts'
 import type { Attempt } from '../attempt.ts'
-import { checkNamed } from '../refusal.ts'
+import { checkNamed, type ReasonCode } from '../refusal.ts'
 import type { LoginTrace, LoginPath, RefusedLogin } from './login-trace.ts'
 import type { LoginFailures } from './login-failures.ts'
 
@@ -55,6 +55,16 @@ type Where = {
   readonly attempt: Attempt
 }
 
+/** Reasons that the caller can do nothing about: they do not count as its refused logins. docs/limits.md#refused-logins */
+const isOurFault: ReadonlySet<string> = new Set<ReasonCode>([
+  'config_missing',
+  'oidc_not_configured',
+  'keys_unavailable',
+  'provider_unreachable',
+  'provider_failed',
+  'groups_unavailable',
+])
+
 /** Checks that run before the signature is verified. */
 const beforeSignature: ReadonlySet<string> = new Set(['', 'config', 'role', 'token', 'address', 'signature'])
 
@@ -92,6 +102,7 @@ export class LoginReports {
   ): Promise<void> {
     call.reason = reason
     if (reason === '') return
+    call.isRefusedLogin = status < 500 && !isOurFault.has(reason)
     const { log, reportedMount } = this.#parts
     const reported = reportedMount(mount)
     // an unknown role name is not shown: people type passwords into wrong fields
