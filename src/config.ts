@@ -59,6 +59,10 @@ const loginFailures = z.string().transform((text, context) => {
 })
 const list = z.string().transform((text) => (text === '' ? [] : text.split(',').map((item) => item.trim())))
 const networks = list.refine((items) => items.every(isNetwork), 'must be a list of networks like 10.0.0.0/8')
+const proxies = list.refine(
+  (items) => items.every((item) => item === 'unix' || isNetwork(item)),
+  'must be a list of networks like 10.0.0.0/8, and unix',
+)
 
 const hosts = list.refine(
   (items) => items.every((item) => /^(?:\[[0-9a-fA-F:.]+\]|[^:[\]\s/]+):\d{1,5}$/.test(item)),
@@ -74,6 +78,20 @@ const listen = z
     port: Number(text.slice(text.lastIndexOf(':') + 1)),
   }))
   .refine(({ port }) => port < 65536, 'must have a port below 65536')
+
+/** What the server listens on: several addresses, of a network or Unix sockets. */
+const listeners = z.string().transform((text, context) =>
+  text.split(',').map((item) => {
+    const address = item.trim()
+    if (/^unix:./.test(address)) return { path: address.slice('unix:'.length) }
+    const parsed = listen.safeParse(address)
+    if (parsed.success) return parsed.data
+    const [issue] = parsed.error.issues
+    const message = issue?.message.replace('host:port', 'a list of host:port and unix:PATH') ?? 'is invalid'
+    context.issues.push({ code: 'custom', message, input: text })
+    return z.NEVER
+  }),
+)
 
 const workers = z
   .string()
@@ -210,7 +228,12 @@ const setting = <Schema extends z.ZodType, Fallback extends string | undefined>(
  * printed. docs/settings.md
  */
 export const settings = {
-  listen: setting(listen, 'LISTEN', '127.0.0.1:8200', 'host:port to listen on'),
+  listen: setting(
+    listeners,
+    'LISTEN',
+    '127.0.0.1:8200',
+    "list of host:port and unix:PATH to listen on; only the server's user may connect to a Unix socket, which is always plain HTTP",
+  ),
   workers: setting(
     workers,
     'WORKERS',
@@ -227,9 +250,14 @@ export const settings = {
     z.enum(['auto', 'off']),
     'TLS',
     'auto',
-    'auto: plain HTTP on loopback only; off: plain HTTP on any address (behind a proxy that terminates TLS)',
+    'auto: plain HTTP on loopback and Unix sockets only; off: plain HTTP on any address (behind a proxy that terminates TLS)',
   ),
-  trustedProxies: setting(networks, 'TRUSTED_PROXIES', '', 'networks that may send X-Forwarded-For'),
+  trustedProxies: setting(
+    proxies,
+    'TRUSTED_PROXIES',
+    '',
+    'networks that may send X-Forwarded-For; unix: so may the peers of Unix sockets',
+  ),
   trustedProxyHops: setting(
     count,
     'TRUSTED_PROXY_HOPS',
@@ -694,20 +722,20 @@ function checkCombinations(config: Config, environment: Readonly<Record<string, 
     throw new SettingError('GATEHOUSE_ROOT_TOKEN: only npm run dev accepts a root token from the environment')
   }
   checkWorkers(config)
-  const { host } = config.listen
-  if (config.tls === 'auto' && !isLoopbackHost(host)) {
+  const open = config.listen.find((at) => 'host' in at && !isLoopbackHost(at.host))
+  if (config.tls === 'auto' && open !== undefined && 'host' in open) {
     throw new SettingError(
-      `GATEHOUSE_LISTEN: plain HTTP on ${host} is refused; set GATEHOUSE_TLS=off if a proxy in front speaks TLS`,
+      `GATEHOUSE_LISTEN: plain HTTP on ${open.host} is refused; set GATEHOUSE_TLS=off if a proxy in front speaks TLS`,
     )
   }
   if (config.rootTokenFile !== undefined && isStoreFile(config, config.rootTokenFile))
     throw new SettingError(
       `GATEHOUSE_ROOT_TOKEN_FILE: ${config.rootTokenFile} is a database file or a seal key file`,
     )
-  const open = config.auditDirs.find((dir) => storeFiles(config).some((file) => isInside(dir, file)))
-  if (open !== undefined)
+  const openFolder = config.auditDirs.find((dir) => storeFiles(config).some((file) => isInside(dir, file)))
+  if (openFolder !== undefined)
     throw new SettingError(
-      `GATEHOUSE_AUDIT_DIRS: ${open} contains a database file or a seal key file, which audit devices could damage`,
+      `GATEHOUSE_AUDIT_DIRS: ${openFolder} contains a database file or a seal key file, which audit devices could damage`,
     )
   if (config.storagePassword !== undefined && config.storagePasswordFile !== undefined)
     throw new SettingError(

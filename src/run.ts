@@ -65,7 +65,7 @@ async function serve(config: Config, log: Log, stopping: AbortSignal): Promise<n
   if (config.dev) log.warn('development mode: do not use it in production')
   returnMemoryWhenIdle()
   process.on('SIGHUP', () => void server.reopenAudit())
-  logStarted(log, server.url, config)
+  logStarted(log, server.urls, config)
   await aborted(stopping)
   // reports not ready, waits for load balancers, then stops
   await server.drain(config.drainDelayMs)
@@ -86,7 +86,7 @@ async function serveWithWorkers(config: Config, log: Log, stopping: AbortSignal)
   let code = 0
   try {
     await Promise.race([stopped, supervisor.start()])
-    if (!stopping.aborted) logStarted(log, supervisor.url, config)
+    if (!stopping.aborted) logStarted(log, supervisor.urls, config)
     await Promise.race([stopped, supervisor.failed])
   } finally {
     code = await supervisor.stop()
@@ -94,10 +94,15 @@ async function serveWithWorkers(config: Config, log: Log, stopping: AbortSignal)
   return code
 }
 
-const logStarted = (log: Log, address: string, { reportedVersion }: Config) =>
+const logStarted = (log: Log, addresses: readonly string[], { reportedVersion }: Config) =>
   log.info(
-    { event: 'started', address, version: gatehouseVersion, reported_version: reportedVersion },
-    `Gatehouse ${gatehouseVersion} is listening on ${address}`,
+    {
+      event: 'started',
+      address: addresses.join(', '),
+      version: gatehouseVersion,
+      reported_version: reportedVersion,
+    },
+    `Gatehouse ${gatehouseVersion} is listening on ${addresses.join(', ')}`,
   )
 
 /**

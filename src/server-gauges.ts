@@ -1,4 +1,3 @@
-import type { Server } from 'node:http'
 import type { Core } from './core/core.ts'
 import type { Plugin } from './http/plugin.ts'
 import { type Clock, MachineClock } from './lib/clock.ts'
@@ -16,7 +15,7 @@ export type ProcessGaugeParts = {
   readonly node: NodeState
   readonly life: { readonly inFlight: number }
   readonly storage: ServerStorage
-  readonly server: Server
+  readonly server: { readonly counts: Readonly<Record<string, number>> }
   readonly clock: Clock
   readonly log: Log
   /** Undefined unless the server's time is that of a database. */
@@ -54,10 +53,7 @@ export const processGauges = ({
     },
     droppedLogLines: () => droppedLines(log),
     inFlight: () => life.inFlight,
-    connections: () =>
-      new Promise((settle, reject) =>
-        server.getConnections((error, count) => (error === null ? settle(count) : reject(error))),
-      ),
+    connections: () => server.counts,
   })
 
 async function bytesOf(storage: ServerStorage): Promise<Record<string, number>> {

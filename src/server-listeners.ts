@@ -1,8 +1,10 @@
 import type { Config } from './config.ts'
 import { StartError } from './errors.ts'
-import { type ListenAt, Listener, type SharedAddress } from './http/listener.ts'
+import { ListenError } from './http/listen-address.ts'
+import { Listener } from './http/listener.ts'
 import { startMetricsListener } from './http/metrics-listener.ts'
-import { systemCode } from './lib/private-file.ts'
+import type { SharedDoors } from './http/shared-addresses.ts'
+import { startingServer } from './http/starting-server.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { ProcessState } from './node-state.ts'
 
@@ -15,8 +17,11 @@ export async function bindListeners(
   const listener = opened.use(
     await bound(
       'LISTEN',
-      listen,
-      Listener.bind(listen, () => state.startState),
+      Listener.bind(
+        listen,
+        'http',
+        startingServer(() => state.startState),
+      ),
     ),
   )
   const watched = metricsListen && {
@@ -24,30 +29,23 @@ export async function bindListeners(
     metrics: async () => (state.hasStarted ? metrics.text() : undefined),
     readiness: () => state.readiness(),
   }
-  const watching =
-    watched && opened.use(await bound('METRICS_LISTEN', watched, startMetricsListener(watched)))
+  const watching = watched && opened.use(await bound('METRICS_LISTEN', startMetricsListener(watched)))
   const held = opened.move()
   return { listener, watching, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
 
 /** The listener of a worker process; its supervisor has bound the addresses. Throws a StartError. */
-export async function sharedListener(
-  { listen }: Config,
-  shared: SharedAddress & { isFirst: boolean },
-  state: ProcessState,
-) {
-  const listener = await bound(
-    'LISTEN',
-    listen,
-    Listener.share(shared, shared.isFirst, () => state.startState),
-  )
+export async function sharedListener(shared: SharedDoors & { isFirst: boolean }, state: ProcessState) {
+  const starting = startingServer(() => state.startState)
+  const listener = await bound('LISTEN', Listener.share(shared, shared.isFirst, starting))
   return { listener, watching: undefined, [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose]() }
 }
 
 /** `setting` names the setting with the address. */
-export function bound<T>(setting: string, { host, port }: ListenAt, binding: Promise<T>): Promise<T> {
+export function bound<T>(setting: string, binding: Promise<T>): Promise<T> {
   return binding.catch((cause: unknown) => {
-    const text = `GATEHOUSE_${setting}: cannot listen on ${host}:${port}: ${systemCode(cause)}`
-    throw new StartError(2, text, { cause })
+    if (cause instanceof ListenError)
+      throw new StartError(2, `GATEHOUSE_${setting}: ${cause.message}`, { cause })
+    throw cause
   })
 }

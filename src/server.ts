@@ -3,11 +3,12 @@ import { followDatabase } from './clock-keeping.ts'
 import type { Config } from './config.ts'
 import type { RootTokenTeller } from './core/tokens/root-token.ts'
 import { openHttp } from './http/http.ts'
-import { closedHttpParts, type HttpBase, jsonLimits, listServerOptions } from './http/http-parts.ts'
-import { createListServer } from './http/list-verb.ts'
-import type { SharedAddress } from './http/listener.ts'
+import { closedHttpParts, type HttpBase, jsonLimits, webServerOptions } from './http/http-parts.ts'
+import { publicUrl } from './http/listen-address.ts'
 import { ApiDocument } from './http/openapi.ts'
 import type { PluginDefinition } from './http/plugin.ts'
+import type { SharedDoors } from './http/shared-addresses.ts'
+import { WebServer } from './http/web-server.ts'
 import { type Clock, machineClock } from './lib/clock.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import { LifeCycle } from './life-cycle.ts'
@@ -67,7 +68,7 @@ export type ServerParts = {
 }
 
 /** What the supervisor of worker processes provides. */
-type WorkerParts = SharedAddress & {
+type WorkerParts = SharedDoors & {
   /** Whether no other process serves the addresses yet. */
   readonly isFirst: boolean
   /** Shows the metrics of all processes. */
@@ -77,7 +78,9 @@ type WorkerParts = SharedAddress & {
 }
 
 export type Server = AsyncDisposable & {
-  /** `http://host:port` */
+  /** `http://host:port`, or `unix:PATH` */
+  readonly urls: readonly string[]
+  /** The first of them. */
   readonly url: string
   /** Port of the listener for metrics, if there is one. */
   readonly metricsPort: number | undefined
@@ -197,14 +200,14 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   await using opened = new AsyncDisposableStack()
   // bind before a store is created: an address in use must not lose the first root token
   const listeners = given.worker
-    ? sharedListener(config, given.worker, state)
+    ? sharedListener(given.worker, state)
     : bindListeners(config, { metrics, state })
   const { listener, watching } = opened.use(await listeners)
   const storage = opened.use(await openStorage(config, given.watch, parts))
   const time = opened.use(await followDatabase(storage, given.clock, given.log))
-  const apiAddr = config.apiAddr ?? listener.url
+  const apiAddr = config.apiAddr ?? publicUrl(listener.urls)
   const life = opened.use(await openLife({ ...given, config: { ...config, apiAddr }, storage, definitions }))
-  const server = createListServer(listServerOptions(config, given.measure), life.receive)
+  const server = new WebServer(webServerOptions(config, given.measure), life.receive)
   const database = config.storage.kind === 'sqlite' ? config.storage.path : undefined
   const node = state.of({ life, storage })
   metrics.add(
@@ -225,13 +228,15 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   // disposal is in reverse order: requests first, storage last
   const held = opened.move()
   return {
-    url: listener.url,
+    urls: listener.urls,
+    url: listener.urls[0] ?? '',
     metricsPort: watching?.port,
     drain: async (delayMs) => {
       state.stopping()
       if (delayMs > 0) await pause(delayMs)
       await listener.stopListening()
       life.endConnections()
+      server.endConnections()
       await listener.linger(Math.min(lingerMs, config.stopTimeoutMs / 2))
     },
     reopenAudit: async () => life.core?.audit.log.reopen(),

@@ -71,7 +71,7 @@ describe('defaults', () => {
 
     expect(config).toMatchObject({
       dev: false,
-      listen: { host: '127.0.0.1', port: 8200 },
+      listen: [{ host: '127.0.0.1', port: 8200 }],
       storage: { kind: 'sqlite', path: 'data/gatehouse.db' },
       sealKeyFile: 'data/seal.key',
       defaultMounts: [
@@ -114,6 +114,8 @@ describe('a wrong value is refused in one line that names the setting', () => {
   test.each([
     ['LISTEN', ''],
     ['LISTEN', '8200'],
+    ['LISTEN', 'unix:'],
+    ['LISTEN', '127.0.0.1:1,'],
     ['LISTEN', '127.0.0.1'],
     ['LISTEN', '127.0.0.1:65536'],
     ['LISTEN', '::1:8200'],
@@ -259,10 +261,14 @@ describe('values', () => {
   })
 
   test.each([
-    ['[::1]:8200', { host: '::1', port: 8200 }],
-    ['localhost:0', { host: 'localhost', port: 0 }],
-    ['localhost:65535', { host: 'localhost', port: 65535 }],
-    ['127.9.9.9:1', { host: '127.9.9.9', port: 1 }],
+    ['[::1]:8200', [{ host: '::1', port: 8200 }]],
+    ['localhost:0', [{ host: 'localhost', port: 0 }]],
+    ['localhost:65535', [{ host: 'localhost', port: 65535 }]],
+    ['127.9.9.9:1', [{ host: '127.9.9.9', port: 1 }]],
+    [
+      'unix:/run/a b/gate.sock, 127.0.0.1:1',
+      [{ path: '/run/a b/gate.sock' }, { host: '127.0.0.1', port: 1 }],
+    ],
   ])('listen to %s', (text, listen) => {
     expect(started({ LISTEN: text }).listen).toEqual(listen)
   })

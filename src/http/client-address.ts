@@ -5,13 +5,16 @@ import type { EarlyReply } from './call.ts'
 import type { ConnectionLimits } from './connections.ts'
 
 export type ProxyRules = {
-  /** Networks that may forward for a client; empty: none. */
+  /** Networks that may forward for a client, or `unix` for the peers of Unix sockets; empty: none. */
   trusted: readonly string[]
   /** Addresses skipped from the right end of the header. */
   hops: number
   /** Refuse instead of ignoring a header from elsewhere, and a missing one. */
   required: boolean
 }
+
+/** Stands for the peers of Unix sockets among networks. */
+const unixPeers = 'unix'
 
 const refusal = (text: string): EarlyReply => ({ kind: 'refusal', status: 400, text })
 
@@ -22,11 +25,10 @@ export function clientAddressReader({
   required,
 }: ProxyRules): (request: IncomingMessage) => string | EarlyReply {
   if (trusted.length === 0) return peerOf
-  const isTrusted = networkSet(trusted)
+  const isTrusted = trustedPeers(trusted)
   return (request) => {
     const peer = peerOf(request)
-    const address = parseAddress(peer)
-    if (address === undefined || !isTrusted(address)) {
+    if (!isTrusted(peer)) {
       return required
         ? refusal('client address not authorized for x-forwarded-for and configured to reject connection')
         : peer
@@ -49,6 +51,17 @@ export function clientAddressReader({
 
 const peerOf = (request: IncomingMessage): string => canonicalAddress(request.socket.remoteAddress ?? '')
 
+/** Whether a peer may forward for clients. A peer of a Unix socket has no address. */
+function trustedPeers(trusted: readonly string[]): (peer: string) => boolean {
+  const isInside = networkSet(trusted.filter((item) => item !== unixPeers))
+  const trustsUnix = trusted.includes(unixPeers)
+  return (peer) => {
+    if (peer === '') return trustsUnix
+    const address = parseAddress(peer)
+    return address !== undefined && isInside(address)
+  }
+}
+
 /**
  * The address that connections count for: the peer, or behind a trusted proxy the client that a request was
  * forwarded for.
@@ -57,12 +70,9 @@ export function connectionCounting(
   rules: ProxyRules,
 ): Pick<ConnectionLimits, 'clientOfPeer' | 'clientOfRequest'> {
   const clientAddress = clientAddressReader(rules)
-  const isTrusted = networkSet(rules.trusted)
+  const isTrusted = trustedPeers(rules.trusted)
   return {
-    clientOfPeer: (peer) => {
-      const address = rules.trusted.length === 0 ? undefined : parseAddress(peer)
-      return address !== undefined && isTrusted(address) ? undefined : countedAddress(peer)
-    },
+    clientOfPeer: (peer) => (rules.trusted.length > 0 && isTrusted(peer) ? undefined : countedAddress(peer)),
     clientOfRequest: (request) => {
       const address = clientAddress(request)
       return typeof address === 'string' ? countedAddress(address) : undefined

@@ -88,6 +88,7 @@ export class Connections {
   readonly #all = new Set<Connection>()
   readonly #byClient = new Map<string, Set<Connection>>()
   readonly #reserve = new Set<Connection>()
+  readonly #bySocket = new WeakMap<Socket, Connection>()
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits
@@ -102,9 +103,20 @@ export class Connections {
       this.#close(connection)
       return undefined
     }
+    this.#bySocket.set(socket, connection)
     socket.once('close', () => this.#forget(connection))
     socket.once('end', () => probe(connection))
     return connection
+  }
+
+  /** The number of open connections. */
+  get count(): number {
+    return this.#all.size + this.#reserve.size
+  }
+
+  /** The registered connection of a socket. */
+  of(socket: Socket): Connection | undefined {
+    return this.#bySocket.get(socket)
   }
 
   /** The client has sent bytes. */

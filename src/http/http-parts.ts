@@ -12,13 +12,13 @@ import { clientAddressReader, connectionCounting } from './client-address.ts'
 import { corsReader } from './cors.ts'
 import { coreHost } from './host.ts'
 import type { HttpParts } from './http.ts'
-import type { ListServerOptions } from './list-verb.ts'
 import { mountRouter } from './mount-router.ts'
 import type { ApiDocument } from './openapi.ts'
 import { genericPlaces } from './openapi-places.ts'
 import type { Plugin } from './plugin.ts'
 import { RateLimits } from './rate-limits.ts'
 import type { RawStatus } from './raw-errors.ts'
+import type { WebServerOptions } from './web-server.ts'
 
 /** Settings of the server, by name. */
 export type HttpSettings = {
@@ -134,11 +134,11 @@ export function closedHttpParts({ random, log, corsSettings, ...given }: ClosedH
 }
 
 /** How the server accepts connections and reads requests. */
-export function listServerOptions(settings: HttpSettings, measure: HttpBase['measure']): ListServerOptions {
+export function webServerOptions(settings: HttpSettings, measure: HttpBase['measure']): WebServerOptions {
   const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs, maxConnections, maxConnectionShare } = settings
   return {
     ...{ headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs },
-    connections: {
+    limits: {
       most: maxConnections,
       mostPerClient: Math.max(1, Math.floor(maxConnections * maxConnectionShare)),
       ...connectionCounting(proxiesOf(settings)),

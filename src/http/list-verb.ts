@@ -6,10 +6,8 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
-import type { TlsOptions } from 'node:tls'
-import { type Connection, type ConnectionLimits, Connections, noLimits } from './connections.ts'
+import { type Connection, Connections, noLimits } from './connections.ts'
 import { checkParser } from './parser-check.ts'
 import { type RawStatus, statusOfParserError } from './raw-errors.ts'
 import { RequestFeed } from './request-feed.ts'
@@ -25,12 +23,10 @@ export type ListServerOptions = {
   idleTimeoutMs?: number
   /** Interval at which the first two timeouts are checked. */
   timeoutCheckMs?: number
-  /** Limits on the number of connections. */
-  connections?: ConnectionLimits
+  /** Limits the number of connections. */
+  connections?: Connections
   /** Called for each request that is refused before a handler sees it. */
   onRefused?: (status: RawStatus) => void
-  /** Certificate and key: the server then speaks TLS only. */
-  tls?: TlsOptions
 }
 
 /** Request line and headers; more is 431. */
@@ -56,15 +52,12 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
     maxHeaderSize: maxHeadBytes,
     requireHostHeader: false,
   }
-  const server =
-    options.tls === undefined
-      ? createServer(serverOptions)
-      : createTlsServer({ ...serverOptions, handshakeTimeout: serverOptions.headersTimeout, ...options.tls })
+  const server = createServer(serverOptions)
   server.maxHeadersCount = maxHeaders + 1
   // undocumented: a client that has closed its sending side still gets its pending responses
   Object.assign(server, { httpAllowHalfOpen: true })
 
-  const connections = new Connections(options.connections ?? noLimits)
+  const connections = options.connections ?? new Connections(noLimits)
   const lineBySocket = new WeakMap<Socket, Line>()
 
   function receive(request: IncomingMessage, response: ServerResponse): void {
@@ -76,8 +69,8 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
     else line.feed.refuse(refusal)
   }
 
-  server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
-    const connection = connections.open(socket)
+  server.on('connection', (socket: Socket) => {
+    const connection = connections.of(socket) ?? connections.open(socket)
     if (connection === undefined) return
     const feed = feedOf(socket, {
       headerTimeoutMs: serverOptions.headersTimeout,

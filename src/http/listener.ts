@@ -1,91 +1,109 @@
-import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import {
-  createServer as createStarting,
-  type IncomingMessage,
-  Server as HttpServer,
-  type ServerResponse,
-} from 'node:http'
-import { type AddressInfo, createServer, type ListenOptions, Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
-import { systemRandom } from '../lib/random.ts'
-import { commonHeaders, requestIdHeader } from './common-headers.ts'
-import { healthPaths } from './mount-router.ts'
+import {
+  addressesOf,
+  binding,
+  type HostAndPort,
+  type ListenAt,
+  type Transport,
+  unixUrl,
+  urlOf,
+} from './listen-address.ts'
+import type { SharedDoors } from './shared-addresses.ts'
+import { bindUnixSocket } from './unix-socket.ts'
 
-export type ListenAt = { readonly host: string; readonly port: number }
-
-/** Addresses that several processes share: their descriptors in this process, and their URL. */
-export type SharedAddress = { readonly descriptors: readonly number[]; readonly url: string }
-
-/** Why a server does not serve yet, as `/health/ready` says. */
-export type StartState = 'starting' | 'storage'
+/** Serves the connections that a listener accepts. */
+export type Receiver = {
+  take(socket: Socket, transport: Transport): void
+  /** Asks the clients of connections for many requests at once (HTTP/2) to make no more. */
+  endConnections(): void
+  /** Closes idle connections, now and whenever one becomes idle. */
+  close(): void
+  /** Closes all connections, whatever is on them. */
+  abort(): void
+}
 
 /** After this time without a new connection, none is expected while the addresses close. */
 const quietMs = 20
 const longestAcceptMs = 200
-/** The system queues at most this many connections: the default of `listen`. */
+/** The system queues at most this many connections for an address: the default of `listen`. */
 const queueLength = 511
 const lookEveryMs = 10
 
+type Kept = { readonly socket: Socket; readonly transport: Transport }
+
+/** One address of the server. */
+type Door = {
+  readonly server: Server
+  readonly transport: Transport
+  /** The descriptor to listen on once the server serves requests; undefined: it listens already. */
+  readonly descriptor: number | undefined
+  /** Clients do not find it any more. */
+  readonly hide: () => void
+}
+
 /**
- * An address of the server, bound before a start changes anything, so that an address in use costs nothing.
- * Until `serve`, it responds that the server is starting, or what it waits for. `localhost` stands for all
+ * The addresses of the server, bound before a start changes anything, so that an address in use costs nothing.
+ * Until `serve`, a receiver of its own responds that the server is starting. `localhost` stands for all
  * addresses of that name.
  */
 export class Listener implements AsyncDisposable {
-  readonly url: string
-  readonly #starting: readonly HttpServer[]
-  readonly #addresses: readonly Address[]
-  #serving: readonly Server[] = []
-  #server: HttpServer | undefined
+  readonly urls: readonly string[]
+  readonly #doors: readonly Door[]
+  readonly #starting: Receiver
+  #receiver: Receiver
+  /** Connections that are served once the addresses are closed. */
+  #kept: Kept[] | undefined
+  #latest = 0
   #closed: Promise<unknown> | undefined
 
-  private constructor(url: string, addresses: readonly Address[]) {
-    this.url = url
-    this.#addresses = addresses
-    this.#starting = addresses.filter((address) => address instanceof HttpServer)
+  private constructor(urls: readonly string[], doors: readonly Door[], starting: Receiver) {
+    this.urls = urls
+    this.#doors = doors
+    this.#starting = starting
+    this.#receiver = starting
+    for (const { server, transport } of doors)
+      server.on('connection', (socket) => this.#take(socket, transport))
   }
 
-  /** Rejects with the system's error if an address cannot be bound. */
-  static async bind({ host, port }: ListenAt, state: () => StartState): Promise<Listener> {
-    const [first = host, ...others] = await addressesOf(host)
-    const bound = [await startingServer(first, port, state)]
-    const samePort = port === 0 ? portOf(bound[0]) : port
-    // one address of the name suffices
-    for (const other of others)
-      await startingServer(other, samePort, state).then(
-        (server) => bound.push(server),
-        () => undefined,
-      )
-    return new Listener(urlOf(addressOf(bound[0])), bound)
+  /** Rejects with a `ListenError` if an address cannot be bound. */
+  static async bind(addresses: readonly ListenAt[], scheme: string, starting: Receiver): Promise<Listener> {
+    const urls: string[] = []
+    const doors: Door[] = []
+    try {
+      for (const at of addresses) {
+        const bound = await binding(at, () => ('path' in at ? bindPath(at.path) : bindHost(at, scheme)))
+        doors.push(...bound.doors)
+        urls.push(bound.url)
+      }
+    } catch (error) {
+      for (const { server, hide } of doors) {
+        hide()
+        server.close()
+      }
+      throw error
+    }
+    return new Listener(urls, doors, starting)
   }
 
   /**
    * Serves addresses that another process has bound. If other processes serve them already, this one begins
-   * with `serve`. Rejects with the system's error.
+   * with `serve`. Rejects with a `ListenError`.
    */
-  static async share(
-    { descriptors, url }: SharedAddress,
-    isFirst: boolean,
-    state: () => StartState,
-  ): Promise<Listener> {
-    const addresses = descriptors.map((fd) => ({ fd }))
-    if (!isFirst) return new Listener(url, addresses)
-    return new Listener(url, await Promise.all(addresses.map((at) => startingServerAt(at, state))))
+  static async share({ urls, doors }: SharedDoors, isFirst: boolean, starting: Receiver): Promise<Listener> {
+    const shared = doors.map(({ descriptor, transport }) => ({
+      ...{ server: newServer(), transport, descriptor, hide: () => {} },
+    }))
+    if (isFirst) await Promise.all(shared.map(listenOn))
+    return new Listener(urls, shared, starting)
   }
 
   /** Passes all further connections to the server. */
-  async serve(server: HttpServer): Promise<void> {
-    this.#server = server
-    const [first, ...others] = this.#addresses
-    const serving: Server[] = [server]
-    await takeOver(server, first)
-    for (const other of others) {
-      const forwarding = createServer((socket: Socket) => server.emit('connection', socket))
-      await takeOver(forwarding, other)
-      serving.push(forwarding)
-    }
-    this.#serving = serving
+  async serve(server: Receiver): Promise<void> {
+    this.#receiver = server
+    this.#starting.endConnections()
+    await Promise.all(this.#doors.map(listenOn))
   }
 
   /**
@@ -93,14 +111,14 @@ export class Listener implements AsyncDisposable {
    * that is still queued would be reset.
    */
   async stopListening(): Promise<void> {
-    const answerTaken = await this.#acceptWaiting()
+    await this.#acceptWaiting()
     void this.#stop()
-    answerTaken()
+    this.#serveKept()
   }
 
   /**
    * Waits, at most this many milliseconds, for clients to finish with their connections: a request may be on
-   * its way on one that looks idle. Responses must say `Connection: close` by now, but not before the
+   * its way on one that looks idle. Responses must say that the connection ends by now, but not before the
    * addresses are closed, because a client that is told so connects again.
    */
   async linger(atMostMs: number): Promise<void> {
@@ -113,12 +131,9 @@ export class Listener implements AsyncDisposable {
 
   /** Closes addresses and idle connections and resolves when all requests are answered. */
   async close(): Promise<void> {
-    for (const starting of this.#starting) starting.closeAllConnections()
+    this.#starting.abort()
     const closed = this.#stop()
-    this.#server?.close()
-    // after `serve` they no longer listen, but until they are closed their timers keep the new server in
-    // memory
-    for (const starting of this.#starting) starting.close()
+    this.#receiver.close()
     await closed
   }
 
@@ -126,115 +141,90 @@ export class Listener implements AsyncDisposable {
     return this.close()
   }
 
+  #take(socket: Socket, transport: Transport): void {
+    this.#latest = performance.now()
+    if (this.#kept === undefined) this.#receiver.take(socket, transport)
+    else this.#kept.push({ socket, transport })
+  }
+
   /**
    * The system hands over one queued connection per turn of the event loop. To let the queue run dry, clients
    * that connect for each request are kept waiting: their requests are served once the addresses are closed.
-   * Call the returned function then.
    */
-  async #acceptWaiting(): Promise<() => void> {
-    const server = this.#server
-    if (server === undefined) return () => {}
-    const listeners = server.listeners('connection')
-    const taken: Socket[] = []
-    let latest = performance.now()
-    server.removeAllListeners('connection')
+  async #acceptWaiting(): Promise<void> {
+    const kept: Kept[] = []
+    this.#kept = kept
+    this.#latest = performance.now()
     // the type only covers the options of a server
-    Object.assign(server, { pauseOnConnect: true })
-    server.on('connection', (socket) => {
-      taken.push(socket)
-      latest = performance.now()
-    })
-    const end = latest + longestAcceptMs
+    for (const { server } of this.#doors) Object.assign(server, { pauseOnConnect: true })
+    const end = this.#latest + longestAcceptMs
     const isEmpty = async () => {
-      const before = taken.length
+      const before = kept.length
       await nextTurn()
-      return taken.length === before
+      return kept.length === before
     }
     // the turn that has begun may not look at the queue any more
     await nextTurn()
-    // all that were queued at first are among as many as the queue holds, however late this process runs
+    // all that were queued at first are among as many as the queues hold, however late this process runs
     while (
-      (!(await isEmpty()) && taken.length < queueLength) ||
-      performance.now() < Math.min(latest + quietMs, end)
+      (!(await isEmpty()) && kept.length < queueLength * this.#doors.length) ||
+      performance.now() < Math.min(this.#latest + quietMs, end)
     );
-    return () => {
-      server.removeAllListeners('connection')
-      Object.assign(server, { pauseOnConnect: false })
-      for (const listener of listeners) server.on('connection', listener as (socket: Socket) => void)
-      for (const socket of taken) {
-        server.emit('connection', socket)
-        socket.resume()
-      }
-    }
+  }
+
+  #serveKept(): void {
+    const kept = this.#kept ?? []
+    this.#kept = undefined
+    for (const { socket, transport } of kept) this.#receiver.take(socket, transport)
   }
 
   #stop(): Promise<unknown> {
-    this.#closed ??= Promise.all(this.#serving.map(stopListening))
+    this.#closed ??= Promise.all(
+      this.#doors.map(({ server, hide }) => {
+        hide()
+        return new Promise<void>((settle) => server.close(() => settle()))
+      }),
+    )
     return this.#closed
   }
 }
 
-/**
- * Unlike `close` of an HTTP server, this keeps idle connections open. Resolves when the last connection has
- * closed.
- */
-const stopListening = (server: Server): Promise<void> =>
-  new Promise((settle) => Server.prototype.close.call(server, () => settle()))
+/** A client that has closed its sending side still gets its pending responses. */
+const newServer = (): Server => createServer({ allowHalfOpen: true, noDelay: true })
 
-/** A server that listens, or a descriptor to listen on. */
-type Address = HttpServer | { readonly fd: number }
-
-/** `localhost` has several addresses. */
-export const addressesOf = async (host: string): Promise<string[]> =>
-  host === 'localhost' ? (await lookup(host, { all: true })).map(({ address }) => address) : [host]
-
-export const urlOf = ({ address, family, port }: AddressInfo): string =>
-  `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-
-const startingServer = (host: string, port: number, state: () => StartState): Promise<HttpServer> =>
-  startingServerAt({ host, port }, state)
-
-async function startingServerAt(
-  address: ListenOptions | { fd: number },
-  state: () => StartState,
-): Promise<HttpServer> {
-  const server = createStarting({ headersTimeout: 10_000, requestTimeout: 10_000 }, (request, response) =>
-    sayStarting(request, response, state()),
-  )
-  server.listen(address)
+async function listening(server: Server, at: Parameters<Server['listen']>[0]): Promise<Server> {
+  server.listen(at)
   await once(server, 'listening')
   return server
 }
 
-/** The new server takes over the addresses of the other one; existing connections stay where they are. */
-async function takeOver(server: Server, address: Address | undefined): Promise<void> {
-  server.listen(address)
-  if (!server.listening) await once(server, 'listening')
+async function listenOn({ server, descriptor }: Door): Promise<void> {
+  if (descriptor !== undefined && !server.listening) await listening(server, { fd: descriptor })
 }
 
-function sayStarting(
-  { url = '/', method }: IncomingMessage,
-  response: ServerResponse,
-  state: StartState,
-): void {
-  const path = url.split('?', 1)[0]
-  const [status, body] =
-    path === `/${healthPaths.live}`
-      ? [200, { status: 'live' }]
-      : path === `/${healthPaths.ready}`
-        ? [503, { status: state }]
-        : [503, { errors: [state === 'storage' ? 'storage is unavailable' : 'server is starting'] }]
-  response
-    .writeHead(status, {
-      ...commonHeaders,
-      ...(status === 503 ? { 'retry-after': '1' } : {}),
-      [requestIdHeader]: systemRandom.uuid(),
-      'content-type': 'application/json',
-      connection: 'close',
-    })
-    .end(method === 'HEAD' ? undefined : `${JSON.stringify(body)}\n`)
+/** Binds all addresses of a name. */
+async function bindHost({ host, port }: HostAndPort, scheme: string) {
+  const [first = host, ...others] = await addressesOf(host)
+  const server = await listening(newServer(), { host: first, port })
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('a server on a host has no address')
+  const doors = [networkDoor(server)]
+  // one address of the name suffices
+  for (const other of others)
+    await listening(newServer(), { host: other, port: address.port }).then(
+      (one) => doors.push(networkDoor(one)),
+      () => undefined,
+    )
+  return { url: urlOf(scheme, address), doors }
 }
 
-// a listening server on a host has an address of this form
-const addressOf = (server: Server | undefined): AddressInfo => server?.address() as AddressInfo
-const portOf = (server: Server | undefined): number => addressOf(server).port
+const networkDoor = (server: Server): Door => ({
+  ...{ server, transport: 'network', descriptor: undefined, hide: () => {} },
+})
+
+async function bindPath(path: string) {
+  const { bound, file } = await bindUnixSocket(path, (at) => newServer().listen({ path: at }))
+  if (!bound.listening) await once(bound, 'listening')
+  const door: Door = { server: bound, transport: 'unix', descriptor: undefined, hide: file.remove }
+  return { url: unixUrl(path), doors: [door] }
+}

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { systemRandom } from '../lib/random.ts'
 import { commonHeaders, requestIdHeader } from './common-headers.ts'
+import { binding } from './listen-address.ts'
 
 export type MetricsListenerParts = {
   readonly host: string
@@ -19,7 +20,7 @@ type Answer = { readonly status: number; readonly contentType: string; readonly 
 
 /**
  * Serves `/metrics` and `/health/*` on a separate address: plain HTTP, no token, also while sealed. Rejects
- * with the system's error.
+ * with a `ListenError`.
  */
 export async function startMetricsListener(parts: MetricsListenerParts): Promise<MetricsListener> {
   const { host, port } = parts
@@ -27,8 +28,10 @@ export async function startMetricsListener(parts: MetricsListenerParts): Promise
     { headersTimeout: 10_000, requestTimeout: 30_000 },
     (request, response) => void serve(request, response, parts),
   )
-  server.listen(port, host)
-  await once(server, 'listening')
+  await binding({ host, port }, async () => {
+    server.listen(port, host)
+    await once(server, 'listening')
+  })
   const address = server.address()
   return {
     port: typeof address === 'object' && address !== null ? address.port : port,

@@ -23,7 +23,8 @@ export type ServerSources = {
   /** Lines of the log that were dropped because nobody read them in time. */
   droppedLogLines(): number
   inFlight(): number
-  connections(): Promise<number>
+  /** Open connections by protocol. */
+  connections(): Readonly<Record<string, number>>
 }
 
 /** Where the gauges of an open store read their values. */
@@ -134,7 +135,8 @@ export function serverGauges(sources: ServerSources): ReadGauge[] {
       name: 'http_connections',
       help: 'Open connections',
       labels: ['protocol'],
-      read: async () => [{ labels: { protocol: 'http/1.1' }, value: await sources.connections() }],
+      read: () =>
+        Object.entries(sources.connections()).map(([protocol, value]) => ({ labels: { protocol }, value })),
     },
   ]
 }

@@ -1,14 +1,11 @@
 import type { Config } from '../config.ts'
 import type { StartError } from '../errors.ts'
+import type { SharedDoors } from '../http/shared-addresses.ts'
 import type { MetricFamily } from '../metrics/metric-families.ts'
 
 /** What a worker needs to start. */
-export type Orders = {
+export type Orders = SharedDoors & {
   readonly config: Config
-  /** Descriptors of the bound addresses. */
-  readonly descriptors: readonly number[]
-  /** The address of the server. */
-  readonly url: string
   /** Whether no other process serves the addresses yet. */
   readonly isFirst: boolean
 }

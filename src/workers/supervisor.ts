@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { StartError } from '../errors.ts'
+import { publicUrl } from '../http/listen-address.ts'
 import { startMetricsListener } from '../http/metrics-listener.ts'
 import { SharedAddresses } from '../http/shared-addresses.ts'
 import type { Log } from '../log.ts'
@@ -40,8 +41,8 @@ class Supervisor {
     this.#failure.promise.catch(() => {})
   }
 
-  get url(): string {
-    return this.#addresses.url
+  get urls(): readonly string[] {
+    return this.#addresses.urls
   }
 
   /** Rejects with a StartError if a worker cannot start. */
@@ -63,7 +64,7 @@ class Supervisor {
   async stop(): Promise<number> {
     this.#isStopping = true
     // from now on only the workers listen
-    this.#addresses[Symbol.dispose]()
+    this.#addresses.release()
     const { drainDelayMs, stopTimeoutMs } = this.#config
     const ended = Promise.all(this.#workers.map((worker) => worker.stop()))
     const limit = pause(Math.max(0, drainDelayMs + stopTimeoutMs - endMs), 'limit' as const, { ref: false })
@@ -111,11 +112,11 @@ class Supervisor {
 
   #startWorker(number: number): void {
     const name = `${this.#name}-${number}`
-    const config = workerConfig(this.#config, { name, number, url: this.url })
+    const config = workerConfig(this.#config, { name, number, url: publicUrl(this.urls) })
     const worker = new WorkerProcess({
       ...{ name, log: this.#log },
       orders: () => ({
-        ...{ config, url: this.url, descriptors: this.#addresses.descriptors },
+        ...{ config, urls: this.urls, doors: this.#addresses.doors },
         isFirst: !this.#isServed,
       }),
       answers: {
@@ -160,13 +161,13 @@ export async function openSupervisor(config: Config, log: Log) {
       `GATEHOUSE_WORKERS: several processes need Node 26.4 or later, this is ${process.version}`,
     )
   await using opened = new AsyncDisposableStack()
-  const addresses = await bound('LISTEN', config.listen, SharedAddresses.bind(config.listen))
+  const addresses = await bound('LISTEN', SharedAddresses.bind(config.listen, 'http'))
   const supervisor = new Supervisor(config, log, opened.use(addresses))
   const { metricsListen } = config
   if (metricsListen !== undefined) {
     const { text } = shownFamilies(() => supervisor.metrics())
     const parts = { ...metricsListen, metrics: text, readiness: () => supervisor.readiness() }
-    opened.use(await bound('METRICS_LISTEN', metricsListen, startMetricsListener(parts)))
+    opened.use(await bound('METRICS_LISTEN', startMetricsListener(parts)))
   }
   const held = opened.move()
   return { supervisor, [Symbol.asyncDispose]: () => held.disposeAsync() }

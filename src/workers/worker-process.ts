@@ -66,7 +66,7 @@ export class WorkerProcess {
     const startedAt = performance.now()
     const child = fork(program, {
       serialization: 'advanced',
-      stdio: ['ignore', 'inherit', 'pipe', 'ipc', ...orders.descriptors],
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc', ...orders.doors.map(({ descriptor }) => descriptor)],
     })
     this.#process = { child, channel: this.#channelTo(child, orders) }
     this.#relayLog(child)
@@ -94,7 +94,7 @@ export class WorkerProcess {
       ...this.#parts.answers,
       orders: () => ({
         ...orders,
-        descriptors: orders.descriptors.map((_, at) => firstFreeDescriptor + at),
+        doors: orders.doors.map((door, at) => ({ ...door, descriptor: firstFreeDescriptor + at })),
       }),
       serving: () => {
         this.#isServing = true

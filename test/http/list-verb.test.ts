@@ -1,13 +1,9 @@
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, METHODS, type RequestListener, type ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import fc from 'fast-check'
 import Fastify from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { noLimits } from '../../src/http/connections.ts'
+import { Connections, noLimits } from '../../src/http/connections.ts'
 import { createListServer } from '../../src/http/list-verb.ts'
 import { type Answer, chunked, echo, head, listen, type Seen, seenIn, WireServer } from './wire.ts'
 
@@ -662,7 +658,7 @@ describe('timeouts and addresses', () => {
   })
 
   test('a connection beyond the limit replaces the one that has been idle longest', async () => {
-    await using server = await listen({ connections: { ...noLimits, most: 2 } })
+    await using server = await listen({ connections: new Connections({ ...noLimits, most: 2 }) })
     const first = await server.open()
     const second = await server.open()
     first.send(head('LIST', '/a'))
@@ -719,43 +715,6 @@ describe('many clients', () => {
   })
 })
 
-describe('TLS', () => {
-  function selfSigned(): { key: string; cert: string } {
-    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-tls-'))
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1']
-    execFileSync(
-      'openssl',
-      ['req', '-x509', '-nodes', ...curve, '-subj', '/CN=gate', '-days', '2', '-keyout', key, '-out', cert],
-      {
-        stdio: 'ignore',
-      },
-    )
-    const pair = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
-    rmSync(folder, { recursive: true })
-    return pair
-  }
-
-  test('serves any verb, pipelined and split, and refuses like plain HTTP', async () => {
-    await using server = await listen({ tls: selfSigned() })
-    const wire = await server.open()
-
-    wire.send(head('LIST', '/a') + head('POST', '/b', [], 'LIST / HTTP/1.1\r\n\r\n') + 'SC')
-    const first = await wire.answers(2)
-    wire.send(`AN /c HTTP/1.1\r\nHost: x\r\n\r\n${head('CONNECT', '/d')}`)
-    const second = await wire.answers(2)
-    wire.send(head('GE(T', '/e'))
-
-    expect(seenIn([...first, ...second])).toEqual([
-      seen('LIST', '/a'),
-      seen('POST', '/b', 'LIST / HTTP/1.1\r\n\r\n'),
-      seen('SCAN', '/c'),
-      seen('CONNECT', '/d'),
-    ])
-    expectRaw(await wire.answer(), 400)
-  })
-})
-
 describe('Fastify', () => {
   async function listenWithFastify() {
     const app = Fastify({
@@ -777,7 +736,7 @@ describe('Fastify', () => {
     })
     app.get('/v1/*', (request) => ({ read: request.url }))
     await app.listen({ port: 0, host: '127.0.0.1' })
-    const server = new WireServer(app.server, false)
+    const server = new WireServer(app.server)
     return {
       server,
       [Symbol.asyncDispose]: async () => {
@@ -949,7 +908,7 @@ describe('any input', () => {
         response.end()
       }
     await using ours = await listen({}, noteIn(oursSaw))
-    await using plain = new WireServer(createServer({ requireHostHeader: false }, noteIn(plainSaw)), false)
+    await using plain = new WireServer(createServer({ requireHostHeader: false }, noteIn(plainSaw)))
     await new Promise<void>((resolve) => plain.server.listen(0, '127.0.0.1', resolve))
 
     await fc.assert(

@@ -2,7 +2,6 @@ import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { connect as connectTls } from 'node:tls'
 import { createListServer, type ListServerOptions } from '../../src/http/list-verb.ts'
 
 /** One response as received, with header names in lower case. */
@@ -31,13 +30,11 @@ export const echo: RequestListener = async (request, response) => {
 /** A listening server and the connections made to it; closing it closes them. */
 export class WireServer {
   readonly server: Server
-  readonly #tls: boolean
   readonly #accepted = new Map<number, Socket>()
   readonly #wires: Wire[] = []
 
-  constructor(server: Server, tls: boolean) {
+  constructor(server: Server) {
     this.server = server
-    this.#tls = tls
     server.on('connection', (socket: Socket) => this.#accepted.set(socket.remotePort ?? 0, socket))
   }
 
@@ -47,12 +44,8 @@ export class WireServer {
   }
 
   async open(): Promise<Wire> {
-    const socket = this.#tls
-      ? connectTls({ port: this.port, host: '127.0.0.1', rejectUnauthorized: false })
-      : connect({ port: this.port, host: '127.0.0.1' })
-    await new Promise((resolve, reject) =>
-      socket.once(this.#tls ? 'secureConnect' : 'connect', resolve).once('error', reject),
-    )
+    const socket = connect({ port: this.port, host: '127.0.0.1' })
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
     const wire = new Wire(socket, () => this.#accepted.get(socket.localPort ?? 0))
     this.#wires.push(wire)
     return wire
@@ -71,7 +64,7 @@ export async function listen(
 ): Promise<WireServer> {
   const server = createListServer(options, handler)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return new WireServer(server, options.tls !== undefined)
+  return new WireServer(server)
 }
 
 /** A connection to a listening server, wherever it was started; `from` is the client's address. */

@@ -23,7 +23,7 @@ export type CallOptions = {
 export const inside = (namespace: string): CallOptions =>
   namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } }
 
-/** A plain HTTP client for a listening server, with or without a token. */
+/** A plain HTTP client for a server at a URL or `unix:PATH`, with or without a token. */
 export class Client {
   readonly #url: string
   readonly #token: string | undefined
@@ -54,8 +54,9 @@ export class Client {
     const length = payload === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(payload)) }
     const token = this.#token === undefined ? {} : { 'X-Vault-Token': this.#token }
     return new Promise((resolve, reject) => {
+      const socketPath = this.#url.startsWith('unix:') ? this.#url.slice('unix:'.length) : undefined
       const sent = request(
-        this.#url,
+        socketPath === undefined ? this.#url : 'http://localhost',
         // as written: a URL would normalise what a test is about
         {
           method,
@@ -63,6 +64,7 @@ export class Client {
           headers: { ...length, ...token, ...headers },
           agent: false,
           ...(localAddress === undefined ? {} : { localAddress }),
+          ...(socketPath === undefined ? {} : { socketPath }),
         },
         (answer) => {
           const chunks: Buffer[] = []

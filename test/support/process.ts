@@ -55,7 +55,7 @@ export async function startProcess(options: ProcessOptions): Promise<ServerProce
   await child.logged('listening on ')
   // its earlier output is in the other pipe, which a whole turn of the event loop reads
   for (let turn = 0; turn < 2; turn++) await nextTurn()
-  const url = /listening on (http:\/\/[^\s"]+)/.exec(child.stderr)?.[1] ?? ''
+  const url = /listening on (https?:\/\/[^\s",]+)/.exec(child.stderr)?.[1] ?? ''
   const anonymous = new Client(url)
   const stop = (signal: NodeJS.Signals = 'SIGTERM') => child.end(signal)
   return {

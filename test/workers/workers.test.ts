@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { createServer } from 'node:net'
@@ -85,6 +85,7 @@ describe('two workers', () => {
       settings: settingsOf({
         AUDIT: JSON.stringify([device]),
         METRICS_LISTEN: `127.0.0.1:${port}`,
+        LISTEN: `127.0.0.1:0,unix:${folder.file('gate.sock')}`,
       }),
     })
     rootToken = server.rootToken
@@ -154,6 +155,19 @@ describe('two workers', () => {
     )
 
     expect([...statuses]).toEqual([200])
+  })
+
+  test('both serve a Unix socket, to which only their owner may connect', async () => {
+    const local = new Client(`unix:${folder.file('gate.sock')}`, rootToken)
+    const statuses = new Set<number>()
+    await fromBoth(
+      async () => statuses.add((await local.call('HELP', 'sys/policies/acl')).status),
+      server,
+      'method="HELP"',
+    )
+
+    expect([...statuses]).toEqual([200])
+    expect(statSync(folder.file('gate.sock')).mode & 0o777).toBe(0o600)
   })
 
   test('write an audit file each, which SIGHUP opens again, with intact chains', async () => {
@@ -247,6 +261,7 @@ describe('two workers', () => {
     const ended = await server.ended
 
     expect([cutOff, ended.code]).toEqual([[], 0])
+    expect(existsSync(folder.file('gate.sock'))).toBe(false)
     expect(logLines(ended).filter(({ level }) => level === 'fatal')).toEqual([])
   })
 })

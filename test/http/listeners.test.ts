@@ -1,0 +1,123 @@
+import { existsSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { createServer, connect } from 'node:net'
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import { Client } from '../support/client.ts'
+import { startTestServer } from '../support/start-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { head } from './wire.ts'
+
+/** Leaves the file of a Unix socket on which nobody listens. */
+async function leaveSocketFile(path: string): Promise<void> {
+  const server = createServer().listen(`${path}.first`)
+  await once(server, 'listening')
+  // closing removes only the name that was bound
+  renameSync(`${path}.first`, path)
+  await new Promise((settle) => server.close(settle))
+}
+
+test('a server serves all its addresses, and a Unix socket only to its owner', async () => {
+  await using folder = await temporaryFolder()
+  const path = folder.file('gate.sock')
+  await using server = await startTestServer({
+    settings: { LISTEN: `127.0.0.1:0, localhost:0, unix:${path}` },
+  })
+  const { urls } = server.server
+
+  const answers = await Promise.all(urls.map((url) => new Client(url, 'root').list('sys/policies/acl')))
+
+  expect(urls).toEqual([
+    expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    expect.stringMatching(/^http:\/\/(?:127\.0\.0\.1|\[::1\]):\d+$/),
+    `unix:${path}`,
+  ])
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+})
+
+test('a server on a Unix socket alone serves every verb, and removes the socket when it stops', async () => {
+  await using folder = await temporaryFolder()
+  const path = folder.file('gate.sock')
+  const server = await startTestServer({ settings: { LISTEN: `unix:${path}` } })
+  const root = new Client(server.url, 'root')
+
+  const listed = await root.call('LIST', 'sys/policies/acl')
+  const issuer = await root.read('identity/oidc/.well-known/openid-configuration')
+  await server[Symbol.asyncDispose]()
+
+  expect(listed.status).toBe(200)
+  expect(String(issuer.body['issuer'])).toMatch(/^http:\/\/localhost\//)
+  expect(existsSync(path)).toBe(false)
+})
+
+test('the socket file of a server that is gone is replaced', async () => {
+  await using folder = await temporaryFolder()
+  const path = folder.file('gate.sock')
+  await leaveSocketFile(path)
+  expect(existsSync(path)).toBe(true)
+
+  await using server = await startTestServer({ settings: { LISTEN: `unix:${path}` } })
+
+  expect((await new Client(server.url).read('sys/health')).status).toBe(200)
+})
+
+test('a socket that another server serves is refused, and so is a file that is no socket', async () => {
+  await using folder = await temporaryFolder()
+  const path = folder.file('gate.sock')
+  await using server = await startTestServer({ settings: { LISTEN: `unix:${path}` } })
+  writeFileSync(folder.file('notes'), 'kept')
+
+  await expect(startTestServer({ settings: { LISTEN: `unix:${path}` } })).rejects.toThrow(
+    `GATEHOUSE_LISTEN: cannot listen on unix:${path}: EADDRINUSE`,
+  )
+  await expect(startTestServer({ settings: { LISTEN: `unix:${folder.file('notes')}` } })).rejects.toThrow(
+    `GATEHOUSE_LISTEN: cannot listen on unix:${folder.file('notes')}: the file exists and is not a socket`,
+  )
+  expect((await new Client(server.url).read('sys/health')).status).toBe(200)
+})
+
+test('if one address is in use, the others are free again', async () => {
+  await using folder = await temporaryFolder()
+  const path = folder.file('gate.sock')
+  await using other = await startTestServer()
+  const { host } = new URL(other.url)
+
+  await expect(startTestServer({ settings: { LISTEN: `unix:${path},${host}` } })).rejects.toThrow(
+    `GATEHOUSE_LISTEN: cannot listen on ${host}: EADDRINUSE`,
+  )
+
+  expect(existsSync(path)).toBe(false)
+})
+
+test('a client of a second address that has ended its side still gets its response', async () => {
+  await using folder = await temporaryFolder()
+  const path = folder.file('gate.sock')
+  await using _server = await startTestServer({ settings: { LISTEN: `127.0.0.1:0,unix:${path}` } })
+  const socket = connect(path)
+  let received = ''
+  socket.on('data', (bytes) => (received += bytes.toString()))
+
+  socket.end(head('LIST', '/v1/sys/policies/acl', ['X-Vault-Token: root']))
+  await once(socket, 'close')
+
+  expect(received).toMatch(/^HTTP\/1\.1 (?:100 Continue[\s\S]*HTTP\/1\.1 )?200 OK/)
+})
+
+test('the peers of a Unix socket name the client if the word unix is among the trusted proxies', async () => {
+  await using folder = await temporaryFolder()
+  const path = folder.file('gate.sock')
+  await using server = await startTestServer({
+    settings: { LISTEN: `127.0.0.1:0,unix:${path}`, TRUSTED_PROXIES: '10.0.0.0/8,unix' },
+  })
+  await server.root.write('auth/token/roles/near', { token_bound_cidrs: '192.0.2.0/24' })
+  const made = await server.root.write('auth/token/create/near', { policies: ['default'] })
+  const token = String(made.body['auth']?.['client_token'])
+  const from = (address: string) => ({ headers: { 'X-Forwarded-For': address } })
+  const local = new Client(`unix:${path}`, token)
+
+  const near = await local.read('auth/token/lookup-self', from('192.0.2.7'))
+  const far = await local.read('auth/token/lookup-self', from('198.51.100.7'))
+  const untrusted = await server.as(token).read('auth/token/lookup-self', from('192.0.2.7'))
+
+  expect([near.status, far.status, untrusted.status]).toEqual([200, 403, 403])
+})
