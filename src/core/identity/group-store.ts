@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
-import { writeAttempts } from '../stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Group, GroupAlias } from './group.ts'
@@ -258,6 +258,7 @@ export class GroupStore implements MembershipSource {
         return step
       }
       this.#dropCaches()
+      await pauseAfterAttempt(attempt)
     }
     throw tooBusy()
   }
