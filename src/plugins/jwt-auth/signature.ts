@@ -1,4 +1,5 @@
 import { constants, type KeyObject, verify } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { type Algorithm, supportedAlgorithms } from './algorithms.ts'
 import type { CheckQueue } from './check-queue.ts'
 import type { Jws } from './jws.ts'
@@ -21,10 +22,11 @@ const schemes: Record<Algorithm, Scheme> = {
 
 const heavyAboveRsaBits = 4096
 /**
- * With more candidate keys than this, checks run on the thread pool, so that one token cannot block the event
+ * With one processor, cheap checks run on the main thread, because no other core could take them. With more
+ * candidate keys than this, they run on the thread pool nevertheless, so that one token cannot block the event
  * loop.
  */
-const maxInlineKeys = 4
+const maxInlineKeys = availableParallelism() > 1 ? 0 : 4
 export const heavyWeight = 8
 /**
  * A token without a key id is tried with every key of a set, up to this total weight: 1,024 cheap checks or
@@ -69,9 +71,8 @@ const isHeavy = (scheme: Scheme, key: KeyObject): boolean =>
     : scheme.keyType === 'rsa' && factsOf(key).bits > heavyAboveRsaBits
 
 /**
- * Whether one of the keys signed the token that this client sent. With few keys, cheap checks run on the main
- * thread (measured on two cores: RS256 25 µs, ES256 80 µs, less than a thread-pool hop costs under load). All
- * others run on the pool, one after the other.
+ * Whether one of the keys signed the token that this client sent. Checks run on the thread pool, one after the
+ * other: the main thread is what limits the rate of logins. docs/decisions/0013-signatures-in-the-pool.md
  */
 export async function verifyWithAny(
   jws: Jws,
