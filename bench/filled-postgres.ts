@@ -16,7 +16,7 @@ import { readProcessFigures } from './process-figures.ts'
 import { megabytes, renderTable, verdict } from './table.ts'
 
 const knownJwts = 256
-const copyProgram = join(import.meta.dirname, '../src/commands/storage-copy.ts')
+const program = join(import.meta.dirname, '../src/main.ts')
 
 /**
  * Measures a server on PostgreSQL with many tokens: start time, memory, and the login rate against one with an
@@ -46,7 +46,7 @@ export async function measureFilledPostgres({
     await fillTokens({ folder: folder.path, like, count: tokens, onProgress: () => {} })
   }
   await promisify(execFile)(process.execPath, [
-    ...[copyProgram, `sqlite:${join(folder.path, 'gatehouse.db')}`, postgres.url('filled')],
+    ...[program, 'storage-copy', `sqlite:${join(folder.path, 'gatehouse.db')}`, postgres.url('filled')],
   ])
   const start = (database: string) =>
     startServerProcess({

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { type Plugin, rolldown } from 'rolldown'
 import { isCurrent, sourcesFile, stateOf } from './sources.ts'
 
@@ -27,7 +27,7 @@ export async function bundle({ folder, programs }: BundleTask): Promise<void> {
   if (isCurrent(folder, programs)) return
   const startedAt = Date.now()
   await using build = await rolldown({
-    input: Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, join(root, file)])),
+    input: Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, resolve(root, file)])),
     platform: 'node',
     external,
     plugins: [locations(folder)],

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 
@@ -21,7 +21,7 @@ export function stateOf(
   modules: readonly string[],
   startedAt: number,
 ): BundleState {
-  const files = modules.filter((file) => file.startsWith(root) && !file.includes('/node_modules/'))
+  const files = modules.filter((file) => isAbsolute(file) && !file.includes('/node_modules/'))
   const others = otherSources.map((file) => join(root, file))
   const sources = [...files, ...others].map((file) => [file, markOf(file, startedAt)])
   return { programs, sources: Object.fromEntries(sources) }

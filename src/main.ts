@@ -3,13 +3,23 @@ import { fileURLToPath } from 'node:url'
 
 const minNodeVersion = 24
 
-if (Number.parseInt(process.versions.node, 10) < minNodeVersion) {
-  process.stderr.write(`Node ${minNodeVersion} or later is required, this is v${process.versions.node}\n`)
-  process.exitCode = 2
-} else {
-  // install handlers first: process 1 of a container receives only signals that it handles
+/** The arguments of the server, or undefined if the program is to do something else. */
+function serverArguments([name, ...rest]: readonly string[]): readonly string[] | undefined {
+  if (name === undefined || name === 'server') return rest
+  if (name === 'dev') return ['--dev', ...rest]
+  return name.startsWith('--') && name !== '--version' && name !== '--help' ? [name, ...rest] : undefined
+}
+
+/**
+ * `gatehouse [server]`, `gatehouse dev`, `gatehouse COMMAND`, `gatehouse --version`, `gatehouse --help`.
+ * docs/operations.md#commands
+ */
+async function main([name = '', ...rest]: string[]): Promise<void> {
+  const server = serverArguments(process.argv.slice(2))
   const stopping = new AbortController()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort())
+  // install handlers first: process 1 of a container receives only signals that it handles
+  if (server !== undefined)
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort())
 
   // Caches compiled code for the next start, also for the writing thread. The cache is in node_modules,
   // because other users could change it in a shared temporary folder. If node_modules is read-only, nothing
@@ -19,6 +29,22 @@ if (Number.parseInt(process.versions.node, 10) < minNodeVersion) {
   )
   if (directory !== undefined) process.env['NODE_COMPILE_CACHE'] ??= directory
 
-  const { run } = await import('./run.ts')
-  await run(process.argv.slice(2), process.env, stopping)
+  if (server !== undefined) {
+    const { run } = await import('./run.ts')
+    await run(server, process.env, stopping)
+  } else if (name === '--version') {
+    const { gatehouseVersion } = await import('./version.ts')
+    process.stdout.write(`Gatehouse ${gatehouseVersion} (Node ${process.versions.node})\n`)
+  } else {
+    const { helpText, runCommand } = await import('./commands/commands.ts')
+    if (name === '--help') process.stdout.write(helpText())
+    else await runCommand(name, rest)
+  }
+}
+
+if (Number.parseInt(process.versions.node, 10) < minNodeVersion) {
+  process.stderr.write(`Node ${minNodeVersion} or later is required, this is v${process.versions.node}\n`)
+  process.exitCode = 2
+} else {
+  await main(process.argv.slice(2))
 }

@@ -6,9 +6,8 @@ import type { ChainHead } from '../core/audit/chain.ts'
 import { type Break, ChainCheck, type ChainCounts, type KnownKey } from '../core/audit/chain-check.ts'
 import { LineSplitter } from '../lib/line-splitter.ts'
 import { systemCode } from '../lib/private-file.ts'
-import { CommandError, runCommand, UsageError } from './command.ts'
+import { type Command, CommandError, UsageError } from './command.ts'
 
-const usage = 'usage: npm run audit:verify -- FILE… [--keys FILE] [--head ID:SEQ:HASH] [--mixed] [--json]'
 /** Much more than the largest entry. */
 const maxLineBytes = 256 * 1024 * 1024
 const chunkBytes = 1024 * 1024
@@ -28,11 +27,11 @@ const emptyReport: ChainReport = {
 }
 
 /**
- * `npm run audit:verify` checks the chain of audit files, which it reads in the given order.
+ * `gatehouse audit-verify` checks the chain of audit files, which it reads in the given order.
  * docs/contract/audit.md#verification
  */
-await runCommand(async () => {
-  const { files, keys, heads, isMixed, isJson } = readArguments(process.argv.slice(2))
+export const auditVerify: Command = async (args) => {
+  const { files, keys, heads, isMixed, isJson } = readArguments(args)
   const check = new ChainCheck({
     isMixed,
     keys: keys === undefined ? undefined : await readKeys(keys),
@@ -49,7 +48,7 @@ await runCommand(async () => {
   const isIntact = reports.every(({ broken }) => broken === undefined)
   if (isJson) process.stdout.write(`${JSON.stringify({ intact: isIntact, files: reports.map(jsonOf) })}\n`)
   if (!isIntact) process.exitCode = 1
-})
+}
 
 function readArguments(args: string[]) {
   try {
@@ -63,11 +62,11 @@ function readArguments(args: string[]) {
         json: { type: 'boolean', default: false },
       },
     })
-    if (positionals.length === 0) throw new UsageError(usage)
+    if (positionals.length === 0) throw new UsageError()
     const heads = values.head.map(readHead)
     return { files: positionals, keys: values.keys, heads, isMixed: values.mixed, isJson: values.json }
   } catch (cause) {
-    throw cause instanceof UsageError ? cause : new UsageError(usage, { cause })
+    throw cause instanceof UsageError ? cause : new UsageError('', { cause })
   }
 }
 

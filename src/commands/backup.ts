@@ -3,16 +3,15 @@ import { readSealConfig } from '../core/seal/seal-config.ts'
 import { backUp } from '../storage/backup.ts'
 import { noteBackup } from '../storage/last-backup.ts'
 import { gatehouseVersion } from '../version.ts'
-import { commandFailure, runCommand, UsageError } from './command.ts'
+import { type Command, commandFailure, UsageError } from './command.ts'
 import { clusterIdOf, openForReading, settingsOf, sourceOf } from './stored-database.ts'
 
 /**
- * `npm run backup -- FILE` writes a backup of the database that the settings name, whether servers run or not. docs/operations.md#backup-and-restore
+ * `gatehouse backup FILE` writes a backup of the database that the settings name, whether servers run or not. docs/operations.md#backup-and-restore
  */
-await runCommand(async () => {
-  const [file, ...more] = process.argv.slice(2)
-  if (file === undefined || file.startsWith('-') || more.length > 0)
-    throw new UsageError('usage: npm run backup -- FILE')
+export const backup: Command = async (args) => {
+  const [file, ...more] = args
+  if (file === undefined || file.startsWith('-') || more.length > 0) throw new UsageError()
   const config = settingsOf(process.env)
   for (const written of [file, `${file}.part`])
     if (isStoreFile(config, written)) throw new UsageError(`${written} is a database file or a seal key file`)
@@ -32,7 +31,7 @@ await runCommand(async () => {
   } catch (cause) {
     throw commandFailure(`cannot back up ${name} to ${file}`, cause)
   }
-})
+}
 
 /** Aborts when the process is asked to stop, so that no incomplete file is left. */
 function stopped(): AbortSignal {

@@ -4,15 +4,15 @@ import { restorationNote } from '../core/restoration-note.ts'
 import { postgresName } from '../lib/postgres-url.ts'
 import { restoreToPostgres } from '../storage/postgres/restore.ts'
 import { type Restored, type RestoreOptions, restoreBackup } from '../storage/restore.ts'
-import { commandFailure, runCommand, UsageError } from './command.ts'
+import { type Command, commandFailure, UsageError } from './command.ts'
 import { settingsOf } from './stored-database.ts'
 
 /**
- * `npm run restore -- FILE [--force] [--revoke-tokens]` puts a backup in place of the database that the
+ * `gatehouse restore FILE [--force] [--revoke-tokens]` puts a backup in place of the database that the
  * settings name. docs/operations.md#backup-and-restore
  */
-await runCommand(async () => {
-  const { backup, force, revokeTokens } = readArguments(process.argv.slice(2))
+export const restore: Command = async (args) => {
+  const { backup, force, revokeTokens } = readArguments(args)
   const config = settingsOf(process.env)
   if (isStoreFile(config, backup)) throw new UsageError(`${backup} is a database file or a seal key file`)
   const now = new Date().toISOString()
@@ -30,7 +30,7 @@ await runCommand(async () => {
   } catch (cause) {
     throw commandFailure(`cannot restore ${backup} to ${name}`, cause)
   }
-})
+}
 
 /** The database that the settings name, and what puts a backup in its place. */
 function targetOf(config: Config): {
@@ -50,16 +50,15 @@ function targetOf(config: Config): {
 }
 
 function readArguments(args: string[]): { backup: string; force: boolean; revokeTokens: boolean } {
-  const usage = 'usage: npm run restore -- FILE [--force] [--revoke-tokens]'
   const isSet = { type: 'boolean', default: false } as const
   try {
     const options = { force: isSet, 'revoke-tokens': isSet }
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
     const [backup, ...more] = positionals
-    if (backup === undefined || more.length > 0) throw new UsageError(usage)
+    if (backup === undefined || more.length > 0) throw new UsageError()
     return { backup, force: values.force, revokeTokens: values['revoke-tokens'] }
   } catch (cause) {
-    throw new UsageError(usage, { cause })
+    throw new UsageError('', { cause })
   }
 }
 

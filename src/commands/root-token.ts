@@ -22,7 +22,7 @@ import { openPostgres } from '../storage/postgres/postgres.ts'
 import { PostgresReading } from '../storage/postgres/reading.ts'
 import { openSqlite, type SqliteStorage } from '../storage/sqlite.ts'
 import type { Storage } from '../storage/storage.ts'
-import { CommandError, commandFailure, runCommand, UsageError } from './command.ts'
+import { type Command, CommandError, commandFailure, UsageError } from './command.ts'
 import { fixedPaths } from '../core/mounts/mount-path.ts'
 import { settingsOf, sourceOf } from './stored-database.ts'
 
@@ -30,12 +30,12 @@ const maxWaitMs = 15_000
 const checkMs = 50
 
 /**
- * `npm run root-token -- [--out FILE]` creates a new root token if the first one was lost, with the settings of
+ * `gatehouse root-token [--out FILE]` creates a new root token if the first one was lost, with the settings of
  * the server. A running server with a SQLite database makes it; otherwise the seal key opens the store. Existing tokens remain valid.
  * docs/operations.md#replace-a-lost-root-token
  */
-await runCommand(async () => {
-  const { out } = readArguments(process.argv.slice(2))
+export const rootToken: Command = async (args) => {
+  const { out } = readArguments(args)
   const config = settingsOf(process.env)
   if (out !== undefined && isStoreFile(config, out))
     throw new UsageError(`${out} is a database file or a seal key file`)
@@ -44,7 +44,7 @@ await runCommand(async () => {
   const storage = await openUnlessHeld(source, config)
   if (storage === undefined) await askServer(source, out)
   else await createStopped(config, storage, out)
-})
+}
 
 /**
  * Joins the servers of a PostgreSQL database for a moment, which takes its password and the seal key. One of
@@ -125,7 +125,7 @@ function readArguments(args: string[]): { out?: string | undefined } {
   try {
     return parseArgs({ args, options: { out: { type: 'string' } } }).values
   } catch (cause) {
-    throw new UsageError('usage: npm run root-token -- [--out FILE]', { cause })
+    throw new UsageError('', { cause })
   }
 }
 

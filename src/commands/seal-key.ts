@@ -1,15 +1,14 @@
 import { makeSealKeyFile } from '../core/barrier/seal.ts'
 import { systemCode } from '../lib/private-file.ts'
-import { CommandError, runCommand, UsageError } from './command.ts'
+import { type Command, CommandError, UsageError } from './command.ts'
 
 /**
- * `npm run seal:key -- FILE` creates a seal key file that only its owner can read; never overwrites a file.
+ * `gatehouse seal-key FILE` creates a seal key file that only its owner can read; never overwrites a file.
  * docs/operations.md#commands
  */
-await runCommand(async () => {
-  const [file, ...more] = process.argv.slice(2)
-  if (file === undefined || file.startsWith('-') || more.length > 0)
-    throw new UsageError('usage: npm run seal:key -- FILE')
+export const sealKey: Command = async (args) => {
+  const [file, ...more] = args
+  if (file === undefined || file.startsWith('-') || more.length > 0) throw new UsageError()
   try {
     makeSealKeyFile(file)
   } catch (cause) {
@@ -20,4 +19,4 @@ await runCommand(async () => {
     )
   }
   process.stdout.write(`Seal key written to ${file}\n`)
-})
+}

@@ -10,15 +10,15 @@ import type { RecordSum } from '../storage/record-digest.ts'
 import { openSqliteEnd } from '../storage/sqlite-copy-end.ts'
 import { type CopyEnd, copyStore } from '../storage/store-copy.ts'
 import { verifyDatabase } from '../storage/verify.ts'
-import { CommandError, commandFailure, runCommand, UsageError } from './command.ts'
+import { type Command, CommandError, commandFailure, UsageError } from './command.ts'
 import { settingsOf } from './stored-database.ts'
 
 /**
- * `npm run storage:copy -- FROM TO [--resume] [--verify-only]` moves all records from one storage to another,
+ * `gatehouse storage-copy FROM TO [--resume] [--verify-only]` moves all records from one storage to another,
  * both as in `GATEHOUSE_STORAGE`. docs/operations.md#move-between-sqlite-and-postgresql
  */
-await runCommand(async () => {
-  const { from, to, resume, verifyOnly } = readArguments(process.argv.slice(2))
+export const storageCopy: Command = async (args) => {
+  const { from, to, resume, verifyOnly } = readArguments(args)
   const [source, target] = [placeOf(from), placeOf(to)]
   mustExist(source)
   try {
@@ -32,7 +32,7 @@ await runCommand(async () => {
   } catch (cause) {
     throw commandFailure(`cannot copy ${source.name} to ${target.name}`, cause)
   }
-})
+}
 
 type Place = {
   readonly name: string
@@ -84,15 +84,14 @@ async function compare(source: Place, target: Place): Promise<void> {
 }
 
 function readArguments(args: string[]) {
-  const usage = 'usage: npm run storage:copy -- FROM TO [--resume] [--verify-only]'
   const isSet = { type: 'boolean', default: false } as const
   try {
     const options = { resume: isSet, 'verify-only': isSet }
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
     const [from, to, ...more] = positionals
-    if (from === undefined || to === undefined || more.length > 0) throw new UsageError(usage)
+    if (from === undefined || to === undefined || more.length > 0) throw new UsageError()
     return { from, to, resume: values.resume, verifyOnly: values['verify-only'] }
   } catch (cause) {
-    throw new UsageError(usage, { cause })
+    throw new UsageError('', { cause })
   }
 }

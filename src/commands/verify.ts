@@ -2,18 +2,17 @@ import { existsSync } from 'node:fs'
 import type { StoredKeys } from '../core/barrier/stored-keys.ts'
 import { PostgresReading } from '../storage/postgres/reading.ts'
 import { asBroken, BrokenDatabase, type Verified, verifyDatabase } from '../storage/verify.ts'
-import { CommandError, commandFailure, runCommand, UsageError } from './command.ts'
+import { type Command, CommandError, commandFailure, UsageError } from './command.ts'
 import { keysOf, openForReading, settingsOf, sourceOf, type StoreSource } from './stored-database.ts'
 
 /**
- * `npm run verify -- [FILE]` checks a backup, or without FILE the database that the settings name: structure,
+ * `gatehouse verify [FILE]` checks a backup, or without FILE the database that the settings name: structure,
  * number and digest of its records, and with the seal key also that each record can be opened.
  * docs/operations.md#backup-and-restore
  */
-await runCommand(async () => {
-  const [given, ...more] = process.argv.slice(2)
-  if (given?.startsWith('-') === true || more.length > 0)
-    throw new UsageError('usage: npm run verify -- [FILE]')
+export const verify: Command = async (args) => {
+  const [given, ...more] = args
+  if (given?.startsWith('-') === true || more.length > 0) throw new UsageError()
   const config = settingsOf(process.env)
   const { source, name } = given === undefined ? sourceOf(config, 'nothing to verify') : fileNamed(given)
   try {
@@ -31,7 +30,7 @@ await runCommand(async () => {
     if (!(cause instanceof BrokenDatabase)) throw commandFailure(`cannot verify ${name}`, cause)
     throw new CommandError(`${name}: broken: ${cause.message}`, { cause })
   }
-})
+}
 
 function fileNamed(name: string): StoreSource {
   if (!existsSync(name)) throw new CommandError(`cannot open ${name}: ENOENT`)

@@ -22,7 +22,6 @@ import { openRequired } from './open-required.ts'
 import type { OutboundClient } from './outbound.ts'
 import { PolicyStore } from './policies/policy-store.ts'
 import { ReplayStore } from './tokens/replay-store.ts'
-import type { Servers } from './servers.ts'
 import { TokenRevoker } from './tokens/token-revoker.ts'
 import { TokenRoleStore } from './tokens/token-role-store.ts'
 import { TokenStore } from './tokens/token-store.ts'
@@ -39,7 +38,6 @@ type StoreBase = {
   readonly jobs: Jobs
   /** Undefined if no other server writes the storage. */
   readonly shared: SharedStorage | undefined
-  readonly servers: Servers
   readonly outbound: OutboundClient
   readonly mountTypes: MountTypeRegistry
   readonly systemTtl: SystemTtls
@@ -92,7 +90,7 @@ async function openIdentity({
   caches,
   root,
   view,
-  servers,
+  shared,
   clock,
   random,
   log,
@@ -106,7 +104,7 @@ async function openIdentity({
     'the groups',
     GroupStore.open({
       ...parts,
-      servers,
+      replicaId: shared?.replicaId,
       mountOf,
       isSameOrAbove: (upper, lower) => {
         const namespace = namespaces.byId(lower)

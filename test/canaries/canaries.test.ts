@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { startDirectory } from '../../simulators/directory/start-directory.ts'
 import type { Json } from '../support/client.ts'
-import { runProcess, startProcess } from '../support/process.ts'
+import { runCommand, startProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { filesOf, prepare, Scene, sendSecrets } from './scene.ts'
@@ -116,7 +116,7 @@ test('nothing that is sent to any endpoint, and no secret, is in a log, a metric
   const walked = operations.filter(({ name }) => !notWalked.includes(name))
   const echoed = await echoes(walked, callers, book, 499)
 
-  const backup = await runProcess('src/commands/backup.ts', { folder: folder.path, args: ['data/backup'] })
+  const backup = await runCommand('backup', { folder: folder.path, args: ['data/backup'] })
   expect(backup).toMatchObject({ code: 0 })
   const places: Place[] = [
     placeOf('output of the backup', backup.stdout + backup.stderr),

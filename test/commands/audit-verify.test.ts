@@ -1,10 +1,10 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { type DeviceFixture, deviceFixture, entry } from '../core/audit/opened-device.ts'
-import { runProcess } from '../support/process.ts'
+import { runCommand } from '../support/process.ts'
 
 const verify = (fixture: DeviceFixture, ...args: string[]) =>
-  runProcess('src/commands/audit-verify.ts', { folder: fixture.folder, args })
+  runCommand('audit-verify', { folder: fixture.folder, args })
 
 /** Two files of one device: one that was rotated, and the current one. */
 async function rotatedDevice(): Promise<DeviceFixture> {
@@ -99,8 +99,8 @@ test('audit:verify --mixed reports each chain', async () => {
 })
 
 test.each([
-  { name: 'no file', args: [], code: 2, stderr: 'usage: npm run audit:verify -- FILE…' },
-  { name: 'an unknown option', args: ['a', '--deep'], code: 2, stderr: 'usage: npm run audit:verify' },
+  { name: 'no file', args: [], code: 2, stderr: 'usage: gatehouse audit-verify FILE…' },
+  { name: 'an unknown option', args: ['a', '--deep'], code: 2, stderr: 'usage: gatehouse audit-verify' },
   { name: 'a malformed head', args: ['a', '--head', '1:2'], code: 2, stderr: '--head: not ID:SEQ:HASH' },
   { name: 'a missing file', args: ['missing'], code: 1, stderr: 'cannot read missing: ENOENT' },
   { name: 'missing keys', args: ['a', '--keys', 'none'], code: 1, stderr: 'cannot read none: ENOENT' },

@@ -8,7 +8,7 @@ import { damagePageOf } from '../support/damaged-page.ts'
 import { type FolderServer, startInFolder } from '../support/folder-server.ts'
 import { logLines } from '../support/log-lines.ts'
 import { programFile } from '../support/bundled.ts'
-import { runProcess, startProcess } from '../support/process.ts'
+import { runCommand, startProcess } from '../support/process.ts'
 import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import {
@@ -24,7 +24,7 @@ const policy = { policy: 'path "a" { capabilities = ["read"] }' }
 const run =
   (name: string) =>
   (folder: string, args: string[] = [], settings: Record<string, string> = {}) =>
-    runProcess(`src/commands/${name}.ts`, { folder, args, settings })
+    runCommand(name, { folder, args, settings })
 const backup = run('backup')
 const restore = run('restore')
 const verify = run('verify')
@@ -353,7 +353,8 @@ test('a backup that is stopped leaves no incomplete file', async () => {
   await using folder = await temporaryFolder()
   await aStoppedServer(folder.path)
   const names = () => readdir(folder.path)
-  const child = spawn(process.execPath, [programFile('src/commands/backup.ts'), 'b'], { cwd: folder.path })
+  const command = [programFile('src/main.ts'), 'backup', 'b']
+  const child = spawn(process.execPath, command, { cwd: folder.path })
   const ended = once(child, 'exit')
 
   await expect.poll(names, { interval: 1, timeout: 10_000 }).toContain('b.part')
@@ -390,9 +391,9 @@ test('a damaged database is not backed up, and the backup of yesterday stays', a
 })
 
 test.each<{ name: string; args: string[]; settings: Record<string, string>; says: string }>([
-  { name: 'backup', args: [], settings: {}, says: 'usage: npm run backup -- FILE' },
-  { name: 'backup', args: ['--all'], settings: {}, says: 'usage: npm run backup -- FILE' },
-  { name: 'backup', args: ['b', 'c'], settings: {}, says: 'usage: npm run backup -- FILE' },
+  { name: 'backup', args: [], settings: {}, says: 'usage: gatehouse backup FILE' },
+  { name: 'backup', args: ['--all'], settings: {}, says: 'usage: gatehouse backup FILE' },
+  { name: 'backup', args: ['b', 'c'], settings: {}, says: 'usage: gatehouse backup FILE' },
   {
     name: 'backup',
     args: ['data/seal.key'],
@@ -409,7 +410,7 @@ test.each<{ name: string; args: string[]; settings: Record<string, string>; says
     name: 'restore',
     args: [],
     settings: {},
-    says: 'usage: npm run restore -- FILE [--force] [--revoke-tokens]',
+    says: 'usage: gatehouse restore FILE [--force] [--revoke-tokens]',
   },
   {
     name: 'restore',
@@ -417,7 +418,7 @@ test.each<{ name: string; args: string[]; settings: Record<string, string>; says
     settings: {},
     says: 'data/gatehouse.db is a database file or a seal key file',
   },
-  { name: 'verify', args: ['a', 'b'], settings: {}, says: 'usage: npm run verify -- [FILE]' },
+  { name: 'verify', args: ['a', 'b'], settings: {}, says: 'usage: gatehouse verify [FILE]' },
 ])('$name $args exits with 2', async ({ name, args, settings, says }) => {
   await using folder = await temporaryFolder()
 

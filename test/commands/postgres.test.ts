@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { newDatabase, query } from '../support/postgres.ts'
-import { runProcess } from '../support/process.ts'
+import { runCommand } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -11,7 +11,7 @@ const policy = { policy: 'path "a" { capabilities = ["read"] }' }
 
 /** Runs a command with the settings of a database. */
 const run = (name: string, folder: string, database: string, args: string[] = []) =>
-  runProcess(`src/commands/${name}.ts`, {
+  runCommand(name, {
     ...{ folder, args },
     settings: { STORAGE: database, SEAL_KEY: sealKey },
   })
@@ -114,7 +114,7 @@ test('root-token makes a token beside running servers, of which one logs it', as
   await using other = await startOn(database, 'other')
 
   const made = await run('root-token', folder.path, database)
-  const refused = await runProcess('src/commands/root-token.ts', {
+  const refused = await runCommand('root-token', {
     folder: folder.path,
     settings: { STORAGE: database, SEAL_KEY: '66'.repeat(32) },
   })
@@ -141,7 +141,7 @@ test('a database that cannot be reached is a failure of the command, without its
     ['verify', []],
     ['root-token', []],
   ] as const) {
-    const { code, stdout, stderr } = await runProcess(`src/commands/${name}.ts`, {
+    const { code, stdout, stderr } = await runCommand(name, {
       folder: folder.path,
       args,
       settings,

@@ -2,12 +2,12 @@ import { chmod, readdir, readFile, rename, stat, symlink, writeFile } from 'node
 import { expect, test } from 'vitest'
 import { startInFolder } from '../support/folder-server.ts'
 import { logLines } from '../support/log-lines.ts'
-import { runProcess } from '../support/process.ts'
+import { runCommand } from '../support/process.ts'
 import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const rootToken = (folder: string, args: string[] = [], settings: Record<string, string> = {}) =>
-  runProcess('src/commands/root-token.ts', { folder, args, settings })
+  runCommand('root-token', { folder, args, settings })
 
 const aStoppedServer = stoppedServer()
 
@@ -160,9 +160,9 @@ test.each<{ name: string; args: string[]; settings: Record<string, string>; says
     name: 'an unknown option',
     args: ['--force'],
     settings: {},
-    says: 'usage: npm run root-token -- [--out FILE]',
+    says: 'usage: gatehouse root-token [--out FILE]',
   },
-  { name: 'an argument', args: ['token'], settings: {}, says: 'usage: npm run root-token -- [--out FILE]' },
+  { name: 'an argument', args: ['token'], settings: {}, says: 'usage: gatehouse root-token [--out FILE]' },
   {
     name: 'a wrong setting',
     args: [],

@@ -1,11 +1,10 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { startInFolder } from '../support/folder-server.ts'
-import { runProcess } from '../support/process.ts'
+import { runCommand } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const sealKey = (folder: string, ...args: string[]) =>
-  runProcess('src/commands/seal-key.ts', { folder, args })
+const sealKey = (folder: string, ...args: string[]) => runCommand('seal-key', { folder, args })
 
 test('seal:key creates a key that only its owner can read, and with which a server starts', async () => {
   await using folder = await temporaryFolder()
@@ -39,7 +38,7 @@ test.each([{ args: [] }, { args: ['a', 'b'] }, { args: ['--out'] }])(
 
     const refused = await sealKey(folder.path, ...args)
 
-    expect(refused).toEqual({ code: 2, stdout: '', stderr: 'usage: npm run seal:key -- FILE\n' })
+    expect(refused).toEqual({ code: 2, stdout: '', stderr: 'usage: gatehouse seal-key FILE\n' })
   },
 )
 

@@ -6,16 +6,15 @@ import { openPostgresEnd } from '../../src/storage/postgres/copy-end.ts'
 import { openSqliteEnd } from '../../src/storage/sqlite-copy-end.ts'
 import { type CopyEnd, copyStore } from '../../src/storage/store-copy.ts'
 import { newDatabase, query } from '../support/postgres.ts'
-import { type Outcome, runProcess, StartedProcess } from '../support/process.ts'
+import { type Outcome, runCommand, StartedProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const sealKey = '5e'.repeat(32)
 const policy = { policy: 'path "a" { capabilities = ["read"] }' }
-const program = 'src/commands/storage-copy.ts'
 
 const optionsOf = (folder: string, args: string[]) => ({ folder, args, settings: { SEAL_KEY: sealKey } })
-const copy = (folder: string, ...args: string[]) => runProcess(program, optionsOf(folder, args))
+const copy = (folder: string, ...args: string[]) => runCommand('storage-copy', optionsOf(folder, args))
 
 async function startOn(storage: string) {
   let rootToken = ''
@@ -115,7 +114,7 @@ test.each([
     await fill(source)
     await using view = await lookInto(target)
 
-    const killed = new StartedProcess(program, optionsOf(folder.path, [source, target]))
+    const killed = new StartedProcess('src/main.ts', optionsOf(folder.path, ['storage-copy', source, target]))
     await expect.poll(() => view.hasRecords(), { interval: 5, timeout: 20_000 }).toBe(true)
     await killed.end('SIGKILL')
     const half = await startOn(target).catch((error: unknown) => error)

@@ -103,7 +103,14 @@ test('npm ci without scripts or development packages installs a server that npm 
   timeout: 120_000,
 }, async ({ skip }) => {
   skip(process.env['CI'] !== 'true', 'downloads packages: runs only where CI=true')
-  await using folder = await copyOf('bin', 'migrations', 'src', 'package.json', 'package-lock.json')
+  await using folder = await copyOf(
+    'bin',
+    'migrations',
+    'release',
+    'src',
+    'package.json',
+    'package-lock.json',
+  )
   const production = { ...environment, NODE_ENV: 'production' }
   await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], {
     cwd: folder.path,
@@ -202,10 +209,10 @@ test('settings in .env reach the server, and a missing .env leaves nothing in th
   })
 
   expect(without).toMatchObject({
-    stdout: expect.stringMatching(/^runs --expose-gc .*\/src\/main\.ts\n$/),
+    stdout: expect.stringMatching(/^runs --expose-gc .*\/dist\/gatehouse\.js\n$/),
     stderr: '',
   })
-  expect(withSettings.stdout).toMatch(/^runs --env-file=\.env --expose-gc .*\/src\/main\.ts --dev\n$/)
+  expect(withSettings.stdout).toMatch(/^runs --env-file=\.env --expose-gc .*\/dist\/gatehouse\.js --dev\n$/)
 })
 
 test('a symbolic link starts the server it leads to', async () => {
@@ -217,5 +224,5 @@ test('a symbolic link starts the server it leads to', async () => {
   const { stdout } = await run(elsewhere.file('gatehouse'), [], { cwd: elsewhere.path, env: environment })
 
   expect(await readlink(elsewhere.file('gatehouse'))).toBe(folder.file('bin/gatehouse'))
-  expect(stdout).toContain(` ${join(await realpath(folder.path), 'src/main.ts')}\n`)
+  expect(stdout).toContain(` ${join(await realpath(folder.path), 'dist/gatehouse.js')}\n`)
 })

@@ -1,7 +1,7 @@
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { runProcess } from '../support/process.ts'
+import { runCommand } from '../support/process.ts'
 import { mountSmallDisk } from '../support/small-disk.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -70,7 +70,7 @@ describe.skipIf(disk === undefined)('on a small disk (needs the right to mount o
     await using server = await start()
     await server.root.write('cubbyhole/large', large)
     const command = (name: string, ...args: string[]) =>
-      runProcess(`src/commands/${name}.ts`, { folder: folder.path, args, settings })
+      runCommand(name, { folder: folder.path, args, settings })
     const whole = await command('backup', 'b')
     await fill(server)
     const before = (await readdir(disk?.path ?? '')).filter((name) => !/-(?:wal|shm)$/.test(name))

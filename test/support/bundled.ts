@@ -9,13 +9,6 @@ export const bundleFolder = join(project, 'node_modules/.cache/test-bundle')
 export const programs: Readonly<Record<string, string>> = Object.fromEntries(
   [
     'src/main.ts',
-    'src/commands/audit-verify.ts',
-    'src/commands/backup.ts',
-    'src/commands/restore.ts',
-    'src/commands/root-token.ts',
-    'src/commands/seal-key.ts',
-    'src/commands/storage-copy.ts',
-    'src/commands/verify.ts',
     'test/support/cloud-server.ts',
     'test/support/practice-server.ts',
     'test/core/audit/writing-program.ts',

@@ -86,6 +86,10 @@ export async function startProcess(options: ProcessOptions): Promise<ServerProce
 export const runProcess = (program: string, options: ProcessOptions): Promise<Outcome> =>
   new StartedProcess(program, options).ended
 
+/** Runs a command of this project, such as `backup`, to its end. */
+export const runCommand = (name: string, { args = [], ...options }: ProcessOptions): Promise<Outcome> =>
+  runProcess('src/main.ts', { ...options, args: [name, ...args] })
+
 /** Runs a server that is expected to refuse its start. */
 export const runServer = (options: ProcessOptions): Promise<Outcome> => runProcess('src/main.ts', options)
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Client } from '../support/client.ts'
 import { endOf, logLines } from '../support/log-lines.ts'
 import { newDatabase } from '../support/postgres.ts'
-import { runProcess, runServer, type ServerProcess, startProcess } from '../support/process.ts'
+import { runCommand, runServer, type ServerProcess, startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const auditFile = 'data/audit/audit.log'
@@ -182,9 +182,7 @@ describe('two workers', () => {
     server.signal('SIGHUP')
     await isWritten()
     const verified = await Promise.all(
-      files.map((file) =>
-        runProcess('src/commands/audit-verify.ts', { folder: folder.path, args: [`${file}.1`, file] }),
-      ),
+      files.map((file) => runCommand('audit-verify', { folder: folder.path, args: [`${file}.1`, file] })),
     )
 
     expect(verified.map(({ code, stdout }) => [code, stdout.trimEnd().split('\n').at(-1)])).toEqual([

@@ -9,7 +9,6 @@ import { IdentityKeys } from '../../../src/core/identity/identity-keys.ts'
 import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
 import { migrateNames } from '../../../src/core/identity/name-migration.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
-import { Servers } from '../../../src/core/servers.ts'
 import { openCoreView } from '../../support/core-view.ts'
 import { jwtMount } from '../../support/token-fixture.ts'
 
@@ -19,10 +18,7 @@ const mountAccessor = jwtMount.accessor
 
 async function openStores(view: View, clock: { now(): number }) {
   const parts = { view, clock, random: systemRandom }
-  const servers = new Servers(undefined, systemRandom)
-  const groups = await GroupStore.open({
-    ...{ ...parts, servers, mountOf: () => jwtMount, isSameOrAbove: () => true },
-  })
+  const groups = await GroupStore.open({ ...parts, mountOf: () => jwtMount, isSameOrAbove: () => true })
   return {
     groups,
     identity: await IdentityStore.open({ ...parts, memberships: groups }),

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { productVersion } from '../support/product-version.ts'
+import { runProcess } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+test.each([
+  { args: ['--version'], code: 0, stdout: `Gatehouse ${productVersion} (Node ${process.versions.node})\n` },
+  { args: ['--help'], code: 0, stdout: expect.stringContaining('  gatehouse backup FILE\n') },
+  { args: ['backup', '--help'], code: 0, stdout: 'usage: gatehouse backup FILE\n' },
+  { args: ['bakcup'], code: 2, stderr: 'unknown command bakcup; gatehouse --help lists them\n' },
+])('gatehouse $args ends with $code', async ({ args, code, stdout = '', stderr = '' }) => {
+  await using folder = await temporaryFolder()
+
+  expect(await runProcess('src/main.ts', { folder: folder.path, args })).toEqual({ code, stdout, stderr })
+})
