@@ -23,6 +23,7 @@ import { messageCreateCases } from './message-creates.ts'
 import { messageCases } from './messages.ts'
 import { measureOpenId } from './openid.ts'
 import { configureLogins } from './pipeline-logins.ts'
+import { measureOverload } from './overload.ts'
 import { measurePostgres } from './postgres.ts'
 import { startProgram } from './program.ts'
 import { roleReadCases } from './role-read.ts'
@@ -39,8 +40,8 @@ import { megabytes, renderTable, verdict } from './table.ts'
  * Options: `--quick` for a first impression, `--only login,lookup-self`, `--seconds 3` per round, `--rounds
  * 3`, `--fresh 3000` new subjects per round, `--generator own|wrk`. `--only acl` measures access decisions
  * alone, `--only attacks` logins while other clients leave requests unfinished or connections idle, `--only
- * forged` logins while another address sends forged tokens, `--only silent-names` logins while others wait for
- * a name server that never answers.
+ * forged` logins while another address sends forged tokens, `--only overload` logins of ten times as many clients as
+ * are served at a time, `--only silent-names` logins while others wait for a name server that never answers.
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
  * 1000000` or `--entities 500000` in the store; `--rotation 1000000` records sealed again under a new data
@@ -146,6 +147,7 @@ async function runAll(): Promise<number> {
   if (isWanted('acl')) print(await measureAcl({ policies: 1000, rounds: options.rounds }))
   if (isWanted('attacks')) print(await measureAttacks({ generator, options }))
   if (isWanted('forged')) print(await measureForgedLogins({ generator, options }))
+  if (isWanted('overload')) print(await measureOverload({ generator, options }))
   if (isWanted('silent-names')) print(await measureSilentNames({ generator, options }))
   if (isWanted('start')) print(await describeStart())
   const failures = measured.flatMap(({ case: one, ours, theirs }) =>

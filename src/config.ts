@@ -488,7 +488,13 @@ export const settings = {
     positive(count),
     'MAX_IN_FLIGHT',
     '1024',
-    'maximum number of concurrent requests; more get 503',
+    'maximum number of concurrent requests; more wait for a place',
+  ),
+  inFlightWaitMs: setting(
+    timerDuration,
+    'IN_FLIGHT_WAIT',
+    '1s',
+    'how long a request beyond MAX_IN_FLIGHT waits for a place before it gets 503',
   ),
   maxBuffered: setting(
     positive(size),

@@ -162,6 +162,7 @@ describe('a wrong value is refused in one line that names the setting', () => {
     ['MAX_JSON_STRINGS', '1e3'],
     ['MAX_IN_FLIGHT', 'many'],
     ['MAX_IN_FLIGHT', '0'],
+    ['IN_FLIGHT_WAIT', '1'],
     ['LOGIN_FAILURES', 'on'],
     ['LOGIN_FAILURES', '10'],
     ['LOGIN_FAILURES', '0/1m'],

@@ -31,6 +31,7 @@ export type HttpSettings = {
   readonly maxLoginSize: number
   readonly maxBuffered: number
   readonly maxInFlight: number
+  readonly inFlightWaitMs: number
   readonly loginFailures: LoginFailureLimit | undefined
   readonly maxJsonStrings: number
   readonly maxJsonMemory: number
@@ -167,7 +168,7 @@ function pipelineParts(log: Core['log'], { settings, measure }: Pick<HttpBase, '
       maxBodyBytes,
       maxOpenBodyBytes: Math.min(settings.maxLoginSize || maxBodyBytes, maxBodyBytes),
       maxBufferedBytes: settings.maxBuffered,
-      maxInFlight: settings.maxInFlight,
+      places: { most: settings.maxInFlight, waitMs: settings.inFlightWaitMs },
     },
     onBug: (err: unknown, requestId: string) => log.error({ err, request_id: requestId }, 'a request failed'),
     onAccess: settings.accessLog ? (line: AccessLine) => log.info(line, 'request') : undefined,

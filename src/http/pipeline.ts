@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { HttpError } from '@fastify/sensible'
 import { refuse, ServiceError } from '../errors.ts'
+import { countedAddress } from '../lib/address.ts'
 import { type AccessLine, accessLine } from './access-log.ts'
 import type { UnreadRequest } from './admission.ts'
 import { writeAnswer } from './answer-writer.ts'
@@ -13,6 +14,7 @@ import type { Auditing } from './auditing.ts'
 import type { Answer } from './exchange.ts'
 import { isKnownVerb } from './mount-router.ts'
 import type { PreparedAnswers } from './prepared-answers.ts'
+import { Places, type PlacesLimits } from './places.ts'
 import { isOverQuota, type RateLimits } from './rate-limits.ts'
 
 export type PipelineParts = {
@@ -22,7 +24,7 @@ export type PipelineParts = {
     /** On paths that need no token. */
     readonly maxOpenBodyBytes: number
     readonly maxBufferedBytes: number
-    readonly maxInFlight: number
+    readonly places: PlacesLimits
   }
   /** Writes the audit entries; undefined while the server is sealed. */
   readonly audit: Pick<Auditing, 'isOn' | 'around' | 'limited'> | undefined
@@ -56,17 +58,18 @@ type Measure = {
 export class Pipeline {
   readonly #parts: PipelineParts
   readonly #budget: BodyBudget
-  #inFlight = 0
+  readonly #places: Places
   #isClosing = false
 
   constructor(parts: PipelineParts) {
     this.#parts = parts
     this.#budget = new BodyBudget(parts.limits.maxBufferedBytes)
+    this.#places = new Places(parts.limits.places)
   }
 
   /** Number of requests in progress. */
   get inFlight(): number {
-    return this.#inFlight
+    return this.#places.taken
   }
 
   /** From now on each response closes its connection. */
@@ -120,7 +123,7 @@ export class Pipeline {
   }
 
   get #isBusy(): boolean {
-    return this.#isClosing || this.#inFlight >= this.#parts.limits.maxInFlight
+    return this.#isClosing || this.#places.areTaken
   }
 
   /**
@@ -133,7 +136,7 @@ export class Pipeline {
     const end = () => {
       pending -= 1
       if (pending > 0) return
-      if (call.isUnderWay) this.#inFlight -= 1
+      if (call.isUnderWay) this.#places.give()
       this.#budget.give(call.bodyBytes)
       call.release?.()
       this.#report(call, { route, status: response.statusCode, ms: performance.now() - started })
@@ -160,13 +163,15 @@ export class Pipeline {
     try {
       answer = this.#settledByHead(request.raw, call, endpoint)
       if (answer === undefined) {
-        if (announcesBody(request.raw)) {
-          await this.#awaitBody(request, response, call, endpoint)
+        const hasBody = announcesBody(request.raw)
+        if (hasBody) await this.#awaitBody(request, response, call, endpoint)
+        const place = endpoint.isExempt(call) ? undefined : this.#takePlace(call, response)
+        if (place !== undefined) await place
+        if (hasBody || place !== undefined) {
           // it may have taken long
           await request.raw.checkCopies?.(request.raw)
           refuseOldCopies(request.raw, call, endpoint)
         }
-        if (!endpoint.isExempt(call)) this.#countInFlight(call)
         answer = await this.#served(request, call, endpoint)
       }
     } catch (error) {
@@ -255,16 +260,21 @@ export class Pipeline {
     call.bodyBytes += bytes
   }
 
-  #countInFlight(call: Call): void {
-    if (this.#inFlight >= this.#parts.limits.maxInFlight) throw overloaded()
-    call.isUnderWay = true
-    this.#inFlight += 1
-    call.setAside = () => {
-      this.#inFlight -= 1
-      return () => {
-        this.#inFlight += 1
+  /** Returns a promise if the request has to wait for its place. */
+  #takePlace(call: Call, response: ServerResponse): Promise<void> | undefined {
+    const begin = () => {
+      call.isUnderWay = true
+      call.setAside = () => {
+        this.#places.give()
+        return () => this.#places.retake()
       }
     }
+    const place = this.#places.take(countedAddress(call.remoteAddress), (listener) =>
+      response.once('close', listener),
+    )
+    if (place !== undefined) return place.then(begin)
+    begin()
+    return undefined
   }
 
   #refusal(error: unknown, call: Call, endpoint: Endpoint): Answer {

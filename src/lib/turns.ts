@@ -18,6 +18,13 @@ export class Turns<Item> {
     return undefined
   }
 
+  remove(client: string, item: Item): void {
+    const items = this.#byClient.get(client)
+    const at = items?.indexOf(item) ?? -1
+    if (at >= 0) items?.splice(at, 1)
+    if (items?.length === 0) this.#byClient.delete(client)
+  }
+
   /** Removes the next item. Its client's next turn comes after those of all others. */
   next(): Item | undefined {
     for (const [client, items] of this.#byClient) {

@@ -306,7 +306,7 @@ const exemptReads = [
 ]
 
 describe('MAX_IN_FLIGHT', () => {
-  const settings = { MAX_IN_FLIGHT: '1' }
+  const settings = { MAX_IN_FLIGHT: '1', IN_FLIGHT_WAIT: '1ms' }
 
   test('requests beyond it get 503 with Retry-After, but state and revocation are served', async () => {
     await using gated = await startGatedServer(settings)
@@ -332,6 +332,23 @@ describe('MAX_IN_FLIGHT', () => {
     gate.open()
     expect((await slow.answer())?.status).toBe(200)
     expect((await server.root.write('cubbyhole/a', { a: 'b' })).status).toBe(204)
+  })
+
+  test('a request beyond it waits, and is served once a place is free', async () => {
+    await using gated = await startGatedServer({ MAX_IN_FLIGHT: '1', IN_FLIGHT_WAIT: '1h' })
+    const { gate, server } = gated
+    using slow = await openWire(server.url)
+    slow.send(waiting)
+    await gate.holds(1)
+    using next = await openWire(server.url)
+    next.send(head('GET', '/v1/auth/token/lookup-self', [root]))
+    // the server has met the request before it
+    expect((await server.anonymous.read('/health/live')).status).toBe(200)
+
+    gate.open()
+
+    expect((await slow.answer())?.status).toBe(200)
+    expect((await next.answer())?.status).toBe(200)
   })
 
   test('requests that are still arriving do not count', async () => {

@@ -353,7 +353,7 @@ describe('the pipeline', () => {
   })
 
   test('a request that waits for a message takes no place, also after its client left', async () => {
-    await using server = await oddServer({ settings: { MAX_IN_FLIGHT: '1' } })
+    await using server = await oddServer({ settings: { MAX_IN_FLIGHT: '1', IN_FLIGHT_WAIT: '1ms' } })
     const path = '/v1/sys/internal/ui/unauthenticated-messages'
     const tag = (await server.anonymous.read(path)).headers['etag']
     const route = '/system/internal/ui/unauthenticated-messages'
@@ -392,7 +392,7 @@ describe('the pipeline', () => {
   })
 
   test('MAX_IN_FLIGHT applies, and each place is given back', async () => {
-    await using server = await oddServer({ settings: { MAX_IN_FLIGHT: '1' } })
+    await using server = await oddServer({ settings: { MAX_IN_FLIGHT: '1', IN_FLIGHT_WAIT: '1ms' } })
     for (const path of ['wait', 'bug-later']) {
       using wire = await openWire(server.url)
       wire.send(read(path))
@@ -410,7 +410,7 @@ describe('the pipeline', () => {
   })
 
   test('a read whose body is still arriving takes no place', async () => {
-    await using server = await oddServer({ settings: { MAX_IN_FLIGHT: '1' } })
+    await using server = await oddServer({ settings: { MAX_IN_FLIGHT: '1', IN_FLIGHT_WAIT: '1ms' } })
     using wire = await openWire(server.url)
     const unfinished = `${read('plain', [root, 'Connection: close', 'Content-Length: 2'])}a`
     // once the first is answered, the server has met the second
@@ -562,7 +562,12 @@ describe('a bug before the endpoint is logged, and costs only its request', () =
   async function brokenServer({ prepared = false }: { prepared?: boolean }) {
     const bugs: unknown[] = []
     const pipeline = new Pipeline({
-      limits: { maxBodyBytes: 10, maxOpenBodyBytes: 10, maxBufferedBytes: 10, maxInFlight: 10 },
+      limits: {
+        maxBodyBytes: 10,
+        maxOpenBodyBytes: 10,
+        maxBufferedBytes: 10,
+        places: { most: 10, waitMs: 10 },
+      },
       prepared: {
         send: () => {
           if (prepared) throw bug
