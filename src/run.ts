@@ -6,6 +6,7 @@ import { type Log, openLog } from './log.ts'
 import { returnMemoryWhenIdle } from './memory-return.ts'
 import { aborted, exitCodes, exitNow, limitStop, logProcessWarnings } from './process-exit.ts'
 import { rootTokenTeller } from './root-token-teller.ts'
+import { tellReady } from './service-manager.ts'
 import { gatehouseVersion } from './version.ts'
 import { workerCount } from './workers/worker-count.ts'
 
@@ -65,7 +66,7 @@ async function serve(config: Config, log: Log, stopping: AbortSignal): Promise<n
   if (config.dev) log.warn('development mode: do not use it in production')
   returnMemoryWhenIdle()
   process.on('SIGHUP', () => void server.reopenAudit())
-  logStarted(log, server.urls, config)
+  announceStart(log, server.urls, config)
   await aborted(stopping)
   // reports not ready, waits for load balancers, then stops
   await server.drain(config.drainDelayMs)
@@ -86,7 +87,7 @@ async function serveWithWorkers(config: Config, log: Log, stopping: AbortSignal)
   let code = 0
   try {
     await Promise.race([stopped, supervisor.start()])
-    if (!stopping.aborted) logStarted(log, supervisor.urls, config)
+    if (!stopping.aborted) announceStart(log, supervisor.urls, config)
     await Promise.race([stopped, supervisor.failed])
   } finally {
     code = await supervisor.stop()
@@ -94,7 +95,7 @@ async function serveWithWorkers(config: Config, log: Log, stopping: AbortSignal)
   return code
 }
 
-const logStarted = (log: Log, addresses: readonly string[], { reportedVersion }: Config) =>
+function announceStart(log: Log, addresses: readonly string[], { reportedVersion }: Config): void {
   log.info(
     {
       event: 'started',
@@ -104,6 +105,8 @@ const logStarted = (log: Log, addresses: readonly string[], { reportedVersion }:
     },
     `Gatehouse ${gatehouseVersion} is listening on ${addresses.join(', ')}`,
   )
+  tellReady(process.env, log)
+}
 
 /**
  * Handles requests to stop the process, which then exits within DRAIN_DELAY plus STOP_TIMEOUT in any case.

@@ -57,8 +57,9 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const { shared } = storage
   const { onJobRun: onRun, jobTimes: times } = parts
   const jobs = opened.use(new Jobs({ shared, clock, log, onRun, ...(times && { times }) }))
+  const servers = new Servers(shared, random)
   const base = {
-    ...{ barrier, clock, random, log, jobs, shared, outbound, mountTypes, systemTtl, apiAddr },
+    ...{ barrier, clock, random, log, jobs, shared, servers, outbound, mountTypes, systemTtl, apiAddr },
     ...{ caches: new CacheUses(), events: parts.events },
   }
   const stores = await openStores(base)
@@ -90,7 +91,6 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   return {
     ...stores,
     ...rechecks,
-    servers: new Servers(shared, random),
     /** For a request that has waited: resolves once what this server has copied is current. */
     confirmCopies: async () => {
       if (shared?.copies.areCurrent() === false) await shared.copies.confirm()

@@ -3,7 +3,7 @@ import { Limiter } from '../lib/limiter.ts'
 import type { SharedStorage } from '../storage/shared-storage.ts'
 import type { View, ViewEntry } from './barrier/view.ts'
 import type { FollowedRecords } from './followed-records.ts'
-import { writeAttempts } from './stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from './stored-record.ts'
 
 export type GuardParts = {
   readonly view: View
@@ -46,6 +46,7 @@ export class GuardedChanges {
         } catch (error) {
           if (error !== lost) throw error
         }
+        await pauseAfterAttempt(attempt)
       }
       throw fail('unavailable', 'too many changes at a time')
     })
@@ -68,7 +69,7 @@ export class GuardedChanges {
 
   async #write(entries: readonly ViewEntry[]): Promise<void> {
     const { view, followed } = this.#parts
-    if (!(await view.write(entries))) throw lost
+    if (entries.length > 0 && !(await view.write(entries))) throw lost
     followed.changed()
   }
 }

@@ -22,6 +22,7 @@ import { openRequired } from './open-required.ts'
 import type { OutboundClient } from './outbound.ts'
 import { PolicyStore } from './policies/policy-store.ts'
 import { ReplayStore } from './tokens/replay-store.ts'
+import type { Servers } from './servers.ts'
 import { TokenRevoker } from './tokens/token-revoker.ts'
 import { TokenRoleStore } from './tokens/token-role-store.ts'
 import { TokenStore } from './tokens/token-store.ts'
@@ -38,6 +39,7 @@ type StoreBase = {
   readonly jobs: Jobs
   /** Undefined if no other server writes the storage. */
   readonly shared: SharedStorage | undefined
+  readonly servers: Servers
   readonly outbound: OutboundClient
   readonly mountTypes: MountTypeRegistry
   readonly systemTtl: SystemTtls
@@ -90,7 +92,7 @@ async function openIdentity({
   caches,
   root,
   view,
-  shared,
+  servers,
   clock,
   random,
   log,
@@ -104,7 +106,7 @@ async function openIdentity({
     'the groups',
     GroupStore.open({
       ...parts,
-      replicaId: shared?.replicaId,
+      servers,
       mountOf,
       isSameOrAbove: (upper, lower) => {
         const namespace = namespaces.byId(lower)

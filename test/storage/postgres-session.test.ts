@@ -1,7 +1,6 @@
-import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { parsePostgresUrl } from '../../src/lib/postgres-url.ts'
-import { type ConnectionSettings, openSession, Session } from '../../src/storage/postgres/session.ts'
+import { type ConnectionSettings, openSession } from '../../src/storage/postgres/session.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { newDatabase, query } from '../support/postgres.ts'
 import { openPostgresAt } from '../support/postgres-storage.ts'
@@ -62,17 +61,16 @@ describe('a session that finds its prepared statements lost is replaced', () => 
   })
 })
 
-test('a query without an answer breaks its session, also if the driver does not notice', async () => {
+test('queries without an answer end with their session, at once and together', async () => {
   const url = new URL(await newDatabase())
   await using proxy = await startCuttingProxy(Number(url.port))
   url.port = String(proxy.port)
-  const settings = settingsOf(url.href)
-  // without a time limit of its own
-  const session = new Session(new Client({ connectionString: url.href, pipeline: true }), settings)
-  await session.begin()
+  const session = await openSession(settingsOf(url.href))
 
   proxy.silence()
+  const failures = await Promise.allSettled([session.text('SELECT 1'), session.text('SELECT 2')])
 
-  await expect(session.text('SELECT 1')).rejects.toThrow('Query read timeout')
+  expect(failures.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   expect(session.isBroken).toBe(true)
+  await expect(session.text('SELECT 3')).rejects.toThrow()
 })

@@ -304,6 +304,26 @@ describe('the right to a job', () => {
   })
 })
 
+test('a job that nobody has done for ten minutes leaves no row; who held it then may still not write', async () => {
+  await using shared = await openTwo()
+  const { one, two, url, clock } = shared
+  const first = await one.holdJob('turn/a', 10_000)
+  const used = await one.holdJob('turn/b', 10_000)
+  if (first === undefined || used === undefined) throw new Error('the job is free')
+  await query(url, "UPDATE jobs SET until = now() - interval '11 minutes' WHERE name = 'turn/a'")
+  await one.releaseJob(used)
+
+  clock.now = 40_000
+  await two.copies.confirm()
+
+  const names = async () => (await query(url, 'SELECT name FROM jobs')).map(({ name }) => name)
+  await expect.poll(names).toEqual(['turn/b'])
+  const second = await two.holdJob('turn/a', 10_000)
+  expect(second?.epoch).toBeGreaterThan(first.epoch)
+  const late = fenced(first, () => one.putIfAbsent('a', bytes('x')))
+  await expect(late).rejects.toMatchObject({ kind: 'unavailable' })
+})
+
 describe('registration', () => {
   test('each server is listed while it runs', async () => {
     await using shared = await openTwo()

@@ -2,7 +2,7 @@ import { fail } from '../../errors.ts'
 import type { View } from '../barrier/view.ts'
 import type { Random } from '../../lib/random.ts'
 import { RecordCache } from '../record-cache.ts'
-import { writeAttempts } from '../stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { roleKey, roleOfKeyKey } from './issuer-keys.ts'
 import { readNamedKey } from './named-key.ts'
@@ -100,7 +100,10 @@ export class IdentityTokenRoleStore {
   #change(mount: string, name: string, change: () => Promise<boolean>): Promise<void> {
     return this.#parts.mutex.runExclusive(mount, async () => {
       try {
-        for (let attempt = 0; attempt < writeAttempts; attempt++) if (await change()) return
+        for (let attempt = 0; attempt < writeAttempts; attempt++) {
+          if (await change()) return
+          await pauseAfterAttempt(attempt)
+        }
       } finally {
         this.#ready.drop(roleKey(mount, name))
         this.#parts.onChange(mount)

@@ -5,7 +5,7 @@ import { quoted } from '../../lib/go/text.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { RecordCache } from '../record-cache.ts'
-import { writeAttempts } from '../stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { type DueRotation, dueKey, namedKeyKey, roleOfKeyKey } from './issuer-keys.ts'
 import {
@@ -195,6 +195,7 @@ export class NamedKeyStore {
           ...dueEntries(mount, name, before, after),
         ])
         if (written) return
+        await pauseAfterAttempt(attempt)
       }
     } finally {
       this.#ready.drop(at)

@@ -36,7 +36,8 @@ export const childKey = (groupId: string, childId: string): string => childPrefi
 
 /**
  * Number of membership changes by logins, renewals, merges and deletions of entities. Each server of several
- * counts its own, under its id, so that logins on different servers do not wait for each other.
+ * counts its own, under its id, so that logins on different servers do not wait for each other. The counts of
+ * those that are gone are added to the one without an id.
  */
 export const changesKey = (groupId: string, replicaId?: string): string =>
   `group-changes/${groupId}${replicaId === undefined ? '' : `/${replicaId}`}`

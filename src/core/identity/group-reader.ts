@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { View, ViewEntry } from '../barrier/view.ts'
+import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { RecordCache } from '../record-cache.ts'
+import type { Servers } from '../servers.ts'
 import { type Group, type GroupAlias, readGroup } from './group.ts'
 import {
   type Affected,
@@ -24,6 +25,9 @@ export type Memberships = { readonly direct: readonly Group[]; readonly inherite
 
 /** Maps an alias name to its group. */
 export type AliasRow = { readonly group: string; readonly name: string }
+
+/** Who counts changes of groups. */
+export type ServersOfGroups = Pick<Servers, 'ownId' | 'isAlone' | 'live'>
 
 type GroupNode = { readonly group: Group; readonly parents: readonly string[] }
 
@@ -52,12 +56,11 @@ export class GroupReader {
    * stored counts are never ahead.
    */
   readonly #changes = new Map<string, number>()
-  readonly #replicaId: string | undefined
+  readonly #servers: ServersOfGroups
 
-  /** `replicaId`: the id of this server, if others write the storage too. */
-  constructor(view: View, replicaId?: string) {
+  constructor(view: View, servers: ServersOfGroups) {
     this.#view = view
-    this.#replicaId = replicaId
+    this.#servers = servers
   }
 
   async group(id: string): Promise<Group | undefined> {
@@ -211,16 +214,40 @@ export class GroupReader {
 
   /** Number of membership changes, by any server, that were not writes of the group. */
   async changesOf(groupId: string): Promise<number> {
-    const counts = await this.#view.list(changesKey(groupId))
-    return counts.reduce((sum, { value }) => sum + (typeof value === 'number' ? value : 0), 0)
+    return sumOf(await this.#view.list(changesKey(groupId)))
   }
 
   /** Reads the change count of this server. Must be called before `countChange`. */
   async readCount(groupId: string): Promise<void> {
     if (this.#changes.has(groupId)) return
     const stored = await this.#view.get(this.#countKey(groupId))
+    // once for each start of a server, as often as such a row is added
+    if (stored === undefined && !this.#servers.isAlone) void this.#mergeCounts(groupId).catch(() => undefined)
     // `countChange` may have run in the meantime
     if (!this.#changes.has(groupId)) this.#changes.set(groupId, typeof stored === 'number' ? stored : 0)
+  }
+
+  /**
+   * Adds the counts of servers that are gone to the one that belongs to no server. If one of them was only
+   * paused, what it has counted counts twice.
+   */
+  async #mergeCounts(groupId: string): Promise<void> {
+    const rows = await this.#view.list(changesKey(groupId))
+    const live = await this.#servers.live()
+    const own = rows.filter(({ key }) => key.startsWith(changesKey(groupId, '')))
+    const gone = own.filter(({ key }) => !live.has(key.slice(changesKey(groupId, '').length)))
+    if (gone.length === 0) return
+    const common = rows.find(({ key }) => key === changesKey(groupId))
+    await this.#view.write([
+      {
+        ...{ key: changesKey(groupId), value: sumOf([...(common === undefined ? [] : [common]), ...gone]) },
+        ...{ expect: common?.revision ?? 'absent', isUncopied: true },
+      },
+      ...gone.map(({ key, revision }) => ({
+        ...{ key, value: undefined, expect: revision },
+        isUncopied: true as const,
+      })),
+    ])
   }
 
   /**
@@ -235,7 +262,7 @@ export class GroupReader {
   }
 
   #countKey(groupId: string): string {
-    return changesKey(groupId, this.#replicaId)
+    return changesKey(groupId, this.#servers.isAlone ? undefined : this.#servers.ownId)
   }
 
   /** Drops what a write affects. */
@@ -265,3 +292,6 @@ export class GroupReader {
     this.#aliases.dropAll()
   }
 }
+
+const sumOf = (counts: readonly ViewRecord[]): number =>
+  counts.reduce((sum, { value }) => sum + (typeof value === 'number' ? value : 0), 0)

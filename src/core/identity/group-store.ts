@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { Mount } from '../mounts/mount.ts'
-import { writeAttempts } from '../stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { canonicalName } from './canonical-name.ts'
 import type { Group, GroupAlias } from './group.ts'
@@ -17,7 +17,7 @@ import {
 import { dropMembers, groupRemoval } from './group-end.ts'
 import { affectedBy, deletedGroupPrefix, groupsPrefix, membershipsPrefix } from './group-keys.ts'
 import { type GroupParts, type GroupStep, groupNameKey, storedGroup } from './group-parts.ts'
-import { GroupReader, type Memberships } from './group-reader.ts'
+import { GroupReader, type Memberships, type ServersOfGroups } from './group-reader.ts'
 import { groupRefresh } from './group-refresh.ts'
 import { type GroupWrite, groupWrite, membershipRows, type Written } from './group-write.ts'
 import { IdentityKeys } from './identity-keys.ts'
@@ -35,8 +35,7 @@ export type GroupStoreParts = {
   readonly view: View
   readonly clock: Clock
   readonly random: Random
-  /** The id of this server, if others write the storage too. */
-  readonly replicaId?: string | undefined
+  readonly servers: ServersOfGroups
   mountOf(accessor: string): Mount | undefined
   /** Whether `upper` is `lower` or one of its ancestors. */
   isSameOrAbove(upper: string, lower: string): boolean
@@ -70,7 +69,7 @@ export class GroupStore implements MembershipSource {
   /** Opens the store and completes deletions of groups that a stop of a server interrupted. */
   static async open(parts: GroupStoreParts): Promise<GroupStore> {
     const keys = await IdentityKeys.open(parts.view, parts.random)
-    const full: GroupParts = { ...parts, keys, reader: new GroupReader(parts.view, parts.replicaId) }
+    const full: GroupParts = { ...parts, keys, reader: new GroupReader(parts.view, parts.servers) }
     const store = new GroupStore(full)
     await store.completeRemovals()
     for (const prefix of [groupsPrefix, membershipsPrefix])
@@ -259,6 +258,7 @@ export class GroupStore implements MembershipSource {
         return step
       }
       this.#dropCaches()
+      await pauseAfterAttempt(attempt)
     }
     throw tooBusy()
   }

@@ -5,7 +5,7 @@ import { formatTime } from '../../lib/time.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { CacheUses } from '../cache-use.ts'
 import { RecordCache } from '../record-cache.ts'
-import { writeAttempts } from '../stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { canonicalName } from './canonical-name.ts'
 import { aliasOf, type Entity, type EntityAlias, lastLoginDay } from './entity.ts'
@@ -381,8 +381,10 @@ export class IdentityStore {
   async refreshGroups(login: Omit<GroupLogin, 'entity'>): Promise<void> {
     if (this.#hasNoConflict() && (await this.memberships.refresh(login))) return
     await this.runAfterConflict(async () => {
-      for (let attempt = 1; attempt < writeAttempts; attempt += 1)
+      for (let attempt = 1; attempt < writeAttempts; attempt += 1) {
         if (await this.memberships.refresh(login)) return
+        await pauseAfterAttempt(attempt)
+      }
       throw tooBusy()
     })
   }
@@ -403,6 +405,7 @@ export class IdentityStore {
     for (let attempt = 1; attempt < writeAttempts; attempt += 1) {
       const done = await this.#attempt(plan)
       if (done !== undefined) return done
+      await pauseAfterAttempt(attempt)
     }
     throw tooBusy()
   }

@@ -1,6 +1,6 @@
 import { fail } from '../../errors.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
-import { writeAttempts } from '../stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import { isIrrevocable, type Lease, type LeaseRef, readLease } from './lease.ts'
 import { leaseKey, ownerKeys, scheduledAt, scheduleKey } from './lease-keys.ts'
 
@@ -68,9 +68,11 @@ export class LeaseRecords {
       const entries: ViewEntry[] = [{ key, value: after, expect: stored.revision }, scheduleRow(after)]
       if (scheduleKey(before) !== scheduleKey(after))
         entries.push({ key: scheduleKey(before), value: undefined })
-      if (!(await this.#view.write(entries))) continue
-      this.#noteSchedule(after)
-      return after
+      if (await this.#view.write(entries)) {
+        this.#noteSchedule(after)
+        return after
+      }
+      await pauseAfterAttempt(attempt)
     }
     throw tooManyChanges()
   }
@@ -89,9 +91,8 @@ export class LeaseRecords {
         { key: scheduleKey(lease), value: undefined },
       ]
       for (const row of ownerKeys(lease)) entries.push({ key: row, value: undefined })
-      if (!(await this.#view.write([...entries, ...alongside]))) continue
-      this.#watch.removed(key)
-      return
+      if (await this.#view.write([...entries, ...alongside])) return this.#watch.removed(key)
+      await pauseAfterAttempt(attempt)
     }
     throw tooManyChanges()
   }

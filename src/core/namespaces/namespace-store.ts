@@ -3,7 +3,7 @@ import { fail, refuse, type ServiceError } from '../../errors.ts'
 import { base62, type Random } from '../../lib/random.ts'
 import type { View, ViewEntry, ViewRecord } from '../barrier/view.ts'
 import { FollowedRecords } from '../followed-records.ts'
-import { writeAttempts } from '../stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { type Namespace, type NamespaceRecord, pathBelow, rootNamespace } from './namespace.ts'
 import { namespaceRecords, readNamespace, usedIds } from './namespace-record.ts'
@@ -205,6 +205,7 @@ export class NamespaceStore {
           this.written(after)
           return after
         }
+        await pauseAfterAttempt(attempt)
       }
       throw fail('unavailable', 'too many changes to one namespace at a time')
     })

@@ -81,10 +81,14 @@ export class QuotaStore {
     return this.#rules.get(name)?.quota
   }
 
-  /** Throws `invalid` if another rule limits the same requests. */
-  put(quota: Quota): Promise<void> {
-    const { name } = quota
+  /**
+   * Stores the rule that `decide` returns, which may run again: it must refuse a mount or namespace that is
+   * being removed. Throws `invalid` if another rule limits the same requests.
+   */
+  put(decide: () => Quota): Promise<void> {
     return this.#change(async (write) => {
+      const quota = decide()
+      const { name } = quota
       for (const { quota: other } of this.#rules.values())
         if (other.name !== name && isSimilar(other, quota))
           throw refuse(
@@ -178,8 +182,8 @@ export class QuotaStore {
       this.#rules.set(quota.name, freshRule(quota))
   }
 
+  /** Writes even if there is no rule: another server that is adding one must decide again. */
   async #deleteAll(names: readonly string[], write: GuardedWrite): Promise<void> {
-    if (names.length === 0) return
     await write(names.map((name) => ({ key: prefix + name, value: undefined })))
     for (const name of names) this.#rules.delete(name)
   }

@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { CoreEvents, TokenEnd } from '../core-events.ts'
 import type { WriteOptions } from '../../storage/storage.ts'
-import { writeAttempts } from '../stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import type { Token } from './token.ts'
 import { childKey, expireKey, expirePrefix, readExpireKey, tokenKey } from './token-keys.ts'
 import { isParent, type StoredToken, type TokenStore } from './token-store.ts'
@@ -234,6 +234,7 @@ export class TokenRevoker {
       } finally {
         for (const { stored } of ended) if (stored !== undefined) this.#tokens.forget(stored.hash)
       }
+      await pauseAfterAttempt(attempt)
     }
     throw fail('unavailable', 'too many changes to the tokens to revoke')
   }

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
@@ -12,7 +11,7 @@ import { suffixOf } from '../namespaces/suffix.ts'
 import type { CacheUses } from '../cache-use.ts'
 import type { CoreEvents, TokenSource } from '../core-events.ts'
 import { RecordCache } from '../record-cache.ts'
-import { isUnreadable, writeAttempts } from '../stored-record.ts'
+import { isUnreadable, pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import { batchToken, BatchTokens, isBatchId, type Sealer } from './batch-tokens.ts'
 import { EntityCutOffs } from './entity-cut-offs.ts'
 import { readToken, type Token } from './token.ts'
@@ -78,8 +77,6 @@ export type StoredToken = { readonly hash: string; readonly token: Token; readon
 /** For records that no server copies. */
 const uncopied = { isUncopied: true } as const
 const cacheLimit = 10_000
-/** The pauses of a change that others overtake grow up to 64 ms. */
-const longestPausePower = 6
 /** Greatest length of the texts (names, metadata, policies) of a cached token. */
 const maxCachedText = 4096
 const idPrefix = 'hvs.'
@@ -520,8 +517,7 @@ export class TokenStore {
         // also after an error: the write may have been committed
         this.forget(hash)
       }
-      // another server that changes the token without a break must not starve this one
-      await pause(Math.random() * 2 ** Math.min(attempt, longestPausePower))
+      await pauseAfterAttempt(attempt)
     }
     throw fail('unavailable', 'too many changes to one token at a time')
   }

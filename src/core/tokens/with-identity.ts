@@ -1,7 +1,7 @@
 import { fail } from '../../errors.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 import type { IdentityStore, LoginAlias, LoginIdentity } from '../identity/identity-store.ts'
-import { writeAttempts } from '../stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from '../stored-record.ts'
 import type { Minted } from './token-store.ts'
 import { writeMinted } from './write-minted.ts'
 
@@ -47,6 +47,7 @@ async function retry<T extends object>(attempt: () => Promise<T | undefined>): P
   for (let attempts = 1; attempts < writeAttempts; attempts += 1) {
     const done = await attempt()
     if (done !== undefined) return done
+    await pauseAfterAttempt(attempts)
   }
   throw fail('unavailable', 'too many logins of one name at a time')
 }

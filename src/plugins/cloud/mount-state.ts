@@ -1,7 +1,7 @@
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { RecordCache } from '../../core/record-cache.ts'
-import { writeAttempts } from '../../core/stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from '../../core/stored-record.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import type { Servers } from '../../core/servers.ts'
 import { fail } from '../../errors.ts'
@@ -108,6 +108,7 @@ export class MountState implements AsyncDisposable {
             expect: stored?.revision ?? ('absent' as const),
           }
           if (await this.view.write([entry, ...(changed.alongside ?? [])])) return
+          await pauseAfterAttempt(attempt)
         }
         throw fail('unavailable', 'the configuration is changed by too many at once')
       } finally {

@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Range, View } from '../../core/barrier/view.ts'
+import { pauseAfterAttempt } from '../../core/stored-record.ts'
 import { KeyedMutex } from '../../lib/keyed-mutex.ts'
 import { type Acknowledgement, Acknowledgements } from './acknowledgements.ts'
 import type { Message, MessageDraft } from './message.ts'
@@ -146,7 +146,8 @@ export class MessageStore {
     next: (messages: NamespaceMessages) => Next,
   ): Promise<Next> {
     return this.#mutex.runExclusive(namespaceId, async () => {
-      for (const end = performance.now() + longestTryMs; performance.now() < end; ) {
+      const end = performance.now() + longestTryMs
+      for (let attempt = 0; performance.now() < end; attempt += 1) {
         const last = await this.#lastChanges.read(namespaceId)
         const messages = await this.#messagesAfter(last?.value, namespaceId)
         const message = next(messages)
@@ -165,8 +166,7 @@ export class MessageStore {
           this.#changed(namespaceId)
           return message
         }
-        // a busy server must not be met at the same moment again
-        await pause(this.#random.bytes(1)[0])
+        await pauseAfterAttempt(attempt)
       }
       throw fail('unavailable', 'the messages of this namespace are changed by too many at once')
     })

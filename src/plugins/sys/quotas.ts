@@ -14,7 +14,7 @@ import { quoted } from '../../lib/go/text.ts'
 
 export type QuotaRouteParts = {
   readonly quotas: Pick<QuotaStore, 'config' | 'configure' | 'names' | 'get' | 'put' | 'delete'>
-  readonly namespaces: Pick<NamespaceStore, 'resolve' | 'byId'>
+  readonly namespaces: Pick<NamespaceStore, 'resolve' | 'byId' | 'isLive'>
   readonly mounts: Pick<MountStore, 'table'>
   readonly mountTypes: Pick<MountTypeRegistry, 'hasLoginRoles'>
   fullPathOf(mount: Mount): string
@@ -121,7 +121,7 @@ export function quotaResources(parts: QuotaRouteParts): Resource[] {
         input: ruleInput,
         handle: async ({ params: { name }, input }) => {
           if (name.length > most.name) throw refuse('invalid', `name is longer than ${most.name} characters`)
-          await quotas.put(quotaOf(name, input, parts))
+          await quotas.put(() => quotaOf(name, input, parts))
           return undefined
         },
       },
@@ -192,9 +192,10 @@ function placeOf(sent: string, { namespaces, mounts }: QuotaRouteParts): Place {
     taken: 0,
   }
   const path = slashed.slice(taken)
-  if (path === '') return { namespace: namespace.id, mount: undefined, suffix: '' }
+  if (path === '' && namespaces.isLive(namespace.id))
+    return { namespace: namespace.id, mount: undefined, suffix: '' }
   const found = mounts.table.resolve(namespace.id, path)
-  if (found === undefined || found.mount.tainted)
+  if (found === undefined || found.mount.tainted || !namespaces.isLive(namespace.id))
     throw refuse('invalid', `invalid mount path ${quoted(path)}`)
   return { namespace: namespace.id, mount: found.mount, suffix: found.below.replace(/\/$/, '') }
 }

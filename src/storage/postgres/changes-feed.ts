@@ -3,7 +3,7 @@ import type { ChangeListener, Copies } from '../shared-storage.ts'
 import { type ChangeRow, changeOf, keysUnder } from './changes.ts'
 import { FencedError, failureOf } from './failures.ts'
 import type { Session } from './session.ts'
-import { channel, heartbeatWanted, pruneChanges, readChanges } from './statements.ts'
+import { channel, heartbeatWanted, readChanges } from './statements.ts'
 
 export type FeedParts = {
   readonly replicaId: string
@@ -22,6 +22,8 @@ export type FeedParts = {
   onHeartbeatWanted(): void
   /** The listeners have handled a version. */
   onConfirmed(version: number): void
+  /** Removes what no server needs any more. Never rejects. */
+  prune(): Promise<void>
   onFailure(cause: unknown): void
   /** How long a listener may take. Changed by tests only. */
   readonly listenerMs: number | undefined
@@ -154,7 +156,7 @@ export class ChangesFeed implements Copies, AsyncDisposable {
       this.#last = changes.at(-1)
       this.#confirmedAt = began
       this.#parts.onConfirmed(this.version)
-      this.#prune(session)
+      this.#prune()
     } catch (cause) {
       if (!this.#closed) this.#parts.onFailure(cause)
       throw failureOf(cause)
@@ -229,11 +231,11 @@ export class ChangesFeed implements Copies, AsyncDisposable {
     }, wait)
   }
 
-  #prune(session: Session): void {
+  #prune(): void {
     const now = this.#parts.steady()
     if (now - this.#prunedAt < pruneEveryMs) return
     this.#prunedAt = now
-    session.query(pruneChanges).catch(() => {})
+    void this.#parts.prune()
   }
 }
 

@@ -30,6 +30,8 @@ import {
   listKeys,
   listRecords,
   liveReplicas,
+  pruneChanges,
+  pruneJobs,
   recordBytes,
   releaseJob,
   type Statement,
@@ -130,6 +132,7 @@ export class PostgresStorage implements Storage, SharedStorage {
       listenerMs: options.listenerMs,
       settled: (commitId) => this.#writer.settled(commitId),
       onConfirmed: (version) => this.#confirmed(version),
+      prune: () => this.#prune(),
       onHeartbeatWanted: () => {
         this.#answering ??= this.#answer().finally(() => {
           this.#answering = undefined
@@ -344,6 +347,11 @@ export class PostgresStorage implements Storage, SharedStorage {
     this.#seen = this.#writer.drained().then(() => {
       this.#versionSeen = version
     })
+  }
+
+  async #prune(): Promise<void> {
+    for (const statement of [pruneChanges, pruneJobs])
+      await this.#pool.use((session) => session.query(statement)).catch(() => undefined)
   }
 
   /** Tells a server that waits what this one has handled. */

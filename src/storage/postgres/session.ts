@@ -4,7 +4,6 @@ import type { ConnectionOptions } from 'node:tls'
 import { Client, type ClientConfig, type QueryArrayConfig, type QueryArrayResult } from 'pg'
 import { isLoopbackHost } from '../../lib/address.ts'
 import type { PostgresAddress } from '../../lib/postgres-url.ts'
-import { within } from '../../lib/within.ts'
 import { engineCode } from '../storage-error.ts'
 import type { Statement } from './statements.ts'
 
@@ -35,9 +34,6 @@ const endMs = 1_000
 const lockTimeoutMs = 2_000
 /** A server that is paused inside a transaction keeps its locks no longer than this. */
 const idleInTransactionMs = 2_000
-
-/** What pg says of a query without an answer. */
-const pgLate = 'Query read timeout'
 
 const bytea = 17
 /** The database has not kept what this session has prepared. */
@@ -234,13 +230,11 @@ export class Session {
   }
 
   async #ask(query: QueryArrayConfig): Promise<QueryArrayResult<Row>> {
-    // pg's own limit does not cover a query that it has not sent
-    const limitMs = this.#settings.statementTimeoutMs + 2 * answerMarginMs
     try {
-      return await within(limitMs, this.#client.query<Row>(query), pgLate)
+      return await this.#client.query<Row>(query)
     } catch (cause) {
       // pg ends the connection after a timeout, but says so later
-      const isLate = cause instanceof Error && cause.message === pgLate
+      const isLate = cause instanceof Error && cause.message === 'Query read timeout'
       if (isLate || lostStatement.has(engineCode(cause))) this.destroy()
       throw cause
     }

@@ -173,10 +173,12 @@ export const fenceReplica = statement(
     "AND heartbeat_at < now() - $3::float8 * interval '1 millisecond'",
 )
 
+/** A row that is added again has a greater epoch than any holder had before: it begins with the time. */
 export const holdJob = statement(
   'hold_job',
   'INSERT INTO jobs (name, replica, epoch, until) ' +
-    "VALUES ($1, $2, 1, clock_timestamp() + $3::float8 * interval '1 millisecond') " +
+    'VALUES ($1, $2, floor(extract(epoch FROM clock_timestamp()) * 1000), ' +
+    "clock_timestamp() + $3::float8 * interval '1 millisecond') " +
     'ON CONFLICT (name) DO UPDATE SET replica = excluded.replica, until = excluded.until, ' +
     'epoch = jobs.epoch + CASE WHEN jobs.replica = excluded.replica THEN 0 ELSE 1 END ' +
     'WHERE jobs.replica = excluded.replica OR jobs.replica IS NULL OR jobs.until < clock_timestamp() ' +
@@ -185,6 +187,12 @@ export const holdJob = statement(
 export const releaseJob = statement(
   'release_job',
   'UPDATE jobs SET replica = NULL, until = now() WHERE name = $1 AND replica = $2 AND epoch = $3::bigint',
+)
+
+/** Removes those that nobody has done for long: a turn, and the removal of a mount, have a row each. */
+export const pruneJobs = statement(
+  'prune_jobs',
+  "DELETE FROM jobs WHERE until < clock_timestamp() - interval '10 minutes'",
 )
 
 export const databaseTime = statement('database_time', 'SELECT extract(epoch FROM clock_timestamp()) * 1000')

@@ -8,6 +8,7 @@ import {
 } from '../../../src/core/identity/group-keys.ts'
 import { GroupStore } from '../../../src/core/identity/group-store.ts'
 import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
+import { Servers } from '../../../src/core/servers.ts'
 import { issueLogin } from '../../../src/core/tokens/issue-login.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
 import { aLogin, jwtMount, openTokenFixture } from '../../support/token-fixture.ts'
@@ -17,6 +18,7 @@ async function openGroups(fixture: Awaited<ReturnType<typeof openTokenFixture>>,
   const parts = { view, clock: fixture.clock, random: systemRandom }
   const groups = await GroupStore.open({
     ...parts,
+    servers: new Servers(undefined, systemRandom),
     mountOf: (accessor) => fixture.mounts.get(accessor),
     isSameOrAbove: (upper, lower) => upper === 'root' || upper === lower,
   })

@@ -9,6 +9,7 @@ import { IdentityKeys } from '../../../src/core/identity/identity-keys.ts'
 import { IdentityStore } from '../../../src/core/identity/identity-store.ts'
 import { migrateNames } from '../../../src/core/identity/name-migration.ts'
 import { systemRandom } from '../../../src/lib/random.ts'
+import { Servers } from '../../../src/core/servers.ts'
 import { openCoreView } from '../../support/core-view.ts'
 import { jwtMount } from '../../support/token-fixture.ts'
 
@@ -18,7 +19,10 @@ const mountAccessor = jwtMount.accessor
 
 async function openStores(view: View, clock: { now(): number }) {
   const parts = { view, clock, random: systemRandom }
-  const groups = await GroupStore.open({ ...parts, mountOf: () => jwtMount, isSameOrAbove: () => true })
+  const servers = new Servers(undefined, systemRandom)
+  const groups = await GroupStore.open({
+    ...{ ...parts, servers, mountOf: () => jwtMount, isSameOrAbove: () => true },
+  })
   return {
     groups,
     identity: await IdentityStore.open({ ...parts, memberships: groups }),

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deleteAlias, putAlias } from '../../../src/core/identity/alias-changes.ts'
 import { deleteEntity, putEntity } from '../../../src/core/identity/entity-changes.ts'
-import { deletedGroupKey, memberKey, membershipKey } from '../../../src/core/identity/group-keys.ts'
+import {
+  changesKey,
+  deletedGroupKey,
+  memberKey,
+  membershipKey,
+} from '../../../src/core/identity/group-keys.ts'
 import { IdentityTidy } from '../../../src/core/identity/identity-tidy.ts'
 import { mergeEntities } from '../../../src/core/identity/merge.ts'
 import type { LoginAuth } from '../../../src/core/tokens/issue-login.ts'
@@ -249,6 +254,27 @@ describe('a group', () => {
     await everywhere(20, (server) => entityOf(newName('user'), { groupNames: [alias] }, server))
 
     expect([await index(one), await index(other)]).toEqual([before + 20, before + 20])
+  })
+
+  test('keeps the counts of servers that are gone in one record', async () => {
+    const alias = newName('team')
+    const id = await externalGroup(alias)
+    await other.hear()
+    const index = async () => {
+      const group = await one.groups.byId(root, id)
+      return group === undefined ? 0 : (await one.groups.details(group)).modifyIndex
+    }
+    const before = await index()
+    const counts = ['gone-1', 'gone-2'].map((server) => ({ key: changesKey(id, server), value: 3 }))
+    await one.view.write(counts)
+
+    await entityOf(newName('user'), { groupNames: [alias] }, other)
+
+    const keys = () => one.view.listKeys(changesKey(id))
+    await expect.poll(keys).toEqual([changesKey(id), changesKey(id, other.servers.ownId)])
+    await entityOf(newName('user'), { groupNames: [alias] }, one)
+    expect(await index()).toBe(before + 3 + 3 + 2)
+    expect(await keys()).toHaveLength(3)
   })
 
   test('has one name, and an alias one group, whoever writes them', async () => {

@@ -136,10 +136,10 @@ test('a rate limit ends with its mount, whichever server knows of it', async () 
   await using servers = await openSharedCores()
   const { one, other } = servers
   const mount = await one.mounts.enable(mountPointOf('root', 'secret', 'a'), { type: 'cloud' })
-  await one.quotas.put({
+  await one.quotas.put(() => ({
     ...{ name: 'q', namespace: '', mount: mount.uuid, suffix: '', role: '', rate: 1, interval: 1 },
     ...{ blockInterval: 0, inheritable: false },
-  })
+  }))
 
   await other.mounts.disable(mountPointOf('root', 'secret', 'a')).catch(() => undefined)
   await other.hear()

@@ -12,7 +12,7 @@ describe('rate limits', () => {
   test('apply on every server, which counts for itself', async () => {
     await using servers = await openSharedCores()
     const { one, other } = servers
-    await one.quotas.put(aRule('all'))
+    await one.quotas.put(() => aRule('all'))
     await other.hear()
 
     const taken = [one, other, other].map(({ quotas }) => quotas.take(target, '192.0.2.1')?.verdict.isAllowed)
@@ -23,10 +23,10 @@ describe('rate limits', () => {
   test('keep their counters while other rules change', async () => {
     await using servers = await openSharedCores()
     const { one, other } = servers
-    await one.quotas.put(aRule('all'))
+    await one.quotas.put(() => aRule('all'))
     one.quotas.take(target, '192.0.2.1')
 
-    await other.quotas.put(aRule('mount', { namespace: '', mount: 'some' }))
+    await other.quotas.put(() => aRule('mount', { namespace: '', mount: 'some' }))
     await one.hear()
 
     expect(one.quotas.names).toEqual(['all', 'mount'])
@@ -37,7 +37,10 @@ describe('rate limits', () => {
     await using servers = await openSharedCores()
     const { one, other } = servers
 
-    const made = await Promise.allSettled([one.quotas.put(aRule('a')), other.quotas.put(aRule('b'))])
+    const made = await Promise.allSettled([
+      one.quotas.put(() => aRule('a')),
+      other.quotas.put(() => aRule('b')),
+    ])
     await one.hear()
     await other.hear()
 
@@ -46,10 +49,37 @@ describe('rate limits', () => {
     expect(other.quotas.names).toEqual(one.quotas.names)
   })
 
+  test('are not stored for a mount that another server removes at the same moment', async () => {
+    await using servers = await openSharedCores()
+    const { one, other } = servers
+    const { copies } = one.storage.shared
+    const { confirm } = copies
+    let isRemoved = false
+    // after the moment at which the rule was checked against what other servers have written
+    const removedMeanwhile = async () => {
+      await confirm()
+      if (isRemoved) return
+      isRemoved = true
+      await other.quotas.removeRulesOn(['some'])
+    }
+    Object.assign(copies, { confirm: removedMeanwhile })
+    const seen: boolean[] = []
+
+    const putting = one.quotas.put(() => {
+      seen.push(isRemoved)
+      if (seen.length > 1) throw new Error('no such mount')
+      return aRule('late', { namespace: '', mount: 'some' })
+    })
+
+    await expect(putting).rejects.toThrow('no such mount')
+    await other.hear()
+    expect([one.quotas.names, other.quotas.names]).toEqual([[], []])
+  })
+
   test('and their settings end on every server', async () => {
     await using servers = await openSharedCores()
     const { one, other } = servers
-    await one.quotas.put(aRule('all'))
+    await one.quotas.put(() => aRule('all'))
     await one.quotas.configure({ exemptPaths: ['a'], auditsRefusals: true, showsHeaders: true })
     await other.hear()
     expect(other.quotas.config.exemptPaths).toEqual(['a'])

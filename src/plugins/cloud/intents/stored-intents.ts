@@ -3,7 +3,7 @@ import { fail } from '../../../errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { hex, type Random } from '../../../lib/random.ts'
 import type { Servers } from '../../../core/servers.ts'
-import { writeAttempts } from '../../../core/stored-record.ts'
+import { pauseAfterAttempt, writeAttempts } from '../../../core/stored-record.ts'
 import type { CreatedInTenant } from '../upstream/tenant.ts'
 import type { Intent } from './intent.ts'
 
@@ -139,6 +139,7 @@ export class StoredIntents {
         return [{ key: prefix + before.id, value: after === undefined ? undefined : value, expect: revision }]
       })
       if (entries.length === 0 || (await this.#view.write(entries))) return
+      await pauseAfterAttempt(attempt)
     }
     throw fail('unavailable', 'too many changes to one intent at a time')
   }

@@ -1,0 +1,148 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { Client } from '../support/client.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { read, settingsOf } from './deployed.ts'
+import { outcomeOf } from './tools.ts'
+
+const project = join(import.meta.dirname, '../..')
+const unitFile = 'deploy/systemd/gatehouse.service'
+const program = '/usr/local/bin/gatehouse'
+
+/** The directives of the unit: each name with its values, in order. */
+const directives = new Map<string, string[]>()
+for (const [, name = '', value = ''] of read(unitFile).matchAll(/^(\w+)=(.*)$/gm))
+  directives.set(name, [...(directives.get(name) ?? []), value])
+const directive = (name: string): string => directives.get(name)?.at(-1) ?? ''
+
+/** The unit's environment, with its folders below `folder`. */
+const environmentIn = (folder: string): Record<string, string> =>
+  Object.fromEntries(
+    (directives.get('Environment') ?? [])
+      .flatMap((line) => line.split(' '))
+      .map((one) => one.replace(/%([dSL])/, (_, letter: string) => join(folder, letter)).split(/=(.*)/s)),
+  )
+
+const needed = ['/usr/bin/systemd-analyze', '/usr/bin/systemd-notify', '/usr/bin/python3']
+const lacks = needed.filter((file) => !existsSync(file))
+
+/** Receives what services tell their manager, as systemd does. */
+const notifications = `
+import socket, sys
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+listener.bind(sys.argv[1])
+print('listening', flush=True)
+while True:
+    print(listener.recv(4096).decode().strip(), flush=True)
+`
+
+/** A program, and what it prints. It ends with the test. */
+function running(command: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }) {
+  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 })
+  const ended = once(child, 'close')
+  let output = ''
+  const gather = (text: string) => {
+    output += text
+    child.emit('printed')
+  }
+  child.stdout.setEncoding('utf8').on('data', gather)
+  child.stderr.setEncoding('utf8').on('data', gather)
+  return {
+    pid: String(child.pid),
+    get output() {
+      return output
+    },
+    async prints(text: string): Promise<void> {
+      const gone = ended.then(() => Promise.reject(new Error(`ended without "${text}":\n${output}`)))
+      gone.catch(() => {})
+      while (!output.includes(text)) await Promise.race([once(child, 'printed'), gone])
+    },
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    ended: ended.then(([code]) => code as number | null),
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+/** What an operator installs, and what systemd makes: folders, the credential, and the program. */
+async function installIn(folder: string): Promise<void> {
+  for (const name of ['S', 'L'])
+    await mkdir(join(folder, name, 'gatehouse'), { recursive: true, mode: 0o700 })
+  await mkdir(join(folder, 'd'))
+  await writeFile(join(folder, 'd/seal.key'), '5e'.repeat(32), { mode: 0o400 })
+  const start = `shift; exec "${process.execPath}" --expose-gc --disable-sigusr1 "${join(project, 'src/main.ts')}" "$@"`
+  await writeFile(join(folder, 'gatehouse'), `#!/bin/sh\n[ "$1" = server ] || exit 2\n${start}\n`, {
+    mode: 0o700,
+  })
+}
+
+/** The system's own programs only, as in a service. */
+const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+test('the settings of the unit are ones that the server accepts, and it has time to stop', () => {
+  const settings = Object.entries(environmentIn('/')).filter(([name]) => name.startsWith('GATEHOUSE_'))
+  const { drainDelayMs, stopTimeoutMs } = settingsOf(Object.fromEntries(settings))
+
+  expect(Number(directive('TimeoutStopSec')) * 1000).toBeGreaterThan(drainDelayMs + stopTimeoutMs)
+  expect(directives.get('LoadCredential')).toEqual(['seal.key:/etc/gatehouse/seal.key'])
+  expect(directive('LimitCORE')).toBe('0')
+  expect(read('deploy/systemd/gatehouse.sysusers.conf')).toContain(`\nu ${directive('User')} `)
+})
+
+describe.skipIf(lacks.length > 0 && process.env['CI'] !== 'true')('systemd', () => {
+  test('finds nothing wrong with the unit, and little that it leaves open', async () => {
+    await using folder = await temporaryFolder()
+    const file = folder.file('gatehouse.service')
+    await writeFile(file, read(unitFile).replace(program, '/bin/true'))
+
+    const checked = await outcomeOf('systemd-analyze', ['verify', '--man=no', file])
+    const open = await outcomeOf('systemd-analyze', [
+      ...['security', '--offline=true', '--no-pager', '--threshold=20'],
+      join(project, unitFile),
+    ])
+
+    expect(checked).toMatchObject({ code: 0, output: '' })
+    expect(open.code).toBe(0)
+    expect(open.output).toContain('Overall exposure level for gatehouse.service: 1.')
+  })
+
+  test('starts the command line of the unit, hears when it is ready, reloads and stops it', async () => {
+    await using folder = await temporaryFolder()
+    const environment = { PATH: path, ...environmentIn(folder.path) }
+    const [executable = '', ...args] = directive('ExecStart').split(' ')
+    expect(executable).toBe(program)
+    await installIn(folder.path)
+    await using manager = running('/usr/bin/python3', ['-c', notifications, folder.file('notify')], {
+      cwd: folder.path,
+      env: { PATH: path },
+    })
+    await manager.prints('listening')
+
+    await using service = running(join(folder.path, 'gatehouse'), args, {
+      cwd: join(folder.path, 'S/gatehouse'),
+      env: { ...environment, GATEHOUSE_LISTEN: '127.0.0.1:0', NOTIFY_SOCKET: folder.file('notify') },
+    })
+    await manager.prints('READY=1')
+    await service.prints('"event":"started"')
+    const token = (await readFile(join(folder.path, 'S/gatehouse/root-token'), 'utf8')).trim()
+    const root = new Client(/http:[^"]*/.exec(service.output)?.[0] ?? '').with(token)
+    const log = join(folder.path, 'L/gatehouse/audit.log')
+    const enabled = await root.write('sys/audit/file', { type: 'file', options: { file_path: log } })
+    await rename(log, `${log}.1`)
+    const [reload = '', ...signal] = directive('ExecReload').replace('$MAINPID', service.pid).split(' ')
+    const reloaded = await outcomeOf(reload, signal)
+    await expect.poll(() => existsSync(log)).toBe(true)
+    service.kill('SIGTERM')
+
+    expect(enabled.status).toBe(204)
+    expect(reloaded).toMatchObject({ code: 0, output: '' })
+    expect(await service.ended).toBe(0)
+    expect((await stat(join(folder.path, 'S/gatehouse/root-token'))).mode & 0o777).toBe(0o600)
+  })
+})
