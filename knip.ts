@@ -9,6 +9,7 @@ const programs = [
   'bench/{run,crash,chaos,history,hostile,list-verb}.ts',
   'bench/{bare,floor,hello,load-process,only-reads,server}.ts',
   'test/support/{cloud,practice}-server.ts',
+  'release/{licenses,sbom}.ts',
   'test/check.ts',
   'test/core/audit/writing-program.ts',
   'test/core/barrier/{memory,rotating,sealing}-program.ts',
