@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Config } from './config.ts'
+import { LogLines } from './log-lines.ts'
 
 export type Log = Logger
 
@@ -16,43 +17,96 @@ export async function openLog(
   config: Pick<Config, 'logFormat' | 'replicaName'> & Partial<Pick<Config, 'logLevel'>>,
 ): Promise<Log> {
   const destination = standardError()
+  const level = config.logLevel ?? 'info'
+  const shown = config.logFormat === 'text' ? await readable(destination) : destination
+  const lines = new LogLines(shown, numberOf(level))
   const log = pino(
     {
-      level: config.logLevel ?? 'info',
+      level,
       base: { replica: config.replicaName ?? hostname() },
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: errorFields },
     },
-    config.logFormat === 'text' ? await readable(destination) : destination,
+    lines,
   )
-  destinations.set(log, destination)
+  const opened: OpenLog = { destination, lines, configured: level, dropped: 0 }
+  destination.on('drop', () => {
+    opened.dropped += 1
+  })
+  openLogs.set(log, opened)
   return log
 }
 
-/** Writes a line of another process's log. */
-export const relayLine = (log: Log, line: string): void => void destinations.get(log)?.write(`${line}\n`)
+type Destination = ReturnType<typeof pino.destination>
 
-/** How many lines of the log were dropped, because its reader was too slow or writing failed. */
-export const droppedLines = (log: Log): number => {
-  const destination = destinations.get(log)
-  return destination === undefined ? 0 : (dropped.get(destination) ?? 0)
+type OpenLog = {
+  readonly destination: Destination
+  readonly lines: LogLines
+  /** The level of the settings. */
+  configured: string
+  /** Number of lines that were not written. */
+  dropped: number
 }
 
-const dropped = new WeakMap<Destination, number>()
+const openLogs = new WeakMap<Log, OpenLog>()
 
-/** The destinations of open logs. */
-const destinations = new WeakMap<Log, Destination>()
-type Destination = ReturnType<typeof pino.destination>
+const numberOf = (level: string): number => pino.levels.values[level] ?? Number.POSITIVE_INFINITY
+
+/** Writes a line of another process's log. */
+export const relayLine = (log: Log, line: string): void =>
+  void openLogs.get(log)?.destination.write(`${line}\n`)
+
+/** How many lines of the log were dropped, because its reader was too slow. */
+export const droppedLines = (log: Log): number => openLogs.get(log)?.dropped ?? 0
+
+/** The level of the log: `set` changes it until a `reset` to that of the settings, `configure` for good. */
+export function logLevelsOf(log: Log) {
+  const opened = openLogs.get(log)
+  let current = opened?.configured ?? log.level
+  const set = (level: string) => {
+    current = level
+    if (opened === undefined) return
+    opened.lines.level = numberOf(level)
+    log.level = lowestOf(opened)
+  }
+  return {
+    get current() {
+      return current
+    },
+    set,
+    reset: () => set(opened?.configured ?? current),
+    configure: (level: string) => {
+      if (opened !== undefined) opened.configured = level
+      set(level)
+    },
+  }
+}
+
+/** Calls `read` with each JSON line from this level on, until the returned function is called. */
+export function watchLog(log: Log, level: string, read: (line: string) => void): () => void {
+  const opened = openLogs.get(log)
+  if (opened === undefined) return () => {}
+  const { lines } = opened
+  const reader = { level: numberOf(level), read }
+  const change = (work: () => void) => {
+    work()
+    log.level = lowestOf(opened)
+  }
+  change(() => lines.add(reader))
+  return () => change(() => lines.remove(reader))
+}
+
+const lowestOf = ({ lines }: OpenLog): string => pino.levels.labels[lines.lowest] ?? 'silent'
 
 /**
  * Closes the log. Resolves when the last line is written, or after `withinMs`; lines not written by then are
  * dropped. A write that a slow reader blocks still keeps the process alive.
  */
 export async function closeLog(log: Log, withinMs: number): Promise<void> {
-  const destination = destinations.get(log)
+  const destination = openLogs.get(log)?.destination
   if (destination === undefined) return
-  destinations.delete(log)
+  openLogs.delete(log)
   const written = new Promise((settle) => destination.once('close', settle))
   destination.end()
   const limit = new AbortController()
@@ -69,7 +123,6 @@ function standardError(): Destination {
   destination.flushSync = () => {}
   // a failed write cannot be reported; its lines wait for the next write and must not delay the exit
   destination.once('error', () => process.once('beforeExit', () => destination.destroy()))
-  destination.on('drop', () => void dropped.set(destination, (dropped.get(destination) ?? 0) + 1))
   return destination.on('error', () => {})
 }
 

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Config, logSettings, readConfig, SettingError } from './config.ts'
 import { StartError } from './errors.ts'
 import { systemRandom } from './lib/random.ts'
-import { type Log, openLog } from './log.ts'
+import { type Log, logLevelsOf, openLog } from './log.ts'
 import { returnMemoryWhenIdle } from './memory-return.ts'
 import { aborted, exitCodes, exitNow, limitStop, logProcessWarnings } from './process-exit.ts'
 import { rootTokenTeller } from './root-token-teller.ts'
@@ -153,7 +153,7 @@ function configOf(args: readonly string[], environment: NodeJS.ProcessEnv, log: 
     if (unknown !== undefined) throw new SettingError(`unknown argument ${unknown}`)
     const warnings: string[] = []
     const config = readConfig(environment, { dev: isDev(args), warn: (text) => warnings.push(text) })
-    log.level = config.logLevel
+    logLevelsOf(log).configure(config.logLevel)
     for (const text of warnings) log.warn({ event: 'setting_unknown' }, text)
     return config
   } catch (error) {

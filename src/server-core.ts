@@ -21,6 +21,7 @@ import { openPostgres } from './storage/postgres/postgres.ts'
 import { openMemory, openSqlite, type StorageSize } from './storage/sqlite.ts'
 import type { Storage } from './storage/storage.ts'
 import type { StorageWatch } from './storage-watch.ts'
+import { gatehouseVersion } from './version.ts'
 
 export type ServerCoreParts = {
   readonly config: Config
@@ -146,6 +147,12 @@ const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettin
   defaultMounts: config.defaultMounts,
   devRootToken: config.dev ? config.rootToken : undefined,
   apiAddr: config.apiAddr ?? '',
+  server: {
+    name: config.replicaName ?? hostname(),
+    address: config.apiAddr ?? '',
+    version: config.reportedVersion,
+    productVersion: gatehouseVersion,
+  },
   background: config.background === 'on',
   audit: {
     fixed: config.audit ?? [],

@@ -9,10 +9,11 @@ import { ApiDocument } from './http/openapi.ts'
 import type { PluginDefinition } from './http/plugin.ts'
 import type { SharedDoors } from './http/shared-addresses.ts'
 import { WebServer } from './http/web-server.ts'
+import { RequestsInProgress } from './http/requests-in-progress.ts'
 import { type Clock, machineClock } from './lib/clock.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import { LifeCycle } from './life-cycle.ts'
-import type { Log } from './log.ts'
+import { type Log, logLevelsOf, watchLog } from './log.ts'
 import type { MetricFamily } from './metrics/metric-families.ts'
 import type { ShownMetrics } from './metrics/shown-metrics.ts'
 import { Metrics } from './metrics/metrics.ts'
@@ -111,6 +112,10 @@ const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
     ...{ document: given.document, version: config.reportedVersion },
     takeSnapshot: snapshotTaker(config, given.clock),
     staticKey: () => staticKey(config, given.log),
+    databasePath: config.storage.kind === 'sqlite' ? config.storage.path : undefined,
+    requestsInProgress: () => given.inProgress.list(),
+    logLevels: logLevelsOf(given.log),
+    watchLog: (level, read) => watchLog(given.log, level, read),
   }),
   customMessages({ edition: config.edition, maxWaiters: config.messageWaiters }),
   tokenPlugin,
@@ -137,6 +142,7 @@ async function build(config: Config, parts: ServerParts) {
   const version = config.reportedVersion
   return {
     ...{ ...parts, clock, random, watch, metrics, measure },
+    inProgress: new RequestsInProgress(),
     document: new ApiDocument(gatehouseVersion),
     state: new ProcessState({ watch, version, storageType, sealType: config.seal, clock }),
     operator: await operatorSettings(config.cloud),
@@ -154,9 +160,10 @@ type LifeParts = Built & {
 /** Opens the store, unless somebody has to initialize or unseal it. Throws a StartError. */
 async function openLife(given: LifeParts): Promise<LifeCycle> {
   const { config, storage, log, clock, random, state, metrics, measure, definitions, document } = given
+  const { inProgress } = given
   const seal = await storedSeal(config, storage)
   const baseOf = (life: LifeCycle): HttpBase => ({
-    ...{ settings: config, measure },
+    ...{ settings: config, measure, inProgress },
     node: nodeResources({
       ...{ state: state.of({ life, storage }), metricsAccess: config.metrics },
       metrics: given.worker?.metricsOfAll(metrics) ?? metrics,

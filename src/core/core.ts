@@ -17,13 +17,17 @@ import { QuotaStore } from './quotas/quota-store.ts'
 import { completeRestoration } from './restoration.ts'
 import { openCeremonies } from './seal/ceremonies.ts'
 import { Servers } from './servers.ts'
+import { type OwnServer, ServerList } from './server-list.ts'
 import { storedCounts } from './stored-counts.ts'
 import { fullPathOf, openStores, type Stores } from './stores.ts'
 import { storeRootToken } from './tokens/root-token.ts'
+import { noteVersion } from './version-history.ts'
 
 export type CoreSettings = StoreSettings & {
   /** Where clients reach the server, without a trailing slash. */
   readonly apiAddr: string
+  /** How this server appears among those that share its storage. */
+  readonly server?: OwnServer
   /** Whether background jobs run. */
   readonly background: boolean
   readonly audit?: AuditSettings
@@ -73,6 +77,8 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const cors = await CorsStore.open({ view, onFailure })
   const quotas = await openQuotas(stores, namespaceLife)
   const clusterId = await clusterIdOf(root)
+  const serverList = new ServerList({ view, shared, own: settings.server })
+  if (settings.server !== undefined) await noteVersion(view, settings.server.productVersion, clock)
   const rechecks = rechecking()
   const ceremonies = openCeremonies({ ...stores, storage })
   rechecks.onRecheck(() => tokens.forgetAll())
@@ -91,6 +97,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   return {
     ...stores,
     ...rechecks,
+    serverList,
     /** For a request that has waited: resolves once what this server has copied is current. */
     confirmCopies: async () => {
       if (shared?.copies.areCurrent() === false) await shared.copies.confirm()
@@ -124,6 +131,9 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     start: () => {
       mounts.resume()
       namespaceLife.resume()
+      serverList
+        .announce()
+        .catch((err: unknown) => log.error({ err }, 'could not tell other servers the address of this one'))
       if (settings.background) background.start()
     },
     /** Durably ends everything that has expired, because the clock is about to be set back. */

@@ -1,8 +1,9 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { pipeline, type Readable } from 'node:stream'
+import { pipeline } from 'node:stream'
 import { callOf, type CrossOrigin } from './call.ts'
 import { firstHeaders } from './common-headers.ts'
+import type { StreamedBody } from './envelope.ts'
 import type { Answer } from './exchange.ts'
 
 /** Sends an answer: the only place that writes a response of the server. docs/contract/http.md#headers */
@@ -20,22 +21,23 @@ export function writeAnswer(
   const all = firstHeaders(requestId, namespace)
   if (headers !== undefined) Object.assign(all, headers)
   if (contentType !== undefined) all['content-type'] = contentType
-  if (stream !== undefined) all['content-length'] = String(stream.bytes)
-  else if (body !== undefined) all['content-length'] = String(Buffer.byteLength(body))
-  else if (status !== 204 && status !== 304) all['content-length'] = '0'
+  if (stream?.bytes !== undefined) all['content-length'] = String(stream.bytes)
+  else if (body !== undefined && stream === undefined) all['content-length'] = String(Buffer.byteLength(body))
+  else if (stream === undefined && status !== 204 && status !== 304) all['content-length'] = '0'
   if (limitHeaders !== undefined) Object.assign(all, limitHeaders)
   if (crossOrigin !== undefined) allowOrigin(all, crossOrigin)
   if (closes) all['connection'] = 'close'
   response.writeHead(status, all)
   if (stream === undefined) response.end(bodyBeside(namespace, body))
-  else sendStream(stream.stream, response)
+  else sendStream(stream, response)
 }
 
 /** A client that takes nothing of a streamed body for this long is disconnected: what it holds is scarce. */
 const stalledMs = 60_000
 
-function sendStream(stream: Readable, response: ServerResponse): void {
-  response.setTimeout(stalledMs, () => response.destroy())
+function sendStream({ stream, bytes }: StreamedBody, response: ServerResponse): void {
+  if (bytes === undefined) response.flushHeaders()
+  else response.setTimeout(stalledMs, () => response.destroy())
   // a failure ends the connection, so that the client sees that the body is incomplete
   pipeline(stream, response, () => {})
 }

@@ -9,9 +9,9 @@ export type DocumentedAnswer = {
   readonly example?: object
   /**
    * `auth`: returns a token; `wrapped`: returns a wrapping token; `bare`: has no envelope; `page`: is HTML;
-   * `file`: is binary.
+   * `file`: is binary; `text`: is plain text.
    */
-  readonly form?: 'auth' | 'wrapped' | 'bare' | 'page' | 'file'
+  readonly form?: 'auth' | 'wrapped' | 'bare' | 'page' | 'file' | 'text'
   /**
    * Statuses of successful responses. By default 200 if something is read, listed or documented as output,
    * else 204.

@@ -7,7 +7,11 @@ import type { Call } from './call.ts'
 import { fixedPaths } from '../core/mounts/mount-path.ts'
 
 /** Whoever gets one destroys its stream or reads it to the end. */
-export type StreamedBody = { readonly bytes: number; readonly stream: Readable }
+export type StreamedBody = {
+  /** Undefined for a body that goes on until the client or the server ends it. */
+  readonly bytes?: number
+  readonly stream: Readable
+}
 
 /** What a handler returns; `undefined` means nothing. docs/contract/http.md#answers */
 export type Reply = {

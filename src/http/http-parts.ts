@@ -43,7 +43,7 @@ export type HttpSettings = {
 
 /** What HTTP needs whether or not a core is open. */
 export type HttpBase = Pick<HttpParts, 'node'> &
-  Pick<HttpParts['pipeline'], 'measure'> & { readonly settings: HttpSettings }
+  Pick<HttpParts['pipeline'], 'measure' | 'inProgress'> & { readonly settings: HttpSettings }
 
 type Given = HttpBase & { readonly document: ApiDocument }
 
@@ -161,7 +161,10 @@ const auditing = ({ audit, namespaces }: Core, takeBack: Host['takeBack']) =>
     namespacePathOf: (id) => namespaces.byId(id)?.path ?? '',
   })
 
-function pipelineParts(log: Core['log'], { settings, measure }: Pick<HttpBase, 'settings' | 'measure'>) {
+function pipelineParts(
+  log: Core['log'],
+  { settings, measure, inProgress }: Pick<HttpBase, 'settings' | 'measure' | 'inProgress'>,
+) {
   const maxBodyBytes = settings.maxRequestSize || Number.POSITIVE_INFINITY
   return {
     limits: {
@@ -172,7 +175,7 @@ function pipelineParts(log: Core['log'], { settings, measure }: Pick<HttpBase, '
     },
     onBug: (err: unknown, requestId: string) => log.error({ err, request_id: requestId }, 'a request failed'),
     onAccess: settings.accessLog ? (line: AccessLine) => log.info(line, 'request') : undefined,
-    measure,
+    ...{ measure, inProgress },
   }
 }
 

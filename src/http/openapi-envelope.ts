@@ -1,7 +1,7 @@
 import type { DocumentedAnswer } from './documented-route.ts'
 import { text, texts, wholeSeconds, type Schema } from './openapi-schema.ts'
 
-type Form = Exclude<DocumentedAnswer['form'], 'bare' | 'page' | 'file'>
+type Form = Exclude<DocumentedAnswer['form'], 'bare' | 'page' | 'file' | 'text'>
 
 /** An object schema; all properties are required, except `optional`. */
 const whole = (properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []): Schema => ({

@@ -49,6 +49,7 @@ type DocumentedResponse = {
     readonly 'application/json'?: DocumentedContent
     readonly 'text/html'?: DocumentedContent
     readonly 'application/octet-stream'?: DocumentedContent
+    readonly 'text/plain'?: DocumentedContent
   }
 }
 
@@ -227,6 +228,7 @@ function answerOf(
 ): DocumentedResponse {
   if (form === 'page')
     return { description: 'A page for a browser', content: { 'text/html': { schema: text } } }
+  if (form === 'text') return { description: 'Plain text', content: { 'text/plain': { schema: text } } }
   if (form === 'file')
     return { description: 'A file', content: { 'application/octet-stream': { schema: binary } } }
   const shown = form === 'bare' ? example : exampleEnvelope(form, example, mountType)

@@ -15,6 +15,7 @@ import type { Answer } from './exchange.ts'
 import { isKnownVerb } from './mount-router.ts'
 import type { PreparedAnswers } from './prepared-answers.ts'
 import { Places, type PlacesLimits } from './places.ts'
+import type { RequestsInProgress } from './requests-in-progress.ts'
 import { isOverQuota, type RateLimits } from './rate-limits.ts'
 
 export type PipelineParts = {
@@ -40,6 +41,7 @@ export type PipelineParts = {
   afterRequest(call: Call): void
   /** Called for every finished request, for the log; undefined while the access log is off. */
   readonly onAccess: ((line: AccessLine) => void) | undefined
+  readonly inProgress: RequestsInProgress
   /** Called for every response and every early refusal; undefined without metrics. */
   readonly measure: Measure | undefined
 }
@@ -132,10 +134,13 @@ export class Pipeline {
    */
   #begin(call: Call, response: ServerResponse, route: string): void {
     const started = performance.now()
+    const { inProgress } = this.#parts
     let pending = 2
+    inProgress.begin(call)
     const end = () => {
       pending -= 1
       if (pending > 0) return
+      inProgress.end(call)
       if (call.isUnderWay) this.#places.give()
       this.#budget.give(call.bodyBytes)
       call.release?.()

@@ -26,6 +26,7 @@ import type { AnySpec, Captures, none, ResourceSpec } from './resource-spec.ts'
 import { rulesOf } from './route-rules.ts'
 
 export type { Call, DocumentedAnswer, Exchange, Follows, Precheck, Reply, StreamedBody, WrittenReply }
+export type { RequestInProgress } from './requests-in-progress.ts'
 export { errorReply, followsCaller, followsField, followsFieldOrCaller, limitOf }
 
 /** The namespace of a call that has reached a handler. */

@@ -59,6 +59,14 @@ const one = (value: number | boolean): Reading => [{ labels: {}, value: Number(v
 const labelled = (label: string, values: Readonly<Record<string, number>>): Reading =>
   Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }))
 
+export const droppedLinesMetric = (read: () => number): ReadGauge => ({
+  name: 'log_lines_dropped_total',
+  type: 'counter',
+  help: 'Lines of the log that were dropped because nobody read them in time',
+  labels: [],
+  read: () => one(read()),
+})
+
 /** docs/monitoring.md#metrics */
 export function serverGauges(sources: ServerSources): ReadGauge[] {
   const { version, storageType: storage, sealType: seal } = sources
@@ -118,13 +126,7 @@ export function serverGauges(sources: ServerSources): ReadGauge[] {
         return age === undefined ? [] : one(age)
       },
     },
-    {
-      name: 'log_lines_dropped_total',
-      type: 'counter',
-      help: 'Lines of the log that were dropped because nobody read them in time',
-      labels: [],
-      read: () => one(sources.droppedLogLines()),
-    },
+    droppedLinesMetric(() => sources.droppedLogLines()),
     {
       name: 'http_in_flight_requests',
       help: 'Requests in progress',

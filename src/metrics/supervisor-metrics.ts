@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client'
+import { droppedLinesMetric } from './server-gauges.ts'
 import { type Reading, registerGauge } from './instruments.ts'
 import { familiesOf, type MetricFamily } from './metric-families.ts'
 import { registerRuntimeMetrics } from './runtime.ts'
@@ -10,8 +11,11 @@ export class SupervisorMetrics {
   readonly #workers: () => readonly WorkerState[]
   #registry: Registry | undefined
 
-  constructor(workers: () => readonly WorkerState[]) {
+  readonly #droppedLogLines: () => number
+
+  constructor(workers: () => readonly WorkerState[], droppedLogLines: () => number) {
     this.#workers = workers
+    this.#droppedLogLines = droppedLogLines
   }
 
   async families(): Promise<MetricFamily[]> {
@@ -36,6 +40,7 @@ export class SupervisorMetrics {
       labels: ['worker'],
       read: () => read(({ restarts }) => restarts),
     })
+    registerGauge(library, registry, droppedLinesMetric(this.#droppedLogLines))
     registerRuntimeMetrics(library, registry)
     return registry
   }

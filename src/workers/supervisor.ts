@@ -5,7 +5,7 @@ import { StartError } from '../errors.ts'
 import { publicUrl } from '../http/listen-address.ts'
 import { startMetricsListener } from '../http/metrics-listener.ts'
 import { SharedAddresses } from '../http/shared-addresses.ts'
-import type { Log } from '../log.ts'
+import { droppedLines, type Log } from '../log.ts'
 import { merged, type MetricFamily, ofProcess } from '../metrics/metric-families.ts'
 import { shownFamilies } from '../metrics/shown-metrics.ts'
 import { SupervisorMetrics } from '../metrics/supervisor-metrics.ts'
@@ -27,7 +27,10 @@ class Supervisor {
   readonly #log: Log
   readonly #addresses: SharedAddresses
   readonly #workers: WorkerProcess[] = []
-  readonly #metrics = new SupervisorMetrics(() => this.#workers)
+  readonly #metrics = new SupervisorMetrics(
+    () => this.#workers,
+    () => droppedLines(this.#log),
+  )
   readonly #firstServes = Promise.withResolvers<void>()
   readonly #failure = Promise.withResolvers<never>()
   #isServed = false

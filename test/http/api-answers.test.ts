@@ -151,6 +151,8 @@ const notHere = [
   ...['get', 'post', 'delete'].map((verb) => `${verb} /sys/rotate/root/verify`),
   ...['get', 'delete'].map((verb) => `${verb} /sys/rotate/root/backup`),
   'get /sys/storage/snapshot',
+  // it does not end
+  'get /sys/monitor',
   'post /auth/jwt/oidc/auth_url',
   'get /auth/jwt/oidc/callback',
   'post /auth/jwt/oidc/callback',

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rootNamespace } from '../../src/core/namespaces/namespace.ts'
 import { failingEndpoint } from '../../src/http/endpoint.ts'
 import { mountRouter } from '../../src/http/mount-router.ts'
+import { RequestsInProgress } from '../../src/http/requests-in-progress.ts'
 import { Pipeline } from '../../src/http/pipeline.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../support/start-server.ts'
@@ -562,6 +563,7 @@ describe('a bug before the endpoint is logged, and costs only its request', () =
   async function brokenServer({ prepared = false }: { prepared?: boolean }) {
     const bugs: unknown[] = []
     const pipeline = new Pipeline({
+      inProgress: new RequestsInProgress(),
       limits: {
         maxBodyBytes: 10,
         maxOpenBodyBytes: 10,

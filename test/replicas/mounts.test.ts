@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { newDatabase, query } from '../support/postgres.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
@@ -102,4 +102,22 @@ test('a deleted namespace is gone on both servers', async () => {
       .poll(async () => (await root.read('sys/namespaces/gone')).status, { timeout: 10_000 })
       .toBe(404)
   expect(await query(servers.database, "SELECT key FROM records WHERE key LIKE '%busy%'")).toEqual([])
+})
+
+test('sys/ha-status lists both servers, with the addresses that they serve', async () => {
+  const { one, other } = servers
+  const nodes = async (server: TestServer) =>
+    Object.values((await server.root.read('sys/ha-status')).body['data']?.['nodes'] ?? {})
+  await vi.waitUntil(async () => (await nodes(one)).every((node) => String(node['api_address']) !== ''))
+
+  const found = await nodes(one)
+
+  expect(found.map((node) => [String(node['hostname']), String(node['api_address'])]).toSorted()).toEqual([
+    ['one', one.url],
+    ['other', other.url],
+  ])
+  expect(found.map((node) => [String(node['hostname']), node['last_echo'] === null]).toSorted()).toEqual([
+    ['one', true],
+    ['other', false],
+  ])
 })

@@ -225,4 +225,140 @@ export const answers = {
       .loose(),
     example: { openapi: '3.1.0', info: { title: 'Gatehouse', version: '0.2.0' }, paths: {} },
   },
+  loggers: { output: z.object({ core: text }), example: { core: 'info' } },
+  logStream: { form: 'text' },
+  inFlight: {
+    form: 'bare',
+    output: z.record(
+      text,
+      z.object({
+        start_time: time,
+        client_remote_address: text,
+        request_path: text,
+        request_method: text,
+        client_id: text,
+      }),
+    ),
+    example: {
+      '0c2a8f4e-6f0b-4f3a-9a51-0f6f2f4b7a10': {
+        start_time: '2026-03-01T09:30:00Z',
+        client_remote_address: '127.0.0.1',
+        request_path: '/v1/sys/in-flight-req',
+        request_method: 'GET',
+        client_id: '',
+      },
+    },
+  },
+  versionHistory: {
+    output: z.object({
+      keys: texts,
+      key_info: z.record(
+        text,
+        z.object({
+          build_date: text.nullable(),
+          commit_date: text.nullable(),
+          previous_version: text.nullable(),
+          timestamp_installed: time,
+        }),
+      ),
+    }),
+    example: {
+      keys: ['0.2.0'],
+      key_info: {
+        '0.2.0': {
+          build_date: null,
+          commit_date: null,
+          previous_version: null,
+          timestamp_installed: '2026-03-01T09:30:00Z',
+        },
+      },
+    },
+  },
+  haStatus: {
+    output: z.object({
+      nodes: z.array(
+        z.object({
+          hostname: text,
+          api_address: text,
+          cluster_address: text,
+          active_node: z.boolean(),
+          last_echo: time.nullable(),
+          version: text,
+        }),
+      ),
+    }),
+    example: {
+      nodes: [
+        {
+          hostname: 'one',
+          api_address: 'https://one.example.com:8200',
+          cluster_address: '',
+          active_node: true,
+          last_echo: null,
+          version: '1.16.3+ent',
+        },
+      ],
+    },
+  },
+  hostInfo: {
+    output: z.object({
+      cpu: z.array(z.object({ cpu: count, cores: count, modelName: text, mhz: z.number() })),
+      cpu_times: z.array(
+        z.object({
+          cpu: text,
+          user: z.number(),
+          system: z.number(),
+          idle: z.number(),
+          nice: z.number(),
+          irq: z.number(),
+        }),
+      ),
+      disk: z.array(
+        z.object({
+          path: text,
+          fstype: text,
+          total: z.number(),
+          free: z.number(),
+          used: z.number(),
+          usedPercent: z.number(),
+          inodesTotal: z.number(),
+          inodesUsed: z.number(),
+          inodesFree: z.number(),
+          inodesUsedPercent: z.number(),
+        }),
+      ),
+      host: z.object({
+        hostname: text,
+        uptime: count,
+        bootTime: count,
+        os: text,
+        platform: text,
+        kernelVersion: text,
+        kernelArch: text,
+      }),
+      memory: z.object({
+        total: z.number(),
+        available: z.number(),
+        used: z.number(),
+        usedPercent: z.number(),
+      }),
+      timestamp: time,
+    }),
+    example: {
+      cpu: [{ cpu: 0, cores: 1, modelName: 'Example', mhz: 2400 }],
+      cpu_times: [{ cpu: 'cpu0', user: 10, system: 5, idle: 900, nice: 0, irq: 0 }],
+      disk: [],
+      host: {
+        hostname: 'one',
+        uptime: 1000,
+        bootTime: 1767268800,
+        os: 'linux',
+        platform: 'Linux',
+        kernelVersion: '6.8.0',
+        kernelArch: 'x86_64',
+      },
+      memory: { total: 8e9, available: 4e9, used: 4e9, usedPercent: 50 },
+      timestamp: '2026-03-01T09:30:00Z',
+    },
+  },
 } as const satisfies Record<string, DocumentedAnswer>

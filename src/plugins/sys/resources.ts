@@ -5,8 +5,13 @@ import { type AuditRouteParts, auditResources } from './audit.ts'
 import { capabilityResources } from './capabilities.ts'
 import { corsResources } from './cors.ts'
 import { type CounterParts, counterResources } from './counters.ts'
+import { type HaStatusParts, haStatusResources } from './ha-status.ts'
+import { type HostInfoParts, hostInfoResources } from './host-info.ts'
+import { type InFlightParts, inFlightResources } from './in-flight.ts'
 import { keyResources } from './keys.ts'
 import { type LeaseRouteParts, leaseResources } from './leases.ts'
+import { type LoggerParts, loggerResources } from './loggers.ts'
+import { type MonitorParts, monitorResources } from './monitor.ts'
 import { type MountRouteParts, mountResources } from './mounts.ts'
 import { type NamespaceRouteParts, namespaceResources } from './namespaces.ts'
 import { policyResources } from './policies.ts'
@@ -14,6 +19,7 @@ import { type QuotaRouteParts, quotaResources } from './quotas.ts'
 import { type SnapshotParts, snapshotResources } from './snapshot.ts'
 import { toolResources } from './tools.ts'
 import { uiResources } from './ui.ts'
+import { type VersionHistoryParts, versionHistoryResources } from './version-history.ts'
 import { wrappedCeremonyResources } from './wrapped-ceremonies.ts'
 import { type WrappingParts, wrappingResources } from './wrapping.ts'
 
@@ -23,6 +29,12 @@ export type SysParts = MountRouteParts &
   WrappingParts &
   CounterParts &
   SnapshotParts &
+  HaStatusParts &
+  HostInfoParts &
+  InFlightParts &
+  LoggerParts &
+  MonitorParts &
+  VersionHistoryParts &
   ApiDocumentParts &
   AuditRouteParts &
   QuotaRouteParts &
@@ -49,6 +61,12 @@ export function sysResources(parts: SysParts): Resource[] {
     ...wrappingResources(parts),
     ...counterResources(parts),
     ...snapshotResources(parts),
+    ...haStatusResources(parts),
+    ...hostInfoResources(parts),
+    ...inFlightResources(parts),
+    ...loggerResources(parts),
+    ...monitorResources(parts),
+    ...versionHistoryResources(parts),
     ...corsResources(parts),
     ...auditResources(parts),
     ...quotaResources(parts),

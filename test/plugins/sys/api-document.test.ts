@@ -448,6 +448,8 @@ describe('operations', () => {
       'system-leases-lookup-post-input': ['lease_id'],
       'system-leases-renew-post-input': ['lease_id'],
       'system-leases-revoke-post-input': ['lease_id'],
+      'system-loggers-name-post-input': ['level'],
+      'system-loggers-post-input': ['level'],
       'system-policies-acl-path-post-input': ['policy'],
       'system-quotas-rate-limit-name-post-input': ['rate'],
       'system-remount-post-input': ['from', 'to'],

@@ -1,0 +1,43 @@
+/** Takes whole lines. */
+type Lines = { write(line: string): void }
+
+/** Someone who reads the log beside its destination. `level` is the number of the lowest level wanted. */
+type LogReader = { readonly level: number; read(line: string): void }
+
+/**
+ * Where the lines of a log go: to its destination from `level` on, and to readers that may want lower levels.
+ * pino tells the level of each line.
+ */
+export class LogLines {
+  /** pino sets this before each line. */
+  lastLevel = 0
+  level: number
+  readonly #destination: Lines
+  readonly #readers = new Set<LogReader>()
+
+  constructor(destination: Lines, level: number) {
+    this.#destination = destination
+    this.level = level
+    // asks pino for `lastLevel`
+    Object.defineProperty(this, Symbol.for('pino.metadata'), { value: true })
+  }
+
+  write(line: string): void {
+    const level = this.lastLevel
+    if (level >= this.level) this.#destination.write(line)
+    for (const reader of this.#readers) if (level >= reader.level) reader.read(line)
+  }
+
+  /** The lowest level that anybody wants. */
+  get lowest(): number {
+    return Math.min(this.level, ...[...this.#readers].map(({ level }) => level))
+  }
+
+  add(reader: LogReader): void {
+    this.#readers.add(reader)
+  }
+
+  remove(reader: LogReader): void {
+    this.#readers.delete(reader)
+  }
+}

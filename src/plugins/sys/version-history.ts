@@ -1,0 +1,35 @@
+import { type InstalledVersion, versionHistory } from '../../core/version-history.ts'
+import type { View } from '../../core/barrier/view.ts'
+import { type Resource, resource } from '../../http/resource.ts'
+import { formatTime } from '../../lib/time.ts'
+import { answers } from './answers.ts'
+
+export type VersionHistoryParts = { readonly view: View }
+
+/** `sys/version-history`. docs/contract/node.md#versions */
+export const versionHistoryResources = ({ view }: VersionHistoryParts): Resource[] => [
+  resource('/version-history', {
+    help: 'The versions of Gatehouse that have used this store.',
+    collection: true,
+    list: {
+      summary: 'List the versions that have used this store',
+      ...answers.versionHistory,
+      handle: async () => {
+        const versions = await versionHistory(view)
+        return {
+          data: {
+            keys: versions.map(({ version }) => version),
+            key_info: Object.fromEntries(versions.map((one) => [one.version, shown(one)])),
+          },
+        }
+      },
+    },
+  }),
+]
+
+const shown = ({ installed, previous }: InstalledVersion) => ({
+  build_date: null,
+  commit_date: null,
+  previous_version: previous,
+  timestamp_installed: formatTime(installed),
+})
