@@ -45,7 +45,7 @@ export async function startCloudFixture({
     await startTestServer({
       clock,
       ...parts,
-      cloudTimes: { pause: clock.pause, ...parts.cloudTimes },
+      cloudTimes: { pause: clock.pause, patience: { retry: 10 }, ...parts.cloudTimes },
       settings: { DEFAULT_MOUNTS: 'auth/jwt=jwt,cloud=cloud,azure=azure', ...parts.settings },
       environment: {
         CLOUD_AUTHORITY_HOST: directory.authorityUrl,

@@ -105,7 +105,7 @@ export async function openEngineFixture({
         enter: () => () => {},
       },
       outbound: new OutboundClient({ deny: [] }),
-      ...{ clock, random: systemRandom, pause: clock.pause },
+      ...{ clock, random: systemRandom, pause: clock.pause, patience: { retry: 10 } },
       ...{ log: logger, servers: new Servers(undefined, systemRandom) },
       jobs: new Jobs({ shared: undefined, clock, log: logger }),
       leases: { find: async () => undefined, revoke: async () => undefined },

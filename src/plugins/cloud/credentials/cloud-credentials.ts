@@ -122,6 +122,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
     return new Intents({
       view: state.view,
       ...{ clock, random, log, servers },
+      retryMs: parts.patience.retry,
       mount: mount.path,
       undo: (stored, attempt) => undoIntent(stored, attempt, parts).catch(laterIfUpstream),
     })

@@ -17,6 +17,8 @@ export type IntentsParts = {
   readonly random: Random
   readonly servers: Pick<Servers, 'ownId' | 'isAlone' | 'live'>
   readonly log: { warn(fields: object, text: string): void }
+  /** Milliseconds from the first attempt to the second; each later pause is twice as long. */
+  readonly retryMs: number
   /** The mount's path, for the log. */
   readonly mount: string
   /** Removes what an intent may have created. An error counts as a failed attempt and is retried. */
@@ -47,7 +49,6 @@ type Undoing = {
   firstTry: number | undefined
 }
 
-const firstPauseMs = 250
 const longestPauseMs = 60_000
 const maxConcurrent = 4
 
@@ -302,8 +303,8 @@ export class Intents implements AsyncDisposable {
 
   async #failed(id: string, undoing: Undoing, text: string, err?: unknown): Promise<void> {
     undoing.tries += 1
-    undoing.dueAt = performance.now() + Math.min(longestPauseMs, firstPauseMs * 2 ** undoing.tries)
-    const { mount, log, servers, clock } = this.#parts
+    const { mount, log, servers, clock, retryMs } = this.#parts
+    undoing.dueAt = performance.now() + Math.min(longestPauseMs, retryMs * 2 ** (undoing.tries - 1))
     // log each reason once: the retries may go on for days
     if (undoing.error !== text)
       log.warn(

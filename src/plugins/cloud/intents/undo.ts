@@ -12,8 +12,8 @@ import { findRoleOf, isOwned, type Owners, wantedGroups } from './ownership.ts'
 import type { StoredIntent } from './stored-intents.ts'
 
 /**
- * How old an intent must be before "not found" is believed, in milliseconds. The cloud replicates its data,
- * so some replicas learn of a new object late.
+ * How often an undo is tried, and how old an intent must be before "not found" is believed, in milliseconds.
+ * The cloud replicates its data, so some replicas learn of a new object late.
  */
 export type Patience = {
   /** For an object that is requested by its id. */
@@ -22,9 +22,16 @@ export type Patience = {
   readonly bySearch: number
   /** For a deleted object that must be purged. */
   readonly byPurge: number
+  /** The pause after the first attempt; each later one is twice as long. */
+  readonly retry: number
 }
 
-export const usualPatience: Patience = { byId: 60_000, bySearch: 600_000, byPurge: 24 * 3600_000 }
+export const usualPatience: Patience = {
+  byId: 60_000,
+  bySearch: 600_000,
+  byPurge: 24 * 3600_000,
+  retry: 500,
+}
 
 export type UndoParts = Owners & {
   readonly clock: Clock

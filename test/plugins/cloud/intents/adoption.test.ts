@@ -13,6 +13,7 @@ test('what is being taken over from an earlier start is debris the whole time', 
   const open = (ownId: string, view: View) =>
     new Intents({
       ...{ view, mount: 'cloud/', clock: systemClock, random: systemRandom, log: { warn: () => {} } },
+      retryMs: 500,
       servers: { ownId, isAlone: true, live: async () => new Set([ownId]) },
       undo: async () => ({ done: false, later: 'not yet' }),
     })
@@ -50,6 +51,7 @@ async function openTwo() {
     stack.use(
       new Intents({
         ...{ view: core.view, mount: 'cloud/', clock, random: systemRandom, log: { warn: () => {} } },
+        retryMs: 500,
         servers: { ownId, isAlone: false, live: async () => new Set(['one', 'other']) },
         undo: async (_, { underwayMs }) => {
           attempts.push({ server: ownId, underwayMs })

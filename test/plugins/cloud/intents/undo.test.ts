@@ -54,7 +54,7 @@ describe('an intent from before a restart', () => {
 
   test('is retried for ten minutes while the search finds nothing', async () => {
     fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
-    await until(async () => (await fixture.state.intents.debris())[0]?.tries === 2)
+    await until(async () => Number((await fixture.state.intents.debris())[0]?.tries) >= 2)
     // the list lagged behind
     await anApplication('gatehouse-ci-1')
 
