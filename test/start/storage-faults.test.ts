@@ -205,7 +205,8 @@ test('with little room on the disk, deletions and writes that reuse their space 
   expect([deleted.status, written.status, refusedAgain.status, after.status]).toEqual([204, 204, 503, 204])
 })
 
-test.each([
+// they wait for the next look at the file, together
+test.concurrent.for([
   {
     name: 'the database was removed',
     change: (file: string) => rename(file, `${file}.gone`),
@@ -229,26 +230,29 @@ test.each([
     change: (file: string) => rename(dirname(file), `${dirname(file)}.gone`),
     says: 'gatehouse.db was removed',
   },
-])('$name under a running server makes it not ready and refuse writes', async ({ change, says }) => {
-  await using folder = await temporaryFolder()
-  const { server, lines, file } = await serverOn(folder.file('data'))
-  await using _server = server
-  await server.root.write('auth/jwt/role/ci', aRole)
-  const ready = async () => (await server.anonymous.read('/health/ready')).body
-  expect(await ready()).toEqual({ status: 'ready' })
+])(
+  '$name under a running server makes it not ready and refuse writes',
+  async ({ change, says }, { expect }) => {
+    await using folder = await temporaryFolder()
+    const { server, lines, file } = await serverOn(folder.file('data'))
+    await using _server = server
+    await server.root.write('auth/jwt/role/ci', aRole)
+    const ready = async () => (await server.anonymous.read('/health/ready')).body
+    expect(await ready()).toEqual({ status: 'ready' })
 
-  await change(file)
-  await expect.poll(ready, { timeout: 10_000 }).toEqual({ status: 'storage' })
-  const written = await server.root.write('auth/jwt/role/other', aRole)
-  const read = await server.root.read('auth/jwt/role/ci')
+    await change(file)
+    await expect.poll(ready, { timeout: 10_000 }).toEqual({ status: 'storage' })
+    const written = await server.root.write('auth/jwt/role/other', aRole)
+    const read = await server.root.read('auth/jwt/role/ci')
 
-  expect([written.status, written.body['errors']]).toEqual([503, ['storage is unavailable']])
-  expect(read.status).toBe(200)
-  expect(lines.filter(({ event }) => event === 'storage_lost').map(({ reason }) => reason)).toEqual([says])
-  expect(await reading(server, 'storage_errors_total{kind="replaced"}')).toBe(1)
-})
+    expect([written.status, written.body['errors']]).toEqual([503, ['storage is unavailable']])
+    expect(read.status).toBe(200)
+    expect(lines.filter(({ event }) => event === 'storage_lost').map(({ reason }) => reason)).toEqual([says])
+    expect(await reading(server, 'storage_errors_total{kind="replaced"}')).toBe(1)
+  },
+)
 
-test('a database that is put back is used again', async () => {
+test.concurrent('a database that is put back is used again', async ({ expect }) => {
   await using folder = await temporaryFolder()
   const { server, lines, file } = await serverOn(folder.file('data'))
   await using _server = server
