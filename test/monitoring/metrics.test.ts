@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startTestServer } from '../support/start-server.ts'
-import { documentedMetrics, familyOf, readScrape, type Scrape } from './series.ts'
+import { documentedMetrics, elsewhere, familyOf, readScrape, type Scrape } from './series.ts'
 import { startUsedServer } from './used-server.ts'
 
 let used: Awaited<ReturnType<typeof startUsedServer>>
@@ -17,18 +17,6 @@ beforeAll(async () => {
 })
 afterAll(() => used[Symbol.asyncDispose]())
 
-/** Of other servers: over PostgreSQL or a broken disk, with worker processes, a cloud or a clock that was set. */
-const elsewhere = [
-  'gatehouse_cache_confirmed_age_seconds',
-  'gatehouse_clock_steps_total',
-  'gatehouse_cloud_debris_objects',
-  'gatehouse_cloud_root_secret_expiry_timestamp_seconds',
-  'gatehouse_lookalike_logins_total',
-  'gatehouse_storage_errors_total',
-  'gatehouse_storage_pool_connections',
-  'gatehouse_worker_restarts',
-  'gatehouse_worker_up',
-]
 const ofOtherProcesses = new Set(['gatehouse_worker_up', 'gatehouse_worker_restarts'])
 const ofTests = 'gatehouse_practice_notes'
 
