@@ -40,6 +40,8 @@ export class MountState implements Disposable {
   /** Whether this server has loaded or written a configuration. */
   #isKnown = false
   readonly #roles = new RecordCache<Role>(maxCachedRoles)
+  /** The names of all roles, under the key `''`. */
+  readonly #names = new RecordCache<{ readonly sorted: readonly string[] }>(1)
 
   /** `view` is the mount's own; it keeps the text of numbers. */
   constructor(view: View, parts: MountStateParts) {
@@ -50,7 +52,10 @@ export class MountState implements Disposable {
       view.watch(configKey, () => {
         this.#ready = undefined
       }),
-      view.watch(roleKey(''), (keys) => this.#roles.follow(keys, (key) => key.slice(roleKey('').length))),
+      view.watch(roleKey(''), (keys) => {
+        this.#roles.follow(keys, (key) => key.slice(roleKey('').length))
+        this.#names.dropAll()
+      }),
     ]
   }
 
@@ -122,7 +127,7 @@ export class MountState implements Disposable {
       )
       return readRole(name, stored)
     } finally {
-      this.#roles.drop(name)
+      this.#dropRole(name)
     }
   }
 
@@ -130,7 +135,7 @@ export class MountState implements Disposable {
     try {
       await this.#view.write([{ key: roleKey(name), value: undefined }])
     } finally {
-      this.#roles.drop(name)
+      this.#dropRole(name)
     }
   }
 
@@ -140,10 +145,19 @@ export class MountState implements Disposable {
     return records.map(({ key, value }) => readRole(key.slice(roleKey('').length), value))
   }
 
+  #dropRole(name: string): void {
+    this.#roles.drop(name)
+    this.#names.dropAll()
+  }
+
   /** Sorted. */
-  async roleNames(): Promise<string[]> {
-    const keys = await this.#view.listKeys(roleKey(''))
-    return keys.map((key) => key.slice(roleKey('').length))
+  async roleNames(): Promise<readonly string[]> {
+    const read = async () => {
+      const keys = await this.#view.listKeys(roleKey(''))
+      return { sorted: keys.map((key) => key.slice(roleKey('').length)) }
+    }
+    const names = await this.#names.read('', read, ({ sorted }) => sorted.length <= maxCachedRoles)
+    return names?.sorted ?? []
   }
 }
 

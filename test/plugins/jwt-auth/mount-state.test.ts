@@ -80,6 +80,58 @@ test('what another server writes replaces the copies, and a report of an unchang
   expect(await there.findRole('dev')).toBeUndefined()
 })
 
+test('the list of roles follows every write, by this server or another one', async () => {
+  await using cores = await openSharedCores()
+  const { one, other } = cores
+  const [here, there] = [openState(one.view, one.clock), openState(other.view, other.clock)]
+  const lists = async () => [await here.roleNames(), await there.roleNames()]
+  expect(await lists()).toEqual([[], []])
+
+  await here.changeRole('b', () => ({ role_type: 'jwt', user_claim: 'sub' }))
+  await other.hear()
+  expect(await lists()).toEqual([['b'], ['b']])
+  await there.changeRole('a', () => ({ role_type: 'jwt', user_claim: 'sub' }))
+  await one.hear()
+  expect(await lists()).toEqual([
+    ['a', 'b'],
+    ['a', 'b'],
+  ])
+  await here.deleteRole('b')
+  await other.hear()
+  expect(await lists()).toEqual([['a'], ['a']])
+})
+
+test('a list of roles that is read during a write is not kept', async () => {
+  await using core = await openCoreView()
+  const view = core.view.view('mount/', { numbers: 'literal' })
+  const state = stateOf(
+    listedBefore(view, () => writeOnce()),
+    core.clock,
+  )
+  const writeOnce = once(() => state.changeRole('dev', () => ({ role_type: 'jwt', user_claim: 'sub' })))
+
+  expect(await state.roleNames()).toEqual([])
+  expect(await state.roleNames()).toEqual(['dev'])
+})
+
+/** A view whose lists of keys end after `write`. */
+const listedBefore = (view: View, write: () => Promise<unknown>): View =>
+  new Proxy(view, {
+    get: (target, name: keyof View) =>
+      name === 'listKeys'
+        ? async (prefix: string) => {
+            const keys = await target.listKeys(prefix)
+            await write()
+            return keys
+          }
+        : target[name].bind(target),
+  })
+
+function once(work: () => Promise<unknown>): () => Promise<unknown> {
+  let done: Promise<unknown> | undefined
+  return () => (done ??= work())
+}
+
 test('a report that arrives while the configuration is read does not hold up the read', async () => {
   await using cores = await openSharedCores()
   const { one, other } = cores
