@@ -13,6 +13,7 @@ import { measureFilledPostgres } from './filled-postgres.ts'
 import { measureFilledStore } from './filled-store.ts'
 import { measureForgedLogins } from './forged-logins.ts'
 import { startGenerator } from './generator.ts'
+import { healthCases } from './health.ts'
 import { measureLeases } from './leases.ts'
 import { listRolesCases } from './list-roles.ts'
 import { loginCases } from './login.ts'
@@ -76,6 +77,7 @@ const workloads: Record<string, (setup: BenchSetup) => Promise<BenchCase[]>> = {
   'lookup-self-groups': lookupSelfInGroupsCases,
   'role-read': roleReadCases,
   'list-roles': listRolesCases,
+  health: healthCases,
   messages: messageCases,
   'message-create': messageCreateCases,
 }

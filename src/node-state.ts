@@ -5,6 +5,9 @@ import type { Storage } from './storage/storage.ts'
 import type { StorageWatch } from './storage-watch.ts'
 import { gatehouseVersion } from './version.ts'
 
+/** How long a successful check of the storage counts for `sys/health`, in milliseconds. */
+const checkCountsMs = 100
+
 export type ProcessParts = {
   readonly watch: StorageWatch
   /** The version reported to clients. */
@@ -27,6 +30,8 @@ export class ProcessState {
   /** Undefined until the server serves requests. */
   #served: Served | undefined
   #isStopping = false
+  /** When the storage was last found readable, by the monotonic clock. */
+  #storageReadAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: ProcessParts) {
     this.#parts = parts
@@ -58,6 +63,7 @@ export class ProcessState {
       isInitialized: () => life.seal !== undefined,
       isSealed: () => life.core?.barrier.isSealed() !== false,
       isStorageUp: () => this.#isStorageUp(served),
+      wasStorageUp: () => this.#wasStorageUp(served),
       readiness: () => this.readiness(),
       now: () => clock.now(),
     }
@@ -80,9 +86,21 @@ export class ProcessState {
     const copies = storage.shared?.copies
     try {
       if (copies?.areCurrent() === false) await copies.confirm()
-      return (await storage.get(rootKeyKey)) !== undefined
+      const startedAt = performance.now()
+      const isUp = (await storage.get(rootKeyKey)) !== undefined
+      if (isUp) this.#storageReadAt = startedAt
+      return isUp
     } catch {
+      this.#storageReadAt = Number.NEGATIVE_INFINITY
       return false
     }
+  }
+
+  #wasStorageUp({ storage }: Served): boolean {
+    return (
+      performance.now() - this.#storageReadAt < checkCountsMs &&
+      this.#parts.watch.isSound() &&
+      storage.shared?.copies.areCurrent() !== false
+    )
   }
 }

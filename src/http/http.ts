@@ -7,6 +7,7 @@ import fastify, {
   type FastifyServerOptions,
 } from 'fastify'
 import { ServiceError } from '../errors.ts'
+import { routeTemplate } from './access-log.ts'
 import type { Admit } from './admission.ts'
 import type { Host } from './answer.ts'
 import { type Call, callOf } from './call.ts'
@@ -17,7 +18,12 @@ import { carrier, explorerUrl, isSysPath, noRoute } from './mount-router.ts'
 import type { NodeResource } from './node-resource.ts'
 import type { ApiDocument } from './openapi.ts'
 import { Pipeline, type PipelineParts } from './pipeline.ts'
-import { PreparedAnswers, type PreparedAnswersParts, type PreparedRead } from './prepared-answers.ts'
+import {
+  type LabelledNodeRead,
+  PreparedAnswers,
+  type PreparedAnswersParts,
+  type PreparedRead,
+} from './prepared-answers.ts'
 import { helpOnly, type Resource, unknownPaths } from './resource.ts'
 
 /** What one plugin serves below its mounts. */
@@ -67,7 +73,12 @@ const routerOptions = { maxParamLength: 1 << 16, allowUnsafeRegex: true }
 /** Serves plugins. Fastify keeps their routes; every route leads to the pipeline. */
 export async function openHttp(parts: HttpParts): Promise<Http> {
   const plugins = parts.plugins.map((plugin) => ({ ...plugin, resources: completed(plugin, parts.node) }))
-  const prepared = parts.prepared && new PreparedAnswers(parts.prepared, plugins.flatMap(preparedReads))
+  const prepared =
+    parts.prepared &&
+    new PreparedAnswers(parts.prepared, {
+      ofMounts: plugins.flatMap(preparedReads),
+      ofNode: parts.node.flatMap(preparedNodeReads),
+    })
   const pipeline = new Pipeline({ ...parts.pipeline, prepared })
   const { app, route } = openFastify(parts, pipeline)
   await app.register(sensible)
@@ -188,3 +199,6 @@ const preparedReads = ({ name, resources, fixedAt }: ServedPlugin): PreparedRead
       ? []
       : [{ path: `${fixedAt}${path.slice(1)}`, label: `/${name}${path}`, find: prepared }],
   )
+
+const preparedNodeReads = ({ url, prepared }: NodeResource): LabelledNodeRead[] =>
+  prepared === undefined ? [] : [{ ...prepared, label: routeTemplate(url) }]

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Mount } from '../core/mounts/mount.ts'
 import { type Namespace, rootNamespace } from '../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../core/namespaces/namespace-store.ts'
@@ -9,6 +9,7 @@ import { bodyBeside } from './answer-writer.ts'
 import { largeAnswer } from './body-reader.ts'
 import { commonHeaders, requestIdHeader } from './common-headers.ts'
 import { envelope, type WrittenReply } from './envelope.ts'
+import type { PreparedNodeRead } from './node-resource.ts'
 
 /** A read whose response may be prepared. */
 export type PreparedRead = {
@@ -20,6 +21,11 @@ export type PreparedRead = {
    * The response for every caller, the same object while it is unchanged; undefined if it is not prepared.
    */
   find(namespace: Namespace): WrittenReply | undefined
+}
+
+export type LabelledNodeRead = PreparedNodeRead & {
+  /** The route in metrics. */
+  readonly label: string
 }
 
 export type PreparedAnswersParts = {
@@ -41,24 +47,32 @@ const unusual = ['content-length', 'transfer-encoding', 'origin', 'x-vault-wrap-
 export class PreparedAnswers {
   readonly #parts: PreparedAnswersParts
   readonly #readByUrl: ReadonlyMap<string, PreparedRead>
+  readonly #nodeReadByUrl: ReadonlyMap<string, LabelledNodeRead>
   readonly #writtenOf = new WeakMap<WrittenReply, Written>()
 
-  constructor(parts: PreparedAnswersParts, reads: readonly PreparedRead[]) {
+  constructor(
+    parts: PreparedAnswersParts,
+    reads: { readonly ofMounts: readonly PreparedRead[]; readonly ofNode: readonly LabelledNodeRead[] },
+  ) {
     this.#parts = parts
-    const urls = reads.flatMap((read) =>
+    const urls = reads.ofMounts.flatMap((read) =>
       [`/v1/${read.path}`, `/${read.path}`].map((url) => [url, read] as const),
     )
     this.#readByUrl = new Map(urls)
+    this.#nodeReadByUrl = new Map(reads.ofNode.flatMap((read) => read.urls.map((url) => [url, read])))
   }
 
   /** Returns the route of the response that it sent; undefined, without any effect, if none is prepared. */
   send(request: IncomingMessage, response: ServerResponse): string | undefined {
-    const read = this.#readByUrl.get(request.url ?? '')
-    if (read === undefined || request.method !== 'GET') return undefined
-    const { headers } = request
+    const { url = '', headers } = request
+    const read = this.#readByUrl.get(url)
+    const nodeRead = read === undefined ? this.#nodeReadByUrl.get(url) : undefined
+    if ((read === undefined && nodeRead === undefined) || request.method !== 'GET') return undefined
     const { isSealed, clientAddress, random } = this.#parts
     if (isSealed() || unusual.some((name) => headers[name] !== undefined)) return undefined
     if (typeof clientAddress(request) !== 'string') return undefined
+    if (nodeRead !== undefined) return this.#sendOfNode(nodeRead, headers, response)
+    if (read === undefined) return undefined
     const named = headers['x-vault-namespace']
     const place = this.#placeOf(named, read.path)
     const reply = place && read.find(place.namespace)
@@ -78,6 +92,23 @@ export class PreparedAnswers {
     response.write(bodyBeside(named, answer.head + id))
     response.end(answer.tail)
     return read.label
+  }
+
+  #sendOfNode(
+    { label, find }: LabelledNodeRead,
+    headers: IncomingHttpHeaders,
+    response: ServerResponse,
+  ): string | undefined {
+    // the rest of the pipeline decides which paths a namespace has
+    if (headers['x-vault-namespace'] !== undefined) return undefined
+    const body = find()
+    if (body === undefined) return undefined
+    const own = {
+      [requestIdHeader]: this.#parts.random.uuid(),
+      ...{ 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) },
+    }
+    response.writeHead(200, { ...commonHeaders, ...own }).end(body)
+    return label
   }
 
   /** The mount that serves it, if any; the rest of the pipeline refuses requests. */

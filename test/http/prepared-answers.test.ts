@@ -33,7 +33,7 @@ async function aReader(
       random: systemRandom,
       isSealed: () => isSealed,
     },
-    [{ path, label: 'ready', find: () => reply }],
+    { ofMounts: [{ path, label: 'ready', find: () => reply }], ofNode: [] },
   )
   const server = createServer((request, response) => {
     if (prepared.send(request, response) === undefined) response.end('usual')
@@ -182,6 +182,39 @@ describe('both ways', () => {
     expect(comparable(await ready.anonymous.read(path, options))).toEqual(
       comparable(await usual.anonymous.read(path, options)),
     )
+  })
+
+  test.each<{ name: string; path?: string; verb?: string; headers: Record<string, string> }>([
+    { name: 'plain', headers: {} },
+    { name: 'without /v1', path: '/sys/health', headers: {} },
+    { name: 'HEAD', verb: 'HEAD', headers: {} },
+    { name: 'another verb', verb: 'DELETE', headers: {} },
+    { name: 'with codes', path: 'sys/health?activecode=299', headers: {} },
+    { name: 'of a namespace', headers: { 'X-Vault-Namespace': 'a' } },
+    { name: 'with an empty namespace', headers: { 'X-Vault-Namespace': '' } },
+    { name: 'for a page of another origin', headers: { Origin: 'https://a.example' } },
+    { name: 'with the last word', headers: { Connection: 'close' } },
+  ])('report the same health: $name', async ({ path: asked = 'sys/health', verb = 'GET', headers }) => {
+    const health = async ({ anonymous }: TestServer) => {
+      const answer = comparable(await anonymous.call(verb, asked, undefined, { headers }))
+      const text = answer.text.replace(/"server_time_utc":\d+|"cluster_name":"[^"]+"/g, '""')
+      return { ...answer, text }
+    }
+
+    // the first request prepares it
+    await ready.anonymous.read('sys/health')
+
+    expect(await health(ready)).toEqual(await health(usual))
+  })
+
+  test('health is not prepared once the server is sealed', async () => {
+    await using server = await startTestServer()
+    expect((await server.anonymous.read('sys/health')).status).toBe(200)
+    expect((await server.anonymous.read('sys/health')).status).toBe(200)
+
+    await server.root.write('sys/seal')
+
+    expect((await server.anonymous.read('sys/health')).status).toBe(503)
   })
 
   test('requests that come at once are answered in their order', async () => {

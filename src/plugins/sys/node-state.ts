@@ -7,6 +7,7 @@ import { refuse } from '../../errors.ts'
 import {
   type Answer,
   jsonAnswer,
+  jsonText,
   type NodeExchange,
   type NodeResource,
   nodeResource,
@@ -51,6 +52,8 @@ export type NodeState = {
   >
   /** Whether the storage can be read. */
   isStorageUp(): Promise<boolean>
+  /** Whether it could be read a moment ago, and nothing speaks against it since. */
+  wasStorageUp(): boolean
   /** The Vault version that clients compare with. */
   readonly version: string
   /** The version of Gatehouse. */
@@ -120,6 +123,7 @@ export function nodeStateResources({ state, jsonLimits, checkSealer }: NodeState
       summary: 'Read the state of this node; the status code reflects it',
       query: healthQuery,
       answer: nodeAnswers.health,
+      prepared: preparedHealth(state),
       handle: ({ call }) => health(new URLSearchParams(call.query), state),
     }),
     nodeResource('/sys/seal-status', {
@@ -193,28 +197,47 @@ async function health(query: URLSearchParams, state: NodeState): Promise<Answer>
   const standbyOk = query.get('standbyok') ?? ''
   if (standbyOk !== '' && parseBool(standbyOk) === undefined) return jsonAnswer(400, { errors: [] })
   const open = state.isInitialized() && !state.isSealed()
-  const storage = open && !(await state.isStorageUp()) ? { storage: 'unavailable' } : {}
+  const isLost = open && !state.wasStorageUp() && !(await state.isStorageUp())
   const code = !state.isInitialized()
     ? codes.uninitcode
     : state.isSealed()
       ? codes.sealedcode
-      : 'storage' in storage
+      : isLost
         ? codes.storagecode
         : codes.activecode
-  return jsonAnswer(code, {
+  return jsonAnswer(code, { ...nodeHealth(state, open), ...(isLost && { storage: 'unavailable' }) })
+}
+
+/** The response of an open server with usable storage, written once in a second. */
+function preparedHealth(state: NodeState): () => string | undefined {
+  let last: { readonly core: Core; readonly second: number; readonly body: string } | undefined
+  return () => {
+    const { core } = state.life
+    if (core === undefined || state.isSealed() || !state.isInitialized() || !state.wasStorageUp())
+      return undefined
+    const second = secondOf(state)
+    if (last?.core !== core || last.second !== second)
+      last = { core, second, body: jsonText(nodeHealth(state, true)) }
+    return last.body
+  }
+}
+
+const secondOf = (state: NodeState): number => Math.floor(state.now() / 1000)
+
+function nodeHealth(state: NodeState, open: boolean): object {
+  return {
     initialized: state.isInitialized(),
     sealed: !open,
     standby: !open,
     performance_standby: false,
     replication_performance_mode: open ? 'disabled' : 'unknown',
     replication_dr_mode: open ? 'disabled' : 'unknown',
-    server_time_utc: Math.floor(state.now() / 1000),
+    server_time_utc: secondOf(state),
     version: state.version,
     gatehouse_version: state.gatehouseVersion,
     enterprise: state.version.includes('ent'),
     ...clusterOf(state),
-    ...storage,
-  })
+  }
 }
 
 function sealStatus(state: NodeState): object {
