@@ -33,6 +33,7 @@ import { measureSilentNames } from './silent-names.ts'
 import { measureSlowCommits } from './slow-commits.ts'
 import { measureStart } from './start.ts'
 import { megabytes, renderTable, verdict } from './table.ts'
+import { measureUnreadLog } from './unread-log.ts'
 
 /**
  * `npm run bench`: measures every workload against the floor program and a bare route, in turns; prints
@@ -42,7 +43,8 @@ import { megabytes, renderTable, verdict } from './table.ts'
  * 3`, `--fresh 3000` new subjects per round, `--generator own|wrk`. `--only acl` measures access decisions
  * alone, `--only attacks` logins while other clients leave requests unfinished or connections idle, `--only
  * forged` logins while another address sends forged tokens, `--only overload` logins of ten times as many clients as
- * are served at a time, `--only silent-names` logins while others wait for a name server that never answers.
+ * are served at a time, `--only silent-names` logins while others wait for a name server that never answers,
+ * `--only unread-log` logins while nobody reads the log.
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
  * 1000000` or `--entities 500000` in the store; `--rotation 1000000` records sealed again under a new data
@@ -151,6 +153,7 @@ async function runAll(): Promise<number> {
   if (isWanted('forged')) print(await measureForgedLogins({ generator, options }))
   if (isWanted('overload')) print(await measureOverload({ generator, options }))
   if (isWanted('silent-names')) print(await measureSilentNames({ generator, options }))
+  if (isWanted('unread-log')) print(await measureUnreadLog({ generator, options }))
   if (isWanted('start')) print(await describeStart())
   const failures = measured.flatMap(({ case: one, ours, theirs }) =>
     [ours, theirs]

@@ -24,6 +24,8 @@ export interface ServerProcess extends AsyncDisposable {
   readonly rootToken: string
   /** Time from the start of the process to the first 200 of `/health/ready`. */
   readonly readyAfterMs: number
+  /** From now on nobody reads the log: its pipe fills up. */
+  leaveLog(): void
   /** Sends the signal, SIGTERM by default; resolves when the process has ended. */
   stop(signal?: NodeJS.Signals): Promise<void>
   /** Resolves when the process has ended, for whatever reason. */
@@ -73,6 +75,7 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
     const rootToken = (await readFile(join(folder, 'root-token'), 'utf8')).trim()
     return {
       ...{ url, port: Number(new URL(url).port), pid: pidOf(child), rootToken, readyAfterMs, stop },
+      leaveLog: log.leave,
       ended: ended.then(() => {}),
       [Symbol.asyncDispose]: stop,
     }
@@ -117,17 +120,18 @@ async function waitUntilReady(child: ChildProcess, url: string): Promise<void> {
 const startedLine = /"event":"started".*?"address":"([^"]+)"/
 
 /**
- * Reads the log continuously, so that the pipe never fills; keeps its last 4,000 characters and the address.
+ * Reads the log continuously, so that the pipe never fills, until it is left; keeps its last 4,000 characters and
+ * the address.
  */
-function readLog(stderr: Readable): { end: () => string; address: Promise<string> } {
+function readLog(stderr: Readable): { end(): string; leave(): void; address: Promise<string> } {
   let end = ''
   const { promise: address, resolve } = Promise.withResolvers<string>()
-  createInterface({ input: stderr }).on('line', (line) => {
+  const lines = createInterface({ input: stderr }).on('line', (line) => {
     end = `${end}${line}\n`.slice(-4000)
     const [, url] = startedLine.exec(line) ?? []
     if (url !== undefined) resolve(url)
   })
-  return { end: () => end, address }
+  return { end: () => end, leave: () => void lines.pause(), address }
 }
 
 function pidOf(child: ChildProcess): number {
