@@ -26,7 +26,7 @@ import { CheckQueue } from './check-queue.ts'
 import { type ConfigInput, type ConfigLog, checkConfig, replaced } from './jwt-config.ts'
 import { jwtLogin, type LoginInput } from './login.ts'
 import { MountState, type MountStateParts } from './mount-state.ts'
-import { heavyWeight } from './signature.ts'
+import { queueWeights } from './signature.ts'
 import { type Authorization, type AuthorizeInput, authorize } from './oidc/authorize.ts'
 import { type CallbackInput, type CallbackLog, finishLogin } from './oidc/callback.ts'
 import type { Page } from './oidc/pages.ts'
@@ -37,8 +37,11 @@ import { longestTolerance } from './one-time.ts'
 import { changedRole, type Role, type RoleRecord, roleWarnings } from './role.ts'
 import { SharedSources } from './shared-sources.ts'
 
-/** A heavy check keeps a core busy for a millisecond. */
-const heavyAtOnce = Math.min(8, availableParallelism())
+/**
+ * A check counts until the main thread has its result. So few are enough to keep the main thread busy, and those
+ * of other clients wait in the queue, where they take turns, instead of in the event loop, where they do not.
+ */
+const checksAtOnce = queueWeights.ofCore * Math.min(8, availableParallelism())
 /**
  * Most callbacks of one mount that wait for its provider: a provider that does not respond must not occupy
  * every request of the server.
@@ -119,7 +122,7 @@ export class JwtMethod {
     this.#traces = new Buckets(parts.clock, { capacity: 200, refillMs: 50 })
     this.#keysetParts = {
       sources: new SharedSources(parts),
-      queue: new CheckQueue(heavyAtOnce * heavyWeight),
+      queue: new CheckQueue(checksAtOnce),
       limits: { maxTokenSize: parts.maxJwtSize },
       clock: parts.clock,
       ...(parts.caches && { caches: parts.caches }),

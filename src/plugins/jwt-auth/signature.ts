@@ -27,7 +27,9 @@ const heavyAboveRsaBits = 4096
  * loop.
  */
 const maxInlineKeys = availableParallelism() > 1 ? 0 : 4
-export const heavyWeight = 8
+const heavyWeight = 8
+/** Weights in the queue for the pool: two cheap checks at a time, or a heavy one, for each core. */
+export const queueWeights = { cheap: 1, heavy: 2, ofCore: 2 }
 /**
  * A token without a key id is tried with every key of a set, up to this total weight: 1,024 cheap checks or
  * 128 heavy ones.
@@ -91,7 +93,9 @@ export async function verifyWithAny(
     const verified =
       inline && !heavy
         ? await queue.here(client, () => verifyHere(jws, scheme, key))
-        : await queue.inPool(client, heavy ? heavyWeight : 1, () => verifyInPool(jws, scheme, key))
+        : await queue.inPool(client, queueWeights[heavy ? 'heavy' : 'cheap'], () =>
+            verifyInPool(jws, scheme, key),
+          )
     if (verified) return true
   }
   return false
