@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { dirname, join, relative, resolve } from 'node:path'
-import { type Plugin, rolldown } from 'rolldown'
+import { join, relative, resolve } from 'node:path'
+import { rolldown } from 'rolldown'
+import { locations } from './locations.ts'
 import { isCurrent, sourcesFile, stateOf } from './sources.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -30,7 +31,7 @@ export async function bundle({ folder, programs }: BundleTask): Promise<void> {
     input: Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, resolve(root, file)])),
     platform: 'node',
     external,
-    plugins: [locations(folder)],
+    plugins: [locations((path) => `${relative(folder, path)}/`)],
   })
   const { output } = await build.generate({ format: 'esm' })
   const isProgram = (name: string) => Object.hasOwn(programs, name.replace(/\.js$/, ''))
@@ -41,28 +42,6 @@ export async function bundle({ folder, programs }: BundleTask): Promise<void> {
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
   await replaceFile(join(folder, sourcesFile), JSON.stringify(stateOf(programs, modules, startedAt)))
   await removeReplaced(folder, new Set([sourcesFile, ...output.map((file) => file.fileName)]))
-}
-
-/**
- * Sources name files beside them: `new URL('./other.ts', import.meta.url)`, and folders. In a bundle, the first
- * is a program of its own, and the second is where it was, seen from the bundle.
- */
-function locations(folder: string): Plugin {
-  return {
-    name: 'locations',
-    transform(code, id) {
-      if (id.includes('/node_modules/') || !code.includes('new URL(')) return null
-      return code
-        .replaceAll(/new URL\('(\.\/[^']+\.ts)', import\.meta\.url\)/g, (_, path: string) => {
-          const reference = this.emitFile({ type: 'chunk', id: join(dirname(id), path) })
-          return `new URL(import.meta.ROLLUP_FILE_URL_${reference})`
-        })
-        .replaceAll(/new URL\('(\.\.\/[^']+\/)', import\.meta\.url\)/g, (_, path: string) => {
-          const seen = relative(folder, join(dirname(id), path))
-          return `new URL('${seen}/', import.meta.url)`
-        })
-    },
-  }
 }
 
 /** In one step, so that a program that starts meanwhile reads the old one or the new one. */

@@ -10,7 +10,7 @@ import { killOnExit } from './exit.ts'
 export type ServerProcessOptions = {
   /** Holds the database, the seal key and the root token; kept between starts. */
   folder: string
-  /** The program; default `src/main.ts`. It must log `started` with its address, as the default does. */
+  /** The program; default that of `npm start`. It must log `started` with its address, as the default does. */
   entry?: string
   /** Further settings; address and log level are fixed. */
   environment?: Record<string, string>
@@ -44,7 +44,7 @@ const pollEveryMs = 2
  * program could take it first.
  */
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
-  const { folder, entry = join(sourceFolder, 'src/main.ts') } = options
+  const { folder, entry = join(sourceFolder, 'release/start.ts') } = options
   const startedAt = performance.now()
   const child = spawn(process.execPath, ['--expose-gc', '--disable-sigusr1', entry], {
     cwd: sourceFolder,

@@ -1,0 +1,23 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { libraryPath, prepareProcess } from './system.ts'
+import { startThreadsFromHere } from './threads.ts'
+
+declare global {
+  /** Where SQLite's library is: for better-sqlite3 in the bundle of the executable. */
+  var gatehouseLibrary: string | undefined
+}
+
+/** Its folder is that of the executable's own files. */
+const own = `${import.meta.dirname}/`
+
+/** What `child_process.fork` starts is a file of the executable, too. */
+const forked = process.channel === undefined ? undefined : process.argv.find((arg) => arg.startsWith(own))
+
+prepareProcess()
+globalThis.gatehouseLibrary = libraryPath(readFileSync(`${own}better-sqlite3.node`))
+startThreadsFromHere(globalThis.gatehouseLibrary)
+if (forked !== undefined) await import(forked)
+else {
+  if (existsSync('.env')) process.loadEnvFile('.env')
+  await import('../../src/main.ts')
+}

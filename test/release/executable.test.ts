@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import { buildExecutable } from '../../release/executable.ts'
+import { aSigner } from '../plugins/jwt-auth/signer.ts'
+import { Client } from '../support/client.ts'
+import { productVersion } from '../support/product-version.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** Kept between runs: it is built again when its sources have changed. */
+const folder = join(import.meta.dirname, '../../node_modules/.cache/test-executable')
+let executable: string
+beforeAll(async () => {
+  executable = await buildExecutable(folder)
+}, 120_000)
+
+/** Runs the executable in an empty folder, with an environment in which no program is found. */
+function started(cwd: string, args: readonly string[], settings: Record<string, string> = {}) {
+  const child = spawn(executable, args, {
+    cwd,
+    env: { PATH: '', GATEHOUSE_LISTEN: '127.0.0.1:0', ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+  const ended = once(child, 'close').then(([code]) => ({ code, ...output }))
+  const logged = async (text: string) => {
+    while (!output.stderr.includes(text)) {
+      const gaveUp = ended.then(() => Promise.reject(new Error(`the process ended:\n${output.stderr}`)))
+      await Promise.race([once(child.stderr, 'data'), gaveUp])
+    }
+  }
+  return { output, ended, logged, stop: () => child.kill('SIGTERM') }
+}
+
+test('the executable is one file that serves logins and makes backups, with no Node and no other file', async () => {
+  await using cwd = await temporaryFolder()
+  await mkdir(cwd.file('audit'))
+  const server = started(cwd.path, [], { GATEHOUSE_AUDIT_DIRS: cwd.file('audit') })
+  await server.logged('listening on ')
+  const [, url = ''] = /listening on (http:[^"]+)/.exec(server.output.stderr) ?? []
+  const [, token = ''] = /^Root token: (\S+)$/m.exec(server.output.stdout) ?? []
+  const root = new Client(url, token)
+  const signer = aSigner('ES256')
+
+  const options = { file_path: cwd.file('audit/log') }
+  const audited = await root.write('sys/audit/file', { type: 'file', options })
+  await root.write('sys/auth/jwt', { type: 'jwt' })
+  await root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
+  const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' }
+  await root.write('auth/jwt/role/ci', role)
+  const jwt = signer.sign({ sub: 'build-7', aud: 'gate', exp: Math.floor(Date.now() / 1000) + 60 })
+  const login = await new Client(url).write('auth/jwt/login', { role: 'ci', jwt })
+  const page = await fetch(`${url}/docs/static/swagger-ui.css`)
+  const backup = await started(cwd.path, ['backup', 'copy.db']).ended
+  const verified = await started(cwd.path, ['verify', 'copy.db']).ended
+  server.stop()
+  const { code } = await server.ended
+
+  expect([audited.status, login.status, page.status, code]).toEqual([204, 200, 200, 0])
+  expect(backup).toMatchObject({ code: 0, stdout: expect.stringContaining('Backup written to copy.db') })
+  expect(verified).toMatchObject({ code: 0, stderr: '' })
+  expect((await readdir(cwd.path)).toSorted()).toEqual(['audit', 'copy.db', 'data'])
+})
+
+test('the executable says which version it is', async () => {
+  await using cwd = await temporaryFolder()
+
+  expect(await started(cwd.path, ['--version']).ended).toEqual({
+    ...{ code: 0, stderr: '' },
+    stdout: `Gatehouse ${productVersion} (Node ${process.versions.node})\n`,
+  })
+})
