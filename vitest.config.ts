@@ -35,6 +35,8 @@ export default defineConfig({
     setupFiles: ['test/support/seed.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // a busy machine may take long until what is waited for has happened
+    expect: { poll: { interval: 20, timeout: 30_000 } },
     passWithNoTests: false,
     projects: [
       { extends: true, test: { name: 'alone', include: alone } },
