@@ -14,6 +14,16 @@ const project = join(import.meta.dirname, '../..')
 const run = promisify(execFile)
 const parts = ['bin', 'src', 'migrations', 'node_modules', 'package.json']
 const standIns = ['curl', 'jq', 'systemctl']
+/** `npm run -s NAME [-- ARGUMENT…]`, as the pages use it: npm itself takes longer than what it runs. */
+const npm = `#!/bin/sh
+set -eu
+[ "$1 $2" = 'run -s' ]
+script=$(sed -n "s/^    \\"$3\\": \\"\\(.*\\)\\",\\{0,1\\}$/\\1/p" package.json)
+[ -n "$script" ]
+shift 3
+if [ $# -gt 0 ]; then shift; fi
+exec sh -c "$script \\"\\$@\\"" npm "$@"
+`
 
 /** What a recipe did. */
 export type Followed = {
@@ -54,6 +64,7 @@ export async function installation(settings: Readonly<Record<string, string>> = 
       `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, `${name}.ts`)}' "$@"\n`,
       { mode: 0o700 },
     )
+  await writeFile(join(programs, 'npm'), npm, { mode: 0o700 })
   const service = opened.use(new Service(folder.path))
   const front = opened.use(await frontOf(() => service.port))
   const control = opened.use(await controlOf(service))
