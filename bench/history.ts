@@ -8,10 +8,11 @@ import { runHistory } from './history/run.ts'
 
 /**
  * `npm run history -- --runs 200 --seed 1`: concurrent clients of two servers over one PostgreSQL create, use
- * and end tokens, roles, policies and entities, while the servers and PostgreSQL are killed (SIGKILL) in turn.
- * What the clients saw must be what one server could have answered; reads may be a second old. `lost` is what
- * was acknowledged and does not exist at the end, and `doubled` what exists twice. Each run has its own seed,
- * counted from the first. Exits with code 1 if there is a problem.
+ * and end tokens, roles, policies and entities, while the servers and PostgreSQL are killed (SIGKILL) in turn,
+ * and a server is paused (SIGSTOP) until its copies are too old, at the end for 30 s. What the clients saw must
+ * be what one server could have answered; reads may be a second old. `lost` is what was acknowledged and does
+ * not exist at the end, and `doubled` what exists twice. Each run has its own seed, counted from the first.
+ * Exits with code 1 if there is a problem.
  */
 const { values } = parseArgs({
   options: {
@@ -42,6 +43,10 @@ async function run(runs: number, firstSeed: number): Promise<number> {
     for (const name of ['operations', 'unknown', 'lost', 'doubled'] as const) total[name] += counts[name]
     total.problems += problems.length
   }
+  // longer than a lease of a background job
+  const { problems } = await runHistory({ replicas: cluster, seed: 0, times: 0, pauseMs: 30_000 })
+  for (const problem of problems) say(problem)
+  total.problems += problems.length
   const { operations, unknown, lost, doubled, kills } = total
   say(
     `${runs} runs, ${operations} operations (${unknown} unknown), ${kills} kills, ${lost} lost, ${doubled} doubled, ${total.problems} problems`,

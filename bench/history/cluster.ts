@@ -40,6 +40,20 @@ export class Cluster implements AsyncDisposable {
     return this.#servers[0]?.rootToken ?? ''
   }
 
+  /** Stops a server, until the returned function is called. */
+  pause(replica: number): () => void {
+    const server = this.#servers[replica]
+    const signal = (name: 'SIGSTOP' | 'SIGCONT') => {
+      try {
+        if (server !== undefined) process.kill(server.pid, name)
+      } catch {
+        // it has been killed
+      }
+    }
+    signal('SIGSTOP')
+    return () => signal('SIGCONT')
+  }
+
   /** Kills a server and starts it again. */
   async killServer(replica: number): Promise<void> {
     await this.#servers[replica]?.stop('SIGKILL')

@@ -3,7 +3,12 @@ import { type Answer, type Call, send } from '../../simulators/operator.ts'
 import { isLinearizable, type Model, type Operation } from './linearize.ts'
 
 /** The servers that share one database. A restarted one may have another address. */
-export type Replicas = { readonly urls: readonly string[]; readonly rootToken: string }
+export type Replicas = {
+  readonly urls: readonly string[]
+  readonly rootToken: string
+  /** Stops a server (SIGSTOP), if it is a process. Returns a function that lets it continue. */
+  pause?(replica: number): () => void
+}
 
 export type World = {
   readonly replicas: Replicas
@@ -30,12 +35,26 @@ export type Play<State, Input, Output> = {
   perform(input: Input, replica: number): Promise<Output | undefined>
 }
 
+/** An operation at one of the servers. */
+type Played<Input, Output> = Operation<Input, Output> & { readonly replica: number }
+
+/** Counts the operations on one object, which must be linearizable. */
+export function judge<State, Input, Output>(
+  world: World,
+  { name, model }: { readonly name: string; readonly model: Model<State, Input, Output> },
+  history: readonly Played<Input, Output>[],
+): void {
+  world.counts.operations += history.length
+  world.counts.unknown += history.filter(({ output }) => output === undefined).length
+  if (!isLinearizable(model, history)) world.problem(`${name}: ${told(history)}`)
+}
+
 /** Several clients call one object at any replicas; the history must be linearizable. */
 export async function play<State, Input, Output>(
   world: World,
   given: Play<State, Input, Output>,
 ): Promise<readonly Operation<Input, Output>[]> {
-  const history: (Operation<Input, Output> & { replica: number })[] = []
+  const history: Played<Input, Output>[] = []
   const client = async () => {
     for (let call = 0; call < given.calls; call++) {
       const replica = Math.floor(world.random() * world.replicas.urls.length)
@@ -47,9 +66,7 @@ export async function play<State, Input, Output>(
     }
   }
   await Promise.all(Array.from({ length: given.clients }, client))
-  world.counts.operations += history.length
-  world.counts.unknown += history.filter(({ output }) => output === undefined).length
-  if (!isLinearizable(given.model, history)) world.problem(`${given.name}: ${told(history)}`)
+  judge(world, given, history)
   return history
 }
 
@@ -101,9 +118,7 @@ const isRefused = ({ cause }: Error): boolean =>
 const isConnectionError = (error: unknown): error is Error =>
   error instanceof TypeError || (error instanceof DOMException && error.name === 'TimeoutError')
 
-function told(
-  history: readonly { start: number; end: number; input: unknown; output: unknown; replica: number }[],
-): string {
+function told(history: readonly Played<unknown, unknown>[]): string {
   const first = Math.min(...history.map(({ start }) => start))
   return history
     .toSorted((one, other) => one.start - other.start)

@@ -2,13 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { seededRandom } from '../../test/support/disk/simulated-disk.ts'
 import { aSigner } from '../../test/plugins/jwt-auth/signer.ts'
 import { ask, insist, type Replicas, type World } from './play.ts'
-import { type Made, scenes, someClaims } from './scenes.ts'
+import { type Made, pausedServer, scenes, someClaims } from './scenes.ts'
 
 export type HistoryOptions = {
   readonly replicas: Replicas
   readonly seed: number
   /** How often each scene is played. */
   readonly times: number
+  /** How long a server is paused, once. */
+  readonly pauseMs?: number
   readonly copiesMs?: number
 }
 
@@ -53,7 +55,8 @@ export async function runHistory(given: HistoryOptions): Promise<HistoryCounts> 
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
       await next.scene(world, { signer, made, name: next.name })
   }
-  await Promise.all(Array.from({ length: scenesAtOnce }, player))
+  const pausing = pausedServer(world, `h${given.seed}`, given.pauseMs ?? 0)
+  await Promise.all([pausing, ...Array.from({ length: scenesAtOnce }, player)])
   return { ...counts, problems, ...(await missing(world, made)) }
 }
 

@@ -1,7 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Answer, type Call, clientTokenOf, textIn } from '../../simulators/operator.ts'
 import type { Signer } from '../../test/plugins/jwt-auth/signer.ts'
 import type { Model } from './linearize.ts'
-import { ask, insist, play, type World } from './play.ts'
+import { ask, insist, judge, play, type World } from './play.ts'
 
 /** What a run has created and must find again at its end. */
 export type Made = {
@@ -87,6 +88,59 @@ const revokedParent: Scene = async (world, { name }) => {
       return isSuccess
     },
   })
+}
+
+/**
+ * A server that was paused answers nothing from copies that are too old by then: its first answers know what
+ * was revoked meanwhile.
+ */
+export const pausedServer = async (world: World, name: string, pauseMs: number): Promise<void> => {
+  const { replicas } = world
+  if (replicas.pause === undefined) return
+  const paused = Math.floor(world.random() * replicas.urls.length)
+  const other = (paused + 1) % replicas.urls.length
+  const tokens = await Promise.all(
+    Array.from({ length: 8 }, async () =>
+      clientTokenOf(await insist(world, post('auth/token/create', { ttl: '1h' }))),
+    ),
+  )
+  const model: Model<boolean, 'use' | 'revoke', boolean> = {
+    initial: true,
+    next: (isLive, input, isSuccess) => {
+      if (input === 'revoke') return false
+      return isSuccess === undefined || isSuccess === isLive ? isLive : undefined
+    },
+  }
+  const histories = tokens.map((token) => {
+    const played: Parameters<typeof judge<boolean, 'use' | 'revoke', boolean>>[2][number][] = []
+    const timed = async (input: 'use' | 'revoke', replica: number, call: Call) => {
+      const asked = performance.now()
+      const answer = await ask(world, replica, call)
+      const start = input === 'use' ? asked - world.copiesMs : asked
+      const output = answer && answer.status < 300
+      played.push({ start, end: performance.now(), input, output, replica })
+    }
+    return {
+      played,
+      use: () => timed('use', paused, { method: 'GET', path: 'auth/token/lookup-self', token }),
+      revoke: () => timed('revoke', other, revocation(world, token)),
+    }
+  })
+  // from now on, it has copies of them
+  await Promise.all(histories.map(({ use }) => use()))
+  const resume = replicas.pause(paused)
+  try {
+    await Promise.all(histories.map(({ revoke }) => revoke()))
+    await pause(Math.max(pauseMs, world.copiesMs + 100))
+    const used = Promise.all(histories.map(({ use }) => use()))
+    // the requests have arrived before it continues
+    await pause(50)
+    resume()
+    await used
+  } finally {
+    resume()
+  }
+  for (const { played } of histories) judge(world, { name: `${name}: a paused server`, model }, played)
 }
 
 type TakeInput = 'take'
