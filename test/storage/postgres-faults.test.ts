@@ -249,6 +249,37 @@ describe('a database', () => {
     expect(seen.at(-1)).toBe('works')
   })
 
+  test('whose synchronous standby is away gets a few commits only, and serves reads', async () => {
+    const installation = await postgresInstallation()
+    await using server = await installation.start()
+    const size = 5
+    const quick = { pool: size, statementTimeoutMs: 200, pollMs: never, notifies: false }
+    await using storage = await openPostgresAt(server.url(), quick)
+    await storage.putIfAbsent('a', bytes('a'))
+    const configure = (names: string) =>
+      query(server.url(), `ALTER SYSTEM SET synchronous_standby_names = '${names}'`).then(() =>
+        query(server.url(), 'SELECT pg_reload_conf()'),
+      )
+    const hanging = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+    await configure('gone')
+    const names = "SELECT current_setting('synchronous_standby_names') AS names"
+    await expect.poll(() => query(server.url(), names)).toEqual([{ names: 'gone' }])
+
+    const jobs = Array.from({ length: 12 }, (_, at) => storage.holdJob(`job/${at}`, 1_000))
+    const held = Promise.allSettled([...jobs, storage.update('b', () => bytes('x'))])
+    const read = await storage.get('a')
+    const outcomes = await held
+    const again = await Promise.allSettled([storage.holdJob('late', 1_000), storage.take('a')])
+    const left = await query(server.url(), hanging)
+    await configure('')
+
+    expect(new Set([...outcomes, ...again].map(({ status }) => status))).toEqual(new Set(['rejected']))
+    expect([read?.key, (await storage.get('a'))?.key]).toEqual(['a', 'a'])
+    expect(left.length).toBeGreaterThan(0)
+    expect(left.length).toBeLessThanOrEqual(size)
+    expect(await eventually(() => storage.putIfAbsent('after', bytes('x')))).toBe(true)
+  })
+
   test('that is a standby is not used until it is promoted', async () => {
     const installation = await postgresInstallation()
     await using primary = await installation.start({ wal_level: 'replica' })

@@ -212,7 +212,8 @@ export class GroupWriter {
     let presumes = group.every(({ step, fence }) => !step.seesRows && fence === undefined)
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.#parts.pool.use((session) => this.#attempt(session, group, presumes))
+        const { pool } = this.#parts
+        return await pool.write((session) => this.#attempt(session, group, presumes))
       } catch (cause) {
         if (!isConflict(cause) || attempt === maxRetries || performance.now() > deadline) throw cause
         // a row that was presumed absent exists: the rows tell which

@@ -215,12 +215,12 @@ export class PostgresStorage implements Storage, SharedStorage {
   }
 
   async holdJob(job: string, ttlMs: number): Promise<Fence | undefined> {
-    const [row] = await this.#query(holdJob, [job, this.replicaId, String(ttlMs)])
+    const [row] = await this.#write(holdJob, [job, this.replicaId, String(ttlMs)])
     return row === undefined ? undefined : { job, epoch: Number(row[0]) }
   }
 
   async releaseJob({ job, epoch }: Fence): Promise<void> {
-    await this.#query(releaseJob, [job, this.replicaId, String(epoch)])
+    await this.#write(releaseJob, [job, this.replicaId, String(epoch)])
   }
 
   async confirmedByAll(): Promise<void> {
@@ -267,6 +267,10 @@ export class PostgresStorage implements Storage, SharedStorage {
 
   async #query(statement: Statement, values: string[]): Promise<Row[]> {
     return await this.#watchRead(() => this.#pool.use((session) => session.query(statement, values)))
+  }
+
+  async #write(statement: Statement, values: string[]): Promise<Row[]> {
+    return await this.#watchRead(() => this.#pool.write((session) => session.query(statement, values)))
   }
 
   async #step<T>(step: Step<T>): Promise<T> {
@@ -351,7 +355,7 @@ export class PostgresStorage implements Storage, SharedStorage {
 
   async #prune(): Promise<void> {
     for (const statement of [pruneChanges, pruneJobs])
-      await this.#pool.use((session) => session.query(statement)).catch(() => undefined)
+      await this.#pool.write((session) => session.query(statement)).catch(() => undefined)
   }
 
   /** Tells a server that waits what this one has handled. */

@@ -51,7 +51,7 @@ export class Replica implements AsyncDisposable {
     const { pool, id, name } = this.#parts
     const started = performance.now()
     let seen: string | undefined
-    while (!(await pool.use((session) => session.query(addReplica, [id, name]))).length) {
+    while (!(await pool.write((session) => session.query(addReplica, [id, name]))).length) {
       const [row] = await pool.use((session) => session.query(findReplica, [name]))
       if (row === undefined) continue
       const [other, beat] = [String(row[0]), String(row[1])]
@@ -61,7 +61,7 @@ export class Replica implements AsyncDisposable {
         throw new StartError(2, `GATEHOUSE_REPLICA_NAME: another server that is running is called ${name}`)
       seen = current
       if (performance.now() - started > lapsedMs)
-        await pool.use((session) => session.query(replaceReplica, [other, beat]))
+        await pool.write((session) => session.query(replaceReplica, [other, beat]))
       else await pause(lookMs)
     }
   }
@@ -86,7 +86,7 @@ export class Replica implements AsyncDisposable {
       if (behind.length === 0) return
       for (const [id, isAlive] of behind) {
         if (isAlive === 't') continue
-        await pool.use((session) =>
+        await pool.write((session) =>
           session.query(fenceReplica, [String(id), String(version), String(liveMs)]),
         )
       }
@@ -99,7 +99,7 @@ export class Replica implements AsyncDisposable {
   async beat(): Promise<void> {
     const { pool, id, versionSeen, onFenced } = this.#parts
     try {
-      const rows = await pool.use((session) => session.query(heartbeat, [id, String(versionSeen())]))
+      const rows = await pool.write((session) => session.query(heartbeat, [id, String(versionSeen())]))
       if (rows.length === 0) onFenced()
     } catch {
       // the storage reports failures of its own calls
@@ -116,6 +116,6 @@ export class Replica implements AsyncDisposable {
   /** Removes the row. Never rejects. */
   async leave(): Promise<void> {
     const { pool, id } = this.#parts
-    await pool.use((session) => session.query(removeReplica, [id])).catch(() => {})
+    await pool.write((session) => session.query(removeReplica, [id])).catch(() => {})
   }
 }

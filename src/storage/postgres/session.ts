@@ -132,6 +132,10 @@ export class Session {
   /** Its row in `commits`, and the registration of the server that it belongs to. */
   slot: { readonly id: string; readonly registration: number } | undefined
   isReadOnly = false
+  /** The process of the database that this session has given up, because it did not respond in time. */
+  abandoned: string | undefined
+  /** The process of the database that serves it. Undefined behind a pooler, which may change it. */
+  #backend: string | undefined
   readonly #client: Client
   readonly #settings: ConnectionSettings
   #isBroken = false
@@ -167,12 +171,13 @@ export class Session {
         // all reads are of keys or ranges of keys, however few or many rows there are
         'SET enable_seqscan = off',
         ...keepDurable(false),
-        "SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), current_setting('server_encoding')",
+        "SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), current_setting('server_encoding'), pg_backend_pid()",
       ].join('; '),
     )
-    const [recovery, readOnly, encoding] = rows[0] ?? []
+    const [recovery, readOnly, encoding, backend] = rows[0] ?? []
     if (recovery === 't') throw new StandbyError('the database is a standby')
     this.isReadOnly = readOnly === 'on'
+    if (!this.isPooled) this.#backend = String(backend)
     if (encoding !== 'UTF8') throw new Error(`the database has the encoding ${encoding}, not UTF8`)
   }
 
@@ -235,6 +240,7 @@ export class Session {
     } catch (cause) {
       // pg ends the connection after a timeout, but says so later
       const isLate = cause instanceof Error && cause.message === 'Query read timeout'
+      if (isLate) this.abandoned = this.#backend
       if (isLate || lostStatement.has(engineCode(cause))) this.destroy()
       throw cause
     }

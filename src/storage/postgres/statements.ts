@@ -195,6 +195,12 @@ export const pruneJobs = statement(
   "DELETE FROM jobs WHERE until < clock_timestamp() - interval '10 minutes'",
 )
 
+/** Those of some backends that wait until a standby has confirmed their commit. */
+export const waitingForStandby = statement(
+  'waiting_for_standby',
+  "SELECT pid FROM pg_stat_activity WHERE pid = ANY ($1::int[]) AND wait_event = 'SyncRep'",
+)
+
 export const databaseTime = statement('database_time', 'SELECT extract(epoch FROM clock_timestamp()) * 1000')
 
 export const recordBytes = statement('record_bytes', "SELECT pg_total_relation_size('records')")
