@@ -629,6 +629,8 @@ export type Config = { readonly [Name in keyof Settings]: Value<Settings[Name]> 
   readonly cloud: EnvironmentSettings
   /** `HTTPS_PROXY` and `NO_PROXY`, or their lower-case forms, for outgoing requests. */
   readonly httpsProxy: string | undefined
+  /** Undefined: no traces are made. */
+  readonly tracing: TracingSettings | undefined
   readonly noProxy: string | undefined
 }
 
@@ -639,6 +641,41 @@ const devFallbacks: Partial<Record<keyof Settings, string>> = {
   storage: 'memory:',
   rootToken: 'root',
   logFormat: 'text',
+}
+
+/** Where and how traces are sent, by the standard names of OpenTelemetry. docs/monitoring.md#traces */
+export type TracingSettings = {
+  readonly url: string
+  readonly service: string
+  readonly resource: Readonly<Record<string, string>>
+  readonly sampler: string
+  /** Of a sampler that takes a part of the traces. */
+  readonly ratio: number
+}
+
+const samplers = ['always_on', 'always_off', 'traceidratio'].flatMap((name) => [name, `parentbased_${name}`])
+
+function readTracing(environment: Readonly<Record<string, string | undefined>>): TracingSettings | undefined {
+  const given = (name: string) => environment[`OTEL_${name}`] || undefined
+  const all = given('EXPORTER_OTLP_ENDPOINT')
+  const own = given('EXPORTER_OTLP_TRACES_ENDPOINT')
+  if (own === undefined && all === undefined) return undefined
+  if (given('SDK_DISABLED') === 'true' || given('TRACES_EXPORTER') === 'none') return undefined
+  const name = own === undefined ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'
+  const url = URL.parse(own ?? `${all?.replace(/\/$/, '')}/v1/traces`)
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new SettingError(`${name}: must be a URL like http://collector:4318`)
+  const sampler = given('TRACES_SAMPLER') ?? 'parentbased_always_on'
+  if (!samplers.includes(sampler))
+    throw new SettingError(`OTEL_TRACES_SAMPLER: must be one of ${samplers.join(', ')}`)
+  const ratio = Number(given('TRACES_SAMPLER_ARG') ?? '1')
+  if (!(ratio >= 0 && ratio <= 1)) throw new SettingError('OTEL_TRACES_SAMPLER_ARG: must be from 0 to 1')
+  const pairs = (given('RESOURCE_ATTRIBUTES') ?? '').split(',').map((pair) => pair.split('=', 2))
+  const resource = Object.fromEntries(
+    pairs.flatMap(([key = '', value]) => (value === undefined ? [] : [[key.trim(), value.trim()]])),
+  )
+  const service = given('SERVICE_NAME') ?? resource['service.name'] ?? 'gatehouse'
+  return { url: url.href, service, resource, sampler, ratio }
 }
 
 /** Log settings before validation, so that an invalid setting is reported in the requested format. */
@@ -668,6 +705,7 @@ export function readConfig(
     cloud: readCloudSettings(environment),
     httpsProxy: environment['HTTPS_PROXY'] || environment['https_proxy'],
     noProxy: environment['NO_PROXY'] || environment['no_proxy'],
+    tracing: readTracing(environment),
   }
   for (const [key, entry] of Object.entries(settings) as [keyof Settings, Setting][]) {
     const name = `GATEHOUSE_${entry.name}`

@@ -8,7 +8,7 @@ import { createStore, type NewSeal } from './core/first-store.ts'
 import { authPrefix } from './core/mounts/mount-path.ts'
 import type { MountTypeNames } from './core/mounts/mount-type.ts'
 import { MountTypeRegistry } from './core/mounts/mount-type-registry.ts'
-import { OutboundClient } from './core/outbound.ts'
+import { OutboundClient, type OutboundTrace } from './core/outbound.ts'
 import { readSealConfig, type SealConfig } from './core/seal/seal-config.ts'
 import type { RootTokenTeller } from './core/tokens/root-token.ts'
 import { StartError } from './errors.ts'
@@ -80,11 +80,13 @@ export async function openStorage(
 export const outboundClient = (
   config: Config,
   measure: Pick<Metrics, 'upstream'> | undefined,
+  trace?: OutboundTrace,
 ): OutboundClient =>
   new OutboundClient({
     deny: config.outboundDeny,
     httpsProxy: config.httpsProxy,
     noProxy: config.noProxy,
+    trace,
     onEnd: measure && ((event) => measure.upstream(event)),
   })
 

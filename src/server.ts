@@ -44,6 +44,7 @@ import { bindListeners, sharedListener } from './server-listeners.ts'
 import type { StorageFaults } from './storage/faults.ts'
 import { snapshotTaker } from './snapshot-taker.ts'
 import { StorageWatch } from './storage-watch.ts'
+import type { Tracing } from './tracing.ts'
 import { gatehouseVersion } from './version.ts'
 
 export type ServerParts = {
@@ -125,17 +126,34 @@ const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
   jwtPlugin({
     maxJwtSize: config.maxJwtSize,
     failuresKept: config.loginFailuresKept,
-    metrics: given.metrics,
+    metrics: given.logins,
   }),
   ...(given.plugins ?? []),
 ]
+
+/** Counts logins, and adds them to the traces of their requests. */
+const tracedLogins = (metrics: Metrics, tracing: Tracing) => ({
+  lookalike: metrics.lookalike.bind(metrics),
+  keysFetched: metrics.keysFetched.bind(metrics),
+  login: (login: Parameters<Metrics['login']>[0]) => {
+    metrics.login(login)
+    const { mount, method, result, reason, seconds } = login
+    tracing.ended('login', seconds, { mount, method, result, reason })
+  },
+})
 
 /** The parts that are created before anything is opened. */
 type Built = Awaited<ReturnType<typeof build>>
 
 async function build(config: Config, parts: ServerParts) {
   const { log, clock = machineClock(), random = systemRandom } = parts
-  const watch = new StorageWatch(log)
+  // loaded only if traces are wanted
+  const tracing =
+    config.tracing && new (await import('./tracing.ts')).Tracing(config.tracing, gatehouseVersion)
+  const watch = new StorageWatch(
+    log,
+    tracing && ((operation, seconds) => tracing.ended(`storage ${operation}`, seconds)),
+  )
   const storageType = storageTypes[config.storage.kind]
   const metrics = new Metrics(watch.counters)
   const measure = config.metrics === 'off' && config.metricsListen === undefined ? undefined : metrics
@@ -143,11 +161,13 @@ async function build(config: Config, parts: ServerParts) {
   return {
     ...{ ...parts, clock, random, watch, metrics, measure },
     inProgress: new RequestsInProgress(),
+    tracing,
+    logins: tracing === undefined ? metrics : tracedLogins(metrics, tracing),
     document: new ApiDocument(gatehouseVersion),
     state: new ProcessState({ watch, version, storageType, sealType: config.seal, clock }),
     operator: await operatorSettings(config.cloud),
     // a wrong proxy setting must be found before a store is created
-    outbound: outboundClient(config, measure),
+    outbound: outboundClient(config, measure, tracing?.outgoing),
   }
 }
 
@@ -160,10 +180,10 @@ type LifeParts = Built & {
 /** Opens the store, unless somebody has to initialize or unseal it. Throws a StartError. */
 async function openLife(given: LifeParts): Promise<LifeCycle> {
   const { config, storage, log, clock, random, state, metrics, measure, definitions, document } = given
-  const { inProgress } = given
+  const { inProgress, tracing } = given
   const seal = await storedSeal(config, storage)
   const baseOf = (life: LifeCycle): HttpBase => ({
-    ...{ settings: config, measure, inProgress },
+    ...{ settings: config, measure, inProgress, tracing },
     node: nodeResources({
       ...{ state: state.of({ life, storage }), metricsAccess: config.metrics },
       metrics: given.worker?.metricsOfAll(metrics) ?? metrics,
@@ -205,6 +225,7 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   checkDefaultMounts(config, definitions)
 
   await using opened = new AsyncDisposableStack()
+  if (given.tracing !== undefined) opened.use(given.tracing)
   // bind before a store is created: an address in use must not lose the first root token
   const listeners = given.worker
     ? sharedListener(given.worker, state)

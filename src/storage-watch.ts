@@ -12,10 +12,14 @@ export class StorageWatch {
   #isFileLost = false
   #areWritesFailing = false
 
-  constructor(log: Log) {
+  /** `traced` is called after each operation too. */
+  constructor(log: Log, traced?: (operation: string, seconds: number) => void) {
     this.#log = log
     this.events = {
-      operated: (operation, seconds) => this.counters.operated(operation, seconds),
+      operated: (operation, seconds) => {
+        this.counters.operated(operation, seconds)
+        traced?.(operation, seconds)
+      },
       committed: (steps, seconds) => this.counters.committed(steps, seconds),
       failed: ({ kind, key, cause }) => {
         this.counters.failed(kind)

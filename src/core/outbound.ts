@@ -59,12 +59,23 @@ export type OutboundResponse = {
   readonly body: Buffer
 }
 
+/** Begins the span of a request; undefined if there is nothing to trace. */
+export type OutboundTrace = (request: {
+  readonly service: string
+  readonly method: string
+  readonly host: string
+}) =>
+  | { readonly headers: Readonly<Record<string, string>>; end(outcome: OutboundEvent['outcome']): void }
+  | undefined
+
 export type OutboundRules = {
   /** Networks (`10.0.0.0/8`) and addresses to which connections are refused. */
   deny: readonly string[]
   /** The proxy for https requests, and the hosts that bypass it. */
   httpsProxy?: string | undefined
   noProxy?: string | undefined
+  /** Called before a request is sent; returns headers to add. */
+  trace?: OutboundTrace | undefined
   /** Called when a request has ended. */
   onEnd?: ((event: OutboundEvent) => void) | undefined
 }
@@ -99,11 +110,13 @@ export class OutboundClient {
   readonly #isDenied: (address: Address) => boolean
   readonly #proxyAgent: { env: Record<string, string>; host: string } | undefined
   readonly #onEnd: OutboundRules['onEnd']
+  readonly #trace: OutboundRules['trace']
   /** For an agent from `connections`: agents that trust other authorities with the same names. */
   readonly #alternatives = new WeakMap<TlsAgent, readonly TlsAgent[]>()
 
-  constructor({ deny, httpsProxy, noProxy, onEnd }: OutboundRules) {
+  constructor({ deny, httpsProxy, noProxy, onEnd, trace }: OutboundRules) {
     this.#onEnd = onEnd
+    this.#trace = trace
     this.#isDenied = networkSet(deny)
     if (httpsProxy !== undefined && httpsProxy !== '') {
       const proxy = URL.parse(httpsProxy.includes('://') ? httpsProxy : `http://${httpsProxy}`)
@@ -208,13 +221,20 @@ export class OutboundClient {
     { verb, body, maxBytes, service }: OutboundBody,
   ): Promise<OutboundResponse> {
     const started = performance.now()
-    const ended = (outcome: OutboundEvent['outcome']) =>
+    const span = this.#trace?.({ service, method: verb.toUpperCase(), host: target.hostname })
+    const ended = (outcome: OutboundEvent['outcome']) => {
+      span?.end(outcome)
       this.#onEnd?.({ service, outcome, seconds: (performance.now() - started) / 1000 })
+    }
     try {
       // a literal address is not looked up
       const address = parseAddress(bareHost(target))
       if (address !== undefined) this.#refuseDenied(address, bareHost(target))
-      const response = await this.#exchange(target, { ...options, method: verb.toUpperCase() }, body)
+      const response = await this.#exchange(
+        target,
+        { ...options, headers: { ...options.headers, ...span?.headers }, method: verb.toUpperCase() },
+        body,
+      )
       try {
         const answer = {
           status: response.statusCode ?? 0,

@@ -43,7 +43,7 @@ export type HttpSettings = {
 
 /** What HTTP needs whether or not a core is open. */
 export type HttpBase = Pick<HttpParts, 'node'> &
-  Pick<HttpParts['pipeline'], 'measure' | 'inProgress'> & { readonly settings: HttpSettings }
+  Pick<HttpParts['pipeline'], 'measure' | 'inProgress' | 'tracing'> & { readonly settings: HttpSettings }
 
 type Given = HttpBase & { readonly document: ApiDocument }
 
@@ -163,7 +163,12 @@ const auditing = ({ audit, namespaces }: Core, takeBack: Host['takeBack']) =>
 
 function pipelineParts(
   log: Core['log'],
-  { settings, measure, inProgress }: Pick<HttpBase, 'settings' | 'measure' | 'inProgress'>,
+  {
+    settings,
+    measure,
+    inProgress,
+    tracing,
+  }: Pick<HttpBase, 'settings' | 'measure' | 'inProgress' | 'tracing'>,
 ) {
   const maxBodyBytes = settings.maxRequestSize || Number.POSITIVE_INFINITY
   return {
@@ -175,7 +180,7 @@ function pipelineParts(
     },
     onBug: (err: unknown, requestId: string) => log.error({ err, request_id: requestId }, 'a request failed'),
     onAccess: settings.accessLog ? (line: AccessLine) => log.info(line, 'request') : undefined,
-    ...{ measure, inProgress },
+    ...{ measure, inProgress, tracing },
   }
 }
 

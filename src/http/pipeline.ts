@@ -15,6 +15,7 @@ import type { Answer } from './exchange.ts'
 import { isKnownVerb } from './mount-router.ts'
 import type { PreparedAnswers } from './prepared-answers.ts'
 import { Places, type PlacesLimits } from './places.ts'
+import type { RequestTracing, RequestSpan } from './request-span.ts'
 import type { RequestsInProgress } from './requests-in-progress.ts'
 import { isOverQuota, type RateLimits } from './rate-limits.ts'
 
@@ -42,6 +43,8 @@ export type PipelineParts = {
   /** Called for every finished request, for the log; undefined while the access log is off. */
   readonly onAccess: ((line: AccessLine) => void) | undefined
   readonly inProgress: RequestsInProgress
+  /** Undefined without traces. */
+  readonly tracing?: RequestTracing | undefined
   /** Called for every response and every early refusal; undefined without metrics. */
   readonly measure: Measure | undefined
 }
@@ -97,10 +100,11 @@ export class Pipeline {
     { params, endpoint }: { params: unknown; endpoint: Endpoint },
   ): void {
     const call = callOf(request)
-    this.#begin(call, response, endpoint.label)
-    this.#answer({ raw: request, params, body: undefined }, response, call, endpoint).catch(
-      (error: unknown) => this.#giveUp(error, call, response),
-    )
+    const span = this.#parts.tracing?.begin(request.headers)
+    this.#begin(call, response, endpoint.label, span)
+    const answer = () => this.#answer({ raw: request, params, body: undefined }, response, call, endpoint)
+    const answered = span === undefined ? answer() : span.run(answer)
+    answered.catch((error: unknown) => this.#giveUp(error, call, response))
   }
 
   /** Counts a large response until its client has received it. Throws if too many bytes are held already. */
@@ -113,7 +117,7 @@ export class Pipeline {
   /** Sends a prepared response, skipping all further steps. */
   #answersAtOnce(request: IncomingMessage, response: ServerResponse): boolean {
     const { onAccess, measure, prepared, audit, limiter } = this.#parts
-    if (prepared === undefined || onAccess !== undefined) return false
+    if (prepared === undefined || onAccess !== undefined || this.#parts.tracing !== undefined) return false
     if (audit?.isOn === true || limiter?.isOn === true) return false
     if (this.#isBusy || request.isBeyondLimits === true || request.hasOldCopies === true) return false
     const started = performance.now()
@@ -132,7 +136,7 @@ export class Pipeline {
    * A request ends when its response is complete and its connection is done with it, in either order. So the
    * work for a client that left still counts, and is logged with the status it would have received.
    */
-  #begin(call: Call, response: ServerResponse, route: string): void {
+  #begin(call: Call, response: ServerResponse, route: string, span: RequestSpan | undefined): void {
     const started = performance.now()
     const { inProgress } = this.#parts
     let pending = 2
@@ -145,6 +149,7 @@ export class Pipeline {
       this.#budget.give(call.bodyBytes)
       call.release?.()
       this.#report(call, { route, status: response.statusCode, ms: performance.now() - started })
+      if (span !== undefined) span.end(tracedRequest(call, route, response.statusCode))
       this.#parts.afterRequest(call)
     }
     call.answered = end
@@ -337,6 +342,13 @@ export class Pipeline {
     response.destroy()
   }
 }
+
+const tracedRequest = (call: Call, route: string, status: number): Parameters<RequestSpan['end']>[0] => ({
+  ...{ route, status, requestId: call.requestId, reason: call.reason },
+  method: isKnownVerb(call.verb) ? call.verb : 'other',
+  mount: call.mount?.path ?? '',
+  namespace: call.namespace?.path ?? '',
+})
 
 /** The operations that may have a body. */
 const withBody: ReadonlySet<string | undefined> = new Set(['write', 'patch', 'delete', 'preflight'])
