@@ -250,8 +250,39 @@ export const settings = {
     z.enum(['auto', 'off']),
     'TLS',
     'auto',
-    'auto: plain HTTP on loopback and Unix sockets only; off: plain HTTP on any address (behind a proxy that terminates TLS)',
+    'auto: TLS if there is a certificate, otherwise plain HTTP on loopback and Unix sockets only; off: plain HTTP on any address (behind a proxy that terminates TLS)',
   ),
+  tlsCertFile: setting(
+    text,
+    'TLS_CERT_FILE',
+    undefined,
+    'PEM file of the certificate and its chain; with it, networks are served with TLS only. SIGHUP reads it again',
+  ),
+  tlsKeyFile: setting(
+    text,
+    'TLS_KEY_FILE',
+    undefined,
+    'PEM file of the private key of that certificate. SIGHUP reads it again',
+  ),
+  tlsMinVersion: setting(
+    z.enum(['1.2', '1.3']),
+    'TLS_MIN_VERSION',
+    '1.2',
+    'lowest version of TLS: 1.2 or 1.3',
+  ),
+  tlsClientCaFile: setting(
+    text,
+    'TLS_CLIENT_CA_FILE',
+    undefined,
+    'PEM file of the authorities of client certificates. SIGHUP reads it again',
+  ),
+  tlsClientAuth: setting(
+    z.enum(['optional', 'require']),
+    'TLS_CLIENT_AUTH',
+    'optional',
+    'optional: a client certificate must be valid if there is one; require: a client without one is refused',
+  ),
+  http2: setting(flag, 'HTTP2', 'true', 'whether clients that use TLS may choose HTTP/2'),
   trustedProxies: setting(
     proxies,
     'TRUSTED_PROXIES',
@@ -767,9 +798,10 @@ function checkCombinations(config: Config, environment: Readonly<Record<string, 
   }
   checkWorkers(config)
   const open = config.listen.find((at) => 'host' in at && !isLoopbackHost(at.host))
-  if (config.tls === 'auto' && open !== undefined && 'host' in open) {
+  checkTls(config)
+  if (config.tls === 'auto' && config.tlsCertFile === undefined && open !== undefined && 'host' in open) {
     throw new SettingError(
-      `GATEHOUSE_LISTEN: plain HTTP on ${open.host} is refused; set GATEHOUSE_TLS=off if a proxy in front speaks TLS`,
+      `GATEHOUSE_LISTEN: plain HTTP on ${open.host} is refused; set GATEHOUSE_TLS_CERT_FILE and GATEHOUSE_TLS_KEY_FILE, or GATEHOUSE_TLS=off if a proxy in front speaks TLS`,
     )
   }
   if (config.rootTokenFile !== undefined && isStoreFile(config, config.rootTokenFile))
@@ -787,6 +819,30 @@ function checkCombinations(config: Config, environment: Readonly<Record<string, 
     )
   if (config.defaultLeaseTtlMs > config.maxLeaseTtlMs)
     throw new SettingError('GATEHOUSE_DEFAULT_LEASE_TTL: must not be above GATEHOUSE_MAX_LEASE_TTL')
+}
+
+function checkTls({ tls, tlsCertFile, tlsKeyFile, tlsClientCaFile, tlsClientAuth }: Config): void {
+  if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
+    const [missing, given] = tlsCertFile === undefined ? ['CERT', 'KEY'] : ['KEY', 'CERT']
+    throw new SettingError(
+      `GATEHOUSE_TLS_${missing}_FILE: must be set together with GATEHOUSE_TLS_${given}_FILE`,
+    )
+  }
+  if (tlsClientCaFile !== undefined && (tlsCertFile === undefined || tls === 'off'))
+    throw new SettingError('GATEHOUSE_TLS_CLIENT_CA_FILE: client certificates need TLS')
+  if (tlsClientAuth === 'require' && tlsClientCaFile === undefined)
+    throw new SettingError('GATEHOUSE_TLS_CLIENT_AUTH: require needs GATEHOUSE_TLS_CLIENT_CA_FILE')
+}
+
+/** How networks are served with TLS; undefined for plain HTTP. docs/tls.md */
+export function tlsSettings(config: Config) {
+  const { tls, tlsCertFile: certFile, tlsKeyFile: keyFile, tlsClientCaFile: clientCaFile } = config
+  if (tls === 'off' || certFile === undefined || keyFile === undefined) return undefined
+  return {
+    ...{ certFile, keyFile, clientCaFile },
+    minVersion: config.tlsMinVersion === '1.3' ? ('TLSv1.3' as const) : ('TLSv1.2' as const),
+    requiresClientCertificate: config.tlsClientAuth === 'require',
+  }
 }
 
 function checkWorkers({ workers, storage, seal }: Config): void {

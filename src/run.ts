@@ -65,7 +65,7 @@ async function serve(config: Config, log: Log, stopping: AbortSignal): Promise<n
   if (server === undefined) return 0
   if (config.dev) log.warn('development mode: do not use it in production')
   returnMemoryWhenIdle()
-  process.on('SIGHUP', () => void server.reopenAudit())
+  process.on('SIGHUP', () => void server.reload())
   announceStart(log, server.urls, config)
   await aborted(stopping)
   // reports not ready, waits for load balancers, then stops
@@ -81,7 +81,7 @@ async function serveWithWorkers(config: Config, log: Log, stopping: AbortSignal)
   if (stopping.aborted) return 0
   await using opened = await openSupervisor(config, log)
   const { supervisor } = opened
-  process.on('SIGHUP', () => supervisor.reopenAudit())
+  process.on('SIGHUP', () => supervisor.reload())
   process.on('SIGCONT', () => supervisor.signal('SIGCONT'))
   const stopped = aborted(stopping)
   let code = 0
@@ -129,7 +129,10 @@ function handleStopRequests(
   process.on('SIGHUP', () =>
     config.dev
       ? stop()
-      : log.info({ event: 'hangup' }, 'SIGHUP reopens audit files; settings are read only at start'),
+      : log.info(
+          { event: 'hangup' },
+          'SIGHUP reopens audit files and reads certificates again; settings are read only at start',
+        ),
   )
   // npm forwards only SIGTERM and SIGINT; any other signal ends npm, and this process would be orphaned
   const npm = environment['NPM_PID']

@@ -16,6 +16,8 @@ export type ProcessGaugeParts = {
   readonly life: { readonly inFlight: number }
   readonly storage: ServerStorage
   readonly server: { readonly counts: Readonly<Record<string, number>> }
+  /** Undefined without TLS. */
+  readonly tls: { readonly expiresAt: number } | undefined
   readonly clock: Clock
   readonly log: Log
   /** Undefined unless the server's time is that of a database. */
@@ -30,6 +32,7 @@ export const processGauges = ({
   life,
   storage,
   server,
+  tls,
   clock,
   time,
   database,
@@ -54,6 +57,7 @@ export const processGauges = ({
     droppedLogLines: () => droppedLines(log),
     inFlight: () => life.inFlight,
     connections: () => server.counts,
+    certificateExpiry: () => tls && tls.expiresAt / 1000,
   })
 
 async function bytesOf(storage: ServerStorage): Promise<Record<string, number>> {

@@ -8,6 +8,7 @@ import { publicUrl } from './http/listen-address.ts'
 import { ApiDocument } from './http/openapi.ts'
 import type { PluginDefinition } from './http/plugin.ts'
 import type { SharedDoors } from './http/shared-addresses.ts'
+import type { TlsIdentity } from './http/tls-identity.ts'
 import { WebServer } from './http/web-server.ts'
 import { RequestsInProgress } from './http/requests-in-progress.ts'
 import { type Clock, machineClock } from './lib/clock.ts'
@@ -40,7 +41,7 @@ import {
 } from './server-core.ts'
 import { rootTokenRequests } from './root-token-requests.ts'
 import { processGauges } from './server-gauges.ts'
-import { bindListeners, sharedListener } from './server-listeners.ts'
+import { bindListeners, openTls, sharedListener } from './server-listeners.ts'
 import type { StorageFaults } from './storage/faults.ts'
 import { snapshotTaker } from './snapshot-taker.ts'
 import { StorageWatch } from './storage-watch.ts'
@@ -91,8 +92,8 @@ export type Server = AsyncDisposable & {
    * docs/operations.md#start-stop-restart. `metricsPort` responds until the server is disposed.
    */
   drain(delayMs: number): Promise<void>
-  /** Continues in new files if the audit files were renamed. Never rejects. */
-  reopenAudit(): Promise<void>
+  /** Continues in new files if the audit files were renamed, and reads the certificate again. Never rejects. */
+  reload(): Promise<void>
   /** Opens the store with the server's own key, if it is not open. */
   open(): Promise<void>
   /** The metrics of this process. */
@@ -214,6 +215,23 @@ async function openLife(given: LifeParts): Promise<LifeCycle> {
 
 const opensItself = ({ seal, autoInit }: Config): boolean => seal === 'static' && autoInit
 
+/** Connections that exist keep the former certificate; a certificate that cannot be used changes nothing. */
+async function reloadTls(tls: TlsIdentity, { log, metrics }: Pick<Built, 'log' | 'metrics'>): Promise<void> {
+  try {
+    await tls.reload()
+    metrics.tlsReloaded(true)
+    const expires = new Date(tls.expiresAt).toISOString()
+    log.info(
+      { event: 'reloaded', certificate_expires: expires },
+      'new connections get the certificate read now',
+    )
+  } catch (error) {
+    metrics.tlsReloaded(false)
+    const reason = error instanceof Error ? error.message : String(error)
+    log.error({ event: 'reload_failed', reason }, `the former certificate stays in use: ${reason}`)
+  }
+}
+
 /**
  * Starts a server. Throws a StartError, and closes everything, if settings, storage or seal key prevent a
  * start.
@@ -227,19 +245,32 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   await using opened = new AsyncDisposableStack()
   if (given.tracing !== undefined) opened.use(given.tracing)
   // bind before a store is created: an address in use must not lose the first root token
+  const tls = await openTls(config)
+  if (tls !== undefined && tls.identity.expiresAt <= Date.now())
+    given.log.warn({ event: 'certificate_expired' }, 'the certificate of the server has expired')
   const listeners = given.worker
-    ? sharedListener(given.worker, state)
-    : bindListeners(config, { metrics, state })
+    ? sharedListener(given.worker, { state, tls })
+    : bindListeners(config, { metrics, state, tls })
   const { listener, watching } = opened.use(await listeners)
   const storage = opened.use(await openStorage(config, given.watch, parts))
   const time = opened.use(await followDatabase(storage, given.clock, given.log))
   const apiAddr = config.apiAddr ?? publicUrl(listener.urls)
   const life = opened.use(await openLife({ ...given, config: { ...config, apiAddr }, storage, definitions }))
-  const server = new WebServer(webServerOptions(config, given.measure), life.receive)
+  const server = new WebServer({ ...webServerOptions(config, given.measure), tls }, life.receive)
   const database = config.storage.kind === 'sqlite' ? config.storage.path : undefined
   const node = state.of({ life, storage })
   metrics.add(
-    processGauges({ node, life, storage, server, database, clock: given.clock, time, log: given.log }),
+    processGauges({
+      node,
+      life,
+      storage,
+      server,
+      tls: tls?.identity,
+      database,
+      clock: given.clock,
+      time,
+      log: given.log,
+    }),
   )
 
   // close both at once: the listener waits for long polls, which end when the requests do
@@ -267,7 +298,9 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
       server.endConnections()
       await listener.linger(Math.min(lingerMs, config.stopTimeoutMs / 2))
     },
-    reopenAudit: async () => life.core?.audit.log.reopen(),
+    reload: async () => {
+      await Promise.all([life.core?.audit.log.reopen(), tls && reloadTls(tls.identity, given)])
+    },
     open: () => life.openByItself(),
     metrics: () => metrics.families(),
     readiness: () => state.readiness(),

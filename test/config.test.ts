@@ -29,7 +29,7 @@ describe('.env.example', () => {
   const lines = readFileSync(new URL('../.env.example', import.meta.url), 'utf8').split('\n')
   const shown = new Map(
     lines.flatMap((line, at) => {
-      const [, name, value] = /^#GATEHOUSE_([A-Z_]+)=(.*)$/.exec(line) ?? []
+      const [, name, value] = /^#GATEHOUSE_([A-Z\d_]+)=(.*)$/.exec(line) ?? []
       return name === undefined ? [] : [[name, { value, about: lines[at - 1] ?? '' }] as const]
     }),
   )

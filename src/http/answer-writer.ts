@@ -13,7 +13,7 @@ export function writeAnswer(
   { status, contentType, headers, body: made, stream }: Answer,
   { closes }: { closes: boolean },
 ): void {
-  if (response.destroyed) return
+  if (response.destroyed || request.stream?.destroyed === true) return
   // a 204 has neither body nor Content-Length (RFC 9110 §8.6), also where a client chose the status
   const body = status === 204 ? undefined : made
   const { requestId, crossOrigin, limitHeaders } = callOf(request)
@@ -26,7 +26,7 @@ export function writeAnswer(
   else if (stream === undefined && status !== 204 && status !== 304) all['content-length'] = '0'
   if (limitHeaders !== undefined) Object.assign(all, limitHeaders)
   if (crossOrigin !== undefined) allowOrigin(all, crossOrigin)
-  if (closes) all['connection'] = 'close'
+  if (closes && request.stream === undefined) all['connection'] = 'close'
   response.writeHead(status, all)
   if (stream === undefined) response.end(bodyBeside(namespace, body))
   else sendStream(stream, response)

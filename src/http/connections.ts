@@ -55,16 +55,21 @@ const mostProbes = 4
 
 /** One connection and its requests in progress. */
 export class Connection {
-  readonly socket: Socket
+  readonly socket: { destroy(): void }
+  /** The requests of HTTP/2 in progress, each of which counts like a connection of its own. */
+  streams = 0
   /** A proxy's connection counts for the client whose request is on it, and for nobody between requests. */
   readonly isProxy: boolean
   /** The requests whose head has arrived, in order, until their clients have received the responses. */
   readonly responses: ServerResponse[] = []
+  /** The address that it counts for if it is no proxy's. */
+  readonly peer: string | undefined
   /** The address that it counts for now. */
   client: string | undefined
 
-  constructor(socket: Socket, client: string | undefined) {
+  constructor(socket: { destroy(): void }, client: string | undefined) {
     this.socket = socket
+    this.peer = client
     this.isProxy = client === undefined
     this.client = client
   }
@@ -74,7 +79,10 @@ export class Connection {
    * its responses.
    */
   get isIdle(): boolean {
-    return this.responses.every((response) => response.writableEnded || !response.req.complete)
+    return (
+      this.streams === 0 &&
+      this.responses.every((response) => response.writableEnded || !response.req.complete)
+    )
   }
 }
 
@@ -105,7 +113,7 @@ export class Connections {
     }
     this.#bySocket.set(socket, connection)
     socket.once('close', () => this.#forget(connection))
-    socket.once('end', () => probe(connection))
+    socket.once('end', () => probe(socket, connection))
     return connection
   }
 
@@ -117,6 +125,15 @@ export class Connections {
   /** The registered connection of a socket. */
   of(socket: Socket): Connection | undefined {
     return this.#bySocket.get(socket)
+  }
+
+  /** The connection continues on another socket, which speaks TLS. */
+  secured(raw: Socket, socket: Socket): Connection | undefined {
+    const connection = this.#bySocket.get(raw)
+    if (connection === undefined) return undefined
+    this.#bySocket.set(socket, connection)
+    socket.once('end', () => probe(socket, connection))
+    return connection
   }
 
   /** The client has sent bytes. */
@@ -131,11 +148,37 @@ export class Connections {
       response.shouldKeepAlive &&= !this.#reserve.has(connection)
     }
     connection.responses.push(response)
-    response.once('close', () => this.#answered(connection))
+    response.once('close', () => this.#answered(connection, response))
   }
 
-  #answered(connection: Connection): void {
-    connection.responses.shift()
+  /**
+   * The head of a request of HTTP/2 has arrived. It counts like a connection, so that clients gain nothing by
+   * sending many requests on few connections. `stream` is destroyed if there is no room, now or later; then it
+   * returns false.
+   */
+  beginStream(
+    base: Connection,
+    stream: { destroy(): void },
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): boolean {
+    const connection = new Connection(stream, base.peer)
+    this.#renew(base)
+    if (!this.#admit(connection) && !this.#admitToReserve(connection)) {
+      this.#close(connection)
+      return false
+    }
+    base.streams += 1
+    response.once('close', () => {
+      base.streams -= 1
+      this.#forget(connection)
+    })
+    this.begin(connection, request, response)
+    return true
+  }
+
+  #answered(connection: Connection, response: ServerResponse): void {
+    connection.responses.splice(connection.responses.indexOf(response), 1)
     if (connection.isProxy && connection.responses.length === 0) this.#release(connection)
     this.#renew(connection)
   }
@@ -232,13 +275,13 @@ function renew(connections: Set<Connection> | undefined, connection: Connection)
  * client skips the interim response (RFC 9110 §15.2). The system of a client that is gone resets the
  * connection; the next probe notices that, and the work for the client is told.
  */
-function probe({ socket, responses }: Pick<Connection, 'socket' | 'responses'>, probes = 0): void {
+function probe(socket: Socket, { responses }: Pick<Connection, 'responses'>, probes = 0): void {
   if (responses.length === 0 || probes === mostProbes) return
   const timer = setTimeout(
     () => {
       const [response] = responses
       if (response?.req.httpVersion === '1.1' && !response.headersSent) response.writeContinue()
-      probe({ socket, responses }, probes + 1)
+      probe(socket, { responses }, probes + 1)
     },
     firstProbeMs * 2 ** probes,
   )

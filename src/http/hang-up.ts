@@ -1,29 +1,33 @@
-import type { Socket } from 'node:net'
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
 
 /**
  * The listeners for an event of a connection: pipelined requests share one, because Node.js warns of more
  * than a few.
  */
-type Waiting = WeakMap<Socket, Set<() => void>>
+type Waiting = WeakMap<Duplex, Set<() => void>>
 
 const waitingByEvent: Record<'end' | 'close', Waiting> = { end: new WeakMap(), close: new WeakMap() }
 
 /**
- * `listener` is called when the connection is gone, at once if it already is; call the returned function to
- * stop listening.
+ * `listener` is called when the connection, or the request's stream of HTTP/2, is gone, at once if it already
+ * is; call the returned function to stop listening.
  */
-export function onHangUp(socket: Socket, listener: () => void): () => void {
-  if (!socket.destroyed) return listen(socket, 'close', listener)
+export function onHangUp({ stream, socket }: IncomingMessage, listener: () => void): () => void {
+  const line = stream ?? socket
+  if (!line.destroyed) return listen(line, 'close', listener)
   listener()
   return () => undefined
 }
 
 /**
  * Like `onHangUp`, and also if the client has ended its side: it sends nothing more, but may still read its
- * response. `listener` may be called twice.
+ * response. Over HTTP/2, every client ends its side of a request. `listener` may be called twice.
  */
-export function onLastByte(socket: Socket, listener: () => void): () => void {
-  const stopListening = onHangUp(socket, listener)
+export function onLastByte(request: IncomingMessage, listener: () => void): () => void {
+  const stopListening = onHangUp(request, listener)
+  if (request.stream !== undefined) return stopListening
+  const { socket } = request
   if (socket.readableEnded) listener()
   const stopListeningToEnd = listen(socket, 'end', listener)
   return () => {
@@ -32,16 +36,16 @@ export function onLastByte(socket: Socket, listener: () => void): () => void {
   }
 }
 
-function listen(socket: Socket, event: 'end' | 'close', listener: () => void): () => void {
-  const listeners = waitingByEvent[event].get(socket) ?? listenersOf(socket, event)
+function listen(line: Duplex, event: 'end' | 'close', listener: () => void): () => void {
+  const listeners = waitingByEvent[event].get(line) ?? listenersOf(line, event)
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
 
-function listenersOf(socket: Socket, event: 'end' | 'close'): Set<() => void> {
+function listenersOf(line: Duplex, event: 'end' | 'close'): Set<() => void> {
   const listeners = new Set<() => void>()
-  waitingByEvent[event].set(socket, listeners)
-  socket.once(event, () => {
+  waitingByEvent[event].set(line, listeners)
+  line.once(event, () => {
     for (const listener of listeners) listener()
   })
   return listeners

@@ -146,6 +146,7 @@ export function webServerOptions(settings: HttpSettings, measure: HttpBase['meas
       onCrowded: () => measure?.refused('overload'),
     },
     onRefused: (status) => measure?.refused(refusedReason[status]),
+    onHandshakeFailed: () => measure?.refused('handshake'),
   }
 }
 

@@ -29,12 +29,14 @@ export type ListServerOptions = {
   onRefused?: (status: RawStatus) => void
 }
 
+export const defaultTimeouts = { headerMs: 10_000, bodyMs: 30_000, idleMs: 300_000 } as const
+
 /** Request line and headers; more is 431. */
-const maxHeadBytes = 128 * 1024
+export const maxHeadBytes = 128 * 1024
 /** The request target; more is 414. */
-const maxTargetBytes = 64 * 1024
+export const maxTargetBytes = 64 * 1024
 /** Most headers of one request; a request with more is refused, and none is silently dropped. */
-const maxHeaders = 1000
+export const maxHeaders = 1000
 
 /**
  * An HTTP server whose handler sees every method token as the client sent it: `LIST`, which Node's parser
@@ -44,10 +46,12 @@ const maxHeaders = 1000
  */
 export function createListServer(options: ListServerOptions, handler: RequestListener): Server {
   checkParser()
+  const bodyTimeoutMs = options.bodyTimeoutMs ?? defaultTimeouts.bodyMs
   const serverOptions = {
-    headersTimeout: options.headerTimeoutMs ?? 10_000,
-    requestTimeout: options.bodyTimeoutMs ?? 30_000,
-    keepAliveTimeout: options.idleTimeoutMs ?? 300_000,
+    // Node.js requires this one to be the shorter one
+    headersTimeout: Math.min(options.headerTimeoutMs ?? defaultTimeouts.headerMs, bodyTimeoutMs),
+    requestTimeout: bodyTimeoutMs,
+    keepAliveTimeout: options.idleTimeoutMs ?? defaultTimeouts.idleMs,
     connectionsCheckingInterval: options.timeoutCheckMs ?? 1_000,
     maxHeaderSize: maxHeadBytes,
     requireHostHeader: false,

@@ -52,7 +52,7 @@ export type PipelineParts = {
 /** Counts requests. */
 type Measure = {
   request(measured: { method: string; route: string; code: number; seconds: number }): void
-  refused(reason: 'size' | 'timeout' | 'malformed' | 'overload'): void
+  refused(reason: 'size' | 'timeout' | 'malformed' | 'overload' | 'handshake'): void
   rateLimited(quota: string): void
 }
 
@@ -332,8 +332,9 @@ export class Pipeline {
     else whenRead(request, atEndOfTurn)
   }
 
+  /** Over HTTP/2, a response ends no connection. */
   #closes(response: ServerResponse): boolean {
-    return this.#isClosing || !response.shouldKeepAlive
+    return response.req.stream === undefined && (this.#isClosing || !response.shouldKeepAlive)
   }
 
   #giveUp(error: unknown, call: Call, response: ServerResponse): void {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { systemRandom } from '../lib/random.ts'
-import { requestIdHeader } from './common-headers.ts'
+import { commonHeaders, requestIdHeader } from './common-headers.ts'
 
 /** Statuses of requests that are refused before a handler sees them. */
 export type RawStatus = 400 | 405 | 408 | 413 | 414 | 417 | 431
@@ -16,16 +16,15 @@ const reasonOf: Record<RawStatus, string> = {
 }
 
 /** The body of an error without a text. docs/contract/http.md#errors, `E[]`. */
-const emptyErrors = '{"errors":[]}\n'
+export const emptyErrors = '{"errors":[]}\n'
 
-/** docs/contract/http.md#headers */
-const headerLines = [
-  'Content-Type: application/json',
-  'Cache-Control: no-store',
-  'Strict-Transport-Security: max-age=31536000; includeSubDomains',
-  `Content-Length: ${emptyErrors.length}`,
-  'Connection: close',
-].join('\r\n')
+/** The headers of such a response. docs/contract/http.md#headers */
+export const refusalHeaders = (): Record<string, string> => ({
+  'content-type': 'application/json',
+  ...commonHeaders,
+  'content-length': String(emptyErrors.length),
+  [requestIdHeader]: systemRandom.uuid(),
+})
 
 /**
  * How long a refused client may keep sending before its connection is closed: a reset could discard the
@@ -35,7 +34,10 @@ const lingerMs = 1000
 
 /** The complete response, head and body, to a request that no handler sees. */
 function rawAnswer(status: RawStatus): string {
-  return `HTTP/1.1 ${status} ${reasonOf[status]}\r\n${headerLines}\r\n${requestIdHeader}: ${systemRandom.uuid()}\r\n\r\n${emptyErrors}`
+  const lines = Object.entries({ ...refusalHeaders(), connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
+  return `HTTP/1.1 ${status} ${reasonOf[status]}\r\n${lines.join('')}\r\n${emptyErrors}`
 }
 
 /** The status for an error that Node's parser or a timeout reports about a connection. */

@@ -48,8 +48,8 @@ export function rulesOf(
           const value = request.raw.headers[name]
           return Array.isArray(value) ? value[0] : value
         },
-        whenGone: (listener) => onHangUp(request.raw.socket, listener),
-        whenSilent: (listener) => onLastByte(request.raw.socket, listener),
+        whenGone: (listener) => onHangUp(request.raw, listener),
+        whenSilent: (listener) => onLastByte(request.raw, listener),
       }
     },
   }

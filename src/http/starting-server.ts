@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { systemRandom } from '../lib/random.ts'
 import { commonHeaders, requestIdHeader } from './common-headers.ts'
 import { healthPaths } from './mount-router.ts'
-import { WebServer } from './web-server.ts'
+import { type TlsParts, WebServer } from './web-server.ts'
 
 /** Why a server does not serve yet, as `/health/ready` says. */
 export type StartState = 'starting' | 'storage'
 
 /** Responds that the server is starting, or what it waits for. */
-export const startingServer = (state: () => StartState): WebServer =>
-  new WebServer({ headerTimeoutMs: 10_000, bodyTimeoutMs: 10_000 }, (request, response) =>
+export const startingServer = (state: () => StartState, tls: TlsParts | undefined): WebServer =>
+  new WebServer({ headerTimeoutMs: 10_000, bodyTimeoutMs: 10_000, tls }, (request, response) =>
     sayStarting(request, response, state()),
   )
 

@@ -15,6 +15,7 @@ const counters = {
   lease_revocations_total: ['Attempts to revoke a lease', 'mount', 'outcome'],
   upstream_requests_total: ['Requests to services that this server uses', 'service', 'outcome'],
   clock_steps_total: ['Steps of the system clock by more than 5 minutes', 'direction'],
+  tls_reloads_total: ['Times the certificate was read again', 'outcome'],
   background_runs_total: ['Runs of background jobs', 'job', 'outcome'],
   audit_records_total: ['Audit entries', 'device', 'outcome'],
 } as const

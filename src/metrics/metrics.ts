@@ -76,7 +76,7 @@ export class Metrics {
   }
 
   /** A request that was refused before any work. */
-  refused(reason: 'size' | 'timeout' | 'malformed' | 'overload'): void {
+  refused(reason: 'size' | 'timeout' | 'malformed' | 'overload' | 'handshake'): void {
     this.#measured.counters.http_refused_total.add({ reason })
   }
 
@@ -117,6 +117,11 @@ export class Metrics {
   upstream({ service, outcome, seconds }: UpstreamRequest): void {
     this.#measured.counters.upstream_requests_total.add({ service, outcome })
     this.#measured.histograms.upstream_request_duration_seconds.observe({ service }, seconds)
+  }
+
+  /** The certificate was read again. */
+  tlsReloaded(succeeded: boolean): void {
+    this.#measured.counters.tls_reloads_total.add({ outcome: succeeded ? 'loaded' : 'failed' })
   }
 
   clockStepped(direction: 'back' | 'forward'): void {

@@ -25,6 +25,8 @@ export type ServerSources = {
   inFlight(): number
   /** Open connections by protocol. */
   connections(): Readonly<Record<string, number>>
+  /** When the certificate expires, in seconds; undefined without TLS. */
+  certificateExpiry(): number | undefined
 }
 
 /** Where the gauges of an open store read their values. */
@@ -139,6 +141,15 @@ export function serverGauges(sources: ServerSources): ReadGauge[] {
       labels: ['protocol'],
       read: () =>
         Object.entries(sources.connections()).map(([protocol, value]) => ({ labels: { protocol }, value })),
+    },
+    {
+      name: 'tls_certificate_expiry_timestamp_seconds',
+      help: 'When the certificate of the server expires',
+      labels: [],
+      read: () => {
+        const expiry = sources.certificateExpiry()
+        return expiry === undefined ? [] : one(expiry)
+      },
     },
   ]
 }

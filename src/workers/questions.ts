@@ -16,7 +16,7 @@ export type StartFailure = Pick<StartError, 'exitCode' | 'message'>
 /** What the supervisor asks a worker. */
 export type WorkerAnswers = {
   stop(): void
-  reopenAudit(): void
+  reload(): void
   /** Another worker was unsealed or initialized. */
   open(): Promise<void>
   metrics(): Promise<readonly MetricFamily[]>

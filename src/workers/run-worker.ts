@@ -22,7 +22,7 @@ export async function runWorker(): Promise<void> {
     process,
     {
       stop: () => stopping.abort(),
-      reopenAudit: () => void server?.reopenAudit(),
+      reload: () => void server?.reload(),
       open: async () => await server?.open(),
       metrics: async () => (await server?.metrics()) ?? [],
       readiness: async () => (await server?.readiness()) ?? 'starting',

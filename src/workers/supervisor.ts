@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Config } from '../config.ts'
+import { type Config, tlsSettings } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { publicUrl } from '../http/listen-address.ts'
 import { startMetricsListener } from '../http/metrics-listener.ts'
@@ -80,8 +80,8 @@ class Supervisor {
     return exitCodes.stopTimeout
   }
 
-  reopenAudit(): void {
-    for (const { channel } of this.#workers) channel?.tell('reopenAudit')
+  reload(): void {
+    for (const { channel } of this.#workers) channel?.tell('reload')
   }
 
   signal(name: NodeJS.Signals): void {
@@ -164,7 +164,10 @@ export async function openSupervisor(config: Config, log: Log) {
       `GATEHOUSE_WORKERS: several processes need Node 26.4 or later, this is ${process.version}`,
     )
   await using opened = new AsyncDisposableStack()
-  const addresses = await bound('LISTEN', SharedAddresses.bind(config.listen, 'http'))
+  const addresses = await bound(
+    'LISTEN',
+    SharedAddresses.bind(config.listen, tlsSettings(config) === undefined ? 'http' : 'https'),
+  )
   const supervisor = new Supervisor(config, log, opened.use(addresses))
   const { metricsListen } = config
   if (metricsListen !== undefined) {

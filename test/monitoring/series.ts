@@ -65,6 +65,8 @@ export const elsewhere: readonly string[] = [
   'gatehouse_lookalike_logins_total',
   'gatehouse_storage_errors_total',
   'gatehouse_storage_pool_connections',
+  'gatehouse_tls_certificate_expiry_timestamp_seconds',
+  'gatehouse_tls_reloads_total',
   'gatehouse_worker_restarts',
   'gatehouse_worker_up',
 ]

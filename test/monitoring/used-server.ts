@@ -32,7 +32,7 @@ export async function startUsedServer() {
   await useLeases(server, provider)
   // its chain is signed when the file is rotated
   await rename(audit.file('audit.log'), audit.file('audit.log.1'))
-  await server.server.reopenAudit()
+  await server.server.reload()
   const held = opened.move()
   return { server, clock, provider, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }

@@ -73,7 +73,7 @@ export async function startAlternatingServers(options: TestServerOptions): Promi
     ...first,
     url: proxy.url,
     drain: async (delayMs) => void (await Promise.all(all.map((server) => server.drain(delayMs)))),
-    reopenAudit: async () => void (await Promise.all(all.map((server) => server.reopenAudit()))),
+    reload: async () => void (await Promise.all(all.map((server) => server.reload()))),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   })
 }

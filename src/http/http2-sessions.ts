@@ -1,0 +1,163 @@
+import type { RequestListener } from 'node:http'
+import {
+  constants,
+  createServer,
+  type Http2Server,
+  type Http2Session,
+  type ServerHttp2Session,
+} from 'node:http2'
+import type { TLSSocket } from 'node:tls'
+import type { Connection, Connections } from './connections.ts'
+import { asHttp1, Http2Request, Http2Response } from './http2-messages.ts'
+import { maxHeadBytes, maxHeaders, maxTargetBytes } from './list-verb.ts'
+import { emptyErrors, type RawStatus, refusalHeaders } from './raw-errors.ts'
+
+export type Http2Options = {
+  /** From a connection's handshake to its first frame. */
+  readonly headerTimeoutMs: number
+  /** From the head of a request to the end of its body. */
+  readonly bodyTimeoutMs: number
+  /** How long a connection may wait for its next request. */
+  readonly idleTimeoutMs: number
+  readonly connections: Connections
+  /** Called for each request that is refused before a handler sees it. */
+  readonly onRefused: (status: RawStatus) => void
+}
+
+/** Requests of one connection at the same time; a client waits with more. */
+const mostStreams = 100
+/** As a last frame's stream in GOAWAY: requests that are on their way are still served (RFC 9113 §6.8). */
+const anyStream = 2 ** 31 - 1
+/** Memory of one connection: heads and unsent responses, in MB. More requests are then refused. */
+const sessionMemory = 32
+
+/** One connection. */
+type Session = {
+  readonly socket: TLSSocket
+  readonly connection: Connection
+  readonly idle: NodeJS.Timeout
+  streams: number
+}
+
+/**
+ * Serves HTTP/2 on connections whose clients chose it. Limits and refusals are those of HTTP/1.1, except for
+ * what the protocol decides: docs/tls.md#http2
+ */
+export class Http2Sessions {
+  readonly #options: Http2Options
+  readonly #handler: RequestListener
+  readonly #server: Http2Server
+  readonly #sessions = new Map<Http2Session, Session>()
+  #isEnding = false
+
+  constructor(options: Http2Options, handler: RequestListener) {
+    this.#options = options
+    this.#handler = handler
+    this.#server = createServer({
+      Http2ServerRequest: Http2Request,
+      Http2ServerResponse: Http2Response,
+      // beyond our own limits, so that requests a little above them get a status
+      maxHeaderListPairs: 2 * maxHeaders,
+      maxSessionMemory: sessionMemory,
+      settings: { maxConcurrentStreams: mostStreams, maxHeaderListSize: 2 * maxHeadBytes },
+    } as Parameters<typeof createServer>[0])
+    this.#server.on('request', (request, response) =>
+      this.#receive(request as Http2Request, response as Http2Response),
+    )
+    for (const [event, status] of [
+      ['checkExpectation', 417],
+      ['connect', 405],
+    ] as const)
+      this.#server.on(event, (_request, response) => this.#refuse(response as Http2Response, status))
+  }
+
+  /** The number of open connections. */
+  get count(): number {
+    return this.#sessions.size
+  }
+
+  take(socket: TLSSocket, connection: Connection): void {
+    this.#server.once('session', (session) => this.#open(session, socket, connection))
+    this.#server.emit('connection', socket)
+  }
+
+  /** Asks clients to make no more requests; those on their way are served. */
+  endConnections(): void {
+    this.#isEnding = true
+    for (const session of this.#sessions.keys())
+      if (!session.closed) session.goaway(constants.NGHTTP2_NO_ERROR, anyStream)
+  }
+
+  /** Ends each connection once its requests are answered. */
+  close(): void {
+    for (const session of this.#sessions.keys()) session.close()
+  }
+
+  abort(): void {
+    for (const session of this.#sessions.keys()) session.destroy()
+  }
+
+  #open(session: ServerHttp2Session, socket: TLSSocket, connection: Connection): void {
+    const { headerTimeoutMs, idleTimeoutMs } = this.#options
+    const idle = setTimeout(() => this.#endIfIdle(session), idleTimeoutMs)
+    const silent = setTimeout(() => session.destroy(), headerTimeoutMs)
+    session.once('remoteSettings', () => clearTimeout(silent))
+    this.#sessions.set(session, { socket, connection, idle, streams: 0 })
+    session.once('close', () => {
+      clearTimeout(idle)
+      clearTimeout(silent)
+      this.#sessions.delete(session)
+    })
+    if (this.#isEnding) session.goaway(constants.NGHTTP2_NO_ERROR, anyStream)
+  }
+
+  #endIfIdle(session: ServerHttp2Session): void {
+    if (this.#sessions.get(session)?.streams === 0) session.close()
+  }
+
+  #receive(request: Http2Request, response: Http2Response): void {
+    const { stream } = request
+    const session = stream.session && this.#sessions.get(stream.session)
+    if (session === undefined) return void stream.destroy()
+    request.arrivedOn(session.socket)
+    this.#follow(session, request, response)
+    const line = { destroy: () => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM) }
+    const [request1, response1] = asHttp1(request, response)
+    if (!this.#options.connections.beginStream(session.connection, line, request1, response1)) return
+    const refusal = headRefusal(request)
+    if (refusal === undefined) this.#handler(request1, response1)
+    else this.#refuse(response, refusal)
+  }
+
+  /** Keeps the time limits of connection and request. */
+  #follow(session: Session, request: Http2Request, response: Http2Response): void {
+    const { stream } = request
+    session.streams += 1
+    const limit = stream.endAfterHeaders
+      ? undefined
+      : setTimeout(() => this.#refuse(response, 408), this.#options.bodyTimeoutMs)
+    request.once('end', () => clearTimeout(limit))
+    response.once('close', () => {
+      clearTimeout(limit)
+      session.streams -= 1
+      session.idle.refresh()
+      if (!response.shouldKeepAlive) stream.session?.close()
+    })
+  }
+
+  /** Responds, unless a response has begun, and reads nothing more of the request. */
+  #refuse(response: Http2Response, status: RawStatus): void {
+    const { stream } = response
+    this.#options.onRefused(status)
+    if (response.headersSent) return stream.close(constants.NGHTTP2_CANCEL)
+    response.writeHead(status, refusalHeaders())
+    response.end(emptyErrors)
+    stream.once('finish', () => stream.close())
+  }
+}
+
+/** What is wrong with a head that the protocol allows. */
+function headRefusal({ rawHeaders, url = '' }: Http2Request): RawStatus | undefined {
+  if (rawHeaders.length > 2 * maxHeaders || rawHeaders.join('').length > maxHeadBytes) return 431
+  return url.length > maxTargetBytes ? 414 : undefined
+}

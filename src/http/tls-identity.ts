@@ -1,0 +1,55 @@
+import { createServer, type Server } from 'node:tls'
+import { readTlsFiles, TlsFileError, type TlsMaterial, type TlsSettings } from './tls-files.ts'
+
+/** Protocols that a client may choose (ALPN), best first. */
+export type Protocols = readonly ('h2' | 'http/1.1')[]
+
+/**
+ * The certificate of the server, and the authorities of its clients. `reload` replaces them for new
+ * connections; existing ones keep theirs.
+ */
+export class TlsIdentity {
+  readonly settings: TlsSettings
+  #material: TlsMaterial
+  readonly #servers = new Set<Server>()
+
+  private constructor(settings: TlsSettings, material: TlsMaterial) {
+    this.settings = settings
+    this.#material = material
+  }
+
+  /** Rejects with a `TlsFileError` if the files cannot be used. */
+  static async read(settings: TlsSettings): Promise<TlsIdentity> {
+    return new TlsIdentity(settings, await readTlsFiles(settings))
+  }
+
+  /** When the certificate expires, in milliseconds. */
+  get expiresAt(): number {
+    return this.#material.expiresAt
+  }
+
+  /** Reads the files again. Rejects with a `TlsFileError`, and changes nothing, if they cannot be used. */
+  async reload(): Promise<void> {
+    const material = await readTlsFiles(this.settings)
+    if (material.expiresAt <= Date.now())
+      throw new TlsFileError('GATEHOUSE_TLS_CERT_FILE: the certificate has expired')
+    this.#material = material
+    // a new context has new keys for tickets, so no session continues that other authorities admitted
+    for (const server of this.#servers) server.setSecureContext(this.#material.context)
+  }
+
+  /** A server that does not listen: each `connection` becomes a `secureConnection`. */
+  newServer(options: { readonly handshakeTimeout: number; readonly protocols: Protocols }): Server {
+    const { clientCaFile, requiresClientCertificate } = this.settings
+    const server = createServer({
+      ...this.#material.context,
+      handshakeTimeout: options.handshakeTimeout,
+      ALPNProtocols: [...options.protocols],
+      requestCert: clientCaFile !== undefined,
+      rejectUnauthorized: requiresClientCertificate,
+    })
+    this.#servers.add(server)
+    server.once('close', () => this.#servers.delete(server))
+    return server
+  }
+}

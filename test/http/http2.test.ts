@@ -1,0 +1,294 @@
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type OutgoingHttpHeaders,
+} from 'node:http2'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Authority } from '../support/certificates.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const authority = new Authority()
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+let server: TestServer
+
+const tlsServer = (settings: Record<string, string> = {}) =>
+  startTestServer({
+    settings: {
+      ...{ TLS_CERT_FILE: folder.file('cert.pem'), TLS_KEY_FILE: folder.file('key.pem'), METRICS: 'open' },
+      ...settings,
+    },
+  })
+
+beforeAll(async () => {
+  folder = await temporaryFolder()
+  const { cert, key } = authority.sign('gate')
+  writeFileSync(folder.file('cert.pem'), cert)
+  writeFileSync(folder.file('key.pem'), key)
+  server = await tlsServer()
+})
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+  authority[Symbol.dispose]()
+  await folder[Symbol.asyncDispose]()
+})
+
+/** A connection of HTTP/2. */
+async function open({ url }: { url: string } = server): Promise<ClientHttp2Session & Disposable> {
+  const session = connect(url, { ca: authority.cert, maxSendHeaderBlockLength: 1024 * 1024 })
+  session.on('error', () => {})
+  await once(session, 'remoteSettings')
+  return Object.assign(session, { [Symbol.dispose]: () => session.destroy() })
+}
+
+type Answer = { status: number; headers: OutgoingHttpHeaders; text: string; errors: unknown }
+
+/** The response to a request; of status 0 if the stream was reset. */
+function answerOf(stream: ClientHttp2Stream): Promise<Answer> {
+  const answer: Answer = { status: 0, headers: {}, text: '', errors: undefined }
+  stream.setEncoding('utf8')
+  stream.on('error', () => {})
+  stream.on('response', (headers) => Object.assign(answer, { headers, status: headers[':status'] }))
+  stream.on('data', (text: string) => (answer.text += text))
+  return new Promise((resolve) =>
+    stream.once('close', () => {
+      const errors = answer.text.startsWith('{') ? JSON.parse(answer.text)['errors'] : undefined
+      resolve({ ...answer, errors })
+    }),
+  )
+}
+
+function call(
+  session: ClientHttp2Session,
+  method: string,
+  path: string,
+  { body, headers = {} }: { body?: string; headers?: OutgoingHttpHeaders } = {},
+): Promise<Answer> {
+  const stream = session.request(
+    { ':method': method, ':path': path, 'x-vault-token': 'root', ...headers },
+    { endStream: body === undefined },
+  )
+  if (body !== undefined) stream.end(body)
+  return answerOf(stream)
+}
+
+describe('a connection', () => {
+  test.each([
+    ['GET', '/v1/sys/policies/acl?list=true', 200],
+    ['LIST', '/v1/sys/policies/acl', 200],
+    ['SCAN', '/v1/sys/namespaces', 204],
+    ['HELP', '/v1/sys/policies/acl', 200],
+    ['HEAD', '/v1/sys/health', 200],
+    ['FOO', '/v1/sys/policies/acl', 405],
+    ['list', '/v1/sys/policies/acl', 405],
+    ['SEARCH', '/v1/sys/policies/acl', 405],
+  ])('%s %s is served as over HTTP/1.1: %i', async (method, path, status) => {
+    using session = await open()
+
+    const answer = await call(session, method, path)
+
+    expect(answer.status).toBe(status)
+    expect(answer.headers).toMatchObject({
+      'cache-control': 'no-store',
+      'strict-transport-security': 'max-age=31536000; includeSubDomains',
+      'x-gatehouse-request-id': expect.any(String),
+    })
+  })
+
+  test('serves requests at once, each with its own body and answer', async () => {
+    using session = await open()
+    const texts = Array.from({ length: 100 }, (_, index) => `secret ${index} ${'x'.repeat(index * 50)}`)
+
+    const written = await Promise.all(
+      texts.map((value, index) =>
+        call(session, 'POST', `/v1/cubbyhole/h2-${index}`, { body: JSON.stringify({ value }) }),
+      ),
+    )
+    const read = await Promise.all(texts.map((_, index) => call(session, 'GET', `/v1/cubbyhole/h2-${index}`)))
+
+    expect(new Set(written.map(({ status }) => status))).toEqual(new Set([204]))
+    expect(read.map(({ text }) => JSON.parse(text).data.value)).toEqual(texts)
+  })
+
+  test('allows 100 requests at the same time', async () => {
+    using session = await open()
+
+    expect(session.remoteSettings.maxConcurrentStreams).toBe(100)
+  })
+
+  test('is not used by clients that do not choose it, or if it is off', async () => {
+    await using without = await tlsServer({ HTTP2: 'false' })
+    const session = connect(without.url, { ca: authority.cert })
+
+    await expect(once(session, 'connect')).rejects.toThrow()
+  })
+
+  test('is shown in the metrics', async () => {
+    using session = await open()
+
+    const { text } = await call(session, 'GET', '/metrics')
+
+    expect(text).toContain('gatehouse_http_connections{protocol="http/2"} 1')
+  })
+
+  test('lets a client end one request, which then no longer waits', async () => {
+    await using single = await tlsServer({ MESSAGE_WAITERS: '1' })
+    using session = await open(single)
+    const path = '/v1/sys/internal/ui/unauthenticated-messages'
+    const tag = { 'if-none-match': String((await call(session, 'GET', path)).headers['etag']) }
+    const first = session.request({ ':path': `${path}?wait=60s`, ...tag })
+    const cancelled = answerOf(first)
+    const second = () => call(session, 'GET', `${path}?wait=1ms`, { headers: tag })
+
+    const during = await second()
+    first.close(constants.NGHTTP2_CANCEL)
+    await cancelled
+    let after = await second()
+    while (after.status === 429) after = await second()
+
+    expect([during.status, after.status]).toEqual([429, 304])
+  })
+})
+
+describe('limits', () => {
+  test('an announced body over the limit is 413 before it is sent', async () => {
+    using session = await open()
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/v1/cubbyhole/a',
+      'x-vault-token': 'root',
+      'content-length': 33 * 1024 * 1024,
+    })
+
+    const answer = await answerOf(stream)
+
+    expect([answer.status, answer.errors]).toEqual([413, ['http: request body too large']])
+  })
+
+  test('a body over the limit without a length is 413', async () => {
+    await using small = await tlsServer({ MAX_REQUEST_SIZE: '100KiB', MAX_LOGIN_SIZE: '10KiB' })
+    using session = await open(small)
+
+    const answer = await call(session, 'POST', '/v1/cubbyhole/a', { body: 'x'.repeat(200_000) })
+    const next = await call(session, 'GET', '/v1/sys/health')
+
+    expect([answer.status, next.status]).toEqual([413, 200])
+  })
+
+  test('a head over 128 KiB and one of more than 1,000 headers are 431, and the connection goes on', async () => {
+    using session = await open()
+    const large = Object.fromEntries(
+      Array.from({ length: 5 }, (_, index) => [`x-${index}`, 'y'.repeat(27_000)]),
+    )
+    const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`x-${index}`, 'y']))
+
+    const statuses = [
+      await call(session, 'GET', '/v1/sys/health', { headers: large }),
+      await call(session, 'GET', '/v1/sys/health', { headers: many }),
+      await call(session, 'GET', '/v1/sys/health'),
+    ].map(({ status, errors }) => [status, errors])
+
+    expect(statuses).toEqual([
+      [431, []],
+      [431, []],
+      [200, undefined],
+    ])
+  })
+
+  test('a body that does not arrive in time is 408', async () => {
+    await using impatient = await tlsServer({ BODY_TIMEOUT: '50ms' })
+    using session = await open(impatient)
+    const stream = session.request({ ':method': 'POST', ':path': '/v1/cubbyhole/a', 'x-vault-token': 'root' })
+    stream.write('{')
+
+    const answer = await answerOf(stream)
+
+    expect(answer.status).toBe(408)
+  })
+
+  test('a connection without requests is closed after IDLE_TIMEOUT, and not while one is served', async () => {
+    await using impatient = await tlsServer({ IDLE_TIMEOUT: '100ms' })
+    using session = await open(impatient)
+    const closed = once(session, 'close')
+
+    const path = '/v1/sys/internal/ui/unauthenticated-messages'
+    const { headers } = await call(session, 'GET', path)
+    const waited = await call(session, 'GET', `${path}?wait=1s`, {
+      headers: { 'if-none-match': String(headers['etag']) },
+    })
+    await closed
+
+    expect(waited.status).toBe(304)
+  })
+
+  test('requests count like connections: one too many replaces the one that has been idle longest', async () => {
+    await using small = await tlsServer({ MAX_CONNECTIONS: '4', MAX_CONNECTION_SHARE: '100%' })
+    using session = await open(small)
+    const unfinished = () =>
+      session.request({ ':method': 'POST', ':path': '/v1/cubbyhole/a', 'x-vault-token': 'root' })
+    const first = answerOf(unfinished())
+    const others = [unfinished(), unfinished()]
+
+    const served = await call(session, 'GET', '/v1/sys/health')
+    const replaced = await first
+    for (const one of others) one.end('{"a":1}')
+
+    expect([served.status, replaced.status]).toEqual([200, 0])
+    expect((await Promise.all(others.map(answerOf))).map(({ status }) => status)).toEqual([204, 204])
+  })
+})
+
+describe('hostile clients', () => {
+  test('a client that opens and resets requests without end is disconnected', async () => {
+    using session = await open()
+    const gone = new Promise((settle) => session.once('close', settle))
+    let code: number | undefined
+    session.on('goaway', (reason) => (code = reason))
+
+    const flood = () => {
+      for (let burst = 0; burst < 50 && !session.closed && !session.destroyed; burst++) {
+        const stream = session.request({ ':path': '/v1/sys/health' })
+        stream.on('error', () => {})
+        stream.close(constants.NGHTTP2_CANCEL)
+      }
+      if (!session.destroyed) setImmediate(flood)
+    }
+    flood()
+    await gone
+    using next = await open()
+
+    expect(code).toBeDefined()
+    expect((await call(next, 'GET', '/v1/sys/health')).status).toBe(200)
+  })
+})
+
+describe('a server that stops', () => {
+  test('sends GOAWAY, finishes the requests in progress, and serves those on their way', async () => {
+    const stopping = await tlsServer({ DRAIN_DELAY: '0s' })
+    using session = await open(stopping)
+    const running = session.request({
+      ':method': 'PUT',
+      ':path': '/v1/cubbyhole/late',
+      'x-vault-token': 'root',
+    })
+    const late = answerOf(running)
+    // the server has the head once it responds to a later request
+    await call(session, 'GET', '/v1/sys/health')
+    const goaway = once(session, 'goaway')
+
+    const drained = stopping.server.drain(0)
+    const [code] = await goaway
+    running.end('{"a":1}')
+    const answer = await late
+    await drained
+    await stopping[Symbol.asyncDispose]()
+
+    expect([code, answer.status]).toEqual([constants.NGHTTP2_NO_ERROR, 204])
+    expect(session.destroyed || session.closed).toBe(true)
+  })
+})

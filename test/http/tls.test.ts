@@ -1,0 +1,253 @@
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { connect as connectPlain } from 'node:net'
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Authority } from '../support/certificates.ts'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { chunked, head, Wire } from './wire.ts'
+
+const authority = new Authority()
+const strangers = new Authority()
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+
+beforeAll(async () => {
+  folder = await temporaryFolder()
+  writeFileSync(folder.file('ca.pem'), authority.cert)
+})
+
+afterAll(async () => {
+  authority[Symbol.dispose]()
+  strangers[Symbol.dispose]()
+  await folder[Symbol.asyncDispose]()
+})
+
+/** Writes a pair to the files of the settings `tlsSettings`. */
+function writePair({ cert, key }: { cert: string; key: string }): void {
+  writeFileSync(folder.file('cert.pem'), cert)
+  writeFileSync(folder.file('key.pem'), key)
+}
+
+const tlsSettings = () => ({ TLS_CERT_FILE: folder.file('cert.pem'), TLS_KEY_FILE: folder.file('key.pem') })
+
+async function startTls(settings: Record<string, string> = {}, parts = {}): Promise<TestServer> {
+  writePair(authority.sign('gate'))
+  return startTestServer({ settings: { ...tlsSettings(), ...settings }, ...parts })
+}
+
+/** Resolves when the handshake is complete on the client's side. */
+async function shake({ url }: { url: string }, options: ConnectionOptions = {}): Promise<TLSSocket> {
+  const { port } = new URL(url)
+  const socket = connect({ port: Number(port), host: '127.0.0.1', ca: authority.cert, ...options })
+  await once(socket, 'secureConnect')
+  return socket
+}
+
+const wireTo = async (server: { url: string }, options: ConnectionOptions = {}) =>
+  new Wire(await shake(server, options), () => undefined)
+
+const nameOf = (socket: TLSSocket) => socket.getPeerCertificate().subject.CN
+
+test('HTTP/1.1 over TLS serves any verb, pipelined and split, and refuses like plain HTTP', async () => {
+  await using server = await startTls()
+  using wire = await wireTo(server)
+  const token = ['X-Vault-Token: root']
+
+  wire.send(head('LIST', '/v1/sys/policies/acl', token) + head('FOO', '/v1/sys/policies/acl', token) + 'LI')
+  const first = await wire.answers(2)
+  wire.send(head('ST', '/v1/sys/policies/acl', token))
+  wire.send(
+    chunked('POST', '/v1/sys/tools/hash', ['{"input":', '"YQ=="}'], []).replace(
+      'Host',
+      'X-Vault-Token: root\r\nHost',
+    ),
+  )
+  const second = await wire.answers(2)
+  wire.send(head('GE(T', '/v1/sys/health'))
+
+  expect(server.url).toMatch(/^https:\/\/127/)
+  expect([...first, ...second].map(({ status }) => status)).toEqual([200, 405, 200, 200])
+  expect((await wire.answer())?.status).toBe(400)
+})
+
+test('a client that has ended its side still gets its response', async () => {
+  await using server = await startTls()
+  using wire = await wireTo(server)
+
+  wire.send(head('LIST', '/v1/sys/policies/acl', ['X-Vault-Token: root']))
+  wire.end()
+
+  expect((await wire.untilClosed()).map(({ status }) => status).at(-1)).toBe(200)
+})
+
+test('plain HTTP is not served where TLS is, and both are counted', async () => {
+  await using server = await startTls({ METRICS: 'open' })
+  const plain = connectPlain(Number(new URL(server.url).port), '127.0.0.1')
+  const received: Buffer[] = []
+  plain.on('data', (bytes: Buffer) => received.push(bytes)).on('error', () => {})
+
+  plain.write(head('GET', '/v1/sys/health'))
+  await once(plain, 'close')
+  using wire = await wireTo(server)
+  wire.send(head('GET', '/metrics'))
+  const metrics = (await wire.answer())?.body ?? ''
+
+  expect(Buffer.concat(received).toString('latin1')).not.toContain('HTTP/')
+  expect(metrics).toContain('gatehouse_http_refused_total{reason="handshake"} 1')
+  expect(metrics).toContain('gatehouse_http_connections{protocol="http/1.1"} 1')
+})
+
+test.each([
+  { lowest: '1.2', client: 'TLSv1.1', works: false },
+  { lowest: '1.2', client: 'TLSv1.2', works: true },
+  { lowest: '1.2', client: 'TLSv1.3', works: true },
+  { lowest: '1.3', client: 'TLSv1.2', works: false },
+  { lowest: '1.3', client: 'TLSv1.3', works: true },
+] as const)(
+  'with $lowest as the lowest version, $client works: $works',
+  async ({ lowest, client, works }) => {
+    await using server = await startTls({ TLS_MIN_VERSION: lowest })
+
+    const shaken = shake(server, { minVersion: client, maxVersion: client, ciphers: 'DEFAULT@SECLEVEL=0' })
+
+    expect(
+      await shaken.then(
+        (socket) => !socket.destroy().authorized === false,
+        () => false,
+      ),
+    ).toBe(works)
+  },
+)
+
+test('ciphers without forward secrecy are refused', async () => {
+  await using server = await startTls()
+
+  await expect(shake(server, { maxVersion: 'TLSv1.2', ciphers: 'AES128-GCM-SHA256' })).rejects.toThrow()
+})
+
+test('a reload gives new connections the new certificate, and a bad one changes nothing', async () => {
+  const lines: Record<string, unknown>[] = []
+  await using server = await startTls(
+    { METRICS: 'open' },
+    { log: pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }) },
+  )
+  const before = await shake(server)
+  const renewed = authority.sign('renewed', 1)
+  const reloaded = async (write: () => void) => {
+    write()
+    await server.server.reload()
+    const socket = await shake(server)
+    const name = nameOf(socket)
+    socket.destroy()
+    return name
+  }
+
+  const names = [
+    nameOf(before),
+    await reloaded(() => writePair(renewed)),
+    await reloaded(() => writePair({ cert: authority.sign('other').cert, key: renewed.key })),
+    await reloaded(() => writePair({ cert: 'no certificate', key: renewed.key })),
+    await reloaded(() => writePair({ cert: renewed.cert, key: 'no key' })),
+    await reloaded(() => writePair(authority.sign('expired', -1))),
+    await reloaded(() => writePair(authority.sign('again'))),
+  ]
+  const old = new Wire(before, () => undefined)
+  old.send(head('GET', '/metrics'))
+  const metrics = (await old.answer())?.body ?? ''
+  old.close()
+
+  expect(names).toEqual(['gate', 'renewed', 'renewed', 'renewed', 'renewed', 'renewed', 'again'])
+  expect(
+    lines
+      .filter(({ event }) => String(event).startsWith('reload'))
+      .map(({ event, reason }) => [event, reason]),
+  ).toEqual([
+    ['reloaded', undefined],
+    ['reload_failed', 'GATEHOUSE_TLS_KEY_FILE: the key does not belong to the certificate'],
+    ['reload_failed', 'GATEHOUSE_TLS_CERT_FILE: has no certificate in PEM'],
+    ['reload_failed', 'GATEHOUSE_TLS_KEY_FILE: has no unencrypted private key in PEM'],
+    ['reload_failed', 'GATEHOUSE_TLS_CERT_FILE: the certificate has expired'],
+    ['reloaded', undefined],
+  ])
+  expect(metrics).toContain('gatehouse_tls_reloads_total{outcome="loaded"} 2')
+  expect(metrics).toContain('gatehouse_tls_reloads_total{outcome="failed"} 4')
+  const [, expiry] = /^gatehouse_tls_certificate_expiry_timestamp_seconds (\S+)$/m.exec(metrics) ?? []
+  expect(Number(expiry) * 1000).toBeGreaterThan(Date.now())
+})
+
+test.each([
+  { auth: 'optional', without: true },
+  { auth: 'require', without: false },
+])('client certificates, $auth: without one $without, with a bad one never', async ({ auth, without }) => {
+  await using server = await startTls({ TLS_CLIENT_CA_FILE: folder.file('ca.pem'), TLS_CLIENT_AUTH: auth })
+  const isServed = async (pair: { cert?: string; key?: string }) => {
+    const wire = await wireTo(server, pair).catch(() => undefined)
+    wire?.send(head('GET', '/v1/sys/health'))
+    const answer = await wire?.answer()
+    wire?.close()
+    return answer?.status === 200
+  }
+
+  expect(await isServed(authority.sign('client'))).toBe(true)
+  expect(await isServed({})).toBe(without)
+  expect(await isServed(strangers.sign('stranger'))).toBe(false)
+  expect(await isServed(authority.sign('former client', -1))).toBe(false)
+})
+
+test.each(['TLSv1.2', 'TLSv1.3'] as const)(
+  'a session of %s does not admit a client whose authority a reload has removed',
+  async (version) => {
+    writeFileSync(folder.file('clients.pem'), `${authority.cert}${strangers.cert}`)
+    await using server = await startTls({
+      ...{
+        TLS_CLIENT_CA_FILE: folder.file('clients.pem'),
+        TLS_CLIENT_AUTH: 'require',
+        TLS_MIN_VERSION: '1.2',
+      },
+    })
+    const client = { ...strangers.sign('client'), maxVersion: version }
+    const first = await shake(server, client)
+    const sessions: Buffer[] = []
+    first.on('session', (session: Buffer) => sessions.push(session))
+    const wire = new Wire(first, () => undefined)
+    wire.send(head('GET', '/v1/sys/health'))
+    expect((await wire.answer())?.status).toBe(200)
+    const session = sessions.at(-1) ?? first.getSession()
+    wire.close()
+    const again = async () => {
+      const next = await wireTo(server, { ...client, session }).catch(() => undefined)
+      next?.send(head('GET', '/v1/sys/health'))
+      const answer = await next?.answer()
+      next?.close()
+      return answer?.status
+    }
+
+    const before = await again()
+    writeFileSync(folder.file('clients.pem'), authority.cert)
+    await server.server.reload()
+    const after = await again()
+
+    expect([before, after]).toEqual([200, undefined])
+  },
+)
+
+test('a connection without a handshake counts, and ends when the server stops', async () => {
+  const server = await startTls({ MAX_CONNECTIONS: '1', MAX_CONNECTION_SHARE: '100%' })
+  const port = Number(new URL(server.url).port)
+  const silent = connectPlain(port, '127.0.0.1')
+  const first = once(silent, 'close')
+  await once(silent, 'connect')
+
+  const busy = await shake(server)
+  await first
+  const last = connectPlain(port, '127.0.0.1')
+  await once(last, 'connect')
+  const ended = once(last, 'close')
+  busy.destroy()
+  await server[Symbol.asyncDispose]()
+  await ended
+
+  expect([silent.destroyed, last.destroyed]).toEqual([true, true])
+})
