@@ -118,7 +118,10 @@ export class Http2Sessions {
   #receive(request: Http2Request, response: Http2Response): void {
     const { stream } = request
     const session = stream.session && this.#sessions.get(stream.session)
-    if (session === undefined) return void stream.destroy()
+    if (session === undefined) {
+      stream.destroy()
+      return
+    }
     request.arrivedOn(session.socket)
     this.#follow(session, request, response)
     const line = { destroy: () => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM) }
@@ -149,7 +152,10 @@ export class Http2Sessions {
   #refuse(response: Http2Response, status: RawStatus): void {
     const { stream } = response
     this.#options.onRefused(status)
-    if (response.headersSent) return stream.close(constants.NGHTTP2_CANCEL)
+    if (response.headersSent) {
+      stream.close(constants.NGHTTP2_CANCEL)
+      return
+    }
     response.writeHead(status, refusalHeaders())
     response.end(emptyErrors)
     stream.once('finish', () => stream.close())
