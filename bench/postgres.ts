@@ -29,9 +29,9 @@ export async function measurePostgres({ generator, options }: PostgresInput): Pr
   await using issuer = await startIssuer({ algorithms: ['RS256', 'ES256'] })
   await using installation = await PostgresInstallation.open()
   await using postgres = await installation.start({ shared_buffers: '256MB', max_connections: 200 })
-  const start = (name: string, environment: Record<string, string> = {}) =>
+  const start = (name: string, environment: Record<string, string> = {}, at = folder.path) =>
     startServerProcess({
-      folder: folder.path,
+      folder: at,
       environment: {
         GATEHOUSE_STORAGE: postgres.url('gatehouse'),
         GATEHOUSE_SEAL_KEY: sealKey,
@@ -82,8 +82,18 @@ export async function measurePostgres({ generator, options }: PostgresInput): Pr
   await using four = await start('four')
   const all = [gatehouse, two, three, four]
   lines.push(await compare('four servers', measure, [gatehouse], all, 1))
+  await using others = new AsyncDisposableStack()
+  const alone: ServerProcess[] = []
+  for (const name of ['alone_1', 'alone_2', 'alone_3']) {
+    await createDatabase(postgres, name)
+    const own = others.use(await makeBenchFolder())
+    const server = others.use(await start(name, { GATEHOUSE_STORAGE: postgres.url(name) }, own.path))
+    await configureLogins(server.url, server.rootToken, issuer)
+    await measure([server])
+    alone.push(server)
+  }
   lines.push(
-    await constantLoad([[gatehouse], [gatehouse, two], all], (servers) =>
+    await constantLoad(all, alone, (servers) =>
       measureTogether(servers, known.requests, generator, {
         perSecond: constantRate,
         seconds: constantSeconds,
@@ -155,18 +165,26 @@ async function measureTogether(
 }
 
 /**
- * The CPU cost of a login at the first server while each server of a group gets the same load, by the size of
- * the group; in turns.
+ * The CPU cost of a login at the first server, by the number of servers that share its database; in turns. The
+ * same number of servers always gets the same load: the others have databases of their own, so that the machine
+ * is equally busy.
  */
 async function constantLoad(
-  groups: readonly (readonly ServerProcess[])[],
+  sharing: readonly ServerProcess[],
+  alone: readonly ServerProcess[],
   measure: (servers: readonly ServerProcess[]) => Promise<Together>,
 ): Promise<string> {
-  const costs = groups.map((servers) => ({ servers, micros: [] as number[] }))
+  const costs = [1, 2, sharing.length].map((count) => ({
+    ...{ count, micros: [] as number[] },
+    servers: [...sharing.slice(0, count), ...alone.slice(0, sharing.length - count)],
+  }))
   for (let round = 0; round < 5; round++)
     for (const { servers, micros } of costs) micros.push((await measure(servers)).firstCpuMicros)
-  const texts = costs.map(({ servers, micros }) => `${servers.length}: ${Math.round(median(micros))} µs`)
-  return `CPU of a login at one server, while each of n serves ${constantRate}/s, by n: ${texts.join(', ')}`
+  const texts = costs.map(({ count, micros }) => `${count}: ${Math.round(median(micros))} µs`)
+  return (
+    `CPU of a login at one of ${sharing.length} servers with ${constantRate}/s each, ` +
+    `by the number that shares its database: ${texts.join(', ')}`
+  )
 }
 
 /** Compares in turns, after each server has been warmed up. */

@@ -56,9 +56,11 @@ export type GroupWriterParts = {
   onFailure(cause: unknown): void
 }
 
-/** Groups that are committed at the same time; an older one that still waits is not counted. */
-const maxGroups = 2
-const oldGroupMs = 20
+/**
+ * The next group waits so long for the one under way. Steps that wait share one commit, which costs much less
+ * than two; but a slow database must not make each step wait for two commits, and a lock must not stop others.
+ */
+const longestWaitMs = 5
 const maxRetries = 5
 const maxRetryMs = 2_000
 const decideMs = 2_000
@@ -138,15 +140,12 @@ export class GroupWriter {
 
   #startGroups(): void {
     while (this.#queue.length > 0) {
-      const now = performance.now()
-      let young = 0
-      for (const began of this.#groups) if (now - began < oldGroupMs) young += 1
-      if (young >= maxGroups) {
-        // nothing else may wake it if the groups under way wait for a lock
+      const sinceMs = performance.now() - longestWaitMs
+      if (this.#groups.values().some((began) => began > sinceMs)) {
         this.#timer ??= setTimeout(() => {
           this.#timer = undefined
           this.#startGroups()
-        }, oldGroupMs)
+        }, longestWaitMs)
         return
       }
       const group = this.#pick()
