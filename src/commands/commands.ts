@@ -12,6 +12,11 @@ type ListedCommand = {
 
 /** What an operator runs beside the server, by name. docs/operations.md#commands */
 const commands: Readonly<Record<string, ListedCommand>> = {
+  health: {
+    usage: '',
+    summary: 'Ask the server with the same settings whether it is ready',
+    load: async () => (await import('./health.ts')).health,
+  },
   'root-token': {
     usage: '[--out FILE]',
     summary: 'Create a further root token',
