@@ -1,60 +1,42 @@
-# The base image brings its own Node of the major version that the project is pinned to, so the optional packages with a Node stay out.
-FROM node:26-slim AS packages
-WORKDIR /app
+# The executable of `npm run release`, on an image without a shell or anything else: docs/deployment.md#container
+FROM node:26-bookworm-slim AS build
+WORKDIR /build
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --omit=optional --ignore-scripts
-
-FROM node:26-slim AS bundle
-WORKDIR /app
-COPY package.json package-lock.json ./
-RUN npm ci --ignore-scripts
+# With the pinned Node and the bundler, and without install scripts.
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY bin bin
 COPY migrations migrations
 COPY release release
 COPY src src
-RUN npm run build
+RUN npm run release && out/gatehouse --version
+# What the final image lacks: a library that Node needs, and folders of the server's user.
+RUN cp -L /usr/lib/*-linux-gnu/libatomic.so.1 . && install -d -m 0700 own/data own/run
 
-FROM node:26-slim AS warm
-WORKDIR /app
-COPY --from=packages /app/node_modules node_modules
-COPY package.json LICENSE ./
-COPY bin bin
-COPY migrations migrations
-COPY --from=bundle /app/dist dist
-RUN install -d -o node -g node node_modules/.cache/gatehouse
-# Compiled code belongs to one Node and one user: the user of the container starts the server once, on a store that is thrown away.
-# A server that does not start, or does not stop in order, ends the build.
-USER node
-ENV NODE_ENV=production
-RUN set -e; dir=$(mktemp -d); \
-    GATEHOUSE_LISTEN=127.0.0.1:0 GATEHOUSE_STORAGE=sqlite:$dir/db GATEHOUSE_SEAL_KEY_FILE=$dir/key GATEHOUSE_ROOT_TOKEN_FILE=$dir/token \
-      bin/gatehouse 2>$dir/log & server=$!; \
-    until grep -q '"event":"started"' $dir/log; do kill -0 $server; sleep 0.1; done; \
-    kill -TERM $server; wait $server; rm -r $dir; \
-    chmod -R a+rX node_modules/.cache/gatehouse
-
-# Copied anew, so all of it is root's: the server cannot change what it runs.
-FROM node:26-slim
-WORKDIR /app
-COPY --from=warm --chown=root:root /app ./
-RUN install -d -o node -g node -m 0700 /data
+FROM gcr.io/distroless/cc-debian12:nonroot
+COPY --from=build /build/libatomic.so.1 /usr/lib/
+COPY --from=build /build/out/gatehouse /usr/local/bin/
+COPY --from=build --chown=65532:65532 /build/own/data /data
+COPY --from=build --chown=65532:65532 /build/own/run /run/gatehouse
+COPY LICENSE /usr/share/doc/gatehouse/
 
 # TLS=off: inside the container the server has to listen on all addresses, and TLS is for the proxy in front.
-# The root token of the first start goes into a file, because what is printed stays in the container's log.
 # In production keep the seal key elsewhere than the database: mount it, and set GATEHOUSE_SEAL_KEY_FILE.
-ENV NODE_ENV=production \
-    GATEHOUSE_LISTEN=0.0.0.0:8200 \
+# The root token of the first start goes into a file, because what is printed stays in the container's log; `gatehouse root-token`
+# makes another one for you.
+# hadolint ignore=DL3064
+ENV GATEHOUSE_LISTEN=0.0.0.0:8200 \
     GATEHOUSE_TLS=off \
     GATEHOUSE_STORAGE=sqlite:/data/gatehouse.db \
     GATEHOUSE_SEAL_KEY_FILE=/data/seal.key \
     GATEHOUSE_AUDIT_DIRS=/data/audit \
-    GATEHOUSE_ROOT_TOKEN_FILE=/data/root-token
+    GATEHOUSE_ROOT_TOKEN_FILE=/run/gatehouse/root-token
 
-USER node
+WORKDIR /data
+USER 65532:65532
 VOLUME /data
 EXPOSE 8200
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:8200/health/ready').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=5s --retries=3 CMD ["/usr/local/bin/gatehouse", "health"]
 
-CMD ["bin/gatehouse"]
+ENTRYPOINT ["/usr/local/bin/gatehouse"]
+CMD ["server"]

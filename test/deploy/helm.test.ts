@@ -130,7 +130,7 @@ describe.skipIf(why !== undefined)('the chart', () => {
 
     expect(storage.kind).toBe(name === 'shared' ? 'postgres' : 'sqlite')
     expect(seal).toBe(name === 'shares' ? 'shamir' : 'static')
-    expect(listen).toEqual({ host: '0.0.0.0', port: 8200 })
+    expect(listen).toEqual([{ host: '0.0.0.0', port: 8200 }])
     expect(auditDirs).toEqual(['/data/audit'])
     expect(replicaName).not.toBe('')
     expect(Number(pod(name)?.['terminationGracePeriodSeconds']) * 1000).toBeGreaterThan(

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what checks the files of deploy/ and the Dockerfile, for test/deploy, into the cache folder of this project: Helm, which is
-# compiled (minutes, the first time), and the schemas of Kubernetes. Needs Go, and python3 with venv.
+# compiled (minutes, the first time), a linter for Dockerfiles, and the schemas of Kubernetes. Needs Go, and python3 with venv.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 to=$here/../../node_modules/.cache/deploy-tools

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,6 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { Client } from '../support/client.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { read, settingsOf } from './deployed.ts'
+import { executable as builtExecutable } from '../support/executable.ts'
+import { running } from './running.ts'
 import { outcomeOf } from './tools.ts'
 
 const project = join(import.meta.dirname, '../..')
@@ -40,46 +40,12 @@ while True:
     print(listener.recv(4096).decode().strip(), flush=True)
 `
 
-/** A program, and what it prints. It ends with the test. */
-function running(command: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }) {
-  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 })
-  const ended = once(child, 'close')
-  let output = ''
-  const gather = (text: string) => {
-    output += text
-    child.emit('printed')
-  }
-  child.stdout.setEncoding('utf8').on('data', gather)
-  child.stderr.setEncoding('utf8').on('data', gather)
-  return {
-    pid: String(child.pid),
-    get output() {
-      return output
-    },
-    async prints(text: string): Promise<void> {
-      const gone = ended.then(() => Promise.reject(new Error(`ended without "${text}":\n${output}`)))
-      gone.catch(() => {})
-      while (!output.includes(text)) await Promise.race([once(child, 'printed'), gone])
-    },
-    kill: (signal: NodeJS.Signals) => child.kill(signal),
-    ended: ended.then(([code]) => code as number | null),
-    [Symbol.asyncDispose]: async () => {
-      child.kill('SIGKILL')
-      await ended
-    },
-  }
-}
-
-/** What an operator installs, and what systemd makes: folders, the credential, and the program. */
+/** What an operator installs, and what systemd makes: folders, and the credential. */
 async function installIn(folder: string): Promise<void> {
   for (const name of ['S', 'L'])
     await mkdir(join(folder, name, 'gatehouse'), { recursive: true, mode: 0o700 })
   await mkdir(join(folder, 'd'))
   await writeFile(join(folder, 'd/seal.key'), '5e'.repeat(32), { mode: 0o400 })
-  const start = `shift; exec "${process.execPath}" --expose-gc --disable-sigusr1 "${join(project, 'src/main.ts')}" "$@"`
-  await writeFile(join(folder, 'gatehouse'), `#!/bin/sh\n[ "$1" = server ] || exit 2\n${start}\n`, {
-    mode: 0o700,
-  })
 }
 
 /** The system's own programs only, as in a service. */
@@ -112,7 +78,10 @@ describe.skipIf(lacks.length > 0 && process.env['CI'] !== 'true')('systemd', () 
     expect(open.output).toContain('Overall exposure level for gatehouse.service: 1.')
   })
 
-  test('starts the command line of the unit, hears when it is ready, reloads and stops it', async () => {
+  // a build of the executable may take a minute on a busy machine
+  test('starts the command line of the unit, hears when it is ready, reloads and stops it', {
+    timeout: 120_000,
+  }, async () => {
     await using folder = await temporaryFolder()
     const environment = { PATH: path, ...environmentIn(folder.path) }
     const [executable = '', ...args] = directive('ExecStart').split(' ')
@@ -124,7 +93,7 @@ describe.skipIf(lacks.length > 0 && process.env['CI'] !== 'true')('systemd', () 
     })
     await manager.prints('listening')
 
-    await using service = running(join(folder.path, 'gatehouse'), args, {
+    await using service = running(await builtExecutable(), args, {
       cwd: join(folder.path, 'S/gatehouse'),
       env: { ...environment, GATEHOUSE_LISTEN: '127.0.0.1:0', NOTIFY_SOCKET: folder.file('notify') },
     })

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 const folder = join(import.meta.dirname, '../../node_modules/.cache/deploy-tools')
 
 export const helm = join(folder, 'helm')
+export const hadolint = join(folder, 'python/bin/hadolint')
 export const kubernetesValidate = join(folder, 'python/bin/kubernetes-validate')
 
 /** Why the tests of a tool cannot run here; with CI=true every tool must be there. */

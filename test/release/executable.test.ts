@@ -1,19 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
-import { buildExecutable } from '../../release/executable.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { Client } from '../support/client.ts'
+import { executable as builtExecutable } from '../support/executable.ts'
 import { productVersion } from '../support/product-version.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** Kept between runs: it is built again when its sources have changed. */
-const folder = join(import.meta.dirname, '../../node_modules/.cache/test-executable')
 let executable: string
 beforeAll(async () => {
-  executable = await buildExecutable(folder)
+  executable = await builtExecutable()
 }, 120_000)
 
 /** Runs the executable in an empty folder, with an environment in which no program is found. */

@@ -53,6 +53,26 @@ test('the balancer of docker-compose.yml asks each replica whether it is ready, 
   expect(replica.trustedProxies).toEqual([`${address}/32`])
 })
 
+test('the proxy of deploy/compose/tls.yml is the only way to the server, and its address is trusted', () => {
+  const text = read('deploy/compose/tls.yml').replaceAll(`\${GATEHOUSE_HOST:-localhost}`, 'localhost')
+  const override = parse(text, {
+    // replaces what the first file says
+    customTags: [{ tag: '!override', collection: 'seq', resolve: (items) => items }],
+  }) as Part
+  const [proxy, gatehouse] = ['proxy', 'gatehouse'].map((name) => override['services']?.[name])
+  const settings = settingsOf(texts(gatehouse?.['environment']))
+  const address = String(proxy?.['networks']?.['proxied']?.['ipv4_address'])
+
+  expect(gatehouse?.['ports']).toEqual([])
+  expect(settings).toMatchObject({ trustedProxies: [`${address}/32`], trustedProxyRequired: true })
+  expect(read('deploy/compose/Caddyfile')).toMatch(
+    /reverse_proxy gatehouse:8200 \{\n\s+health_uri \/health\/ready\n/,
+  )
+  expect(secondsOf(compose['services']?.['gatehouse']?.['stop_grace_period']) * 1000).toBeGreaterThan(
+    settings.drainDelayMs + settings.stopTimeoutMs,
+  )
+})
+
 const server = () => manifest('Deployment', 'gatehouse')['spec']?.['template']?.['spec']
 const container = () => server()?.['containers']?.[0]
 
