@@ -2,10 +2,8 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
-import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { Client } from '../support/client.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -73,7 +71,7 @@ export async function installation(settings: Readonly<Record<string, string>> = 
     ...withoutSettings(process.env),
     PATH: `${programs}:${process.env['PATH']}`,
     CURL_JOURNAL: folder.file('journal'),
-    SYSTEMCTL: control.url,
+    SYSTEMCTL: String(control.port),
   }
   const shell = async (script: string): Promise<Followed> => {
     await writeFile(folder.file('journal'), '')
@@ -192,21 +190,21 @@ async function frontOf(portNow: () => number): Promise<AsyncDisposable & { url: 
   }
 }
 
-/** Does what the stand-in for systemctl is asked for. */
-async function controlOf(service: Service): Promise<AsyncDisposable & { url: string }> {
-  const server = createHttpServer(async (request, response) => {
+/** Does what the stand-in for systemctl is asked for. The answer is empty, or says what went wrong. */
+async function controlOf(service: Service): Promise<AsyncDisposable & { port: number }> {
+  const server = createServer(async (socket) => {
     try {
-      await service.do(JSON.parse(await text(request)))
-      response.end()
+      const [words] = await once(socket, 'data')
+      await service.do(JSON.parse(String(words)))
+      socket.end()
     } catch (error) {
-      response.writeHead(500).end(`${error instanceof Error ? error.message : error}\n`)
+      socket.end(`${error instanceof Error ? error.message : error}\n`)
     }
   })
   const url = await listening(server)
   return {
-    url,
+    port: Number(new URL(url).port),
     [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections()
       await new Promise((done) => server.close(done))
     },
   }
