@@ -29,6 +29,7 @@ import { measurePostgres } from './postgres.ts'
 import { startProgram } from './program.ts'
 import { roleReadCases } from './role-read.ts'
 import { measureRotation } from './rotation.ts'
+import { measureScrapes } from './scrapes.ts'
 import { measureSilentNames } from './silent-names.ts'
 import { measureSlowCommits } from './slow-commits.ts'
 import { measureStart } from './start.ts'
@@ -44,7 +45,7 @@ import { measureUnreadLog } from './unread-log.ts'
  * alone, `--only attacks` logins while other clients leave requests unfinished or connections idle, `--only
  * forged` logins while another address sends forged tokens, `--only overload` logins of ten times as many clients as
  * are served at a time, `--only silent-names` logins while others wait for a name server that never answers,
- * `--only unread-log` logins while nobody reads the log.
+ * `--only unread-log` logins while nobody reads the log, `--only scrapes` logins while metrics are scraped.
  *
  * Separate modes: `--commit-delay 5` (milliseconds) for a slow disk; `--fill 1000000` tokens, `--leases
  * 1000000` or `--entities 500000` in the store; `--rotation 1000000` records sealed again under a new data
@@ -154,6 +155,7 @@ async function runAll(): Promise<number> {
   if (isWanted('overload')) print(await measureOverload({ generator, options }))
   if (isWanted('silent-names')) print(await measureSilentNames({ generator, options }))
   if (isWanted('unread-log')) print(await measureUnreadLog({ generator, options }))
+  if (isWanted('scrapes')) print(await measureScrapes({ generator, options }))
   if (isWanted('start')) print(await describeStart())
   const failures = measured.flatMap(({ case: one, ours, theirs }) =>
     [ours, theirs]

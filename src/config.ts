@@ -756,6 +756,37 @@ export function readConfig(
   return Object.freeze(config)
 }
 
+/**
+ * The settings that the environment has, for people who help: `(set)` instead of a secret, and no password in a
+ * URL.
+ */
+export function shownSettings(environment: Readonly<Record<string, string | undefined>>): object {
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value = '']) => {
+      if (!shownNames.test(name)) return []
+      return [[name, isSecret(name) ? '(set)' : value.replace(/(:\/\/[^:/@\s]*):[^@/\s]*@/g, '$1:(set)@')]]
+    }),
+  )
+}
+
+/** The secrets in the environment. */
+export const secretValues = (environment: Readonly<Record<string, string | undefined>>): string[] =>
+  Object.entries(environment).flatMap(([name, value = '']) =>
+    shownNames.test(name) && isSecret(name) && value !== '' ? [value] : [],
+  )
+
+const shownNames = /^(?:GATEHOUSE|CLOUD|OTEL)_|^(?:https?|no)_proxy$/i
+
+/** Names of secrets that other programs define, and names that are unknown here. */
+const secretName = /SECRET|PASSWORD|TOKEN|KEY|HEADERS|CREDENTIAL/
+
+function isSecret(name: string): boolean {
+  const known =
+    Object.values(settings).find((entry) => `GATEHOUSE_${entry.name}` === name) ??
+    Object.values(cloudSettings).find((entry) => entry.name === name)
+  return known?.secret ?? (secretName.test(name) && !name.endsWith('_FILE'))
+}
+
 /** The secret that may also be in a file. Other secrets have a setting of their own for it. */
 const inFile = settings.audit.name
 

@@ -97,6 +97,10 @@ export function watchLog(log: Log, level: string, read: (line: string) => void):
   return () => change(() => lines.remove(reader))
 }
 
+/** The latest JSON lines of the log from this level on. */
+export const recentLines = (log: Log, level: string): string[] =>
+  openLogs.get(log)?.lines.recent(numberOf(level)) ?? []
+
 const lowestOf = ({ lines }: OpenLog): string => pino.levels.labels[lines.lowest] ?? 'silent'
 
 /**

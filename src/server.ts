@@ -14,7 +14,7 @@ import { RequestsInProgress } from './http/requests-in-progress.ts'
 import { type Clock, machineClock } from './lib/clock.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import { LifeCycle } from './life-cycle.ts'
-import { type Log, logLevelsOf, watchLog } from './log.ts'
+import { type Log, logLevelsOf, recentLines, watchLog } from './log.ts'
 import type { MetricFamily } from './metrics/metric-families.ts'
 import type { ShownMetrics } from './metrics/shown-metrics.ts'
 import { Metrics } from './metrics/metrics.ts'
@@ -118,6 +118,7 @@ const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
     requestsInProgress: () => given.inProgress.list(),
     logLevels: logLevelsOf(given.log),
     watchLog: (level, read) => watchLog(given.log, level, read),
+    recentLines: (level) => recentLines(given.log, level),
   }),
   customMessages({ edition: config.edition, maxWaiters: config.messageWaiters }),
   tokenPlugin,

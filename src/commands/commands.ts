@@ -47,6 +47,11 @@ const commands: Readonly<Record<string, ListedCommand>> = {
     summary: 'Move all records to another storage',
     load: async () => (await import('./storage-copy.ts')).storageCopy,
   },
+  support: {
+    usage: 'FILE [--log FILE]',
+    summary: 'Collect state, settings without secrets and recent log lines into one file',
+    load: async () => (await import('./support.ts')).support,
+  },
   'audit-verify': {
     usage: 'FILE… [--keys FILE] [--head ID:SEQ:HASH] [--mixed] [--json]',
     summary: 'Check the chain of audit files',

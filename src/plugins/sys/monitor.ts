@@ -4,17 +4,20 @@ import type { Token } from '../../core/tokens/token.ts'
 import type { TokenStore } from '../../core/tokens/token-store.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource.ts'
-import { stringField } from '../../lib/fields.ts'
+import { boolField, stringField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 import { findLevel, type LogLevel } from './loggers.ts'
 
 export type MonitorParts = {
   /** Calls `read` with each line of the log from this level on, until the returned function is called. */
   watchLog(level: LogLevel, read: (line: string) => void): () => void
+  /** The latest lines of the log from this level on. */
+  recentLines(level: LogLevel): readonly string[]
   readonly tokens: Pick<TokenStore, 'isStillValid'>
   readonly monitors: Monitors
 }
 
+const contentType = 'text/plain; charset=utf-8'
 const maxMonitors = 16
 /** Lines that a client does not take in time are dropped. */
 const maxHeldBytes = 1 << 20
@@ -44,6 +47,7 @@ const input = z.object({
     .default('info')
     .describe('Lowest level of the lines: trace, debug, info, warn or error'),
   log_format: stringField.default('standard').describe('`standard` or `json`'),
+  recent: boolField.default(false).describe('The latest lines instead of those to come'),
 })
 
 /** `sys/monitor`: the log as it is written, until the client leaves. docs/contract/node.md#log-stream */
@@ -54,17 +58,22 @@ export const monitorResources = (parts: MonitorParts): Resource[] => [
       summary: 'Follow the log',
       ...answers.logStream,
       input,
-      handle: ({ call, caller, input: { log_level, log_format } }) => {
+      handle: ({ call, caller, input: { log_level, log_format, recent } }) => {
         const level = findLevel(log_level)
         if (level === undefined) throw refuse('invalid', 'unknown log level')
         if (log_format !== 'standard' && log_format !== 'json') throw refuse('invalid', 'unknown log format')
+        if (recent) {
+          const lines = parts.recentLines(level)
+          const body = (log_format === 'json' ? lines : lines.map(standardLine)).join('')
+          return { raw: { status: 200, contentType, body } }
+        }
         if (parts.monitors.areTooMany) throw refuse('throttled', 'too many clients follow the log')
         const stream = openStream(parts, { level, isJson: log_format === 'json', token: caller?.token })
         // it waits for lines, so it takes no place of a request
         const resume = call.setAside?.()
         stream.once('close', () => resume?.())
         return {
-          raw: { status: 200, contentType: 'text/plain; charset=utf-8', body: '', stream: { stream } },
+          raw: { status: 200, contentType, body: '', stream: { stream } },
         }
       },
     },

@@ -15,6 +15,7 @@ export type SysOptions = Pick<
   | 'requestsInProgress'
   | 'logLevels'
   | 'watchLog'
+  | 'recentLines'
 >
 
 /** The fixed mount `sys/`. */

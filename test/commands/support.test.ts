@@ -1,0 +1,75 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { gunzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { runCommand, startProcess } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const run = async (folder: string, args: string[], environment: Record<string, string> = {}) =>
+  runCommand('support', { folder, args, environment })
+
+const opened = async (path: string) => gunzipSync(await readFile(path)).toString()
+
+test('support collects state, settings, metrics and the log of a running server, and no secret', async () => {
+  await using folder = await temporaryFolder()
+  const settings = { DEFAULT_LEASE_TTL: '24h', REPLICA_NAME: 'one' }
+  await using server = await startProcess({ folder: folder.path, settings })
+  const root = server.as(server.rootToken)
+  await root.write('cubbyhole/canary-name', { password: 'canary-value' })
+  await root.write('sys/policies/acl/p', { policy: 'path "canary-policy" {' })
+  await server.anonymous.write('sys/wrapping/unwrap', { token: 'hvs.canary-wrapping' })
+  const made = await root.write('auth/token/create', { id: 'canary-chosen-token', policies: ['default'] })
+  await server.as('canary-chosen-token').read('auth/token/lookup-self?note=canary-query')
+  await writeFile(folder.file('old.log'), '{"msg":"an older line"}\n')
+
+  const done = await run(folder.path, ['report.json.gz', '--log', 'old.log'], {
+    GATEHOUSE_DEFAULT_LEASE_TTL: '24h',
+    GATEHOUSE_SEAL_KEY: '5e'.repeat(32),
+    GATEHOUSE_STORAGE_PASSWORD: 'canary-password',
+    GATEHOUSE_AUDIT: '[{"path":"a","type":"http","options":{"headers":"{\\"x\\":\\"canary-header\\"}"}}]',
+    HTTPS_PROXY: 'http://someone:canary-proxy@proxy.example.com:3128',
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=canary-collector',
+    VAULT_ADDR: server.url,
+    VAULT_TOKEN: server.rootToken,
+  })
+
+  expect(done).toMatchObject({ code: 0 })
+  expect((await stat(folder.file('report.json.gz'))).mode & 0o777).toBe(0o600)
+  const text = await opened(folder.file('report.json.gz'))
+  const report = JSON.parse(text)
+  const key = (await readFile(folder.file('data/seal.key'), 'utf8')).trim()
+  const accessor = String(made.body['auth']?.['accessor'])
+  for (const secret of ['canary', server.rootToken, '5e5e5e5e', key, accessor])
+    expect(text, secret).not.toContain(secret)
+  expect(report.settings).toMatchObject({
+    GATEHOUSE_DEFAULT_LEASE_TTL: '24h',
+    GATEHOUSE_SEAL_KEY: '(set)',
+    GATEHOUSE_AUDIT: '(set)',
+    OTEL_EXPORTER_OTLP_HEADERS: '(set)',
+  })
+  expect(report.server['/v1/sys/seal-status'].status).toBe(200)
+  expect(report.server['/v1/sys/metrics?format=prometheus'].body).toContain('gatehouse_sealed 0')
+  expect(report.server['/v1/sys/monitor?recent=true&log_format=json'].body.join()).toContain(
+    '"event":"started"',
+  )
+  expect(report.log).toContain('{"msg":"an older line"}')
+  expect(report.storage).toMatchObject({ kind: 'sqlite', bytes: expect.any(Number) })
+})
+
+test('support works without a server, and never overwrites a file', async () => {
+  await using folder = await temporaryFolder()
+  const address = { VAULT_ADDR: 'http://127.0.0.1:1' }
+
+  expect(await run(folder.path, ['a.gz'], address)).toMatchObject({ code: 0 })
+  expect(await run(folder.path, ['a.gz'], address)).toMatchObject({
+    code: 1,
+    stderr: 'cannot write a.gz: EEXIST\n',
+  })
+
+  const report = JSON.parse(await opened(folder.file('a.gz')))
+  expect(report.server['/health/ready']).toEqual({ error: expect.any(String) })
+})
+
+test.each([[[]], [['a', 'b']], [['--what']]])('support %j: usage', async (args) => {
+  await using folder = await temporaryFolder()
+  expect(await run(folder.path, args)).toMatchObject({ code: 2 })
+})
