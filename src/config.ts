@@ -283,6 +283,12 @@ export const settings = {
     'optional: a client certificate must be valid if there is one; require: a client without one is refused',
   ),
   http2: setting(flag, 'HTTP2', 'true', 'whether clients that use TLS may choose HTTP/2'),
+  customHeadersFile: setting(
+    text,
+    'CUSTOM_HEADERS_FILE',
+    undefined,
+    'JSON file of headers to add to responses: status (default, 4xx, 404) to header name to value. SIGHUP reads it again',
+  ),
   trustedProxies: setting(
     proxies,
     'TRUSTED_PROXIES',

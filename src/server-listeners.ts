@@ -1,38 +1,24 @@
-import { type Config, tlsSettings } from './config.ts'
+import type { Config } from './config.ts'
 import { StartError } from './errors.ts'
 import { ListenError } from './http/listen-address.ts'
 import { Listener } from './http/listener.ts'
 import { startMetricsListener } from './http/metrics-listener.ts'
 import type { SharedDoors } from './http/shared-addresses.ts'
 import { startingServer } from './http/starting-server.ts'
-import { TlsFileError } from './http/tls-files.ts'
-import { TlsIdentity } from './http/tls-identity.ts'
-import type { TlsParts } from './http/web-server.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { ProcessState } from './node-state.ts'
-
-/** What TLS needs; undefined without it. Throws a StartError. */
-export async function openTls(config: Config): Promise<TlsParts | undefined> {
-  const settings = tlsSettings(config)
-  if (settings === undefined) return undefined
-  const identity = await TlsIdentity.read(settings).catch((cause: unknown) => {
-    if (cause instanceof TlsFileError) throw new StartError(2, cause.message, { cause })
-    throw cause
-  })
-  const http2 = config.http2 ? (await import('./http/http2-sessions.ts')).Http2Sessions : undefined
-  return { identity, http2 }
-}
+import type { ServedFiles } from './served-files.ts'
 
 /** Binds the addresses of the server and already serves the one for metrics. Throws a StartError. */
 export async function bindListeners(
   { listen, metricsListen }: Config,
-  given: { readonly metrics: Metrics; readonly state: ProcessState; readonly tls: TlsParts | undefined },
+  given: { readonly metrics: Metrics; readonly state: ProcessState; readonly files: ServedFiles },
 ) {
-  const { metrics, state, tls } = given
-  const starting = startingServer(() => state.startState, tls)
+  const { metrics, state, files } = given
+  const starting = startingServer(() => state.startState, files)
   await using opened = new AsyncDisposableStack()
   const listener = opened.use(
-    await bound('LISTEN', Listener.bind(listen, tls === undefined ? 'http' : 'https', starting)),
+    await bound('LISTEN', Listener.bind(listen, files.tls === undefined ? 'http' : 'https', starting)),
   )
   const watched = metricsListen && {
     ...metricsListen,
@@ -47,9 +33,9 @@ export async function bindListeners(
 /** The listener of a worker process; its supervisor has bound the addresses. Throws a StartError. */
 export async function sharedListener(
   shared: SharedDoors & { isFirst: boolean },
-  { state, tls }: { readonly state: ProcessState; readonly tls: TlsParts | undefined },
+  { state, files }: { readonly state: ProcessState; readonly files: ServedFiles },
 ) {
-  const starting = startingServer(() => state.startState, tls)
+  const starting = startingServer(() => state.startState, files)
   const listener = await bound('LISTEN', Listener.share(shared, shared.isFirst, starting))
   return { listener, watching: undefined, [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose]() }
 }

@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { followDatabase } from './clock-keeping.ts'
 import type { Config } from './config.ts'
 import type { RootTokenTeller } from './core/tokens/root-token.ts'
+import type { CommonHeaders } from './http/common-headers.ts'
 import { openHttp } from './http/http.ts'
 import { closedHttpParts, type HttpBase, jsonLimits, webServerOptions } from './http/http-parts.ts'
 import { publicUrl } from './http/listen-address.ts'
 import { ApiDocument } from './http/openapi.ts'
 import type { PluginDefinition } from './http/plugin.ts'
 import type { SharedDoors } from './http/shared-addresses.ts'
-import type { TlsIdentity } from './http/tls-identity.ts'
 import { WebServer } from './http/web-server.ts'
 import { RequestsInProgress } from './http/requests-in-progress.ts'
 import { type Clock, machineClock } from './lib/clock.ts'
@@ -41,7 +41,8 @@ import {
 } from './server-core.ts'
 import { rootTokenRequests } from './root-token-requests.ts'
 import { processGauges } from './server-gauges.ts'
-import { bindListeners, openTls, sharedListener } from './server-listeners.ts'
+import { openServedFiles } from './served-files.ts'
+import { bindListeners, sharedListener } from './server-listeners.ts'
 import type { StorageFaults } from './storage/faults.ts'
 import { snapshotTaker } from './snapshot-taker.ts'
 import { StorageWatch } from './storage-watch.ts'
@@ -92,7 +93,7 @@ export type Server = AsyncDisposable & {
    * docs/operations.md#start-stop-restart. `metricsPort` responds until the server is disposed.
    */
   drain(delayMs: number): Promise<void>
-  /** Continues in new files if the audit files were renamed, and reads the certificate again. Never rejects. */
+  /** Continues in new files if the audit files were renamed, and reads `files` again. Never rejects. */
   reload(): Promise<void>
   /** Opens the store with the server's own key, if it is not open. */
   open(): Promise<void>
@@ -174,6 +175,7 @@ async function build(config: Config, parts: ServerParts) {
 }
 
 type LifeParts = Built & {
+  readonly common: CommonHeaders
   readonly config: Config
   readonly storage: ServerStorage
   readonly definitions: readonly PluginDefinition[]
@@ -182,10 +184,10 @@ type LifeParts = Built & {
 /** Opens the store, unless somebody has to initialize or unseal it. Throws a StartError. */
 async function openLife(given: LifeParts): Promise<LifeCycle> {
   const { config, storage, log, clock, random, state, metrics, measure, definitions, document } = given
-  const { inProgress, tracing } = given
+  const { inProgress, tracing, common } = given
   const seal = await storedSeal(config, storage)
   const baseOf = (life: LifeCycle): HttpBase => ({
-    ...{ settings: config, measure, inProgress, tracing },
+    ...{ settings: config, measure, inProgress, tracing, common },
     node: nodeResources({
       ...{ state: state.of({ life, storage }), metricsAccess: config.metrics },
       metrics: given.worker?.metricsOfAll(metrics) ?? metrics,
@@ -216,23 +218,6 @@ async function openLife(given: LifeParts): Promise<LifeCycle> {
 
 const opensItself = ({ seal, autoInit }: Config): boolean => seal === 'static' && autoInit
 
-/** Connections that exist keep the former certificate; a certificate that cannot be used changes nothing. */
-async function reloadTls(tls: TlsIdentity, { log, metrics }: Pick<Built, 'log' | 'metrics'>): Promise<void> {
-  try {
-    await tls.reload()
-    metrics.tlsReloaded(true)
-    const expires = new Date(tls.expiresAt).toISOString()
-    log.info(
-      { event: 'reloaded', certificate_expires: expires },
-      'new connections get the certificate read now',
-    )
-  } catch (error) {
-    metrics.tlsReloaded(false)
-    const reason = error instanceof Error ? error.message : String(error)
-    log.error({ event: 'reload_failed', reason }, `the former certificate stays in use: ${reason}`)
-  }
-}
-
 /**
  * Starts a server. Throws a StartError, and closes everything, if settings, storage or seal key prevent a
  * start.
@@ -246,18 +231,22 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
   await using opened = new AsyncDisposableStack()
   if (given.tracing !== undefined) opened.use(given.tracing)
   // bind before a store is created: an address in use must not lose the first root token
-  const tls = await openTls(config)
-  if (tls !== undefined && tls.identity.expiresAt <= Date.now())
-    given.log.warn({ event: 'certificate_expired' }, 'the certificate of the server has expired')
+  const files = await openServedFiles(config, given)
+  const { tls, common } = files
   const listeners = given.worker
-    ? sharedListener(given.worker, { state, tls })
-    : bindListeners(config, { metrics, state, tls })
+    ? sharedListener(given.worker, { state, files })
+    : bindListeners(config, { metrics, state, files })
   const { listener, watching } = opened.use(await listeners)
   const storage = opened.use(await openStorage(config, given.watch, parts))
   const time = opened.use(await followDatabase(storage, given.clock, given.log))
   const apiAddr = config.apiAddr ?? publicUrl(listener.urls)
-  const life = opened.use(await openLife({ ...given, config: { ...config, apiAddr }, storage, definitions }))
-  const server = new WebServer({ ...webServerOptions(config, given.measure), tls }, life.receive)
+  const life = opened.use(
+    await openLife({ ...given, common, config: { ...config, apiAddr }, storage, definitions }),
+  )
+  const server = new WebServer(
+    { ...webServerOptions({ ...given, settings: config, common }), tls },
+    life.receive,
+  )
   const database = config.storage.kind === 'sqlite' ? config.storage.path : undefined
   const node = state.of({ life, storage })
   metrics.add(
@@ -300,7 +289,7 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
       await listener.linger(Math.min(lingerMs, config.stopTimeoutMs / 2))
     },
     reload: async () => {
-      await Promise.all([life.core?.audit.log.reopen(), tls && reloadTls(tls.identity, given)])
+      await Promise.all([life.core?.audit.log.reopen(), files.reload()])
     },
     open: () => life.openByItself(),
     metrics: () => metrics.families(),

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 import { callOf, type CrossOrigin } from './call.ts'
-import { firstHeaders } from './common-headers.ts'
+import type { CommonHeaders } from './common-headers.ts'
 import type { StreamedBody } from './envelope.ts'
 import type { Answer } from './exchange.ts'
 
@@ -11,14 +11,14 @@ export function writeAnswer(
   request: IncomingMessage,
   response: ServerResponse,
   { status, contentType, headers, body: made, stream }: Answer,
-  { closes }: { closes: boolean },
+  { closes, common }: { readonly closes: boolean; readonly common: CommonHeaders },
 ): void {
   if (response.destroyed || request.stream?.destroyed === true) return
   // a 204 has neither body nor Content-Length (RFC 9110 §8.6), also where a client chose the status
   const body = status === 204 ? undefined : made
   const { requestId, crossOrigin, limitHeaders } = callOf(request)
   const namespace = request.headers['x-vault-namespace']
-  const all = firstHeaders(requestId, namespace)
+  const all = common.first(status, requestId, namespace)
   if (headers !== undefined) Object.assign(all, headers)
   if (contentType !== undefined) all['content-type'] = contentType
   if (stream?.bytes !== undefined) all['content-length'] = String(stream.bytes)

@@ -1,5 +1,7 @@
+import { type CustomHeaders, headersFor } from './custom-headers.ts'
+
 /** Headers of every response, unless it sets them itself. docs/contract/http.md#headers */
-export const commonHeaders = {
+const defaults = {
   'cache-control': 'no-store',
   'strict-transport-security': 'max-age=31536000; includeSubDomains',
 }
@@ -7,15 +9,36 @@ export const commonHeaders = {
 /** A header of every response: the id of its request in logs, audit and envelope. docs/explain.md */
 export const requestIdHeader = 'x-gatehouse-request-id'
 
-/**
- * The first headers of every response: the common ones, the request id, and the namespace that the request
- * named. docs/contract/http.md#headers
- */
-export function firstHeaders(
-  requestId: string,
-  namespace: string | string[] | undefined,
-): Record<string, string> {
-  const headers: Record<string, string> = { ...commonHeaders, [requestIdHeader]: requestId }
-  if (typeof namespace === 'string' && namespace !== '') headers['x-vault-namespace'] = namespace
-  return headers
+/** The headers that responses of one status have in common, with those that an operator has added. */
+export class CommonHeaders {
+  #custom: CustomHeaders
+  readonly #byStatus = new Map<number, Readonly<Record<string, string>>>()
+
+  constructor(custom: CustomHeaders = {}) {
+    this.#custom = custom
+  }
+
+  /** The same object until they change. */
+  of(status: number): Readonly<Record<string, string>> {
+    const known = this.#byStatus.get(status)
+    if (known !== undefined) return known
+    const fresh = { ...defaults, ...headersFor(this.#custom, status) }
+    this.#byStatus.set(status, fresh)
+    return fresh
+  }
+
+  replace(custom: CustomHeaders): void {
+    this.#custom = custom
+    this.#byStatus.clear()
+  }
+
+  /**
+   * The first headers of a response: the common ones, the request id, and the namespace that the request named.
+   * docs/contract/http.md#headers
+   */
+  first(status: number, requestId: string, namespace: string | string[] | undefined): Record<string, string> {
+    const headers: Record<string, string> = { ...this.of(status), [requestIdHeader]: requestId }
+    if (typeof namespace === 'string' && namespace !== '') headers['x-vault-namespace'] = namespace
+    return headers
+  }
 }

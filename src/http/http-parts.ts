@@ -43,7 +43,9 @@ export type HttpSettings = {
 
 /** What HTTP needs whether or not a core is open. */
 export type HttpBase = Pick<HttpParts, 'node'> &
-  Pick<HttpParts['pipeline'], 'measure' | 'inProgress' | 'tracing'> & { readonly settings: HttpSettings }
+  Pick<HttpParts['pipeline'], 'measure' | 'inProgress' | 'tracing' | 'common'> & {
+    readonly settings: HttpSettings
+  }
 
 type Given = HttpBase & { readonly document: ApiDocument }
 
@@ -92,7 +94,7 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
         if (spent?.num_uses === -1) core.discard(spent.accessor)
       },
     },
-    prepared: { resolve, namespaces, clientAddress, random, isSealed },
+    prepared: { resolve, namespaces, clientAddress, random, isSealed, common: given.common },
     onClosing: () => {
       for (const plugin of plugins) plugin.onClosing?.()
     },
@@ -135,10 +137,14 @@ export function closedHttpParts({ random, log, corsSettings, ...given }: ClosedH
 }
 
 /** How the server accepts connections and reads requests. */
-export function webServerOptions(settings: HttpSettings, measure: HttpBase['measure']): WebServerOptions {
+export function webServerOptions({
+  settings,
+  measure,
+  common,
+}: Pick<HttpBase, 'settings' | 'measure' | 'common'>): WebServerOptions {
   const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs, maxConnections, maxConnectionShare } = settings
   return {
-    ...{ headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs },
+    ...{ headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs, common },
     limits: {
       most: maxConnections,
       mostPerClient: Math.max(1, Math.floor(maxConnections * maxConnectionShare)),
@@ -164,12 +170,7 @@ const auditing = ({ audit, namespaces }: Core, takeBack: Host['takeBack']) =>
 
 function pipelineParts(
   log: Core['log'],
-  {
-    settings,
-    measure,
-    inProgress,
-    tracing,
-  }: Pick<HttpBase, 'settings' | 'measure' | 'inProgress' | 'tracing'>,
+  { settings, measure, inProgress, tracing, common }: Omit<HttpBase, 'node'>,
 ) {
   const maxBodyBytes = settings.maxRequestSize || Number.POSITIVE_INFINITY
   return {
@@ -181,7 +182,7 @@ function pipelineParts(
     },
     onBug: (err: unknown, requestId: string) => log.error({ err, request_id: requestId }, 'a request failed'),
     onAccess: settings.accessLog ? (line: AccessLine) => log.info(line, 'request') : undefined,
-    ...{ measure, inProgress, tracing },
+    ...{ measure, inProgress, tracing, common },
   }
 }
 

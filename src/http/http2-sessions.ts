@@ -7,6 +7,7 @@ import {
   type ServerHttp2Session,
 } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
+import type { CommonHeaders } from './common-headers.ts'
 import type { Connection, Connections } from './connections.ts'
 import { asHttp1, Http2Request, Http2Response } from './http2-messages.ts'
 import { maxHeadBytes, maxHeaders, maxTargetBytes } from './list-verb.ts'
@@ -20,6 +21,7 @@ export type Http2Options = {
   /** How long a connection may wait for its next request. */
   readonly idleTimeoutMs: number
   readonly connections: Connections
+  readonly common: CommonHeaders
   /** Called for each request that is refused before a handler sees it. */
   readonly onRefused: (status: RawStatus) => void
 }
@@ -156,7 +158,7 @@ export class Http2Sessions {
       stream.close(constants.NGHTTP2_CANCEL)
       return
     }
-    response.writeHead(status, refusalHeaders())
+    response.writeHead(status, refusalHeaders(status, this.#options.common))
     response.end(emptyErrors)
     stream.once('finish', () => stream.close())
   }

@@ -7,10 +7,11 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { Socket } from 'node:net'
+import { CommonHeaders } from './common-headers.ts'
 import { type Connection, Connections, noLimits } from './connections.ts'
 import { checkParser } from './parser-check.ts'
 import { type RawStatus, statusOfParserError } from './raw-errors.ts'
-import { RequestFeed } from './request-feed.ts'
+import { type FeedRules, RequestFeed } from './request-feed.ts'
 import { readShared } from './shared-read.ts'
 
 /** The connection settings. docs/settings.md */
@@ -25,6 +26,8 @@ export type ListServerOptions = {
   timeoutCheckMs?: number
   /** Limits the number of connections. */
   connections?: Connections
+  /** The headers of refusals. */
+  common?: CommonHeaders
   /** Called for each request that is refused before a handler sees it. */
   onRefused?: (status: RawStatus) => void
 }
@@ -78,7 +81,8 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
     if (connection === undefined) return
     const feed = feedOf(socket, {
       headerTimeoutMs: serverOptions.headersTimeout,
-      onRefused: options.onRefused,
+      onRefused: options.onRefused ?? (() => {}),
+      common: options.common ?? new CommonHeaders(),
       onBytes: () => connections.heard(connection),
     })
     lineBySocket.set(socket, { connection, feed })
@@ -100,13 +104,13 @@ export function createListServer(options: ListServerOptions, handler: RequestLis
 /** The objects between a socket and the handler. */
 type Line = { readonly connection: Connection; readonly feed: RequestFeed }
 
-type FeedOptions = { headerTimeoutMs: number; onRefused: ListServerOptions['onRefused']; onBytes(): void }
+type FeedOptions = FeedRules & { onBytes(): void }
 
 /** Inserts a feed between the socket and the listener with which the server just attached its parser. */
-function feedOf(socket: Socket, { headerTimeoutMs, onRefused, onBytes }: FeedOptions): RequestFeed {
+function feedOf(socket: Socket, { onBytes, ...rules }: FeedOptions): RequestFeed {
   const [parse] = socket.listeners('data')
   if (parse === undefined) throw new Error('the HTTP server did not attach a parser to its connection')
-  const feed = new RequestFeed(socket, (bytes) => parse.call(socket, bytes), headerTimeoutMs, onRefused)
+  const feed = new RequestFeed(socket, (bytes) => parse.call(socket, bytes), rules)
   socket.removeAllListeners('data')
   const take = (bytes: NonSharedBuffer) => {
     onBytes()

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { systemRandom } from '../lib/random.ts'
-import { commonHeaders, requestIdHeader } from './common-headers.ts'
+import { CommonHeaders, requestIdHeader } from './common-headers.ts'
 import { binding } from './listen-address.ts'
 
 export type MetricsListenerParts = {
@@ -15,6 +15,8 @@ export type MetricsListenerParts = {
 
 /** A listener that is disposed with all its connections. */
 export type MetricsListener = AsyncDisposable & { readonly port: number }
+
+const common = new CommonHeaders()
 
 type Answer = { readonly status: number; readonly contentType: string; readonly body: string }
 
@@ -54,7 +56,7 @@ async function serve(
   const retry = status === 503 ? { 'retry-after': '1' } : {}
   response
     .writeHead(status, {
-      ...commonHeaders,
+      ...common.of(status),
       ...retry,
       [requestIdHeader]: systemRandom.uuid(),
       'content-type': contentType,

@@ -7,6 +7,7 @@ import type { UnreadRequest } from './admission.ts'
 import { writeAnswer } from './answer-writer.ts'
 import { BodyBudget, checkAnnouncedSize, largeAnswer, overloaded, readBody } from './body-reader.ts'
 import { answerIsMade, type Call, callOf, type EarlyReply } from './call.ts'
+import type { CommonHeaders } from './common-headers.ts'
 import { type CorsRules, lookAtOrigin } from './cors.ts'
 import type { Endpoint } from './endpoint.ts'
 import { bugReply, type ErrorReply, errorBody, errorReply, failureText } from './error-reply.ts'
@@ -21,6 +22,7 @@ import { isOverQuota, type RateLimits } from './rate-limits.ts'
 
 export type PipelineParts = {
   readonly prepared: Pick<PreparedAnswers, 'send'> | undefined
+  readonly common: CommonHeaders
   readonly limits: {
     readonly maxBodyBytes: number
     /** On paths that need no token. */
@@ -320,7 +322,7 @@ export class Pipeline {
     answerIsMade(call)
     const write = () => {
       try {
-        writeAnswer(request, response, answer, { closes: this.#isClosing })
+        writeAnswer(request, response, answer, { closes: this.#isClosing, common: this.#parts.common })
       } catch (error) {
         this.#giveUp(error, call, response)
       }

@@ -7,7 +7,7 @@ import { namesTag } from '../lib/entity-tag.ts'
 import type { Random } from '../lib/random.ts'
 import { bodyBeside } from './answer-writer.ts'
 import { largeAnswer } from './body-reader.ts'
-import { commonHeaders, requestIdHeader } from './common-headers.ts'
+import { type CommonHeaders, requestIdHeader } from './common-headers.ts'
 import { envelope, type WrittenReply } from './envelope.ts'
 import type { PreparedNodeRead } from './node-resource.ts'
 
@@ -34,6 +34,7 @@ export type PreparedAnswersParts = {
   readonly namespaces: Pick<NamespaceStore, 'resolve' | 'isLive' | 'lockRefusal'>
   clientAddress(request: IncomingMessage): unknown
   readonly random: Random
+  readonly common: CommonHeaders
   isSealed(): boolean
 }
 
@@ -107,7 +108,7 @@ export class PreparedAnswers {
       [requestIdHeader]: this.#parts.random.uuid(),
       ...{ 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) },
     }
-    response.writeHead(200, { ...commonHeaders, ...own }).end(body)
+    response.writeHead(200, { ...this.#parts.common.of(200), ...own }).end(body)
     return label
   }
 
@@ -131,8 +132,9 @@ export class PreparedAnswers {
 
   #written(path: string, reply: WrittenReply, mountType: string): Written {
     const known = this.#writtenOf.get(reply)
-    if (known?.mountType === mountType) return known
-    const fresh = writeOut(path, reply, mountType)
+    const { common } = this.#parts
+    if (known?.mountType === mountType && known.common === common.of(200)) return known
+    const fresh = writeOut(path, reply, mountType, common)
     this.#writtenOf.set(reply, fresh)
     return fresh
   }
@@ -144,6 +146,8 @@ export class PreparedAnswers {
  */
 type Written = {
   readonly mountType: string
+  /** The common headers that it has. */
+  readonly common: object
   readonly headers: string[]
   readonly headersOfWhole: string[]
   readonly head: string
@@ -152,15 +156,16 @@ type Written = {
 
 const anyId = '00000000-0000-0000-0000-000000000000'
 
-function writeOut(path: string, reply: WrittenReply, mountType: string): Written {
+function writeOut(path: string, reply: WrittenReply, mountType: string, common: CommonHeaders): Written {
   const text = envelope({ requestId: anyId, path, namespaceInPath: false, mount: { type: mountType } }, reply)
   const at = text.indexOf(anyId)
-  const headers = Object.entries({ ...commonHeaders, ...reply.headers }).flat()
+  const headersOf = (status: number) => Object.entries({ ...common.of(status), ...reply.headers }).flat()
   return {
     mountType,
-    headers,
+    common: common.of(200),
+    headers: headersOf(304),
     headersOfWhole: [
-      ...headers,
+      ...headersOf(200),
       'content-type',
       'application/json',
       'content-length',

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { systemRandom } from '../lib/random.ts'
-import { commonHeaders, requestIdHeader } from './common-headers.ts'
+import { type CommonHeaders, requestIdHeader } from './common-headers.ts'
 
 /** Statuses of requests that are refused before a handler sees them. */
 export type RawStatus = 400 | 405 | 408 | 413 | 414 | 417 | 431
@@ -19,9 +19,9 @@ const reasonOf: Record<RawStatus, string> = {
 export const emptyErrors = '{"errors":[]}\n'
 
 /** The headers of such a response. docs/contract/http.md#headers */
-export const refusalHeaders = (): Record<string, string> => ({
+export const refusalHeaders = (status: RawStatus, common: CommonHeaders): Record<string, string> => ({
   'content-type': 'application/json',
-  ...commonHeaders,
+  ...common.of(status),
   'content-length': String(emptyErrors.length),
   [requestIdHeader]: systemRandom.uuid(),
 })
@@ -33,8 +33,8 @@ export const refusalHeaders = (): Record<string, string> => ({
 const lingerMs = 1000
 
 /** The complete response, head and body, to a request that no handler sees. */
-function rawAnswer(status: RawStatus): string {
-  const lines = Object.entries({ ...refusalHeaders(), connection: 'close' }).map(
+function rawAnswer(status: RawStatus, common: CommonHeaders): string {
+  const lines = Object.entries({ ...refusalHeaders(status, common), connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )
   return `HTTP/1.1 ${status} ${reasonOf[status]}\r\n${lines.join('')}\r\n${emptyErrors}`
@@ -58,9 +58,9 @@ export function statusOfParserError(code: string | undefined): RawStatus {
  * Responds on the bare socket, unless it is already closing, and closes it after giving the client a moment
  * to read. The caller ensures that no other response is due before.
  */
-export function answerAndClose(socket: Socket, status: RawStatus): void {
+export function answerAndClose(socket: Socket, status: RawStatus, common: CommonHeaders): void {
   if (!socket.writable) return
   const cutOff = setTimeout(() => socket.destroy(), lingerMs)
   socket.once('close', () => clearTimeout(cutOff))
-  socket.end(rawAnswer(status))
+  socket.end(rawAnswer(status, common))
 }

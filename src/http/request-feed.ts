@@ -2,10 +2,18 @@ import type { NonSharedBuffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ChunkWalk } from './chunk-walk.ts'
+import type { CommonHeaders } from './common-headers.ts'
 import { answerAndClose, type RawStatus } from './raw-errors.ts'
 
 /** The HTTP server's `data` listener on a socket, which passes bytes to Node's parser. */
 type Parse = (bytes: NonSharedBuffer) => void
+
+export type FeedRules = {
+  readonly headerTimeoutMs: number
+  /** The headers of refusals. */
+  readonly common: CommonHeaders
+  onRefused(status: RawStatus): void
+}
 
 /** The position of the next byte within a message. */
 type Phase = 'start' | 'head' | 'counted' | 'chunked' | 'trailer' | 'closed'
@@ -48,8 +56,7 @@ export class RequestFeed {
   readonly #socket: Socket
   readonly #parse: Parse
   #phase: Phase = 'start'
-  readonly #headerTimeoutMs: number
-  readonly #onRefused: (status: RawStatus) => void
+  readonly #rules: FeedRules
   #held: NonSharedBuffer | undefined
   #heldSince: NodeJS.Timeout | undefined
   #verb: string | undefined
@@ -58,16 +65,10 @@ export class RequestFeed {
   #bytesLeft = 0
   #chunks: ChunkWalk | undefined
 
-  constructor(
-    socket: Socket,
-    parse: Parse,
-    headerTimeoutMs: number,
-    onRefused: (status: RawStatus) => void = () => {},
-  ) {
+  constructor(socket: Socket, parse: Parse, rules: FeedRules) {
     this.#socket = socket
     this.#parse = parse
-    this.#headerTimeoutMs = headerTimeoutMs
-    this.#onRefused = onRefused
+    this.#rules = rules
     socket.once('close', () => this.stop())
   }
 
@@ -122,8 +123,8 @@ export class RequestFeed {
     const response = this.#response
     const answered = response === undefined || response.writableFinished
     const midRequest = this.#request?.complete === false
-    const answer = () => answerAndClose(this.#socket, status)
-    this.#onRefused(status)
+    const answer = () => answerAndClose(this.#socket, status, this.#rules.common)
+    this.#rules.onRefused(status)
     this.stop()
     if (!midRequest) answered ? answer() : response.once('close', answer)
     else if (response === undefined || response.headersSent) this.#socket.destroy()
@@ -171,7 +172,7 @@ export class RequestFeed {
    */
   #hold(bytes: NonSharedBuffer): void {
     this.#held = Buffer.from(bytes)
-    this.#heldSince ??= setTimeout(() => this.refuse(408), this.#headerTimeoutMs)
+    this.#heldSince ??= setTimeout(() => this.refuse(408), this.#rules.headerTimeoutMs)
   }
 
   #release(): void {

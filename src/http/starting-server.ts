@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { systemRandom } from '../lib/random.ts'
-import { commonHeaders, requestIdHeader } from './common-headers.ts'
+import { type CommonHeaders, requestIdHeader } from './common-headers.ts'
 import { healthPaths } from './mount-router.ts'
 import { type TlsParts, WebServer } from './web-server.ts'
 
@@ -8,15 +8,18 @@ import { type TlsParts, WebServer } from './web-server.ts'
 export type StartState = 'starting' | 'storage'
 
 /** Responds that the server is starting, or what it waits for. */
-export const startingServer = (state: () => StartState, tls: TlsParts | undefined): WebServer =>
-  new WebServer({ headerTimeoutMs: 10_000, bodyTimeoutMs: 10_000, tls }, (request, response) =>
-    sayStarting(request, response, state()),
+export const startingServer = (
+  state: () => StartState,
+  { tls, common }: { readonly tls: TlsParts | undefined; readonly common: CommonHeaders },
+): WebServer =>
+  new WebServer({ headerTimeoutMs: 10_000, bodyTimeoutMs: 10_000, tls, common }, (request, response) =>
+    sayStarting(request, response, { state: state(), common }),
   )
 
 function sayStarting(
   { url = '/', method }: IncomingMessage,
   response: ServerResponse,
-  state: StartState,
+  { state, common }: { readonly state: StartState; readonly common: CommonHeaders },
 ): void {
   const path = url.split('?', 1)[0]
   const [status, body] =
@@ -27,7 +30,7 @@ function sayStarting(
         : [503, { errors: [state === 'storage' ? 'storage is unavailable' : 'server is starting'] }]
   response
     .writeHead(status, {
-      ...commonHeaders,
+      ...common.of(status),
       ...(status === 503 ? { 'retry-after': '1' } : {}),
       [requestIdHeader]: systemRandom.uuid(),
       'content-type': 'application/json',

@@ -1,6 +1,7 @@
 import type { RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import { CommonHeaders } from './common-headers.ts'
 import type { Http2Sessions } from './http2-sessions.ts'
 import { type ConnectionLimits, Connections, noLimits } from './connections.ts'
 import { createListServer, defaultTimeouts, type ListServerOptions } from './list-verb.ts'
@@ -44,6 +45,7 @@ export class WebServer implements Receiver {
           bodyTimeoutMs: options.bodyTimeoutMs ?? defaultTimeouts.bodyMs,
           idleTimeoutMs: options.idleTimeoutMs ?? defaultTimeouts.idleMs,
           connections: this.#connections,
+          common: options.common ?? new CommonHeaders(),
           onRefused: options.onRefused ?? (() => {}),
         },
         handler,

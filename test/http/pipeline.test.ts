@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rootNamespace } from '../../src/core/namespaces/namespace.ts'
+import { CommonHeaders } from '../../src/http/common-headers.ts'
 import { failingEndpoint } from '../../src/http/endpoint.ts'
 import { mountRouter } from '../../src/http/mount-router.ts'
 import { RequestsInProgress } from '../../src/http/requests-in-progress.ts'
@@ -564,6 +565,7 @@ describe('a bug before the endpoint is logged, and costs only its request', () =
     const bugs: unknown[] = []
     const pipeline = new Pipeline({
       inProgress: new RequestsInProgress(),
+      common: new CommonHeaders(),
       limits: {
         maxBodyBytes: 10,
         maxOpenBodyBytes: 10,

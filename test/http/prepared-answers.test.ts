@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rootNamespace } from '../../src/core/namespaces/namespace.ts'
+import { CommonHeaders } from '../../src/http/common-headers.ts'
 import type { WrittenReply } from '../../src/http/envelope.ts'
 import { PreparedAnswers } from '../../src/http/prepared-answers.ts'
 import { systemRandom } from '../../src/lib/random.ts'
@@ -19,6 +20,7 @@ async function aReader(
 ) {
   const prepared = new PreparedAnswers(
     {
+      common: new CommonHeaders(),
       resolve: () => ({ mount: { type: 'system', tainted: isTainted } }),
       namespaces: {
         resolve: (header, asked) => {

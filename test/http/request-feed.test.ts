@@ -1,6 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
+import { CommonHeaders } from '../../src/http/common-headers.ts'
 import { checkParser } from '../../src/http/parser-check.ts'
 import { RequestFeed } from '../../src/http/request-feed.ts'
 
@@ -13,7 +14,11 @@ function feedWith(
 ) {
   const socket = new Socket()
   const verdicts: boolean[] = []
-  const feed: RequestFeed = new RequestFeed(socket, (bytes) => parse(report, bytes.toString()), 1000)
+  const feed: RequestFeed = new RequestFeed(socket, (bytes) => parse(report, bytes.toString()), {
+    headerTimeoutMs: 1000,
+    common: new CommonHeaders(),
+    onRefused: () => {},
+  })
   const report = (headers: Record<string, string>) => {
     const request = new IncomingMessage(socket)
     Object.assign(request.headers, headers)

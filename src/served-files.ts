@@ -1,0 +1,79 @@
+import { type Config, tlsSettings } from './config.ts'
+import { StartError } from './errors.ts'
+import { CommonHeaders } from './http/common-headers.ts'
+import { CustomHeadersError, readCustomHeaders } from './http/custom-headers.ts'
+import { TlsFileError } from './http/tls-files.ts'
+import { TlsIdentity } from './http/tls-identity.ts'
+import type { TlsParts } from './http/web-server.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics/metrics.ts'
+
+type Given = { readonly log: Log; readonly metrics: Pick<Metrics, 'tlsReloaded'> }
+
+/** What the server has read from files that SIGHUP reads again: the certificate, and custom headers. */
+export type ServedFiles = {
+  /** Undefined without TLS. */
+  readonly tls: TlsParts | undefined
+  readonly common: CommonHeaders
+  /** A file that cannot be used changes nothing, and is logged. Never rejects. */
+  reload(): Promise<void>
+}
+
+/** Throws a StartError. */
+export async function openServedFiles(config: Config, given: Given): Promise<ServedFiles> {
+  const { customHeadersFile } = config
+  const tls = await orStartError(openTls(config))
+  const common = new CommonHeaders(
+    customHeadersFile === undefined ? {} : await orStartError(readCustomHeaders(customHeadersFile)),
+  )
+  if (tls !== undefined && tls.identity.expiresAt <= Date.now())
+    given.log.warn({ event: 'certificate_expired' }, 'the certificate of the server has expired')
+  return {
+    ...{ tls, common },
+    reload: async () => {
+      if (tls !== undefined) await reloadTls(tls.identity, given)
+      if (customHeadersFile !== undefined) await reloadHeaders(customHeadersFile, common, given.log)
+    },
+  }
+}
+
+async function openTls(config: Config): Promise<TlsParts | undefined> {
+  const settings = tlsSettings(config)
+  if (settings === undefined) return undefined
+  const identity = await TlsIdentity.read(settings)
+  const http2 = config.http2 ? (await import('./http/http2-sessions.ts')).Http2Sessions : undefined
+  return { identity, http2 }
+}
+
+/** Connections that exist keep the former certificate. */
+async function reloadTls(identity: TlsIdentity, { log, metrics }: Given): Promise<void> {
+  try {
+    await identity.reload()
+    metrics.tlsReloaded(true)
+    const expires = new Date(identity.expiresAt).toISOString()
+    const text = 'new connections get the certificate read now'
+    log.info({ event: 'reloaded', certificate_expires: expires }, text)
+  } catch (error) {
+    metrics.tlsReloaded(false)
+    const reason = reasonOf(error)
+    log.error({ event: 'reload_failed', reason }, `the former certificate stays in use: ${reason}`)
+  }
+}
+
+async function reloadHeaders(file: string, common: CommonHeaders, log: Log): Promise<void> {
+  try {
+    common.replace(await readCustomHeaders(file))
+    log.info({ event: 'reloaded' }, 'responses get the custom headers read now')
+  } catch (error) {
+    const reason = reasonOf(error)
+    log.error({ event: 'reload_failed', reason }, `the former custom headers stay in use: ${reason}`)
+  }
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+const orStartError = <T>(reading: Promise<T>): Promise<T> =>
+  reading.catch((cause: unknown) => {
+    const isSetting = cause instanceof TlsFileError || cause instanceof CustomHeadersError
+    throw isSetting ? new StartError(2, cause.message, { cause }) : cause
+  })
