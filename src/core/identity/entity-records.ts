@@ -163,6 +163,7 @@ export class EntityRecords {
       : (await this.byAlias(namespace, mountAccessor, canonical))?.entity.id
     if (plain !== undefined && plain !== of) return plain
     const rows = await this.#view.list(this.keys.alikePrefix(namespace, mountAccessor, name), { limit: 2 })
+    if (rows.length === 0) return undefined
     const own = this.keys.alike(namespace, mountAccessor, name)
     const other = rows.find(({ key, value }) => key !== own && value !== of)
     return typeof other?.value === 'string' ? other.value : undefined
