@@ -23,12 +23,20 @@ export async function makeTemporaryFolder(parent: string, prefix: string): Promi
   return { path, [Symbol.asyncDispose]: dispose }
 }
 
+const children = new Set<ChildProcess>()
+const killChildren = () => {
+  for (const child of children) child.kill('SIGKILL')
+}
+
 /** Kills the child if this process exits first. */
 export function killOnExit(child: ChildProcess): void {
-  const kill = () => void child.kill('SIGKILL')
-  // runs before the removal of the folders it writes to
-  process.prependListener('exit', kill)
-  child.on('close', () => process.off('exit', kill))
+  // runs before the removal of the folders that children write to
+  if (children.size === 0) process.prependListener('exit', killChildren)
+  children.add(child)
+  child.on('close', () => {
+    children.delete(child)
+    if (children.size === 0) process.off('exit', killChildren)
+  })
 }
 
 /** Exits on Ctrl-C or SIGTERM, so that the exit handlers registered above run. */
