@@ -1,6 +1,7 @@
 import { get, type IncomingMessage } from 'node:http'
+import { get as getSecurely } from 'node:https'
 import { text } from 'node:stream/consumers'
-import type { Config } from '../config.ts'
+import { type Config, tlsSettings } from '../config.ts'
 import { systemCode } from '../lib/private-file.ts'
 import { type Command, CommandError, UsageError } from './command.ts'
 import { settingsOf } from './stored-database.ts'
@@ -22,14 +23,18 @@ export const health: Command = async (args) => {
   process.stdout.write(`${body.trim()}\n`)
 }
 
-type Address = { readonly socketPath: string } | { readonly host: string; readonly port: number }
+type Address =
+  | { readonly socketPath: string }
+  | { readonly host: string; readonly port: number; readonly tls: boolean }
 
 /** The listener that is always plain HTTP, if there is one. */
-function addressOf({ listen, metricsListen }: Config): Address {
+function addressOf(config: Config): Address {
+  const { listen, metricsListen } = config
   const at = metricsListen ?? listen.find((one) => 'path' in one) ?? listen[0]
   if (at === undefined) throw new UsageError('GATEHOUSE_LISTEN names no address')
   if ('path' in at) return { socketPath: at.path }
-  return { ...at, host: hereOf[at.host] ?? at.host }
+  const tls = metricsListen === undefined && tlsSettings(config) !== undefined
+  return { host: hereOf[at.host] ?? at.host, port: at.port, tls }
 }
 
 /** Addresses of this machine for those that stand for all of them. */
@@ -40,6 +45,9 @@ const shown = (at: Address): string => ('host' in at ? `${at.host}:${at.port}` :
 function request(at: Address): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const signal = AbortSignal.timeout(maxWaitMs)
-  get({ ...at, path: '/health/ready', signal, agent: false }, resolve).on('error', reject)
+  // the certificate is for the name that clients use; nothing secret is sent or received
+  const options = { ...at, path: '/health/ready', signal, agent: false, rejectUnauthorized: false }
+  const ask = 'tls' in at && at.tls ? getSecurely : get
+  ask(options, resolve).on('error', reject)
   return promise
 }

@@ -1,4 +1,6 @@
+import { writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { Authority } from '../support/certificates.ts'
 import { runProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -24,6 +26,20 @@ test('gatehouse health succeeds while requests are served, at each kind of liste
   const ready = { code: 0, stdout: '{"status":"ready"}\n', stderr: '' }
   expect([everywhere, unix, metrics]).toEqual([ready, ready, ready])
   expect(sealed).toEqual({ code: 1, stdout: '', stderr: '{"status":"sealed"}\n' })
+})
+
+test('gatehouse health asks a server with TLS, whoever signed its certificate', async () => {
+  await using folder = await temporaryFolder()
+  using authority = new Authority()
+  const { cert, key } = authority.sign('gate')
+  await writeFile(folder.file('cert'), cert)
+  await writeFile(folder.file('key'), key)
+  const tls = { TLS_CERT_FILE: folder.file('cert'), TLS_KEY_FILE: folder.file('key') }
+  await using server = await startTestServer({ settings: { LISTEN: '127.0.0.1:0', ...tls } })
+
+  const outcome = await healthWith({ LISTEN: new URL(server.url).host, ...tls })
+
+  expect(outcome).toEqual({ code: 0, stdout: '{"status":"ready"}\n', stderr: '' })
 })
 
 test('gatehouse health fails without a server, and names the address', async () => {

@@ -50,7 +50,12 @@ const releases: Readonly<Record<string, object>> = {
       annotations: { 'nginx.ingress.kubernetes.io/proxy-body-size': '32m' },
     },
   },
-  shares: { seal: { kind: 'shamir' }, audit: { stdout: false }, networkPolicy: { enabled: false } },
+  shares: {
+    tls: { secretName: 'gate-tls' },
+    seal: { kind: 'shamir' },
+    audit: { stdout: false },
+    networkPolicy: { enabled: false },
+  },
   gateway: {
     storage: { kind: 'sqlite', sqlite: { size: '1Gi', storageClassName: 'fast' } },
     httpRoute: {
@@ -156,7 +161,7 @@ describe.skipIf(why !== undefined)('the chart', () => {
       .map(([, file]) => file)
 
     expect(files.toSorted()).toEqual(named.toSorted())
-    expect(named.length).toBe({ defaults: 1, shared: 5, shares: 0, gateway: 1 }[name])
+    expect(named.length).toBe({ defaults: 1, shared: 5, shares: 2, gateway: 1 }[name])
     const modes = volumes.flatMap(({ secret, projected }) => (secret ?? projected)?.['defaultMode'] ?? [])
     expect(new Set(modes.map(Number))).toEqual(new Set(modes.length === 0 ? [] : [0o440]))
     const inPod = [
@@ -184,11 +189,11 @@ describe.skipIf(why !== undefined)('the chart', () => {
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     })
-    const pathOf = (probe: string) => container(name)?.[probe]?.['httpGet']?.['path']
-    expect(['startupProbe', 'livenessProbe', 'readinessProbe'].map(pathOf)).toEqual([
-      '/health/live',
-      '/health/live',
-      '/health/ready',
+    const probeOf = (probe: string) => container(name)?.[probe]?.['httpGet']
+    expect(['startupProbe', 'livenessProbe', 'readinessProbe'].map(probeOf)).toEqual([
+      { path: '/health/live', port: 'metrics' },
+      { path: '/health/live', port: 'metrics' },
+      { path: '/health/ready', port: 'metrics' },
     ])
   })
 

@@ -73,22 +73,23 @@ spec:
           containerPort: 8200
         - name: metrics
           containerPort: {{ .Values.metrics.port }}
+      # At the port of the metrics: always plain HTTP, whatever the clients of the API need.
       startupProbe:
         httpGet:
           path: /health/live
-          port: api
+          port: metrics
         periodSeconds: 1
         failureThreshold: 60
       livenessProbe:
         httpGet:
           path: /health/live
-          port: api
+          port: metrics
         periodSeconds: 10
         timeoutSeconds: 5
       readinessProbe:
         httpGet:
           path: /health/ready
-          port: api
+          port: metrics
         periodSeconds: 2
         timeoutSeconds: 2
         failureThreshold: 2
@@ -103,6 +104,11 @@ spec:
         {{- if eq .Values.seal.kind "static" }}
         - name: seal-key
           mountPath: /run/secrets/seal
+          readOnly: true
+        {{- end }}
+        {{- if .Values.tls.secretName }}
+        - name: tls
+          mountPath: /run/secrets/tls
           readOnly: true
         {{- end }}
         {{- if include "gatehouse.databaseSecrets" . }}
@@ -142,6 +148,17 @@ spec:
                   path: previous-seal.key
           {{- end }}
           {{- end }}
+    {{- end }}
+    {{- with .Values.tls.secretName }}
+    - name: tls
+      secret:
+        secretName: {{ . }}
+        defaultMode: 0440
+        items:
+          - key: tls.crt
+            path: tls.crt
+          - key: tls.key
+            path: tls.key
     {{- end }}
     {{- with include "gatehouse.databaseSecrets" . }}
     - name: database

@@ -8,6 +8,11 @@
   "GATEHOUSE_STOP_TIMEOUT" (printf "%vs" .Values.stopTimeoutSeconds)
   "GATEHOUSE_SEAL" .Values.seal.kind
 }}
+{{- if .Values.tls.secretName }}
+  {{- $_ := set $own "GATEHOUSE_TLS" "auto" }}
+  {{- $_ := set $own "GATEHOUSE_TLS_CERT_FILE" "/run/secrets/tls/tls.crt" }}
+  {{- $_ := set $own "GATEHOUSE_TLS_KEY_FILE" "/run/secrets/tls/tls.key" }}
+{{- end }}
 {{- if include "gatehouse.isPostgres" . }}
   {{- $_ := set $own "GATEHOUSE_STORAGE" .Values.storage.postgres.url }}
   {{- if .Values.storage.postgres.passwordSecret.name }}
