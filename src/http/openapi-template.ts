@@ -69,8 +69,8 @@ export type ApiTemplate = {
 }
 
 /**
- * Adds the defaults of fields with a transform, which zod omits; ours can also be sent (lib/fields.ts). And
- * opens the objects of responses, which later versions may extend.
+ * Adds the defaults and examples of fields with a transform, which zod omits; ours can also be sent
+ * (lib/fields.ts). And opens the objects of responses, which later versions may extend.
  */
 export const withDefault = ({
   zodSchema,
@@ -82,6 +82,8 @@ export const withDefault = ({
   if (zodSchema._zod.def.type === 'default')
     jsonSchema.default = zodSchema._zod.def.defaultValue as typeof jsonSchema.default
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+  const { examples } = z.globalRegistry.get(zodSchema) ?? {}
+  if (Array.isArray(examples)) jsonSchema.examples = examples
 }
 
 const noToken: Record<DocumentedRoute['token'], readonly Record<string, readonly string[]>[] | undefined> = {

@@ -24,17 +24,38 @@ import {
 export const messageInput = z.object({
   title: stringField.optional().describe('Headline, as plain text'),
   authenticated: boolField.default(true).describe('Shown after login; false: before'),
-  type: stringField.default('banner').describe('`banner` or `modal`'),
-  message: stringField.optional().describe('The text in base64'),
-  start_time: timeField.optional().describe('Shown after this moment'),
-  end_time: timeField.optional().describe('Shown until this moment; forever if absent'),
-  link: mapField.optional().describe('One entry: the text and the address of the link'),
+  type: stringField
+    .default('banner')
+    .describe('`banner` or `modal`')
+    .meta({ examples: ['banner', 'modal'] }),
+  message: stringField
+    .optional()
+    .describe('The text in base64')
+    .meta({ examples: ['TWFpbnRlbmFuY2UgYXQgbm9vbg=='] }),
+  start_time: timeField
+    .optional()
+    .describe('Shown after this moment')
+    .meta({ examples: ['2026-11-23T12:00:00Z'] }),
+  end_time: timeField
+    .optional()
+    .describe('Shown until this moment; forever if absent')
+    .meta({ examples: ['2036-11-23T12:00:00Z'] }),
+  link: mapField
+    .optional()
+    .describe('One entry: the text and the address of the link')
+    .meta({ examples: [{ Status: 'https://status.example.com' }] }),
   options: mapField.optional().describe('Any data for the front end; returned unchanged'),
-  severity: stringField.optional().describe('`info`, `success`, `warning` or `critical`'),
+  severity: stringField
+    .optional()
+    .describe('`info`, `success`, `warning` or `critical`')
+    .meta({ examples: ['info', 'success', 'warning', 'critical'] }),
   priority: intField.optional().describe('Higher ones are shown first'),
   dismissible: boolField.optional().describe('Whether a reader may close it'),
   acknowledge_required: boolField.optional().describe('Whether a reader must acknowledge it'),
-  audience: mapField.optional().describe('Who sees it: lists `policies`, `entity_ids`, `group_ids`'),
+  audience: mapField
+    .optional()
+    .describe('Who sees it: lists `policies`, `entity_ids`, `group_ids`')
+    .meta({ examples: [{ policies: ['deploy'] }] }),
 })
 
 type Input = z.output<typeof messageInput>

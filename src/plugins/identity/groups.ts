@@ -20,7 +20,10 @@ export type GroupPluginParts = {
 }
 
 const fields = z.object({
-  type: stringField.optional().describe('internal, or external: logins add and remove the members'),
+  type: stringField
+    .optional()
+    .describe('internal, or external: logins add and remove the members')
+    .meta({ examples: ['internal', 'external'] }),
   metadata: kvField.optional().describe('Text by key; replaces all earlier metadata'),
   policies: commaListField
     .optional()

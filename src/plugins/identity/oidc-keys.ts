@@ -6,7 +6,10 @@ import { commaListField, durationField, stringField } from '../../lib/fields.ts'
 import { examples } from './examples.ts'
 
 const keyInput = z.object({
-  algorithm: stringField.optional().describe('RS256 (default), RS384, RS512, ES256, ES384, ES512 or EdDSA'),
+  algorithm: stringField
+    .optional()
+    .describe('RS256 (default), RS384, RS512, ES256, ES384, ES512 or EdDSA')
+    .meta({ examples: ['RS256', 'ES256', 'EdDSA'] }),
   rotation_period: durationField
     .optional()
     .describe('How often the signing key pair changes; 24h by default'),

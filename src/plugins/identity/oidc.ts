@@ -29,7 +29,10 @@ export function identityTokenResources(parts: IdentityTokenParts): Resource[] {
         summary: 'Configure the issuer of identity tokens',
         statuses: [204, 200],
         input: z.object({
-          issuer: stringField.optional().describe('Scheme, host and port; empty: the address of the server'),
+          issuer: stringField
+            .optional()
+            .describe('Scheme, host and port; empty: the address of the server')
+            .meta({ examples: ['https://vault.example.com'] }),
         }),
         handle: async ({ mount, input }) => {
           if (input.issuer === undefined) return undefined

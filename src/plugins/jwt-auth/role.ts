@@ -25,7 +25,8 @@ export const roleFields = z.object({
   bound_claims: mapField.optional().describe('Claim, or JSON pointer, to its accepted value or values'),
   bound_claims_type: stringField
     .optional()
-    .describe('`string` (default) or `glob`; a write that omits it resets it'),
+    .describe('`string` (default) or `glob`; a write that omits it resets it')
+    .meta({ examples: ['string', 'glob'] }),
   claim_mappings: kvField
     .optional()
     .describe('Claim, or JSON pointer, to the metadata field it is copied to'),

@@ -16,10 +16,16 @@ export const tokenFields = {
     .describe("Hard limit of a token's lifetime, whatever else is set"),
   token_period: durationField.optional().describe('Renewal period of a periodic token'),
   token_policies: commaListField.optional().describe('Policies of a token'),
-  token_bound_cidrs: commaListField.optional().describe('Addresses that may log in and use the token'),
+  token_bound_cidrs: commaListField
+    .optional()
+    .describe('Addresses that may log in and use the token')
+    .meta({ examples: [['10.0.0.0/8']] }),
   token_no_default_policy: boolField.optional().describe('Leave the `default` policy out'),
   token_num_uses: intField.optional().describe('Number of uses of a token; 0 is unlimited'),
-  token_type: stringField.optional().describe('`service`, `batch` or `default`'),
+  token_type: stringField
+    .optional()
+    .describe('`service`, `batch` or `default`')
+    .meta({ examples: ['service', 'batch', 'default'] }),
   policies: commaListField.optional().meta(instead('token_policies')),
   bound_cidrs: commaListField.optional().meta(instead('token_bound_cidrs')),
   num_uses: intField.optional().meta(instead('token_num_uses')),

@@ -17,7 +17,10 @@ export type AuditRouteParts = {
 }
 
 const deviceInput = z.object({
-  type: stringField.default('').describe('`file` or `http`'),
+  type: stringField
+    .default('')
+    .describe('`file` or `http`')
+    .meta({ examples: ['file', 'http'] }),
   description: stringField.default('').describe('A note for operators'),
   options: kvField
     .default(null)

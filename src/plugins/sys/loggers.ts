@@ -20,7 +20,12 @@ export type LoggerParts = {
 
 /** The one logger of a server. */
 const loggerName = 'core'
-const input = z.object({ level: stringField.default('').describe(`One of ${levels.join(', ')}`) })
+const input = z.object({
+  level: stringField
+    .default('')
+    .describe(`One of ${levels.join(', ')}`)
+    .meta({ examples: levels }),
+})
 
 /** `sys/loggers`. docs/contract/node.md#log-levels */
 export function loggerResources({ logLevels }: LoggerParts): Resource[] {

@@ -37,10 +37,19 @@ export type MountRouteParts = {
 
 /** docs/contract/mounts.md#enabling */
 const enableInput = z.object({
-  type: stringField.default('').describe('Type of the mount, as `jwt` or `cloud`'),
-  plugin_name: stringField.default('').describe('Type of the mount when `type` is `plugin`'),
+  type: stringField
+    .default('')
+    .describe('Type of the mount, as `jwt` or `cloud`')
+    .meta({ examples: ['jwt', 'cloud'] }),
+  plugin_name: stringField
+    .default('')
+    .describe('Type of the mount when `type` is `plugin`')
+    .meta({ examples: ['jwt', 'cloud'] }),
   description: stringField.optional().describe('Free text'),
-  config: mapField.optional().describe('The settings of tuning, decoded more strictly'),
+  config: mapField
+    .optional()
+    .describe('The settings of tuning, decoded more strictly')
+    .meta({ examples: [{ default_lease_ttl: '1h' }] }),
   options: kvField.optional().describe('Free text by key'),
   local: boolField.default(false).describe('Stored and shown'),
   seal_wrap: boolField.default(false).describe('Stored and shown'),
@@ -51,10 +60,12 @@ const enableInput = z.object({
 const tuneInput = z.object({
   default_lease_ttl: stringField
     .optional()
-    .describe('Default TTL of tokens and leases of the mount; `system` or `0` for the system value'),
+    .describe('Default TTL of tokens and leases of the mount; `system` or `0` for the system value')
+    .meta({ examples: ['1h30m', '3600'] }),
   max_lease_ttl: stringField
     .optional()
-    .describe('Maximum TTL of tokens and leases of the mount; `system` or `0` for the system value'),
+    .describe('Maximum TTL of tokens and leases of the mount; `system` or `0` for the system value')
+    .meta({ examples: ['1h30m', '3600'] }),
   description: stringField.optional().describe('Free text'),
   audit_non_hmac_request_keys: commaListField.optional().describe('Request fields written to audit in clear'),
   audit_non_hmac_response_keys: commaListField
@@ -64,10 +75,12 @@ const tuneInput = z.object({
   allowed_response_headers: commaListField.optional().describe('Response headers the plugin may set'),
   listing_visibility: stringField
     .optional()
-    .describe('`unauth`: listed before login; `hidden` or empty: not'),
+    .describe('`unauth`: listed before login; `hidden` or empty: not')
+    .meta({ examples: ['unauth', 'hidden'] }),
   token_type: stringField
     .optional()
-    .describe('Auth mounts only: `default-service`, `default-batch`, `service` or `batch`'),
+    .describe('Auth mounts only: `default-service`, `default-batch`, `service` or `batch`')
+    .meta({ examples: ['default-service', 'default-batch'] }),
   options: kvField.optional().describe('Merged into the options; an empty value deletes'),
   user_lockout_config: mapField.optional().describe('Refused: no auth type here locks users out'),
   plugin_version: stringField.optional().describe('Refused: built-in plugins have one version'),

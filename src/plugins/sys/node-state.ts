@@ -92,7 +92,11 @@ const unsealBody = z.object({
   key: z
     .string()
     .optional()
-    .meta({ description: 'Share of the seal key, as hex or base64', writeOnly: true }),
+    .meta({
+      description: 'Share of the seal key, as hex or base64',
+      writeOnly: true,
+      examples: ['00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff'],
+    }),
   reset: z.boolean().optional().describe('Discard the shares sent so far'),
 })
 

@@ -5,7 +5,10 @@ import { stringField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 
 const newInput = z.object({
-  policy: stringField.default('').describe('The rules, as HCL or JSON, plain or base64'),
+  policy: stringField
+    .default('')
+    .describe('The rules, as HCL or JSON, plain or base64')
+    .meta({ examples: ['path "cloud/creds/deploy" { capabilities = ["read"] }'] }),
 })
 const oldInput = newInput.extend({ rules: stringField.default('').describe('Old name of policy') })
 

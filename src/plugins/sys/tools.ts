@@ -10,17 +10,25 @@ import { answers } from './answers.ts'
 
 const randomInput = z.object({
   bytes: intField.default(32).describe('Number of bytes'),
-  format: stringField.default('base64').describe('base64 or hex'),
+  format: stringField
+    .default('base64')
+    .describe('base64 or hex')
+    .meta({ examples: ['base64', 'hex'] }),
   source: stringField
     .default('platform')
-    .describe('platform, seal or all; this server has one source for all of them'),
+    .describe('platform, seal or all; this server has one source for all of them')
+    .meta({ examples: ['platform', 'seal', 'all'] }),
 })
 const hashInput = z.object({
-  input: stringField.default('').describe('Input in base64'),
+  input: stringField
+    .default('')
+    .describe('Input in base64')
+    .meta({ examples: ['aGVsbG8='] }),
   format: stringField.default('hex').describe('hex or base64'),
   algorithm: stringField
     .default('sha2-256')
-    .describe('sha2-224, sha2-256, sha2-384, sha2-512, or sha3 with the same lengths'),
+    .describe('sha2-224, sha2-256, sha2-384, sha2-512, or sha3 with the same lengths')
+    .meta({ examples: ['sha2-256', 'sha2-512'] }),
 })
 
 const mostBytes = 131_072

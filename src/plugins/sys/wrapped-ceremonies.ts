@@ -15,7 +15,13 @@ import { told } from './told-shares.ts'
 const secret = { sudo: true, isCeremony: true } as const
 
 const shareInput = z.object({
-  key: stringField.default('').describe('A share, as hex or base64').meta({ writeOnly: true }),
+  key: stringField
+    .default('')
+    .describe('A share, as hex or base64')
+    .meta({
+      writeOnly: true,
+      examples: ['00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff'],
+    }),
   nonce: stringField.default('').describe('The nonce of what is in progress'),
 })
 const planInput = z.object({

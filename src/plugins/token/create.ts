@@ -7,7 +7,10 @@ import { answers } from './answers.ts'
 import { signedIn } from './found-token.ts'
 
 const durationText = (what: string) =>
-  stringField.default('').describe(`${what}: seconds, or text like 1h30m`)
+  stringField
+    .default('')
+    .describe(`${what}: seconds, or text like 1h30m`)
+    .meta({ examples: ['1h30m', '3600'] })
 
 const createInput = z.object({
   id: stringField.default('').describe('Id of the token; random by default. Needs sudo'),
@@ -20,7 +23,10 @@ const createInput = z.object({
   renewable: boolField.default(true).describe('Whether the token can be renewed'),
   ttl: durationText('Lifetime of the token'),
   lease: durationText('Old name of ttl'),
-  type: stringField.default('').describe('`service` or `batch`'),
+  type: stringField
+    .default('')
+    .describe('`service` or `batch`')
+    .meta({ examples: ['service', 'batch'] }),
   explicit_max_ttl: durationText('Longest lifetime of the token, renewals included'),
   period: durationText('The token can be renewed without limit, for this long each time (needs sudo)'),
   display_name: stringField.default('').describe('Name of the token in logs'),
