@@ -2,7 +2,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { open, readFile } from 'node:fs/promises'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type FolderServer, startInFolder } from '../support/folder-server.ts'
 import { logLines } from '../support/log-lines.ts'
 import { programFile } from '../support/bundled.ts'
@@ -38,13 +38,19 @@ async function pemOf(key: CryptoKey): Promise<string> {
   return `-----BEGIN PUBLIC KEY-----\n${der.toString('base64')}\n-----END PUBLIC KEY-----\n`
 }
 
-test("the log has JSON lines on standard error with time, level as a word, and the events of a server's life", async () => {
+/** A server that was started, sealed and stopped. */
+let life: ServerProcess
+beforeAll(async () => {
   await using folder = await temporaryFolder()
-  await using server = await startProcess({ folder: folder.path, settings: { REPLICA_NAME: 'one' } })
-  await server.as(server.rootToken).call('PUT', 'sys/seal')
-  await server.stop()
+  const settings = { REPLICA_NAME: 'one', REPORTED_VERSION: '1.17.0+ent' }
+  life = await startProcess({ folder: folder.path, settings })
+  await life.as(life.rootToken).call('PUT', 'sys/seal')
+  await life.stop()
+})
+afterAll(() => life[Symbol.asyncDispose]())
 
-  const lines = logLines(server)
+test("the log has JSON lines on standard error with time, level as a word, and the events of a server's life", () => {
+  const lines = logLines(life)
   const events = lines.map((line) => line['event']).filter((event) => event !== undefined)
 
   expect(events).toEqual(['initialized', 'audit_off', 'unsealed', 'started', 'sealed', 'stopping', 'stopped'])
@@ -74,19 +80,12 @@ test('the log has the end of a move under the id its caller was given', async ()
   })
 })
 
-test('the line started names the version of Gatehouse and the one reported to clients', async () => {
-  await using folder = await temporaryFolder()
-  await using server = await startProcess({
-    folder: folder.path,
-    settings: { REPORTED_VERSION: '1.17.0+ent' },
-  })
-  await server.stop()
-
-  expect(logLines(server).find((line) => line['event'] === 'started')).toMatchObject({
+test('the line started names the version of Gatehouse and the one reported to clients', () => {
+  expect(logLines(life).find((line) => line['event'] === 'started')).toMatchObject({
     version: productVersion,
     reported_version: '1.17.0+ent',
-    address: server.url,
-    msg: `Gatehouse ${productVersion} is listening on ${server.url}`,
+    address: life.url,
+    msg: `Gatehouse ${productVersion} is listening on ${life.url}`,
   })
 })
 
