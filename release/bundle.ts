@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
+import { builtins } from './builtins.ts'
 import { locations } from './locations.ts'
 import { isCurrent, sourcesFile, stateOf } from './sources.ts'
 
@@ -17,6 +18,9 @@ type BundleTask = {
 /** Packages with files that are not code: they are loaded from `node_modules`. */
 const external = [/^better-sqlite3/, '@fastify/swagger-ui', 'pg-native']
 
+/** Other comments would take memory: the engine keeps the text of the code. */
+export const licencesOnly = { legal: true, annotation: false, jsdoc: false }
+
 /** A running server may still load the parts of a bundle that has been replaced. */
 const keepReplacedMs = 24 * 60 * 60 * 1000
 
@@ -31,9 +35,9 @@ export async function bundle({ folder, programs }: BundleTask): Promise<void> {
     input: Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, resolve(root, file)])),
     platform: 'node',
     external,
-    plugins: [locations((path) => `${relative(folder, path)}/`)],
+    plugins: [builtins, locations((path) => `${relative(folder, path)}/`)],
   })
-  const { output } = await build.generate({ format: 'esm' })
+  const { output } = await build.generate({ format: 'esm', comments: licencesOnly })
   const isProgram = (name: string) => Object.hasOwn(programs, name.replace(/\.js$/, ''))
   await mkdir(folder, { recursive: true })
   // programs last: what they name is there when they are

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { type OutputOptions, type Plugin, rolldown } from 'rolldown'
+import { builtins } from './builtins.ts'
+import { licencesOnly } from './bundle.ts'
 import { locations } from './locations.ts'
 import { isCurrent, sourcesFile, stateOf } from './sources.ts'
 
@@ -88,7 +90,7 @@ async function chunksOf(program: string, plugins: readonly Plugin[], options: Ou
     external: [wholePackage, 'pg-native'],
     plugins: [...plugins],
   })
-  const { output } = await build.generate(options)
+  const { output } = await build.generate({ ...options, comments: licencesOnly })
   return output.filter((file) => file.type === 'chunk')
 }
 
@@ -120,7 +122,7 @@ exports.getBinding = () => {
       : null,
 }
 
-const common: readonly Plugin[] = [givenLibrary]
+const common: readonly Plugin[] = [givenLibrary, builtins]
 
 /** The files of a package and of those it depends on. */
 function filesOf(name: string, seen = new Set<string>()): string[] {
