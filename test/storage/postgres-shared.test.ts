@@ -277,6 +277,23 @@ describe('copies', () => {
 })
 
 describe('the right to a job', () => {
+  test('is taken in one statement with those that are asked for at the same time', async () => {
+    await using shared = await openTwo()
+    const { one, two, url } = shared
+    const taken = await two.holdJob('b', 10_000)
+
+    const held = await Promise.all(['c', 'b', 'a'].map((job) => one.holdJob(job, 10_000)))
+
+    expect(held).toEqual([
+      { job: 'c', epoch: expect.any(Number) },
+      undefined,
+      { job: 'a', epoch: expect.any(Number) },
+    ])
+    expect(taken).toMatchObject({ job: 'b' })
+    const ofOne = `SELECT DISTINCT xmin::text FROM jobs WHERE replica = '${one.replicaId}'`
+    expect(await query(url, ofOne)).toHaveLength(1)
+  })
+
   test('is held by one server, and a write without it is refused', async () => {
     await using shared = await openTwo()
     const { one, two, url } = shared

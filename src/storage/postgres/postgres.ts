@@ -20,13 +20,15 @@ import { endsConnections, failureOf, isConnectionFailure, isLasting, isRefusal }
 import { GroupWriter } from './group-writer.ts'
 import { readMarks } from './copy-end.ts'
 import { migratePostgres } from './migrations.ts'
+import { textArray } from './array-parameter.ts'
+import { JobHolds } from './job-holds.ts'
 import { Pool } from './pool.ts'
 import { RangeReader, RecordReader, recordOf } from './reader.ts'
 import { liveMs, Replica } from './replica.ts'
 import { type ConnectionSettings, openSession, type Row, type Session } from './session.ts'
 import {
   databaseTime,
-  holdJob,
+  holdJobs,
   listKeys,
   listRecords,
   liveReplicas,
@@ -87,6 +89,9 @@ export class PostgresStorage implements Storage, SharedStorage {
   readonly #writer: GroupWriter
   readonly #replica: Replica
   readonly #events: StorageEvents
+  readonly #jobs = new JobHolds((jobs, ttlsMs) =>
+    this.#write(holdJobs, [textArray(jobs), this.replicaId, textArray(ttlsMs)]),
+  )
   #isRegistered = false
   /** Raised with each registration, once copies are current; undefined: nothing may be written. */
   #registration: number | undefined
@@ -214,9 +219,8 @@ export class PostgresStorage implements Storage, SharedStorage {
     return this.copies.watch(...watcher)
   }
 
-  async holdJob(job: string, ttlMs: number): Promise<Fence | undefined> {
-    const [row] = await this.#write(holdJob, [job, this.replicaId, String(ttlMs)])
-    return row === undefined ? undefined : { job, epoch: Number(row[0]) }
+  holdJob(job: string, ttlMs: number): Promise<Fence | undefined> {
+    return this.#jobs.hold(job, ttlMs)
   }
 
   async releaseJob({ job, epoch }: Fence): Promise<void> {
@@ -269,7 +273,7 @@ export class PostgresStorage implements Storage, SharedStorage {
     return await this.#watchRead(() => this.#pool.use((session) => session.query(statement, values)))
   }
 
-  async #write(statement: Statement, values: string[]): Promise<Row[]> {
+  async #write(statement: Statement, values: (string | Buffer)[]): Promise<Row[]> {
     return await this.#watchRead(() => this.#pool.write((session) => session.query(statement, values)))
   }
 

@@ -173,16 +173,20 @@ export const fenceReplica = statement(
     "AND heartbeat_at < now() - $3::float8 * interval '1 millisecond'",
 )
 
-/** A row that is added again has a greater epoch than any holder had before: it begins with the time. */
-export const holdJob = statement(
-  'hold_job',
+/**
+ * A row that is added again has a greater epoch than any holder had before: it begins with the time. All servers
+ * lock rows in the order of their names.
+ */
+export const holdJobs = statement(
+  'hold_jobs',
   'INSERT INTO jobs (name, replica, epoch, until) ' +
-    'VALUES ($1, $2, floor(extract(epoch FROM clock_timestamp()) * 1000), ' +
-    "clock_timestamp() + $3::float8 * interval '1 millisecond') " +
+    'SELECT name, $2, floor(extract(epoch FROM clock_timestamp()) * 1000), ' +
+    "clock_timestamp() + ttl::float8 * interval '1 millisecond' " +
+    'FROM unnest($1::text[], $3::text[]) AS wanted (name, ttl) ORDER BY name ' +
     'ON CONFLICT (name) DO UPDATE SET replica = excluded.replica, until = excluded.until, ' +
     'epoch = jobs.epoch + CASE WHEN jobs.replica = excluded.replica THEN 0 ELSE 1 END ' +
     'WHERE jobs.replica = excluded.replica OR jobs.replica IS NULL OR jobs.until < clock_timestamp() ' +
-    'RETURNING epoch',
+    'RETURNING name, epoch',
 )
 export const releaseJob = statement(
   'release_job',
