@@ -14,6 +14,8 @@ export type AccessLine = {
   status: number
   duration_ms: number
   remote_address: string
+  /** Of a refusal that has one. docs/explain.md#reasons */
+  reason?: string
 }
 
 /** Writes the log line of a finished request; `ms` is its duration in milliseconds. */
@@ -30,6 +32,7 @@ export function accessLine(
     status,
     duration_ms: Math.round(ms * 1000) / 1000,
     remote_address: call.remoteAddress,
+    ...(call.reason === '' ? {} : { reason: call.reason }),
   }
 }
 

@@ -291,6 +291,7 @@ export class Pipeline {
 
   #refusal(error: unknown, call: Call, endpoint: Endpoint): Answer {
     if (error instanceof ServiceError) {
+      if (call.reason === '') call.reason = error.reason ?? ''
       if (error.kind === 'overloaded') this.#parts.measure?.refused('overload')
       else if (error.kind === 'too-large') this.#parts.measure?.refused('size')
     }

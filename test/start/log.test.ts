@@ -263,6 +263,7 @@ test('GATEHOUSE_ACCESS_LOG=true logs one line for each request, with its route a
   await server.anonymous.read('sys/health')
   await root.read('no/such/mount')
   await root.call('PUT', 'auth/jwt/role/ci', { user_claim: 'sub', role_type: 'jwt', bound_audiences: 'ci' })
+  await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: 'x' })
   await server.stop()
 
   const lines = logLines(server).filter(({ msg }) => msg === 'request')
@@ -274,8 +275,10 @@ test('GATEHOUSE_ACCESS_LOG=true logs one line for each request, with its route a
     { method: 'GET', route: '/sys/health', mount: '', status: 200 },
     { method: 'GET', route: 'none', mount: '', status: 404 },
     { method: 'PUT', route: '/jwt/role/:name', mount: 'auth/jwt/', status: 204 },
+    { method: 'POST', route: '/jwt/login', mount: 'auth/jwt/', status: 400 },
   ])
-  for (const line of lines) {
+  expect(lines.map(({ reason }) => reason).filter((reason) => reason !== undefined)).toHaveLength(1)
+  for (const { reason: _, ...line } of lines) {
     expect(Object.keys(line).toSorted()).toEqual(
       [
         'duration_ms',
