@@ -27,6 +27,7 @@ import { configureLogins } from './pipeline-logins.ts'
 import { measureOverload } from './overload.ts'
 import { measurePostgres } from './postgres.ts'
 import { startProgram } from './program.ts'
+import { measureTransports } from './transports.ts'
 import { roleReadCases } from './role-read.ts'
 import { measureRotation } from './rotation.ts'
 import { measureScrapes } from './scrapes.ts'
@@ -42,7 +43,8 @@ import { measureUnreadLog } from './unread-log.ts'
  *
  * Options: `--quick` for a first impression, `--only login,lookup-self`, `--seconds 3` per round, `--rounds
  * 3`, `--fresh 3000` new subjects per round, `--generator own|wrk`. `--only acl` measures access decisions
- * alone, `--only attacks` logins while other clients leave requests unfinished or connections idle, `--only
+ * alone, `--only transports` logins with TLS, over HTTP/2 and beside slow
+ * clients, `--only attacks` logins while other clients leave requests unfinished or connections idle, `--only
  * forged` logins while another address sends forged tokens, `--only overload` logins of ten times as many clients as
  * are served at a time, `--only silent-names` logins while others wait for a name server that never answers,
  * `--only unread-log` logins while nobody reads the log, `--only scrapes` logins while metrics are scraped.
@@ -156,6 +158,7 @@ async function runAll(): Promise<number> {
   if (isWanted('silent-names')) print(await measureSilentNames({ generator, options }))
   if (isWanted('unread-log')) print(await measureUnreadLog({ generator, options }))
   if (isWanted('scrapes')) print(await measureScrapes({ generator, options }))
+  if (isWanted('transports')) print(await measureTransports({ options }))
   if (isWanted('start')) print(await describeStart())
   const failures = measured.flatMap(({ case: one, ours, theirs }) =>
     [ours, theirs]

@@ -1,0 +1,205 @@
+import { writeFileSync } from 'node:fs'
+import { Agent as HttpAgent, request as httpRequest } from 'node:http'
+import { connect as connectHttp2 } from 'node:http2'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { connect, type Socket } from 'node:net'
+import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
+import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
+import { Authority } from '../test/support/certificates.ts'
+import { type BenchOptions, usualConnections } from './bench-case.ts'
+import { makeBenchFolder } from './bench-folder.ts'
+import { median } from './measure.ts'
+import { readProcessFigures } from './process-figures.ts'
+import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
+import { megabytes, verdict } from './table.ts'
+
+/** Logs in once; rejects unless the response is 200. */
+type Login = (body: string) => Promise<void>
+type Client = { readonly login: Login; close(): void }
+
+const knownJwts = 256
+const slowClients = 256
+
+/**
+ * Measures logins on connections that are kept alive: with TLS against plain HTTP, over HTTP/2 against HTTP/1.1
+ * with TLS, and beside clients that send one byte per second. All clients are in this process.
+ */
+export async function measureTransports({ options }: { options: BenchOptions }): Promise<string> {
+  using authority = new Authority()
+  await using issuer = await startIssuer({ algorithms: ['ES256'] })
+  const bodies = await signLogins(issuer, {
+    ...{ algorithm: 'ES256', count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' },
+  })
+  await using plainFolder = await makeBenchFolder()
+  await using plain = await startServerProcess({ folder: plainFolder.path })
+  await configureLogins(plain.url, plain.rootToken, issuer)
+  await using secureFolder = await makeBenchFolder()
+  await using secure = await startSecure(secureFolder.path, authority, (url, token) =>
+    configureLogins(url, token, issuer),
+  )
+  const clients = {
+    'plain HTTP': overHttp1(plain, undefined),
+    'HTTP/1.1 with TLS': overHttp1(secure, authority.cert),
+    'HTTP/2': overHttp2(secure, authority.cert, 1),
+    'HTTP/2, 8 connections': overHttp2(secure, authority.cert, 8),
+  }
+  const rates = await ratesOf(Object.entries(clients), bodies, options)
+  const rate = (name: keyof typeof clients) => median(rates.get(name) ?? [])
+  const lines = [
+    compared('HTTP/1.1 with TLS', 'plain HTTP', 0.85),
+    compared('HTTP/2', 'HTTP/1.1 with TLS', 1),
+    compared('HTTP/2, 8 connections', 'HTTP/1.1 with TLS', 1),
+    await besideSlowClients(plain, { client: clients['plain HTTP'], bodies, options }),
+  ]
+  for (const client of Object.values(clients)) client.close()
+  return lines.join('\n')
+
+  function compared(name: keyof typeof clients, other: keyof typeof clients, aim: number): string {
+    const ratio = rate(name) / rate(other)
+    return `logins over ${name}: ${Math.round(rate(name))}/s, ${other} ${Math.round(rate(other))}/s: ${ratio.toFixed(2)} (${verdict(ratio >= aim, `≥ ${aim}`)})`
+  }
+}
+
+/** A server with TLS, which was configured without. */
+async function startSecure(
+  folder: string,
+  authority: Authority,
+  configure: (url: string, rootToken: string) => Promise<void>,
+): Promise<ServerProcess> {
+  const first = await startServerProcess({ folder })
+  await configure(first.url, first.rootToken)
+  await first.stop()
+  const { cert, key } = authority.sign('bench')
+  const [certFile, keyFile] = [`${folder}/cert.pem`, `${folder}/key.pem`]
+  writeFileSync(certFile, cert)
+  writeFileSync(keyFile, key)
+  // only while the start waits for the server, which the clients below trust by its authority
+  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
+  try {
+    return await startServerProcess({
+      folder,
+      environment: { GATEHOUSE_TLS_CERT_FILE: certFile, GATEHOUSE_TLS_KEY_FILE: keyFile },
+    })
+  } finally {
+    delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+  }
+}
+
+/** The clients take turns, so that a disturbance affects all. */
+async function ratesOf(
+  clients: readonly (readonly [string, Client])[],
+  bodies: readonly string[],
+  { rounds, seconds }: BenchOptions,
+): Promise<Map<string, number[]>> {
+  const rates = new Map<string, number[]>(clients.map(([name]) => [name, []]))
+  for (const [, { login }] of clients) await rateOf(login, bodies, 2)
+  for (let round = 0; round < rounds; round++)
+    for (const [name, { login }] of clients) rates.get(name)?.push(await rateOf(login, bodies, seconds))
+  return rates
+}
+
+async function rateOf(login: Login, bodies: readonly string[], seconds: number): Promise<number> {
+  const start = performance.now()
+  const end = start + seconds * 1000
+  let count = 0
+  const worker = async () => {
+    while (performance.now() < end) await login(bodies[count++ % bodies.length] ?? '')
+  }
+  await Promise.all(Array.from({ length: usualConnections }, worker))
+  return (count * 1000) / (performance.now() - start)
+}
+
+function overHttp1({ port }: ServerProcess, ca: string | undefined): Client {
+  const options = { keepAlive: true, maxSockets: usualConnections }
+  const agent = ca === undefined ? new HttpAgent(options) : new HttpsAgent({ ...options, ca })
+  const send = ca === undefined ? httpRequest : httpsRequest
+  const login = (body: string) =>
+    new Promise<void>((resolve, reject) => {
+      const headers = { 'content-length': Buffer.byteLength(body) }
+      const sent = send(
+        { host: '127.0.0.1', port, agent, method: 'POST', path: loginPath, headers },
+        (answer) => {
+          answer.resume()
+          answer.on('end', () => (answer.statusCode === 200 ? resolve() : reject(refused(answer.statusCode))))
+        },
+      )
+      sent.on('error', reject)
+      sent.end(body)
+    })
+  return { login, close: () => agent.destroy() }
+}
+
+function overHttp2({ port }: ServerProcess, ca: string, connections: number): Client {
+  const sessions = Array.from({ length: connections }, () =>
+    connectHttp2(`https://127.0.0.1:${port}`, { ca }),
+  )
+  let next = 0
+  const login = (body: string) =>
+    new Promise<void>((resolve, reject) => {
+      const session = sessions[next++ % sessions.length]
+      const headers = { ':method': 'POST', ':path': loginPath, 'content-length': Buffer.byteLength(body) }
+      const stream = session?.request(headers)
+      if (stream === undefined) return reject(new Error('no connection'))
+      let status: number | undefined
+      stream.on('response', (head) => {
+        status = head[':status']
+      })
+      stream.on('error', reject)
+      stream.on('end', () => (status === 200 ? resolve() : reject(refused(status))))
+      stream.resume()
+      stream.end(body)
+    })
+  const close = () => {
+    for (const session of sessions) session.destroy()
+  }
+  return { login, close }
+}
+
+const refused = (status: number | undefined) => new Error(`a login was answered ${status}`)
+
+async function besideSlowClients(
+  server: ServerProcess,
+  { client, bodies, options }: { client: Client; bodies: readonly string[]; options: BenchOptions },
+): Promise<string> {
+  const alone: number[] = []
+  const beside: number[] = []
+  for (let round = 0; round < options.rounds; round++) {
+    alone.push(await rateOf(client.login, bodies, options.seconds))
+    using _slow = new SlowClients(server.port)
+    beside.push(await rateOf(client.login, bodies, options.seconds))
+  }
+  const ratio = median(beside) / median(alone)
+  const memory = (await readProcessFigures(server.pid))?.rssBytes
+  return `logins beside ${slowClients} clients that send one byte per second: ${ratio.toFixed(2)} of those alone (${verdict(ratio >= 0.9, '≥ 0.9')}), RSS ${megabytes(memory)} MB`
+}
+
+/** Each connects again when it is cut off. */
+class SlowClients implements Disposable {
+  readonly #port: number
+  readonly #sockets = new Set<Socket>()
+  #isOver = false
+
+  constructor(port: number) {
+    this.#port = port
+    for (let count = 0; count < slowClients; count++) this.#connect()
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  #connect(): void {
+    const socket = connect(this.#port, '127.0.0.1')
+    const bytes = `POST ${loginPath} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n`
+    let at = 0
+    const timer = setInterval(() => socket.write(bytes[at++] ?? ' '), 1000)
+    this.#sockets.add(socket)
+    socket.on('error', () => {})
+    socket.once('close', () => {
+      clearInterval(timer)
+      this.#sockets.delete(socket)
+      if (!this.#isOver) this.#connect()
+    })
+  }
+}
