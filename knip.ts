@@ -12,6 +12,8 @@ const programs = [
   'test/support/{cloud,practice}-server.ts',
   'release/{licenses,sbom}.ts',
   'test/check.ts',
+  'test/clients/conformance/run.ts',
+  'test/clients/suites/node/{hashi-vault-js,node-vault}.ts',
   'test/core/audit/writing-program.ts',
   'test/core/barrier/{memory,rotating,sealing}-program.ts',
   'test/lib/blocked-thread-program.ts',

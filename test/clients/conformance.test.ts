@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { startTestServer } from '../support/start-server.ts'
+import { conformancePage, verdictOf } from './conformance/page.ts'
+import { startRecorder } from './conformance/recorder.ts'
+import { project, suites, versionOf } from './conformance/suites.ts'
+
+const page = await readFile(join(project, 'docs/conformance.md'), 'utf8')
+
+test('the recorder passes requests on, and shows those of each operation without what differs from run to run', async () => {
+  await using server = await startTestServer()
+  await using recorder = await startRecorder(server.url)
+  const ask = (path: string, method = 'GET') =>
+    fetch(recorder.url + path, { method, headers: { 'X-Vault-Token': 'root' } })
+
+  await fetch(`${recorder.controlUrl}?operation=one`, { method: 'PUT' })
+  const self = await ask('/v1/auth/token/lookup-self')
+  await ask('/v1/sys/policies/acl?list=true')
+  await fetch(`${recorder.controlUrl}?operation=two`, { method: 'PUT' })
+  await ask('/v1/identity/entity/id/0a1b2c3d-0000-1111-2222-333344445555', 'DELETE')
+
+  expect(self.status).toBe(200)
+  expect(recorder.requestsOf('one')).toEqual(['GET auth/token/lookup-self', 'GET sys/policies/acl'])
+  expect(recorder.requestsOf('two')).toEqual(['DELETE identity/entity/id/:id'])
+})
+
+test('an error is a difference, unless the server does not offer the feature', () => {
+  expect(verdictOf(undefined)).toEqual({ verdict: 'same', reason: '' })
+  expect(verdictOf('plugin not found in the catalog: pki')).toMatchObject({ verdict: 'unsupported' })
+  expect(verdictOf('403 at http://127.0.0.1:4711/v1/x for hvs.AbC')).toEqual({
+    verdict: 'differs',
+    reason: '403 at URL/v1/x for TOKEN',
+  })
+})
+
+test('a page shows a table of a client with a reason for each difference', () => {
+  const rows = [
+    { operation: 'log in', requests: ['POST auth/jwt/login'], ...verdictOf(undefined) },
+    { operation: 'read', requests: [], ...verdictOf('a|b') },
+  ]
+
+  const text = conformancePage([{ client: 'curl', version: '8.0', rows }])
+
+  expect(text).toContain('| curl | 8.0 | 1 | 1 | 0 |')
+  expect(text).toContain('| log in | `POST auth/jwt/login` | same |  |')
+  expect(text).toContain('| read |  | differs | a\\|b |')
+})
+
+test('the conformance page has the pinned version of each client, and no difference', async () => {
+  for (const suite of suites) expect(page).toContain(`## ${suite.client} ${await versionOf(suite)}\n`)
+  expect(
+    page.split('\n').filter((line) => line.includes('| differs |') && !line.startsWith('| Client')),
+  ).toEqual([])
+})

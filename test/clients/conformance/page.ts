@@ -1,0 +1,86 @@
+/** What an operation of a client came to, compared with what the client's users see with Vault. */
+export type Verdict = 'same' | 'differs' | 'unsupported'
+
+export type Row = {
+  readonly operation: string
+  /** `GET auth/token/lookup-self`. */
+  readonly requests: readonly string[]
+  readonly verdict: Verdict
+  /** Empty if it is the same. */
+  readonly reason: string
+}
+
+export type ClientRows = { readonly client: string; readonly version: string; readonly rows: readonly Row[] }
+
+const verdicts: readonly Verdict[] = ['same', 'differs', 'unsupported']
+
+/** The text of docs/conformance.md; the same for the same results. */
+export function conformancePage(clients: readonly ClientRows[]): string {
+  return `${introduction}
+${table(
+  ['Client', 'Version', ...verdicts],
+  clients.map(({ client, version, rows }) => [
+    client,
+    version,
+    ...verdicts.map((verdict) => String(rows.filter((row) => row.verdict === verdict).length)),
+  ]),
+)}
+${clients.map(section).join('\n')}`
+}
+
+const introduction = `# Conformance
+
+\`npm run conformance\` writes this page. It runs real clients from their registries against a new server, and
+compares each operation with what the client's users see with Vault. \`npm run conformance -- NAME …\` runs only the
+clients with these names, and prints their rows instead.
+
+- **same**: the client's operation returns, or fails with, what it does with Vault.
+- **differs**: it does not; the reason is the client's error.
+- **unsupported**: Gatehouse does not offer the feature, and says so.
+
+A driver of each client is in \`test/clients/suites\`. The tests that hvac brings run as they are published, against
+servers that they start themselves. There is no driver for C#: it needs an SDK that no package registry serves.
+`
+
+const section = ({ client, version, rows }: ClientRows): string =>
+  `## ${client} ${version}
+
+${table(
+  ['Operation', 'Requests', 'Result', 'Reason'],
+  rows.map(({ operation, requests, verdict, reason }) => [
+    operation,
+    requests.map((request) => `\`${request}\``).join(', '),
+    verdict,
+    reason,
+  ]),
+)}`
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(cell).join(' | ')} |\n`).join('')
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replace(/\s+/g, ' ')
+
+const missingFeature =
+  /plugin not found in the catalog|unsupported path|no handler for route|route entry not found/i
+/** What differs from run to run. */
+const variable: readonly (readonly [RegExp, string])[] = [
+  [/\x1b\[[0-9;]*m/g, ''],
+  [/https?:\/\/(127\.0\.0\.1|localhost):\d+/g, 'URL'],
+  [/\b(127\.0\.0\.1|localhost):\d+/g, 'ADDRESS'],
+  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}\b/g, 'ID'],
+  [/\bhv[bs]\.[\w-]+/g, 'TOKEN'],
+  [/\b\d{4}-\d\d-\d\dT[\d:.]+Z?\b/g, 'TIME'],
+  [/\b0x[0-9a-f]+\b/g, 'ADDRESS'],
+  [/\b[A-Za-z0-9_]{24,}\b/g, 'ID'],
+]
+const maxReason = 200
+
+/** The verdict on an operation that ended with this error; undefined if it succeeded. */
+export function verdictOf(error: string | undefined): Pick<Row, 'verdict' | 'reason'> {
+  if (error === undefined) return { verdict: 'same', reason: '' }
+  const reason = variable.reduce((text, [pattern, name]) => text.replace(pattern, name), error)
+  return {
+    verdict: missingFeature.test(error) ? 'unsupported' : 'differs',
+    reason: reason.replace(/\s+/g, ' ').slice(0, maxReason).trim(),
+  }
+}

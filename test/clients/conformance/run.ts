@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { exportSPKI, generateKeyPair, SignJWT } from 'jose'
+import { exitOnSignals, makeTemporaryFolder } from '../../../simulators/exit.ts'
+import { startDirectory } from '../../../simulators/directory/start-directory.ts'
+import { startServerProcess } from '../../../simulators/server-process.ts'
+import { cloudEnvironment } from '../../../simulators/tour/credentials.ts'
+import { type ClientRows, conformancePage, type Row, verdictOf } from './page.ts'
+import { startRecorder } from './recorder.ts'
+import { cache, type Command, project, type Suite, suites, versionOf } from './suites.ts'
+
+/** `npm run conformance [-- NAME…]`: runs all clients and writes docs/conformance.md, or prints some of them. */
+exitOnSignals()
+await mkdir(cache, { recursive: true })
+const names = process.argv.slice(2)
+const chosen = suites.filter(({ client }) => names.length === 0 || names.includes(client))
+if (chosen.length < Math.max(1, names.length)) {
+  process.stderr.write(`usage: npm run conformance [-- NAME…], with ${suites.map(quotedName).join(', ')}\n`)
+  process.exit(2)
+}
+const results: ClientRows[] = []
+for (const suite of chosen) {
+  process.stderr.write(`${suite.client}\n`)
+  for (const command of suite.install) await run(command)
+  results.push({ client: suite.client, version: await versionOf(suite), rows: await rowsOf(suite) })
+}
+const page = conformancePage(results)
+if (names.length === 0) await writeFile(join(project, 'docs/conformance.md'), page)
+else process.stdout.write(page)
+
+function quotedName({ client }: Suite): string {
+  return JSON.stringify(client)
+}
+
+/** Runs a client against a new server. Throws if its program fails. */
+async function rowsOf(suite: Suite): Promise<Row[]> {
+  await using folder = await makeTemporaryFolder(tmpdir(), 'gatehouse-conformance-')
+  if (suite.startsServers === true) return rowsIn(await run(suite.run, serverProgram(folder.path)))
+  await using directory = await startDirectory()
+  const audit = join(folder.path, 'audit')
+  await mkdir(audit)
+  await using server = await startServerProcess({
+    folder: folder.path,
+    environment: { ...cloudEnvironment(directory), GATEHOUSE_AUDIT_DIRS: audit },
+  })
+  await using recorder = await startRecorder(server.url)
+  const printed = await run(suite.run, {
+    VAULT_ADDR: recorder.url,
+    VAULT_TOKEN: server.rootToken,
+    CONTROL_URL: recorder.controlUrl,
+    ...(await pipelineJwt()),
+    AZURE: JSON.stringify({
+      subscription_id: directory.subscriptionId,
+      tenant_id: directory.tenantId,
+      client_id: directory.rootClientId,
+      client_secret: directory.rootClientSecret,
+    }),
+    AZURE_SCOPE: `/subscriptions/${directory.subscriptionId}/resourceGroups/web`,
+    AUDIT_FILE: join(audit, 'audit.log'),
+  })
+  return rowsIn(printed, recorder.requestsOf)
+}
+
+/** For a suite that starts servers itself. */
+const serverProgram = (folder: string): Record<string, string> => ({
+  PATH: [join(project, 'test/clients/suites/hvac-tests/bin'), process.env['PATH']].join(delimiter),
+  GATEHOUSE_PROJECT: project,
+  GATEHOUSE_FOLDERS: folder,
+})
+
+async function pipelineJwt(): Promise<{ JWT: string; JWT_KEY: string }> {
+  const { publicKey, privateKey } = await generateKeyPair('RS256')
+  const jwt = new SignJWT({ sub: 'build-7', aud: 'ci' })
+    .setProtectedHeader({ alg: 'RS256' })
+    .setIssuedAt()
+    .setExpirationTime('1h')
+  return { JWT: await jwt.sign(privateKey), JWT_KEY: await exportSPKI(publicKey) }
+}
+
+/** Returns what the program prints; its errors go to standard error. */
+async function run(
+  { folder, program, args, environment }: Command,
+  more: Record<string, string> = {},
+): Promise<string> {
+  const inCache = (part: string) => part.replaceAll('{cache}', cache)
+  const child = spawn(inCache(program), args.map(inCache), {
+    cwd: join(project, folder),
+    env: { ...process.env, ...environment, ...more },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}`)
+  return printed
+}
+
+function rowsIn(printed: string, requestsOf: (operation: string) => readonly string[] = () => []): Row[] {
+  const lines = printed.split('\n').filter((line) => line.startsWith('{'))
+  return lines.map((line) => {
+    const { operation, error, verdict } = JSON.parse(line) as {
+      operation: string
+      error?: string
+      verdict?: Row['verdict']
+    }
+    const judged = verdictOf(error)
+    return {
+      operation,
+      requests: requestsOf(operation),
+      ...judged,
+      ...(verdict === undefined ? {} : { verdict }),
+    }
+  })
+}
