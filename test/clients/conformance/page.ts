@@ -1,5 +1,5 @@
 /** What an operation of a client came to, compared with what the client's users see with Vault. */
-export type Verdict = 'same' | 'differs' | 'unsupported'
+type Verdict = 'same' | 'differs' | 'unsupported'
 
 export type Row = {
   readonly operation: string

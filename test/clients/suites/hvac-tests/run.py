@@ -48,5 +48,6 @@ for folder, names in OUT_OF_SCOPE.items():
         file = f"{folder}/test_{name}.py"
         lines.print({"operation": file, "verdict": "unsupported", "error": "all of it is about a feature that is not offered"})
         ignored.append(f"--ignore=tests/integration_tests/{file}")
-options = ["-q", "-p", "no:cacheprovider", "--tb=line", *ignored]
+# its own options would run the tests in several processes
+options = ["-q", "-c", os.devnull, "--rootdir", source, "-p", "no:cacheprovider", "--tb=line", *ignored]
 pytest.main([*options, *(tests or ["tests/integration_tests"])], plugins=[lines])
