@@ -66,11 +66,13 @@ async function rowsOf(suite: Suite): Promise<Row[]> {
 }
 
 /** For a suite that starts servers itself. */
-const serverProgram = (folder: string): Record<string, string> => ({
-  PATH: [join(project, 'test/clients/suites/hvac-tests/bin'), process.env['PATH']].join(delimiter),
-  GATEHOUSE_PROJECT: project,
-  GATEHOUSE_FOLDERS: folder,
-})
+function serverProgram(folder: string): Record<string, string> {
+  return {
+    PATH: [join(project, 'test/clients/suites/hvac-tests/bin'), process.env['PATH']].join(delimiter),
+    GATEHOUSE_PROJECT: project,
+    GATEHOUSE_FOLDERS: folder,
+  }
+}
 
 async function pipelineJwt(): Promise<{ JWT: string; JWT_KEY: string }> {
   const { publicKey, privateKey } = await generateKeyPair('RS256')
