@@ -73,7 +73,11 @@ def _():
     expect(sys.list_auth_methods()["data"]["ci/"]["type"], "jwt")
     sys.tune_auth_method("ci", default_lease_ttl="10m")
     expect(sys.read_auth_method_tuning("ci")["data"]["default_lease_ttl"], 600)
-    sys.move_backend("auth/ci", "auth/pipelines")
+    move = sys.move_backend("auth/ci", "auth/pipelines")["data"]["migration_id"]
+    # a move goes on after its response
+    status = f"sys/remount/status/{move}"
+    while client.read(status)["data"]["migration_info"]["status"] == "in-progress":
+        pass
     assert "pipelines/" in sys.list_auth_methods()["data"]
     sys.disable_auth_method("pipelines")
 
