@@ -169,7 +169,7 @@ export class CloudEngine implements AsyncDisposable {
       })
     } finally {
       // a failed write may be stored
-      state.intents.undo(dropped)
+      await state.intents.undo(dropped)
     }
   }
 

@@ -88,7 +88,7 @@ export async function adoptForceRevoked(state: MountState, leases: LeaseLookup):
       await state.view.write(revoked.entries)
     } finally {
       // a failed write may be stored
-      state.intents.undo(revoked.ids)
+      await state.intents.undo(revoked.ids)
     }
   }
 }

@@ -89,7 +89,7 @@ export async function issueCredential(
       const settling = await work.state.intents.settling(created.intents)
       return { data, warnings, secret: leased(created, { role, caller: request.caller, settling, work }) }
     } catch (error) {
-      work.state.intents.undo(created.intents)
+      await work.state.intents.undo(created.intents)
       throw error
     }
   } finally {

@@ -164,7 +164,7 @@ async function forget(record: CredentialRecord, tenant: string, { state, leases 
     await state.view.write([credentialRemoval(clientId, leaseOf(record)), ...recorded.entries])
   } finally {
     // a failed write may be stored
-    state.intents.undo(recorded.ids)
+    await state.intents.undo(recorded.ids)
   }
 }
 

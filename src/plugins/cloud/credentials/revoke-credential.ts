@@ -75,7 +75,7 @@ export async function revokeCredential(
   // this write ends the lease's ownership: only then may the undo begin
   const row = data.client_id === undefined ? [] : [credentialRemoval(data.client_id, lease)]
   await state.view.write([...row, ...recorded.entries])
-  state.intents.undo(recorded.ids)
+  await state.intents.undo(recorded.ids)
 }
 
 /** Returns what is left to undo. */

@@ -151,18 +151,19 @@ export class Intents implements AsyncDisposable {
   }
 
   /**
-   * Undoes intents in the background until it succeeds. `isUnderway`: a call was not answered, so it may
-   * still take effect after an attempt found nothing.
+   * Undoes intents in the background until it succeeds. Resolves once other servers know that it has begun;
+   * never rejects. `isUnderway`: a call was not answered, so it may still take effect after an attempt found
+   * nothing.
    */
-  undo(
+  async undo(
     ids: readonly string[],
     { isUnderway = false }: { readonly isUnderway?: boolean | undefined } = {},
-  ): void {
+  ): Promise<void> {
     const fresh = ids.filter((id) => !this.#undoing.has(id))
     for (const id of fresh) this.#begin({ id }, isUnderway)
-    if (fresh.length > 0 && !this.#parts.servers.isAlone)
-      outsideOfJobs(() => this.#stored.begun(fresh)).catch(() => undefined)
     this.#wake()
+    if (fresh.length > 0 && !this.#parts.servers.isAlone)
+      await outsideOfJobs(() => this.#stored.begun(fresh)).catch(() => undefined)
   }
 
   /** Continues what another server has begun, if it has. */
@@ -291,7 +292,7 @@ export class Intents implements AsyncDisposable {
     if (made === undefined) return
     const again = await this.record(made.intent, made.tenant)
     this.#made.delete(id)
-    this.undo([again], { isUnderway: true })
+    await this.undo([again], { isUnderway: true })
   }
 
   #attemptOf(id: string, undoing: Undoing): Attempt {

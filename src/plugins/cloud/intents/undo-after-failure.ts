@@ -39,5 +39,5 @@ export async function undoAfterFailure(
       // the storage cannot write: undo the intents instead, which retries and finds nothing upstream
     }
   }
-  intents.undo(ids, { isUnderway })
+  await intents.undo(ids, { isUnderway })
 }

@@ -40,7 +40,7 @@ async function deletePersisted(
     await state.deleteRole(name, later.entries)
   } finally {
     // a failed write may be stored
-    state.intents.undo(later.ids)
+    await state.intents.undo(later.ids)
   }
   return warnings
 }

@@ -162,7 +162,7 @@ async function addRights(
     }
   } catch (error) {
     const left = await Promise.all(recorded.map(({ id, intent }) => grants.narrow(state.intents, id, intent)))
-    state.intents.undo(left.flat(), { isUnderway })
+    await state.intents.undo(left.flat(), { isUnderway })
     throw error
   }
   const added = assignments.map(({ id, role_id, scope }) => ({ id, role_id, scope }))

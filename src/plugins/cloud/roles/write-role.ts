@@ -100,6 +100,6 @@ async function storePersisted(name: string, role: RoleRecord, work: UpstreamWork
   } finally {
     // a failed write may be stored, so every intent is undone: that checks for an owner first, and settled
     // intents have nothing to undo
-    state.intents.undo([...settles, ...recorded.map(({ id }) => id)])
+    await state.intents.undo([...settles, ...recorded.map(({ id }) => id)])
   }
 }

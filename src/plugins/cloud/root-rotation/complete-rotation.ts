@@ -67,7 +67,7 @@ export function completeRotation(
     } finally {
       // even after a failure, whose write may be stored; intents that are settled or were never stored have
       // nothing to undo
-      state.intents.undo(removals.map(({ id }) => id))
+      await state.intents.undo(removals.map(({ id }) => id))
     }
   })
 }

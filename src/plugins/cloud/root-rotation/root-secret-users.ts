@@ -54,7 +54,7 @@ export class RootSecretUsers {
       const [user] = (await this.of(intent.secret_digest)).filter(({ uuid }) => uuid !== from.uuid)
       if (user === undefined) continue
       const { intents: theirs } = this.#parts.stateOf(user)
-      theirs.undo([await theirs.record(intent, tenant)])
+      await theirs.undo([await theirs.record(intent, tenant)])
       handed.push(id)
     }
     await intents.settle(handed)

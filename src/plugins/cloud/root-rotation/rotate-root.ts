@@ -106,6 +106,6 @@ async function storePending(
     })
   } finally {
     // a failed write may be stored; an intent that is not stored has nothing to undo
-    state.intents.undo(replaced.ids)
+    await state.intents.undo(replaced.ids)
   }
 }
