@@ -12,15 +12,38 @@ const alone = ['test/http/limits.test.ts']
  */
 const replicated = [
   'test/plugins/token/{accessors,concurrency,roles}.test.ts',
-  'test/plugins/sys/{capabilities,cors,lease-races,leases,mounts,namespaces,policies,wrapping}.test.ts',
+  'test/plugins/sys/{capabilities,cors,lease-races,mounts,namespaces,wrapping}.test.ts',
   'test/plugins/identity/{entities,entity-aliases,group-aliases,identity-races,merge}.test.ts',
   'test/plugins/identity/{oidc,oidc-clients,oidc-races}.test.ts',
-  'test/plugins/custom-messages/messages-{added,items,life,list}.test.ts',
+  'test/plugins/custom-messages/messages-{added,items,list}.test.ts',
   'test/plugins/cubbyhole/cubbyhole.test.ts',
-  'test/plugins/jwt-auth/one-time.test.ts',
   'test/history/{ids-elsewhere,namespaces}.test.ts',
 ]
 const replicas = { TEST_REPLICAS: '2' }
+
+/** Likewise, with `npm run test:replicas` only: they take too long for each run. */
+const moreReplicated = [
+  'test/clients/{command-line,hashi-vault-js,hvac,node-vault,terraform}.test.ts',
+  'test/http/{audit,audit-failures,audit-sealing,audit-walk,client-address,conformance,cors}.test.ts',
+  'test/http/{explorer,help,prepared-answers,refusal-order,requests,rights,spellings,wrapping-wish}.test.ts',
+  'test/plugins/mount-type.test.ts',
+  'test/plugins/token/{chosen-ids,token}.test.ts',
+  'test/plugins/sys/{api-document,counters,leases,policies,rotation,snapshot,tools,unseal}.test.ts',
+  'test/plugins/identity/{group-namespaces,group-refresh,groups,identity-namespaces}.test.ts',
+  'test/plugins/identity/{moved-mount,names-in-paths,revoke-tokens,tidy}.test.ts',
+  'test/plugins/custom-messages/{messages-create,messages-life,ui-messages}.test.ts',
+  'test/plugins/jwt-auth/{config,login,one-time,optional-groups,role}.test.ts',
+  'test/plugins/jwt-auth/explain/{explain,lint,misconfigurations}.test.ts',
+  'test/plugins/jwt-auth/oidc/{attacks,auth-url,certified-provider,form-post,hostile-id-token}.test.ts',
+  'test/plugins/cloud/{bad-input,mount-end,rights}.test.ts',
+  'test/plugins/cloud/config/config.test.ts',
+  'test/plugins/cloud/credentials/inspection.test.ts',
+  'test/plugins/cloud/roles/{persisted-application,role-leases,roles}.test.ts',
+  'test/plugins/cloud/root-rotation/rotate-root.test.ts',
+  'test/properties/{explain-agrees,ready-read,spellings}.test.ts',
+]
+const replicatedNow =
+  process.env['TEST_REPLICAS'] === undefined ? replicated : [...replicated, ...moreReplicated]
 
 export default defineConfig({
   test: {
@@ -43,7 +66,7 @@ export default defineConfig({
       // no file leaves anything behind in its process: the next one finds the server loaded and its code warm
       { extends: true, test: { name: 'in turn', include: every, exclude: alone, isolate: false } },
       // `npm test -- --project replicas`
-      { extends: true, test: { name: 'replicas', include: replicated, isolate: false, env: replicas } },
+      { extends: true, test: { name: 'replicas', include: replicatedNow, isolate: false, env: replicas } },
     ],
   },
 })

@@ -13,6 +13,7 @@ import { type CredentialProvider, startCredentialProvider } from '../support/cre
 import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { testOfOneServer } from '../support/of-one-server.ts'
 
 /** A collector that refuses what `refuses` says. */
 async function startCollector() {
@@ -141,7 +142,7 @@ describe('while no device can write', () => {
     expect((await server.root.read('cubbyhole/never')).status).toBe(404)
   })
 
-  test('health is served, and the server is not ready', async () => {
+  testOfOneServer('health is served, and the server is not ready', async () => {
     collector.refuses = () => true
     await server.root.read('sys/mounts')
 

@@ -5,6 +5,7 @@ import type { Answer, CallOptions } from '../support/client.ts'
 import { caused, errors, notAllowed } from '../support/error-bodies.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { testOfOneServer } from '../support/of-one-server.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -221,29 +222,34 @@ describe('without a token', () => {
     }
   })
 
-  test('lookups of a wrapping token are wrapped in a burst of ten, then once every six seconds, for each client', async () => {
-    const clock = new FakeClock()
-    await using host = await startTestServer({ clock, settings: { TRUSTED_PROXIES: '127.0.0.0/8' } })
-    const first = await host.root.read('auth/token/lookup-self', wish('1h'))
-    const token = String(first.body.wrap_info?.token)
-    const ask = (from: string) =>
-      host.anonymous.write(
-        'sys/wrapping/lookup',
-        { token },
-        { headers: { 'X-Vault-Wrap-TTL': '60', 'X-Forwarded-For': from } },
-      )
-    const statuses = []
-    for (let at = 0; at < 11; at++) statuses.push((await ask(`2001:db8:1:2::${at}`)).status)
+  testOfOneServer(
+    'lookups of a wrapping token are wrapped in a burst of ten, then once every six seconds, for each client',
+    async () => {
+      const clock = new FakeClock()
+      await using host = await startTestServer({ clock, settings: { TRUSTED_PROXIES: '127.0.0.0/8' } })
+      const first = await host.root.read('auth/token/lookup-self', wish('1h'))
+      const token = String(first.body.wrap_info?.token)
+      const ask = (from: string) =>
+        host.anonymous.write(
+          'sys/wrapping/lookup',
+          { token },
+          { headers: { 'X-Vault-Wrap-TTL': '60', 'X-Forwarded-For': from } },
+        )
+      const statuses = []
+      for (let at = 0; at < 11; at++) statuses.push((await ask(`2001:db8:1:2::${at}`)).status)
 
-    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429])
-    const refused = await ask('2001:db8:1:2:3:4:5:6')
-    expect(refused.body).toEqual(errors('too many responses were wrapped for a client without a token'))
-    expect(refused.headers['retry-after']).toBeDefined()
-    expect((await ask('2001:db8:1:3::1')).status).toBe(200)
-    clock.advance(6)
-    expect([(await ask('2001:db8:1:2::1')).status, (await ask('2001:db8:1:2::1')).status]).toEqual([200, 429])
-    expect((await host.anonymous.write('sys/wrapping/lookup', { token })).status).toBe(200)
-  })
+      expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429])
+      const refused = await ask('2001:db8:1:2:3:4:5:6')
+      expect(refused.body).toEqual(errors('too many responses were wrapped for a client without a token'))
+      expect(refused.headers['retry-after']).toBeDefined()
+      expect((await ask('2001:db8:1:3::1')).status).toBe(200)
+      clock.advance(6)
+      expect([(await ask('2001:db8:1:2::1')).status, (await ask('2001:db8:1:2::1')).status]).toEqual([
+        200, 429,
+      ])
+      expect((await host.anonymous.write('sys/wrapping/lookup', { token })).status).toBe(200)
+    },
+  )
 
   test.each(['service', 'batch'])(
     'logins with %s tokens, and calls with a token, are wrapped without a limit',

@@ -5,6 +5,7 @@ import { startTestServer, type TestServer, type TestServerOptions } from '../../
 import { jwksOf, startProvider } from './provider.ts'
 import { aSigner, newKeys, type Signer } from './signer.ts'
 import { verdict } from './oidc/small-provider.ts'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 
 const signer = aSigner('ES256')
 const issuer = 'https://ci.example.com'
@@ -418,19 +419,24 @@ describe('what a login returns', () => {
 })
 
 describe('keys from elsewhere', () => {
-  test('many concurrent logins with a JWKS URL cause one fetch at the write and one at the first login', async () => {
-    await using server = await startTestServer()
-    const rs = aSigner('RS256', { kid: 'r', keys: newKeys('RS256') })
-    await using provider = await startProvider({ '/k': jwksOf(rs) })
-    await server.root.write('auth/jwt/config', { jwks_url: `${provider.url}/k` })
-    await server.root.write('auth/jwt/role/r', role)
+  testOfOneServer(
+    'many concurrent logins with a JWKS URL cause one fetch at the write and one at the first login',
+    async () => {
+      await using server = await startTestServer()
+      const rs = aSigner('RS256', { kid: 'r', keys: newKeys('RS256') })
+      await using provider = await startProvider({ '/k': jwksOf(rs) })
+      await server.root.write('auth/jwt/config', { jwks_url: `${provider.url}/k` })
+      await server.root.write('auth/jwt/role/r', role)
 
-    const tokens = Array.from({ length: 300 }, (_, index) => rs.sign(someClaims({ sub: `s${index % 100}` })))
-    const verdicts = await Promise.all(tokens.map(async (jwt) => verdict(await login(server, jwt))))
+      const tokens = Array.from({ length: 300 }, (_, index) =>
+        rs.sign(someClaims({ sub: `s${index % 100}` })),
+      )
+      const verdicts = await Promise.all(tokens.map(async (jwt) => verdict(await login(server, jwt))))
 
-    expect(new Set(verdicts)).toEqual(new Set(['ok']))
-    expect(provider.hits).toHaveLength(2)
-  })
+      expect(new Set(verdicts)).toEqual(new Set(['ok']))
+      expect(provider.hits).toHaveLength(2)
+    },
+  )
 
   test('a jwt role works on a mount with an OpenID client, with every algorithm', async () => {
     await using server = await startTestServer()
@@ -468,7 +474,7 @@ describe('keys from elsewhere', () => {
   })
 })
 
-test('writing a configuration drops all cached keys, which are fetched again', async () => {
+testOfOneServer('writing a configuration drops all cached keys, which are fetched again', async () => {
   await using server = await startTestServer()
   const signers = [aSigner('ES256', { kid: 'a' }), aSigner('ES256', { kid: 'b' })]
   const providers = await Promise.all(signers.map((one) => startProvider({ '/k': jwksOf(one) })))

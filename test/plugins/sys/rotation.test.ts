@@ -7,6 +7,7 @@ import { termOf } from '../../../src/core/barrier/sealed-value.ts'
 import { errors } from '../../support/error-bodies.ts'
 import { startTestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 
 /** The sealed root key and keyring of a database file. */
 function sealedKeysOf(file: string): { root: string; ring: string } {
@@ -153,7 +154,7 @@ describe('a new root key', () => {
     expect(sealedKeysOf(file)).toEqual(before)
   })
 
-  test('is not available where people hold the seal key; new data keys are', async () => {
+  testOfOneServer('is not available where people hold the seal key; new data keys are', async () => {
     await using server = await startTestServer({ dev: false, settings: { SEAL: 'shamir' } })
     const { body } = await server.anonymous.call('PUT', 'sys/init', { secret_shares: 1, secret_threshold: 1 })
     await server.anonymous.call('PUT', 'sys/unseal', { key: body['keys']?.[0] })

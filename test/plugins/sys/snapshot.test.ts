@@ -7,6 +7,7 @@ import { verifyDatabase } from '../../../src/storage/verify.ts'
 import { enableAuditFile } from '../../support/audit-file.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { testOfOneServer } from '../../support/of-one-server.ts'
 
 const path = 'sys/storage/snapshot'
 
@@ -124,7 +125,7 @@ describe('without the right to it', () => {
     expect(written.status).toBe(405)
   })
 
-  test('storage in memory has none', async () => {
+  testOfOneServer('storage in memory has none', async () => {
     await using server = await startTestServer()
 
     const refused = await server.root.read(path)

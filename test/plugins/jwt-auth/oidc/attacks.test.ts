@@ -18,6 +18,7 @@ import {
   withFlow,
   writeRole,
 } from './small-provider.ts'
+import { testOfOneServer } from '../../../support/of-one-server.ts'
 
 const noState = '400 Vault login failed. Expired or missing OAuth state.'
 const path = 'auth/oidc/oidc/callback'
@@ -120,7 +121,11 @@ describe('the state belongs to one login', () => {
     const query = new URLSearchParams({ state: login.get('state') ?? '', code: provider.codeFor(login) })
 
     expect(verdict(await server.anonymous.read(`${path}?${query}`, inside))).toBe(noState)
-    await server.root.write('sys/remount', { from: 'auth/oidc', to: 'auth/people' })
+    const moved = await server.root.write('sys/remount', { from: 'auth/oidc', to: 'auth/people' })
+    const move = `sys/remount/status/${String(moved.body.data?.['migration_id'])}`
+    await expect
+      .poll(async () => (await server.root.read(move)).body.data?.['migration_info'])
+      .toMatchObject({ status: 'success' })
     expect(verdict(await server.anonymous.read(`auth/people/oidc/callback?${query}`))).toBe('ok')
   })
 
@@ -274,23 +279,28 @@ describe('only responses of the own provider count', () => {
     expect((await own.read('auth/token/lookup-self', { localAddress: '127.0.0.5' })).status).toBe(403)
   })
 
-  test('after a key change in the middle of a login, the new key is accepted and the withdrawn one is not', async () => {
-    await using provider = await startSmallProvider()
-    await using server = await withFlow(provider)
-    const stolen = provider.signer
-    expect(verdict(await logIn(server, provider))).toBe('ok')
-    const [before, after] = [await begin(server.anonymous), await begin(server.anonymous)]
-    const withOldKey = provider.codeFor(before, { idToken: stolen.sign(provider.claims(before)) })
-    provider.signer = aSigner('RS256', { kid: 'k2' })
+  testOfOneServer(
+    'after a key change in the middle of a login, the new key is accepted and the withdrawn one is not',
+    async () => {
+      await using provider = await startSmallProvider()
+      await using server = await withFlow(provider)
+      const stolen = provider.signer
+      expect(verdict(await logIn(server, provider))).toBe('ok')
+      const [before, after] = [await begin(server.anonymous), await begin(server.anonymous)]
+      const withOldKey = provider.codeFor(before, { idToken: stolen.sign(provider.claims(before)) })
+      provider.signer = aSigner('RS256', { kid: 'k2' })
 
-    expect(
-      verdict(await callback(server.anonymous, { state: after.get('state'), code: provider.codeFor(after) })),
-    ).toBe('ok')
-    // the fetch drops keys that the set no longer has
-    expect(
-      verdict(await callback(server.anonymous, { state: before.get('state'), code: withOldKey })),
-    ).toMatch(/failed to verify id token signature/)
-  })
+      expect(
+        verdict(
+          await callback(server.anonymous, { state: after.get('state'), code: provider.codeFor(after) }),
+        ),
+      ).toBe('ok')
+      // the fetch drops keys that the set no longer has
+      expect(
+        verdict(await callback(server.anonymous, { state: before.get('state'), code: withOldKey })),
+      ).toMatch(/failed to verify id token signature/)
+    },
+  )
 })
 
 describe('PKCE and the way back', () => {
@@ -416,7 +426,7 @@ describe('PKCE and the way back', () => {
 })
 
 describe('a provider that turns hostile', () => {
-  test('responses of its token endpoint reveal no secret of ours', async () => {
+  testOfOneServer('responses of its token endpoint reveal no secret of ours', async () => {
     await using provider = await startSmallProvider()
     await using server = await withFlow(provider, { config: { oidc_client_secret: 'hush+&/ü' } })
     let verifier = ''
@@ -438,20 +448,27 @@ describe('a provider that turns hostile', () => {
     for (const secret of ['hush', verifier]) expect(answer.text + told).not.toContain(secret)
   })
 
-  test('its discovery document cannot direct the secret or key requests into a denied network', async () => {
-    await using hidden = await startProvider({ '/k': jwksOf(aSigner('RS256')) })
-    const inside = hidden.url.replace('127.0.0.1', '127.0.0.2')
-    await using provider = await startSmallProvider({
-      metadata: { token_endpoint: `${inside}/t`, userinfo_endpoint: `${inside}/u`, jwks_uri: `${inside}/k` },
-    })
-    await using server = await withFlow(provider, { settings: { OUTBOUND_DENY: '127.0.0.2/32' } })
+  testOfOneServer(
+    'its discovery document cannot direct the secret or key requests into a denied network',
+    async () => {
+      await using hidden = await startProvider({ '/k': jwksOf(aSigner('RS256')) })
+      const inside = hidden.url.replace('127.0.0.1', '127.0.0.2')
+      await using provider = await startSmallProvider({
+        metadata: {
+          token_endpoint: `${inside}/t`,
+          userinfo_endpoint: `${inside}/u`,
+          jwks_uri: `${inside}/k`,
+        },
+      })
+      await using server = await withFlow(provider, { settings: { OUTBOUND_DENY: '127.0.0.2/32' } })
 
-    const answer = await logIn(server, provider)
-    expect(await operatorVerdict(server.root, 'auth/oidc', answer)).toMatch(
-      /address 127\.0\.0\.2 is in a denied network/,
-    )
-    expect(hidden.hits).toEqual([])
-  })
+      const answer = await logIn(server, provider)
+      expect(await operatorVerdict(server.root, 'auth/oidc', answer)).toMatch(
+        /address 127\.0\.0\.2 is in a denied network/,
+      )
+      expect(hidden.hits).toEqual([])
+    },
+  )
 })
 
 describe('additional input of callers', () => {

@@ -10,6 +10,7 @@ import {
   withFlow,
   writeRole,
 } from './small-provider.ts'
+import { testOfOneServer } from '../../../support/of-one-server.ts'
 
 const path = 'auth/oidc/oidc/auth_url'
 
@@ -67,7 +68,7 @@ describe('refusals in order', () => {
     ])
   })
 
-  test('a provider that was down is asked again, and never once it is known', async () => {
+  testOfOneServer('a provider that was down is asked again, and never once it is known', async () => {
     await using provider = await startSmallProvider()
     const document = provider.web.routes.get('/.well-known/openid-configuration') ?? {}
     await using server = await withFlow(provider)

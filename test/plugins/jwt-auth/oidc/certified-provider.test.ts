@@ -7,6 +7,7 @@ import {
 import { startTestServer, type TestServer } from '../../../support/start-server.ts'
 import { checksOf } from '../explain/checks.ts'
 import { callback, formsOf, postForm, verdict } from './small-provider.ts'
+import { testOfOneServer } from '../../../support/of-one-server.ts'
 
 const uiPage = 'https://gatehouse.example/ui/vault/auth/oidc/oidc/callback'
 const formPage = 'https://gatehouse.example/v1/auth/oidc/oidc/callback'
@@ -163,46 +164,53 @@ test('an ID token that the browser posts for the provider logs in', async () => 
   )
 })
 
-test('a refusal of a certified provider reaches the caller as a login without a code', async () => {
-  await using provider = await startOpenIdProvider({ clients: [client], person })
-  await using server = await withProvider(provider, {}, { oidc_scopes: ['no-such-scope'] })
+testOfOneServer(
+  'a refusal of a certified provider reaches the caller as a login without a code',
+  async () => {
+    await using provider = await startOpenIdProvider({ clients: [client], person })
+    await using server = await withProvider(provider, {}, { oidc_scopes: ['no-such-scope'] })
 
-  const start = new URL(await authUrl(server, { redirect_uri: uiPage }))
-  start.searchParams.set('prompt', 'none')
-  const { url } = await new Browser().visit(start.href, {})
+    const start = new URL(await authUrl(server, { redirect_uri: uiPage }))
+    start.searchParams.set('prompt', 'none')
+    const { url } = await new Browser().visit(start.href, {})
 
-  expect(url.searchParams.get('error')).toBe('login_required')
-  expect(verdict(await callback(server.anonymous, Object.fromEntries(url.searchParams)))).toBe(
-    '400 Vault login failed. No code or id_token received.',
-  )
-  const { failures } = (await server.root.read('auth/oidc/failures?reason=provider_refused')).body.data ?? {}
-  expect(failures).toMatchObject([
-    { expected: ['code'], seen: ['login_required', expect.stringMatching(/End-User/i)] },
-  ])
-})
+    expect(url.searchParams.get('error')).toBe('login_required')
+    expect(verdict(await callback(server.anonymous, Object.fromEntries(url.searchParams)))).toBe(
+      '400 Vault login failed. No code or id_token received.',
+    )
+    const { failures } =
+      (await server.root.read('auth/oidc/failures?reason=provider_refused')).body.data ?? {}
+    expect(failures).toMatchObject([
+      { expected: ['code'], seen: ['login_required', expect.stringMatching(/End-User/i)] },
+    ])
+  },
+)
 
-test("the operator sees a certified provider's response to a wrong secret, for each way of sending it", async () => {
-  await using provider = await startOpenIdProvider({ clients: [client], person })
-  await using server = await withProvider(provider, { oidc_client_secret: 'another one' })
-  const { url } = await new Browser().visit(await authUrl(server, { redirect_uri: uiPage }), {
-    login: 'ada',
-    password: 'any',
-  })
+testOfOneServer(
+  "the operator sees a certified provider's response to a wrong secret, for each way of sending it",
+  async () => {
+    await using provider = await startOpenIdProvider({ clients: [client], person })
+    await using server = await withProvider(provider, { oidc_client_secret: 'another one' })
+    const { url } = await new Browser().visit(await authUrl(server, { redirect_uri: uiPage }), {
+      login: 'ada',
+      password: 'any',
+    })
 
-  const refused = await callback(server.anonymous, {
-    state: url.searchParams.get('state'),
-    code: url.searchParams.get('code'),
-  })
+    const refused = await callback(server.anonymous, {
+      state: url.searchParams.get('state'),
+      code: url.searchParams.get('code'),
+    })
 
-  const { data } = (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id }))
-    .body
-  expect(checksOf(data).find(({ verdict }) => verdict === 'fail')).toMatchObject({
-    reason: 'exchange_failed',
-    expected: [`client_id ${client.client_id}`, `redirect_uri ${uiPage}`],
-    seen: [
-      expect.stringMatching(/^client_secret_basic: .*invalid_client/),
-      expect.stringMatching(/^client_secret_post: .*invalid_client/),
-    ],
-  })
-  expect(JSON.stringify(data)).not.toContain('another one')
-})
+    const { data } = (await server.root.write('auth/oidc/explain', { request_id: refused.body.request_id }))
+      .body
+    expect(checksOf(data).find(({ verdict }) => verdict === 'fail')).toMatchObject({
+      reason: 'exchange_failed',
+      expected: [`client_id ${client.client_id}`, `redirect_uri ${uiPage}`],
+      seen: [
+        expect.stringMatching(/^client_secret_basic: .*invalid_client/),
+        expect.stringMatching(/^client_secret_post: .*invalid_client/),
+      ],
+    })
+    expect(JSON.stringify(data)).not.toContain('another one')
+  },
+)
