@@ -81,7 +81,7 @@ test('what a server has begun to undo is debris to another before the first atte
   const id = await one.record({ kind: 'purge', object_id: 'left' }, undefined)
   expect(await other.debris()).toEqual([])
 
-  one.undo([id])
+  await one.undo([id])
 
   await expect.poll(() => other.debris()).toMatchObject([{ id, tries: 0, error: '' }])
   resolve()
@@ -92,7 +92,7 @@ test('attempts that alternate between servers continue the time in which a call 
   await using two = await openTwo()
   const { one, other, clock, attempts } = two
   const id = await one.record({ kind: 'purge', object_id: 'left' }, undefined)
-  one.undo([id], { isUnderway: true })
+  await one.undo([id], { isUnderway: true })
   await one.undoAll()
 
   for (const server of [other, one, other]) {

@@ -46,14 +46,14 @@ describe('an intent from before a restart', () => {
   test('is undone by name and tag, and a similar application stays', async () => {
     await anApplication('gatehouse-ci-1')
     await anApplication('gatehouse-ci-1', ['gatehouse:cloud_ffffffff:1'])
-    fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
+    await fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
 
     await nothingLeft()
     expect(applications()).toMatchObject([{ tags: ['gatehouse:cloud_ffffffff:1'] }])
   })
 
   test('is retried for ten minutes while the search finds nothing', async () => {
-    fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
+    await fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
     await until(async () => Number((await fixture.state.intents.debris())[0]?.tries) >= 2)
     // the list lagged behind
     await anApplication('gatehouse-ci-1')
@@ -61,7 +61,7 @@ describe('an intent from before a restart', () => {
     await nothingLeft()
     expect(applications()).toEqual([])
 
-    fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-2', tag })])
+    await fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-2', tag })])
     await until(
       async () => (await fixture.state.intents.debris())[0]?.error === 'it is not found by its name',
     )
@@ -87,7 +87,7 @@ describe('an intent from before a restart', () => {
       await meant({ kind: 'roleAssignments', assignment_ids: ['/A/1'] }),
     ]
     const before = fixture.directory.journal.entries().length
-    fixture.state.intents.undo(ids)
+    await fixture.state.intents.undo(ids)
 
     await nothingLeft()
     expect(applications()).toHaveLength(1)
@@ -98,7 +98,7 @@ describe('an intent from before a restart', () => {
     await anApplication('gatehouse-ci-1')
     const id = await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })
     fixture.breakStorage(0, 'lost')
-    fixture.state.intents.undo([id])
+    await fixture.state.intents.undo([id])
     await until(async () => (await fixture.state.intents.debris())[0]?.error === 'storage is gone')
 
     fixture.restart()
@@ -109,7 +109,7 @@ describe('an intent from before a restart', () => {
   })
 
   test('to purge is given up only after a day', async () => {
-    fixture.state.intents.undo([
+    await fixture.state.intents.undo([
       await meant({ kind: 'purge', object_id: '7d2c1b5e-0f43-4c3a-8a52-4f0a9a1f3c77' }),
     ])
     fixture.clock.advance(23 * 3600)
@@ -136,7 +136,7 @@ describe('an intent from before a restart', () => {
       const { id: principalId } = await directory.createServicePrincipal(appId, call())
       const intent = await meant({ kind: 'roleAssignments', assignment_ids: [id()] })
       fixture.clock.advance(3600)
-      fixture.state.intents.undo([intent], { isUnderway: true })
+      await fixture.state.intents.undo([intent], { isUnderway: true })
       await isLookedFor()
       expect((await fixture.state.intents.debris())[0]?.error).toBe('it is not there yet')
 
@@ -158,13 +158,13 @@ describe('an intent from before a restart', () => {
     ])(
       'looks for $what no longer than that, and only once if every call was answered',
       async ({ aRight }) => {
-        fixture.state.intents.undo([await meant(aRight())], { isUnderway: true })
+        await fixture.state.intents.undo([await meant(aRight())], { isUnderway: true })
         await isLookedFor()
 
         fixture.clock.advance(61)
         await nothingLeft()
 
-        fixture.state.intents.undo([await meant(aRight())])
+        await fixture.state.intents.undo([await meant(aRight())])
         const before = fixture.lines.length
         await nothingLeft()
         expect(fixture.lines).toHaveLength(before)
@@ -183,7 +183,7 @@ describe('an intent from before a restart', () => {
     const written = write('[{"group_name":"bar"},{"group_name":"foo"}]')
     await fixture.directory.journal.arrived('addGroupMember')
 
-    fixture.state.intents.undo([
+    await fixture.state.intents.undo([
       await meant({
         kind: 'groupMembership',
         group_ids: [group],
@@ -191,7 +191,7 @@ describe('an intent from before a restart', () => {
       }),
     ])
     const marker = await meant({ kind: 'purge', object_id: managed?.object_id ?? '' })
-    fixture.state.intents.undo([marker])
+    await fixture.state.intents.undo([marker])
     await until(
       async () => Number((await fixture.state.intents.debris()).find(({ id }) => id === marker)?.tries) >= 2,
     )
@@ -205,7 +205,7 @@ describe('an intent from before a restart', () => {
   })
 
   test('is logged once for each reason, with the mount', async () => {
-    fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
+    await fixture.state.intents.undo([await meant({ kind: 'app', display_name: 'gatehouse-ci-1', tag })])
     await until(async () => Number((await fixture.state.intents.debris())[0]?.tries) >= 3)
 
     expect(
