@@ -163,15 +163,18 @@ async function besideSlowClients(
 ): Promise<string> {
   const alone: number[] = []
   const beside: number[] = []
+  let before: number | undefined
   for (let round = 0; round < options.rounds; round++) {
     alone.push(await rateOf(client.login, bodies, options.seconds))
+    before ??= await rssOf(server)
     using _slow = new SlowClients(server.port)
     beside.push(await rateOf(client.login, bodies, options.seconds))
   }
   const ratio = median(beside) / median(alone)
-  const memory = (await readProcessFigures(server.pid))?.rssBytes
-  return `logins beside ${slowClients} clients that send one byte per second: ${ratio.toFixed(2)} of those alone (${verdict(ratio >= 0.9, '≥ 0.9')}), RSS ${megabytes(memory)} MB`
+  return `logins beside ${slowClients} clients that send one byte per second: ${ratio.toFixed(2)} of those alone (${verdict(ratio >= 0.9, '≥ 0.9')}), RSS ${megabytes(before)} MB before, ${megabytes(await rssOf(server))} MB after`
 }
+
+const rssOf = async ({ pid }: ServerProcess) => (await readProcessFigures(pid))?.rssBytes
 
 /** Each connects again when it is cut off. */
 class SlowClients implements Disposable {
