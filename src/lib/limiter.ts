@@ -10,11 +10,10 @@ export type WaitingBounds = {
 
 const unbounded: WaitingBounds = { refusal: () => new Error('may not wait') }
 
-type Waiting = { readonly weight: number; start(): void }
+type Waiting = { start(): void }
 
 /**
- * Limits concurrent work: at most `capacity` runs at a time, and the rest waits in order of arrival. A heavy
- * caller at the head of the queue is not overtaken, so none starves.
+ * Limits concurrent work: at most `capacity` callers run at a time, and the rest wait in order of arrival.
  */
 export class Limiter {
   readonly #bounds: WaitingBounds
@@ -35,9 +34,9 @@ export class Limiter {
     this.#admit()
   }
 
-  /** Runs `work` once there is room for its weight. */
-  async run<T>(work: () => Promise<T>, weight = 1): Promise<T> {
-    const leave = await this.enter(weight)
+  /** Runs `work` once there is room. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const leave = await this.enter()
     try {
       return await work()
     } finally {
@@ -46,21 +45,20 @@ export class Limiter {
   }
 
   /** Resolves once there is room. The caller must call the returned function exactly once to give it back. */
-  async enter(weight = 1): Promise<() => void> {
-    if (this.#waiting.size === 0 && weight <= this.#free) this.#free -= weight
-    else await this.#turn(weight)
+  async enter(): Promise<() => void> {
+    if (this.#waiting.size === 0 && this.#free > 0) this.#free -= 1
+    else await this.#turn()
     return () => {
-      this.#free += weight
+      this.#free += 1
       this.#admit()
     }
   }
 
-  #turn(weight: number): Promise<void> {
+  #turn(): Promise<void> {
     const { most = Number.POSITIVE_INFINITY, ms, refusal } = this.#bounds
     if (this.#waiting.size >= most) throw refusal()
     return new Promise((resolve, reject) => {
       const waiting = {
-        weight,
         start: () => {
           clearTimeout(timer)
           resolve()
@@ -69,8 +67,6 @@ export class Limiter {
       const giveUp = () => {
         this.#waiting.delete(waiting)
         reject(refusal())
-        // lighter work behind it may fit
-        this.#admit()
       }
       const timer = ms === undefined ? undefined : setTimeout(giveUp, ms)
       this.#waiting.add(waiting)
@@ -79,8 +75,8 @@ export class Limiter {
 
   #admit(): void {
     for (const waiting of this.#waiting) {
-      if (waiting.weight > this.#free) return
-      this.#free -= waiting.weight
+      if (this.#free <= 0) return
+      this.#free -= 1
       this.#waiting.delete(waiting)
       waiting.start()
     }

@@ -8,53 +8,53 @@ const refusal = () => new Error('refused')
 function aSchedule(limiter: Limiter) {
   const started: string[] = []
   const finish = new Map<string, () => void>()
-  const enter = (name: string, weight?: number) =>
+  const enter = (name: string) =>
     limiter.run(() => {
       started.push(name)
       return new Promise<string>((resolve) => finish.set(name, () => resolve(name)))
-    }, weight)
+    })
   return { started, enter, finish: (name: string) => finish.get(name)?.() }
 }
 
-test('work beyond the capacity waits in order of arrival, and light work does not overtake heavy work', async () => {
-  const { started, enter, finish } = aSchedule(new Limiter(10))
-  const all = Promise.all([enter('light', 1), enter('heavy', 8), enter('heavy 2', 8), enter('light 2', 1)])
+test('work beyond the capacity waits in order of arrival', async () => {
+  const { started, enter, finish } = aSchedule(new Limiter(2))
+  const all = Promise.all(['a', 'b', 'c', 'd'].map((name) => enter(name)))
   await nextTurn()
-  expect(started).toEqual(['light', 'heavy'])
+  expect(started).toEqual(['a', 'b'])
 
-  finish('light')
+  finish('b')
   await nextTurn()
-  expect(started).toEqual(['light', 'heavy'])
+  expect(started).toEqual(['a', 'b', 'c'])
 
-  finish('heavy')
+  finish('a')
   await nextTurn()
-  expect(started).toEqual(['light', 'heavy', 'heavy 2', 'light 2'])
+  expect(started).toEqual(['a', 'b', 'c', 'd'])
 
-  finish('heavy 2')
-  finish('light 2')
-  expect(await all).toEqual(['light', 'heavy', 'heavy 2', 'light 2'])
+  finish('c')
+  finish('d')
+  expect(await all).toEqual(['a', 'b', 'c', 'd'])
 })
 
 test('failed work frees its capacity', async () => {
-  const limiter = new Limiter(8)
+  const limiter = new Limiter(1)
 
-  await expect(limiter.run(() => Promise.reject(new Error('no')), 8)).rejects.toThrow('no')
-  await expect(limiter.run(async () => 'in', 8)).resolves.toBe('in')
+  await expect(limiter.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  await expect(limiter.run(async () => 'in')).resolves.toBe('in')
 })
 
 test('five thousand callers never exceed the capacity', async () => {
-  const limiter = new Limiter(64)
+  const limiter = new Limiter(8)
   let [running, most] = [0, 0]
   const work = async () => {
-    running += 8
+    running += 1
     most = Math.max(most, running)
     await Promise.resolve()
-    running -= 8
+    running -= 1
   }
 
-  await Promise.all(Array.from({ length: 5000 }, () => limiter.run(work, 8)))
+  await Promise.all(Array.from({ length: 5000 }, () => limiter.run(work)))
 
-  expect(most).toBe(64)
+  expect(most).toBe(8)
 })
 
 test('a caller is refused when the most callers wait', async () => {
@@ -71,16 +71,13 @@ test('a caller is refused when the most callers wait', async () => {
 })
 
 test('a caller is refused when its time is up, and the next one takes its turn', async () => {
-  const limiter = new Limiter(3, { ms: 1, refusal })
-  const leave = await limiter.enter(2)
+  const limiter = new Limiter(1, { ms: 1, refusal })
+  const leave = await limiter.enter()
 
-  const heavy = limiter.enter(2)
-  const light = limiter.enter(1)
+  await expect(limiter.enter()).rejects.toThrow('refused')
 
-  await expect(heavy).rejects.toThrow('refused')
-  await expect(light).resolves.toBeTypeOf('function')
   leave()
-  await expect(limiter.run(async () => 'in', 2)).resolves.toBe('in')
+  await expect(limiter.run(async () => 'in')).resolves.toBe('in')
 })
 
 test('a greater capacity admits waiting work, and a smaller one lets running work finish', async () => {
