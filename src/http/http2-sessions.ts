@@ -104,6 +104,8 @@ export class Http2Sessions {
     const idle = setTimeout(() => this.#endIfIdle(session), idleTimeoutMs)
     const silent = setTimeout(() => session.destroy(), headerTimeoutMs)
     session.once('remoteSettings', () => clearTimeout(silent))
+    // sockets may stay half open, but a client of HTTP/2 that sends nothing more is gone
+    socket.once('end', () => session.destroy())
     this.#sessions.set(session, { socket, connection, idle, streams: 0 })
     session.once('close', () => {
       clearTimeout(idle)

@@ -78,6 +78,22 @@ function call(
 }
 
 describe('a connection', () => {
+  test('ends the requests of a client that leaves without waiting for their responses', async () => {
+    using session = await open()
+    const requestsOf = async (path: string) => {
+      const { text } = await call(session, 'GET', '/v1/sys/in-flight-req')
+      const requests: { request_path: string }[] = Object.values(JSON.parse(text))
+      return requests.filter(({ request_path }) => request_path === path).length
+    }
+    const left = await open()
+    await once(left.request({ ':path': '/v1/sys/monitor', 'x-vault-token': 'root' }), 'response')
+    expect(await requestsOf('/v1/sys/monitor')).toBe(1)
+
+    left.destroy()
+
+    await expect.poll(() => requestsOf('/v1/sys/monitor')).toBe(0)
+  })
+
   test.each([
     ['GET', '/v1/sys/policies/acl?list=true', 200],
     ['LIST', '/v1/sys/policies/acl', 200],
