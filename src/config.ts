@@ -474,7 +474,7 @@ export const settings = {
     z.enum(['trace', 'debug', 'info', 'warn', 'error']),
     'LOG_LEVEL',
     'info',
-    'trace, debug, info, warn or error',
+    'trace, debug, info, warn or error. SIGHUP reads it again from the settings file',
   ),
   logFormat: setting(
     z.enum(['json', 'text']),
@@ -797,6 +797,27 @@ function isSecret(name: string): boolean {
 const inFile = settings.audit.name
 
 /** The text of a setting, if it is set. */
+/** Settings that SIGHUP reads again from the settings file. */
+const reloadable = ['tlsCertFile', 'tlsKeyFile', 'tlsClientCaFile', 'logLevel', 'customHeadersFile'] as const
+export type Reloadable = Pick<Config, (typeof reloadable)[number]>
+
+/** Reads only these settings again. Throws a SettingError. docs/settings.md#change-settings-without-a-restart */
+export function rereadConfig(
+  config: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+): Config {
+  const values: Record<string, unknown> = { ...config }
+  for (const key of reloadable) {
+    const { name, fallback } = settings[key]
+    const text = environment[`GATEHOUSE_${name}`] ?? fallback
+    values[key] = text === undefined ? undefined : parseSetting(settings[key], `GATEHOUSE_${name}`, text)
+  }
+  // the loop above replaces members with their like
+  const changed = values as unknown as Config
+  checkTls(changed)
+  return Object.freeze(changed)
+}
+
 function given(environment: Readonly<Record<string, string | undefined>>, { name }: Setting) {
   const text = environment[`GATEHOUSE_${name}`]
   const file = name === inFile ? environment[`GATEHOUSE_${name}_FILE`] : undefined

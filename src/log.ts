@@ -30,7 +30,7 @@ export async function openLog(
     },
     lines,
   )
-  const opened: OpenLog = { destination, lines, configured: level, dropped: 0 }
+  const opened: OpenLog = { destination, lines, configured: level, current: level, dropped: 0 }
   destination.on('drop', () => {
     opened.dropped += 1
   })
@@ -45,6 +45,8 @@ type OpenLog = {
   readonly lines: LogLines
   /** The level of the settings. */
   configured: string
+  /** The level in use. */
+  current: string
   /** Number of lines that were not written. */
   dropped: number
 }
@@ -63,24 +65,31 @@ export const droppedLines = (log: Log): number => openLogs.get(log)?.dropped ?? 
 /** The level of the log: `set` changes it until a `reset` to that of the settings, `configure` for good. */
 export function logLevelsOf(log: Log) {
   const opened = openLogs.get(log)
-  let current = opened?.configured ?? log.level
+  const levels = opened ?? { configured: log.level, current: log.level }
   const set = (level: string) => {
-    current = level
+    levels.current = level
     if (opened === undefined) return
     opened.lines.level = numberOf(level)
     log.level = lowestOf(opened)
   }
   return {
     get current() {
-      return current
+      return levels.current
     },
     set,
-    reset: () => set(opened?.configured ?? current),
+    reset: () => set(levels.configured),
     configure: (level: string) => {
-      if (opened !== undefined) opened.configured = level
+      levels.configured = level
       set(level)
     },
   }
+}
+
+/** Follows a change of the settings. The level stays what a request has set it to if they have not changed. */
+export function changeLogLevel(log: Log, level: string): void {
+  if (level === openLogs.get(log)?.configured) return
+  logLevelsOf(log).configure(level)
+  log.info({ event: 'reloaded', log_level: level }, `the level of the log is now ${level}`)
 }
 
 /** Calls `read` with each JSON line from this level on, until the returned function is called. */

@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Config, logSettings, readConfig, SettingError } from './config.ts'
+import { type Config, logSettings, readConfig, rereadConfig, SettingError } from './config.ts'
 import { StartError } from './errors.ts'
 import { systemRandom } from './lib/random.ts'
-import { type Log, logLevelsOf, openLog } from './log.ts'
+import { changeLogLevel, type Log, logLevelsOf, openLog } from './log.ts'
 import { returnMemoryWhenIdle } from './memory-return.ts'
 import { aborted, exitCodes, exitNow, limitStop, logProcessWarnings } from './process-exit.ts'
 import { rootTokenTeller } from './root-token-teller.ts'
 import { tellReady } from './service-manager.ts'
+import { settingsFileOf } from './settings-file.ts'
 import { gatehouseVersion } from './version.ts'
 import { workerCount } from './workers/worker-count.ts'
 
@@ -36,7 +37,8 @@ async function runWith(
   try {
     // load the server after the settings are validated, so that an invalid one is reported at once
     const serveHere = workerCount(config) === 1
-    const code = await (serveHere ? serve : serveWithWorkers)(config, log, stopping.signal)
+    const reread = settingsReader(config, environment, log)
+    const code = await (serveHere ? serve : serveWithWorkers)(config, reread, log, stopping.signal)
     process.exitCode = code
     log.info({ event: 'stopped', exit_code: code }, 'stopped')
   } catch (error) {
@@ -52,7 +54,7 @@ async function runWith(
 }
 
 /** Runs one server in this process until `stopping` is aborted. Resolves with the exit code. */
-async function serve(config: Config, log: Log, stopping: AbortSignal): Promise<number> {
+async function serve(config: Config, reread: () => Config, log: Log, stopping: AbortSignal): Promise<number> {
   const { startServer } = await import('./server.ts')
   // let a pending signal arrive
   await nextTurn()
@@ -65,7 +67,7 @@ async function serve(config: Config, log: Log, stopping: AbortSignal): Promise<n
   if (server === undefined) return 0
   if (config.dev) log.warn('development mode: do not use it in production')
   returnMemoryWhenIdle()
-  process.on('SIGHUP', () => void server.reload())
+  process.on('SIGHUP', () => void server.reload(reread()))
   announceStart(log, server.urls, config)
   await aborted(stopping)
   // reports not ready, waits for load balancers, then stops
@@ -75,13 +77,18 @@ async function serve(config: Config, log: Log, stopping: AbortSignal): Promise<n
 }
 
 /** Runs processes that share the listener until `stopping` is aborted. Resolves with the exit code. */
-async function serveWithWorkers(config: Config, log: Log, stopping: AbortSignal): Promise<number> {
+async function serveWithWorkers(
+  config: Config,
+  reread: () => Config,
+  log: Log,
+  stopping: AbortSignal,
+): Promise<number> {
   const { openSupervisor } = await import('./workers/supervisor.ts')
   await nextTurn()
   if (stopping.aborted) return 0
   await using opened = await openSupervisor(config, log)
   const { supervisor } = opened
-  process.on('SIGHUP', () => supervisor.reload())
+  process.on('SIGHUP', () => supervisor.reload(reread()))
   process.on('SIGCONT', () => supervisor.signal('SIGCONT'))
   const stopped = aborted(stopping)
   let code = 0
@@ -93,6 +100,26 @@ async function serveWithWorkers(config: Config, log: Log, stopping: AbortSignal)
     code = await supervisor.stop()
   }
   return code
+}
+
+/**
+ * Returns a function that reads again the settings that may change while the server runs. Invalid ones change
+ * nothing, and are logged. docs/settings.md#change-settings-without-a-restart
+ */
+function settingsReader(config: Config, environment: NodeJS.ProcessEnv, log: Log): () => Config {
+  const file = settingsFileOf(process.execArgv, environment)
+  let current = config
+  return () => {
+    if (file === undefined) return current
+    try {
+      current = rereadConfig(current, file.read())
+      changeLogLevel(log, current.logLevel)
+    } catch (error) {
+      const reason = error instanceof SettingError ? error.message : 'the settings file cannot be read'
+      log.error({ event: 'reload_failed', reason }, `the former settings stay in use: ${reason}`)
+    }
+    return current
+  }
 }
 
 function announceStart(log: Log, addresses: readonly string[], { reportedVersion }: Config): void {
@@ -131,7 +158,7 @@ function handleStopRequests(
       ? stop()
       : log.info(
           { event: 'hangup' },
-          'SIGHUP reopens audit files and reads certificates again; settings are read only at start',
+          'SIGHUP reopens audit files, and reads certificates, custom headers and the log level again',
         ),
   )
   // npm forwards only SIGTERM and SIGINT; any other signal ends npm, and this process would be orphaned

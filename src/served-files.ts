@@ -1,8 +1,8 @@
-import { type Config, tlsSettings } from './config.ts'
+import { type Config, type Reloadable, tlsSettings } from './config.ts'
 import { StartError } from './errors.ts'
 import { CommonHeaders } from './http/common-headers.ts'
 import { CustomHeadersError, readCustomHeaders } from './http/custom-headers.ts'
-import { TlsFileError } from './http/tls-files.ts'
+import { TlsFileError, type TlsSettings } from './http/tls-files.ts'
 import { TlsIdentity } from './http/tls-identity.ts'
 import type { TlsParts } from './http/web-server.ts'
 import type { Log } from './log.ts'
@@ -15,24 +15,25 @@ export type ServedFiles = {
   /** Undefined without TLS. */
   readonly tls: TlsParts | undefined
   readonly common: CommonHeaders
-  /** A file that cannot be used changes nothing, and is logged. Never rejects. */
-  reload(): Promise<void>
+  /** Reads the files of these settings. One that cannot be used changes nothing, and is logged. Never rejects. */
+  reload(settings: Reloadable): Promise<void>
 }
 
 /** Throws a StartError. */
 export async function openServedFiles(config: Config, given: Given): Promise<ServedFiles> {
-  const { customHeadersFile } = config
   const tls = await orStartError(openTls(config))
-  const common = new CommonHeaders(
-    customHeadersFile === undefined ? {} : await orStartError(readCustomHeaders(customHeadersFile)),
-  )
+  const common = new CommonHeaders(await orStartError(headersIn(config.customHeadersFile)))
+  let file = config.customHeadersFile
   if (tls !== undefined && tls.identity.expiresAt <= Date.now())
     given.log.warn({ event: 'certificate_expired' }, 'the certificate of the server has expired')
   return {
     ...{ tls, common },
-    reload: async () => {
-      if (tls !== undefined) await reloadTls(tls.identity, given)
-      if (customHeadersFile !== undefined) await reloadHeaders(customHeadersFile, common, given.log)
+    reload: async (settings) => {
+      const { customHeadersFile } = settings
+      await reloadTls(tls?.identity, tlsSettings({ ...config, ...settings }), given)
+      if (customHeadersFile !== file || file !== undefined)
+        await reloadHeaders(customHeadersFile, common, given.log)
+      file = customHeadersFile
     },
   }
 }
@@ -46,9 +47,16 @@ async function openTls(config: Config): Promise<TlsParts | undefined> {
 }
 
 /** Connections that exist keep the former certificate. */
-async function reloadTls(identity: TlsIdentity, { log, metrics }: Given): Promise<void> {
+async function reloadTls(
+  identity: TlsIdentity | undefined,
+  settings: TlsSettings | undefined,
+  { log, metrics }: Given,
+): Promise<void> {
+  if (identity === undefined && settings === undefined) return
   try {
-    await identity.reload()
+    if (identity === undefined || settings === undefined)
+      throw new TlsFileError('GATEHOUSE_TLS_CERT_FILE: TLS is turned on or off only at a start')
+    await identity.reload(settings)
     metrics.tlsReloaded(true)
     const expires = new Date(identity.expiresAt).toISOString()
     const text = 'new connections get the certificate read now'
@@ -60,9 +68,12 @@ async function reloadTls(identity: TlsIdentity, { log, metrics }: Given): Promis
   }
 }
 
-async function reloadHeaders(file: string, common: CommonHeaders, log: Log): Promise<void> {
+const headersIn = async (file: string | undefined) =>
+  file === undefined ? {} : await readCustomHeaders(file)
+
+async function reloadHeaders(file: string | undefined, common: CommonHeaders, log: Log): Promise<void> {
   try {
-    common.replace(await readCustomHeaders(file))
+    common.replace(await headersIn(file))
     log.info({ event: 'reloaded' }, 'responses get the custom headers read now')
   } catch (error) {
     const reason = reasonOf(error)

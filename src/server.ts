@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { followDatabase } from './clock-keeping.ts'
-import type { Config } from './config.ts'
+import type { Config, Reloadable } from './config.ts'
 import type { RootTokenTeller } from './core/tokens/root-token.ts'
 import type { CommonHeaders } from './http/common-headers.ts'
 import { openHttp } from './http/http.ts'
@@ -93,8 +93,11 @@ export type Server = AsyncDisposable & {
    * docs/operations.md#start-stop-restart. `metricsPort` responds until the server is disposed.
    */
   drain(delayMs: number): Promise<void>
-  /** Continues in new files if the audit files were renamed, and reads `files` again. Never rejects. */
-  reload(): Promise<void>
+  /**
+   * Continues in new files if the audit files were renamed, and reads the files of these settings again. Never
+   * rejects.
+   */
+  reload(settings?: Reloadable): Promise<void>
   /** Opens the store with the server's own key, if it is not open. */
   open(): Promise<void>
   /** The metrics of this process. */
@@ -288,8 +291,8 @@ export async function startServer(config: Config, parts: ServerParts): Promise<S
       server.endConnections()
       await listener.linger(Math.min(lingerMs, config.stopTimeoutMs / 2))
     },
-    reload: async () => {
-      await Promise.all([life.core?.audit.log.reopen(), files.reload()])
+    reload: async (settings = config) => {
+      await Promise.all([life.core?.audit.log.reopen(), files.reload(settings)])
     },
     open: () => life.openByItself(),
     metrics: () => metrics.families(),

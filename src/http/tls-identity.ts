@@ -9,12 +9,12 @@ export type Protocols = readonly ('h2' | 'http/1.1')[]
  * connections; existing ones keep theirs.
  */
 export class TlsIdentity {
-  readonly settings: TlsSettings
+  #settings: TlsSettings
   #material: TlsMaterial
   readonly #servers = new Set<Server>()
 
   private constructor(settings: TlsSettings, material: TlsMaterial) {
-    this.settings = settings
+    this.#settings = settings
     this.#material = material
   }
 
@@ -23,16 +23,25 @@ export class TlsIdentity {
     return new TlsIdentity(settings, await readTlsFiles(settings))
   }
 
+  get settings(): TlsSettings {
+    return this.#settings
+  }
+
   /** When the certificate expires, in milliseconds. */
   get expiresAt(): number {
     return this.#material.expiresAt
   }
 
-  /** Reads the files again. Rejects with a `TlsFileError`, and changes nothing, if they cannot be used. */
-  async reload(): Promise<void> {
-    const material = await readTlsFiles(this.settings)
+  /** Reads these files. Rejects with a `TlsFileError`, and changes nothing, if they cannot be used. */
+  async reload(settings: TlsSettings): Promise<void> {
+    if ((settings.clientCaFile === undefined) !== (this.#settings.clientCaFile === undefined))
+      throw new TlsFileError(
+        'GATEHOUSE_TLS_CLIENT_CA_FILE: client certificates are turned on or off only at a start',
+      )
+    const material = await readTlsFiles(settings)
     if (material.expiresAt <= Date.now())
       throw new TlsFileError('GATEHOUSE_TLS_CERT_FILE: the certificate has expired')
+    this.#settings = settings
     this.#material = material
     // a new context has new keys for tickets, so no session continues that other authorities admitted
     for (const server of this.#servers) server.setSecureContext(this.#material.context)
@@ -40,7 +49,7 @@ export class TlsIdentity {
 
   /** A server that does not listen: each `connection` becomes a `secureConnection`. */
   newServer(options: { readonly handshakeTimeout: number; readonly protocols: Protocols }): Server {
-    const { clientCaFile, requiresClientCertificate } = this.settings
+    const { clientCaFile, requiresClientCertificate } = this.#settings
     const server = createServer({
       ...this.#material.context,
       handshakeTimeout: options.handshakeTimeout,

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config, Reloadable } from '../config.ts'
 import type { StartError } from '../errors.ts'
 import type { SharedDoors } from '../http/shared-addresses.ts'
 import type { MetricFamily } from '../metrics/metric-families.ts'
@@ -16,7 +16,7 @@ export type StartFailure = Pick<StartError, 'exitCode' | 'message'>
 /** What the supervisor asks a worker. */
 export type WorkerAnswers = {
   stop(): void
-  reload(): void
+  reload(settings: Reloadable): void
   /** Another worker was unsealed or initialized. */
   open(): Promise<void>
   metrics(): Promise<readonly MetricFamily[]>

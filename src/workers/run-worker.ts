@@ -1,6 +1,6 @@
 import { StartError } from '../errors.ts'
 import { systemRandom } from '../lib/random.ts'
-import { type Log, openLog } from '../log.ts'
+import { changeLogLevel, type Log, openLog } from '../log.ts'
 import { returnMemoryWhenIdle } from '../memory-return.ts'
 import { ofProcess } from '../metrics/metric-families.ts'
 import { shownFamilies } from '../metrics/shown-metrics.ts'
@@ -22,7 +22,11 @@ export async function runWorker(): Promise<void> {
     process,
     {
       stop: () => stopping.abort(),
-      reload: () => void server?.reload(),
+      reload: (settings) => {
+        if (server === undefined) return
+        changeLogLevel(log, settings.logLevel)
+        void server.reload(settings)
+      },
       open: async () => await server?.open(),
       metrics: async () => (await server?.metrics()) ?? [],
       readiness: async () => (await server?.readiness()) ?? 'starting',

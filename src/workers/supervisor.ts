@@ -23,7 +23,7 @@ const endMs = 100
  * requests except those for metrics. docs/replicas.md#worker-processes
  */
 class Supervisor {
-  readonly #config: Config
+  #config: Config
   readonly #log: Log
   readonly #addresses: SharedAddresses
   readonly #workers: WorkerProcess[] = []
@@ -80,8 +80,10 @@ class Supervisor {
     return exitCodes.stopTimeout
   }
 
-  reload(): void {
-    for (const { channel } of this.#workers) channel?.tell('reload')
+  /** Workers that start later get these settings too. */
+  reload(config: Config): void {
+    this.#config = config
+    for (const { channel } of this.#workers) channel?.tell('reload', config)
   }
 
   signal(name: NodeJS.Signals): void {
@@ -115,11 +117,11 @@ class Supervisor {
 
   #startWorker(number: number): void {
     const name = `${this.#name}-${number}`
-    const config = workerConfig(this.#config, { name, number, url: publicUrl(this.urls) })
     const worker = new WorkerProcess({
       ...{ name, log: this.#log },
       orders: () => ({
-        ...{ config, urls: this.urls, doors: this.#addresses.doors },
+        config: workerConfig(this.#config, { name, number, url: publicUrl(this.urls) }),
+        ...{ urls: this.urls, doors: this.#addresses.doors },
         isFirst: !this.#isServed,
       }),
       answers: {

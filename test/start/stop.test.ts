@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, constants, existsSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, readSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
@@ -53,6 +53,36 @@ test('SIGHUP is logged and does not stop the server', async () => {
   const ended = await server.stop()
 
   expect([self.status, ended.code]).toEqual([200, 0])
+})
+
+test('SIGHUP reads settings again from the settings file, and an invalid one changes nothing', async () => {
+  await using folder = await temporaryFolder()
+  const settingsFile = folder.file('settings')
+  const write = (...lines: string[]) => writeFileSync(settingsFile, lines.join('\n'))
+  write('GATEHOUSE_LOG_LEVEL=info')
+  writeFileSync(folder.file('headers.json'), '{"default":{"X-Kind":"new"}}')
+  await using server = await startProcess({ folder: folder.path, settingsFile })
+  const root = server.as(server.rootToken)
+  const state = async () => {
+    const { body, headers } = await root.read('sys/loggers')
+    return [body['data'], headers['x-kind']]
+  }
+
+  const before = await state()
+  write('GATEHOUSE_LOG_LEVEL=debug', 'GATEHOUSE_CUSTOM_HEADERS_FILE=headers.json')
+  server.signal('SIGHUP')
+  await server.logged('"event":"reloaded","log_level":"debug"')
+  await server.logged('custom headers read now')
+  const after = await state()
+  write('GATEHOUSE_LOG_LEVEL=loud')
+  server.signal('SIGHUP')
+  await server.logged('the former settings stay in use: GATEHOUSE_LOG_LEVEL: ')
+
+  expect([before, after]).toEqual([
+    [{ core: 'info' }, undefined],
+    [{ core: 'debug' }, 'new'],
+  ])
+  expect(await state()).toEqual(after)
 })
 
 test('a closed terminal ends a development server', async () => {

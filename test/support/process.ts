@@ -22,6 +22,8 @@ export type ProcessOptions = {
   /** Settings without their `GATEHOUSE_`. */
   settings?: Record<string, string>
   args?: readonly string[]
+  /** A file with more settings, as `npm start` reads `.env`. */
+  settingsFile?: string
   /** Other environment variables. */
   environment?: Record<string, string>
 }
@@ -101,14 +103,16 @@ export class StartedProcess {
   readonly #child: ChildProcess
   #isGone = false
 
-  constructor(program: string, { folder, settings = {}, args = [], environment = {} }: ProcessOptions) {
+  constructor(program: string, { folder, settings = {}, args = [], ...more }: ProcessOptions) {
+    const { settingsFile, environment = {} } = more
+    const flags = settingsFile === undefined ? [] : [`--env-file=${settingsFile}`]
     const inherited = Object.entries(process.env).filter(
       ([name]) => !name.startsWith('GATEHOUSE_') && !name.startsWith('VITEST'),
     )
     const own = Object.entries({ LISTEN: '127.0.0.1:0', ...settings }).map(
       ([name, value]) => [`GATEHOUSE_${name}`, value] as const,
     )
-    this.#child = spawn(process.execPath, [...startScriptFlags, programFile(program), ...args], {
+    this.#child = spawn(process.execPath, [...flags, ...startScriptFlags, programFile(program), ...args], {
       cwd: folder,
       env: { ...Object.fromEntries([...inherited, ...own]), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],

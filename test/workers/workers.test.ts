@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { createServer } from 'node:net'
@@ -73,6 +73,7 @@ describe('two workers', () => {
   let server: ServerProcess
   let root: Client
   let metrics: Client
+  let settingsFile: string
 
   beforeAll(async () => {
     folder = await temporaryFolder()
@@ -80,8 +81,11 @@ describe('two workers', () => {
     database = await newDatabase()
     const port = await freePort()
     metrics = new Client(`http://127.0.0.1:${port}`)
+    settingsFile = folder.file('settings')
+    writeFileSync(settingsFile, '')
     server = await startProcess({
       folder: folder.path,
+      settingsFile,
       settings: settingsOf({
         AUDIT: JSON.stringify([device]),
         METRICS_LISTEN: `127.0.0.1:${port}`,
@@ -190,6 +194,14 @@ describe('two workers', () => {
       [0, 'intact'],
     ])
     expect(existsSync(folder.file(auditFile))).toBe(false)
+  })
+
+  test('follow the log level in the settings file on SIGHUP', async () => {
+    writeFileSync(settingsFile, 'GATEHOUSE_LOG_LEVEL=debug')
+    server.signal('SIGHUP')
+
+    for (const name of ['gate', 'gate-1', 'gate-2'])
+      await server.logged(`"replica":"${name}","event":"reloaded","log_level":"debug"`)
   })
 
   test('are sealed together, and unsealed together', async () => {
