@@ -407,7 +407,7 @@ test('a server whose npm ends before the server has started ends too', async () 
     SEAL_KEY_FILE: folder.file('seal.key'),
   }
   const named = Object.entries(settings).map(([name, value]) => [`GATEHOUSE_${name}`, value])
-  const npm = 'sh bin/gatehouse & until ps -o args= -p $! | grep -q release/start.ts; do :; done'
+  const npm = 'sh bin/gatehouse & until ps -o args= -p $! | grep -q ^node; do :; done'
   const child = spawn('sh', ['-c', npm], {
     cwd: project,
     env: { ...process.env, ...Object.fromEntries(named), npm_lifecycle_event: 'start' },
