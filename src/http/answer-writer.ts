@@ -28,16 +28,28 @@ export function writeAnswer(
   if (crossOrigin !== undefined) allowOrigin(all, crossOrigin)
   if (closes && request.stream === undefined) all['connection'] = 'close'
   response.writeHead(status, all)
-  if (stream === undefined) response.end(bodyBeside(namespace, body))
-  else sendStream(stream, response)
+  if (stream !== undefined) {
+    sendStream(stream, response)
+    return
+  }
+  if (!isSmall(body)) endIfStalled(response)
+  response.end(bodyBeside(namespace, body))
 }
 
-/** A client that takes nothing of a streamed body for this long is disconnected: what it holds is scarce. */
+/** Responses up to this length keep no place while their clients take them. docs/limits.md#overload */
+const smallAnswer = 64 * 1024
+
+export const isSmall = (body: string | Buffer | undefined): boolean => (body?.length ?? 0) <= smallAnswer
+
+/** A client that takes nothing of a longer body for this long is disconnected: what it holds is scarce. */
 const stalledMs = 60_000
+
+const endIfStalled = (response: ServerResponse): void =>
+  void response.setTimeout(stalledMs, () => response.destroy())
 
 function sendStream({ stream, bytes }: StreamedBody, response: ServerResponse): void {
   if (bytes === undefined) response.flushHeaders()
-  else response.setTimeout(stalledMs, () => response.destroy())
+  else endIfStalled(response)
   // a failure ends the connection, so that the client sees that the body is incomplete
   pipeline(stream, response, () => {})
 }

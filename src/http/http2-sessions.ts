@@ -127,6 +127,8 @@ export class Http2Sessions {
       return
     }
     request.arrivedOn(session.socket)
+    // a streamed body alone has as many as Node.js expects
+    response.setMaxListeners(0)
     this.#follow(session, request, response)
     const line = { destroy: () => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM) }
     const [request1, response1] = asHttp1(request, response)

@@ -4,7 +4,7 @@ import { refuse, ServiceError } from '../errors.ts'
 import { countedAddress } from '../lib/address.ts'
 import { type AccessLine, accessLine } from './access-log.ts'
 import type { UnreadRequest } from './admission.ts'
-import { writeAnswer } from './answer-writer.ts'
+import { isSmall, writeAnswer } from './answer-writer.ts'
 import { BodyBudget, checkAnnouncedSize, largeAnswer, overloaded, readBody } from './body-reader.ts'
 import { answerIsMade, type Call, callOf, type EarlyReply } from './call.ts'
 import type { CommonHeaders } from './common-headers.ts'
@@ -136,7 +136,7 @@ export class Pipeline {
 
   /**
    * A request ends when its response is complete and its connection is done with it, in either order. So the
-   * work for a client that left still counts, and is logged with the status it would have received.
+   * work for a client that left is logged with the status it would have received.
    */
   #begin(call: Call, response: ServerResponse, route: string, span: RequestSpan | undefined): void {
     const started = performance.now()
@@ -147,7 +147,7 @@ export class Pipeline {
       pending -= 1
       if (pending > 0) return
       inProgress.end(call)
-      if (call.isUnderWay) this.#places.give()
+      this.#leavePlace(call)
       this.#budget.give(call.bodyBytes)
       call.release?.()
       this.#report(call, { route, status: response.statusCode, ms: performance.now() - started })
@@ -289,6 +289,12 @@ export class Pipeline {
     return undefined
   }
 
+  #leavePlace(call: Call): void {
+    if (!call.isUnderWay) return
+    call.isUnderWay = false
+    this.#places.give()
+  }
+
   #refusal(error: unknown, call: Call, endpoint: Endpoint): Answer {
     if (error instanceof ServiceError) {
       if (call.reason === '') call.reason = error.reason ?? ''
@@ -320,6 +326,8 @@ export class Pipeline {
   #send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
     const call = callOf(request)
     response.statusCode = answer.status
+    // a client that does not take its response must not keep others from theirs
+    if (answer.stream === undefined && isSmall(answer.body)) this.#leavePlace(call)
     answerIsMade(call)
     const write = () => {
       try {

@@ -6,6 +6,7 @@ import {
   connect,
   constants,
   type OutgoingHttpHeaders,
+  type Settings,
 } from 'node:http2'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Authority } from '../support/certificates.ts'
@@ -39,8 +40,11 @@ afterAll(async () => {
 })
 
 /** A connection of HTTP/2. */
-async function open({ url }: { url: string } = server): Promise<ClientHttp2Session & Disposable> {
-  const session = connect(url, { ca: authority.cert, maxSendHeaderBlockLength: 1024 * 1024 })
+async function open(
+  { url }: { url: string } = server,
+  settings: Settings = {},
+): Promise<ClientHttp2Session & Disposable> {
+  const session = connect(url, { ca: authority.cert, maxSendHeaderBlockLength: 1024 * 1024, settings })
   session.on('error', () => {})
   await once(session, 'remoteSettings')
   return Object.assign(session, { [Symbol.dispose]: () => session.destroy() })
@@ -260,6 +264,17 @@ describe('limits', () => {
 })
 
 describe('hostile clients', () => {
+  test('a client that takes no responses leaves the places to others', async () => {
+    await using busy = await tlsServer({ MAX_IN_FLIGHT: '2', IN_FLIGHT_WAIT: '1ms' })
+    const path = '/v1/auth/token/lookup-self'
+    using hostile = await open(busy, { initialWindowSize: 0 })
+    for (let stream = 0; stream < 4; stream++) await once(hostile.request({ ':path': path }), 'response')
+
+    using other = await open(busy)
+
+    expect((await call(other, 'GET', path)).status).toBe(200)
+  })
+
   test('a client that opens and resets requests without end is disconnected', async () => {
     using session = await open()
     const gone = new Promise((settle) => session.once('close', settle))

@@ -493,7 +493,10 @@ test('pipelined requests are answered in order', async () => {
       read('name/never'),
   )
   await server.gate.holds(1)
-  await becomesUnderWay(server, 7)
+  const inProgress = async () =>
+    Object.keys(Object((await server.root.read('sys/in-flight-req')).body)).length
+  // with the one that asks
+  await expect.poll(inProgress).toBe(9)
   server.gate.open()
 
   const bodies = (await wire.untilClosed()).map(
