@@ -20,6 +20,7 @@ import type { ShownMetrics } from './metrics/shown-metrics.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { ProcessState } from './node-state.ts'
 import { openServer } from './open-server.ts'
+import { overloadLog } from './overload-log.ts'
 import { type CloudTimes, cloudPlugins, operatorSettings } from './plugins/cloud/plugin.ts'
 import { cubbyholePlugin } from './plugins/cubbyhole/plugin.ts'
 import { customMessages } from './plugins/custom-messages/plugin.ts'
@@ -165,7 +166,7 @@ async function build(config: Config, parts: ServerParts) {
   const measure = config.metrics === 'off' && config.metricsListen === undefined ? undefined : metrics
   const version = config.reportedVersion
   return {
-    ...{ ...parts, clock, random, watch, metrics, measure },
+    ...{ ...parts, clock, random, watch, metrics, measure, onOverload: overloadLog(log) },
     inProgress: new RequestsInProgress(),
     tracing,
     logins: tracing === undefined ? metrics : tracedLogins(metrics, tracing),
@@ -187,10 +188,10 @@ type LifeParts = Built & {
 /** Opens the store, unless somebody has to initialize or unseal it. Throws a StartError. */
 async function openLife(given: LifeParts): Promise<LifeCycle> {
   const { config, storage, log, clock, random, state, metrics, measure, definitions, document } = given
-  const { inProgress, tracing, common } = given
+  const { inProgress, tracing, common, onOverload } = given
   const seal = await storedSeal(config, storage)
   const baseOf = (life: LifeCycle): HttpBase => ({
-    ...{ settings: config, measure, inProgress, tracing, common },
+    ...{ settings: config, measure, onOverload, inProgress, tracing, common },
     node: nodeResources({
       ...{ state: state.of({ life, storage }), metricsAccess: config.metrics },
       metrics: given.worker?.metricsOfAll(metrics) ?? metrics,

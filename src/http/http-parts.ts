@@ -43,7 +43,7 @@ export type HttpSettings = {
 
 /** What HTTP needs whether or not a core is open. */
 export type HttpBase = Pick<HttpParts, 'node'> &
-  Pick<HttpParts['pipeline'], 'measure' | 'inProgress' | 'tracing' | 'common'> & {
+  Pick<HttpParts['pipeline'], 'measure' | 'onOverload' | 'inProgress' | 'tracing' | 'common'> & {
     readonly settings: HttpSettings
   }
 
@@ -140,8 +140,9 @@ export function closedHttpParts({ random, log, corsSettings, ...given }: ClosedH
 export function webServerOptions({
   settings,
   measure,
+  onOverload,
   common,
-}: Pick<HttpBase, 'settings' | 'measure' | 'common'>): WebServerOptions {
+}: Pick<HttpBase, 'settings' | 'measure' | 'onOverload' | 'common'>): WebServerOptions {
   const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs, maxConnections, maxConnectionShare } = settings
   return {
     ...{ headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs, common },
@@ -149,7 +150,10 @@ export function webServerOptions({
       most: maxConnections,
       mostPerClient: Math.max(1, Math.floor(maxConnections * maxConnectionShare)),
       ...connectionCounting(proxiesOf(settings)),
-      onCrowded: () => measure?.refused('overload'),
+      onCrowded: () => {
+        measure?.refused('overload')
+        onOverload()
+      },
     },
     onRefused: (status) => measure?.refused(refusedReason[status]),
     onHandshakeFailed: () => measure?.refused('handshake'),
@@ -170,7 +174,7 @@ const auditing = ({ audit, namespaces }: Core, takeBack: Host['takeBack']) =>
 
 function pipelineParts(
   log: Core['log'],
-  { settings, measure, inProgress, tracing, common }: Omit<HttpBase, 'node'>,
+  { settings, measure, onOverload, inProgress, tracing, common }: Omit<HttpBase, 'node'>,
 ) {
   const maxBodyBytes = settings.maxRequestSize || Number.POSITIVE_INFINITY
   return {
@@ -182,7 +186,7 @@ function pipelineParts(
     },
     onBug: (err: unknown, requestId: string) => log.error({ err, request_id: requestId }, 'a request failed'),
     onAccess: settings.accessLog ? (line: AccessLine) => log.info(line, 'request') : undefined,
-    ...{ measure, inProgress, tracing, common },
+    ...{ measure, onOverload, inProgress, tracing, common },
   }
 }
 

@@ -49,6 +49,8 @@ export type PipelineParts = {
   readonly tracing?: RequestTracing | undefined
   /** Called for every response and every early refusal; undefined without metrics. */
   readonly measure: Measure | undefined
+  /** A request or connection was refused because there were too many. */
+  onOverload(): void
 }
 
 /** Counts requests. */
@@ -298,8 +300,10 @@ export class Pipeline {
   #refusal(error: unknown, call: Call, endpoint: Endpoint): Answer {
     if (error instanceof ServiceError) {
       if (call.reason === '') call.reason = error.reason ?? ''
-      if (error.kind === 'overloaded') this.#parts.measure?.refused('overload')
-      else if (error.kind === 'too-large') this.#parts.measure?.refused('size')
+      if (error.kind === 'overloaded') {
+        this.#parts.measure?.refused('overload')
+        this.#parts.onOverload()
+      } else if (error.kind === 'too-large') this.#parts.measure?.refused('size')
     }
     const { status, body, retryAfter } = this.#replyFor(error, endpoint.showsBareCauses(call), call)
     return {

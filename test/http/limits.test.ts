@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import pino from 'pino'
 import { describe, expect, test } from 'vitest'
 import { StorageFaults } from '../../src/storage/faults.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
@@ -290,9 +291,11 @@ async function begunWrite(server: TestServer, from?: string) {
 /** A server whose reads of `odd/wait` wait at `gate`. */
 async function startGatedServer(settings: Record<string, string>) {
   const gate = new Gate()
-  const server = await startTestServer({ settings, plugins: [oddType(gate)] })
+  const lines: Record<string, unknown>[] = []
+  const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) })
+  const server = await startTestServer({ settings, log, plugins: [oddType(gate)] })
   expect((await server.root.write('sys/mounts/odd', { type: 'odd' })).status).toBe(204)
-  return { gate, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+  return { gate, server, lines, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
 }
 
 const waiting = head('GET', '/v1/odd/wait', [root])
@@ -310,7 +313,7 @@ describe('MAX_IN_FLIGHT', () => {
 
   test('requests beyond it get 503 with Retry-After, but state and revocation are served', async () => {
     await using gated = await startGatedServer(settings)
-    const { gate, server } = gated
+    const { gate, server, lines } = gated
     using slow = await openWire(server.url)
     slow.send(waiting)
     await gate.holds(1)
@@ -326,6 +329,7 @@ describe('MAX_IN_FLIGHT', () => {
       headers: { 'retry-after': '1' },
       body: overloaded,
     })
+    expect(lines.filter(({ event }) => event === 'overloaded')).toMatchObject([{ refused: 1 }])
     for (const path of exemptReads) expect((await server.anonymous.read(path)).status).toBe(200)
     await revokes(server)
 

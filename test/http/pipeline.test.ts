@@ -588,6 +588,7 @@ describe('a bug before the endpoint is logged, and costs only its request', () =
       afterRequest: () => {},
       onAccess: undefined,
       measure: undefined,
+      onOverload: () => {},
     })
     const route = mountRouter({
       random: systemRandom,

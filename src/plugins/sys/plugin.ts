@@ -31,7 +31,7 @@ export const sysPlugin = (options: SysOptions): PluginDefinition => ({
         monitors,
         onInvalid: ({ path, remoteAddress, requestId }) =>
           core.log.warn(
-            { event: 'wrapping_token_invalid', path, remote_address: remoteAddress, request_id: requestId },
+            { event: 'unwrap_refused', path, remote_address: remoteAddress, request_id: requestId },
             'an invalid wrapping token was used',
           ),
       }),

@@ -126,7 +126,7 @@ describe('sys/loggers', () => {
       logLines(server)
         .slice(before)
         .map(({ event }) => event),
-    ).toEqual(['wrapping_token_invalid'])
+    ).toEqual(['unwrap_refused'])
   })
 
   test.each([
@@ -150,7 +150,7 @@ describe('sys/monitor', () => {
     expect(log.response.headers['content-type']).toBe('text/plain; charset=utf-8')
     await makeLine()
 
-    await log.shows(/^\S+Z \[WARN\] {2}an invalid wrapping token was used: .*event=wrapping_token_invalid/m)
+    await log.shows(/^\S+Z \[WARN\] {2}an invalid wrapping token was used: .*event=unwrap_refused/m)
   })
 
   test('streams JSON lines', async () => {
@@ -160,7 +160,7 @@ describe('sys/monitor', () => {
 
     expect(JSON.parse(log.text().split('\n', 1)[0] ?? '')).toMatchObject({
       level: 'warn',
-      event: 'wrapping_token_invalid',
+      event: 'unwrap_refused',
       replica: 'one',
     })
   })
@@ -169,7 +169,7 @@ describe('sys/monitor', () => {
     await using log = await follow('?log_level=error')
     await using all = await follow('?log_level=trace')
     await makeLine()
-    await all.shows(/wrapping_token_invalid/)
+    await all.shows(/unwrap_refused/)
 
     expect(log.text()).toBe('')
   })
