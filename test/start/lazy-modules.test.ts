@@ -1,0 +1,40 @@
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { bundleFolder } from '../support/bundled.ts'
+import { startProcess } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** Notes each module that the process loads. */
+const notingModules = (file: string) => `
+  import { appendFileSync } from 'node:fs'
+  import { registerHooks } from 'node:module'
+  registerHooks({
+    load(url, context, next) {
+      appendFileSync(${JSON.stringify(file)}, url + '\\n')
+      return next(url, context)
+    },
+  })`
+
+/** The name under which OpenTelemetry registers itself. */
+const hasTracing = (file: string) => readFileSync(file, 'utf8').includes('opentelemetry.js.api')
+
+test('a server without a collector of traces loads nothing of OpenTelemetry', async () => {
+  await using folder = await temporaryFolder()
+  const noted = folder.file('modules')
+  const hook = `data:text/javascript,${encodeURIComponent(notingModules(noted))}`
+
+  await using server = await startProcess({
+    folder: folder.path,
+    environment: { NODE_OPTIONS: `--import=${hook}` },
+  })
+  await server.as(server.rootToken).read('auth/token/lookup-self')
+
+  const loaded = readFileSync(noted, 'utf8')
+    .split('\n')
+    .filter((url) => url.startsWith('file:'))
+    .map((url) => fileURLToPath(url))
+  expect(globSync(`${bundleFolder}/*.js`).filter(hasTracing)).not.toEqual([])
+  expect(loaded.length).toBeGreaterThan(2)
+  expect(loaded.filter(hasTracing)).toEqual([])
+})
