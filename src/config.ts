@@ -763,14 +763,14 @@ export function readConfig(
 }
 
 /**
- * The settings that the environment has, for people who help: `(set)` instead of a secret, and no password in a
- * URL.
+ * The settings that the environment has, for people who help: `(set)` instead of a secret, and of the user
+ * and password in a URL.
  */
 export function shownSettings(environment: Readonly<Record<string, string | undefined>>): object {
   return Object.fromEntries(
     Object.entries(environment).flatMap(([name, value = '']) => {
       if (!shownNames.test(name)) return []
-      return [[name, isSecret(name) ? '(set)' : value.replace(/(:\/\/[^:/@\s]*):[^@/\s]*@/g, '$1:(set)@')]]
+      return [[name, isSecret(name) ? '(set)' : value.replace(/:\/\/\S*@/g, '://(set)@')]]
     }),
   )
 }
