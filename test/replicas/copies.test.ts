@@ -15,32 +15,40 @@ async function newToken({ root }: Pick<TestServer, 'root'>, input: object = {}):
   return String(answer.body.auth?.client_token)
 }
 
-test('a server that has heard of no change serves nothing from copies that are a second old', async () => {
+/** Two servers, of which the other one hears of changes only by polls, and by a clock of its own. */
+async function startWithOldCopies() {
   let time = 0
-  await using replicas = await startReplicas({
+  const replicas = await startReplicas({
     settings: { POSTGRES_NOTIFY: 'false', POSTGRES_POLL: '900ms' },
     of: (replica) => (replica === 1 ? { steady: () => time } : {}),
   })
   const [one, other] = replicas.servers
   if (one === undefined || other === undefined) throw new Error('a test needs two servers')
+  return {
+    ...{ one, other },
+    ageCopies: () => {
+      time = 1000
+    },
+    [Symbol.asyncDispose]: () => replicas[Symbol.asyncDispose](),
+  }
+}
+
+test('a server that has heard of no change serves nothing from copies that are a second old', async () => {
+  await using servers = await startWithOldCopies()
+  const { one, other } = servers
   const token = await newToken(one)
   expect(await isAccepted(other, token)).toBe(true)
   await one.root.write('auth/token/revoke', { token })
 
-  time = 1000
+  servers.ageCopies()
 
   expect(await isAccepted(other, token)).toBe(false)
   expect(await isAccepted(one, token)).toBe(false)
 })
 
 test('a request whose body takes its time is refused if its token was revoked meanwhile', async () => {
-  let time = 0
-  await using replicas = await startReplicas({
-    settings: { POSTGRES_NOTIFY: 'false', POSTGRES_POLL: '900ms' },
-    of: (replica) => (replica === 1 ? { steady: () => time } : {}),
-  })
-  const [one, other] = replicas.servers
-  if (one === undefined || other === undefined) throw new Error('a test needs two servers')
+  await using servers = await startWithOldCopies()
+  const { one, other } = servers
   const token = await newToken(one)
   expect(await isAccepted(other, token)).toBe(true)
   const slow = request(`${other.url}/v1/auth/token/lookup`, {
@@ -52,7 +60,7 @@ test('a request whose body takes its time is refused if its token was revoked me
   await once(slow, 'continue')
 
   await one.root.write('auth/token/revoke', { token })
-  time = 1000
+  servers.ageCopies()
   slow.end(JSON.stringify({ token }))
 
   const [{ statusCode }] = await answer
