@@ -366,7 +366,8 @@ describe('a row that is absent', () => {
     ['an update', (storage) => storage.update('a', () => undefined)],
     ['a batch', (storage) => storage.write([{ key: 'a', value: undefined, expect: 'absent' }])],
   ])('is not deleted by %s after another server has added it', async (_, write) => {
-    await using given = await openBehindProxy()
+    // one connection besides the one for changes, so that what is decided does not wait for a held answer
+    await using given = await openBehindProxy({ pool: 2 })
     const { storage, proxy, url } = given
     await storage.update('z', () => bytes('z'))
     await using other = await openPostgresAt(url, { replicaName: 'other', pollMs: never, notifies: false })
