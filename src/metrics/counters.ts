@@ -6,6 +6,11 @@ type Labelled<T> = T & { readonly labels: Labels }
 export class Counter {
   readonly #byKey = new Map<string, Labelled<{ count: number }>>()
 
+  /** These series are there from the start, with the value 0. */
+  constructor(series: readonly Labels[] = []) {
+    for (const labels of series) this.#byKey.set(keyOf(labels), { labels, count: 0 })
+  }
+
   add(labels: Labels): void {
     const key = keyOf(labels)
     const known = this.#byKey.get(key)

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import { Counter, durationBounds, Histogram } from './counters.ts'
+import { Counter, durationBounds, Histogram, type Labels } from './counters.ts'
 import { type Library, type MetricInfo, registerCounter, registerHistogram } from './instruments.ts'
 
 /** Names without `gatehouse_`, help texts and labels. docs/monitoring.md#metrics */
@@ -19,6 +19,12 @@ const counters = {
   background_runs_total: ['Runs of background jobs', 'job', 'outcome'],
   audit_records_total: ['Audit entries', 'device', 'outcome'],
 } as const
+
+/** Rare events that alerts wait for: Prometheus sees no increase when a series begins with 1. */
+const shownFromStart: Partial<Record<keyof typeof counters, readonly Labels[]>> = {
+  clock_steps_total: [{ direction: 'back' }, { direction: 'forward' }],
+  tls_reloads_total: [{ outcome: 'loaded' }, { outcome: 'failed' }],
+}
 
 /** Every route has buckets of its own, so they are few. Other histograms show what takes long. */
 const routeBounds = [0.005, 0.05, 0.5, 5]
@@ -55,7 +61,7 @@ export type Measured = {
 
 /** The counters and histograms of a server. */
 export const newMeasured = (): Measured => ({
-  counters: mapped(counters, () => new Counter()),
+  counters: mapped(counters, (_, name) => new Counter(shownFromStart[name])),
   histograms: mapped<keyof typeof histograms, HistogramInfo, Histogram>(
     histograms,
     ({ bounds }) => new Histogram(bounds),
@@ -76,11 +82,10 @@ export function registerMeasured(library: Library, registry: Registry, measured:
 /** An object with the same names and other values. */
 function mapped<Name extends string, From, To>(
   from: Readonly<Record<Name, From>>,
-  map: (value: From) => To,
+  map: (value: From, name: Name) => To,
 ): Record<Name, To> {
   // it has exactly the names of `from`
-  return Object.fromEntries(Object.entries<From>(from).map(([name, value]) => [name, map(value)])) as Record<
-    Name,
-    To
-  >
+  return Object.fromEntries(
+    Object.entries<From>(from).map(([name, value]) => [name, map(value, name as Name)]),
+  ) as Record<Name, To>
 }

@@ -56,17 +56,15 @@ function labelsIn(text: string): [string, string[]][] {
   ])
 }
 
-/** Of other servers: over PostgreSQL or a broken disk, with worker processes, a cloud or a clock that was set. */
+/** Of other servers: over PostgreSQL or a broken disk, with TLS, worker processes or a cloud. */
 export const elsewhere: readonly string[] = [
   'gatehouse_cache_confirmed_age_seconds',
-  'gatehouse_clock_steps_total',
   'gatehouse_cloud_debris_objects',
   'gatehouse_cloud_root_secret_expiry_timestamp_seconds',
   'gatehouse_lookalike_logins_total',
   'gatehouse_storage_errors_total',
   'gatehouse_storage_pool_connections',
   'gatehouse_tls_certificate_expiry_timestamp_seconds',
-  'gatehouse_tls_reloads_total',
   'gatehouse_worker_restarts',
   'gatehouse_worker_up',
 ]
