@@ -33,10 +33,14 @@ export class CanaryBook {
 export type Operation = {
   readonly name: string
   readonly verb: string
+  /** With a query if the response would not end without. */
   readonly path: string
   readonly fields: readonly Field[]
 }
 type Field = { readonly name: string; readonly isText: boolean; readonly isSecret: boolean }
+
+/** The log without end, and the query with which it ends. */
+const finite = (path: string) => (path === '/sys/monitor' ? `${path}?recent=true&log_level=trace` : path)
 
 /** The operations of an API document. */
 export function operationsOf(document: Json): Operation[] {
@@ -46,7 +50,7 @@ export function operationsOf(document: Json): Operation[] {
       .map(([verb, operation]) => ({
         name: `${verb} ${path}`,
         verb: verb.toUpperCase(),
-        path: (item.servers === undefined ? '/v1' : '') + path.replaceAll(/\{\w+\}/g, 'walked'),
+        path: (item.servers === undefined ? '/v1' : '') + finite(path).replaceAll(/\{\w+\}/g, 'walked'),
         fields: fieldsOf(document, operation),
       })),
   )
@@ -120,7 +124,9 @@ export async function walk(
   }
   await send(as(hidden('token')), undefined)
   await send(anonymous, undefined, { headers: { Authorization: `Bearer ${hidden('bearer')}` } })
-  await send(await root(), undefined, { query: `?note=${hidden('query')}` })
+  await send(await root(), undefined, {
+    query: `${path.includes('?') ? '&' : '?'}note=${hidden('query')}`,
+  })
   await send(await root(), undefined, {
     headers: { 'X-Vault-Wrap-TTL': book.next({ what: `${name} (wrap header)`, isSecret: false }) },
   })
