@@ -15,6 +15,8 @@ const enough = 30
  * middle.
  */
 const cuts = [20, 21]
+/** The syncs of the new log, and of a few writes: each write has one, and `enough` writes have many more. */
+const syncsBeforeFailure = 5
 
 const scenarios: Record<Scenario, Run> = {
   'power cut': async (folder, program) => {
@@ -46,15 +48,9 @@ const scenarios: Record<Scenario, Run> = {
     using disk = simulateDisk(folder)
     const path = `${folder}/gatehouse.db`
     const options = { ...optionsOf(program), environment: await disk.environment() }
-    const answers = await writeUntil(
-      path,
-      ({ length }) => {
-        if (length === 1) disk.failLogSyncs(1)
-        return length === enough
-      },
-      options,
-    )
-    return contradictions(path, answers)
+    // set before the start, because the program does not wait until its answers are read
+    disk.failLogSyncs(1, syncsBeforeFailure)
+    return contradictions(path, await writeUntil(path, ({ length }) => length === enough, options))
   },
   'lost thread': async (folder, program) => {
     const path = `${folder}/gatehouse.db`
