@@ -30,6 +30,7 @@ export async function openServer({
   const plugins = openPlugins(definitions, core)
   const http = await openHttp(httpParts(core, plugins, parts))
   opened.use(metrics.add(coreGauges(core, plugins, metrics)))
+  opened.use(metrics.onlyMounts(() => core.mounts.table.all().map(core.fullPathOf)))
   core.start()
   opened.use(await keepTime(core, metrics))
   const held = opened.move()

@@ -71,7 +71,7 @@ async function bytesOf(storage: ServerStorage): Promise<Record<string, number>> 
 export function coreGauges(
   { counts, jobs, barrier, fullPathOf, resealRemaining, audit, leases, mountOf, caches }: Core,
   plugins: readonly Plugin[],
-  metrics: Pick<Metrics, 'mountLabel'>,
+  metrics: Pick<Metrics, 'mountLabel' | 'deviceLabel'>,
 ): ReadGauge[] {
   const byMount = (counts: ReadonlyMap<string, number>) =>
     combined(
@@ -100,7 +100,7 @@ export function coreGauges(
       return audit.log.devices.map(({ description: { path }, isUp }) => {
         const head = heads.find(({ device, replica }) => device === path && replica === audit.replica)
         return {
-          device: metrics.mountLabel(path),
+          device: metrics.deviceLabel(path),
           isUp,
           checkpoint: head && timeMilliseconds(head.time) / 1000,
         }

@@ -21,6 +21,10 @@ export class Counter {
   entries(): Iterable<Labelled<{ readonly count: number }>> {
     return this.#byKey.values()
   }
+
+  forget(isGone: (labels: Labels) => boolean): void {
+    forget(this.#byKey, isGone)
+  }
 }
 
 /** Upper bounds in seconds: from a cached response to one that waits for a provider. */
@@ -56,6 +60,14 @@ export class Histogram {
   entries(): Iterable<Labelled<Readonly<Observations>>> {
     return this.#byKey.values()
   }
+
+  forget(isGone: (labels: Labels) => boolean): void {
+    forget(this.#byKey, isGone)
+  }
+}
+
+function forget(byKey: Map<string, Labelled<unknown>>, isGone: (labels: Labels) => boolean): void {
+  for (const [key, { labels }] of byKey) if (isGone(labels)) byKey.delete(key)
 }
 
 function keyOf(labels: Labels): string {

@@ -68,6 +68,11 @@ export const newMeasured = (): Measured => ({
   ),
 })
 
+/** Removes what was counted under labels that are gone. */
+export function forgetLabels({ counters, histograms }: Measured, isGone: (labels: Labels) => boolean): void {
+  for (const kept of [...Object.values(counters), ...Object.values(histograms)]) kept.forget(isGone)
+}
+
 export function registerMeasured(library: Library, registry: Registry, measured: Measured): void {
   for (const [name, counter] of Object.entries(measured.counters)) {
     const [help, ...labels] = counters[name as keyof typeof counters]

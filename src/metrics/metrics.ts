@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 import { type Library, type ReadGauge, registerGauge } from './instruments.ts'
-import { type Measured, newMeasured, registerMeasured } from './measured.ts'
+import { forgetLabels, type Measured, newMeasured, registerMeasured } from './measured.ts'
 import { familiesOf, type MetricFamily } from './metric-families.ts'
 import { metricsJson } from './metrics-json.ts'
 import { registerRuntimeMetrics } from './runtime.ts'
@@ -29,15 +29,13 @@ type AuditedEntry = { readonly device: string; readonly succeeded: boolean; read
 /** A request to a service that this server uses. */
 type UpstreamRequest = { readonly service: string; readonly outcome: string; readonly seconds: number }
 
-/**
- * The greatest number of distinct `mount` and `device` labels, and of `quota` labels: operators choose them, so
- * they are not bounded.
- */
-const maxMounts = 200
+/** The greatest number of distinct `mount`, `device` and `quota` labels: operators choose them. */
+const maxLabels = 200
+const otherLabel = 'other'
 
 function bounded(known: Set<string>, label: string): string {
   if (known.has(label)) return label
-  if (known.size >= maxMounts) return 'other'
+  if (known.size >= maxLabels) return otherLabel
   known.add(label)
   return label
 }
@@ -50,8 +48,10 @@ export class Metrics {
   readonly #gauges = new Map<string, ReadGauge>()
   readonly #storage: StorageCounters
   readonly #mounts = new Set<string>()
+  readonly #devices = new Set<string>()
   readonly #quotas = new Set<string>()
   readonly #measured: Measured = newMeasured()
+  #mountPaths: (() => readonly string[]) | undefined
   #registry: Registry | undefined
 
   constructor(storage: StorageCounters) {
@@ -66,6 +66,16 @@ export class Metrics {
         for (const gauge of gauges)
           if (this.#gauges.get(gauge.name) === gauge)
             this.#gauges.set(gauge.name, { ...gauge, read: () => [] })
+      },
+    }
+  }
+
+  /** Until it is disposed, each export removes what was counted for mounts that `paths` does not name. */
+  onlyMounts(paths: () => readonly string[]): Disposable {
+    this.#mountPaths = paths
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#mountPaths === paths) this.#mountPaths = undefined
       },
     }
   }
@@ -135,14 +145,19 @@ export class Metrics {
 
   /** An audit device has written an entry, or could not. */
   audited({ device: path, succeeded, seconds }: AuditedEntry): void {
-    const device = this.mountLabel(path)
+    const device = this.deviceLabel(path)
     this.#measured.counters.audit_records_total.add({ device, outcome: succeeded ? 'ok' : 'failed' })
     this.#measured.histograms.audit_write_duration_seconds.observe({ device }, seconds)
   }
 
   /** The label for a mount: its path, or `other` for one that is gone, or once there are too many. */
   mountLabel(path: string): string {
-    return path === '' ? 'other' : bounded(this.#mounts, path)
+    return path === '' ? otherLabel : bounded(this.#mounts, path)
+  }
+
+  /** The label for an audit device: its path, or `other` once there are too many. */
+  deviceLabel(path: string): string {
+    return bounded(this.#devices, path)
   }
 
   /** In the Prometheus text format. */
@@ -160,7 +175,16 @@ export class Metrics {
     return await familiesOf(await this.#loaded())
   }
 
+  #forgetRemovedMounts(): void {
+    if (this.#mounts.size === 0 || this.#mountPaths === undefined) return
+    const gone = this.#mounts.difference(new Set(this.#mountPaths()))
+    if (gone.size === 0) return
+    for (const mount of gone) this.#mounts.delete(mount)
+    forgetLabels(this.#measured, ({ mount }) => mount !== undefined && gone.has(mount))
+  }
+
   async #loaded(): Promise<Registry> {
+    this.#forgetRemovedMounts()
     const library = await import('prom-client')
     this.#registry ??= this.#load(library)
     const registry = this.#registry

@@ -274,6 +274,25 @@ test.each([
   expect(readingOf(text, 'gatehouse_http_refused_total', { reason })).toBe(1)
 })
 
+test('logins of a removed mount are shown no more, and a new mount at its path begins anew', async () => {
+  await using server = await startTestServer()
+  const { root, anonymous } = server
+  const refusedLogin = async () => {
+    await root.write('sys/auth/brief', { type: 'jwt' })
+    await anonymous.write('auth/brief/login', { role: 'none', jwt: 'none' })
+    return (await root.read('/metrics')).text
+  }
+  const logins = (text: string) => readingOf(text, 'gatehouse_logins_total', { mount: 'auth/brief/' })
+
+  const first = await refusedLogin()
+  await root.delete('sys/auth/brief')
+  const between = (await root.read('/metrics')).text
+  const again = await refusedLogin()
+
+  expect([logins(first), logins(again)]).toEqual([1, 1])
+  expect(between).not.toContain('auth/brief/')
+})
+
 test('a limited number of mounts have their own label, and the others share one', async () => {
   const { Metrics } = await import('../../src/metrics/metrics.ts')
   const metrics = new Metrics(new StorageCounters())
