@@ -8,7 +8,7 @@ export type ParsedBoundCidr = { cidr: string } | { error: string }
 /**
  * Parses an address, a network (host bits may be set), or a UNIX socket path, which no client matches. `/32`
  * and `/128` are removed; everything else is kept as written.
- * docs/contract/tokens-and-policies.md#token-roles, docs/contract/jwt.md#roles.
+ * docs/contract/tokens-and-policies.md#settings-of-login-tokens.
  */
 export function parseBoundCidr(text: string): ParsedBoundCidr {
   const network = parseNetwork(text)

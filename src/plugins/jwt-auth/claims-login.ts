@@ -1,4 +1,5 @@
 import type { LoginAuth } from '../../core/tokens/issue-login.ts'
+import { loginTerms } from '../../core/tokens/token-fields.ts'
 import { checkBoundClaim } from './bound-claims.ts'
 import { readMetadata, readUserClaim } from './claims.ts'
 import type { Config } from './jwt-config.ts'
@@ -79,15 +80,7 @@ function grant({ name: roleName, record }: Role, { name, metadata, groups }: Log
     alias: { name, metadata },
     displayName: name,
     groupNames: groups,
-    policies: record.token_policies ?? [],
-    ttl: record.token_ttl ?? 0,
-    maxTtl: record.token_max_ttl ?? 0,
-    explicitMaxTtl: record.token_explicit_max_ttl ?? 0,
-    period: record.token_period ?? 0,
-    numUses: record.token_num_uses ?? 0,
-    tokenType: record.token_type ?? '',
-    boundCidrs: record.token_bound_cidrs ?? [],
-    noDefaultPolicy: record.token_no_default_policy ?? false,
+    ...loginTerms(record),
     internal: { role: roleName },
   }
 }

@@ -7,6 +7,7 @@ import type { LoginAuth, LoginPlan } from '../../core/tokens/issue-login.ts'
 import { mountTtl, type TtlBounds } from '../../core/tokens/lifetime.ts'
 import type { RenewalTerms } from '../../core/tokens/renewal-terms.ts'
 import type { ReplayStore } from '../../core/tokens/replay-store.ts'
+import { renewalTermsOf } from '../../core/tokens/token-fields.ts'
 import type { Token } from '../../core/tokens/token.ts'
 import { refuse, ServiceError } from '../../errors.ts'
 import { Buckets } from '../../lib/buckets.ts'
@@ -397,7 +398,6 @@ export class JwtMethod {
     const name = token.internal.role ?? ''
     const role = await this.stateOf(mount).findRole(name)
     if (role === undefined) return { ok: false, reason: `role ${name} does not exist during renewal` }
-    const { token_ttl = 0, token_max_ttl = 0, token_period = 0 } = role.record
-    return { ok: true, ttl: token_ttl, maxTtl: token_max_ttl, period: token_period }
+    return renewalTermsOf(role.record)
   }
 }

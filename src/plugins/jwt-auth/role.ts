@@ -1,6 +1,13 @@
 import { z } from 'zod'
+import {
+  applyOldNames,
+  boundCidrs,
+  checkTokenFields,
+  oldTokenFields,
+  shownTokenFields,
+  tokenFields,
+} from '../../core/tokens/token-fields.ts'
 import { refuse } from '../../errors.ts'
-import { parseBoundCidr } from '../../lib/cidr.ts'
 import { goDuration } from '../../lib/go/duration.ts'
 import {
   boolField,
@@ -15,7 +22,6 @@ import {
 import { goText, quoted } from '../../lib/go/text.ts'
 import type { JsonValue } from '../../lib/json.ts'
 import { type BoundClaim, readyBoundClaims } from './bound-claims.ts'
-import { applyLegacy, shownLegacy, tokenFields } from './token-fields.ts'
 
 /** docs/contract/jwt.md#roles. A field that a write omits keeps its value. Durations are whole seconds. */
 export const roleFields = z.object({
@@ -52,6 +58,7 @@ export const roleFields = z.object({
     .optional()
     .describe('A JWT logs in only once; no effect on browser logins'),
   ...tokenFields,
+  ...oldTokenFields,
 })
 
 /** A role as written and as stored: a field that was never written is absent. */
@@ -105,11 +112,7 @@ export function changedRole(
     throw refuse('invalid', `invalid 'role_type': ${goText(role.role_type)}`)
   if (sent.token_bound_cidrs !== undefined) role.token_bound_cidrs = boundCidrs(sent.token_bound_cidrs)
   checkTokenFields(role)
-  const merged = applyLegacy(role, sent)
-  if (sent.bound_cidrs !== undefined && sent.token_bound_cidrs === undefined) {
-    merged.token_bound_cidrs = boundCidrs(sent.bound_cidrs)
-    merged.bound_cidrs = merged.token_bound_cidrs
-  }
+  const merged = applyOldNames(role, sent)
   if ((merged.token_period ?? 0) > bounds.mountMaxTtl) {
     const [period, max] = [merged.token_period ?? 0, bounds.mountMaxTtl].map(
       (seconds) => `'"${goDuration(seconds)}"'`,
@@ -119,41 +122,6 @@ export function changedRole(
   checkClaimFields(merged, sent)
   checkRequired(merged)
   return merged
-}
-
-/** Each login, and each request with its token, is compared with all of them. */
-const maxBoundCidrs = 1000
-
-/** Normalised. docs/contract/jwt.md#roles */
-function boundCidrs(texts: readonly string[]): string[] {
-  if (texts.length > maxBoundCidrs) throw refuse('invalid', `more than ${maxBoundCidrs} addresses`)
-  return texts.map((text) => {
-    const parsed = parseBoundCidr(text)
-    if ('error' in parsed) throw refuse('invalid', parsed.error)
-    return parsed.cidr
-  })
-}
-
-/** Runs before the legacy names are applied. */
-function checkTokenFields(role: RoleRecord): void {
-  const { token_type = '', token_num_uses = 0, token_period = 0, token_ttl = 0, token_max_ttl = 0 } = role
-  if (!['', 'default', 'service', 'batch'].includes(token_type))
-    throw refuse('invalid', `invalid 'token_type' value ${quoted(token_type)}`)
-  if (token_num_uses < 0) throw refuse('invalid', "'token_num_uses' cannot be negative")
-  if (token_type === 'batch' && token_period !== 0) {
-    throw refuse(
-      'invalid',
-      "'token_type' cannot be 'batch' or 'default_batch' when set to generate periodic tokens",
-    )
-  }
-  if (token_type === 'batch' && token_num_uses !== 0) {
-    throw refuse(
-      'invalid',
-      "'token_type' cannot be 'batch' or 'default_batch' when set to generate tokens with limited use count",
-    )
-  }
-  if (token_max_ttl > 0 && token_ttl > token_max_ttl)
-    throw refuse('invalid', "'token_ttl' cannot be greater than 'token_max_ttl'")
 }
 
 function checkClaimFields(role: RoleRecord, sent: RoleRecord): void {
@@ -236,15 +204,6 @@ export function shownRole({ record }: Role): object {
     clock_skew_leeway: record.clock_skew_leeway ?? 0,
     oidc_disable_confirmation: record.oidc_disable_confirmation ?? false,
     token_replay_protection: record.token_replay_protection ?? false,
-    token_bound_cidrs: record.token_bound_cidrs ?? [],
-    token_explicit_max_ttl: record.token_explicit_max_ttl ?? 0,
-    token_max_ttl: record.token_max_ttl ?? 0,
-    token_no_default_policy: record.token_no_default_policy ?? false,
-    token_num_uses: record.token_num_uses ?? 0,
-    token_period: record.token_period ?? 0,
-    token_policies: record.token_policies ?? [],
-    token_ttl: record.token_ttl ?? 0,
-    token_type: record.token_type || 'default',
-    ...shownLegacy(record),
+    ...shownTokenFields(record),
   }
 }
