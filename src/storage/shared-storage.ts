@@ -39,8 +39,8 @@ export interface SharedStorage {
   releaseJob(fence: Fence): Promise<void>
   /**
    * Resolves once every server has handled, as `confirm` does, every change that was acknowledged before the
-   * call. A server without a recent heartbeat is not waited for, and cannot write any more until it has
-   * handled them too.
+   * call. A server without a recent heartbeat, or whose listeners take longer than 30 s, is not waited for, and
+   * cannot write any more until it has handled them too.
    */
   confirmedByAll(): Promise<void>
   /** The servers that share the storage, this one included. */

@@ -274,6 +274,23 @@ describe('copies', () => {
 
     expect(order).toEqual(['opened', 'all'])
   })
+
+  test('confirmedByAll ends without a server whose listener hangs, which writes nothing until it has ended', async () => {
+    const url = await newDatabase()
+    const gate = Promise.withResolvers<void>()
+    await using hung = await openPostgresAt(url, { replicaName: 'hung', listenerMs: 50 })
+    hung.watch('a', () => gate.promise)
+    await using waiting = await openPostgresAt(url, { replicaName: 'waiting', listenerMs: 50 })
+    await waiting.putIfAbsent('a', bytes('x'))
+
+    await waiting.confirmedByAll()
+
+    await expect(hung.putIfAbsent('b', bytes('x'))).rejects.toMatchObject({ kind: 'unavailable' })
+    gate.resolve()
+    await expect
+      .poll(() => hung.putIfAbsent('b', bytes('x')).catch((error: Error) => error.message))
+      .toBe(true)
+  })
 })
 
 describe('the right to a job', () => {

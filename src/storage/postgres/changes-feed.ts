@@ -25,8 +25,8 @@ export type FeedParts = {
   /** Removes what no server needs any more. Never rejects. */
   prune(): Promise<void>
   onFailure(cause: unknown): void
-  /** How long a listener may take. Changed by tests only. */
-  readonly listenerMs: number | undefined
+  /** How long a listener may take. */
+  readonly listenerMs: number
 }
 
 /** How long copies may be used after they were confirmed. */
@@ -38,7 +38,6 @@ const pruneEveryMs = 30_000
 const maxRows = 2_000
 /** A version beyond all: only the newest change is read. */
 const newest = Number.MAX_SAFE_INTEGER
-const usualListenerMs = 10_000
 
 const unregistered = 'this server is not registered'
 
@@ -178,12 +177,12 @@ export class ChangesFeed implements Copies, AsyncDisposable {
   }
 
   async #tell(keysFor: (prefix: string) => readonly string[] | undefined): Promise<void> {
-    const limitMs = this.#parts.listenerMs ?? usualListenerMs
+    const { listenerMs } = this.#parts
     const told = [...this.#watchers].map(async (watcher) => {
       const keys = keysFor(watcher.prefix)
       if (keys?.length === 0) return
       const late = `copies of ${watcher.prefix} were not brought up to date in time`
-      await within(limitMs, handledBy(watcher, keys), late)
+      await within(listenerMs, handledBy(watcher, keys), late)
     })
     await Promise.all(told)
   }

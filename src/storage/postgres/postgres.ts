@@ -59,6 +59,9 @@ export type PostgresOptions = {
 const maxKeyBytes = 2_600
 const reconnectMs = 500
 const changesTimeoutMs = 1_000
+const usualListenerMs = 10_000
+/** A listener that was late is told again once it has ended, and may then be late once more. */
+const patience = 3
 
 /**
  * Opens a database that several servers share, and registers this one. Waits while the database is not
@@ -107,6 +110,7 @@ export class PostgresStorage implements Storage, SharedStorage {
 
   constructor(options: PostgresOptions) {
     const { events = noEvents, notifies, pollMs, replicaName, steady = () => performance.now() } = options
+    const { listenerMs = usualListenerMs } = options
     this.#events = events
     this.#connection = { ...options.connection, applicationName: `gatehouse ${replicaName}`.slice(0, 63) }
     this.#pool = new Pool(() => openSession(this.#connection), Math.max(1, options.pool - 1))
@@ -134,7 +138,7 @@ export class PostgresStorage implements Storage, SharedStorage {
     this.copies = new ChangesFeed({
       ...{ ...shared, open: () => this.#openForChanges(), pollMs, steady, listens: notifies },
       isRegistered: () => this.#isRegistered,
-      listenerMs: options.listenerMs,
+      listenerMs,
       settled: (commitId) => this.#writer.settled(commitId),
       onConfirmed: (version) => this.#confirmed(version),
       prune: () => this.#prune(),
@@ -147,6 +151,7 @@ export class PostgresStorage implements Storage, SharedStorage {
     this.#replica = new Replica({
       ...{ ...shared, pool: this.#pool, id: this.replicaId, name: replicaName },
       notifies,
+      patienceMs: patience * listenerMs,
       versionSeen: () => this.#versionSeen,
     })
   }

@@ -27,6 +27,8 @@ export type ReplicaParts = {
   readonly id: string
   readonly name: string
   readonly notifies: boolean
+  /** A live server that has not handled a version for this long is not waited for. */
+  readonly patienceMs: number
   /** The version of the changes that this server has confirmed. */
   versionSeen(): number
   /** The row is gone. */
@@ -74,21 +76,33 @@ export class Replica implements AsyncDisposable {
     }, beatMs)
   }
 
-  /** Resolves once all live servers have handled the version. The others cannot write any more then. */
+  /**
+   * Resolves once all live servers have handled the version. One that is dead, or does not handle it in time, loses
+   * its row: it cannot write any more until it has handled it.
+   */
   async seenByAll(version: number): Promise<void> {
-    const { pool, notifies } = this.#parts
+    const { pool, notifies, patienceMs } = this.#parts
+    const until = performance.now() + patienceMs
+    const fenced = new Set<string>()
     await this.beat()
     for (let looks = 0; ; looks += 1) {
       if (this.#closed) throw new Error('the storage is closed')
-      const behind = await pool.use((session) =>
+      const rows = await pool.use((session) =>
         session.query(behindReplicas, [String(version), String(liveMs)]),
       )
+      const behind = rows
+        .map(([id, isAlive]) => ({ id: String(id), isAlive: isAlive === 't' }))
+        .filter(({ id }) => !fenced.has(id))
       if (behind.length === 0) return
-      for (const [id, isAlive] of behind) {
-        if (isAlive === 't') continue
-        await pool.write((session) =>
-          session.query(fenceReplica, [String(id), String(version), String(liveMs)]),
+      const isLate = performance.now() > until
+      for (const { id, isAlive } of behind) {
+        if (isAlive && !isLate) continue
+        const age = isLate ? 0 : liveMs
+        const gone = await pool.write((session) =>
+          session.query(fenceReplica, [id, String(version), String(age)]),
         )
+        // it may have registered again by the next look
+        if (gone.length > 0) fenced.add(id)
       }
       if (notifies) await pool.use((session) => session.query(askForHeartbeats))
       await pause(notifies && looks < soonLooks ? soonMs : lookMs)

@@ -170,7 +170,7 @@ export const behindReplicas = statement(
 export const fenceReplica = statement(
   'fence_replica',
   'DELETE FROM replicas WHERE id = $1 AND version_seen < $2::bigint ' +
-    "AND heartbeat_at < now() - $3::float8 * interval '1 millisecond'",
+    "AND heartbeat_at < now() - $3::float8 * interval '1 millisecond' RETURNING id",
 )
 
 /**
