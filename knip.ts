@@ -17,6 +17,7 @@ const programs = [
   'test/core/audit/writing-program.ts',
   'test/core/barrier/{memory,rotating,sealing}-program.ts',
   'test/lib/blocked-thread-program.ts',
+  'test/replicas/holder-program.ts',
   'test/start/killed-start-program.ts',
   'test/storage/copying-program.ts',
   'test/pages/{curl,jq,systemctl}.ts',

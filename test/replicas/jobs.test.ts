@@ -1,7 +1,11 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Held, Jobs } from '../../src/core/jobs.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { untilAborted } from '../../src/lib/wait.ts'
+import { type Fence, fenced } from '../../src/storage/shared-storage.ts'
 import type { PostgresStorage } from '../../src/storage/postgres/postgres.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -68,6 +72,38 @@ test('a holder that did not renew its lease is replaced, and its next write is r
   await one.write([{ key: 'b', value: Buffer.from('not of the job') }])
   expect(Buffer.from((await one.get('a'))?.value ?? []).toString()).toBe('4')
 })
+
+test('the first write of a holder that was paused (SIGSTOP) is refused if another server has taken its job', async () => {
+  const database = await newDatabase()
+  await using other = await openPostgresAt(database, { replicaName: 'other' })
+  const holder = fork(join(import.meta.dirname, 'holder-program.ts'), [database])
+  await using _ended = { [Symbol.asyncDispose]: () => killed(holder) }
+  const said = async () => String((await once(holder, 'message'))[0])
+  const write = (text: string) => void holder.send(text)
+  expect(await said()).toBe('taken')
+  write('by the holder')
+  expect(await said()).toBe('written')
+
+  holder.kill('SIGSTOP')
+  write('by the holder, too late')
+  expect(await other.holdJob('sweep', 10_000)).toBeUndefined()
+  let fence: Fence | undefined
+  while (fence === undefined) {
+    // waits for less time than a lease lasts; what the holder asked before it was paused may renew it once more
+    await query(database, "UPDATE jobs SET until = now() - interval '1 second'")
+    fence = await other.holdJob('sweep', 10_000)
+  }
+  await fenced(fence, () => other.write([{ key: 'done', value: Buffer.from('by the other') }]))
+  holder.kill('SIGCONT')
+
+  expect(await said()).toContain('storage is unavailable')
+  expect(Buffer.from((await other.get('done'))?.value ?? []).toString()).toBe('by the other')
+})
+
+async function killed(child: ChildProcess): Promise<void> {
+  child.kill('SIGKILL')
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+}
 
 test('a holder that was replaced ends its work, and may get the job back later', async () => {
   await using storages = await twoStorages()
