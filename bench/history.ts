@@ -5,14 +5,16 @@ import { seededRandom } from '../test/support/disk/simulated-disk.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { Cluster, killDuring } from './history/cluster.ts'
 import { runHistory } from './history/run.ts'
+import { pauseJobHolder } from './history/take-over.ts'
 
 /**
  * `npm run history -- --runs 200 --seed 1`: concurrent clients of two servers over one PostgreSQL create, use
  * and end tokens, roles, policies and entities, while the servers and PostgreSQL are killed (SIGKILL) in turn,
- * and a server is paused (SIGSTOP) until its copies are too old, at the end for 30 s. What the clients saw must
- * be what one server could have answered; reads may be a second old. `lost` is what was acknowledged and does
- * not exist at the end, and `doubled` what exists twice. Each run has its own seed, counted from the first.
- * Exits with code 1 if there is a problem.
+ * and a server is paused (SIGSTOP) until its copies are too old. What the clients saw must be what one server
+ * could have answered; reads may be a second old. `lost` is what was acknowledged and does not exist at the end,
+ * and `doubled` what exists twice. Each run has its own seed, counted from the first. At the end, servers are
+ * paused for 30 s: one that has copies, and one that does background jobs, which another server must then have
+ * after 15 s. Exits with code 1 if there is a problem.
  */
 const { values } = parseArgs({
   options: {
@@ -44,7 +46,11 @@ async function run(runs: number, firstSeed: number): Promise<number> {
     total.problems += problems.length
   }
   // longer than a lease of a background job
-  const { problems } = await runHistory({ replicas: cluster, seed: 0, times: 0, pauseMs: 30_000 })
+  const pauseMs = 30_000
+  const paused = await runHistory({ replicas: cluster, seed: 0, times: 0, pauseMs })
+  const taking = await pauseJobHolder(cluster, pauseMs)
+  say(`the jobs of a paused server were taken over after ${taking.seconds.toFixed(1)} s`)
+  const problems = [...paused.problems, ...taking.problems]
   for (const problem of problems) say(problem)
   total.problems += problems.length
   const { operations, unknown, lost, doubled, kills } = total

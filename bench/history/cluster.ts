@@ -11,6 +11,7 @@ export class Cluster implements AsyncDisposable {
   readonly postgres: PostgresServer
   readonly #folder: string
   readonly #servers: ServerProcess[] = []
+  readonly #names: string[] = []
   readonly #opened: AsyncDisposableStack
   #starts = 0
 
@@ -38,6 +39,12 @@ export class Cluster implements AsyncDisposable {
 
   get rootToken(): string {
     return this.#servers[0]?.rootToken ?? ''
+  }
+
+  /** The server that has this name now. */
+  replicaNamed(name: string): number | undefined {
+    const replica = this.#names.indexOf(name)
+    return replica < 0 ? undefined : replica
   }
 
   /** Stops a server, until the returned function is called. */
@@ -72,15 +79,17 @@ export class Cluster implements AsyncDisposable {
   }
 
   async #launch(replica: number): Promise<void> {
+    // the killed one counts as running for a while
+    const name = `replica-${replica}-${this.#starts++}`
     const server = await startServerProcess({
       folder: this.#folder,
       environment: {
         GATEHOUSE_STORAGE: this.postgres.url(),
-        // the killed one counts as running for a while
-        GATEHOUSE_REPLICA_NAME: `replica-${replica}-${this.#starts++}`,
+        GATEHOUSE_REPLICA_NAME: name,
       },
     })
     this.#servers[replica] = server
+    this.#names[replica] = name
     this.urls[replica] = server.url
   }
 }
