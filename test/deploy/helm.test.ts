@@ -1,5 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { HTTPRoute } from '@kubernetes-models/gateway-api/gateway.networking.k8s.io/v1/HTTPRoute'
+import { PrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule'
+import { ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -16,6 +19,7 @@ const postgres = {
     caSecret: { name: 'database' },
   },
 }
+const runbook = 'https://wiki.example.com/gatehouse/runbook'
 /** Values by the name of a release. */
 const releases: Readonly<Record<string, object>> = {
   defaults: {},
@@ -41,7 +45,10 @@ const releases: Readonly<Record<string, object>> = {
       from: [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }],
       extraEgress: [{ ports: [{ port: 8443 }], to: [{ ipBlock: { cidr: '10.1.0.0/16' } }] }],
     },
-    metrics: { serviceMonitor: { enabled: true, labels: { release: 'prometheus' } } },
+    metrics: {
+      serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+      prometheusRule: { enabled: true, runbook, labels: { release: 'prometheus' } },
+    },
     ingress: {
       enabled: true,
       className: 'nginx',
@@ -123,11 +130,27 @@ describe.skipIf(why !== undefined)('the chart', () => {
 
     const unknown = output.split('\n').filter((line) => !line.startsWith('INFO') && line !== '')
     expect(code).toBe(0)
-    // resources of operators, which the tests below compare
-    expect(unknown).toEqual([
-      expect.stringContaining("Couldn't find schema for kind ServiceMonitor"),
-      expect.stringContaining("Couldn't find schema for kind HTTPRoute"),
-    ])
+    // resources of operators: the next test checks them
+    expect(unknown.toSorted()).toEqual(
+      ['HTTPRoute', 'PrometheusRule', 'ServiceMonitor'].map((kind) =>
+        expect.stringContaining(`Couldn't find schema for kind ${kind}`),
+      ),
+    )
+  })
+
+  test('renders resources of operators that their schemas accept', () => {
+    const models = { HTTPRoute, PrometheusRule, ServiceMonitor }
+    const checked = Object.values(rendered)
+      .flat()
+      .filter((one) => Object.hasOwn(models, String(one?.['kind'])))
+    const broken = { spec: { selector: {}, endpoints: 'metrics' } } as never
+
+    expect(checked.map(({ kind }) => String(kind)).toSorted()).toEqual(Object.keys(models))
+    for (const one of checked) {
+      const Model = models[String(one['kind']) as keyof typeof models]
+      expect(() => new Model(one as never).validate()).not.toThrow()
+    }
+    expect(() => new ServiceMonitor(broken).validate()).toThrow('/endpoints must be array')
   })
 
   test.each(Object.keys(releases))('gives the server of release %s settings that it accepts', (name) => {
@@ -221,6 +244,21 @@ describe.skipIf(why !== undefined)('the chart', () => {
     )
   })
 
+  test('has every alert of deploy/monitoring, for its own job and with links to the runbook', async () => {
+    const [alerts] = manifestsIn(read('deploy/monitoring/alerts.yaml').replaceAll('runbook:#', `${runbook}#`))
+    const { stdout } = await template('renamed', {
+      nameOverride: 'gate',
+      metrics: { serviceMonitor: { enabled: true }, prometheusRule: { enabled: true, runbook } },
+    })
+
+    expect(find('shared', 'PrometheusRule')?.['spec']).toEqual(alerts)
+    expect(texts(find('shared', 'PrometheusRule')?.['metadata']?.['labels'])).toMatchObject({
+      release: 'prometheus',
+    })
+    expect(stdout).toContain('up{job="gate"} == 0')
+    expect(stdout).not.toContain('job="gatehouse"')
+  })
+
   test('runs one server with a volume over SQLite, and without a disruption budget', () => {
     const spec = servers('gateway')?.['spec']
 
@@ -273,6 +311,7 @@ describe.skipIf(why !== undefined)('the chart', () => {
           'app.kubernetes.io/component': 'metrics',
         },
       },
+      jobLabel: 'app.kubernetes.io/name',
       endpoints: [{ port: 'metrics', path: '/metrics', interval: '15s' }],
     })
     expect(find('shared', 'Ingress')?.['spec']).toMatchObject({
@@ -299,6 +338,7 @@ describe.skipIf(why !== undefined)('the chart', () => {
     },
     { what: 'a static seal without a key', values: { seal: { keySecret: { name: '' } } } },
     { what: 'an ingress without TLS', values: { ingress: { enabled: true, host: 'gate.example.com' } } },
+    { what: 'alerts without a runbook', values: { metrics: { prometheusRule: { enabled: true } } } },
     { what: 'a route without a gateway', values: { httpRoute: { enabled: true } } },
   ])('refuses $what', async ({ values }) => {
     const { code, output } = await template('refused', values)
