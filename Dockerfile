@@ -1,13 +1,14 @@
 # The executable of `npm run release`, on an image without a shell or anything else: docs/deployment.md#container
 FROM node:26-bookworm-slim AS build
 WORKDIR /build
-COPY package.json package-lock.json ./
+COPY package.json package-lock.json LICENSE ./
 # With the pinned Node and the bundler, and without install scripts.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY bin bin
 COPY migrations migrations
 COPY release release
 COPY src src
+# With its licences and its bill of materials.
 RUN npm run release && out/gatehouse --version
 # What the final image lacks: a library that Node needs, and folders of the server's user.
 RUN cp -L /usr/lib/*-linux-gnu/libatomic.so.1 . && install -d -m 0700 own/data own/run
@@ -17,7 +18,7 @@ COPY --from=build /build/libatomic.so.1 /usr/lib/
 COPY --from=build /build/out/gatehouse /usr/local/bin/
 COPY --from=build --chown=65532:65532 /build/own/data /data
 COPY --from=build --chown=65532:65532 /build/own/run /run/gatehouse
-COPY LICENSE /usr/share/doc/gatehouse/
+COPY --from=build /build/out/LICENSE /build/out/THIRD-PARTY-LICENSES.txt /build/out/gatehouse.cdx.json /usr/share/doc/gatehouse/
 
 # TLS=off: inside the container the server has to listen on all addresses, and TLS is for the proxy in front.
 # In production keep the seal key elsewhere than the database: mount it, and set GATEHOUSE_SEAL_KEY_FILE.

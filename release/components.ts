@@ -16,7 +16,7 @@ export type Component = {
   readonly evidence?: { readonly licenses?: readonly { readonly license?: License }[] }
 }
 
-type Bill = {
+export type Bill = {
   readonly metadata: { readonly component: object }
   readonly components: readonly Component[]
 }
@@ -39,8 +39,17 @@ export function billOfPackages(): Bill {
   return JSON.parse(output) as Bill
 }
 
+/**
+ * The bill of materials of a release: packages, and what is compiled into Node.js and into the package of
+ * SQLite. docs/deployment.md#bill-of-materials-and-licences
+ */
+export function billOfMaterials({ components, ...bill }: Bill): string {
+  const packages = components.map(({ evidence: _, ...component }) => component)
+  return `${JSON.stringify({ ...bill, components: [...packages, ...nativeComponents()] }, undefined, 1)}\n`
+}
+
 /** What Node.js and SQLite's package contain that is no package, under the names that scanners know. */
-export function nativeComponents(): object[] {
+function nativeComponents(): object[] {
   const { node, openssl, v8, uv, zlib, nghttp2, llhttp, ares, brotli, zstd, icu, simdjson } = process.versions
   const inNode = {
     node,

@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
-import { type OutputOptions, type Plugin, rolldown } from 'rolldown'
+import { type OutputChunk, type OutputOptions, type Plugin, rolldown } from 'rolldown'
 import { builtins } from './builtins.ts'
 import { licencesOnly } from './bundle.ts'
 import { locations } from './locations.ts'
-import { isCurrent, sourcesFile, stateOf } from './sources.ts'
+import { nodeFor } from './node-binaries.ts'
+import type { Platform } from './platforms.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -18,74 +19,79 @@ const wholePackage = '@fastify/swagger-ui'
 /** What `bin/gatehouse` passes to Node. */
 const nodeOptions = ['--expose-gc', '--disable-sigusr1', '--report-exclude-env']
 
-const programs = { gatehouse: 'release/executable/main.ts' }
+const program = 'release/executable/main.ts'
+
+/** An executable: the platform it is for, and its path. */
+export type Target = { readonly platform: Platform; readonly path: string }
 
 /**
- * Builds the product in this folder as one file that needs no Node: this Node with the bundle, the library of
- * SQLite, the migrations and the files of the API explorer. The same sources give the same bytes. Does nothing
- * if its sources are unchanged. Resolves with the path of the file.
+ * Builds the product as one file that needs no Node, for each target: the Node of its platform with the bundle,
+ * the library of SQLite, the migrations and the files of the API explorer. The same sources give the same bytes.
+ * Resolves with the sources.
  */
-export async function buildExecutable(folder: string): Promise<string> {
-  const output = join(folder, process.platform === 'win32' ? 'gatehouse.exe' : 'gatehouse')
-  if (isCurrent(folder, programs)) return output
-  const startedAt = Date.now()
-  await rm(folder, { recursive: true, force: true })
-  await mkdir(folder, { recursive: true })
-  const sources = await writeExecutable(output)
-  await writeFile(join(folder, sourcesFile), JSON.stringify(stateOf(programs, sources, startedAt)))
-  return output
-}
-
-/** Resolves with the files it is made from. */
-async function writeExecutable(output: string): Promise<string[]> {
-  const sources: string[] = []
+export async function buildExecutables(targets: readonly Target[]): Promise<string[]> {
   const work = await mkdtemp(join(tmpdir(), 'gatehouse-release-'))
   try {
-    const assets: Record<string, string> = {}
-    const add = async (name: string, content: string) => {
-      assets[name] = join(work, name)
-      await writeFile(assets[name], content)
-    }
-    const threads = new Set<string>()
-    const inside = [...common, threadFiles(threads), locations((folder) => `./${relative(root, folder)}/`)]
-    for (const chunk of await chunksOf(programs.gatehouse, inside, { format: 'esm' })) {
-      sources.push(...chunk.moduleIds)
-      await add(chunk.fileName, chunk.code)
-    }
-    for (const thread of threads)
-      for (const chunk of await chunksOf(thread, common, { format: 'cjs', codeSplitting: false })) {
-        sources.push(...chunk.moduleIds)
-        await add(threadName(thread), chunk.code)
-      }
-    for (const file of [...globSync('migrations/*/*.sql', { cwd: root }), ...filesOf(wholePackage)])
-      assets[file] = join(root, file)
-    assets['better-sqlite3.node'] = join(root, 'node_modules/better-sqlite3/prebuilds', libraryName)
-    const { ['main.js']: _main, ...others } = assets
-    const config = { ...seaOptions, main: 'main.js', output, assets: sorted(others) }
-    await writeFile(join(work, 'sea.json'), JSON.stringify(config))
-    // the executable names its main file as it is given here: with the folder, no two would be the same
-    await promisify(execFile)(process.execPath, ['--build-sea', 'sea.json'], { cwd: work })
-    return [...sources, ...Object.values(assets).filter((file) => file.startsWith(root))]
+    const { assets, modules } = await assetsIn(work)
+    for (const target of targets) await writeExecutable(work, target, assets)
+    return [...modules, ...Object.values(assets).filter((file) => file.startsWith(root))]
   } finally {
     await rm(work, { recursive: true, force: true })
   }
 }
 
-const libraryName = `${process.platform}-${process.arch}.node`
+/** Files by their names in the executable. */
+type Assets = Readonly<Record<string, string>>
+
+/** What is the same for every platform. Bundles are written to the folder. */
+async function assetsIn(work: string): Promise<{ readonly assets: Assets; readonly modules: string[] }> {
+  const modules: string[] = []
+  const assets: Record<string, string> = {}
+  const add = async (name: string, chunk: OutputChunk) => {
+    assets[name] = join(work, name)
+    modules.push(...chunk.moduleIds)
+    await writeFile(assets[name], chunk.code)
+  }
+  const threads = new Set<string>()
+  const inside = [...common, threadFiles(threads), locations((folder) => `./${relative(root, folder)}/`)]
+  for (const chunk of await chunksOf(program, inside, { format: 'esm' })) await add(chunk.fileName, chunk)
+  for (const thread of threads)
+    for (const chunk of await chunksOf(thread, common, { format: 'cjs', codeSplitting: false }))
+      await add(threadName(thread), chunk)
+  for (const file of [...globSync('migrations/*/*.sql', { cwd: root }), ...filesOf(wholePackage)])
+    assets[file] = join(root, file)
+  return { assets, modules }
+}
+
+async function writeExecutable(work: string, { platform, path }: Target, all: Assets): Promise<void> {
+  const { ['main.js']: _main, ...others } = all
+  const library = join(root, 'node_modules/better-sqlite3/prebuilds', platform.library)
+  const assets = sorted({ ...others, 'better-sqlite3.node': library })
+  const executable = await nodeFor(platform)
+  const config = { ...seaOptions, main: 'main.js', executable, output: path, assets }
+  await writeFile(join(work, 'sea.json'), JSON.stringify(config))
+  // the executable names its main file as it is given here: with the folder, no two would be the same
+  await run(process.execPath, ['--build-sea', 'sea.json'], { cwd: work })
+  // without a signature, macOS ends the program at once
+  if (process.platform === 'darwin' && platform.name.startsWith('darwin'))
+    await run('codesign', ['--force', '--sign', '-', path])
+}
+
+const run = promisify(execFile)
 
 const seaOptions = {
   ...{ mainFormat: 'module', useVfs: true, disableExperimentalSEAWarning: true },
-  // node:ffi and the file system of the executable are experimental
+  // node:ffi and the file system of the executable are experimental. No code cache: it would fit one platform only
   execArgv: [...nodeOptions, '--disable-warning=ExperimentalWarning'],
 }
 
-const sorted = (assets: Record<string, string>) =>
+const sorted = (assets: Assets) =>
   Object.fromEntries(Object.entries(assets).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 
 /** The bundle of a program. */
-async function chunksOf(program: string, plugins: readonly Plugin[], options: OutputOptions) {
+async function chunksOf(entry: string, plugins: readonly Plugin[], options: OutputOptions) {
   await using build = await rolldown({
-    input: { main: join(root, program) },
+    input: { main: join(root, entry) },
     platform: 'node',
     external: [wholePackage, 'pg-native'],
     plugins: [...plugins],

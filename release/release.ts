@@ -1,8 +1,47 @@
-import { rm } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { buildExecutable } from './executable.ts'
+import { parseArgs } from 'node:util'
+import { billOfMaterials, billOfPackages } from './components.ts'
+import { buildExecutables, type Target } from './executable.ts'
+import { licensedPackages, licenseTexts, refusedLicenses } from './package-licenses.ts'
+import { ownPlatform, platformsNamed } from './platforms.ts'
 
-/** `npm run release`: the product as one file, for the platform of this machine. */
-const folder = join(import.meta.dirname, '../out')
+const root = join(import.meta.dirname, '..')
+
+/**
+ * `npm run release` puts into `out/` the product as one file for the platform of this machine, its licence and
+ * those of its packages, its bill of materials, and the checksums of all these. `-- --platform
+ * linux-arm64,win-x64`, or `all`: for other platforms. docs/deployment.md#the-executable
+ */
+const { values } = parseArgs({ options: { platform: { type: 'string' } } })
+const folder = join(root, 'out')
+const targets = targetsOf(values.platform)
+const bill = billOfPackages()
+const packages = licensedPackages(bill)
+const refused = refusedLicenses(packages)
+if (refused.length > 0) throw new Error(refused.join('\n'))
 await rm(folder, { recursive: true, force: true })
-process.stdout.write(`${await buildExecutable(folder)}\n`)
+await mkdir(folder)
+await buildExecutables(targets)
+await copyFile(join(root, 'LICENSE'), join(folder, 'LICENSE'))
+await writeFile(join(folder, 'THIRD-PARTY-LICENSES.txt'), licenseTexts(packages))
+await writeFile(join(folder, 'gatehouse.cdx.json'), billOfMaterials(bill))
+const sums: string[] = []
+for (const name of (await readdir(folder)).toSorted())
+  sums.push(
+    `${createHash('sha256')
+      .update(await readFile(join(folder, name)))
+      .digest('hex')}  ${name}\n`,
+  )
+await writeFile(join(folder, 'SHA256SUMS'), sums.join(''))
+for (const { path } of targets) process.stdout.write(`${path}\n`)
+
+function targetsOf(list: string | undefined): readonly Target[] {
+  if (list === undefined)
+    return [{ platform: ownPlatform, path: join(folder, `gatehouse${ownPlatform.suffix}`) }]
+  return platformsNamed(list).map((platform) => ({
+    platform,
+    path: join(folder, `gatehouse-${platform.name}${platform.suffix}`),
+  }))
+}
