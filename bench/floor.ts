@@ -10,7 +10,9 @@ import { arrayParameter } from '../src/storage/postgres/array-parameter.ts'
  * The lowest possible cost of a durable login on this stack, as a baseline: Fastify, one jose verification,
  * two sealed rows (AES-256-GCM) committed durably in groups, a JSON response. Also a durable write alone: one
  * sealed row. No roles, policies, limits or errors. `node bench/floor.ts --file F --jwks URL` prints its
- * port; `--postgres URL` commits the same groups to PostgreSQL instead, one statement each.
+ * port. `--postgres URL` commits groups to PostgreSQL instead, one statement each, and writes the rows that
+ * Gatehouse writes: the same number, of the same size, in a table of the same shape, and with each group the id
+ * of its commit. The first login of a subject writes the three rows of its entity too. It reads nothing.
  */
 const { values } = parseArgs({
   options: {
@@ -38,16 +40,96 @@ function toFile(file = ':memory:'): (rows: Row[]) => void {
 async function toPostgres(url: string): Promise<(rows: Row[]) => Promise<unknown>> {
   const client = new Client({ connectionString: url, pipeline: true })
   await client.connect()
-  await client.query('CREATE TABLE records (key text COLLATE "C" PRIMARY KEY, value bytea NOT NULL)')
-  const text = 'INSERT INTO records (key, value) SELECT * FROM unnest($1::text[], $2::bytea[])'
+  await client.query(`
+    CREATE SEQUENCE revisions CACHE 1000;
+    CREATE TABLE records (
+      key text COLLATE "C" PRIMARY KEY,
+      value bytea NOT NULL,
+      revision bigint NOT NULL DEFAULT nextval('revisions')
+    );
+    CREATE TABLE commits (slot text PRIMARY KEY, commit_id text NOT NULL);
+    INSERT INTO commits VALUES ('floor', '')`)
+  const text =
+    "WITH c AS (UPDATE commits SET commit_id = $1 WHERE slot = 'floor' RETURNING slot) " +
+    'INSERT INTO records (key, value) SELECT n.key, n.value FROM c, unnest($2::text[], $3::bytea[]) AS n (key, value)'
   return (rows) => {
     const keys = rows.map(({ key }) => key)
     const sealed = rows.map(({ value }) => value)
     return client.query({
       ...{ name: 'insert', text },
-      values: [arrayParameter('text', keys), arrayParameter('bytea', sealed)],
+      values: [randomUUID(), arrayParameter('text', keys), arrayParameter('bytea', sealed)],
     })
   }
+}
+
+type Login = {
+  readonly accessor: string
+  readonly subject: string
+  readonly meta: { readonly role: string }
+}
+
+const policies = ['bench', 'default']
+
+function twoRows(hash: string, { accessor, subject, meta }: Login): Row[] {
+  const now = Date.now()
+  const token = {
+    ...{ accessor, display_name: `jwt-${subject}`, policies, meta },
+    ...{ ttl: 900, created: now, expires: now + 900_000 },
+  }
+  return [seal(`token/${hash}`, token), seal(`accessor/${accessor}`, { hash })]
+}
+
+/** The entity of each subject that has logged in. */
+const entities = new Map<string, string>()
+
+/** What Gatehouse stores. */
+function sameRows(hash: string, { accessor, subject, meta }: Login): Row[] {
+  const rows: Row[] = []
+  let entity = entities.get(subject)
+  if (entity === undefined) {
+    entity = randomUUID()
+    entities.set(subject, entity)
+    rows.push(...entityRows(entity, subject, meta))
+  }
+  const now = Date.now()
+  const expires = now + 900_000
+  const token = {
+    ...{ accessor, parent: '', namespace: 'root', policies, path: 'auth/jwt/login', meta },
+    ...{ display_name: `jwt-${subject}`, num_uses: 0, ttl: 900, explicit_max_ttl: 0, period: 0 },
+    ...{
+      entity_id: entity,
+      bound_cidrs: [],
+      type: 'service',
+      renewable: true,
+      mount_accessor: mountAccessor,
+    },
+    ...{ internal: meta, cubbyhole_id: randomBytes(18).toString('base64url'), granted_uses: 0 },
+    ...{ granted_ttl: 900, creation_time: now, issue_time: now, expire_time: expires },
+  }
+  rows.push(seal(`core/token/${hash}`, token))
+  rows.push(seal(`core/expire/${String(expires).padStart(16, '0')}/${hash}`, true))
+  return rows
+}
+
+const mountAccessor = 'auth_jwt_00000000'
+
+function entityRows(id: string, subject: string, metadata: Login['meta']): Row[] {
+  const hashOf = (name: string) => createHmac('sha256', hashKey).update(name).digest('hex')
+  const name = `entity_${randomBytes(4).toString('hex')}`
+  const times = { creation_time: new Date().toISOString(), last_update_time: new Date().toISOString() }
+  const alias = {
+    ...{ id: randomUUID(), canonical_id: id, mount_accessor: mountAccessor, name: subject, metadata },
+    ...{ custom_metadata: null, merged_from_canonical_ids: null, local: false, ...times },
+  }
+  const entity = {
+    ...{ id, name, namespace_id: 'root', metadata: null, policies: [], disabled: false },
+    ...{ merged_entity_ids: null, aliases: [alias], ...times, made_by_login: true },
+  }
+  return [
+    seal(`core/entity/root/${id}`, entity),
+    seal(`core/entity-name/root/${hashOf(name)}`, id),
+    seal(`core/entity-alias/root/${mountAccessor}/${hashOf(subject)}`, id),
+  ]
 }
 
 type Row = { key: string; value: Buffer }
@@ -103,17 +185,10 @@ app.post<{ Body: { jwt: string; role: string } }>('/v1/auth/jwt/login', async (r
   })
   const id = `hvs.${randomBytes(24).toString('base64url')}`
   const accessor = randomBytes(18).toString('base64url')
-  const token = {
-    accessor,
-    display_name: `jwt-${payload.sub}`,
-    policies: ['bench', 'default'],
-    meta: { role: request.body.role },
-    ttl: 900,
-    created: Date.now(),
-    expires: Date.now() + 900_000,
-  }
+  const login = { accessor, subject: payload.sub ?? '', meta: { role: request.body.role } }
   const hash = createHmac('sha256', hashKey).update(id).digest('hex')
-  await commit(seal(`token/${hash}`, token), seal(`accessor/${accessor}`, { hash }))
+  const rows = values.postgres === undefined ? twoRows(hash, login) : sameRows(hash, login)
+  await commit(...rows)
   return {
     request_id: randomBytes(16).toString('hex'),
     lease_id: '',
@@ -124,8 +199,8 @@ app.post<{ Body: { jwt: string; role: string } }>('/v1/auth/jwt/login', async (r
     auth: {
       client_token: id,
       accessor,
-      policies: token.policies,
-      metadata: token.meta,
+      policies,
+      metadata: login.meta,
       lease_duration: 900,
       renewable: true,
       token_type: 'service',
