@@ -57,6 +57,21 @@ const loginFailures = z.string().transform((text, context) => {
   context.issues.push({ code: 'custom', message, input: text })
   return z.NEVER
 })
+/** `5/15m/15m`: a number of wrong secrets, how long they lock a user, and the time in which they count. */
+const userLockout = z.string().transform((text, context) => {
+  if (text === 'off') return undefined
+  const [most = '', locked = '', reset = '', ...rest] = text.split('/')
+  const [threshold, length, span] = [
+    positive(count).safeParse(most),
+    lifetime.safeParse(locked),
+    lifetime.safeParse(reset),
+  ]
+  if (threshold.success && length.success && span.success && rest.length === 0)
+    return { threshold: threshold.data, durationMs: length.data, resetMs: span.data }
+  const message = 'must be off or a number and two durations like 5/15m/15m'
+  context.issues.push({ code: 'custom', message, input: text })
+  return z.NEVER
+})
 const list = z.string().transform((text) => (text === '' ? [] : text.split(',').map((item) => item.trim())))
 const networks = list.refine((items) => items.every(isNetwork), 'must be a list of networks like 10.0.0.0/8')
 const proxies = list.refine(
@@ -570,6 +585,12 @@ export const settings = {
     'LOGIN_FAILURES',
     'off',
     'COUNT/DURATION: once a mount has refused this many logins of a client address, it answers 429 to that address until the time is over; off: no limit',
+  ),
+  userLockout: setting(
+    userLockout,
+    'USER_LOCKOUT',
+    '5/15m/15m',
+    'COUNT/DURATION/RESET: so many wrong passwords or secret ids of a user or role id lock it for this long; a failure counts until there was none for RESET; off: nobody is locked',
   ),
   loginFailuresKept: setting(
     count,

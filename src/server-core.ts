@@ -147,6 +147,7 @@ const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettin
   ...(previous === undefined ? {} : { previousSealKey: previous }),
   systemTtl: { defaultTtl: seconds(config.defaultLeaseTtlMs), maxTtl: seconds(config.maxLeaseTtlMs) },
   defaultMounts: config.defaultMounts,
+  userLockout: config.userLockout,
   devRootToken: config.dev ? config.rootToken : undefined,
   apiAddr: config.apiAddr ?? '',
   server: {

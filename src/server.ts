@@ -28,6 +28,7 @@ import { identityPlugin } from './plugins/identity/plugin.ts'
 import { jwtPlugin } from './plugins/jwt-auth/plugin.ts'
 import { nodeResources, sysPlugin } from './plugins/sys/plugin.ts'
 import { tokenPlugin } from './plugins/token/plugin.ts'
+import { type Argon2Cost, userpassPlugin } from './plugins/userpass/plugin.ts'
 import {
   checkDefaultMounts,
   createServerStore,
@@ -68,6 +69,8 @@ export type ServerParts = {
   faults?: StorageFaults
   /** Tests and benchmarks only. */
   cloudTimes?: CloudTimes
+  /** Tests and benchmarks only. */
+  passwordCost?: Argon2Cost
   /** Additional mount types. Tests and benchmarks only. */
   plugins?: readonly PluginDefinition[]
 }
@@ -135,6 +138,7 @@ const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
     failuresKept: config.loginFailuresKept,
     metrics: given.logins,
   }),
+  userpassPlugin({ metrics: given.logins, passwordCost: given.passwordCost }),
   ...(given.plugins ?? []),
 ]
 

@@ -7,6 +7,7 @@ import { tokenSweeper } from './tokens/token-sweeper.ts'
 const sweepIntervalMs = 5_000
 const dataKeyCheckMs = 60_000
 const groupCheckMs = 60_000
+const lockSweepMs = 60_000
 
 /** All background jobs. Disposing stops them and waits for the work in progress. */
 export function backgroundJobs({
@@ -21,6 +22,7 @@ export function backgroundJobs({
   revoker,
   leases,
   tidy,
+  lockouts,
   mountTypes,
 }: Stores) {
   const stack = new AsyncDisposableStack()
@@ -52,6 +54,13 @@ export function backgroundJobs({
       onError: (err) => log.error({ err }, 'could not remove the members of a deleted group'),
     }),
   )
+  const locks = stack.use(
+    new Periodic({
+      ...{ job: jobs.job('lock-sweep'), intervalMs: lockSweepMs },
+      run: () => lockouts.sweep(),
+      onError: (err) => log.error({ err }, 'could not remove the locks of users that have ended'),
+    }),
+  )
   return {
     /** Number of records that may still be encrypted with an older data key. */
     resealRemaining: () => resealer.remaining,
@@ -62,6 +71,7 @@ export function backgroundJobs({
       tidy.begin()
       sweeper.start()
       identityKeys.start()
+      locks.start()
       // a server alone completes its own at its start
       if (shared !== undefined) groupRemovals.start()
       mountTypes.start()

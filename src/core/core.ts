@@ -8,6 +8,7 @@ import type { CoreEvents } from './core-events.ts'
 import { CorsStore } from './cors/cors-store.ts'
 import { openStore, type StoreParts, type StoreSettings } from './first-store.ts'
 import { Jobs, type JobsParts } from './jobs.ts'
+import type { LockoutTerms } from './lockout/lockout-terms.ts'
 import { LongLists } from './long-lists.ts'
 import type { Mount } from './mounts/mount.ts'
 import type { NamespaceLife } from './namespaces/namespace-life.ts'
@@ -26,6 +27,8 @@ import { noteVersion } from './version-history.ts'
 export type CoreSettings = StoreSettings & {
   /** Where clients reach the server, without a trailing slash. */
   readonly apiAddr: string
+  /** When a wrong secret locks a user, if a mount says nothing else; undefined: never. */
+  readonly userLockout?: LockoutTerms | undefined
   /** How this server appears among those that share its storage. */
   readonly server?: OwnServer
   /** Whether background jobs run. */
@@ -64,7 +67,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
   const servers = new Servers(shared, random)
   const base = {
     ...{ barrier, clock, random, log, jobs, shared, servers, outbound, mountTypes, systemTtl, apiAddr },
-    ...{ caches: new CacheUses(), events: parts.events },
+    ...{ caches: new CacheUses(), events: parts.events, userLockout: settings.userLockout },
   }
   const stores = await openStores(base)
   const { root, view, namespaces, mounts, tokens, identities, policies } = stores

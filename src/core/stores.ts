@@ -12,6 +12,8 @@ import { migrateIdentityNames } from './identity/name-migration.ts'
 import { IdentityTokens } from './identity-tokens/identity-tokens.ts'
 import type { Jobs } from './jobs.ts'
 import { LeaseStore } from './leases/lease-store.ts'
+import { Lockouts } from './lockout/lockouts.ts'
+import type { LockoutTerms } from './lockout/lockout-terms.ts'
 import type { Mount } from './mounts/mount.ts'
 import type { SystemTtls } from './mounts/mount-config.ts'
 import { fixedPaths } from './mounts/mount-path.ts'
@@ -47,6 +49,7 @@ type StoreBase = {
   readonly apiAddr: string
   readonly caches: CacheUses
   readonly events: CoreEvents | undefined
+  readonly userLockout: LockoutTerms | undefined
 }
 
 export type Stores = Awaited<ReturnType<typeof openStores>>
@@ -54,7 +57,8 @@ export type Stores = Awaited<ReturnType<typeof openStores>>
 /** Opens the stores, each after those it depends on, and subscribes them to each other. */
 export async function openStores(base: StoreBase) {
   const mounted = { ...base, ...(await openMounts(base)) }
-  return { ...mounted, ...(await openTokens(mounted)), ...(await openIdentity(mounted)) }
+  const lockouts = await openRequired('the keys of locked users', openLockouts(mounted))
+  return { ...mounted, ...(await openTokens(mounted)), ...(await openIdentity(mounted)), lockouts }
 }
 
 async function openMounts(opened: StoreBase) {
@@ -87,6 +91,29 @@ async function openMounts(opened: StoreBase) {
 }
 
 type Mounted = StoreBase & Awaited<ReturnType<typeof openMounts>>
+
+async function openLockouts({
+  view,
+  shared,
+  clock,
+  random,
+  log,
+  mounts,
+  userLockout: terms,
+}: Mounted): Promise<Lockouts> {
+  const lockouts = await Lockouts.open({
+    ...{ view, shared, clock, random, terms },
+    mountOf: (uuid) => mounts.table.byUuid(uuid),
+    onLock: ({ mount, name }) =>
+      log.warn(
+        { event: 'user_locked', namespace: mount.namespace, mount: mount.path, user: name },
+        'too many wrong secrets: a user was locked',
+      ),
+    onFailure: (err) => log.error({ err }, 'could not read a lock of a user: it does not hold'),
+  })
+  mounts.onRemoval((mount) => lockouts.removeMounts([mount.uuid]))
+  return lockouts
+}
 
 async function openIdentity({
   caches,

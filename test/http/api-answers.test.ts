@@ -40,6 +40,7 @@ beforeAll(async () => {
       CLOUD_CA_FILE: directory.caFile,
     },
   })
+  await server.root.write('sys/auth/userpass', { type: 'userpass' })
   document = (await server.root.read('sys/internal/specs/openapi')).body
   ajv = new Ajv2020({ strict: false, allErrors: true })
   // the package's type declares a wrapper around its function that does not exist

@@ -13,6 +13,7 @@ let templates: string[]
 beforeAll(async () => {
   const folder = stack.use(await temporaryFolder())
   server = stack.use(await startTestServer({ settings: { AUDIT_DIRS: folder.path } }))
+  await server.root.write('sys/auth/userpass', { type: 'userpass' })
   templates = Object.keys((await server.root.read('sys/internal/specs/openapi')).body['paths'] ?? {})
   audit = await enableAuditFile(server.root, folder.file('audit.log'))
 })

@@ -590,6 +590,65 @@ const logins: DocumentedCall[] = [
   { ask: 'delete /auth/jwt/role/{name}', params: { name: 'ci' }, status: 204 },
 ]
 
+const bob = { username: 'bob' }
+const users: DocumentedCall[] = [
+  {
+    ask: 'get /sys/auth/{path}',
+    name: 'of users, for its accessor',
+    params: { path: 'userpass' },
+    keep: { usersMount: 'data.accessor' },
+  },
+  {
+    ask: 'post /auth/userpass/users/{username}',
+    params: bob,
+    body: { password: 'correct horse', policies: 'deploy', token_ttl: '1h' },
+    status: 204,
+  },
+  {
+    ask: 'post /auth/userpass/users/{username}',
+    name: 'without a password',
+    params: { username: 'eve' },
+    body: {},
+    status: 400,
+  },
+  { ask: 'get /auth/userpass/users', query: '?list=true' },
+  { ask: 'get /auth/userpass/users/{username}', params: bob },
+  {
+    ask: 'post /auth/userpass/users/{username}/password',
+    params: bob,
+    body: { password: 'battery staple' },
+    status: 204,
+  },
+  {
+    ask: 'post /auth/userpass/users/{username}/policies',
+    params: bob,
+    body: { token_policies: 'deploy' },
+    status: 204,
+  },
+  {
+    ask: 'post /auth/userpass/login/{username}',
+    params: bob,
+    body: { password: 'battery staple' },
+    token: '',
+  },
+  {
+    ask: 'post /auth/userpass/login/{username}',
+    name: 'that fails',
+    params: bob,
+    body: { password: 'x' },
+    token: '',
+    status: 400,
+  },
+  { ask: 'get /sys/locked-users' },
+  { ask: 'get /sys/locked-users', name: 'of a mount', query: '?mount_accessor=$usersMount' },
+  {
+    ask: 'post /sys/locked-users/{mount_accessor}/unlock/{name}',
+    params: { mount_accessor: '$usersMount', name: 'bob' },
+    status: 204,
+  },
+  { ask: 'delete /auth/userpass/users/{username}', params: bob, status: 204 },
+]
+
 const cloudRole = {
   cloud_roles: '[{"role_name":"Reader","scope":"/subscriptions/$subscription"}]',
   cloud_groups: '[{"group_name":"foo"}]',
@@ -654,6 +713,7 @@ export const calls: readonly DocumentedCall[] = [
   ...leases,
   ...messages,
   ...logins,
+  ...users,
   ...cloud,
   ...last,
 ]

@@ -38,8 +38,7 @@ export type GivenConfig = {
  */
 export function decodeConfig(table: MountTable, given: JsonObject | null | undefined): GivenConfig {
   const config: JsonObject = given ?? {}
-  const badConfig = () =>
-    refuse('invalid', `unable to convert given ${table === 'auth' ? 'auth' : 'mount'} config information`)
+  const badConfig = () => unconvertible(table)
   const text = (value: JsonValue | undefined): string => {
     if (value === undefined || value === null) return ''
     if (isJsonNumber(value)) return numberText(value)
@@ -68,6 +67,10 @@ export function decodeConfig(table: MountTable, given: JsonObject | null | undef
     lists: withoutEmpty(Object.fromEntries(listNames.map((name) => [name, list(config[name])]))),
   }
 }
+
+/** docs/contract/mounts.md#enabling */
+export const unconvertible = (table: MountTable) =>
+  refuse('invalid', `unable to convert given ${table === 'auth' ? 'auth' : 'mount'} config information`)
 
 /**
  * Whether the lockout map is not empty. Throws if its threshold is not a number or its switch not a boolean.
@@ -137,6 +140,6 @@ export function checkPluginVersion(given: string, type: string): void {
   throw refuse('invalid', `plugin not found in the catalog: ${type}`)
 }
 
-/** No auth type supports user lockout. docs/contract/mounts.md#tuning */
+/** docs/contract/lockout.md#tuning */
 export const lockoutRefused = (type: string) =>
   refuse('invalid', `tuning of user lockout configuration for auth type "${type}" not allowed`)

@@ -48,7 +48,7 @@ export function mountInfo(mount: Mount, version: string) {
  * docs/contract/mounts.md#tuning
  */
 export function tuneInfo(mount: Mount, system: SystemTtls) {
-  const { force_no_cache, token_type } = mount.config
+  const { force_no_cache, token_type, user_lockout_config: lockout, ...config } = mount.config
   return {
     default_lease_ttl: effectiveDefaultTtl(mount, system),
     description: mount.description,
@@ -56,12 +56,15 @@ export function tuneInfo(mount: Mount, system: SystemTtls) {
     max_lease_ttl: effectiveMaxTtl(mount, system),
     ...(token_type === undefined ? {} : { token_type }),
     ...(mount.external_entropy_access ? { external_entropy_access: true } : {}),
-    ...whenSet(mount.config),
+    ...whenSet(config),
+    ...lockout,
     ...(mount.options === null || Object.keys(mount.options).length === 0 ? {} : { options: mount.options }),
   }
 }
 
-function whenSet(config: MountConfig): Partial<MountConfig> {
+function whenSet(
+  config: Pick<MountConfig, 'default_lease_ttl' | 'max_lease_ttl'> & Partial<MountConfig>,
+): Partial<MountConfig> {
   const { default_lease_ttl, max_lease_ttl, force_no_cache, token_type, ...rest } = config
   return rest
 }

@@ -26,6 +26,14 @@ const storedMount = z.looseObject({
     listing_visibility: z.string().exactOptional(),
     passthrough_request_headers: texts,
     allowed_response_headers: texts,
+    user_lockout_config: z
+      .looseObject({
+        user_lockout_threshold: z.number(),
+        user_lockout_duration: z.number(),
+        user_lockout_counter_reset_duration: z.number(),
+        user_lockout_disable: z.boolean(),
+      })
+      .exactOptional(),
   }),
   options: z.record(z.string(), z.string()).nullable(),
   local: z.boolean(),

@@ -160,9 +160,12 @@ export class MountStore implements AsyncDisposable {
   tune(mountPoint: MountPoint, request: TuneRequest): Promise<void> {
     return this.#records.change(async (save) => {
       checkTunable(mountPoint.path, request)
+      const { system, types } = this.#parts
       const mount = this.table.at(mountPoint.namespace, mountPoint.path)
       if (mount === undefined || mount.tainted) throw nothingToTune(mountPoint.path)
-      await save({ changed: [tuned(mount, request, this.#parts.system)] })
+      await save({
+        changed: [tuned(mount, request, { ...system, locksUsers: types.locksUsers(mount.type) })],
+      })
     })
   }
 

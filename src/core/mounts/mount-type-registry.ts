@@ -50,6 +50,13 @@ export class MountTypeRegistry implements AsyncDisposable {
     return this.offeredPlugin(table, type) ?? fixedPlugin(table, type)
   }
 
+  /** Whether an auth type locks users out. */
+  locksUsers(type: string): boolean {
+    return this.#declared.some(
+      ({ table, names, locksUsers }) => table === 'auth' && locksUsers === true && names.includes(type),
+    )
+  }
+
   /** The prefixes of the records that are used once in the mounts of a plugin. */
   usedOnce(plugin: string): readonly string[] {
     return this.#declared.flatMap(({ names, usedOnce = [] }) => (names[0] === plugin ? usedOnce : []))

@@ -12,6 +12,8 @@ export type MountTypeNames = {
   readonly table: MountTable
   /** The type names that clients may use to mount it; the first one is the name of the plugin. */
   readonly names: readonly [string, ...string[]]
+  /** Wrong secrets lock its users out: its mounts can be tuned with `user_lockout_config`. docs/contract/lockout.md */
+  readonly locksUsers?: true
   /** Prefixes of the records in a mount that are used once, such as pending logins: a backup must not revive them. */
   readonly usedOnce?: readonly string[]
 }

@@ -1,3 +1,5 @@
+import type { LockoutConfig } from './lockout-config.ts'
+
 /** One mount. docs/contract/mounts.md#what-a-mount-shows */
 export type MountTable = 'auth' | 'secret'
 
@@ -11,6 +13,8 @@ export type MountConfig = {
   listing_visibility?: string
   passthrough_request_headers?: string[]
   allowed_response_headers?: string[]
+  /** Absent if it was never tuned. */
+  user_lockout_config?: LockoutConfig
 }
 
 /** A pending move of a mount. */

@@ -9,6 +9,7 @@ import {
   decodeConfig,
   type GivenConfig,
   lockoutRefused,
+  unconvertible,
   newTtls,
   type SystemTtls,
   tokenType,
@@ -54,7 +55,7 @@ export function newMount(
   const given = decodeConfig(mountPoint.table, request.config)
   const ttls = newTtls(given, context.system)
   const shown = { ...tokenTypeOf(mountPoint, given), ...visibility(given.listing_visibility) }
-  if (given.lockout) throw lockoutRefused(type)
+  if (given.lockout) throw context.types.locksUsers(type) ? unconvertible('auth') : lockoutRefused(type)
   const plugin = checkedPlugin(mountPoint, type, request, given, context.types)
   checkMountPoint(mountPoint, context)
   return {

@@ -11,6 +11,7 @@ import {
   visibility,
   withoutEmpty,
 } from './mount-config.ts'
+import { decodeLockout, tunedLockout } from './lockout-config.ts'
 import { quoted } from '../../lib/go/text.ts'
 import { isTokenType } from './fixed-types.ts'
 
@@ -55,19 +56,18 @@ export function checkTunable(path: string, request: TuneRequest): void {
 export const nothingToTune = (path: string) =>
   refuse('invalid', `tune of path ${quoted(path)} failed: no mount entry found`)
 
+/** `locksUsers`: whether the type of the mount locks users out. */
+export type TuneContext = SystemTtls & { readonly locksUsers?: boolean }
+
 /** The mount after tuning. Throws the errors of docs/contract/mounts.md#tuning */
-export function tuned(mount: Mount, request: TuneRequest, system: SystemTtls): Mount {
+export function tuned(mount: Mount, request: TuneRequest, context: TuneContext): Mount {
   checkTunable(mount.path, request)
   const config: MountConfig = {
     ...mount.config,
-    ...tunedTtls(mount.config, request, system),
+    ...tunedTtls(mount.config, request, context),
     ...tunedTokenType(mount, request),
   }
-  if (request.user_lockout_config !== undefined && request.user_lockout_config !== null) {
-    throw mount.table === 'auth'
-      ? lockoutRefused(mount.type)
-      : refuse('invalid', "'user_lockout_config' can only be modified on auth mounts")
-  }
+  Object.assign(config, tunedLockoutOf(mount, request, context))
   checkPluginVersion(request.plugin_version ?? '', mount.type)
   const given = listNames.filter((name) => request[name] !== undefined)
   for (const name of given) delete config[name]
@@ -118,6 +118,20 @@ function tunedTokenType(
   if (isTokenType(type))
     throw refuse('invalid', "'token_type' cannot be set for 'token' or 'ns_token' auth mounts")
   return { token_type: tokenType(given) }
+}
+
+function tunedLockoutOf(
+  { table, type, config }: Mount,
+  { user_lockout_config: given }: TuneRequest,
+  { locksUsers = false }: TuneContext,
+): Pick<MountConfig, 'user_lockout_config'> {
+  if (given === undefined || given === null) return {}
+  if (table !== 'auth') throw refuse('invalid', "'user_lockout_config' can only be modified on auth mounts")
+  const sent = decodeLockout(given)
+  if (!locksUsers) throw lockoutRefused(type)
+  return Object.keys(given).length === 0
+    ? {}
+    : { user_lockout_config: tunedLockout(config.user_lockout_config, sent) }
 }
 
 function merged(current: Mount['options'], given: TuneRequest['options']): Mount['options'] {

@@ -3,7 +3,7 @@ import { NamespaceLife } from './namespace-life.ts'
 
 /** The lifecycle of namespaces, with the core's removal steps; plugins add theirs. */
 export function namespaceRemoval(stores: Stores): NamespaceLife {
-  const { namespaces, mounts, random, policies, log, leases, revoker, cubbyholes } = stores
+  const { namespaces, mounts, random, policies, log, leases, revoker, cubbyholes, lockouts } = stores
   const life = new NamespaceLife({
     ...{ namespaces, mounts, random, jobs: stores.jobs, shared: stores.shared },
     firstEntries: (id) =>
@@ -25,6 +25,11 @@ export function namespaceRemoval(stores: Stores): NamespaceLife {
     name: 'cubbyholes',
     phase: 'data',
     remove: (id) => cubbyholes.removeNamespace(id, namespaces.ancestorIds(id)),
+  })
+  life.addRemovalStep({
+    name: 'lockouts',
+    phase: 'data',
+    remove: (id) => lockouts.removeMounts(mounts.table.of(id).map(({ uuid }) => uuid)),
   })
   const data = { 'token roles': tokenRoles, identities, groups, policies }
   for (const [name, store] of Object.entries(data))

@@ -37,14 +37,18 @@ function renewalRefusal(token: Token, now: number): string | undefined {
   return token.expire_time <= now ? 'lease expired' : undefined
 }
 
-/** Renews a token. docs/contract/tokens-and-policies.md#lifetimes */
-export async function renewToken(parts: RenewParts, { token, id, increment }: RenewRequest): Promise<Issued> {
+/** Renews a token. Undefined: it stays as it is, because its user is gone. docs/contract/tokens-and-policies.md#lifetimes */
+export async function renewToken(
+  parts: RenewParts,
+  { token, id, increment }: RenewRequest,
+): Promise<Issued | undefined> {
   const refusal = renewalRefusal(token, parts.clock.now())
   if (refusal !== undefined) throw cannotRenew(token, id, refusal)
   const mount = parts.mountOf(token.mount_accessor)
   if (mount === undefined) throw refuse('invalid', 'token not found')
   const current =
     mount.plugin === 'token' ? await roleTerms(parts.roles, token) : await parts.renewalTerms(token, mount)
+  if (current === 'gone') return undefined
   if (current?.ok === false) throw refuse('invalid', `failed to renew entry: ${current.reason}`)
 
   let warnings: string[] = []

@@ -82,7 +82,12 @@ const tuneInput = z.object({
     .describe('Auth mounts only: `default-service`, `default-batch`, `service` or `batch`')
     .meta({ examples: ['default-service', 'default-batch'] }),
   options: kvField.optional().describe('Merged into the options; an empty value deletes'),
-  user_lockout_config: mapField.optional().describe('Refused: no auth type here locks users out'),
+  user_lockout_config: mapField
+    .optional()
+    .describe(
+      'Auth types that lock users out only: `lockout_threshold`, `lockout_duration`, `lockout_counter_reset_duration`, `lockout_disable`',
+    )
+    .meta({ examples: [{ lockout_threshold: '5', lockout_duration: '15m' }] }),
   plugin_version: stringField.optional().describe('Refused: built-in plugins have one version'),
 })
 

@@ -10,6 +10,7 @@ import { type HostInfoParts, hostInfoResources } from './host-info.ts'
 import { type InFlightParts, inFlightResources } from './in-flight.ts'
 import { keyResources } from './keys.ts'
 import { type LeaseRouteParts, leaseResources } from './leases.ts'
+import { type LockedUserParts, lockedUserResources } from './locked-users.ts'
 import { type LoggerParts, loggerResources } from './loggers.ts'
 import { type MonitorParts, monitorResources } from './monitor.ts'
 import { type MountRouteParts, mountResources } from './mounts.ts'
@@ -32,6 +33,7 @@ export type SysParts = MountRouteParts &
   HaStatusParts &
   HostInfoParts &
   InFlightParts &
+  LockedUserParts &
   LoggerParts &
   MonitorParts &
   VersionHistoryParts &
@@ -53,6 +55,7 @@ export function sysResources(parts: SysParts): Resource[] {
     ...mountResources(parts),
     ...namespaceResources(parts),
     ...leaseResources(parts),
+    ...lockedUserResources(parts),
     ...uiResources(),
     ...keyResources(parts),
     ...toolResources(parts),

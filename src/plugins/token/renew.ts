@@ -16,7 +16,7 @@ import {
 /** `auth/token/renew*`. docs/contract/tokens-and-policies.md#tokens */
 export function renewResources(parts: RenewParts): Resource[] {
   const { tokens } = parts
-  const renew = async (found: Token | undefined, id: string, wanted: number): Promise<Reply> => {
+  const renew = async (found: Token | undefined, id: string, wanted: number): Promise<Reply | undefined> => {
     if (found === undefined) throw refuse('invalid', 'token not found')
     return renewToken(parts, { token: found, id, increment: wanted })
   }

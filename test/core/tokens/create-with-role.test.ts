@@ -288,7 +288,7 @@ test('a renewal uses the current period and explicit maximum of the role', async
   )
   const renewed = async (record: TokenRoleRecord, increment = 0) => {
     await fixture.roles.change('root', 'r', () => record)
-    return (await fixture.renew(token, increment)).auth.lease_duration
+    return (await fixture.renew(token, increment))?.auth.lease_duration
   }
 
   expect(await renewed({ token_period: 600 })).toBe(600)

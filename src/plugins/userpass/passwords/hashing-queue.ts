@@ -1,0 +1,73 @@
+import { refuse } from '../../../errors.ts'
+import { countedAddress } from '../../../lib/address.ts'
+import { Turns } from '../../../lib/turns.ts'
+
+export type HashingLimits = {
+  /** Hashes that are computed at once. */
+  readonly atOnce: number
+  /** Logins that wait, of all clients together. */
+  readonly waiting: number
+  /** Logins of one client address that wait. */
+  readonly waitingOfClient: number
+}
+
+/**
+ * Hashes take turns: so many at once, that other work has threads and processors left. Logins that wait are
+ * limited, and client addresses take turns. docs/limits.md#passwords
+ */
+export class HashingQueue {
+  readonly #limits: HashingLimits
+  readonly #turns = new Turns<() => void>()
+  readonly #waitingByClient = new Map<string, number>()
+  #waiting = 0
+  #running = 0
+
+  constructor(limits: HashingLimits) {
+    this.#limits = limits
+  }
+
+  /** Runs the hashes of a login. Throws `throttled` if too many wait. */
+  login<T>(address: string, work: () => Promise<T>): Promise<T> {
+    const client = countedAddress(address)
+    const own = this.#waitingByClient.get(client) ?? 0
+    if (this.#isFull && (this.#waiting >= this.#limits.waiting || own >= this.#limits.waitingOfClient))
+      throw refuse('throttled', 'too many logins are waiting', {
+        reason: 'too_many_logins',
+        retryAfterSeconds: 1,
+      })
+    this.#count(client, 1)
+    return this.#run(client, () => {
+      this.#count(client, -1)
+      return work()
+    })
+  }
+
+  /** Runs the hash of a password that somebody with the right to do so sets: it waits, but is never refused. */
+  write<T>(work: () => Promise<T>): Promise<T> {
+    return this.#run('', work)
+  }
+
+  get #isFull(): boolean {
+    return this.#running >= this.#limits.atOnce
+  }
+
+  async #run<T>(client: string, work: () => Promise<T>): Promise<T> {
+    if (this.#isFull) await new Promise<void>((resolve) => this.#turns.add(client, resolve))
+    else this.#running += 1
+    try {
+      return await work()
+    } finally {
+      // the next one takes this place
+      const next = this.#turns.next()
+      if (next === undefined) this.#running -= 1
+      else next()
+    }
+  }
+
+  #count(client: string, change: 1 | -1): void {
+    const count = (this.#waitingByClient.get(client) ?? 0) + change
+    this.#waiting += change
+    if (count === 0) this.#waitingByClient.delete(client)
+    else this.#waitingByClient.set(client, count)
+  }
+}

@@ -1,0 +1,145 @@
+import { z } from 'zod'
+import type { LoginReports } from '../../core/tokens/login-reports.ts'
+import type { Lockouts } from '../../core/lockout/lockouts.ts'
+import type { LoginRequest } from '../../core/tokens/issue-login.ts'
+import { namespaceOf, type Reply, type Resource, resource, unknownPaths } from '../../http/resource.ts'
+import { stringField } from '../../lib/fields.ts'
+import type { UserpassMethod } from './method.ts'
+import { shownUser, userFields } from './user.ts'
+
+export type UserpassParts = {
+  readonly method: UserpassMethod
+  readonly lockouts: Lockouts
+  readonly reports: LoginReports
+  issue(request: LoginRequest): Promise<Pick<Reply, 'auth' | 'warnings'>>
+}
+
+const password = stringField.default('').meta({ writeOnly: true })
+const userInput = userFields.extend({
+  password: password.describe('Password; a new user needs one, an update without it keeps it'),
+})
+const passwordInput = z.object({ password: password.describe('New password') })
+const policiesInput = userFields.pick({ token_policies: true, policies: true })
+const loginInput = z.object({ password: password.describe('Password') })
+
+const userNames = z.object({ keys: z.array(z.string()) })
+const exampleUser = {
+  token_bound_cidrs: [],
+  token_explicit_max_ttl: 0,
+  token_max_ttl: 0,
+  token_no_default_policy: false,
+  token_num_uses: 0,
+  token_period: 0,
+  token_policies: ['deploy'],
+  token_ttl: 3600,
+  token_type: 'default',
+}
+
+type Named = { readonly username: string }
+
+/** Names are the same in any spelling. */
+const placeOf = ({ mount, params }: { mount: LoginRequest['mount']; params: Named }) => ({
+  mount,
+  name: params.username.toLowerCase(),
+})
+const canonical = (below: string): string => below.toLowerCase()
+
+/** The method `userpass`, `auth/<mount>/*`. docs/contract/userpass.md */
+export const userpassResources = (parts: UserpassParts): Resource[] => [
+  ...userResources(parts),
+  loginResource(parts),
+  unknownPaths({ url: '/login/*', open: true }),
+]
+
+const userResources = ({ method }: UserpassParts): Resource[] => [
+  resource('/users', {
+    help: 'The users of this mount.',
+    collection: true,
+    list: {
+      summary: 'List the users',
+      output: userNames,
+      handle: async ({ mount }) => ({ data: { keys: await method.usersOf(mount).names() } }),
+    },
+  }),
+  resource('/users/:username', {
+    help: 'A user: the password, and what the token may do.',
+    canonical,
+    exists: async (exchange) => (await method.find(placeOf(exchange))) !== undefined,
+    read: {
+      summary: 'Read a user, without the password',
+      output: userFields,
+      example: exampleUser,
+      handle: async (exchange) => {
+        const user = await method.find(placeOf(exchange))
+        return user && { data: shownUser(user) }
+      },
+    },
+    write: {
+      summary: 'Create or change a user',
+      input: userInput,
+      handle: async (exchange) => {
+        const { password, ...settings } = exchange.input
+        await method.put(placeOf(exchange), settings, password)
+        return undefined
+      },
+    },
+    delete: {
+      summary: 'Delete a user',
+      handle: async (exchange) => {
+        const { mount, name } = placeOf(exchange)
+        await method.usersOf(mount).delete(name)
+        return undefined
+      },
+    },
+  }),
+  resource('/users/:username/password', {
+    help: 'The password of a user.',
+    canonical,
+    write: {
+      summary: 'Change the password of a user',
+      input: passwordInput,
+      handle: async (exchange) => {
+        await method.setPassword(placeOf(exchange), exchange.input.password)
+        return undefined
+      },
+    },
+  }),
+  resource('/users/:username/policies', {
+    help: 'The policies of a user.',
+    canonical,
+    write: {
+      summary: 'Change the policies of a user',
+      input: policiesInput,
+      handle: async (exchange) => {
+        await method.setPolicies(placeOf(exchange), exchange.input)
+        return undefined
+      },
+    },
+  }),
+]
+
+const loginResource = ({ method, lockouts, reports, issue }: UserpassParts): Resource =>
+  resource('/login/:username', {
+    help: 'Log in with a name and a password.',
+    open: true,
+    wrapsWithoutToken: true,
+    namesRequest: true,
+    write: {
+      summary: 'Log in with a password',
+      required: ['password'],
+      form: 'auth',
+      input: loginInput,
+      handle: async (exchange) => {
+        const { call, mount, input } = exchange
+        const place = placeOf(exchange)
+        const attempt = { ...place, ...input, remoteAddress: call.remoteAddress, exists: false }
+        const who = () => (attempt.exists ? { user: place.name } : {})
+        return reports.watch({ call, mount, who }, async () => {
+          const auth = await method.login(attempt)
+          const reply = await issue({ mount, namespacePath: namespaceOf(call).path, path: call.path, auth })
+          await lockouts.noteLogin(place)
+          return reply
+        })
+      },
+    },
+  })
