@@ -1,30 +1,61 @@
+import { availableParallelism } from 'node:os'
 import { countedAddress } from '../../lib/address.ts'
 import { Turns } from '../../lib/turns.ts'
+import { type SignatureCheck, verifyHere } from './schemes.ts'
+import { SignatureThread } from './signature-thread.ts'
 
 /** How long checks may keep the main thread, until others have their turn of the event loop. */
 const mostMsAtOnce = 0.25
+/** Most checks that the thread gets together: others wait for all of them. */
+const mostTogether = 16
 
-type Waiting = { readonly weight: number; start(): void }
+type Cheap<Check> = { readonly check: Check; resolve(verified: boolean): void }
+type Heavy = { readonly weight: number; start(): void }
+
+/** How cheap checks are done. */
+export type Ways<Check> = {
+  here(check: Check): boolean
+  /** Absent with one processor: no other one could take the checks. */
+  readonly thread?: Pick<SignatureThread, 'isReady' | 'start'> & {
+    verify(checks: readonly Check[]): Promise<readonly boolean[]>
+  }
+}
+
+/** The servers of a process share its thread. */
+const usualWays: Ways<SignatureCheck> = {
+  here: verifyHere,
+  ...(availableParallelism() > 1 ? { thread: new SignatureThread() } : {}),
+}
 
 /**
  * The signature checks that wait, in turns between client addresses: whoever sends many expensive tokens
  * delays the own logins first. docs/limits.md#forged-tokens
  */
-export class CheckQueue {
-  readonly #here = new Turns<() => void>()
-  readonly #inPool = new Turns<Waiting>()
+export class CheckQueue<Check = SignatureCheck> {
+  readonly #ways: Ways<Check>
+  readonly #cheap = new Turns<Cheap<Check>>()
+  readonly #inPool = new Turns<Heavy>()
   #free: number
   #isAwaited = false
+  #isThreadBusy = false
 
   /** `poolWeight`: the total weight of the checks that run on the thread pool at a time. */
-  constructor(poolWeight: number) {
+  constructor(poolWeight: number, ways: Ways<Check>) {
     this.#free = poolWeight
+    this.#ways = ways
   }
 
-  /** Runs a cheap check on this thread, in this turn of the event loop or one of the next. */
-  here(client: string, check: () => boolean): Promise<boolean> {
+  static usual(poolWeight: number): CheckQueue {
+    return new CheckQueue(poolWeight, usualWays)
+  }
+
+  /**
+   * Does a cheap check in the next turn of the event loop, or a later one: here if it is alone, together with
+   * the others that wait on a thread of their own.
+   */
+  cheap(client: string, check: Check): Promise<boolean> {
     return new Promise((resolve) => {
-      this.#here.add(countedAddress(client), () => resolve(check()))
+      this.#cheap.add(countedAddress(client), { check, resolve })
       this.#await()
     })
   }
@@ -44,19 +75,40 @@ export class CheckQueue {
   }
 
   #await(): void {
-    if (this.#isAwaited) return
+    if (this.#isAwaited || this.#isThreadBusy) return
     this.#isAwaited = true
     setImmediate(() => {
       this.#isAwaited = false
-      this.#runHere()
+      const first = this.#cheap.next()
+      if (first === undefined) return
+      const { thread } = this.#ways
+      if (this.#cheap.isEmpty || thread?.isReady !== true) this.#doHere(first)
+      else void this.#doTogether(first, thread)
+      if (!this.#cheap.isEmpty) this.#await()
     })
   }
 
-  #runHere(): void {
+  #doHere(first: Cheap<Check>): void {
     const endsAt = performance.now() + mostMsAtOnce
-    do this.#here.next()?.()
-    while (!this.#here.isEmpty && performance.now() < endsAt)
-    if (!this.#here.isEmpty) this.#await()
+    for (let next: Cheap<Check> | undefined = first; next !== undefined; next = this.#cheap.next()) {
+      next.resolve(this.#ways.here(next.check))
+      if (performance.now() < endsAt) continue
+      if (!this.#cheap.isEmpty) this.#ways.thread?.start()
+      return
+    }
+  }
+
+  async #doTogether(first: Cheap<Check>, thread: NonNullable<Ways<Check>['thread']>): Promise<void> {
+    const batch = [first]
+    for (let next = this.#cheap.next(); next !== undefined; next = this.#cheap.next()) {
+      batch.push(next)
+      if (batch.length === mostTogether) break
+    }
+    this.#isThreadBusy = true
+    const verified = await thread.verify(batch.map(({ check }) => check))
+    this.#isThreadBusy = false
+    for (const [at, { resolve }] of batch.entries()) resolve(verified[at] === true)
+    if (!this.#cheap.isEmpty) this.#await()
   }
 
   /** The next check is not overtaken, so a heavy one does not starve. */

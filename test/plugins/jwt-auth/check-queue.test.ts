@@ -1,11 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { CheckQueue } from '../../../src/plugins/jwt-auth/check-queue.ts'
+import { CheckQueue, type Ways } from '../../../src/plugins/jwt-auth/check-queue.ts'
 
 const [forger, caller] = ['192.0.2.1', '192.0.2.2']
 
+/** Checks that are done when they are called. */
+const here: Ways<() => boolean> = { here: (check) => check() }
+
 /** Starts checks on the pool that end on demand; `started` has their names. */
-function onDemand(queue: CheckQueue) {
+function onDemand(queue: CheckQueue<() => boolean>) {
   const started: string[] = []
   const ends: (() => void)[] = []
   const check = (client: string, name: string, weight = 8) =>
@@ -21,7 +24,7 @@ function onDemand(queue: CheckQueue) {
 }
 
 test('on the pool, one caller does not wait for all tokens that another address has sent', async () => {
-  const { started, check, end } = onDemand(new CheckQueue(8))
+  const { started, check, end } = onDemand(new CheckQueue(8, here))
   const all = [1, 2, 3].map((count) => check(forger, `forged ${count}`))
   all.push(check(caller, 'a login'))
   expect(started).toEqual(['forged 1'])
@@ -33,7 +36,7 @@ test('on the pool, one caller does not wait for all tokens that another address 
 })
 
 test('light checks do not overtake a heavy one that waits', async () => {
-  const { started, check, end } = onDemand(new CheckQueue(8))
+  const { started, check, end } = onDemand(new CheckQueue(8, here))
   void check(forger, 'light', 1)
   void check(caller, 'heavy')
   void check(forger, 'light 2', 1)
@@ -46,9 +49,9 @@ test('light checks do not overtake a heavy one that waits', async () => {
 })
 
 test('on the main thread, the addresses take turns too', async () => {
-  const queue = new CheckQueue(8)
+  const queue = new CheckQueue(8, here)
   const done: string[] = []
-  const check = (client: string, name: string) => queue.here(client, () => done.push(name) > 0)
+  const check = (client: string, name: string) => queue.cheap(client, () => done.push(name) > 0)
 
   await Promise.all([
     ...['forged 1', 'forged 2', 'forged 3'].map((name) => check(forger, name)),
@@ -59,9 +62,9 @@ test('on the main thread, the addresses take turns too', async () => {
 })
 
 test('two addresses of one IPv6 network are one client', async () => {
-  const queue = new CheckQueue(8)
+  const queue = new CheckQueue(8, here)
   const done: string[] = []
-  const check = (client: string) => queue.here(client, () => done.push(client) > 0)
+  const check = (client: string) => queue.cheap(client, () => done.push(client) > 0)
 
   await Promise.all([check('2001:db8::1'), check('2001:db8::2'), check(caller)])
 
@@ -69,7 +72,7 @@ test('two addresses of one IPv6 network are one client', async () => {
 })
 
 test('many checks on the main thread leave time for everything else', async () => {
-  const queue = new CheckQueue(8)
+  const queue = new CheckQueue(8, here)
   let done = 0
   const slow = () => {
     const until = performance.now() + 0.5
@@ -77,7 +80,7 @@ test('many checks on the main thread leave time for everything else', async () =
     done += 1
     return true
   }
-  const all = Array.from({ length: 50 }, () => queue.here(forger, slow))
+  const all = Array.from({ length: 50 }, () => queue.cheap(forger, slow))
 
   await nextTurn()
   await nextTurn()
@@ -85,4 +88,96 @@ test('many checks on the main thread leave time for everything else', async () =
   expect(done).toBeLessThan(5)
   await Promise.all(all)
   expect(done).toBe(50)
+})
+
+/** A thread that is ready once it was started, and answers on demand; `asked` has the sizes of its batches. */
+function aThread() {
+  const asked: number[] = []
+  const answers: (() => void)[] = []
+  const thread = {
+    isReady: false,
+    start: () => {
+      thread.isReady = true
+    },
+    verify: (checks: readonly (() => boolean)[]) => {
+      asked.push(checks.length)
+      return new Promise<boolean[]>((resolve) => answers.push(() => resolve(checks.map((check) => check()))))
+    },
+  }
+  const answer = async () => {
+    answers.shift()?.()
+    // the next batch begins in the turn after
+    await nextTurn()
+    await nextTurn()
+  }
+  return { thread, asked, answer }
+}
+
+const valid = () => true
+const forged = () => false
+
+test('a check that is alone is done on the main thread, although there is a thread for many', async () => {
+  const { thread, asked } = aThread()
+  thread.start()
+  const queue = new CheckQueue(8, { ...here, thread })
+
+  expect(await queue.cheap(caller, valid)).toBe(true)
+  expect(await queue.cheap(caller, forged)).toBe(false)
+
+  expect(asked).toEqual([])
+})
+
+test('checks that wait at the same time are done together, each with its own result', async () => {
+  const { thread, asked, answer } = aThread()
+  thread.start()
+  const queue = new CheckQueue(8, { ...here, thread })
+  const all = [queue.cheap(forger, forged), queue.cheap(caller, valid), queue.cheap(forger, forged)]
+  await nextTurn()
+  const late = [queue.cheap(caller, valid), queue.cheap(caller, forged)]
+  await nextTurn()
+  expect(asked).toEqual([3])
+
+  await answer()
+  expect(await Promise.all(all)).toEqual([false, true, false])
+  expect(asked).toEqual([3, 2])
+  await answer()
+  expect(await Promise.all(late)).toEqual([true, false])
+})
+
+test('a flood of one address leaves places for others in each batch', async () => {
+  const { thread, asked, answer } = aThread()
+  thread.start()
+  const queue = new CheckQueue(8, { ...here, thread })
+  const flood = Array.from({ length: 100 }, () => queue.cheap(forger, forged))
+  const login = queue.cheap(caller, valid)
+  await nextTurn()
+
+  await answer()
+
+  expect(await login).toBe(true)
+  expect(asked[0]).toBe(16)
+  while (asked.length < 7) await answer()
+  await answer()
+  expect(await Promise.all(flood)).not.toContain(true)
+})
+
+test('the thread is started when the main thread has more checks than it may do in a turn', async () => {
+  const { thread, asked, answer } = aThread()
+  const queue = new CheckQueue(8, { ...here, thread })
+  const slow = () => {
+    const until = performance.now() + 0.5
+    while (performance.now() < until);
+    return true
+  }
+  await queue.cheap(caller, slow)
+  expect(thread.isReady).toBe(false)
+
+  const all = [1, 2, 3, 4].map(() => queue.cheap(caller, slow))
+  await nextTurn()
+  expect(thread.isReady).toBe(true)
+  await nextTurn()
+  await answer()
+
+  expect(await Promise.all(all)).toEqual([true, true, true, true])
+  expect(asked).toEqual([3])
 })

@@ -21,7 +21,7 @@ const openState = (view: View, clock: Clock, sources?: SharedSources) =>
 const stateOf = (mountView: View, clock: Clock, sources = new SharedSources({ outbound, clock })) =>
   new MountState(mountView, {
     ...{ sources, clock },
-    queue: new CheckQueue(64),
+    queue: CheckQueue.usual(64),
     limits: { maxTokenSize: 0 },
     onFetch: () => {},
   })

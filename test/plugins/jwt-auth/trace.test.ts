@@ -56,7 +56,7 @@ async function walked(claims: object, { remoteAddress = '127.0.0.1', by = signer
   const outbound = new OutboundClient({ deny: [] })
   const parts = {
     sources: new SharedSources({ outbound, clock: core.clock }),
-    queue: new CheckQueue(64),
+    queue: CheckQueue.usual(64),
     clock: core.clock,
     onFetch: () => {},
   }

@@ -1,0 +1,75 @@
+import type { KeyObject } from 'node:crypto'
+import { Worker } from 'node:worker_threads'
+import { type SignatureCheck, verifyHere } from './schemes.ts'
+import type { SignatureBatch, SignatureReply } from './signature-worker.ts'
+
+/**
+ * A thread that verifies several signatures at a time (signature-worker.ts). It is started when it is needed
+ * first. If it ends, it is not replaced: then this thread verifies.
+ */
+export class SignatureThread implements AsyncDisposable {
+  #worker: Worker | undefined
+  #isReady = false
+  #answer: ((verified: readonly boolean[] | undefined) => void) | undefined
+
+  /** Whether `verify` may be called. */
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  start(): void {
+    if (this.#worker !== undefined) return
+    const worker = new Worker(new URL('./signature-worker.ts', import.meta.url), { name: 'signatures' })
+    this.#worker = worker
+    worker.unref()
+    worker.on('message', (reply: SignatureReply) => {
+      if (reply === 'ready') this.#isReady = true
+      else this.#answer?.(reply)
+    })
+    const ended = () => {
+      this.#isReady = false
+      this.#answer?.(undefined)
+    }
+    worker.on('error', ended)
+    worker.on('exit', ended)
+  }
+
+  /** Whether each check succeeds. Call it again only after it has resolved. */
+  async verify(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
+    const verified = await new Promise<readonly boolean[] | undefined>((resolve) => {
+      this.#answer = resolve
+      const batch = batchOf(checks)
+      this.#worker?.postMessage(batch, [batch.bytes.buffer])
+    })
+    this.#answer = undefined
+    return verified ?? checks.map(verifyHere)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#worker?.terminate()
+  }
+}
+
+function batchOf(checks: readonly SignatureCheck[]): SignatureBatch & { bytes: Uint8Array<ArrayBuffer> } {
+  let size = 0
+  for (const { signingInput, signature } of checks) size += signingInput.length + signature.length
+  const bytes = new Uint8Array(size)
+  const keys: KeyObject[] = []
+  let at = 0
+  const put = (part: Uint8Array) => {
+    bytes.set(part, at)
+    at += part.length
+    return part.length
+  }
+  return {
+    keys,
+    checks: checks.map(({ algorithm, key, signingInput, signature }) => {
+      if (!keys.includes(key)) keys.push(key)
+      return {
+        ...{ algorithm, key: keys.indexOf(key) },
+        ...{ inputBytes: put(signingInput), signatureBytes: put(signature) },
+      }
+    }),
+    bytes,
+  }
+}
