@@ -1,10 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readdir } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import { TLSSocket } from 'node:tls'
 import { beforeAll, expect, test } from 'vitest'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
+import { Authority } from '../support/certificates.ts'
 import { Client } from '../support/client.ts'
 import { executable as builtExecutable } from '../support/executable.ts'
+import { newDatabase } from '../support/postgres.ts'
 import { productVersion } from '../support/product-version.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -26,13 +30,13 @@ function started(cwd: string, args: readonly string[], settings: Record<string, 
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
   const ended = once(child, 'close').then(([code]) => ({ code, ...output }))
-  const logged = async (text: string) => {
-    while (!output.stderr.includes(text)) {
+  const logged = async (text: string, times = 1) => {
+    while (output.stderr.split(text).length <= times) {
       const gaveUp = ended.then(() => Promise.reject(new Error(`the process ended:\n${output.stderr}`)))
       await Promise.race([once(child.stderr, 'data'), gaveUp])
     }
   }
-  return { output, ended, logged, stop: () => child.kill('SIGTERM') }
+  return { output, ended, logged, stop: () => child.kill('SIGTERM'), reload: () => child.kill('SIGHUP') }
 }
 
 test('the executable is one file that serves logins and makes backups, with no Node and no other file', async () => {
@@ -72,4 +76,60 @@ test('the executable says which version it is', async () => {
     ...{ code: 0, stderr: '' },
     stdout: `Gatehouse ${productVersion} (Node ${process.versions.node})\n`,
   })
+})
+
+test('workers of the executable share an address with TLS, and a reload gives each the new certificate', async () => {
+  await using cwd = await temporaryFolder()
+  using authority = new Authority()
+  const install = async ({ cert, key }: { cert: string; key: string }) => {
+    await writeFile(cwd.file('cert.pem'), cert)
+    await writeFile(cwd.file('key.pem'), key)
+  }
+  await install(authority.sign('first'))
+  const server = started(cwd.path, [], {
+    GATEHOUSE_STORAGE: await newDatabase(),
+    GATEHOUSE_SEAL_KEY: 'a5'.repeat(32),
+    GATEHOUSE_WORKERS: '2',
+    GATEHOUSE_REPLICA_NAME: 'gate',
+    GATEHOUSE_METRICS: 'open',
+    GATEHOUSE_TLS_CERT_FILE: cwd.file('cert.pem'),
+    GATEHOUSE_TLS_KEY_FILE: cwd.file('key.pem'),
+  })
+  await server.logged('"replica":"gate-2","event":"worker_started"')
+  const [, port] = /listening on https:\/\/127.0.0.1:(\d+)/.exec(server.output.stderr) ?? []
+  /** Each on a connection of its own. */
+  const read = (path: string) =>
+    new Promise<{ status: number | undefined; name: unknown; text: string }>((resolve, reject) => {
+      request({ port, host: '127.0.0.1', ca: authority.cert, agent: false, path }, (response) => {
+        const { socket, statusCode: status } = response
+        const name = socket instanceof TLSSocket ? socket.getPeerCertificate().subject.CN : undefined
+        let text = ''
+        response.setEncoding('utf8').on('data', (part: string) => (text += part))
+        response.on('end', () => resolve({ status, name, text }))
+      })
+        .on('error', reject)
+        .end()
+    })
+  /** Statuses and names of certificates, once both workers have answered. */
+  const readFromBoth = async (path: string, route: string) => {
+    const seen = new Set<string>()
+    for (;;) {
+      const { status, name } = await read(path)
+      seen.add(`${status} ${String(name)}`)
+      const { text } = await read('/metrics')
+      const counted = text.split('\n').filter((line) => line.startsWith('gatehouse_http_requests_total{'))
+      const processes = counted.filter((line) => line.includes(`route="${route}"`))
+      if (processes.length === 2) return [...seen]
+    }
+  }
+
+  const before = await readFromBoth('/v1/sys/health', '/sys/health')
+  await install(authority.sign('renewed'))
+  server.reload()
+  await server.logged('"certificate_expires"', 2)
+  const after = await readFromBoth('/v1/sys/seal-status', '/sys/seal-status')
+  server.stop()
+  const { code } = await server.ended
+
+  expect([before, after, code]).toEqual([['200 first'], ['200 renewed'], 0])
 })
