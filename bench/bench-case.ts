@@ -1,8 +1,10 @@
 import type { Issuer } from '../simulators/ci-issuer/issuer.ts'
 import type { Variant } from './load.ts'
 
-/** The floor program, a bare Fastify route, or Gatehouse with an empty store or without an audit device. */
-export type Opponent = 'floor' | 'bare' | 'empty' | 'unaudited'
+/**
+ * The floor program, a bare Fastify route, OpenBao, or Gatehouse with an empty store or without an audit device.
+ */
+export type Opponent = 'floor' | 'bare' | 'openbao' | 'empty' | 'unaudited'
 
 /** One row of the table: the same number of connections to Gatehouse and to its opponent. */
 export type BenchCase = {

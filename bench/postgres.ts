@@ -7,7 +7,8 @@ import { makeBenchFolder } from './bench-folder.ts'
 import type { Generator } from './generator.ts'
 import { lookupSelfCases } from './lookup-self.ts'
 import { jobOf, measureCase, median, sum } from './measure.ts'
-import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
+import { startOpenBao } from './openbao.ts'
+import { configureLogins, loginPath, type SignLogins, signLogins } from './pipeline-logins.ts'
 import { readProcessFigures } from './process-figures.ts'
 import { startProgram } from './program.ts'
 import { renderTable, verdict } from './table.ts'
@@ -18,13 +19,18 @@ const constantRate = 50
 const constantSeconds = 10
 const sealKey = '5e'.repeat(32)
 
-export type PostgresInput = { readonly generator: Generator; readonly options: BenchOptions }
+export type PostgresInput = {
+  readonly generator: Generator
+  readonly options: BenchOptions
+  /** The executable `bao`, if there is one. */
+  readonly openBao: string | undefined
+}
 
 /**
- * Measures servers on PostgreSQL: logins against the floor program on the same PostgreSQL, notifications on
- * and off, two worker processes, and one, two and four servers over one database.
+ * Measures servers on PostgreSQL: logins against the floor program and OpenBao on the same PostgreSQL,
+ * notifications on and off, two worker processes, and one, two and four servers over one database.
  */
-export async function measurePostgres({ generator, options }: PostgresInput): Promise<string> {
+export async function measurePostgres({ generator, options, openBao }: PostgresInput): Promise<string> {
   await using folder = await makeBenchFolder()
   await using issuer = await startIssuer({ algorithms: ['RS256', 'ES256'] })
   await using installation = await PostgresInstallation.open()
@@ -49,7 +55,7 @@ export async function measurePostgres({ generator, options }: PostgresInput): Pr
       ...['--jwks', issuer.jwksUrl, '--issuer', issuer.url],
     ])
     await using bare = await startProgram('bare.ts')
-    const logins = await loginRequests(issuer, options)
+    const logins = await loginRequests(issuer, options, 'floor')
     const cases = [
       ...logins.map(({ name, requests }) => ({
         ...{ name, connections: usualConnections, ours: requests, aim: 0.6 },
@@ -64,10 +70,22 @@ export async function measurePostgres({ generator, options }: PostgresInput): Pr
       measured.push(await measureCase(one, { gatehouse, floor, bare }, generator, options))
     lines.push(renderTable(measured))
   }
-  const [known] = await loginRequests(issuer, options)
-  if (known === undefined) throw new Error('there are no logins')
-  const measure = (servers: readonly ServerProcess[]) =>
-    measureTogether(servers, known.requests, generator, options)
+  if (openBao !== undefined) {
+    await createDatabase(postgres, 'openbao')
+    await using openbao = await startOpenBao({
+      ...{ program: openBao, folder: folder.path, database: postgres.url('openbao') },
+    })
+    await configureLogins(openbao.url, openbao.rootToken, issuer)
+    const measured = []
+    for (const { name, requests } of await loginRequests(issuer, options, 'openbao')) {
+      const against = { contender: 'openbao' as const, requests }
+      const one = { name, connections: usualConnections, ours: requests, against, aim: 8 }
+      measured.push(await measureCase(one, { gatehouse, openbao }, generator, options))
+    }
+    lines.push(renderTable(measured))
+  }
+  const known = await knownLogins(issuer)
+  const measure = (servers: readonly ServerProcess[]) => measureTogether(servers, known, generator, options)
   {
     await using quiet = await start('quiet', { GATEHOUSE_POSTGRES_NOTIFY: 'false' })
     lines.push(await compare('notifications off', measure, [gatehouse], [quiet], 0.98))
@@ -94,7 +112,7 @@ export async function measurePostgres({ generator, options }: PostgresInput): Pr
   }
   lines.push(
     await constantLoad(all, alone, (servers) =>
-      measureTogether(servers, known.requests, generator, {
+      measureTogether(servers, known, generator, {
         perSecond: constantRate,
         seconds: constantSeconds,
       }),
@@ -109,23 +127,28 @@ export async function createDatabase(postgres: PostgresServer, name: string): Pr
   await client.query(`CREATE DATABASE ${name}`).finally(() => client.end())
 }
 
+/** Logins of one subject, and of new ones: each of them is sent once. */
 async function loginRequests(
   issuer: Issuer,
   { rounds, freshSubjects }: BenchOptions,
+  against: string,
 ): Promise<{ name: string; requests: Requests }[]> {
-  const known = { count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' }
-  const fresh = {
+  const fresh = await loginsOf(issuer, {
     count: (rounds + 1) * freshSubjects,
-    subject: (index: number) => `repo:acme/fresh-${index}:ref:refs/heads/main`,
-  }
-  const requestsOf = async (given: typeof fresh): Promise<Requests> => {
-    const bodies = await signLogins(issuer, { algorithm: 'RS256', ...given })
-    return { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
-  }
+    subject: (index) => `repo:acme/${against}-${index}:ref:refs/heads/main`,
+  })
   return [
-    { name: 'login, one subject', requests: await requestsOf(known) },
-    { name: 'login, fresh subjects', requests: { ...(await requestsOf(fresh)), once: true } },
+    { name: 'login, one subject', requests: await knownLogins(issuer) },
+    { name: 'login, fresh subjects', requests: { ...fresh, once: true } },
   ]
+}
+
+const knownLogins = (issuer: Issuer): Promise<Requests> =>
+  loginsOf(issuer, { count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' })
+
+async function loginsOf(issuer: Issuer, given: Omit<SignLogins, 'algorithm'>): Promise<Requests> {
+  const bodies = await signLogins(issuer, { algorithm: 'RS256', ...given })
+  return { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
 }
 
 type Together = {

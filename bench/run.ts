@@ -53,7 +53,7 @@ import { measureUnreadLog } from './unread-log.ts'
  * 1000000` or `--entities 500000` in the store; `--rotation 1000000` records sealed again under a new data
  * key during logins; `--backup 1000000` tokens in the store during backups; `--cloud 10000` cloud credentials issued and revoked; `--audit` for logins with and
  * without an audit device, also with `--commit-delay`; `--postgres` for servers on PostgreSQL,
- * also with `--fill`.
+ * also with `--fill`, and with `--openbao bao` against OpenBao, whose executable this names.
  */
 const { values } = parseArgs({
   options: {
@@ -71,6 +71,7 @@ const { values } = parseArgs({
     cloud: { type: 'string' },
     openid: { type: 'boolean', default: false },
     postgres: { type: 'boolean', default: false },
+    openbao: { type: 'string' },
     audit: { type: 'boolean', default: false },
     generator: { type: 'string' },
   },
@@ -142,7 +143,7 @@ async function runAll(): Promise<number> {
     return 0
   }
   if (values.postgres) {
-    print(await measurePostgres({ generator, options }))
+    print(await measurePostgres({ generator, options, openBao: values.openbao }))
     return 0
   }
   if (values.openid) {
