@@ -9,7 +9,6 @@ import { measureBackup } from './backup.ts'
 import type { BenchCase, BenchOptions, BenchSetup } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { measureCloud } from './cloud.ts'
-import { measureFilledPostgres } from './filled-postgres.ts'
 import { measureFilledStore } from './filled-store.ts'
 import { measureForgedLogins } from './forged-logins.ts'
 import { startGenerator } from './generator.ts'
@@ -138,8 +137,8 @@ async function runAll(): Promise<number> {
     return 0
   }
   if (values.fill !== undefined) {
-    const measure = values.postgres ? measureFilledPostgres : measureFilledStore
-    print(await measure({ tokens: Number(values.fill), idleSeconds, generator, options }))
+    const filled = { tokens: Number(values.fill), usesPostgres: values.postgres, idleSeconds }
+    print(await measureFilledStore({ ...filled, generator, options }))
     return 0
   }
   if (values.postgres) {
@@ -204,7 +203,7 @@ async function measureWorkloads(generator: ReturnType<typeof startGenerator>): P
 
 async function describeStart(): Promise<string> {
   await using folder = await makeBenchFolder()
-  const { readyMs, idleRssBytes } = await measureStart(folder.path, idleSeconds)
+  const { readyMs, idleRssBytes } = await measureStart({ folder: folder.path }, idleSeconds)
   const ready = `ready after ${Math.round(readyMs)} ms (${verdict(readyMs <= 500, '≤ 500 ms')})`
   return `${ready}, RSS after ${idleSeconds} s idle ${megabytes(idleRssBytes)} MB (${verdict((idleRssBytes ?? 0) <= 120e6, '≤ 120 MB')})`
 }

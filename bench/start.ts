@@ -1,5 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
+import {
+  type ServerProcess,
+  type ServerProcessOptions,
+  startServerProcess,
+} from '../simulators/server-process.ts'
 import { median } from './measure.ts'
 import { readProcessFigures } from './process-figures.ts'
 
@@ -8,13 +12,16 @@ export type StartFigures = { readyMs: number; rssBytes: number | undefined; idle
 const starts = 5
 
 /**
- * Starts the server five times on a folder. Returns the median time to ready, and the memory of the last one
+ * Starts the server five times. Returns the median time to ready, and the memory of the last one
  * at once and after `idleSeconds` without requests.
  */
-export async function measureStart(folder: string, idleSeconds: number): Promise<StartFigures> {
+export async function measureStart(
+  options: ServerProcessOptions,
+  idleSeconds: number,
+): Promise<StartFigures> {
   const readyMs: number[] = []
   const startOnce = async (): Promise<ServerProcess> => {
-    const server = await startServerProcess({ folder })
+    const server = await startServerProcess(options)
     readyMs.push(server.readyAfterMs)
     return server
   }
