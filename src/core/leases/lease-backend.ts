@@ -35,9 +35,9 @@ export interface LeaseBackend {
 
 /**
  * `alongside` is written together with the deletion of the lease. `dropped` is called afterwards, even if the
- * write failed.
+ * write failed, and the caller of the revocation waits for it.
  */
-export type Dropping = { readonly alongside: readonly ViewEntry[]; dropped(): void }
+export type Dropping = { readonly alongside: readonly ViewEntry[]; dropped(): Promise<void> }
 
 /** Whether a retry cannot succeed. docs/contract/leases.md#retries */
 export const isUnrecoverable = (cause: unknown): boolean =>

@@ -86,7 +86,7 @@ export class LeaseRevoker {
       await records.remove(ref, stored, remembered?.alongside)
       this.#parts.onRevoked?.(stored.lease, 'forced')
     } finally {
-      remembered?.dropped()
+      await remembered?.dropped()
     }
   }
 

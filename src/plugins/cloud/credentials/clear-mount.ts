@@ -41,7 +41,8 @@ export async function clearMount(
   const left = debrisObjects(
     abandon
       ? await intents.debris()
-      : await intents.undoAll(AbortSignal.any([AbortSignal.timeout(clearMs), signal])),
+      : // no request is inside the mount any more, at any server
+        await intents.undoAll(AbortSignal.any([AbortSignal.timeout(clearMs), signal]), 'all'),
   )
   const [first] = left
   if (first === undefined) return

@@ -163,7 +163,7 @@ export class Intents implements AsyncDisposable {
     for (const id of fresh) this.#begin({ id }, isUnderway)
     this.#wake()
     if (fresh.length > 0 && !this.#parts.servers.isAlone)
-      await outsideOfJobs(() => this.#stored.begun(fresh)).catch(() => undefined)
+      await outsideOfJobs(() => this.#stored.begun(fresh, isUnderway)).catch(() => undefined)
   }
 
   /** Continues what another server has begun, if it has. */
@@ -179,9 +179,9 @@ export class Intents implements AsyncDisposable {
       this.#taking.add(stored.id)
       try {
         const taken = await this.#stored.take(stored)
-        // the end of that server may have cut off a call
+        // the end of a server may have cut off a call, unless it had its answer
         if (taken !== undefined && this.#undoing.get(taken.id)?.running === undefined)
-          this.#begin(taken, true)
+          this.#begin(taken, taken.underway ?? true)
         this.#wake()
       } finally {
         this.#taking.delete(stored.id)
@@ -221,18 +221,18 @@ export class Intents implements AsyncDisposable {
    * finished when the signal is aborted continue in the background.
    */
   async undoAll(signal?: AbortSignal, which: Abandoned = 'undone'): Promise<Leftover[]> {
+    const limit = signal === undefined ? [] : [whenAborted(signal)]
+    const running = () => [...this.#undoing.values()].flatMap((undoing) => undoing.running ?? [])
+    // it may fail for a reason that is over by now
+    const begunBefore = Promise.all(running())
     await this.adopt(which)
+    await Promise.race([begunBefore, ...limit])
     for (const undoing of this.#undoing.values()) undoing.dueAt = 0
     const before = new Map([...this.#undoing].map(([id, { tries }]) => [id, tries]))
     const isUntried = ([id, tries]: [string, number]) => this.#undoing.get(id)?.tries === tries
     this.#wake()
-    const limit = signal === undefined ? undefined : whenAborted(signal)
-    while ([...before].some(isUntried) && !this.#stop.signal.aborted && signal?.aborted !== true) {
-      await Promise.race([
-        ...[...this.#undoing.values()].flatMap(({ running }) => running ?? []),
-        ...(limit === undefined ? [] : [limit]),
-      ])
-    }
+    while ([...before].some(isUntried) && !this.#stop.signal.aborted && signal?.aborted !== true)
+      await Promise.race([...running(), ...limit])
     return this.debris()
   }
 
@@ -275,7 +275,7 @@ export class Intents implements AsyncDisposable {
       this.#made.delete(id)
       const undone = await this.#parts.undo(stored, this.#attemptOf(id, undoing))
       if (undone.done) {
-        await this.settle([id])
+        await this.#stored.forget([id])
         this.#undoing.delete(id)
       } else await this.#failed(id, undoing, undone.later.slice(0, longestError))
     } catch (error) {
@@ -314,8 +314,8 @@ export class Intents implements AsyncDisposable {
       )
     undoing.error = text
     if (servers.isAlone) return
-    const { tries, firstTry: undo_since = clock.now() } = undoing
-    await this.#stored.failed(id, { tries, error: text, undo_since }).catch(() => undefined)
+    const { tries, firstTry: undo_since = clock.now(), isUnderway: underway } = undoing
+    await this.#stored.failed(id, { tries, error: text, undo_since, underway }).catch(() => undefined)
   }
 }
 

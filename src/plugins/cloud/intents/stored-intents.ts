@@ -16,6 +16,8 @@ export type StoredIntent = CreatedInTenant & {
   readonly owner?: string
   /** When an undo began, in milliseconds since the epoch. Absent while a request may still be working on it. */
   readonly undo_since?: number
+  /** Stored when an undo begins: whether a call may still take effect. */
+  readonly underway?: boolean
   /** Failed attempts to undo it, and why the last one failed. */
   readonly tries?: number
   readonly error?: string
@@ -83,17 +85,17 @@ export class StoredIntents {
   }
 
   /** Records, for other servers, that an undo begins. Skips what belongs to another server. */
-  async begun(ids: readonly string[]): Promise<void> {
+  async begun(ids: readonly string[], underway: boolean): Promise<void> {
     const undo_since = this.#clock.now()
     await this.#change(ids, (one) =>
-      this.isOurs(one) && one.undo_since === undefined ? { ...one, undo_since } : one,
+      this.isOurs(one) && one.undo_since === undefined ? { ...one, undo_since, underway } : one,
     )
   }
 
   /** Records a failed attempt, for other servers. Skips what belongs to another server. */
   async failed(
     id: string,
-    failure: Required<Pick<StoredIntent, 'tries' | 'error' | 'undo_since'>>,
+    failure: Required<Pick<StoredIntent, 'tries' | 'error' | 'undo_since' | 'underway'>>,
   ): Promise<void> {
     await this.#change([id], (one) => (this.isOurs(one) ? { ...one, ...failure } : one))
   }
@@ -101,6 +103,11 @@ export class StoredIntents {
   /** Deletes those that belong to this server. */
   async settle(ids: readonly string[]): Promise<void> {
     await this.#change(ids, (one) => (this.isOurs(one) ? undefined : one))
+  }
+
+  /** Deletes those whose undo is complete: another server may have taken them over meanwhile. */
+  async forget(ids: readonly string[]): Promise<void> {
+    await this.#change(ids, () => undefined)
   }
 
   /** Entries that delete the records if they still belong to this server then. Undefined if one does not. */

@@ -46,7 +46,8 @@ async function openTwo() {
   const core = stack.use(await openCoreView())
   const clock = new FakeClock()
   const attempts: { server: string; underwayMs: number | undefined }[] = []
-  let attempted = Promise.resolve()
+  let attempted: Promise<void> = Promise.resolve()
+  const isDone = new Set<string>()
   const open = (ownId: string) =>
     stack.use(
       new Intents({
@@ -56,14 +57,14 @@ async function openTwo() {
         undo: async (_, { underwayMs }) => {
           attempts.push({ server: ownId, underwayMs })
           await attempted
-          return { done: false, later: 'not yet' }
+          return isDone.has(ownId) ? { done: true } : { done: false, later: 'not yet' }
         },
       }),
     )
   const [one, other] = [open('one'), open('other')]
   const held = stack.move()
   return {
-    ...{ one, other, clock, attempts },
+    ...{ one, other, clock, attempts, isDone },
     /** Attempts end when the returned function is called. */
     hold: () => {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -106,4 +107,34 @@ test('attempts that alternate between servers continue the time in which a call 
   expect(bySeconds('other')).toEqual([30, 90])
   const [left] = await other.debris()
   expect(left?.tries).toBe(attempts.length)
+})
+
+test('a server that takes over an undo knows whether a call may still take effect', async () => {
+  await using two = await openTwo()
+  const { one, other, attempts } = two
+  const [answered = '', cutOff = ''] = await one.recordAll(
+    ['answered', 'cut off'].map((object_id) => ({ kind: 'purge' as const, object_id })),
+    undefined,
+  )
+  await one.undo([answered])
+  await one.undo([cutOff], { isUnderway: true })
+
+  await other.undoAll()
+
+  const taken = attempts.filter(({ server }) => server === 'other').map(({ underwayMs }) => underwayMs)
+  expect(new Set(taken)).toEqual(new Set([undefined, 0]))
+})
+
+test('an undo that succeeds while another server takes it over is complete', async () => {
+  await using two = await openTwo()
+  const { one, other } = two
+  const id = await one.record({ kind: 'purge', object_id: 'left' }, undefined)
+  two.isDone.add('one')
+  const resolve = two.hold()
+  await one.undo([id])
+  await other.adopt('undone')
+
+  resolve()
+
+  await expect.poll(() => other.debris()).toEqual([])
 })
