@@ -1,4 +1,4 @@
-import { lstatSync, renameSync, unlinkSync } from 'node:fs'
+import { linkSync, lstatSync, unlinkSync } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -20,30 +20,40 @@ const ownerOnly = 0o177
  * replaced; one that is in use, or anything else at the path, is refused. `bind` must bind its argument before
  * it returns: the path leads to the socket once it is ready.
  */
-export async function bindUnixSocket<T>(
+export async function bindUnixSocket<T extends { close(): unknown }>(
   path: string,
   bind: (path: string) => T,
 ): Promise<{ bound: T; file: UnixSocketFile }> {
-  await checkFree(path)
+  const left = await leftBehind(path)
   // the system removes the name that was bound when the socket closes, which may be too early
   const bindAt = join(dirname(path), `.${systemRandom.uuid().slice(0, 8)}`)
   const bound = withMask(ownerOnly, () => bind(bindAt))
   const { ino } = lstatSync(bindAt)
-  renameSync(bindAt, path)
-  const remove = () => {
-    if (inodeOf(path) === ino) unlinkSync(path)
+  const remove = () => removeIf(path, ino)
+  try {
+    if (left !== undefined) removeIf(path, left)
+    // unlike a rename, it leaves the socket of a server that starts at the same moment
+    linkSync(bindAt, path)
+  } catch (error) {
+    bound.close()
+    if (systemCode(error) === 'EEXIST') throw new ListenError('EADDRINUSE')
+    throw error
+  } finally {
+    unlinkSync(bindAt)
   }
   return { bound, file: { remove } }
 }
 
-async function checkFree(path: string): Promise<void> {
+/** The inode of a socket whose server is gone; undefined if there is nothing. */
+async function leftBehind(path: string): Promise<number | undefined> {
   const found = await lstat(path).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return undefined
     throw error
   })
-  if (found === undefined) return
+  if (found === undefined) return undefined
   if (!found.isSocket()) throw new ListenError('the file exists and is not a socket')
   if (await isServed(path)) throw new ListenError('EADDRINUSE')
+  return found.ino
 }
 
 /** Whether a process listens on it; only a refused connection says that none does. */
@@ -67,4 +77,6 @@ function withMask<T>(mask: number, work: () => T): T {
   }
 }
 
-const inodeOf = (path: string): number | undefined => lstatSync(path, { throwIfNoEntry: false })?.ino
+function removeIf(path: string, ino: number): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.ino === ino) unlinkSync(path)
+}

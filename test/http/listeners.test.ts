@@ -76,6 +76,22 @@ test('a socket that another server serves is refused, and so is a file that is n
   expect((await new Client(server.url).read('sys/health')).status).toBe(200)
 })
 
+test('of servers that start at the same moment on the same path, one serves it', async () => {
+  await using folder = await temporaryFolder()
+  const path = folder.file('gate.sock')
+  await leaveSocketFile(path)
+  const starts = Array.from({ length: 4 }, () => startTestServer({ settings: { LISTEN: `unix:${path}` } }))
+
+  const ended = await Promise.allSettled(starts)
+  const served = await new Client(`unix:${path}`).read('sys/health')
+  for (const one of ended) if (one.status === 'fulfilled') await one.value[Symbol.asyncDispose]()
+
+  expect(ended.map(({ status }) => status).toSorted()).toEqual([
+    ...['fulfilled', 'rejected', 'rejected', 'rejected'],
+  ])
+  expect(served.status).toBe(200)
+})
+
 test('if one address is in use, the others are free again', async () => {
   await using folder = await temporaryFolder()
   const path = folder.file('gate.sock')
