@@ -1,15 +1,16 @@
 import type { DocumentedAnswer } from './documented-route.ts'
-import { text, texts, wholeSeconds, type Schema } from './openapi-schema.ts'
+import { text, texts, wholeSeconds, withOptionalMaps, type Schema } from './openapi-schema.ts'
 
 type Form = Exclude<DocumentedAnswer['form'], 'bare' | 'page' | 'file' | 'text'>
 
 /** An object schema; all properties are required, except `optional`. */
-const whole = (properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []): Schema => ({
-  type: 'object',
-  required: Object.keys(properties).filter((name) => !optional.includes(name)),
-  properties,
-  additionalProperties: true,
-})
+const whole = (properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []): Schema =>
+  withOptionalMaps({
+    type: 'object',
+    required: Object.keys(properties).filter((name) => !optional.includes(name)),
+    properties,
+    additionalProperties: true,
+  })
 
 /** Schemas shared by the responses of all operations. docs/contract/http.md */
 export const sharedSchemas = {

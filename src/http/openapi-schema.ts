@@ -55,3 +55,16 @@ export function withoutEmptyDefault(schema: Schema): Schema {
     value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
   return isEmpty ? rest : schema
 }
+
+/**
+ * Requires no map that may be null: generators for Python and Go read `"type": ["object", "null"]` as a map, and
+ * accept null only where a member may be absent.
+ */
+export function withOptionalMaps(schema: Schema): Schema {
+  const { properties, required } = schema as { properties?: Record<string, Schema>; required?: string[] }
+  if (properties === undefined || required === undefined) return schema
+  return { ...schema, required: required.filter((name) => !isNullableMap(properties[name])) }
+}
+
+const isNullableMap = (schema: Schema | undefined): boolean =>
+  Array.isArray(schema?.['type']) && schema['type'].includes('object')

@@ -8,6 +8,7 @@ import {
   type Schema,
   shortNull,
   text,
+  withOptionalMaps,
   withoutEmptyDefault,
   withoutPattern,
 } from './openapi-schema.ts'
@@ -187,7 +188,9 @@ function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): Schema {
 }
 
 const dataSchema = (output: z.ZodType): Schema =>
-  changeSchemas(jsonSchemaOf(output, 'output'), (inner) => open(withoutPattern(shortNull(inner)))) as Schema
+  changeSchemas(jsonSchemaOf(output, 'output'), (inner) =>
+    withOptionalMaps(open(withoutPattern(shortNull(inner)))),
+  ) as Schema
 
 /**
  * The schema of a body. An absent field has the zero value of its type (docs/contract/http.md), so only

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 const programs = join(import.meta.dirname, 'seal')
-/** With the modules that test/clients/generators/install.sh installs. */
+/** With the modules that test/clients/suites/generated/install.sh installs. */
 const python = join(import.meta.dirname, '../../node_modules/.cache/openapi-generators/python/bin/python')
 /** The first run compiles. */
 const patience = { timeout: 120_000 }
@@ -22,7 +22,7 @@ const isOnPath = (program: string): boolean =>
   (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
 /** With CI=true, nothing may be missing. */
 const isSkipped = (isThere: boolean): boolean => !isThere && process.env['CI'] !== 'true'
-const hint = 'run test/clients/generators/install.sh'
+const hint = 'run test/clients/suites/generated/install.sh'
 
 test(
   'the Go clients of OpenBao and Vault initialize, unseal, audit, rekey and generate root tokens',

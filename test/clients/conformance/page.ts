@@ -39,7 +39,9 @@ clients with these names, and prints their rows instead.
 - **unsupported**: Gatehouse does not offer the feature, and says so.
 
 A driver of each client is in \`test/clients/suites\`. The tests that hvac brings run as they are published, against
-servers that they start themselves. There is no driver for C#: it needs an SDK that no package registry serves.
+servers that they start themselves. openapi-typescript, openapi-python-client and openapi-generator make a client from
+the server's own [OpenAPI document](operations.md#generated-clients); what they make is compiled, and then driven like
+the others. C# is missing: the .NET SDK and VaultSharp are in none of the registries that the other clients come from.
 `
 
 const section = ({ client, version, rows }: ClientRows): string =>

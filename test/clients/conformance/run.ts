@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { exitOnSignals, makeTemporaryFolder } from '../../../simulators/exit.ts'
 import { startDirectory } from '../../../simulators/directory/start-directory.ts'
 import { startServerProcess } from '../../../simulators/server-process.ts'
 import { cloudEnvironment } from '../../../simulators/tour/credentials.ts'
+import { driverEnvironment } from './environment.ts'
 import { type ClientRows, conformancePage, type Row, verdictOf } from './page.ts'
 import { startRecorder } from './recorder.ts'
 import { cache, type Command, project, type Suite, suites, versionOf } from './suites.ts'
@@ -48,20 +48,9 @@ async function rowsOf(suite: Suite): Promise<Row[]> {
     environment: { ...cloudEnvironment(directory), GATEHOUSE_AUDIT_DIRS: audit },
   })
   await using recorder = await startRecorder(server.url)
-  const printed = await run(suite.run, {
-    VAULT_ADDR: recorder.url,
-    VAULT_TOKEN: server.rootToken,
-    CONTROL_URL: recorder.controlUrl,
-    ...(await pipelineJwt()),
-    AZURE: JSON.stringify({
-      subscription_id: directory.subscriptionId,
-      tenant_id: directory.tenantId,
-      client_id: directory.rootClientId,
-      client_secret: directory.rootClientSecret,
-    }),
-    AZURE_SCOPE: `/subscriptions/${directory.subscriptionId}/resourceGroups/web`,
-    AUDIT_FILE: join(audit, 'audit.log'),
-  })
+  const rootToken = server.rootToken
+  const auditFile = join(audit, 'audit.log')
+  const printed = await run(suite.run, await driverEnvironment({ recorder, rootToken, directory, auditFile }))
   return rowsIn(printed, recorder.requestsOf)
 }
 
@@ -72,15 +61,6 @@ function serverProgram(folder: string): Record<string, string> {
     GATEHOUSE_PROJECT: project,
     GATEHOUSE_FOLDERS: folder,
   }
-}
-
-async function pipelineJwt(): Promise<{ JWT: string; JWT_KEY: string }> {
-  const { publicKey, privateKey } = await generateKeyPair('RS256')
-  const jwt = new SignJWT({ sub: 'build-7', aud: 'ci' })
-    .setProtectedHeader({ alg: 'RS256' })
-    .setIssuedAt()
-    .setExpirationTime('1h')
-  return { JWT: await jwt.sign(privateKey), JWT_KEY: await exportSPKI(publicKey) }
 }
 
 /** Returns what the program prints; its errors go to standard error. */

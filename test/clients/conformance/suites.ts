@@ -6,8 +6,6 @@ export type Suite = {
   readonly client: string
   /** Where its version is pinned: a file of the suite or of the project, and the text before the version. */
   readonly version: { readonly file: string; readonly after: string }
-  /** Programs that must be on the PATH. */
-  readonly needs: readonly string[]
   /** Run first; may fetch packages. */
   readonly install: readonly Command[]
   readonly run: Command
@@ -39,7 +37,6 @@ const python = (folder: string, requirements: string): Command[] => [
 const node = (client: string): Suite => ({
   client,
   version: { file: 'package-lock.json', after: `"node_modules/${client}": {\n      "version": "` },
-  needs: [],
   install: [],
   run: { folder: at('node'), program: process.execPath, args: [`${client}.ts`] },
 })
@@ -47,25 +44,45 @@ const node = (client: string): Suite => ({
 const go = (client: string, module: string, tag: string): Suite => ({
   client,
   version: { file: `${at('go')}/go.mod`, after: `${module} v` },
-  needs: ['go'],
   install: [
     { folder: at('go'), program: 'go', args: ['build', '-tags', tag, '-o', `{cache}/go-${tag}`, '.'] },
   ],
   run: { folder: at('go'), program: `{cache}/go-${tag}`, args: [] },
 })
 
+/** A client that a generator makes from the server's own OpenAPI document. */
+const generated = (client: string, generator: string, version: Suite['version']): Suite => ({
+  client,
+  version: { ...version, file: `${at('generated')}/${version.file}` },
+  install: [{ folder: at('generated'), program: 'sh', args: ['install.sh'] }],
+  run: { folder: at('generated'), program: process.execPath, args: ['run.ts', generator] },
+})
+
+const openapiGenerator = { file: 'install.sh', after: 'version=' }
+
+export const generatedSuites: readonly Suite[] = [
+  generated('openapi-typescript', 'openapi-typescript', {
+    file: 'package.json',
+    after: '"openapi-typescript": "',
+  }),
+  generated('openapi-python-client', 'openapi-python-client', {
+    file: 'requirements.txt',
+    after: 'openapi-python-client==',
+  }),
+  generated('openapi-generator (Python)', 'openapi-generator-python', openapiGenerator),
+  generated('openapi-generator (Go)', 'openapi-generator-go', openapiGenerator),
+]
+
 export const suites: readonly Suite[] = [
   {
     client: 'hvac',
     version: { file: `${at('hvac')}/requirements.txt`, after: 'hvac==' },
-    needs: ['python3'],
     install: python('hvac', 'requirements.txt'),
     run: { folder: at('hvac'), program: '{cache}/hvac/bin/python', args: ['driver.py'] },
   },
   {
     client: "hvac's own tests",
     version: { file: `${at('hvac-tests')}/requirements.txt`, after: 'hvac==' },
-    needs: ['python3', 'jq'],
     install: [
       ...python('hvac-tests', 'requirements.txt'),
       { folder: at('hvac-tests'), program: 'sh', args: ['fetch.sh', '{cache}/hvac-tests'] },
@@ -84,7 +101,6 @@ export const suites: readonly Suite[] = [
   {
     client: 'spring-vault',
     version: { file: `${at('java')}/pom.xml`, after: '<spring-vault.version>' },
-    needs: ['java', 'mvn'],
     install: [
       {
         folder: at('java'),
@@ -101,7 +117,6 @@ export const suites: readonly Suite[] = [
   {
     client: 'vaultrs',
     version: { file: `${at('rust')}/Cargo.toml`, after: 'vaultrs = "=' },
-    needs: ['cargo'],
     install: [
       {
         folder: at('rust'),
@@ -111,6 +126,7 @@ export const suites: readonly Suite[] = [
     ],
     run: { folder: at('rust'), program: '{cache}/rust/debug/driver', args: [] },
   },
+  ...generatedSuites,
 ]
 
 /** Throws if the file does not say which version is used. */

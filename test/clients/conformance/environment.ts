@@ -1,0 +1,43 @@
+import { exportSPKI, generateKeyPair, SignJWT } from 'jose'
+import type { Directory } from '../../../simulators/directory/directory.ts'
+import type { Recorder } from './recorder.ts'
+
+type Parts = {
+  readonly recorder: Recorder
+  readonly rootToken: string
+  readonly directory: Directory
+  /** A file that the server may write its audit log to. */
+  readonly auditFile: string
+}
+
+/** What the driver of a client finds in its environment. */
+export async function driverEnvironment({
+  recorder,
+  rootToken,
+  directory,
+  auditFile,
+}: Parts): Promise<Record<string, string>> {
+  return {
+    VAULT_ADDR: recorder.url,
+    VAULT_TOKEN: rootToken,
+    CONTROL_URL: recorder.controlUrl,
+    ...(await pipelineJwt()),
+    AZURE: JSON.stringify({
+      subscription_id: directory.subscriptionId,
+      tenant_id: directory.tenantId,
+      client_id: directory.rootClientId,
+      client_secret: directory.rootClientSecret,
+    }),
+    AZURE_SCOPE: `/subscriptions/${directory.subscriptionId}/resourceGroups/web`,
+    AUDIT_FILE: auditFile,
+  }
+}
+
+async function pipelineJwt(): Promise<{ JWT: string; JWT_KEY: string }> {
+  const { publicKey, privateKey } = await generateKeyPair('RS256')
+  const jwt = new SignJWT({ sub: 'build-7', aud: 'ci' })
+    .setProtectedHeader({ alg: 'RS256' })
+    .setIssuedAt()
+    .setExpirationTime('1h')
+  return { JWT: await jwt.sign(privateKey), JWT_KEY: await exportSPKI(publicKey) }
+}

@@ -1,0 +1,101 @@
+"""Runs operations of the client that openapi-generator generates."""
+
+import os
+
+import openapi_client as api
+from openapi_client.exceptions import ApiException
+from operations import cloud, cloud_roles, expect, operation, policy
+
+
+def client(token=None):
+    configuration = api.Configuration(host=os.environ["VAULT_ADDR"] + "/v1")
+    if token is not None:
+        configuration.api_key["token"] = token
+    return api.ApiClient(configuration)
+
+
+root = client(os.environ["VAULT_TOKEN"])
+system, jwt, token = api.SystemApi(root), api.JwtApi(root), api.TokenApi(root)
+
+
+@operation("read the health")
+def _():
+    expect(api.NodeApi(client()).sys_health_read().sealed, False)
+
+
+@operation("write, read, list and delete an ACL policy")
+def _():
+    system.sys_policies_acl_path_write("job", api.SystemPoliciesAclPathPostInput(policy=policy))
+    expect(system.sys_policies_acl_path_read("job").data.policy, policy)
+    assert "job" in system.sys_policies_acl_list("true").data.keys
+    system.sys_policies_acl_path_delete("job")
+    assert "job" not in system.sys_policies_acl_list("true").data.keys
+
+
+@operation("enable, list and disable an auth method")
+def _():
+    system.sys_auth_path_write("ci", api.SystemAuthPathPostInput(type="jwt"))
+    expect(system.sys_auth_read().data["ci/"].type, "jwt")
+    system.sys_auth_path_delete("ci")
+    assert "ci/" not in system.sys_auth_read().data
+
+
+@operation("configure the jwt method and write a role")
+def _():
+    jwt.auth_jwt_config_write(api.JwtConfigPostInput(jwt_validation_pubkeys=[os.environ["JWT_KEY"]]))
+    role = {"role_type": "jwt", "user_claim": "sub", "bound_audiences": ["ci"], "token_policies": ["job"]}
+    jwt.auth_jwt_role_name_write("build", api.JwtRoleNamePostInput(**role))
+    expect(jwt.auth_jwt_role_list("true").data.keys, ["build"])
+
+
+@operation("log in with a JWT")
+def _():
+    body = api.JwtLoginPostInput(role="build", jwt=os.environ["JWT"])
+    login = api.JwtApi(client()).auth_jwt_login_write(body)
+    expect(login.auth.policies, ["default", "job"])
+    own = api.TokenApi(client(login.auth.client_token))
+    expect(own.auth_token_lookup_self_read().data.path, "auth/jwt/login")
+    own.auth_token_revoke_self_write(api.TokenRevokeSelfPostInput())
+
+
+@operation("log in with a JWT that the role refuses")
+def _():
+    try:
+        api.JwtApi(client()).auth_jwt_login_write(api.JwtLoginPostInput(role="build", jwt="a.b.c"))
+    except ApiException as error:
+        return expect(error.status, 400)
+    raise AssertionError("the call was accepted")
+
+
+@operation("create, look up and revoke a token")
+def _():
+    made = token.auth_token_create_write(api.TokenCreatePostInput(policies=["job"], ttl="1h")).auth
+    accessor = made.accessor
+    found = token.auth_token_lookup_accessor_write(api.TokenLookupAccessorPostInput(accessor=accessor))
+    expect(found.data.policies, ["default", "job"])
+    token.auth_token_revoke_accessor_write(api.TokenRevokeAccessorPostInput(accessor=accessor))
+
+
+@operation("write, read and delete an entity")
+def _():
+    identity = api.IdentityApi(root)
+    identity.identity_entity_name_name_write("ada", api.IdentityEntityNameNamePostInput(policies=["job"]))
+    expect(identity.identity_entity_name_name_read("ada").data.policies, ["job"])
+    identity.identity_entity_name_name_delete("ada")
+
+
+@operation("issue and revoke cloud credentials")
+def _():
+    engine = api.CloudApi(root)
+    engine.cloud_config_write(api.CloudConfigPostInput(**cloud))
+    engine.cloud_roles_name_write("reader", api.CloudRolesNamePostInput(cloud_roles=cloud_roles, ttl="1h"))
+    lease = engine.cloud_creds_name_read("reader")
+    assert lease.data.client_secret
+    system.sys_leases_revoke_write(api.SystemLeasesRevokePostInput(lease_id=lease.lease_id))
+
+
+@operation("create, read and delete a rate limit")
+def _():
+    system.sys_quotas_rate_limit_name_write("all", api.SystemQuotasRateLimitNamePostInput(rate=10000))
+    expect(system.sys_quotas_rate_limit_name_read("all").data.rate, 10000)
+    system.sys_quotas_rate_limit_name_delete("all")

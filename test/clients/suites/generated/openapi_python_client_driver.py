@@ -1,0 +1,144 @@
+"""Runs operations of the client that openapi-python-client generates."""
+
+import os
+
+from gatehouse_client import AuthenticatedClient, Client, models
+from gatehouse_client.api.cloud import cloud_config_write, cloud_creds_name_read, cloud_roles_name_write
+from gatehouse_client.api.identity import identity_entity_name_name_delete as entity_delete
+from gatehouse_client.api.identity import identity_entity_name_name_read as entity_read
+from gatehouse_client.api.identity import identity_entity_name_name_write as entity_write
+from gatehouse_client.api.jwt import (
+    auth_jwt_config_write,
+    auth_jwt_login_write,
+    auth_jwt_role_list,
+    auth_jwt_role_name_write,
+)
+from gatehouse_client.api.node import sys_health_read
+from gatehouse_client.api.system import (
+    sys_auth_path_delete,
+    sys_auth_path_write,
+    sys_auth_read,
+    sys_leases_revoke_write,
+    sys_policies_acl_list,
+    sys_policies_acl_path_delete,
+    sys_policies_acl_path_read,
+    sys_policies_acl_path_write,
+)
+from gatehouse_client.api.system import sys_quotas_rate_limit_name_delete as quota_delete
+from gatehouse_client.api.system import sys_quotas_rate_limit_name_read as quota_read
+from gatehouse_client.api.system import sys_quotas_rate_limit_name_write as quota_write
+from gatehouse_client.api.token import (
+    auth_token_create_write,
+    auth_token_lookup_accessor_write,
+    auth_token_lookup_self_read,
+    auth_token_revoke_accessor_write,
+    auth_token_revoke_self_write,
+)
+from operations import cloud, cloud_roles, expect, operation, policy
+
+url = os.environ["VAULT_ADDR"] + "/v1"
+anonymous = Client(base_url=url)
+
+
+def holder(token):
+    return AuthenticatedClient(base_url=url, token=token, prefix="", auth_header_name="X-Vault-Token")
+
+
+root = holder(os.environ["VAULT_TOKEN"])
+
+
+def done(answer):
+    """What the server sent; raises what it refused."""
+    if isinstance(answer, models.Errors):
+        raise RuntimeError(", ".join(answer.errors))
+    return answer
+
+
+@operation("read the health")
+def _():
+    expect(done(sys_health_read.sync(client=anonymous)).sealed, False)
+
+
+@operation("write, read, list and delete an ACL policy")
+def _():
+    names = lambda: done(sys_policies_acl_list.sync(client=root, list_=models.SysPoliciesAclListList.TRUE)).data.keys
+    body = models.SystemPoliciesAclPathPostInput(policy=policy)
+    done(sys_policies_acl_path_write.sync("job", client=root, body=body))
+    expect(done(sys_policies_acl_path_read.sync("job", client=root)).data.policy, policy)
+    assert "job" in names()
+    done(sys_policies_acl_path_delete.sync_detailed("job", client=root).parsed)
+    assert "job" not in names()
+
+
+@operation("enable, list and disable an auth method")
+def _():
+    mounts = lambda: done(sys_auth_read.sync(client=root)).data
+    done(sys_auth_path_write.sync("ci", client=root, body=models.SystemAuthPathPostInput(type_="jwt")))
+    expect(mounts()["ci/"].type_, "jwt")
+    done(sys_auth_path_delete.sync("ci", client=root))
+    assert "ci/" not in mounts()
+
+
+@operation("configure the jwt method and write a role")
+def _():
+    config = models.JwtConfigPostInput(jwt_validation_pubkeys=[os.environ["JWT_KEY"]])
+    done(auth_jwt_config_write.sync(client=root, body=config))
+    role = {"role_type": "jwt", "user_claim": "sub", "bound_audiences": ["ci"], "token_policies": ["job"]}
+    done(auth_jwt_role_name_write.sync("build", client=root, body=models.JwtRoleNamePostInput(**role)))
+    expect(done(auth_jwt_role_list.sync(client=root, list_=models.AuthJwtRoleListList.TRUE)).data.keys, ["build"])
+
+
+@operation("log in with a JWT")
+def _():
+    body = models.JwtLoginPostInput(role="build", jwt=os.environ["JWT"])
+    login = done(auth_jwt_login_write.sync(client=anonymous, body=body))
+    expect(login.auth.policies, ["default", "job"])
+    own = holder(login.auth.client_token)
+    expect(done(auth_token_lookup_self_read.sync(client=own)).data.path, "auth/jwt/login")
+    done(auth_token_revoke_self_write.sync(client=own, body=models.TokenRevokeSelfPostInput()))
+
+
+@operation("log in with a JWT that the role refuses")
+def _():
+    body = models.JwtLoginPostInput(role="build", jwt="a.b.c")
+    refused = auth_jwt_login_write.sync_detailed(client=anonymous, body=body)
+    expect(refused.status_code, 400)
+    assert refused.parsed.errors
+
+
+@operation("create, look up and revoke a token")
+def _():
+    body = models.TokenCreatePostInput(policies=["job"], ttl="1h")
+    accessor = done(auth_token_create_write.sync(client=root, body=body)).auth.accessor
+    named = models.TokenLookupAccessorPostInput(accessor=accessor)
+    found = done(auth_token_lookup_accessor_write.sync(client=root, body=named))
+    expect(found.data.policies, ["default", "job"])
+    named = models.TokenRevokeAccessorPostInput(accessor=accessor)
+    done(auth_token_revoke_accessor_write.sync(client=root, body=named))
+
+
+@operation("write, read and delete an entity")
+def _():
+    body = models.IdentityEntityNameNamePostInput(policies=["job"])
+    done(entity_write.sync("ada", client=root, body=body))
+    expect(done(entity_read.sync("ada", client=root)).data.policies, ["job"])
+    done(entity_delete.sync("ada", client=root))
+
+
+@operation("issue and revoke cloud credentials")
+def _():
+    done(cloud_config_write.sync(client=root, body=models.CloudConfigPostInput(**cloud)))
+    role = models.CloudRolesNamePostInput(cloud_roles=cloud_roles, ttl="1h")
+    done(cloud_roles_name_write.sync("reader", client=root, body=role))
+    lease = done(cloud_creds_name_read.sync("reader", client=root))
+    assert lease.data.client_secret
+    named = models.SystemLeasesRevokePostInput(lease_id=lease.lease_id)
+    done(sys_leases_revoke_write.sync(client=root, body=named))
+
+
+@operation("create, read and delete a rate limit")
+def _():
+    body = models.SystemQuotasRateLimitNamePostInput(rate=10000)
+    done(quota_write.sync("all", client=root, body=body))
+    expect(done(quota_read.sync("all", client=root)).data.rate, 10000)
+    done(quota_delete.sync("all", client=root))
