@@ -62,6 +62,7 @@ export function admission(parts: AdmissionParts): Admit {
       const limited = parts.limitLogin(call)
       if (limited !== undefined) await limited
     }
+    if (call.takePlace !== undefined) await call.takePlace()
     if (isSealed()) throw sealedRefusal()
     if (call.namespace === undefined) throw refuse('missing', 'namespace not found')
     if (call.namespace.id !== 'root') {

@@ -83,6 +83,8 @@ export type Call = {
   release: (() => void) | undefined
   /** Called when its response is complete. */
   answered: (() => void) | undefined
+  /** Waits for a place among the requests in progress; undefined if it has one, or needs none. */
+  takePlace: (() => Promise<void> | undefined) | undefined
   /** Whether it counts as in progress: it has arrived completely and is being handled. */
   isUnderWay: boolean
   /** Stops counting a waiting request as in progress, until the returned function is called. */

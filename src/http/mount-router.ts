@@ -143,6 +143,7 @@ export function mountRouter({
       release: undefined,
       answered: undefined,
       isUnderWay: false,
+      takePlace: undefined,
       setAside: undefined,
     }
     request.method = carrier

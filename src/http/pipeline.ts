@@ -34,7 +34,10 @@ export type PipelineParts = {
   readonly audit: Pick<Auditing, 'isOn' | 'around' | 'limited'> | undefined
   /** Undefined while the server is sealed. */
   readonly limiter:
-    | Pick<RateLimits, 'isOn' | 'isAudited' | 'checkHead' | 'checkRefusedLogins' | 'noteRefusedLogin'>
+    | Pick<
+        RateLimits,
+        'isOn' | 'isAudited' | 'checkHead' | 'decidesByRole' | 'checkRefusedLogins' | 'noteRefusedLogin'
+      >
     | undefined
   /** The CORS rules; undefined while CORS is off. docs/contract/http.md#pages-of-other-origins */
   cors(): CorsRules | undefined
@@ -58,6 +61,14 @@ type Measure = {
   request(measured: { method: string; route: string; code: number; seconds: number }): void
   refused(reason: 'size' | 'timeout' | 'malformed' | 'overload' | 'handshake'): void
   rateLimited(quota: string): void
+}
+
+/** A request that is read, and where it goes. */
+type Beginning = {
+  readonly response: ServerResponse
+  readonly call: Call
+  readonly endpoint: Endpoint
+  readonly hasBody: boolean
 }
 
 /**
@@ -179,12 +190,12 @@ export class Pipeline {
       if (answer === undefined) {
         const hasBody = announcesBody(request.raw)
         if (hasBody) await this.#awaitBody(request, response, call, endpoint)
-        const place = endpoint.isExempt(call) ? undefined : this.#takePlace(call, response)
-        if (place !== undefined) await place
-        if (hasBody || place !== undefined) {
-          // it may have taken long
-          await request.raw.checkCopies?.(request.raw)
-          refuseOldCopies(request.raw, call, endpoint)
+        const takePlace = () => this.#enter(request.raw, { response, call, endpoint, hasBody })
+        // a login over the limit of its role must not wait for a place
+        if (this.#parts.limiter?.decidesByRole(call) === true) call.takePlace = takePlace
+        else {
+          const begun = takePlace()
+          if (begun !== undefined) await begun
         }
         answer = await this.#served(request, call, endpoint)
       }
@@ -272,6 +283,17 @@ export class Pipeline {
   #take(call: Call, bytes: number): void {
     this.#budget.take(bytes)
     call.bodyBytes += bytes
+  }
+
+  /** Takes a place for a request. Returns a promise if that, or its body before, may have taken long. */
+  #enter(raw: IncomingMessage, { response, call, endpoint, hasBody }: Beginning): Promise<void> | undefined {
+    const place = endpoint.isExempt(call) ? undefined : this.#takePlace(call, response)
+    if (place === undefined && !hasBody) return undefined
+    return (async () => {
+      if (place !== undefined) await place
+      await raw.checkCopies?.(raw)
+      refuseOldCopies(raw, call, endpoint)
+    })()
   }
 
   /** Returns a promise if the request has to wait for its place. */

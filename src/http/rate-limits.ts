@@ -49,10 +49,14 @@ export class RateLimits {
     if (!this.#waitsForRole(call, place)) this.#take(call, place, undefined)
   }
 
+  /** Whether `checkHead` lets a login pass whose fields decide. */
+  decidesByRole(call: Call): boolean {
+    return this.isOn && this.#waitsForRole(call, call) && !this.#isExempt(call)
+  }
+
   /** Counts a login that `checkHead` has let pass, once its fields are read; undefined for other requests. */
   checkLogin(call: Call): Promise<void> | undefined {
-    if (!this.isOn || !this.#waitsForRole(call, call) || this.#isExempt(call)) return undefined
-    return this.#takeLogin(call)
+    return this.decidesByRole(call) ? this.#takeLogin(call) : undefined
   }
 
   /** Throws `limited` for a login of an address that the mount has refused too often. docs/limits.md */

@@ -355,6 +355,25 @@ describe('MAX_IN_FLIGHT', () => {
     expect((await next.answer())?.status).toBe(200)
   })
 
+  test('a login over the limit of its role is refused without waiting for a place', async () => {
+    await using gated = await startGatedServer({ MAX_IN_FLIGHT: '1', IN_FLIGHT_WAIT: '1h' })
+    const { gate, server } = gated
+    const rule = { path: 'auth/jwt', role: 'ci', rate: 1, interval: '1h' }
+    expect((await server.root.write('sys/quotas/rate-limit/ci', rule)).status).toBe(204)
+    const login = () => server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: 'a.b.c' })
+    expect((await login()).status).toBe(400)
+    using slow = await openWire(server.url)
+    slow.send(waiting)
+    await gate.holds(1)
+
+    expect((await login()).status).toBe(429)
+
+    const other = server.anonymous.write('auth/jwt/login', { role: 'other', jwt: 'a.b.c' })
+    gate.open()
+    expect((await slow.answer())?.status).toBe(200)
+    expect((await other).status).toBe(400)
+  })
+
   test('requests that are still arriving do not count', async () => {
     await using server = await startTestServer({ settings })
     using counted = await begunWrite(server)
