@@ -135,6 +135,7 @@ export class Auditing {
         alwaysHashed: call.trail?.isCeremony === true,
         remotePort: raw.socket.remotePort,
         headers: headers.of(raw.rawHeaders),
+        clientCertificateSerialNumber: raw.socket.clientCertificateSerialNumber,
         tokenId: tokenOf(raw),
         verdict: this.#verdictOf(call, isDenied),
       },

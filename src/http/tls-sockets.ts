@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Server, TLSSocket } from 'node:tls'
+import { noteClientCertificate } from './client-certificate.ts'
 import type { Protocols, TlsIdentity } from './tls-identity.ts'
 
 export type TlsSocketsOptions = {
@@ -53,6 +54,7 @@ export class TlsSockets {
       return
     }
     this.#shaking.delete(ends)
+    if (this.#options.identity.settings.clientCaFile !== undefined) noteClientCertificate(socket)
     this.#options.onSecure(socket, raw)
   }
 

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { X509Certificate } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { connect as connectHttp2 } from 'node:http2'
 import { connect as connectPlain } from 'node:net'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { pino } from 'pino'
@@ -47,6 +49,24 @@ async function shake({ url }: { url: string }, options: ConnectionOptions = {}):
 
 const wireTo = async (server: { url: string }, options: ConnectionOptions = {}) =>
   new Wire(await shake(server, options), () => undefined)
+
+async function askHttp1(server: { url: string }, options: ConnectionOptions, path: string, body?: object) {
+  const text = body === undefined ? '' : JSON.stringify(body)
+  const lines = ['X-Vault-Token: root', `Content-Length: ${text.length}`]
+  using wire = await wireTo(server, options)
+  wire.send(head(body === undefined ? 'GET' : 'POST', path, lines) + text)
+  return (await wire.answer())?.status
+}
+
+async function askHttp2(server: { url: string }, options: ConnectionOptions, path: string, body?: object) {
+  const session = connectHttp2(server.url, { ca: authority.cert, ...options })
+  const method = body === undefined ? 'GET' : 'POST'
+  const stream = session.request({ ':path': path, ':method': method, 'x-vault-token': 'root' })
+  stream.end(body === undefined ? undefined : JSON.stringify(body))
+  const [headers] = await once(stream, 'response')
+  session.destroy()
+  return headers[':status']
+}
 
 const nameOf = (socket: TLSSocket) => socket.getPeerCertificate().subject.CN
 
@@ -194,6 +214,26 @@ test.each([
   expect(await isServed({})).toBe(without)
   expect(await isServed(strangers.sign('stranger'))).toBe(false)
   expect(await isServed(authority.sign('former client', -1))).toBe(false)
+})
+
+test.each(['http/1.1', 'h2'])('%s: the audit log names the certificate of a client', async (protocol) => {
+  const { cert, key } = authority.sign('client')
+  await using server = await startTls({ TLS_CLIENT_CA_FILE: folder.file('ca.pem'), AUDIT_DIRS: folder.path })
+  const file = folder.file(`audit-${protocol.replace('/', '')}.log`)
+  const device = { type: 'file', options: { file_path: file } }
+  const ask = (options: ConnectionOptions, path: string, body?: object) =>
+    protocol === 'h2' ? askHttp2(server, options, path, body) : askHttp1(server, options, path, body)
+
+  expect(await ask({}, '/v1/sys/audit/file', device)).toBe(204)
+  expect(await ask({ cert, key }, '/v1/sys/mounts')).toBe(200)
+  expect(await ask({}, '/v1/sys/mounts')).toBe(200)
+
+  const requests = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('"type":"response"') && line.includes('"path":"sys/mounts"'))
+    .map((line) => JSON.parse(line)['request']['client_certificate_serial_number'])
+  const serial = BigInt(`0x${new X509Certificate(cert).serialNumber}`).toString()
+  expect(requests).toEqual([serial, undefined])
 })
 
 test.each(['TLSv1.2', 'TLSv1.3'] as const)(

@@ -26,6 +26,8 @@ export type AuditedRequest = {
   /** Seconds; 0 without wrapping. */
   readonly wrapTtl: number
   readonly headers: readonly AuditedHeader[]
+  /** Of the connection, in decimal; undefined without one. */
+  readonly clientCertificateSerialNumber: string | undefined
   /** As sent, valid or not; empty without one. */
   readonly tokenId: string
   readonly caller: Caller | undefined
@@ -129,6 +131,7 @@ export class Entries {
       remote_port: rest.remotePort,
       wrap_ttl: Math.floor(rest.wrapTtl) || undefined,
       headers: headersOf(rest.headers, hashing),
+      client_certificate_serial_number: rest.clientCertificateSerialNumber,
     }
     const text = this.#dataText(data, hashing, mount?.config.audit_non_hmac_request_keys)
     return after(text, (data) => withData(before, data, behind))

@@ -42,6 +42,7 @@ const entries = new Entries(
     ...{ data: { ttl: 'hour', persist_app: true }, alwaysHashed: false, wrapTtl: 60.5 },
     ...{ remoteAddress: '127.0.0.1', remotePort: 51324, tokenId: 'hvs.a', caller },
     headers: [{ name: 'x-foo', values: ['a', 'b'], hmac: true }],
+    clientCertificateSerialNumber: '4711',
     verdict: {
       allowed: true,
       granting: [
@@ -65,7 +66,8 @@ const request =
   '"mount_accessor":"cloud_1a2b3c4d","mount_running_version":"v1.16.3+builtin.vault","mount_class":"secret",' +
   '"client_token":"hvs.a","client_token_accessor":"acc","namespace":{"id":"n1","path":"team/"},' +
   '"path":"cloud/roles/dev","data":{"ttl":"hour","persist_app":true},"remote_address":"127.0.0.1",' +
-  '"remote_port":51324,"wrap_ttl":60,"headers":{"x-foo":["a","b"]}}'
+  '"remote_port":51324,"wrap_ttl":60,"headers":{"x-foo":["a","b"]},' +
+  '"client_certificate_serial_number":"4711"}'
 
 test('a request entry has all members in their order', () => {
   expect(entries.requestLine(raw, now, 'refused')).toBe(
@@ -120,6 +122,7 @@ test('members without a value are omitted', () => {
         path: 'none/x',
       },
       ...{ data: {}, alwaysHashed: false, wrapTtl: 0, remoteAddress: '', remotePort: undefined },
+      clientCertificateSerialNumber: undefined,
       ...{ headers: [], tokenId: '', caller: undefined, verdict: { allowed: false, granting: [] } },
     },
     { version: '1.16.3' },
