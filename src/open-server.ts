@@ -4,7 +4,7 @@ import { MountTypeRegistry } from './core/mounts/mount-type-registry.ts'
 import { type Http, openHttp } from './http/http.ts'
 import { type HttpBase, httpParts } from './http/http-parts.ts'
 import type { ApiDocument } from './http/openapi.ts'
-import { openPlugins, type PluginDefinition } from './http/plugin.ts'
+import { openPlugins, type Plugin, type PluginDefinition } from './http/plugin.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { coreGauges } from './server-gauges.ts'
 
@@ -30,9 +30,20 @@ export async function openServer({
   const plugins = openPlugins(definitions, core)
   const http = await openHttp(httpParts(core, plugins, parts))
   opened.use(metrics.add(coreGauges(core, plugins, metrics)))
-  opened.use(metrics.onlyMounts(() => core.mounts.table.all().map(core.fullPathOf)))
+  opened.use(metrics.follow(present(core, plugins)))
   core.start()
   opened.use(await keepTime(core, metrics))
   const held = opened.move()
   return { core, http, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
+
+/** The mounts and audit devices of which metrics are shown. */
+const present = ({ mounts, fullPathOf, audit }: Core, plugins: readonly Plugin[]) => ({
+  mounts: () => mounts.table.all().map(fullPathOf),
+  devices: () => audit.log.devices.map(({ description }) => description.path),
+  begin: () => {
+    for (const plugin of plugins)
+      for (const mount of mounts.table.all())
+        if (mount.plugin === plugin.names[0]) plugin.beginCounters?.(mount)
+  },
+})

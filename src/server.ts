@@ -146,6 +146,7 @@ const mountTypesOf = (config: Config, given: Built): PluginDefinition[] => [
 const tracedLogins = (metrics: Metrics, tracing: Tracing) => ({
   lookalike: metrics.lookalike.bind(metrics),
   keysFetched: metrics.keysFetched.bind(metrics),
+  beginLogins: metrics.beginLogins.bind(metrics),
   login: (login: Parameters<Metrics['login']>[0]) => {
     metrics.login(login)
     const { mount, method, result, reason, seconds } = login

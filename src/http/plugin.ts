@@ -21,6 +21,8 @@ export type Plugin = MountType & {
   /** The paths below its mounts. */
   readonly resources: readonly Resource[]
   readonly gauges?: readonly MountGauge[]
+  /** Shows the counters of a mount before anything was counted. Called when metrics are collected. */
+  beginCounters?(mount: Mount): void
   /** Ends waiting requests: the server is about to close. */
   onClosing?(): void
 }

@@ -8,7 +8,13 @@ export class Counter {
 
   /** These series are there from the start, with the value 0. */
   constructor(series: readonly Labels[] = []) {
-    for (const labels of series) this.#byKey.set(keyOf(labels), { labels, count: 0 })
+    for (const labels of series) this.begin(labels)
+  }
+
+  /** Shows this series, with the value 0 unless it is there already. */
+  begin(labels: Labels): void {
+    const key = keyOf(labels)
+    if (!this.#byKey.has(key)) this.#byKey.set(key, { labels, count: 0 })
   }
 
   add(labels: Labels): void {

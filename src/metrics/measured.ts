@@ -22,6 +22,7 @@ const counters = {
 
 /** Rare events that alerts wait for: Prometheus sees no increase when a series begins with 1. */
 const shownFromStart: Partial<Record<keyof typeof counters, readonly Labels[]>> = {
+  http_refused_total: ['size', 'timeout', 'malformed', 'overload', 'handshake'].map((reason) => ({ reason })),
   clock_steps_total: [{ direction: 'back' }, { direction: 'forward' }],
   tls_reloads_total: [{ outcome: 'loaded' }, { outcome: 'failed' }],
 }

@@ -33,6 +33,16 @@ type UpstreamRequest = { readonly service: string; readonly outcome: string; rea
 const maxLabels = 200
 const otherLabel = 'other'
 
+/** What a server has at present. */
+type Present = {
+  /** Their full paths. */
+  mounts(): readonly string[]
+  /** The paths of audit devices. */
+  devices(): readonly string[]
+  /** Shows counters before anything was counted. */
+  begin(): void
+}
+
 function bounded(known: Set<string>, label: string): string {
   if (known.has(label)) return label
   if (known.size >= maxLabels) return otherLabel
@@ -51,7 +61,7 @@ export class Metrics {
   readonly #devices = new Set<string>()
   readonly #quotas = new Set<string>()
   readonly #measured: Measured = newMeasured()
-  #mountPaths: (() => readonly string[]) | undefined
+  #present: Present | undefined
   #registry: Registry | undefined
 
   constructor(storage: StorageCounters) {
@@ -70,12 +80,12 @@ export class Metrics {
     }
   }
 
-  /** Until it is disposed, each export removes what was counted for mounts that `paths` does not name. */
-  onlyMounts(paths: () => readonly string[]): Disposable {
-    this.#mountPaths = paths
+  /** Until it is disposed, each export removes what was counted for mounts and devices that are gone. */
+  follow(present: Present): Disposable {
+    this.#present = present
     return {
       [Symbol.dispose]: () => {
-        if (this.#mountPaths === paths) this.#mountPaths = undefined
+        if (this.#present === present) this.#present = undefined
       },
     }
   }
@@ -99,6 +109,13 @@ export class Metrics {
     const mount = this.mountLabel(path)
     this.#measured.counters.logins_total.add({ mount, method, result, reason })
     this.#measured.histograms.login_duration_seconds.observe({ mount, method }, seconds)
+  }
+
+  /** Shows the counters that alerts wait for: Prometheus sees no increase when a series begins with 1. */
+  beginLogins(path: string): void {
+    const mount = this.mountLabel(path)
+    this.#measured.counters.lookalike_logins_total.begin({ mount })
+    for (const result of ['ok', 'failed']) this.#measured.counters.key_fetches_total.begin({ mount, result })
   }
 
   /** A login whose name looks like that of another entity. */
@@ -140,6 +157,7 @@ export class Metrics {
 
   /** A background job of this kind has run. */
   jobRan(job: string, outcome: 'ok' | 'failed'): void {
+    this.#measured.counters.background_runs_total.begin({ job, outcome: outcome === 'ok' ? 'failed' : 'ok' })
     this.#measured.counters.background_runs_total.add({ job, outcome })
   }
 
@@ -175,16 +193,23 @@ export class Metrics {
     return await familiesOf(await this.#loaded())
   }
 
-  #forgetRemovedMounts(): void {
-    if (this.#mounts.size === 0 || this.#mountPaths === undefined) return
-    const gone = this.#mounts.difference(new Set(this.#mountPaths()))
+  #followPresent(): void {
+    if (this.#present === undefined) return
+    const { mounts, devices, begin } = this.#present
+    this.#forgetRemoved('mount', this.#mounts, mounts())
+    this.#forgetRemoved('device', this.#devices, devices())
+    begin()
+  }
+
+  #forgetRemoved(label: 'mount' | 'device', known: Set<string>, present: readonly string[]): void {
+    const gone = known.difference(new Set(present))
     if (gone.size === 0) return
-    for (const mount of gone) this.#mounts.delete(mount)
-    forgetLabels(this.#measured, ({ mount }) => mount !== undefined && gone.has(mount))
+    for (const one of gone) known.delete(one)
+    forgetLabels(this.#measured, ({ [label]: value }) => value !== undefined && gone.has(value))
   }
 
   async #loaded(): Promise<Registry> {
-    this.#forgetRemovedMounts()
+    this.#followPresent()
     const library = await import('prom-client')
     this.#registry ??= this.#load(library)
     const registry = this.#registry

@@ -10,12 +10,15 @@ const operationBounds = [
   0.000_01, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5,
 ]
 
+/** They are shown from the start: alerts wait for the first error. */
+const errorKinds = ['corrupt', 'record', 'full', 'read_only', 'io', 'checkpoint', 'replaced', 'other']
+
 /** Metrics of the storage. Separate from `Metrics`, because the storage opens first. */
 export class StorageCounters {
   readonly #operations = new Histogram(operationBounds)
   readonly #seconds = new Histogram(durationBounds)
   readonly #steps = new Histogram(stepBounds)
-  readonly #errors = new Counter()
+  readonly #errors = new Counter(errorKinds.map((kind) => ({ kind })))
 
   operated(operation: string, seconds: number): void {
     this.#operations.observe({ operation }, seconds)

@@ -10,10 +10,16 @@ beforeAll(async () => {
   used = await startUsedServer()
   const read = async () => readScrape((await used.server.anonymous.read('/metrics')).text)
   // a revocation is counted after the provider has seen it
-  await vi.waitFor(async () => {
-    scrape = await read()
-    expect(scrape.series.filter(({ name }) => name === 'gatehouse_leases_irrevocable')).toHaveLength(1)
-  })
+  await vi.waitFor(
+    async () => {
+      scrape = await read()
+      const has = (metric: string) => scrape.series.some(({ name }) => name === metric)
+      expect(has('gatehouse_leases_irrevocable')).toBe(true)
+      // and a chain is signed after the file was rotated
+      expect(has('gatehouse_audit_checkpoint_timestamp_seconds')).toBe(true)
+    },
+    { timeout: 30_000 },
+  )
 })
 afterAll(() => used[Symbol.asyncDispose]())
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-type Series = {
+export type Series = {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
@@ -56,13 +56,11 @@ function labelsIn(text: string): [string, string[]][] {
   ])
 }
 
-/** Of other servers: over PostgreSQL or a broken disk, with TLS, worker processes or a cloud. */
+/** Of other servers: over PostgreSQL, with TLS, worker processes or a cloud. */
 export const elsewhere: readonly string[] = [
   'gatehouse_cache_confirmed_age_seconds',
   'gatehouse_cloud_debris_objects',
   'gatehouse_cloud_root_secret_expiry_timestamp_seconds',
-  'gatehouse_lookalike_logins_total',
-  'gatehouse_storage_errors_total',
   'gatehouse_storage_pool_connections',
   'gatehouse_tls_certificate_expiry_timestamp_seconds',
   'gatehouse_worker_restarts',

@@ -1,9 +1,14 @@
-import { rename } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
+import { StorageFaults } from '../../src/storage/faults.ts'
+import { startCloudFixture } from '../plugins/cloud/cloud-fixture.ts'
 import { startProvider } from '../plugins/jwt-auth/provider.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { enableAuditFile } from '../support/audit-file.ts'
 import { type CredentialProvider, startCredentialProvider } from '../support/credential-provider.ts'
 import { FakeClock } from '../support/fake-clock.ts'
+import { Authority } from '../support/certificates.ts'
+import { reachedAt, startOneServer } from '../support/one-server.ts'
+import { emptyDatabase } from '../support/postgres.ts'
 import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -16,9 +21,11 @@ export async function startUsedServer() {
   const provider = opened.use(await startCredentialProvider())
   const clock = new FakeClock()
   const roles = new Map([['ci', { ttl: 60, maxTtl: 0, renewable: true }]])
+  const faults = new StorageFaults()
   const server = opened.use(
     await startTestServer({
       clock,
+      faults,
       plugins: [practiceType({ roles, providerUrl: provider.url })],
       settings: {
         ...{ METRICS: 'open', AUDIT_DIRS: audit.path, MAX_REQUEST_SIZE: '100KiB' },
@@ -28,7 +35,7 @@ export async function startUsedServer() {
     }),
   )
   await enableAuditFile(server.root, audit.file('audit.log'))
-  await use(server)
+  await use(server, faults)
   await useLeases(server, provider)
   // its chain is signed when the file is rotated
   await rename(audit.file('audit.log'), audit.file('audit.log.1'))
@@ -37,7 +44,41 @@ export async function startUsedServer() {
   return { server, clock, provider, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
 
-async function use({ root, anonymous, as }: TestServer): Promise<void> {
+/** A server over PostgreSQL, with TLS. */
+export async function startUsedReplica() {
+  await using opened = new AsyncDisposableStack()
+  const folder = opened.use(await temporaryFolder())
+  const database = opened.use(await emptyDatabase())
+  using authority = new Authority()
+  const { cert, key } = authority.sign('gate')
+  await writeFile(folder.file('cert.pem'), cert)
+  await writeFile(folder.file('key.pem'), key)
+  // it always speaks plain HTTP
+  const socket = `unix:${folder.file('socket')}`
+  const started = opened.use(
+    await startOneServer({
+      settings: {
+        ...{ METRICS: 'open', STORAGE: database.url, SEAL_KEY: '5e'.repeat(32) },
+        LISTEN: `127.0.0.1:0,${socket}`,
+        ...{ TLS_CERT_FILE: folder.file('cert.pem'), TLS_KEY_FILE: folder.file('key.pem') },
+      },
+    }),
+  )
+  const server = reachedAt(socket, started.server)
+  const held = opened.move()
+  return { server, [Symbol.asyncDispose]: () => held.disposeAsync() }
+}
+
+/** A server with a cloud whose root secret it has rotated, so that it knows when it expires. */
+export async function startUsedCloud() {
+  const fixture = await startCloudFixture({ settings: { METRICS: 'open' } })
+  await fixture.root.write('cloud/rotate-root')
+  // the server completes the rotation when it looks the next time
+  fixture.clock.advance(60)
+  return fixture
+}
+
+async function use({ root, anonymous, as }: TestServer, faults: StorageFaults): Promise<void> {
   const signer = aSigner('ES256', { kid: 'one' })
   await using issuer = await startProvider({ '/keys': { keys: [signer.jwk] } })
   const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' }
@@ -48,6 +89,8 @@ async function use({ root, anonymous, as }: TestServer): Promise<void> {
     const jwt = signer.sign({ sub: 'build-7', aud, exp })
     await anonymous.write('auth/jwt/login', { role: 'ci', jwt })
   }
+  faults.arm('storage.before-commit', 'full')
+  await anonymous.write('auth/jwt/login', { role: 'ci', jwt: signer.sign({ sub: 'b', aud: 'gate', exp }) })
   await root.write('sys/auth/broken', { type: 'jwt' })
   const gone = await startProvider({ '/keys': { keys: [signer.jwk] } })
   await root.write('auth/broken/config', { jwks_url: `${gone.url}/keys` })

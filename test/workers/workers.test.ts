@@ -4,6 +4,8 @@ import { rename } from 'node:fs/promises'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isAboutWorkers, missingFor, queries } from '../monitoring/queries.ts'
+import { readScrape } from '../monitoring/series.ts'
 import { Client } from '../support/client.ts'
 import { endOf, logLines } from '../support/log-lines.ts'
 import { newDatabase } from '../support/postgres.ts'
@@ -133,6 +135,8 @@ describe('two workers', () => {
     expect(Object.keys(figures(text, 'process_resident_memory_bytes'))).toEqual(['gate', 'gate-1', 'gate-2'])
     expect(figures(text, 'gatehouse_sealed')).toEqual({ 'gate-1': 0, 'gate-2': 0 })
     expect(text.match(/^# TYPE gatehouse_sealed gauge$/gm)).toHaveLength(1)
+    const { series } = readScrape(text)
+    expect(queries.filter(isAboutWorkers).flatMap(({ query }) => missingFor(query, series))).toEqual([])
     expect(text).toContain('gatehouse_worker_up{worker="gate-2",process="gate"} 1')
     expect(json.body['Gauges']).toContainEqual({
       Name: 'gatehouse_sealed',

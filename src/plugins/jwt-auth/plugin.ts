@@ -17,6 +17,7 @@ export type JwtOptions = {
   readonly metrics: LoginCounter & {
     lookalike(mount: string): void
     keysFetched(mount: string, succeeded: boolean): void
+    beginLogins(mount: string): void
   }
 }
 
@@ -48,6 +49,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
         plan: (login) => planLogin(loginParts, login),
       }),
       gauges: jwtGauges(method),
+      beginCounters: (mount) => metrics.beginLogins(core.fullPathOf(mount)),
       loginRole: (mount, { role = '' }) => method.loginRole(mount, role),
       renewalTerms: method.renewalTerms.bind(method),
       start: () => sweeper.start(),
