@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { DocumentedAnswer, DocumentedRoute } from './documented-route.ts'
 import { envelopeOf, exampleEnvelope, sharedResponses, sharedSchemas } from './openapi-envelope.ts'
-import { captures, explainFields } from './openapi-words.ts'
+import { captureOf, explainFields } from './openapi-words.ts'
 import {
   changeSchemas,
   open,
@@ -156,7 +156,7 @@ function templateOperation(route: DocumentedRoute, share: Share): TemplateOperat
     ...(operationId === undefined ? {} : { operationId }),
     summary,
     ...(description === undefined ? {} : { description }),
-    parameters: [...parametersOf('query', query), ...parametersOf('path', params)],
+    parameters: [...parametersOf('query', query, route.path), ...parametersOf('path', params, route.path)],
     ...(body && {
       requestBody: {
         required: required.length > 0,
@@ -205,7 +205,7 @@ function inputSchema(body: z.ZodObject, required: readonly string[]): Schema {
 }
 
 /** A parameter for each member. */
-function parametersOf(place: 'query' | 'path', members: z.ZodObject | undefined): Parameter[] {
+function parametersOf(place: 'query' | 'path', members: z.ZodObject | undefined, url: string): Parameter[] {
   if (members === undefined) return []
   // in JSON Schema, an object has its members' schemas here
   const properties = jsonSchemaOf(members, 'input')['properties'] as Readonly<Record<string, Schema>>
@@ -214,7 +214,7 @@ function parametersOf(place: 'query' | 'path', members: z.ZodObject | undefined)
     in: place,
     ...(place === 'path' ? { required: true } : {}),
     ...(typeof description === 'string' ? { description } : {}),
-    ...(place === 'path' ? captures[name] : undefined),
+    ...(place === 'path' ? captureOf(url, name) : undefined),
     schema: withoutEmptyDefault(schema),
   }))
 }

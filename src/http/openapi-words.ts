@@ -3,7 +3,7 @@ import type { Schema } from './openapi-schema.ts'
 type Told = { readonly description: string; readonly example: string | number }
 
 /** Descriptions of path parameters. */
-export const captures: Readonly<Record<string, Told>> = {
+const captures: Readonly<Record<string, Told>> = {
   client_id: {
     description: 'Client id of an application in the cloud',
     example: '5f2d9c1e-1d0b-4b7e-8f7a-2a3d1c9e7b10',
@@ -24,6 +24,16 @@ export const captures: Readonly<Record<string, Told>> = {
   urlalgorithm: { description: 'Digest algorithm', example: 'sha2-256' },
   urlbytes: { description: 'Number of bytes', example: '32' },
 }
+
+/** Descriptions of parameters that mean something else in some paths. */
+const capturesOf: Readonly<Record<string, Readonly<Record<string, Told>>>> = {
+  '/loggers/:name': { name: { description: 'Name of the logger', example: 'core' } },
+  '/namespaces/:path': { path: { description: 'Name of the namespace', example: 'team' } },
+}
+
+/** The description of a parameter of a path. */
+export const captureOf = (url: string, name: string): Told | undefined =>
+  capturesOf[url]?.[name] ?? captures[name]
 
 type Fields = Readonly<Record<string, Schema>>
 type Schemas = Record<string, object>

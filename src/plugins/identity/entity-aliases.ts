@@ -19,7 +19,10 @@ const fields = z.object({
   entity_id: stringField.default('').describe('Old name of canonical_id'),
   custom_metadata: kvField.optional().describe('Text by key; replaces all earlier metadata'),
 })
-const input = fields.extend({ id: stringField.default('').describe('Id of the alias to update') })
+const example = { name: 'ada', mount_accessor: 'auth_jwt_5d3a9c1e' }
+const input = fields
+  .extend({ id: stringField.default('').describe('Id of the alias to update') })
+  .meta({ examples: [example] })
 
 /** `identity/entity-alias*`: the names of entities at auth mounts. docs/contract/identity.md#aliases */
 export function entityAliasResources({ identities, mountOf, longLists }: EntityParts): Resource[] {
@@ -85,7 +88,7 @@ export function entityAliasResources({ identities, mountOf, longLists }: EntityP
         summary: 'Update an entity alias',
         statuses: [200, 204],
         example: examples.madeAlias,
-        input: fields,
+        input: fields.meta({ examples: [example] }),
         output: writtenAlias,
         handle: ({ mount, params, input: values }) => put(mount.namespace, params.id, values),
       },

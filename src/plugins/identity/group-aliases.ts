@@ -16,7 +16,10 @@ const fields = z.object({
     .default('')
     .describe('Id of an external group; without it, a new alias gets a new group'),
 })
-const input = fields.extend({ id: stringField.optional().describe('Id of the group alias to update') })
+const example = { name: 'admins', mount_accessor: 'auth_jwt_5d3a9c1e' }
+const input = fields
+  .extend({ id: stringField.optional().describe('Id of the group alias to update') })
+  .meta({ examples: [example] })
 
 /** `identity/group-alias*`: the names of external groups at providers. docs/contract/identity.md#groups */
 export function groupAliasResources({ groups, mountOf, longLists }: GroupPluginParts): Resource[] {
@@ -76,7 +79,7 @@ export function groupAliasResources({ groups, mountOf, longLists }: GroupPluginP
         summary: 'Update a group alias',
         statuses: [200, 204],
         example: examples.madeGroupAlias,
-        input: fields,
+        input: fields.meta({ examples: [example] }),
         output: writtenAlias,
         handle: ({ mount, params, input: values }) => put(mount.namespace, params.id, values),
       },

@@ -7,15 +7,17 @@ import { type EntityParts, entityOutput, entityReply } from './entities.ts'
 import { examples } from './examples.ts'
 
 /** The selectors of a lookup. docs/contract/identity.md */
-export const lookupInput = z.object({
-  id: stringField.optional().describe('Id of the object'),
-  name: stringField.optional().describe('Name of the object'),
-  alias_id: stringField.optional().describe('Id of an alias of the object'),
-  alias_name: stringField
-    .optional()
-    .describe('Name of an alias of the object; together with alias_mount_accessor'),
-  alias_mount_accessor: stringField.optional().describe('Accessor of the mount of that alias'),
-})
+export const lookupInput = z
+  .object({
+    id: stringField.optional().describe('Id of the object'),
+    name: stringField.optional().describe('Name of the object'),
+    alias_id: stringField.optional().describe('Id of an alias of the object'),
+    alias_name: stringField
+      .optional()
+      .describe('Name of an alias of the object; together with alias_mount_accessor'),
+    alias_mount_accessor: stringField.optional().describe('Accessor of the mount of that alias'),
+  })
+  .meta({ examples: [{ name: 'ada' }] })
 
 /** Finds objects by each selector, through keys alone. */
 export type Finder<T> = {

@@ -20,10 +20,12 @@ export function tidyResources({ identityTidy, mountOf }: TidyRouteParts): Resour
       write: {
         summary: 'Delete entities left behind by logins, or count them',
         example: examples.tidied,
-        input: z.object({
-          unused_for: durationField.default(0).describe('Time since the last login, such as 90d'),
-          dry_run: boolField.default(false).describe('Delete nothing, only report what would be deleted'),
-        }),
+        input: z
+          .object({
+            unused_for: durationField.default(0).describe('Time since the last login, such as 90d'),
+            dry_run: boolField.default(false).describe('Delete nothing, only report what would be deleted'),
+          })
+          .meta({ examples: [{ unused_for: '90d', dry_run: true }] }),
         output: z.object({
           count: z.int(),
           dry_run: z.boolean(),

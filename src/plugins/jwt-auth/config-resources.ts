@@ -12,6 +12,11 @@ type Parts = {
 
 const roleNames = z.object({ keys: z.array(z.string()) })
 
+const examplePublicKey = `-----BEGIN PUBLIC KEY-----
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEGzU7+bC09zmGKXXyYAr3zxVQBRr6
+8aCcOdblTVB0bdDd/s/3SCnHHLUkBgsaDdhdDtYAxL7dtKJMg91fDcMWlA==
+-----END PUBLIC KEY-----`
+
 /** `config` and `role`. docs/contract/jwt.md#configuration, docs/contract/jwt.md#roles */
 export const configResources = ({ method, policyExists }: Parts): Resource[] => [
   resource('/config', {
@@ -26,7 +31,7 @@ export const configResources = ({ method, policyExists }: Parts): Resource[] => 
     },
     write: {
       summary: 'Replace the configuration',
-      input: configFields,
+      input: configFields.meta({ examples: [{ jwt_validation_pubkeys: [examplePublicKey] }] }),
       handle: async ({ mount, input }) => {
         await method.putConfig(mount, input)
         return undefined
@@ -58,7 +63,16 @@ export const configResources = ({ method, policyExists }: Parts): Resource[] => 
     write: {
       summary: 'Create or update a role',
       statuses: [204, 200],
-      input: roleFields,
+      input: roleFields.meta({
+        examples: [
+          {
+            role_type: 'jwt',
+            user_claim: 'sub',
+            bound_audiences: ['https://vault.example.com'],
+            token_ttl: '15m',
+          },
+        ],
+      }),
       handle: async ({ call, mount, params, input }) => {
         const unknown = call.converted?.unknown ?? []
         const exists = (name: string) => policyExists(name, mount.namespace)

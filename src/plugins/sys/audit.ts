@@ -63,7 +63,7 @@ export function auditResources({ audit: { log, headers, chains } }: AuditRoutePa
       write: {
         summary: 'Enable an audit device',
         required: ['type'],
-        input: deviceInput,
+        input: deviceInput.meta({ examples: [{ type: 'file', options: { file_path: 'discard' } }] }),
         handle: async ({ params, input }) => {
           const { options, ...rest } = input
           await log.enable({ ...rest, options: options ?? {}, path: withSlash(params.path) })

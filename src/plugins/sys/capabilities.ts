@@ -11,6 +11,8 @@ const paths = z.object({
   path: commaListField.optional().describe('Old name of paths'),
 })
 
+const example = { paths: ['auth/jwt/role/ci'] }
+
 /** `sys/capabilities`, `-self`, `-accessor`. docs/contract/tokens-and-policies.md#asking-for-capabilities */
 export function capabilityResources({ access }: { access: Access }): Resource[] {
   return [
@@ -19,9 +21,9 @@ export function capabilityResources({ access }: { access: Access }): Resource[] 
       write: {
         summary: 'Capabilities of the caller',
         ...answers.capabilities,
-        input: paths.extend({
-          token: stringField.optional().describe('Ignored: the calling token is checked'),
-        }),
+        input: paths
+          .extend({ token: stringField.optional().describe('Ignored: the calling token is checked') })
+          .meta({ examples: [example] }),
         handle: ({ input, caller }) => judged(caller?.acl, input),
       },
     }),
@@ -31,7 +33,9 @@ export function capabilityResources({ access }: { access: Access }): Resource[] 
         summary: 'Capabilities of a token',
         required: ['token'],
         ...answers.capabilities,
-        input: paths.extend({ token: stringField.default('').describe('Token to check') }),
+        input: paths
+          .extend({ token: stringField.default('').describe('Token to check') })
+          .meta({ examples: [example] }),
         handle: async ({ input, call }) => {
           if (input.token === '') throw refuse('invalid', 'no token found')
           wanted(input)
@@ -45,7 +49,9 @@ export function capabilityResources({ access }: { access: Access }): Resource[] 
         summary: 'Capabilities of a token, by its accessor',
         required: ['accessor'],
         ...answers.capabilities,
-        input: paths.extend({ accessor: stringField.default('').describe('Accessor of the token to check') }),
+        input: paths
+          .extend({ accessor: stringField.default('').describe('Accessor of the token to check') })
+          .meta({ examples: [example] }),
         handle: async ({ input, call }) => {
           if (input.accessor === '') throw refuse('invalid', 'missing accessor')
           return judged(await access.aclOfAccessor(input.accessor, namespaceOf(call)), input)

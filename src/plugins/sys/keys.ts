@@ -77,7 +77,7 @@ export function keyResources({ barrier, log, staticKey }: KeyParts): Resource[] 
         },
         write: {
           summary: 'Set when data keys rotate',
-          input: rulesInput,
+          input: rulesInput.meta({ examples: [{ interval: '720h', max_operations: 1_000_000_000 }] }),
           handle: async ({ input }) => {
             await barrier.changeRotationRules((rules) => checkedRules(rules, input))
             return undefined

@@ -216,7 +216,7 @@ function tableResources(
       },
       write: {
         summary: `Enable one of the ${noun}, or with /tune change its tuning`,
-        input: writeInput,
+        input: writeInput.meta({ examples: [{ type: table === 'auth' ? 'jwt' : 'cloud' }] }),
         handle: async ({ mount, params, input }) => {
           const { tunes, ...place } = target(mount, table, params.rest)
           if (tunes) await mounts.tune(place, input)
@@ -259,7 +259,7 @@ function moveResources({ mounts, namespaces }: MountRouteParts): Resource[] {
         summary: 'Move a mount',
         required: ['from', 'to'],
         ...answers.remount,
-        input: moveInput,
+        input: moveInput.meta({ examples: [{ from: 'cloud', to: 'team/cloud' }] }),
         handle: async ({ call, input: { from, to } }) => {
           const base = namespaceOf(call)
           const id = await mounts.remount(sideOf(namespaces, base, from), sideOf(namespaces, base, to))

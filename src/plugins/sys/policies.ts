@@ -4,13 +4,16 @@ import { type Reply, type Resource, resource } from '../../http/resource.ts'
 import { stringField } from '../../lib/fields.ts'
 import { answers } from './answers.ts'
 
+const rules = 'path "cloud/creds/deploy" { capabilities = ["read"] }'
 const newInput = z.object({
   policy: stringField
     .default('')
     .describe('The rules, as HCL or JSON, plain or base64')
-    .meta({ examples: ['path "cloud/creds/deploy" { capabilities = ["read"] }'] }),
+    .meta({ examples: [rules] }),
 })
-const oldInput = newInput.extend({ rules: stringField.default('').describe('Old name of policy') })
+const oldInput = newInput
+  .extend({ rules: stringField.default('').describe('Old name of policy') })
+  .meta({ examples: [{ policy: rules }] })
 
 const named = (folder: string) => (below: string) =>
   below.startsWith(folder) ? folder + withoutEndSlashes(policyName(below.slice(folder.length))) : below

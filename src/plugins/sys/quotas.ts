@@ -118,7 +118,7 @@ export function quotaResources(parts: QuotaRouteParts): Resource[] {
       write: {
         summary: 'Create or replace a rate limit; its counters start again',
         required: ['rate'],
-        input: ruleInput,
+        input: ruleInput.meta({ examples: [{ path: 'auth/jwt', rate: 100 }] }),
         handle: async ({ params: { name }, input }) => {
           if (name.length > most.name) throw refuse('invalid', `name is longer than ${most.name} characters`)
           await quotas.put(() => quotaOf(name, input, parts))

@@ -24,7 +24,10 @@ const hashInput = z.object({
     .default('')
     .describe('Input in base64')
     .meta({ examples: ['aGVsbG8='] }),
-  format: stringField.default('hex').describe('hex or base64'),
+  format: stringField
+    .default('hex')
+    .describe('hex or base64')
+    .meta({ examples: ['hex', 'base64'] }),
   algorithm: stringField
     .default('sha2-256')
     .describe('sha2-224, sha2-256, sha2-384, sha2-512, or sha3 with the same lengths')

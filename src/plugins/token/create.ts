@@ -36,6 +36,8 @@ const createInput = z.object({
     .describe('Alias of the entity the token is for; only with a token role that allows it'),
 })
 
+const example = { policies: ['deploy'], ttl: '1h' }
+
 type Parts = CreateParts & { readonly roles: TokenRoleStore }
 
 /** `auth/token/create*`. docs/contract/tokens-and-policies.md#tokens */
@@ -49,7 +51,7 @@ export const createResources = (parts: Parts): Resource[] => [
       write: {
         summary: form === 'create' ? 'Create a token' : 'Create an orphan token',
         ...answers.auth,
-        input: createInput,
+        input: createInput.meta({ examples: [example] }),
         handle: ({ mount, call, caller, input }) => {
           const { token: own, acl } = signedIn(caller)
           const { sudo } = acl.decide({ operation: 'update', path: call.path })
@@ -63,7 +65,7 @@ export const createResources = (parts: Parts): Resource[] => [
     write: {
       summary: 'Create a token with a role',
       ...answers.auth,
-      input: createInput,
+      input: createInput.meta({ examples: [example] }),
       handle: async ({ mount, call, caller, params, input }) => {
         const role = await parts.roles.find(mount.namespace, params.role_name)
         if (role === undefined) throw unknownTokenRole(params.role_name)

@@ -75,7 +75,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
       write: {
         summary: 'Explain a login',
         ...explainAnswers.explanation,
-        input: explainInput,
+        input: explainInput.meta({ examples: [{ role: 'ci', claims: { sub: 'build-7', aud: 'ci' } }] }),
         handle: async (exchange) => {
           const { call, mount, input, sent } = exchange
           const isSent = (name: 'jwt' | 'claims' | 'request_id') =>
